@@ -1,0 +1,231 @@
+//! A connection to one server.
+
+mod handler;
+mod listing;
+mod request;
+mod subscription;
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use rmcp::{
+    RoleClient,
+    model::{CancelledNotification, CancelledNotificationParam, RequestId},
+    service::{Peer, RunningService},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::{broadcast, mpsc};
+
+pub(crate) use handler::Handler;
+pub(crate) use request::{Exchange, Patience};
+
+use crate::{
+    config::{ServerConfig, Timeouts},
+    event::{CallId, ClientEvent, Happening, TransportKind},
+    ledger::Ledger,
+    process::{ChildProcess, Closing},
+    revision::{Era, Revision},
+};
+use listing::Listing;
+
+/// How long the transport may take to close: an HTTP session is ended with a DELETE.
+const CLOSE_LIMIT: Duration = Duration::from_secs(8);
+/// How many cancellations may wait to be sent.
+const CANCELLATIONS: usize = 4_096;
+
+/// A connection to one server. Clones share it; when the last one is dropped it is closed, without waiting.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    inner: Arc<Inner>,
+}
+
+/// What a connection is made of.
+pub(crate) struct Parts {
+    pub(crate) config: Arc<ServerConfig>,
+    pub(crate) ledger: Arc<Ledger>,
+    pub(crate) service: RunningService<RoleClient, Handler>,
+    pub(crate) revision: Revision,
+    pub(crate) transport: TransportKind,
+    pub(crate) why: String,
+    pub(crate) child: Option<ChildProcess>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    config: Arc<ServerConfig>,
+    ledger: Arc<Ledger>,
+    peer: Peer<RoleClient>,
+    service: tokio::sync::Mutex<RunningService<RoleClient, Handler>>,
+    revision: Revision,
+    transport: TransportKind,
+    why: String,
+    child: Option<ChildProcess>,
+    listing: Listing,
+    calls: AtomicU64,
+    cancellations: mpsc::Sender<(RequestId, &'static str)>,
+    closed: AtomicBool,
+    subscription: Mutex<Option<tokio::task::AbortHandle>>,
+}
+
+/// How a connection was closed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CloseReport {
+    /// Whether the transport closed in time.
+    pub transport_closed: bool,
+    /// How the server's process was ended, over stdio.
+    pub process: Option<Closing>,
+    /// How long it took.
+    pub took: Duration,
+}
+
+impl Connection {
+    pub(crate) fn new(parts: Parts) -> Self {
+        let Parts { config, ledger, service, revision, transport, why, child } = parts;
+        let peer = service.peer().clone();
+        let (cancellations, jobs) = mpsc::channel(CANCELLATIONS);
+        tokio::spawn(send_cancellations(peer.clone(), jobs));
+        tokio::spawn(report_end(Arc::clone(&ledger)));
+        ledger.reporter.report(|| Happening::Connected { revision, era: revision.era(), transport, why: why.clone() });
+        let inner = Inner {
+            listing: Listing::default(),
+            calls: AtomicU64::new(0),
+            closed: AtomicBool::new(false),
+            subscription: Mutex::new(None),
+            service: tokio::sync::Mutex::new(service),
+            config,
+            ledger,
+            peer,
+            revision,
+            transport,
+            why,
+            child,
+            cancellations,
+        };
+        let connection = Self { inner: Arc::new(inner) };
+        connection.subscribe_to_changes();
+        connection
+    }
+
+    /// The name of the server.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.inner.config.name
+    }
+
+    /// The revision that both speak.
+    #[must_use]
+    pub fn revision(&self) -> Revision {
+        self.inner.revision
+    }
+
+    /// Its era.
+    #[must_use]
+    pub fn era(&self) -> Era {
+        self.inner.revision.era()
+    }
+
+    /// The transport that was chosen.
+    #[must_use]
+    pub fn transport(&self) -> TransportKind {
+        self.inner.transport
+    }
+
+    /// Why this era and this transport, in words.
+    #[must_use]
+    pub fn why(&self) -> &str {
+        &self.inner.why
+    }
+
+    /// What the server said about itself, word for word: the result of `initialize` or of `server/discover`.
+    #[must_use]
+    pub fn greeting(&self) -> Option<Value> {
+        self.inner.ledger.greeting()
+    }
+
+    /// The last lines that the server wrote to standard error.
+    #[must_use]
+    pub fn stderr(&self) -> Vec<String> {
+        self.inner.child.as_ref().map(ChildProcess::stderr).unwrap_or_default()
+    }
+
+    /// Everything that happens from now on. Use [`crate::connect_with`] to hear of the beginning as well.
+    #[must_use]
+    pub fn events(&self) -> broadcast::Receiver<ClientEvent> {
+        self.inner.ledger.reporter.sink().subscribe()
+    }
+
+    /// Whether the connection is over, for whatever reason.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.inner.closed.load(Ordering::Acquire) || self.inner.peer.is_transport_closed()
+    }
+
+    /// Closes the connection: over stdio the server's standard input is closed and its process ended, over HTTP the
+    /// session is. Calls under way fail as lost. Closing twice is no error.
+    pub async fn close(&self) -> CloseReport {
+        let begun = Instant::now();
+        self.inner.closed.store(true, Ordering::Release);
+        self.stop_subscription();
+        let was_over = self.inner.child.as_ref().is_some_and(|child| child.ended().is_some());
+        let closed = self.inner.service.lock().await.close_with_timeout(CLOSE_LIMIT).await;
+        let transport_closed = matches!(closed, Ok(Some(_)));
+        let process = match &self.inner.child {
+            Some(child) => Some(child.shut_down(was_over).await),
+            None => None,
+        };
+        self.inner.ledger.over.cancel();
+        CloseReport { transport_closed, process, took: begun.elapsed() }
+    }
+
+    pub(crate) fn timeouts(&self) -> &Timeouts {
+        &self.inner.config.timeouts
+    }
+
+    pub(crate) fn report(&self, what: impl FnOnce() -> Happening) {
+        self.inner.ledger.reporter.report(what);
+    }
+
+    pub(crate) fn next_call(&self) -> CallId {
+        CallId(self.inner.calls.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Tells the server that nobody waits for an answer any more. Works without a runtime, from `drop` for instance.
+    fn send_cancellation(&self, id: RequestId, reason: &'static str) {
+        if self.inner.cancellations.try_send((id, reason)).is_err() {
+            tracing::debug!(server = self.name(), "cancellation not sent: the connection is over or congested");
+        }
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.ledger.over.cancel();
+        if let Ok(mut subscription) = self.subscription.lock()
+            && let Some(handle) = subscription.take()
+        {
+            handle.abort();
+        }
+    }
+}
+
+/// rmcp sends in the order of its queue, so a cancellation follows its request.
+async fn send_cancellations(peer: Peer<RoleClient>, mut jobs: mpsc::Receiver<(RequestId, &'static str)>) {
+    while let Some((id, reason)) = jobs.recv().await {
+        let params = CancelledNotificationParam::new(Some(id), Some(reason.to_owned()));
+        if peer.send_notification(CancelledNotification::new(params).into()).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn report_end(ledger: Arc<Ledger>) {
+    ledger.over.cancelled().await;
+    let reason = ledger.failure().map_or_else(|| "closed by the client".to_owned(), ToString::to_string);
+    ledger.reporter.report(|| Happening::Disconnected { reason });
+}

@@ -1,0 +1,213 @@
+//! The tools of a server: reading the list, keeping it, and knowing what has changed.
+
+use std::{
+    collections::{HashMap, HashSet, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use serde_json::{Map, Value, json};
+
+use super::{Connection, request::Patience};
+use crate::{
+    drift::{Drift, Fingerprint, Severity, compare},
+    error::{CallError, ListError, ListFault},
+    event::Happening,
+    pagination::{PageGuard, Step},
+    tool::{Collector, Tool, ToolList},
+};
+
+/// How many earlier states of each tool to remember.
+const HISTORY: usize = 8;
+
+/// What is known about the tools of a server.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    state: Mutex<State>,
+    /// One refresh at a time: two would race for the last word.
+    refreshing: tokio::sync::Mutex<()>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    current: Option<Arc<ToolList>>,
+    by_name: HashMap<String, Arc<Tool>>,
+    /// Earlier states of tools that have changed, newest last.
+    earlier: HashMap<String, VecDeque<Arc<Tool>>>,
+    gone: HashSet<String>,
+    /// How many announcements of a change the current list answers.
+    as_of: u64,
+}
+
+impl Listing {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn replace(&mut self, list: Arc<ToolList>, as_of: u64) -> Drift {
+        let old = self.current.take().unwrap_or_default();
+        let drift = Drift::between(&old.tools, &list.tools);
+        let by_name: HashMap<_, _> = list.tools.iter().map(|tool| (tool.name().to_owned(), Arc::clone(tool))).collect();
+        for tool in &old.tools {
+            match by_name.get(tool.name()) {
+                Some(new) if new.fingerprint() == tool.fingerprint() => {}
+                successor => {
+                    let earlier = self.earlier.entry(tool.name().to_owned()).or_default();
+                    if earlier.len() >= HISTORY {
+                        earlier.pop_front();
+                    }
+                    earlier.push_back(Arc::clone(tool));
+                    if successor.is_none() {
+                        self.gone.insert(tool.name().to_owned());
+                    }
+                }
+            }
+        }
+        self.gone.retain(|name| !by_name.contains_key(name));
+        self.by_name = by_name;
+        self.current = Some(list);
+        self.as_of = as_of;
+        drift
+    }
+
+    /// Whether a caller who has seen `seen` may call the tool as it is now.
+    fn check(&self, name: &str, seen: Option<Fingerprint>) -> Result<(), CallError> {
+        let unknown = || CallError::UnknownTool { tool: name.to_owned() };
+        let Some(now) = self.by_name.get(name) else {
+            // A tool that was never listed is the server's to refuse; one that is known to be gone is not asked for.
+            let refuse = self.gone.contains(name) || (seen.is_some() && self.current.is_some());
+            return if refuse { Err(unknown()) } else { Ok(()) };
+        };
+        let Some(seen) = seen.filter(|seen| *seen != now.fingerprint()) else { return Ok(()) };
+        let stale = |change: String| Err(CallError::Stale { tool: name.to_owned(), change });
+        let earlier = self.earlier.get(name).and_then(|all| all.iter().rev().find(|tool| tool.fingerprint() == seen));
+        let Some(earlier) = earlier else { return stale("the caller's state of it is not known any more".into()) };
+        let changes = compare(earlier, now);
+        match changes.iter().find(|change| change.severity == Severity::Breaking) {
+            Some(change) => stale(change.to_string()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Connection {
+    /// The tools of the server: the list that is known if it is up to date, else read anew.
+    ///
+    /// # Errors
+    /// If the list cannot be read to its end. The error holds what was read; a list that was known before stays.
+    pub async fn list_tools(&self) -> Result<Arc<ToolList>, ListError> {
+        if let Some(list) = self.known_tools().filter(|_| !self.is_stale()) {
+            return Ok(list);
+        }
+        let _turn = self.inner.listing.refreshing.lock().await;
+        // Another caller may have read it while this one waited for its turn.
+        if let Some(list) = self.known_tools().filter(|_| !self.is_stale()) {
+            return Ok(list);
+        }
+        self.read_and_keep().await.map(|(list, _)| list)
+    }
+
+    /// Reads the list of tools again, whether or not it is known to have changed.
+    ///
+    /// # Errors
+    /// As [`Self::list_tools`].
+    pub async fn refresh(&self) -> Result<Drift, ListError> {
+        let _turn = self.inner.listing.refreshing.lock().await;
+        self.read_and_keep().await.map(|(_, drift)| drift)
+    }
+
+    /// The list as it was last read; `None` if it never was.
+    #[must_use]
+    pub fn known_tools(&self) -> Option<Arc<ToolList>> {
+        self.inner.listing.state().current.clone()
+    }
+
+    /// Whether the server has announced a change since the list was last read.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        let as_of = self.inner.listing.state().as_of;
+        self.inner.ledger.tool_changes() != as_of
+    }
+
+    async fn read_and_keep(&self) -> Result<(Arc<ToolList>, Drift), ListError> {
+        // Counted before the reading: a change during it makes the list stale at once.
+        let as_of = self.inner.ledger.tool_changes();
+        let first = self.known_tools().is_none();
+        match self.read_tools().await {
+            Ok(list) => {
+                let list = Arc::new(list);
+                let drift = self.inner.listing.state().replace(Arc::clone(&list), as_of);
+                if !first {
+                    self.inner.ledger.reporter.report(|| Happening::Refreshed { drift: drift.clone() });
+                }
+                Ok((list, drift))
+            }
+            Err(error) => {
+                let (kind, message) = (error.kind().to_owned(), error.fault.to_string());
+                self.inner.ledger.reporter.report(|| Happening::RefreshFailed { kind, message });
+                Err(error)
+            }
+        }
+    }
+
+    async fn read_tools(&self) -> Result<ToolList, ListError> {
+        let limits = &self.inner.config.limits;
+        let mut guard = PageGuard::new(limits.pages, limits.items);
+        let mut collector = Collector::default();
+        let mut cursor: Option<String> = None;
+        loop {
+            let outcome = self.read_page(cursor.take(), &mut guard, &mut collector).await;
+            match outcome {
+                Ok(Step::Done) => return Ok(collector.finish()),
+                Ok(Step::Follow(next)) => cursor = Some(next),
+                Err(fault) => {
+                    let page = guard.pages().max(1)
+                        + usize::from(matches!(&fault, ListFault::Request(_)) && guard.pages() > 0);
+                    return Err(ListError { page, fault, so_far: collector.finish() });
+                }
+            }
+        }
+    }
+
+    async fn read_page(
+        &self,
+        cursor: Option<String>,
+        guard: &mut PageGuard,
+        collector: &mut Collector,
+    ) -> Result<Step, ListFault> {
+        let params = cursor.map(|cursor| json!({ "cursor": cursor }));
+        let patience = Patience::fixed(self.inner.config.timeouts.request);
+        let mut result = self.request("tools/list", params, patience).await?;
+        let Some(Value::Array(items)) = result.get_mut("tools").map(Value::take) else {
+            let detail = "the result holds no array `tools`".to_owned();
+            return Err(CallError::MalformedResult { detail }.into());
+        };
+        let (count, room) = (items.len(), guard.room());
+        for rejected in collector.take_page(items, room) {
+            let (tool, reason) = (rejected.name, rejected.reason);
+            self.inner.ledger.reporter.report(|| Happening::ToolRejected { tool, reason });
+        }
+        Ok(guard.after_page(count, result.get("nextCursor"))?)
+    }
+
+    /// Refuses a call that rests on an outdated view, before anything is sent.
+    pub(crate) async fn check_view(&self, tool: &str, seen: Option<Fingerprint>) -> Result<(), CallError> {
+        if seen.is_some() && self.is_stale() {
+            // If the list cannot be read, the old one has to do; the failure was reported as an event.
+            if let Err(error) = self.list_tools().await {
+                tracing::debug!(%error, "checking against the old list");
+            }
+        }
+        self.inner.listing.state().check(tool, seen)
+    }
+
+    /// Whether the server says that it announces changes of its tools.
+    pub(super) fn announces_tool_changes(&self) -> bool {
+        let greeting = self.greeting().unwrap_or_default();
+        let declared = |greeting: &Map<String, Value>| -> Option<bool> {
+            greeting.get("capabilities")?.get("tools")?.get("listChanged")?.as_bool()
+        };
+        greeting.as_object().and_then(declared).unwrap_or(false)
+    }
+}

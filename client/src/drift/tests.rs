@@ -1,0 +1,163 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn tool(input: Value) -> Tool {
+    Tool::read(json!({"name": "t", "inputSchema": input})).unwrap().0
+}
+
+fn of_input(old: Value, new: Value) -> Option<Severity> {
+    Drift { changes: compare(&tool(old), &tool(new)) }.severity()
+}
+
+fn of_output(old: Value, new: Value) -> Option<Severity> {
+    let read = |schema| Tool::read(json!({"name": "t", "inputSchema": {}, "outputSchema": schema})).unwrap().0;
+    Drift { changes: compare(&read(old), &read(new)) }.severity()
+}
+
+fn object(properties: Value, required: Value) -> Value {
+    json!({"type": "object", "properties": properties, "required": required})
+}
+
+#[test]
+fn tells_breaking_from_compatible_from_cosmetic() {
+    use Severity::{Breaking, Compatible, Cosmetic};
+    let text = json!({"type": "string"});
+    let cases = [
+        ("nothing", object(json!({"a": text}), json!(["a"])), object(json!({"a": text}), json!(["a"])), None),
+        ("optional added", object(json!({}), json!([])), object(json!({"a": text}), json!([])), Some(Compatible)),
+        ("required added", object(json!({}), json!([])), object(json!({"a": text}), json!(["a"])), Some(Breaking)),
+        ("removed", object(json!({"a": text}), json!([])), object(json!({}), json!([])), Some(Breaking)),
+        (
+            "now optional",
+            object(json!({"a": text}), json!(["a"])),
+            object(json!({"a": text}), json!([])),
+            Some(Compatible),
+        ),
+        (
+            "type changed",
+            json!({"properties": {"a": text}}),
+            json!({"properties": {"a": {"type": "number"}}}),
+            Some(Breaking),
+        ),
+        (
+            "type widened",
+            json!({"properties": {"a": {"type": "integer"}}}),
+            json!({"properties": {"a": {"type": "number"}}}),
+            Some(Compatible),
+        ),
+        (
+            "type narrowed",
+            json!({"properties": {"a": {"type": ["string", "null"]}}}),
+            json!({"properties": {"a": {"type": "string"}}}),
+            Some(Breaking),
+        ),
+        (
+            "enum grown",
+            json!({"properties": {"a": {"enum": [1]}}}),
+            json!({"properties": {"a": {"enum": [1, 2]}}}),
+            Some(Compatible),
+        ),
+        (
+            "enum shrunk",
+            json!({"properties": {"a": {"enum": [1, 2]}}}),
+            json!({"properties": {"a": {"enum": [2]}}}),
+            Some(Breaking),
+        ),
+        (
+            "bound tightened",
+            json!({"properties": {"a": {"maxLength": 9}}}),
+            json!({"properties": {"a": {"maxLength": 8}}}),
+            Some(Breaking),
+        ),
+        (
+            "bound loosened",
+            json!({"properties": {"a": {"minimum": 9}}}),
+            json!({"properties": {"a": {"minimum": 8}}}),
+            Some(Compatible),
+        ),
+        (
+            "description",
+            json!({"properties": {"a": {"description": "x"}}}),
+            json!({"properties": {"a": {"description": "y"}}}),
+            Some(Cosmetic),
+        ),
+        ("closed", json!({}), json!({"additionalProperties": false}), Some(Breaking)),
+        ("opened", json!({"additionalProperties": false}), json!({}), Some(Compatible)),
+        ("pattern added", json!({}), json!({"properties": {"a": {"pattern": "x"}}, "not": {}}), Some(Breaking)),
+        ("reordered", json!({"required": ["a", "b"]}), json!({"required": ["b", "a"]}), None),
+        (
+            "a property named required",
+            json!({"properties": {"required": {"type": "string"}}}),
+            json!({"properties": {}}),
+            Some(Breaking),
+        ),
+    ];
+    for (name, old, new, expected) in cases {
+        assert_eq!(of_input(old, new), expected, "{name}");
+    }
+}
+
+#[test]
+fn an_output_schema_breaks_the_other_way_round() {
+    let (wide, narrow) = (json!({"enum": [1, 2]}), json!({"enum": [1]}));
+    assert_eq!(of_output(wide.clone(), narrow.clone()), Some(Severity::Compatible));
+    assert_eq!(of_output(narrow, wide), Some(Severity::Breaking));
+}
+
+#[test]
+fn a_hint_that_flips_after_approval_is_breaking() {
+    let with = |annotations| Tool::read(json!({"name": "t", "inputSchema": {}, "annotations": annotations})).unwrap().0;
+    let changes = compare(&with(json!({"readOnlyHint": true})), &with(json!({"readOnlyHint": false})));
+    assert_eq!(changes[0].severity, Severity::Breaking);
+    assert_eq!(changes[0].at, "/annotations/readOnlyHint");
+    let changes = compare(&with(json!({"readOnlyHint": true})), &with(json!({})));
+    assert_eq!(changes[0].severity, Severity::Breaking);
+    let changes = compare(&with(json!({})), &with(json!({"readOnlyHint": true})));
+    assert_eq!(changes[0].severity, Severity::Compatible);
+    assert_eq!(compare(&with(json!({})), &with(json!({"destructiveHint": true}))), []);
+}
+
+#[test]
+fn tools_that_come_and_go() {
+    let named = |name: &str| Arc::new(Tool::read(json!({"name": name, "inputSchema": {}})).unwrap().0);
+    let drift = Drift::between(&[named("old"), named("kept")], &[named("kept"), named("new")]);
+    let told: Vec<_> = drift.changes.iter().map(|change| (change.tool.as_str(), change.severity)).collect();
+    assert_eq!(told, [("old", Severity::Breaking), ("new", Severity::Compatible)]);
+}
+
+#[test]
+fn a_fingerprint_ignores_words_and_order() {
+    let read = |value| Tool::read(value).unwrap().0.fingerprint();
+    let one = read(json!({"name": "t", "description": "x", "inputSchema": {"type": "object", "required": ["a"]}}));
+    let same = read(json!({"inputSchema": {"required": ["a"], "type": "object"}, "name": "t", "description": "y"}));
+    let other = read(json!({"name": "t", "inputSchema": {"type": "object", "required": ["b"]}}));
+    assert_eq!(one, same);
+    assert_ne!(one, other);
+}
+
+fn schema() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(json!({"type": "string"})),
+        Just(json!({"type": ["string", "null"], "maxLength": 3})),
+        Just(json!({"enum": [1, 2, "x"]})),
+        Just(json!(true)),
+        Just(json!({"$ref": "#/x", "required": 7})),
+    ];
+    leaf.prop_recursive(3, 16, 3, |inner| {
+        (prop::collection::btree_map("[a-c/~]", inner, 0..3), prop::collection::vec("[a-c]", 0..2))
+            .prop_map(|(properties, required)| json!({"properties": properties, "required": required}))
+    })
+}
+
+proptest! {
+    #[test]
+    fn nothing_changes_between_equals_and_something_between_others(left in schema(), right in schema()) {
+        let wrap = |inner: &Value| tool(json!({"properties": {"p": inner}}));
+        prop_assert_eq!(compare(&wrap(&left), &wrap(&left)), vec![]);
+        if wrap(&left).fingerprint() == wrap(&right).fingerprint() {
+            prop_assert_eq!(compare(&wrap(&left), &wrap(&right)), vec![]);
+        }
+    }
+}

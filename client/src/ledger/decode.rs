@@ -1,0 +1,250 @@
+//! From bytes to messages.
+
+use rmcp::model::{
+    CustomResult, DiscoverResult, EmptyResult, ErrorCode, ErrorData, InitializeResult, ListToolsResult, NumberOrString,
+    RequestId, ServerJsonRpcMessage, ServerResult, Tool,
+};
+use serde_json::{Value, json};
+
+use super::{Failure, Ledger, Purpose, RawAnswer};
+use crate::{
+    event::{Happening, SkipReason},
+    revision::{Era, Revision},
+};
+
+/// Marks errors that this client puts in the place of an answer that it cannot read.
+pub(crate) const MALFORMED: &str = "mcp-workbench/malformed";
+/// `UnsupportedProtocolVersionError` (2026-07-28, schema).
+const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
+
+impl Ledger {
+    /// Reads one line, body or event. A batch (2025-03-26, JSON-RPC batching) gives several messages; whatever is no
+    /// message is skipped and counted.
+    pub(crate) fn decode(&self, bytes: &[u8]) -> Vec<ServerJsonRpcMessage> {
+        match serde_json::from_slice(bytes) {
+            Ok(Value::Array(batch)) => batch.into_iter().filter_map(|value| self.decode_value(value)).collect(),
+            Ok(value) => self.decode_value(value).into_iter().collect(),
+            Err(_) => {
+                self.skip(SkipReason::NotJson, bytes);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Reads one message.
+    pub(crate) fn decode_value(&self, mut value: Value) -> Option<ServerJsonRpcMessage> {
+        let is_message = value.get("jsonrpc").and_then(Value::as_str) == Some("2.0");
+        if is_message && value.get("method").is_some_and(Value::is_string) {
+            return match serde_json::from_value(value.clone()) {
+                Ok(message) => Some(message),
+                Err(_) => self.skip_value(SkipReason::NotJsonRpc, &value),
+            };
+        }
+        if value.get("result").is_none() && value.get("error").is_none() {
+            return self.skip_value(SkipReason::NotJsonRpc, &value);
+        }
+        let Some((id, purpose)) = self.asked(value.get("id")) else {
+            return self.answer_without_question(value);
+        };
+        if !is_message {
+            return Some(malformed(id, "the answer is not marked as JSON-RPC 2.0", value));
+        }
+        let fields = value.as_object_mut()?;
+        match (fields.remove("result"), fields.remove("error")) {
+            (Some(result), None) => Some(self.answer(id, purpose, result)),
+            (None, Some(error)) => Some(self.refusal(id, purpose, error)),
+            (result, _) => {
+                Some(malformed(id, "the answer holds both a result and an error", json!({"result": result})))
+            }
+        }
+    }
+
+    fn skip_value(&self, reason: SkipReason, value: &Value) -> Option<ServerJsonRpcMessage> {
+        self.skip(reason, value.to_string().as_bytes());
+        None
+    }
+
+    /// The request that an id answers. Some servers turn numbers into strings or floats; that is let pass.
+    fn asked(&self, id: Option<&Value>) -> Option<(RequestId, Purpose)> {
+        let id = match id? {
+            Value::String(text) => NumberOrString::String(text.as_str().into()),
+            Value::Number(number) => {
+                let float = || number.as_f64().filter(|float| float.fract() == 0.0 && float.abs() < 9e15);
+                NumberOrString::Number(number.as_i64().or_else(|| float().map(|float| float as i64))?)
+            }
+            _ => return None,
+        };
+        let books = self.books();
+        if let Some(entry) = books.pending.get(&id) {
+            return Some((id, entry.purpose));
+        }
+        let NumberOrString::String(text) = &id else { return None };
+        let id = NumberOrString::Number(text.parse().ok()?);
+        books.pending.get(&id).map(|entry| (id.clone(), entry.purpose))
+    }
+
+    fn answer_without_question(&self, value: Value) -> Option<ServerJsonRpcMessage> {
+        let id = value.get("id").filter(|id| !id.is_null());
+        // A server that cannot read a request cannot name its id (JSON-RPC 2.0, 5.1). During the handshake only one
+        // request is under way, so the error is about that one.
+        if id.is_none() && self.greeting().is_none() {
+            let error = read_error(value.get("error")?)?;
+            let (id, purpose) = {
+                let books = self.books();
+                let (id, entry) = books.pending.iter().next()?;
+                (id.clone(), entry.purpose)
+            };
+            return Some(self.judge_error(id, purpose, error));
+        }
+        let late = id.and_then(|id| serde_json::from_value::<RequestId>(id.clone()).ok());
+        let late = late.is_some_and(|id| self.books().cancelled.contains(&id));
+        self.skip_value(if late { SkipReason::LateReply } else { SkipReason::UnknownId }, &value)
+    }
+
+    fn answer(&self, id: RequestId, purpose: Purpose, result: Value) -> ServerJsonRpcMessage {
+        match purpose {
+            Purpose::Initialize => self.initialize_result(id, result),
+            Purpose::Discover => self.discover_result(id, result),
+            Purpose::ListTools | Purpose::Other => {
+                ServerJsonRpcMessage::response(ServerResult::CustomResult(CustomResult(result)), id)
+            }
+        }
+    }
+
+    fn initialize_result(&self, id: RequestId, result: Value) -> ServerJsonRpcMessage {
+        let offered = result.get("protocolVersion").and_then(Value::as_str).unwrap_or("none");
+        let wanted = self.wanted.handshake;
+        // "If the client does not support the version in the server's response, it SHOULD disconnect" (2025-11-25,
+        // lifecycle, "Version Negotiation"). The modern revision has no handshake, so it is no answer to one.
+        let acceptable = offered
+            .parse::<Revision>()
+            .is_ok_and(|offered| offered.era() == Era::Legacy && (!self.wanted.pinned || offered == wanted));
+        if !acceptable {
+            self.fail(Failure::Version { wanted: wanted.to_string(), offered: offered.to_owned() });
+            return malformed(id, "the revision is not one that this client speaks", result);
+        }
+        match serde_json::from_value::<InitializeResult>(result.clone()) {
+            Ok(typed) => {
+                self.books().greeting = Some(result);
+                ServerJsonRpcMessage::response(ServerResult::InitializeResult(typed), id)
+            }
+            Err(error) => {
+                self.fail(Failure::Protocol(format!("the result of `initialize` is unusable: {error}")));
+                malformed(id, "unusable result of `initialize`", result)
+            }
+        }
+    }
+
+    fn discover_result(&self, id: RequestId, result: Value) -> ServerJsonRpcMessage {
+        let versions = revisions(result.get("supportedVersions"));
+        if !versions.contains(&Revision::NEWEST_MODERN) && versions.iter().any(|v| v.era() == Era::Legacy) {
+            return self.legacy(id, "the server supports only revisions with a handshake");
+        }
+        match serde_json::from_value::<DiscoverResult>(result.clone()) {
+            Ok(typed) => {
+                self.note_probe("`server/discover` was answered");
+                self.books().greeting = Some(result);
+                ServerJsonRpcMessage::response(ServerResult::DiscoverResult(typed), id)
+            }
+            // A legacy server may answer a method that it does not know with anything at all.
+            Err(_) if self.wanted.both_eras => self.legacy(id, "`server/discover` was answered with something else"),
+            Err(error) => {
+                self.fail(Failure::Protocol(format!("the result of `server/discover` is unusable: {error}")));
+                malformed(id, "unusable result of `server/discover`", result)
+            }
+        }
+    }
+
+    fn refusal(&self, id: RequestId, purpose: Purpose, error: Value) -> ServerJsonRpcMessage {
+        match read_error(&error) {
+            Some(error) => self.judge_error(id, purpose, error),
+            None => malformed(id, "the error has no code or no message", error),
+        }
+    }
+
+    fn judge_error(&self, id: RequestId, purpose: Purpose, error: ErrorData) -> ServerJsonRpcMessage {
+        if purpose == Purpose::Discover {
+            let code = error.code.0;
+            let supported = error.data.as_ref().and_then(|data| data.get("supported"));
+            let legacy_only = revisions(supported).iter().any(|revision| revision.era() == Era::Legacy)
+                && !revisions(supported).contains(&Revision::NEWEST_MODERN);
+            if i64::from(code) == UNSUPPORTED_PROTOCOL_VERSION && legacy_only {
+                return self.legacy(id, "the server supports only revisions with a handshake");
+            }
+            self.note_probe(format!("`server/discover` was answered with error {code}"));
+        }
+        ServerJsonRpcMessage::error(error, Some(id))
+    }
+
+    /// The answer to a probe that makes rmcp go on with `initialize`.
+    pub(crate) fn legacy(&self, id: RequestId, why: &str) -> ServerJsonRpcMessage {
+        self.note_probe(why);
+        ServerJsonRpcMessage::error(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why.to_owned(), None), Some(id))
+    }
+
+    /// Replaces an answer by what rmcp's HTTP worker needs of it, and keeps the answer until [`Self::restore`].
+    ///
+    /// The worker parses events itself, by trial over twenty types, and looks only at lists of tools, for the headers
+    /// that their schemas ask for (2026-07-28, streamable HTTP, "Custom Headers from Tool Parameters").
+    pub(crate) fn shorten(&self, message: ServerJsonRpcMessage) -> ServerJsonRpcMessage {
+        let ServerJsonRpcMessage::Response(mut response) = message else { return message };
+        if let ServerResult::CustomResult(CustomResult(result)) = response.result {
+            let lists_tools =
+                self.books().pending.get(&response.id).is_some_and(|entry| entry.purpose == Purpose::ListTools);
+            let (stand_in, shown) =
+                if lists_tools { tools_of(&result) } else { (ServerResult::EmptyResult(EmptyResult {}), None) };
+            self.books().raw.insert(response.id.clone(), RawAnswer { result, shown });
+            response.result = stand_in;
+        }
+        ServerJsonRpcMessage::Response(response)
+    }
+
+    /// Puts the answer back that [`Self::shorten`] took away.
+    pub(crate) fn restore(&self, id: &RequestId, result: ServerResult) -> ServerResult {
+        let Some(mut raw) = self.books().raw.remove(id) else { return result };
+        if let (Some(shown), ServerResult::ListToolsResult(kept)) = (raw.shown, &result) {
+            self.drop_tools(&mut raw.result, |name| {
+                shown.contains(name) && !kept.tools.iter().any(|tool| tool.name == name)
+            });
+        }
+        ServerResult::CustomResult(CustomResult(raw.result))
+    }
+
+    fn drop_tools(&self, result: &mut Value, refused: impl Fn(&str) -> bool) {
+        let Some(Value::Array(tools)) = result.get_mut("tools") else { return };
+        tools.retain(|tool| {
+            let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+            let keep = !refused(name);
+            if !keep {
+                let (tool, reason) = (Some(name.to_owned()), "its `x-mcp-header` annotations are invalid".to_owned());
+                self.reporter.report(|| Happening::ToolRejected { tool, reason });
+            }
+            keep
+        });
+    }
+}
+
+/// The tools of a list that rmcp can read, for its worker, and their names.
+fn tools_of(result: &Value) -> (ServerResult, Option<std::collections::HashSet<String>>) {
+    let tools = result.get("tools").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let readable: Vec<Tool> = tools.iter().filter_map(|tool| serde_json::from_value(tool.clone()).ok()).collect();
+    let names = readable.iter().map(|tool| tool.name.to_string()).collect();
+    (ServerResult::ListToolsResult(ListToolsResult::with_all_items(readable)), Some(names))
+}
+
+fn revisions(list: Option<&Value>) -> Vec<Revision> {
+    let items = list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    items.iter().filter_map(|item| item.as_str()?.parse().ok()).collect()
+}
+
+fn read_error(error: &Value) -> Option<ErrorData> {
+    let code = error.get("code")?;
+    let code = code.as_i64().or_else(|| code.as_f64().filter(|code| code.fract() == 0.0).map(|code| code as i64))?;
+    let message = error.get("message")?.as_str()?.to_owned();
+    Some(ErrorData::new(ErrorCode(i32::try_from(code).ok()?), message, error.get("data").cloned()))
+}
+
+fn malformed(id: RequestId, reason: &str, what: Value) -> ServerJsonRpcMessage {
+    let data = json!({ MALFORMED: reason, "answer": what });
+    ServerJsonRpcMessage::error(ErrorData::new(ErrorCode::INTERNAL_ERROR, reason.to_owned(), Some(data)), Some(id))
+}

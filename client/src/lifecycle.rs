@@ -1,0 +1,289 @@
+//! From a configuration to a connection: which transport, which era, and what to say when it does not work.
+//!
+//! | endpoint | protocol | what is tried |
+//! | --- | --- | --- |
+//! | stdio, Streamable HTTP | auto | `server/discover`, and `initialize` on the same connection unless a modern server answers |
+//! | stdio, Streamable HTTP | pinned | `initialize` or `server/discover`, whichever the revision has |
+//! | HTTP+SSE | auto, or pinned to the legacy era | `initialize`: the transport is older than the modern era |
+//! | auto | any | Streamable HTTP as above; HTTP+SSE if its POST is answered with 400, 404 or 405 |
+
+mod failure;
+
+use std::sync::Arc;
+
+use rmcp::{
+    RoleClient,
+    model::{ClientCapabilities, Implementation, InitializeRequestParams},
+    service::{ClientInitializeError, ClientLifecycleMode, RunningService, serve_client_with_lifecycle},
+    transport::Transport,
+};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::{
+    config::{Endpoint, HttpEndpoint, ProtocolChoice, ServerConfig, StdioEndpoint},
+    connection::{Connection, Handler, Parts},
+    error::{ConnectError, ConnectFailure, Stage},
+    event::{EventSink, Reporter, TransportKind},
+    ledger::{Ledger, Wanted},
+    link::Link,
+    process::ChildProcess,
+    revision::{Era, Revision},
+    transport::{http, sse::SseTransport, stdio::StdioTransport},
+};
+
+/// Connects to a server.
+///
+/// # Errors
+/// A [`ConnectError`] that names the server, the stage and the last lines of its standard error. Whatever was started for
+/// the attempt is being ended by then.
+pub async fn connect(config: ServerConfig) -> Result<Connection, ConnectError> {
+    connect_with(config, EventSink::default()).await
+}
+
+/// Connects to a server, and reports to `events` from the first moment on.
+///
+/// # Errors
+/// As [`connect`].
+pub async fn connect_with(config: ServerConfig, events: EventSink) -> Result<Connection, ConnectError> {
+    let reporter = Reporter::new(&config.name, events);
+    Attempt { config: Arc::new(config), reporter, tried: Vec::new() }.run().await
+}
+
+/// Connects to a server at the other end of two byte streams, one message per line as over stdio. The endpoint of `config`
+/// is not looked at.
+///
+/// # Errors
+/// As [`connect`].
+pub async fn connect_over(
+    config: ServerConfig,
+    reader: impl AsyncRead + Unpin + Send + 'static,
+    writer: impl AsyncWrite + Unpin + Send + 'static,
+    events: EventSink,
+) -> Result<Connection, ConnectError> {
+    let reporter = Reporter::new(&config.name, events);
+    let attempt = Attempt { config: Arc::new(config), reporter, tried: Vec::new() };
+    let outcome = attempt.streams(reader, writer).await;
+    outcome.map_err(|failed| attempt.explain(failed))
+}
+
+/// One attempt to connect.
+struct Attempt {
+    config: Arc<ServerConfig>,
+    reporter: Reporter,
+    tried: Vec<String>,
+}
+
+/// What an attempt over one transport came to.
+struct Failed {
+    stage: Stage,
+    failure: ConnectFailure,
+    stderr: Vec<String>,
+    /// The status with which the server refused a POST, if it did.
+    refused_with: Option<u16>,
+}
+
+impl Failed {
+    fn at(stage: Stage, failure: ConnectFailure) -> Self {
+        Self { stage, failure, stderr: Vec::new(), refused_with: None }
+    }
+}
+
+impl Attempt {
+    async fn run(mut self) -> Result<Connection, ConnectError> {
+        let config = Arc::clone(&self.config);
+        let outcome = match &config.endpoint {
+            Endpoint::Stdio(endpoint) => self.stdio(endpoint).await,
+            Endpoint::StreamableHttp(endpoint) => self.streamable_http(endpoint).await,
+            Endpoint::Sse(endpoint) => self.sse(endpoint).await,
+            Endpoint::Auto(endpoint) => self.either_http(endpoint).await,
+        };
+        outcome.map_err(|failed| self.explain(failed))
+    }
+
+    fn explain(self, failed: Failed) -> ConnectError {
+        ConnectError {
+            server: self.config.name.clone(),
+            stage: failed.stage,
+            failure: Box::new(failed.failure),
+            stderr: failed.stderr,
+            tried: self.tried,
+        }
+    }
+
+    async fn streams(
+        &self,
+        reader: impl AsyncRead + Unpin + Send + 'static,
+        writer: impl AsyncWrite + Unpin + Send + 'static,
+    ) -> Result<Connection, Failed> {
+        let ledger = self.ledger();
+        let transport = StdioTransport::new(reader, writer, Arc::clone(&ledger));
+        match self.greet(transport, &ledger, self.mode(), true).await {
+            Ok(service) => Ok(self.assemble(service, &ledger, TransportKind::Stdio, None)),
+            Err(failure) => Err(Failed::at(ledger.stage(), failure)),
+        }
+    }
+
+    fn ledger(&self) -> Arc<Ledger> {
+        let (handshake, pinned) = match self.config.protocol {
+            ProtocolChoice::Pinned(revision) => (revision, true),
+            ProtocolChoice::Auto => (Revision::NEWEST_LEGACY, false),
+        };
+        let wanted = Wanted { handshake, pinned, both_eras: !pinned };
+        Ledger::new(self.reporter.clone(), self.config.limits, wanted)
+    }
+
+    fn mode(&self) -> ClientLifecycleMode {
+        match self.config.protocol {
+            ProtocolChoice::Auto => ClientLifecycleMode::Auto {
+                preferred_versions: vec![Revision::NEWEST_MODERN.to_sdk()],
+                legacy_version: Some(Revision::NEWEST_LEGACY.to_sdk()),
+            },
+            ProtocolChoice::Pinned(revision) if revision.era() == Era::Modern => {
+                ClientLifecycleMode::Discover { preferred_versions: vec![revision.to_sdk()] }
+            }
+            ProtocolChoice::Pinned(_) => ClientLifecycleMode::Initialize,
+        }
+    }
+
+    async fn stdio(&self, endpoint: &StdioEndpoint) -> Result<Connection, Failed> {
+        let ledger = self.ledger();
+        let config = &self.config;
+        let spawned = ChildProcess::spawn(endpoint, config.shutdown, config.limits.stderr_lines);
+        let start_failure = |source| {
+            let command = endpoint.command.clone();
+            Failed::at(Stage::Spawn, ConnectFailure::Spawn { command, source })
+        };
+        let (child, pipes) = spawned.map_err(start_failure)?;
+        let stdin = tokio::net::unix::pipe::Sender::from_owned_fd(pipes.stdin).map_err(start_failure)?;
+        let stdout = tokio::net::unix::pipe::Receiver::from_owned_fd(pipes.stdout).map_err(start_failure)?;
+        let transport = StdioTransport::new(stdout, stdin, Arc::clone(&ledger));
+        let greeted = self.greet(transport, &ledger, self.mode(), true).await;
+        match greeted {
+            Ok(service) => Ok(self.assemble(service, &ledger, TransportKind::Stdio, Some(child))),
+            Err(failure) => {
+                let mut failed = Failed::at(ledger.stage(), failure);
+                failure::of_process(&mut failed, &child, &endpoint.command).await;
+                Err(failed)
+            }
+        }
+    }
+
+    async fn streamable_http(&self, endpoint: &HttpEndpoint) -> Result<Connection, Failed> {
+        let ledger = self.ledger();
+        let config_failure = |failure| Failed::at(Stage::Configure, failure);
+        let parsed = url::Url::parse(&endpoint.url).map_err(|error| {
+            config_failure(ConnectFailure::Config { detail: format!("`{}` is no URL: {error}", endpoint.url) })
+        })?;
+        if !matches!(parsed.scheme(), "http" | "https") {
+            let detail = format!("`{}` is neither an http nor an https URL", endpoint.url);
+            return Err(config_failure(ConnectFailure::Config { detail }));
+        }
+        let transport =
+            http::transport(endpoint, &ledger, self.config.timeouts.probe_limit()).map_err(config_failure)?;
+        match self.greet(transport, &ledger, self.mode(), false).await {
+            Ok(service) => Ok(self.assemble(service, &ledger, TransportKind::StreamableHttp, None)),
+            Err(failure) => {
+                let mut failed = Failed::at(ledger.stage(), failure);
+                // Only the refusal of the handshake counts: that of a probe has already led to the handshake, or was a modern
+                // server's own answer.
+                if failed.stage == Stage::Initialize {
+                    failed.refused_with = ledger.http_problem().map(|problem| problem.status);
+                }
+                Err(failed)
+            }
+        }
+    }
+
+    async fn sse(&self, endpoint: &HttpEndpoint) -> Result<Connection, Failed> {
+        if let ProtocolChoice::Pinned(revision) = self.config.protocol
+            && revision.era() == Era::Modern
+        {
+            let detail = format!("revision {revision} does not exist over HTTP+SSE");
+            return Err(Failed::at(Stage::Configure, ConnectFailure::Config { detail }));
+        }
+        let ledger = self.ledger();
+        let limit = self.config.timeouts.startup;
+        let opened = tokio::time::timeout(limit, SseTransport::open(endpoint, &ledger)).await;
+        let transport = opened
+            .unwrap_or(Err(ConnectFailure::StartupTimeout { limit }))
+            .map_err(|failure| Failed::at(Stage::Connect, failure))?;
+        let greeted = self.greet(transport, &ledger, ClientLifecycleMode::Initialize, false).await;
+        match greeted {
+            Ok(service) => Ok(self.assemble(service, &ledger, TransportKind::Sse, None)),
+            Err(failure) => Err(Failed::at(ledger.stage(), failure)),
+        }
+    }
+
+    async fn either_http(&mut self, endpoint: &HttpEndpoint) -> Result<Connection, Failed> {
+        let first = match self.streamable_http(endpoint).await {
+            Ok(connection) => return Ok(connection),
+            Err(failed) => failed,
+        };
+        // "If it fails with the following HTTP status codes […]: 400, 404, 405: Issue a GET request […] expecting that
+        // this will open an SSE stream" (2025-11-25, transports, "Backwards Compatibility").
+        let legacy_possible =
+            !matches!(self.config.protocol, ProtocolChoice::Pinned(revision) if revision.era() == Era::Modern);
+        let refused = matches!(first.failure, ConnectFailure::HttpStatus { .. } | ConnectFailure::Rpc { .. });
+        if !(legacy_possible && refused && matches!(first.refused_with, Some(400 | 404 | 405))) {
+            return Err(first);
+        }
+        self.tried.push(format!("Streamable HTTP: {}", first.failure));
+        match self.sse(endpoint).await {
+            Ok(connection) => Ok(connection),
+            Err(second) => {
+                self.tried.push(format!("HTTP+SSE: {}", second.failure));
+                // Where both fail, the first answer is the one that the user's URL was meant for.
+                Err(first)
+            }
+        }
+    }
+
+    /// The handshake, or the probe and what follows from it.
+    async fn greet<T: Transport<RoleClient> + 'static>(
+        &self,
+        transport: T,
+        ledger: &Arc<Ledger>,
+        mode: ClientLifecycleMode,
+        link_probes: bool,
+    ) -> Result<RunningService<RoleClient, Handler>, ConnectFailure> {
+        let timeouts = &self.config.timeouts;
+        let probing = link_probes && ledger.wanted.both_eras;
+        let link = Link::new(transport, Arc::clone(ledger), probing.then(|| timeouts.probe_limit()));
+        let client = Implementation::new("mcp-workbench", env!("CARGO_PKG_VERSION"));
+        let hello = InitializeRequestParams::new(ClientCapabilities::default(), client)
+            .with_protocol_version(ledger.wanted.handshake.to_sdk());
+        let serving = serve_client_with_lifecycle(Handler::new(hello), link, mode);
+        match tokio::time::timeout(timeouts.startup, serving).await {
+            Ok(Ok(service)) => Ok(service),
+            Ok(Err(error)) => Err(failure::of_handshake(error, ledger)),
+            Err(_) => {
+                Err(failure::of_ledger(ledger).unwrap_or(ConnectFailure::StartupTimeout { limit: timeouts.startup }))
+            }
+        }
+    }
+
+    fn assemble(
+        &self,
+        service: RunningService<RoleClient, Handler>,
+        ledger: &Arc<Ledger>,
+        transport: TransportKind,
+        child: Option<ChildProcess>,
+    ) -> Connection {
+        let agreed = service.peer_info().map(|info| info.protocol_version.to_string());
+        // The ledger lets no other revision pass: neither in the handshake nor in the answer to the probe.
+        let revision = agreed.and_then(|text| text.parse().ok()).unwrap_or(ledger.wanted.handshake);
+        let why = match (self.config.protocol, ledger.probe_outcome()) {
+            (ProtocolChoice::Pinned(revision), _) => format!("revision {revision} is configured"),
+            (ProtocolChoice::Auto, Some(outcome)) => outcome,
+            (ProtocolChoice::Auto, None) => "the transport belongs to the legacy era".to_owned(),
+        };
+        let why = self.tried.iter().fold(why, |why, tried| format!("{tried}; {why}"));
+        let config = Arc::clone(&self.config);
+        Connection::new(Parts { config, ledger: Arc::clone(ledger), service, revision, transport, why, child })
+    }
+}
+
+/// Whether an error of the handshake is one of the transport.
+fn is_transport(error: &ClientInitializeError) -> bool {
+    matches!(error, ClientInitializeError::TransportError { .. })
+}

@@ -1,0 +1,190 @@
+//! Qualified names: one legal name for each tool of each server.
+//!
+//! **The rule.** The name of a tool is a pure function of the server's name, the tool's name and the length limit:
+//! no other tool has a say, so a name that was saved in a permission rule means the same tool for ever.
+//!
+//! - A part is *plain* when it is not empty, consists of `A-Z a-z 0-9 _ -`, holds no `__`, and neither starts nor ends
+//!   with `_`. If both parts are plain and the whole fits the limit, the name is `mcp__<server>__<tool>`. Two underscores
+//!   in a row then occur in exactly two places, so two pairs never give one name.
+//! - Otherwise the name is `mcp__<server>__<tool>` with each illegal character replaced by `_`, cut to fit, followed by
+//!   `___` and 26 base-32 characters (130 bits) of the SHA-256 of the exact pair. A plain name never holds three
+//!   underscores in a row, so the two shapes cannot meet; two pairs of the second shape meet only if SHA-256 collides.
+//!   The suffix is that long because a hostile server chooses names at will: 80 bits could be brought to collide.
+//!
+//! Every name starts with `m` and consists of `[A-Za-z0-9_-]`, as OpenAI and Anthropic ask (at most 64) and Gemini accepts
+//! (at most 128). A name is looked up in the [`crate::Catalogue`]; it is never split.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+const PREFIX: &str = "mcp__";
+const SUFFIX_LENGTH: usize = 26;
+const HASH_SEPARATOR: &str = "___";
+const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
+
+/// How long a qualified name may be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum NameLimit {
+    /// 64 characters: what every model provider accepts.
+    #[default]
+    #[serde(rename = "64")]
+    Chars64,
+    /// 128 characters: OpenAI Responses and Gemini.
+    #[serde(rename = "128")]
+    Chars128,
+}
+
+impl NameLimit {
+    /// The limit as a number of characters.
+    #[must_use]
+    pub const fn chars(self) -> usize {
+        match self {
+            Self::Chars64 => 64,
+            Self::Chars128 => 128,
+        }
+    }
+}
+
+/// The qualified name of a tool, by the rule of this module. Any two strings will do as names.
+#[must_use]
+pub fn qualified_name(server: &str, tool: &str, limit: NameLimit) -> String {
+    let length = PREFIX.len() + server.len() + 2 + tool.len();
+    if length <= limit.chars() && is_plain(server) && is_plain(tool) {
+        return format!("{PREFIX}{server}__{tool}");
+    }
+    let room = limit.chars() - HASH_SEPARATOR.len() - SUFFIX_LENGTH;
+    let mut name: String =
+        PREFIX.chars().chain(sanitise(server)).chain("__".chars()).chain(sanitise(tool)).take(room).collect();
+    name.push_str(HASH_SEPARATOR);
+    name.push_str(&suffix(server, tool));
+    name
+}
+
+fn is_plain(part: &str) -> bool {
+    !part.is_empty()
+        && part.chars().all(is_legal)
+        && !part.contains("__")
+        && !part.starts_with('_')
+        && !part.ends_with('_')
+}
+
+fn is_legal(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '_' | '-')
+}
+
+fn sanitise(part: &str) -> impl Iterator<Item = char> + '_ {
+    part.chars().map(|character| if is_legal(character) { character } else { '_' })
+}
+
+/// 130 bits of the hash of the pair. The length of the first part goes in as well: without it `a`, `bc` and `ab`, `c`
+/// would be one input.
+fn suffix(server: &str, tool: &str) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update((server.len() as u64).to_be_bytes());
+    hasher.update(server.as_bytes());
+    hasher.update(tool.as_bytes());
+    let digest = hasher.finalize();
+    (0..SUFFIX_LENGTH)
+        .map(|index| {
+            let bit = index * 5;
+            let pair = u16::from_be_bytes([digest[bit / 8], digest[bit / 8 + 1]]);
+            char::from(ALPHABET[usize::from((pair >> (11 - bit % 8)) & 31)])
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{HashMap, HashSet};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn name(server: &str, tool: &str) -> String {
+        qualified_name(server, tool, NameLimit::Chars64)
+    }
+
+    #[test]
+    fn plain_names_stay_readable() {
+        assert_eq!(name("github", "create_issue"), "mcp__github__create_issue");
+        assert_eq!(name("a-b", "get-x"), "mcp__a-b__get-x");
+    }
+
+    #[test]
+    fn ambiguous_or_illegal_names_get_a_suffix() {
+        insta::assert_snapshot!(name("a", "b__c"), @"mcp__a__b__c___yiqampjc4q7kkuqb6rcvxzjpcr");
+        insta::assert_snapshot!(name("a", "get.x"), @"mcp__a__get_x___ffrkqhcqpoojiyuxdwrniyabtq");
+        insta::assert_snapshot!(name("", ""), @"mcp_______v5kxb5nbqefxv54mv5f4octgb4");
+        insta::assert_snapshot!(name("wetter", "städte 🌍"), @"mcp__wetter__st_dte_____jknltpooottzkswqjl2h6aq56b");
+        insta::assert_snapshot!(name("server", &"t".repeat(80)), @"mcp__server__tttttttttttttttttttttt___t7zwckm7x6tovtxf5hytf44yvi");
+    }
+
+    #[test]
+    fn known_traps_do_not_collide() {
+        let pairs = [
+            ("a", "b__c"),
+            ("a__b", "c"),
+            ("a_", "_b"),
+            ("a", "__b"),
+            ("a__", "b"),
+            ("a", "_b"),
+            ("a_", "b"),
+            ("s", "get-x"),
+            ("s", "get_x"),
+            ("s", "get.x"),
+            ("s", "get x"),
+            ("s", ""),
+            ("", "s"),
+            ("", ""),
+            ("s", "GET_X"),
+        ];
+        let names: HashSet<_> = pairs.iter().map(|(server, tool)| name(server, tool)).collect();
+        assert_eq!(names.len(), pairs.len());
+    }
+
+    #[test]
+    fn a_tool_cannot_take_the_hashed_name_of_another() {
+        let hashed = name("a", "b__c");
+        let forged = hashed.strip_prefix("mcp__a__").unwrap();
+        assert_ne!(name("a", forged), hashed);
+    }
+
+    #[test]
+    fn the_suffix_spells_the_first_bits_of_the_hash() {
+        // The pair ("", "") hashes eight zero bytes: af5570f5a1810b7a…; the base-32 digits of 0xaf55 start 10101 11101.
+        assert!(suffix("", "").starts_with("v5"), "{}", suffix("", ""));
+        assert_eq!(suffix("", "").len(), SUFFIX_LENGTH);
+    }
+
+    fn hostile() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "[ab_]{0,6}",
+            "[a-z_.-]{0,12}",
+            "\\PC{0,20}",
+            "[a-zA-Z0-9_-]{60,140}",
+            Just("mcp__a__b".to_owned()),
+            ".{0,8}"
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn no_two_tools_share_a_name(
+            pairs in prop::collection::vec((hostile(), hostile()), 1..40),
+            wide in any::<bool>(),
+        ) {
+            let limit = if wide { NameLimit::Chars128 } else { NameLimit::Chars64 };
+            let mut owners: HashMap<String, (String, String)> = HashMap::new();
+            for pair in pairs {
+                let name = qualified_name(&pair.0, &pair.1, limit);
+                prop_assert!(name.len() <= limit.chars(), "{name}");
+                prop_assert!(name.starts_with("mcp__") && name.chars().all(is_legal), "{name}");
+                prop_assert_eq!(&name, &qualified_name(&pair.0, &pair.1, limit));
+                if let Some(owner) = owners.insert(name, pair.clone()) {
+                    prop_assert_eq!(owner, pair);
+                }
+            }
+        }
+    }
+}

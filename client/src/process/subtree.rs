@@ -1,0 +1,118 @@
+//! The processes below this one, as `/proc` shows them.
+//!
+//! A child subreaper inherits every orphan among its descendants, so a walk along the parent ids finds them all, whatever
+//! session, group or environment they chose for themselves.
+
+use std::{collections::HashMap, fs};
+
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+/// A process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProcessEntry {
+    /// Its id.
+    pub pid: i32,
+    /// The id of its parent.
+    pub ppid: i32,
+    /// Whether it has ended and only waits to be reaped.
+    pub zombie: bool,
+    /// When it was started, in ticks since the system's start: tells it from a later process with its id.
+    started: u64,
+}
+
+impl ProcessEntry {
+    fn read(pid: i32) -> Option<Self> {
+        let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+        Self::parse(pid, &stat)
+    }
+
+    /// The name in parentheses may hold anything, more parentheses too, so fields are counted from the last one
+    /// (proc_pid_stat(5)).
+    fn parse(pid: i32, stat: &[u8]) -> Option<Self> {
+        let end = stat.iter().rposition(|byte| *byte == b')')?;
+        let text = std::str::from_utf8(&stat[end + 1..]).ok()?;
+        let fields: Vec<_> = text.split_ascii_whitespace().collect();
+        Some(Self {
+            pid,
+            ppid: fields.get(1)?.parse().ok()?,
+            zombie: matches!(*fields.first()?, "Z" | "X"),
+            started: fields.get(19)?.parse().ok()?,
+        })
+    }
+
+    /// Its command line; its name in brackets where it has none.
+    #[must_use]
+    pub fn argv(&self) -> Vec<String> {
+        let raw = fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
+        let argv: Vec<String> = raw
+            .split(|byte| *byte == 0)
+            .map(|part| String::from_utf8_lossy(part).into_owned())
+            .filter(|part| !part.is_empty())
+            .take(64)
+            .collect();
+        if argv.is_empty() {
+            let name = fs::read_to_string(format!("/proc/{}/comm", self.pid)).unwrap_or_default();
+            return vec![format!("[{}]", name.trim_end())];
+        }
+        argv
+    }
+
+    /// Sends it a signal, unless another process has taken its id meanwhile.
+    pub fn signal(&self, signal: Signal) {
+        let Some(pid) = Pid::from_raw(self.pid) else { return };
+        let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else { return };
+        if Self::read(self.pid).is_some_and(|now| now.started == self.started) {
+            // It may have ended in between, and it may belong to another user: neither can be helped here.
+            let _ = pidfd_send_signal(&fd, signal);
+        }
+    }
+}
+
+/// All living processes below `root`, nearest first. `root` itself is not among them.
+#[must_use]
+pub fn descendants(root: i32) -> Vec<ProcessEntry> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let mut children: HashMap<i32, Vec<ProcessEntry>> = HashMap::new();
+    for pid in entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()) {
+        if let Some(entry) = ProcessEntry::read(pid) {
+            children.entry(entry.ppid).or_default().push(entry);
+        }
+    }
+    let mut found = Vec::new();
+    let mut queue = vec![root];
+    while let Some(parent) = queue.pop() {
+        for child in children.remove(&parent).unwrap_or_default() {
+            queue.push(child.pid);
+            if !child.zombie {
+                found.push(child);
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_a_process_whose_name_is_hostile() {
+        let mut stat = b"7 (a) S 1 b)) R 42 43 44".to_vec();
+        stat.extend(b" 0".repeat(15));
+        stat.extend(b" 99 1 2");
+        let entry = ProcessEntry::parse(7, &stat).unwrap();
+        assert_eq!(entry, ProcessEntry { pid: 7, ppid: 42, zombie: false, started: 99 });
+        assert_eq!(ProcessEntry::parse(7, b"7 (x"), None);
+    }
+
+    #[test]
+    fn finds_a_child_of_this_process() {
+        let own = i32::try_from(std::process::id()).unwrap();
+        let mut child = std::process::Command::new("sleep").arg("30").spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        let found = descendants(own).into_iter().find(|entry| entry.pid == pid).unwrap();
+        found.signal(Signal::KILL);
+        child.wait().unwrap();
+        assert!(descendants(own).iter().all(|entry| entry.pid != pid));
+    }
+}

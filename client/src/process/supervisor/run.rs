@@ -1,0 +1,321 @@
+//! The life of a supervisor.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Write},
+    os::{fd::OwnedFd, unix::process::CommandExt},
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, getpid, getppid, pidfd_open, set_child_subreaper, wait};
+use tokio::{
+    signal::unix::{Signal as SignalStream, SignalKind, signal},
+    sync::watch,
+};
+
+use super::{LeftBehind, NOT_STARTED, SupervisorReport, Trigger, options::Task};
+use crate::process::{
+    ExitInfo,
+    subtree::{ProcessEntry, descendants},
+};
+
+/// How often to look again where nothing announces the end of a process that is not our own child.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+/// How long processes may take to die of SIGKILL before they count as survivors.
+const KILL_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Runs the task to its end and returns the exit code.
+pub(super) fn run(task: Task) -> u8 {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    match runtime {
+        Ok(runtime) => runtime.block_on(supervise(task)),
+        Err(error) => {
+            finish(&task, not_started(&task, &error), None);
+            NOT_STARTED
+        }
+    }
+}
+
+async fn supervise(task: Task) -> u8 {
+    let mut watch = match Watch::new(&task) {
+        Ok(watch) => watch,
+        Err(error) => {
+            finish(&task, not_started(&task, &error), None);
+            return NOT_STARTED;
+        }
+    };
+    let mut command = Command::new(&task.argv[0]);
+    let spawned = command.args(&task.argv[1..]).process_group(0).spawn();
+    let program = match spawned {
+        Ok(child) => Pid::from_child(&child),
+        Err(error) => {
+            finish(&task, not_started(&task, &error), None);
+            return NOT_STARTED;
+        }
+    };
+    // Our own copies would keep the pipes open after the program has closed them. One of standard error stays where a
+    // report is to be written to it.
+    let voice = release_streams(task.nonce.is_some());
+    let mut life = Life::new(&task, program);
+    life.live(&mut watch, &task).await;
+    let code = life.exit_code();
+    finish(&task, life.report, voice);
+    code
+}
+
+fn not_started(task: &Task, error: &io::Error) -> SupervisorReport {
+    SupervisorReport {
+        argv: words(task),
+        trigger: Trigger::NotStarted,
+        os_error: error.raw_os_error(),
+        start_error: Some(error.to_string()),
+        ..SupervisorReport::default()
+    }
+}
+
+fn words(task: &Task) -> Vec<String> {
+    task.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+}
+
+/// Writes the report to wherever it was asked for. There is nobody left to hear of a failure.
+fn finish(task: &Task, report: SupervisorReport, voice: Option<File>) {
+    if let Some(path) = &task.supervision.report {
+        let _ = report.write(path);
+    }
+    if let Some(nonce) = &task.nonce
+        && let Ok(json) = serde_json::to_string(&report)
+    {
+        let line = format!("{nonce} {json}\n");
+        let _ = match voice {
+            Some(mut voice) => voice.write_all(line.as_bytes()),
+            None => io::stderr().write_all(line.as_bytes()),
+        };
+    }
+}
+
+/// Replaces the standard streams by the null device, and returns a copy of standard error if asked to.
+fn release_streams(keep_stderr: bool) -> Option<File> {
+    let voice = keep_stderr.then(|| rustix::io::fcntl_dupfd_cloexec(io::stderr(), 3).ok()).flatten().map(File::from);
+    if let Ok(null) = OpenOptions::new().read(true).write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdin(&null);
+        let _ = rustix::stdio::dup2_stdout(&null);
+        let _ = rustix::stdio::dup2_stderr(&null);
+    }
+    voice
+}
+
+/// Everything that can wake the supervisor.
+struct Watch {
+    /// Becomes true when the parent has died.
+    parent: watch::Receiver<bool>,
+    child: SignalStream,
+    stop: [SignalStream; 3],
+}
+
+impl Watch {
+    fn new(task: &Task) -> io::Result<Self> {
+        set_child_subreaper(Some(getpid()))?;
+        let parent = pidfd_open(task.parent, PidfdFlags::empty())?;
+        // If the parent died before the pidfd was open, this process has another parent by now, and the id may belong
+        // to someone else.
+        if getppid() != Some(task.parent) {
+            return Err(io::Error::other("the parent process is gone"));
+        }
+        Ok(Self {
+            parent: watch_end(parent)?,
+            child: signal(SignalKind::child())?,
+            stop: [signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?, signal(SignalKind::hangup())?],
+        })
+    }
+
+    async fn stopped(stop: &mut [SignalStream; 3]) {
+        let [first, second, third] = stop;
+        tokio::select! {
+            _ = first.recv() => {}
+            _ = second.recv() => {}
+            _ = third.recv() => {}
+        }
+    }
+}
+
+/// Waits for the end of a process on a thread: a pidfd becomes readable when its process has ended (pidfd_open(2)).
+fn watch_end(process: OwnedFd) -> io::Result<watch::Receiver<bool>> {
+    let (tell, died) = watch::channel(false);
+    std::thread::Builder::new().name("parent-watch".into()).spawn(move || {
+        let mut events = [PollFd::new(&process, PollFlags::IN)];
+        while let Err(rustix::io::Errno::INTR) = poll(&mut events, None) {}
+        tell.send_replace(true);
+    })?;
+    Ok(died)
+}
+
+/// What happened while the supervisor waited.
+enum Wake {
+    ParentDied,
+    Stop,
+    Look,
+}
+
+/// The state of one supervision.
+struct Life {
+    program: Pid,
+    started: Instant,
+    ended: Option<Instant>,
+    report: SupervisorReport,
+}
+
+impl Life {
+    fn new(task: &Task, program: Pid) -> Self {
+        let report = SupervisorReport {
+            argv: words(task),
+            pid: Some(program.as_raw_nonzero().get()),
+            ..SupervisorReport::default()
+        };
+        Self { program, started: Instant::now(), ended: None, report }
+    }
+
+    async fn live(&mut self, watch: &mut Watch, task: &Task) {
+        loop {
+            self.reap();
+            if self.ended.is_some() {
+                break self.leave(watch, task).await;
+            }
+            match self.wait(watch, None).await {
+                Wake::ParentDied => break self.parent_died().await,
+                Wake::Stop => break self.stop(watch, task.supervision.term_grace).await,
+                Wake::Look => {}
+            }
+        }
+        self.note_empty();
+    }
+
+    /// Waits for the next signal, for the parent's death, or until it is time to look again.
+    async fn wait(&self, watch: &mut Watch, look_again: Option<Duration>) -> Wake {
+        tokio::select! {
+            biased;
+            _ = watch.parent.wait_for(|died| *died) => Wake::ParentDied,
+            () = Watch::stopped(&mut watch.stop) => Wake::Stop,
+            _ = watch.child.recv() => Wake::Look,
+            () = tokio::time::sleep(look_again.unwrap_or(Duration::from_secs(3_600))) => Wake::Look,
+        }
+    }
+
+    /// Reaps every child that has ended, adopted ones too.
+    fn reap(&mut self) {
+        while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
+            if pid != self.program {
+                continue;
+            }
+            self.ended = Some(Instant::now());
+            self.report.ran_ms = millis(self.started.elapsed());
+            self.report.exit = ExitInfo { code: status.exit_status(), signal: status.terminating_signal() };
+        }
+    }
+
+    /// The program has ended: what it left behind is recorded and ended.
+    async fn leave(&mut self, watch: &mut Watch, task: &Task) {
+        if self.until_empty(watch, task.supervision.settle).await {
+            return;
+        }
+        let seen_after_ms = self.since_end();
+        self.report.left_behind = alive()
+            .iter()
+            .map(|process| LeftBehind { pid: process.pid, ppid: process.ppid, argv: process.argv(), seen_after_ms })
+            .collect();
+        signal_all(Signal::TERM);
+        if !self.until_empty(watch, task.supervision.leftover_grace).await {
+            self.kill_all().await;
+        }
+    }
+
+    async fn stop(&mut self, watch: &mut Watch, grace: Duration) {
+        self.report.trigger = Trigger::Signalled;
+        signal_all(Signal::TERM);
+        if !self.until_empty(watch, grace).await {
+            self.report.killed = self.ended.is_none();
+            self.kill_all().await;
+        }
+    }
+
+    async fn parent_died(&mut self) {
+        self.report.trigger = Trigger::ParentDied;
+        self.report.killed = self.ended.is_none();
+        self.kill_all().await;
+    }
+
+    /// Waits until nothing is left below this process. Gives up after the limit, or when there is no more reason to be
+    /// patient: the parent is dead, or another signal asks to stop.
+    async fn until_empty(&mut self, watch: &mut Watch, limit: Duration) -> bool {
+        let deadline = Instant::now() + limit;
+        loop {
+            self.reap();
+            if alive().is_empty() {
+                return true;
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            match self.wait(watch, Some(left.min(LOOK_AGAIN))).await {
+                Wake::Look => {}
+                Wake::Stop => return false,
+                Wake::ParentDied => {
+                    self.report.trigger = Trigger::ParentDied;
+                    return false;
+                }
+            }
+        }
+    }
+
+    /// Kills until nothing is left: a process may fork between the look and the signal.
+    async fn kill_all(&mut self) {
+        let deadline = Instant::now() + KILL_PATIENCE;
+        loop {
+            signal_all(Signal::KILL);
+            self.reap();
+            let left = alive();
+            if left.is_empty() {
+                return;
+            }
+            if Instant::now() > deadline {
+                self.report.survivors = left.iter().map(|process| process.pid).collect();
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+
+    fn note_empty(&mut self) {
+        self.reap();
+        self.report.emptied_after_ms = self.since_end();
+    }
+
+    fn since_end(&self) -> u64 {
+        self.ended.map_or(0, |ended| millis(ended.elapsed()))
+    }
+
+    fn exit_code(&self) -> u8 {
+        let code = match (self.report.exit.code, self.report.exit.signal) {
+            (Some(code), _) => code & 0xff,
+            (None, Some(signal)) => 128 + signal,
+            (None, None) => 255,
+        };
+        u8::try_from(code).unwrap_or(255)
+    }
+}
+
+fn millis(period: Duration) -> u64 {
+    u64::try_from(period.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn alive() -> Vec<ProcessEntry> {
+    descendants(getpid().as_raw_nonzero().get())
+}
+
+fn signal_all(signal: Signal) {
+    for process in alive() {
+        process.signal(signal);
+    }
+}

@@ -1,0 +1,156 @@
+//! Reading what a server answers over HTTP.
+
+use std::sync::Arc;
+
+use futures::{StreamExt, stream::BoxStream};
+use http::{
+    StatusCode,
+    header::{CONTENT_TYPE, WWW_AUTHENTICATE},
+};
+use reqwest::Response;
+use rmcp::{
+    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
+    transport::streamable_http_client::{SseError, StreamableHttpError, StreamableHttpPostResponse},
+};
+use sse_stream::Sse;
+
+use super::{EVENT_STREAM, HttpFailure, JSON, Outcome, SESSION_ID, is_probe};
+use crate::{
+    event::{Happening, excerpt},
+    ledger::{HttpProblem, Ledger},
+    transport::events::events,
+};
+
+/// Of the body of a refusal no more than this is read.
+const REFUSAL_BYTES: usize = 64 * 1024;
+
+/// Whether the body is of this media type.
+pub(super) fn is_of_type(response: &Response, media_type: &str) -> bool {
+    let value = response.headers().get(CONTENT_TYPE).map(|value| value.as_bytes()).unwrap_or_default();
+    value.len() >= media_type.len() && value[..media_type.len()].eq_ignore_ascii_case(media_type.as_bytes())
+}
+
+/// What a refused exchange amounts to.
+pub(super) async fn failure(response: Response) -> HttpFailure {
+    let status = response.status().as_u16();
+    let challenge = response.headers().get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let body = read(response, REFUSAL_BYTES).await.unwrap_or_default();
+    HttpFailure::Status { status, body: excerpt(&body), challenge }
+}
+
+/// The body, if it is no longer than the limit.
+async fn read(response: Response, limit: usize) -> Outcome<Vec<u8>> {
+    let mut body = Vec::new();
+    let mut stream = response.bytes_stream();
+    while let Some(chunk) = stream.next().await {
+        let chunk = chunk.map_err(HttpFailure::from).map_err(StreamableHttpError::Client)?;
+        if body.len() + chunk.len() > limit {
+            return Err(StreamableHttpError::ResponseBodyTooLarge { max_size: limit });
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body)
+}
+
+/// Reads a body that means nothing, within bounds, so that the connection can be used again.
+pub(super) async fn discard(response: Response) {
+    let _ = read(response, REFUSAL_BYTES).await;
+}
+
+/// The answer to a POST.
+pub(super) async fn of_post(
+    response: Response,
+    message: &ClientJsonRpcMessage,
+    in_session: bool,
+    ledger: &Arc<Ledger>,
+) -> Outcome<StreamableHttpPostResponse> {
+    let status = response.status();
+    if status == StatusCode::NOT_FOUND && in_session {
+        return Err(StreamableHttpError::SessionExpired);
+    }
+    if !status.is_success() {
+        return refused(response, message, ledger).await;
+    }
+    let session = response.headers().get(SESSION_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
+    if !matches!(message, ClientJsonRpcMessage::Request(_)) {
+        return accepted(response, ledger).await;
+    }
+    if is_of_type(&response, EVENT_STREAM) {
+        let stream = shortened(events(response, ledger.limits.message_bytes), Arc::clone(ledger));
+        return Ok(StreamableHttpPostResponse::Sse(stream, session));
+    }
+    if is_of_type(&response, JSON) {
+        let body = read(response, ledger.limits.message_bytes).await?;
+        let Some(answer) = ledger.decode(&body).into_iter().find(is_answer) else {
+            let what = format!("the body holds no answer to the request: {}", excerpt(&body));
+            return Err(StreamableHttpError::UnexpectedServerResponse(what.into()));
+        };
+        return Ok(StreamableHttpPostResponse::Json(ledger.shorten(answer), session));
+    }
+    let media_type = response.headers().get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()).into());
+    Err(StreamableHttpError::UnexpectedContentType(media_type))
+}
+
+fn is_answer(message: &ServerJsonRpcMessage) -> bool {
+    matches!(message, ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_))
+}
+
+/// A notification is to be answered with 202 and no body (2025-03-26, transports, "Sending Messages to the Server").
+/// Servers that answer otherwise are let pass and reported.
+async fn accepted(response: Response, ledger: &Ledger) -> Outcome<StreamableHttpPostResponse> {
+    let status = response.status();
+    // The body is read, so that the connection can be used again.
+    let body = read(response, REFUSAL_BYTES).await.unwrap_or_default();
+    let usual = matches!(status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT);
+    if !usual || !body.is_empty() {
+        ledger.reporter.report(|| Happening::NotificationAnswered { status: status.as_u16() });
+    }
+    Ok(StreamableHttpPostResponse::Accepted)
+}
+
+async fn refused(
+    response: Response,
+    message: &ClientJsonRpcMessage,
+    ledger: &Ledger,
+) -> Outcome<StreamableHttpPostResponse> {
+    let status = response.status();
+    let is_json = is_of_type(&response, JSON);
+    let challenge = response.headers().get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let body = read(response, REFUSAL_BYTES).await.unwrap_or_default();
+    let excerpt = excerpt(&body);
+    ledger.note_http_problem(HttpProblem {
+        status: status.as_u16(),
+        body: excerpt.clone(),
+        challenge: challenge.clone(),
+    });
+    // A 401 or 403 stays one, whatever its body says: the way on is authorization.
+    let needs_auth = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
+    if let (ClientJsonRpcMessage::Request(request), false) = (message, needs_auth) {
+        if is_json && let Some(answer) = ledger.decode(&body).into_iter().find(is_answer) {
+            return Ok(StreamableHttpPostResponse::Json(answer, None));
+        }
+        // "If the body is empty or is not a recognized modern JSON-RPC error, fall back to `initialize`" (2026-07-28,
+        // streamable HTTP, "Backward Compatibility"). A server's own failure says nothing about its era.
+        if is_probe(message) && status.is_client_error() && ledger.wanted.both_eras {
+            let why = format!("`server/discover` was refused with HTTP status {status}");
+            return Ok(StreamableHttpPostResponse::Json(ledger.legacy(request.id.clone(), &why), None));
+        }
+    }
+    Err(StreamableHttpError::Client(HttpFailure::Status { status: status.as_u16(), body: excerpt, challenge }))
+}
+
+/// Events whose answers were replaced by short ones; what is no message is taken out.
+pub(super) fn shortened(
+    events: BoxStream<'static, Result<Sse, SseError>>,
+    ledger: Arc<Ledger>,
+) -> BoxStream<'static, Result<Sse, SseError>> {
+    let shorten = move |event: Result<Sse, SseError>| {
+        let mut event = event?;
+        let Some(data) = event.data.take().filter(|data| !data.trim().is_empty()) else { return Ok(event) };
+        // The first message of a batch is all that one event can carry on.
+        let message = ledger.decode(data.as_bytes()).into_iter().next();
+        event.data = message.and_then(|message| serde_json::to_string(&ledger.shorten(message)).ok());
+        Ok(event)
+    };
+    events.map(shorten).boxed()
+}

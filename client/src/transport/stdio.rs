@@ -1,0 +1,164 @@
+//! One message per line over a pair of byte streams (2024-11-05 to 2026-07-28, transports, "stdio").
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use rmcp::{
+    RoleClient,
+    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
+    transport::Transport,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
+    sync::{mpsc, oneshot},
+    task::JoinHandle,
+};
+
+use super::lines::Lines;
+use crate::ledger::{Failure, Ledger};
+
+/// How many messages may wait for a server that does not read.
+const BACKLOG: usize = 4_096;
+/// Messages are written together up to this many bytes.
+const BATCH_BYTES: usize = 64 * 1024;
+/// How long the last messages may take to be written when the connection is closed.
+const FAREWELL: Duration = Duration::from_millis(200);
+
+/// A message could not be written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StdioError {
+    /// The message cannot be expressed as JSON.
+    #[error("the message cannot be written as JSON")]
+    Encode(#[from] serde_json::Error),
+    /// The server does not read its input.
+    #[error("{BACKLOG} messages wait for a server that does not read its input")]
+    Backlog,
+    /// The server's input is closed.
+    #[error("the server's input is closed")]
+    Closed,
+}
+
+type Job = (Vec<u8>, oneshot::Sender<()>);
+
+/// The transport.
+///
+/// Messages are queued in the order of `send` and written by a task of their own: no message is ever cut off because its
+/// sender lost interest, and a cancellation never overtakes its request.
+#[derive(Debug)]
+pub(crate) struct StdioTransport<R> {
+    lines: Lines<R>,
+    read: VecDeque<ServerJsonRpcMessage>,
+    queue: Option<mpsc::Sender<Job>>,
+    writer: JoinHandle<()>,
+    ledger: Arc<Ledger>,
+}
+
+impl<R: AsyncRead + Unpin + Send> StdioTransport<R> {
+    pub(crate) fn new(reader: R, writer: impl AsyncWrite + Unpin + Send + 'static, ledger: Arc<Ledger>) -> Self {
+        let (queue, jobs) = mpsc::channel(BACKLOG);
+        Self {
+            lines: Lines::new(reader, ledger.limits.message_bytes),
+            read: VecDeque::new(),
+            queue: Some(queue),
+            writer: tokio::spawn(write(writer, jobs)),
+            ledger,
+        }
+    }
+
+    fn enqueue(&self, message: &ClientJsonRpcMessage) -> Result<oneshot::Receiver<()>, StdioError> {
+        // A newline inside a JSON string is written as an escape, so one message is one line.
+        let mut line = serde_json::to_vec(message)?;
+        line.push(b'\n');
+        let (written, confirmation) = oneshot::channel();
+        let queue = self.queue.as_ref().ok_or(StdioError::Closed)?;
+        queue.try_send((line, written)).map_err(|error| match error {
+            mpsc::error::TrySendError::Full(_) => StdioError::Backlog,
+            mpsc::error::TrySendError::Closed(_) => StdioError::Closed,
+        })?;
+        Ok(confirmation)
+    }
+}
+
+async fn write(mut writer: impl AsyncWrite + Unpin, mut jobs: mpsc::Receiver<Job>) {
+    let mut batch = Vec::new();
+    let mut confirmations = Vec::new();
+    while let Some((line, confirmation)) = jobs.recv().await {
+        batch.extend_from_slice(&line);
+        confirmations.push(confirmation);
+        while batch.len() < BATCH_BYTES
+            && let Ok((line, confirmation)) = jobs.try_recv()
+        {
+            batch.extend_from_slice(&line);
+            confirmations.push(confirmation);
+        }
+        let written = async {
+            writer.write_all(&batch).await?;
+            writer.flush().await
+        };
+        if let Err(error) = written.await {
+            // Dropping the confirmations tells the senders; the end of the connection shows at the reading side.
+            tracing::debug!(%error, "the server's input is closed");
+            return;
+        }
+        batch.clear();
+        for confirmation in confirmations.drain(..) {
+            let _ = confirmation.send(());
+        }
+    }
+}
+
+impl<R: AsyncRead + Unpin + Send + 'static> Transport<RoleClient> for StdioTransport<R> {
+    type Error = StdioError;
+
+    fn send(
+        &mut self,
+        message: ClientJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let queued = self.enqueue(&message);
+        async move { queued?.await.map_err(|_| StdioError::Closed) }
+    }
+
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        loop {
+            if let Some(message) = self.read.pop_front() {
+                return Some(message);
+            }
+            match self.lines.next().await {
+                Ok(Some(line)) => {
+                    let line = line.trim_ascii();
+                    if !line.is_empty() {
+                        self.read.extend(self.ledger.decode(line));
+                        // Garbage without end must leave room for the rest of the program, and end at its limit.
+                        if self.read.is_empty() {
+                            if self.ledger.over.is_cancelled() {
+                                return None;
+                            }
+                            tokio::task::consume_budget().await;
+                        }
+                    }
+                }
+                Ok(None) => return None,
+                Err(error) => {
+                    // Which request the line answered cannot be known, so the connection ends: a call that waits for an
+                    // answer that was thrown away would wait in vain.
+                    self.ledger.fail(Failure::Protocol(error.to_string()));
+                    return None;
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.queue = None;
+        // A server that does not read would keep the writer, and with it its own standard input, open for ever.
+        if tokio::time::timeout(FAREWELL, &mut self.writer).await.is_err() {
+            self.writer.abort();
+        }
+        Ok(())
+    }
+}
+
+impl<R> Drop for StdioTransport<R> {
+    fn drop(&mut self) {
+        self.writer.abort();
+    }
+}

@@ -1,0 +1,206 @@
+//! Real processes: what is started ends, whoever dies first and however stubborn it is.
+//!
+//! This test has a `main` of its own, because it must be able to become the supervisor. The same program also plays the
+//! servers, their stubborn children, and a client that is killed.
+
+#![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "the played roles speak over their streams")]
+
+mod cast;
+mod kit;
+
+use std::{process::ExitCode, time::Duration};
+
+use kit::{Mark, config, graces, shell, until_none_is_left, wait_for};
+use mcp_workbench_client::{
+    CallError, CallOptions, ConnectFailure, Connection, Stage, connect,
+    process::{Ending, ExitInfo, supervisor},
+};
+use serde_json::{Value, json};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    // One role goes without the supervisor, to see what is left then.
+    if arguments.first().is_none_or(|role| role != "bare-client")
+        && let Some(code) = supervisor::main_if_requested()
+    {
+        return code;
+    }
+    if let Some(code) = cast::play(&arguments) {
+        return code;
+    }
+    kit::run(
+        &arguments,
+        &[
+            ("a_server_that_obeys_ends_when_its_input_is_closed", &obedient),
+            ("a_stubborn_tree_is_killed_within_the_graces", &stubborn),
+            ("a_server_behind_a_shell_is_closed_as_fast_as_without", &behind_a_shell),
+            ("everything_dies_with_a_client_that_is_killed", &killed_client),
+            ("everything_dies_with_a_client_that_is_killed_while_it_connects", &killed_while_connecting),
+            ("a_dropped_connection_ends_its_server_without_a_runtime", &dropped_without_runtime),
+            ("a_server_that_ends_fails_the_call_and_its_children_are_told", &ends_in_mid_call),
+            ("a_command_that_does_not_exist_is_told_at_once", &missing_command),
+            ("a_server_that_ends_at_the_start_shows_its_last_words", &ends_at_the_start),
+            ("a_silent_server_is_ended_after_the_startup_limit", &silent),
+            ("without_a_supervisor_the_group_is_ended", &without_supervisor),
+            ("the_supervisor_reports_what_is_left_behind", &reports_left_behind),
+            ("what_settles_in_time_is_not_left_behind", &settles),
+            ("the_supervisor_passes_on_code_and_signal", &passes_on),
+        ],
+    )
+}
+
+async fn close(connection: Connection, mark: &Mark) -> (Ending, Duration) {
+    let report = connection.close().await;
+    assert!(report.transport_closed);
+    let process = report.process.expect("a stdio server has a process");
+    until_none_is_left(mark).await;
+    (process.ending, process.took)
+}
+
+async fn obedient() {
+    let mark = Mark::new();
+    let connection = connect(config(&mark, &[])).await.unwrap();
+    let result = connection.call("echo", json!({"text": "ä\r\n"}), CallOptions::default()).await.unwrap();
+    assert_eq!(result.text(), "ä\r\n");
+    let (ending, took) = close(connection, &mark).await;
+    assert_eq!(ending, Ending::StdinClosed);
+    assert!(took < Duration::from_secs(1), "{took:?}");
+}
+
+async fn stubborn() {
+    let mark = Mark::new();
+    let connection = connect(config(&mark, &["stay", "deaf", "child", "deaf-setsid-child"])).await.unwrap();
+    wait_for(|| mark.alive().len() >= 3).await;
+    let (ending, took) = close(connection, &mark).await;
+    assert_eq!(ending, Ending::Killed);
+    assert!(took >= graces().stdin_close + graces().sigterm && took < Duration::from_secs(3), "{took:?}");
+}
+
+async fn behind_a_shell() {
+    let mark = Mark::new();
+    let connection = connect(shell(config(&mark, &[]))).await.unwrap();
+    assert!(mark.alive().len() >= 2, "the shell is gone");
+    let (ending, took) = close(connection, &mark).await;
+    assert_eq!(ending, Ending::StdinClosed);
+    assert!(took < Duration::from_secs(1), "{took:?}");
+
+    let mark = Mark::new();
+    let connection = connect(shell(config(&mark, &["stay"]))).await.unwrap();
+    let (ending, took) = close(connection, &mark).await;
+    assert_eq!(ending, Ending::Terminated);
+    assert!(took < graces().stdin_close + Duration::from_secs(1), "{took:?}");
+}
+
+async fn killed_client() {
+    let mark = Mark::new();
+    let mut client = kit::start_client("client", &mark, &["stay", "deaf", "child", "deaf-setsid-child"]);
+    wait_for(|| mark.alive().len() >= 3).await;
+    kit::until_ready(&mut client);
+    client.kill().unwrap();
+    client.wait().unwrap();
+    until_none_is_left(&mark).await;
+}
+
+async fn killed_while_connecting() {
+    let mark = Mark::new();
+    let mut client = kit::start_client("client", &mark, &["silent", "stay", "deaf", "deaf-setsid-child"]);
+    wait_for(|| mark.alive().len() >= 2).await;
+    client.kill().unwrap();
+    client.wait().unwrap();
+    until_none_is_left(&mark).await;
+}
+
+async fn dropped_without_runtime() {
+    let mark = Mark::new();
+    let server = config(&mark, &["stay", "deaf-setsid-child"]);
+    let connection = std::thread::spawn(move || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(connect(server)).unwrap()
+    });
+    let connection = connection.join().unwrap();
+    wait_for(|| mark.alive().len() >= 2).await;
+    std::thread::spawn(move || drop(connection)).join().unwrap();
+    until_none_is_left(&mark).await;
+}
+
+async fn ends_in_mid_call() {
+    let mark = Mark::new();
+    let connection = connect(config(&mark, &["child", "deaf-setsid-child"])).await.unwrap();
+    wait_for(|| mark.alive().len() >= 3).await;
+    let begun = std::time::Instant::now();
+    // The child holds the server's output open: only the end of the process itself ends the connection.
+    let failure = connection.call("exit", json!({"code": 9}), CallOptions::default()).await.unwrap_err();
+    assert!(matches!(&failure, CallError::ConnectionLost { reason } if reason.contains("exit code 9")), "{failure}");
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    let closing = connection.close().await.process.unwrap();
+    assert_eq!((closing.ending, closing.exit), (Ending::AlreadyOver, Some(ExitInfo { code: Some(9), signal: None })));
+    assert_eq!(closing.left_behind.len(), 2);
+    until_none_is_left(&mark).await;
+}
+
+async fn missing_command() {
+    let mark = Mark::new();
+    let mut server = config(&mark, &[]);
+    let mcp_workbench_client::Endpoint::Stdio(endpoint) = &mut server.endpoint else { unreachable!() };
+    endpoint.command = "mcp-workbench-no-such-command".into();
+    let begun = std::time::Instant::now();
+    let failure = connect(server).await.unwrap_err();
+    assert_eq!((failure.kind(), failure.stage), ("spawn-failed", Stage::Spawn), "{failure}");
+    let ConnectFailure::Spawn { command, source } = *failure.failure else { panic!() };
+    assert_eq!((command.as_str(), source.kind()), ("mcp-workbench-no-such-command", std::io::ErrorKind::NotFound));
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+}
+
+async fn ends_at_the_start() {
+    let mark = Mark::new();
+    let failure = connect(config(&mark, &["exit-at-start"])).await.unwrap_err();
+    assert_eq!(failure.kind(), "exited");
+    let ConnectFailure::Exited { exit } = &*failure.failure else { panic!() };
+    assert_eq!(exit.code, Some(3));
+    assert!(failure.to_string().contains("no licence found"), "{failure}");
+    assert!(failure.to_string().contains("`tested`"), "{failure}");
+}
+
+async fn silent() {
+    let mark = Mark::new();
+    let mut server = config(&mark, &["silent", "deaf-setsid-child"]);
+    server.timeouts.startup = Duration::from_millis(900);
+    let begun = std::time::Instant::now();
+    let failure = connect(server).await.unwrap_err();
+    assert_eq!((failure.kind(), failure.stage), ("startup-timeout", Stage::Initialize));
+    assert!(begun.elapsed() < Duration::from_secs(2));
+    assert!(failure.stderr.contains(&"still warming up".to_owned()), "{:?}", failure.stderr);
+    until_none_is_left(&mark).await;
+}
+
+async fn without_supervisor() {
+    let mark = Mark::new();
+    let mut client = kit::start_client("bare-client", &mark, &["stay", "deaf", "child"]);
+    kit::until_ready(&mut client);
+    drop(client.stdin.take());
+    assert!(client.wait().unwrap().success());
+    until_none_is_left(&mark).await;
+}
+
+async fn reports_left_behind() {
+    let (report, code) = kit::supervise("sleep 300 & setsid sleep 301 & exit 7", Duration::ZERO);
+    assert_eq!((code, report.exit.code, report.left_behind.len()), (Some(7), Some(7), 2), "{report:?}");
+    assert!(report.left_behind.iter().any(|process| process.argv == ["sleep", "300"]), "{report:?}");
+    assert_eq!(report.survivors, Vec::<i32>::new());
+}
+
+async fn settles() {
+    let (report, _) = kit::supervise("sleep 0.2 & exit 0", Duration::from_secs(10));
+    assert_eq!(report.left_behind, []);
+    assert!((50..5_000).contains(&report.emptied_after_ms), "{report:?}");
+}
+
+async fn passes_on() {
+    let (report, code) = kit::supervise("kill -KILL $$", Duration::ZERO);
+    assert_eq!((code, report.exit), (Some(137), ExitInfo { code: None, signal: Some(9) }));
+    assert!(!report.killed);
+    let (report, code) = kit::supervise("exec /no/such/program", Duration::ZERO);
+    assert_eq!((code, report.exit.code), (Some(127), Some(127)));
+    let _: Value = serde_json::to_value(report).unwrap();
+}

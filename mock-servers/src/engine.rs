@@ -1,0 +1,195 @@
+//! What a mock server says: a pure state machine from messages to outputs.
+//!
+//! The engine owns the meaning of a [`Script`] and the default behaviour of both eras. It does no I/O, reads no clock
+//! and draws only seeded randomness: a front hands it each message, plays the [`Output`]s in their order, and calls
+//! [`Engine::on_wake`] when a [`Step::Wake`] is due. What a script changes, it changes when its turn comes, so an
+//! answer given late speaks of the server as it is then.
+
+mod actions;
+mod answers;
+mod capabilities;
+mod catalogue;
+mod cursor;
+mod exchange;
+mod listen;
+mod message;
+mod modern;
+mod output;
+mod reply;
+mod revision;
+mod rules;
+mod template;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashMap};
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use serde_json::{Map, Value};
+
+use self::{catalogue::Catalogue, cursor::Cursors, exchange::Exchange, listen::Listener, modern::Retry, rules::Rules};
+pub use self::{
+    output::{Defect, ExchangeId, Origin, Output, Reaction, SessionKey, Step, Target},
+    revision::{Era, LEGACY, MODERN, Support, VERSION_KEY, requested_version},
+};
+use crate::script::{Script, Tool};
+
+/// The name that a mock server gives itself unless its script names another.
+pub const DEFAULT_NAME: &str = "mcp-workbench-mock";
+
+/// A mock server's mind.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    name: String,
+    instructions: Option<String>,
+    page_size: Option<usize>,
+    ttl_millis: u64,
+    support: Support,
+    capabilities: Map<String, Value>,
+    catalogue: Catalogue,
+    cursors: Cursors,
+    rules: Rules,
+    random: ChaCha8Rng,
+    sessions: BTreeMap<SessionKey, Session>,
+    /// Exchanges that wait for a time, for the client, or for ever.
+    exchanges: HashMap<ExchangeId, Exchange>,
+    /// Which exchange answers which of the client's requests, for cancellation.
+    in_flight: HashMap<(SessionKey, String), ExchangeId>,
+    /// Which exchange waits for the answer to which of the server's own requests.
+    asked: HashMap<(SessionKey, String), ExchangeId>,
+    listeners: BTreeMap<ExchangeId, Listener>,
+    retries: HashMap<String, Retry>,
+    calls: HashMap<String, u64>,
+    next_exchange: u64,
+    next_session: u64,
+    next_request: u64,
+}
+
+/// What the engine knows of a session.
+#[derive(Debug, Clone, Default)]
+struct Session {
+    /// The revision agreed on by `initialize`; none before.
+    revision: Option<String>,
+}
+
+impl Engine {
+    /// The mind of a server that follows this script in a case of this revision. The same seed gives the same bytes.
+    #[must_use]
+    pub fn new(script: Script, revision: &str, seed: u64) -> Self {
+        let capabilities = capabilities::declared(&script);
+        let catalogue = Catalogue::new(&script);
+        let revisions = script.revisions.filter(|list| !list.is_empty()).unwrap_or_else(|| vec![revision.to_owned()]);
+        Self {
+            name: script.name.unwrap_or_else(|| DEFAULT_NAME.to_owned()),
+            instructions: script.instructions,
+            page_size: script.page_size,
+            ttl_millis: script.ttl.map_or(0, |ttl| u64::try_from(ttl.0.as_millis()).unwrap_or(u64::MAX)),
+            support: Support::new(revisions),
+            capabilities,
+            catalogue,
+            cursors: Cursors::new(seed),
+            rules: Rules::new(script.on, 1),
+            random: ChaCha8Rng::seed_from_u64(seed),
+            sessions: BTreeMap::new(),
+            exchanges: HashMap::new(),
+            in_flight: HashMap::new(),
+            asked: HashMap::new(),
+            listeners: BTreeMap::new(),
+            retries: HashMap::new(),
+            calls: HashMap::new(),
+            next_exchange: 0,
+            next_session: 0,
+            next_request: 0,
+        }
+    }
+
+    /// The same mind in the n-th run of the server's process, counted from 1.
+    #[must_use]
+    pub fn with_run(mut self, run: u64) -> Self {
+        self.rules.set_run(run);
+        self
+    }
+
+    /// The revisions that the server supports.
+    #[must_use]
+    pub fn support(&self) -> &Support {
+        &self.support
+    }
+
+    /// A tool on offer at the moment.
+    #[must_use]
+    pub fn tool(&self, name: &str) -> Option<&Tool> {
+        self.catalogue.get(name)
+    }
+
+    /// Opens a session.
+    pub fn open_session(&mut self) -> SessionKey {
+        let key = SessionKey(self.next_session);
+        self.next_session += 1;
+        self.sessions.insert(key, Session::default());
+        key
+    }
+
+    /// Ends a session and everything in it.
+    pub fn close_session(&mut self, key: SessionKey) {
+        self.sessions.remove(&key);
+        self.exchanges.retain(|_, exchange| exchange.session != Some(key));
+        self.in_flight.retain(|(session, _), _| *session != key);
+        self.asked.retain(|(session, _), _| *session != key);
+    }
+
+    /// The revision agreed on in a session; none before `initialize`.
+    #[must_use]
+    pub fn agreed_revision(&self, key: SessionKey) -> Option<&str> {
+        self.sessions.get(&key)?.revision.as_deref()
+    }
+
+    /// A new token of 128 seeded bits, in hexadecimal: a session id, say.
+    pub fn token(&mut self) -> String {
+        format!("{:016x}{:016x}", self.random.next_u64(), self.random.next_u64())
+    }
+
+    /// What to do about a message from the client.
+    pub fn on_message(&mut self, origin: &Origin, message: &Value) -> Reaction {
+        let exchange = self.new_exchange();
+        let mut outputs = Vec::new();
+        self.receive(exchange, origin, message, &mut outputs);
+        Reaction { exchange, outputs }
+    }
+
+    /// What to do about bytes from the client that are no JSON.
+    pub fn on_garbage(&mut self) -> Reaction {
+        let exchange = self.new_exchange();
+        let mut outputs = Vec::new();
+        let defect = Defect::new(400, -32700, "parse error");
+        let message = self.refusal(None, &defect);
+        outputs.push(Output { to: Target::Exchange(exchange), step: Step::Answer { message, status: defect.status } });
+        outputs.push(Output { to: Target::Exchange(exchange), step: Step::End });
+        Reaction { exchange, outputs }
+    }
+
+    /// What to do when a [`Step::Wake`] of this exchange is due.
+    pub fn on_wake(&mut self, exchange: ExchangeId) -> Vec<Output> {
+        let mut outputs = Vec::new();
+        if let Some(exchange) = self.take(exchange) {
+            self.run(exchange, &mut outputs);
+        }
+        outputs
+    }
+
+    /// Tells the engine that the client has closed the stream of this exchange. From 2026-07-28 on that is a
+    /// cancellation (Streamable HTTP, cancellation); before, the exchange goes on unheard (2025-11-25, transports).
+    pub fn on_closed(&mut self, exchange: ExchangeId) {
+        self.listeners.remove(&exchange);
+        if self.exchanges.get(&exchange).is_some_and(Exchange::ends_with_its_stream) {
+            self.take(exchange);
+        }
+    }
+
+    fn new_exchange(&mut self) -> ExchangeId {
+        self.next_exchange += 1;
+        ExchangeId(self.next_exchange)
+    }
+}

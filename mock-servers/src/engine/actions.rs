@@ -1,0 +1,238 @@
+//! What each action of a script means.
+
+use serde_json::{Value, json};
+
+use super::{
+    Engine, Era, Output, Step, Target,
+    exchange::{Exchange, Flow, State},
+    message::{Outcome, method, outgoing},
+    template::Facts,
+};
+use crate::{
+    period::Period,
+    script::{Action, Fault, Notify, Progress},
+};
+
+impl Exchange {
+    pub(crate) fn facts(&self) -> Facts<'_> {
+        Facts { message: &self.message, nth: self.nth, response: self.response.as_ref() }
+    }
+
+    /// Adds a step on the exchange's own stream.
+    pub(crate) fn push(&self, out: &mut Vec<Output>, step: Step) {
+        out.push(Output { to: Target::Exchange(self.id), step });
+    }
+}
+
+impl Engine {
+    /// Does one action.
+    pub(crate) fn act(&mut self, exchange: &mut Exchange, action: Action, out: &mut Vec<Output>) -> Flow {
+        match action {
+            Action::Default => self.act_by_default(exchange, out),
+            Action::Reply(reply) => {
+                let result = self.replied(exchange, &reply);
+                self.answer(exchange, Outcome::Result(result), out);
+            }
+            Action::Error(error) => {
+                let facts = exchange.facts();
+                let message = facts.fill_text(&error.message);
+                let data = error.data.as_ref().map(|data| facts.fill(data));
+                self.answer(exchange, Outcome::Error { code: error.code, message, data }, out);
+            }
+            Action::Notify(notify) => self.notify(exchange, &notify, out),
+            Action::Progress(progress) => return report_progress(exchange, progress, out),
+            Action::Request(request) => return self.ask(exchange, &request, out),
+            Action::Change(change) => {
+                self.catalogue.change(&change);
+                if change.announce {
+                    self.announce("notifications/tools/list_changed", None, out);
+                }
+            }
+            Action::Fault(fault) => return self.misbehave(exchange, fault, out),
+        }
+        Flow::Next
+    }
+
+    fn misbehave(&mut self, exchange: &mut Exchange, fault: Fault, out: &mut Vec<Output>) -> Flow {
+        match fault {
+            Fault::Silence => exchange.state = State::Held,
+            Fault::Delay(period) => return wait(exchange, period, out),
+            Fault::LateReply(period) => {
+                exchange.survives = true;
+                return wait(exchange, period, out);
+            }
+            Fault::Garbage(text) => exchange.push(out, Step::Raw(exchange.facts().fill_text(&text))),
+            Fault::WrongId => {
+                if let Some((mut message, status)) = self.default_answer(exchange) {
+                    message["id"] = self.unasked_id(exchange);
+                    exchange.push(out, Step::Answer { message, status });
+                }
+                exchange.state = State::Settled;
+            }
+            Fault::Duplicate => {
+                if let Some((message, status)) = self.default_answer(exchange) {
+                    exchange.push(out, Step::Send(message.clone()));
+                    exchange.push(out, Step::Answer { message, status });
+                }
+                exchange.state = State::Settled;
+            }
+            Fault::Truncate(bytes) => {
+                if let Some((message, _)) = self.default_answer(exchange) {
+                    exchange.push(out, Step::Truncated { message, bytes });
+                }
+                exchange.state = State::Settled;
+            }
+            Fault::HttpStatus(status) => settle(exchange, Step::Status(status), out),
+            Fault::Close => last(exchange, Step::Close, out),
+            Fault::Exit(exit) => last(exchange, Step::Exit(exit), out),
+        }
+        Flow::Next
+    }
+
+    /// Sends the final answer; nothing to a message that cannot be answered.
+    pub(crate) fn answer(&self, exchange: &mut Exchange, outcome: Outcome, out: &mut Vec<Output>) {
+        if let Some(id) = exchange.request_id().cloned() {
+            let status = http_status(exchange.era, &outcome);
+            exchange.push(out, Step::Answer { message: outcome.response(Some(id)), status });
+        }
+        exchange.state = State::Settled;
+    }
+
+    fn notify(&self, exchange: &Exchange, notify: &Notify, out: &mut Vec<Output>) {
+        let facts = exchange.facts();
+        let params = notify.params.as_ref().map(|params| facts.fill(params));
+        if exchange.era == Era::Modern && super::listen::is_change(&notify.method) {
+            self.announce_modern(&notify.method, params, out);
+            return;
+        }
+        out.push(Output { to: self.aside(exchange), step: Step::Send(outgoing(None, &notify.method, params)) });
+    }
+
+    /// Where messages go that are no answer: along with the answer while it is still to come, else on the stream of
+    /// the server's own messages, where the era has one.
+    fn aside(&self, exchange: &Exchange) -> Target {
+        match exchange.session {
+            Some(session)
+                if !(exchange.is_request() && exchange.state == State::Open) && exchange.era == Era::Legacy =>
+            {
+                Target::Session(session)
+            }
+            _ => Target::Exchange(exchange.id),
+        }
+    }
+
+    /// Asks the client, in the way of the era.
+    fn ask(&mut self, exchange: &mut Exchange, request: &Notify, out: &mut Vec<Output>) -> Flow {
+        let params = request.params.as_ref().map(|params| exchange.facts().fill(params));
+        let Some(session) = exchange.session.filter(|_| exchange.era == Era::Legacy) else {
+            self.require_input(exchange, &request.method, params, out);
+            return Flow::Next;
+        };
+        self.next_request += 1;
+        let id = Value::from(self.next_request);
+        self.asked.insert((session, id.to_string()), exchange.id);
+        out.push(Output { to: self.aside(exchange), step: Step::Send(outgoing(Some(id), &request.method, params)) });
+        Flow::Suspend
+    }
+
+    /// An id of the same kind as the request's that nobody asked with.
+    fn unasked_id(&mut self, exchange: &Exchange) -> Value {
+        match exchange.request_id() {
+            // Far above what a client counts up to, and still exact in a double.
+            Some(Value::Number(_)) => Value::from(4_000_000_000_000_u64 + exchange.id.0),
+            _ => Value::from(format!("unasked-{}", self.token())),
+        }
+    }
+
+    /// What a good server would do.
+    pub(crate) fn act_by_default(&mut self, exchange: &mut Exchange, out: &mut Vec<Output>) {
+        exchange.state = State::Settled;
+        let refused = exchange.defect.is_some();
+        match method(&exchange.message) {
+            "notifications/cancelled" if !refused && !exchange.is_request() => self.cancel(exchange, out),
+            "subscriptions/listen" if !refused && exchange.era == Era::Modern && exchange.is_request() => {
+                self.listen(exchange, out);
+            }
+            _ => {
+                if let Some((message, status)) = self.default_answer(exchange) {
+                    exchange.push(out, Step::Answer { message, status });
+                }
+            }
+        }
+    }
+}
+
+/// The HTTP status of an answer. In 2026-07-28 (Streamable HTTP) an unknown method is a 404, and the errors of the
+/// envelope are 400s; earlier revisions answer every request with 200.
+pub(crate) fn http_status(era: Era, outcome: &Outcome) -> u16 {
+    match (era, outcome) {
+        (Era::Modern, Outcome::Error { code: -32601, .. }) => 404,
+        (Era::Modern, Outcome::Error { code: -32700 | -32600 | -32022..=-32020, .. }) => 400,
+        _ => 200,
+    }
+}
+
+fn wait(exchange: &Exchange, period: Period, out: &mut Vec<Output>) -> Flow {
+    exchange.push(out, Step::Wake(period.0));
+    Flow::Suspend
+}
+
+fn settle(exchange: &mut Exchange, step: Step, out: &mut Vec<Output>) {
+    exchange.push(out, step);
+    exchange.state = State::Settled;
+}
+
+/// A step after which nothing can follow.
+fn last(exchange: &mut Exchange, step: Step, out: &mut Vec<Output>) {
+    settle(exchange, step, out);
+    exchange.remaining.clear();
+}
+
+/// Sends one report of progress, and puts the others back for later.
+fn report_progress(exchange: &mut Exchange, mut progress: Progress, out: &mut Vec<Output>) -> Flow {
+    let Some(token) = exchange.message.pointer("/params/_meta/progressToken").cloned() else { return Flow::Next };
+    if progress.times == Some(0) {
+        return Flow::Next;
+    }
+    if let Some(every) = progress.every.take() {
+        // The wait comes first; the report itself follows as an action of its own, and then the rest.
+        let times = progress.times.unwrap_or(1);
+        if times > 1 {
+            let rest = Progress {
+                progress: progress.progress + 1.0,
+                times: Some(times - 1),
+                every: Some(every),
+                ..progress.clone()
+            };
+            exchange.remaining.push_front(Action::Progress(rest));
+        }
+        exchange.remaining.push_front(Action::Progress(Progress { times: Some(1), ..progress }));
+        return wait(exchange, every, out);
+    }
+    for _ in 0..progress.times.unwrap_or(1).min(MOST_REPORTS) {
+        let message = progress_message(exchange, &token, &progress);
+        exchange.push(out, Step::Send(message));
+        progress.progress += 1.0;
+    }
+    Flow::Next
+}
+
+/// How many reports of progress are made at once, so that a script's slip does not eat the memory.
+const MOST_REPORTS: u32 = 100_000;
+
+fn progress_message(exchange: &Exchange, token: &Value, progress: &Progress) -> Value {
+    let mut params = json!({ "progressToken": token, "progress": number(progress.progress) });
+    if let Some(total) = progress.total {
+        params["total"] = number(total);
+    }
+    if let Some(message) = &progress.message {
+        params["message"] = exchange.facts().fill_text(message).into();
+    }
+    outgoing(None, "notifications/progress", Some(params))
+}
+
+/// A number without a fraction where it has none: some clients read whole numbers only.
+fn number(value: f64) -> Value {
+    // Every whole number below 2^53 is exact in a double, so nothing is lost here.
+    if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 { json!(value as i64) } else { json!(value) }
+}

@@ -1,0 +1,110 @@
+//! Notifications of change: to every legacy session, and to the modern streams that asked for them.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Engine, Era, Output, Step, Target,
+    exchange::{Exchange, State},
+    message::{outgoing, param},
+};
+
+const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// A stream of changes that a client has open (2026-07-28, subscriptions).
+#[derive(Debug, Clone)]
+pub(crate) struct Listener {
+    /// The id of the `subscriptions/listen` request.
+    id: Value,
+    /// What the server agreed to send.
+    filter: Map<String, Value>,
+}
+
+impl Listener {
+    fn wants(&self, method: &str, params: Option<&Value>) -> bool {
+        let on = |name| self.filter.get(name) == Some(&Value::Bool(true));
+        match method {
+            "notifications/tools/list_changed" => on("toolsListChanged"),
+            "notifications/prompts/list_changed" => on("promptsListChanged"),
+            "notifications/resources/list_changed" => on("resourcesListChanged"),
+            "notifications/resources/updated" => {
+                let uris = self.filter.get("resourceSubscriptions").and_then(Value::as_array);
+                uris.zip(params.and_then(|params| params.get("uri"))).is_some_and(|(uris, uri)| uris.contains(uri))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Whether a notification belongs on such streams.
+pub(crate) fn is_change(method: &str) -> bool {
+    matches!(
+        method,
+        "notifications/tools/list_changed"
+            | "notifications/prompts/list_changed"
+            | "notifications/resources/list_changed"
+            | "notifications/resources/updated"
+    )
+}
+
+impl Engine {
+    /// Opens a stream: the acknowledgement names what of the wish is granted, and is the first message on it.
+    pub(crate) fn listen(&mut self, exchange: &mut Exchange, out: &mut Vec<Output>) {
+        let Some(id) = exchange.request_id().cloned() else { return };
+        let wished = param(&exchange.message, "notifications").and_then(Value::as_object);
+        let filter: Map<String, Value> = wished
+            .into_iter()
+            .flatten()
+            .filter(|(name, wish)| self.grants(name) && (wish == &&Value::Bool(true) || wish.is_array()))
+            .map(|(name, wish)| (name.clone(), wish.clone()))
+            .collect();
+        let params = json!({ "_meta": { SUBSCRIPTION_KEY: id }, "notifications": filter });
+        exchange.push(out, Step::Send(outgoing(None, "notifications/subscriptions/acknowledged", Some(params))));
+        self.listeners.insert(exchange.id, Listener { id, filter });
+        exchange.state = State::Held;
+    }
+
+    fn grants(&self, wish: &str) -> bool {
+        let (area, ability) = match wish {
+            "toolsListChanged" => ("tools", "listChanged"),
+            "promptsListChanged" => ("prompts", "listChanged"),
+            "resourcesListChanged" => ("resources", "listChanged"),
+            "resourceSubscriptions" => ("resources", "subscribe"),
+            _ => return false,
+        };
+        self.capabilities.get(area).and_then(|area| area.get(ability)) == Some(&Value::Bool(true))
+    }
+
+    /// The result that ends a stream in good order (subscriptions, graceful closure).
+    pub(crate) fn listening_ended(&self, exchange: &Exchange) -> Value {
+        let mut result = self.complete(exchange, Map::new());
+        result["_meta"][SUBSCRIPTION_KEY] = exchange.request_id().cloned().unwrap_or_default();
+        result
+    }
+
+    /// Tells everyone who may be told.
+    pub(crate) fn announce(&self, method: &str, params: Option<Value>, out: &mut Vec<Output>) {
+        for (key, session) in &self.sessions {
+            if session.revision.as_deref().is_some_and(|revision| Era::of(revision) == Era::Legacy) {
+                let message = outgoing(None, method, params.clone());
+                out.push(Output { to: Target::Session(*key), step: Step::Send(message) });
+            }
+        }
+        self.announce_modern(method, params, out);
+    }
+
+    /// Tells the modern streams that asked for it.
+    pub(crate) fn announce_modern(&self, method: &str, params: Option<Value>, out: &mut Vec<Output>) {
+        for (exchange, listener) in &self.listeners {
+            if !listener.wants(method, params.as_ref()) {
+                continue;
+            }
+            let mut params = params.clone().filter(Value::is_object).unwrap_or_else(|| json!({}));
+            if !params["_meta"].is_object() {
+                params["_meta"] = json!({});
+            }
+            params["_meta"][SUBSCRIPTION_KEY] = listener.id.clone();
+            let message = outgoing(None, method, Some(params));
+            out.push(Output { to: Target::Exchange(*exchange), step: Step::Send(message) });
+        }
+    }
+}

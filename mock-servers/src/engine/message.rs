@@ -1,0 +1,90 @@
+//! JSON-RPC messages: what kind a value is, and how answers are put together.
+
+use serde_json::{Map, Value, json};
+
+/// What a JSON value is, as a JSON-RPC message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Request,
+    Notification,
+    Response,
+    /// Nothing that JSON-RPC 2.0 knows, or a batch.
+    Invalid,
+}
+
+impl Kind {
+    pub(crate) fn of(message: &Value) -> Self {
+        let has = |name| message.get(name).is_some();
+        if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+            return Self::Invalid;
+        }
+        match (message.get("method"), message.get("id")) {
+            // A request's id is a string or an integer, and never null (2026-07-28, basic, requests).
+            (Some(Value::String(_)), Some(Value::String(_) | Value::Number(_))) => Self::Request,
+            (Some(Value::String(_)), None) => Self::Notification,
+            (None, Some(_)) if has("result") != has("error") => Self::Response,
+            _ => Self::Invalid,
+        }
+    }
+}
+
+/// The method of a message, or nothing.
+pub(crate) fn method(message: &Value) -> &str {
+    message.get("method").and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A parameter of a message.
+pub(crate) fn param<'a>(message: &'a Value, name: &str) -> Option<&'a Value> {
+    message.get("params")?.get(name)
+}
+
+/// An outcome before it has an id.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Outcome {
+    Result(Value),
+    Error { code: i64, message: String, data: Option<Value> },
+}
+
+impl Outcome {
+    pub(crate) fn error(code: i64, message: impl Into<String>) -> Self {
+        Self::Error { code, message: message.into(), data: None }
+    }
+
+    pub(crate) fn invalid_params(message: impl Into<String>) -> Self {
+        Self::error(-32602, message)
+    }
+
+    /// The response with this outcome. Without an id there is none in it.
+    pub(crate) fn response(self, id: Option<Value>) -> Value {
+        let mut response = Map::new();
+        response.insert("jsonrpc".into(), "2.0".into());
+        if let Some(id) = id {
+            response.insert("id".into(), id);
+        }
+        match self {
+            Self::Result(result) => response.insert("result".into(), result),
+            Self::Error { code, message, data } => {
+                let mut error = json!({ "code": code, "message": message });
+                if let Some(data) = data {
+                    error["data"] = data;
+                }
+                response.insert("error".into(), error)
+            }
+        };
+        Value::Object(response)
+    }
+}
+
+/// A notification, or with an id a request.
+pub(crate) fn outgoing(id: Option<Value>, method: &str, params: Option<Value>) -> Value {
+    let mut message = Map::new();
+    message.insert("jsonrpc".into(), "2.0".into());
+    if let Some(id) = id {
+        message.insert("id".into(), id);
+    }
+    message.insert("method".into(), method.into());
+    if let Some(params) = params {
+        message.insert("params".into(), params);
+    }
+    Value::Object(message)
+}

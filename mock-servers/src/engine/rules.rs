@@ -1,0 +1,73 @@
+//! Which rule of a script a message falls under.
+
+use serde_json::{Map, Value};
+
+use crate::script::{Action, Rule, When};
+
+/// The rules of a script, and how often each was met.
+#[derive(Debug, Clone)]
+pub(crate) struct Rules {
+    rules: Vec<(Rule, u64)>,
+    run: u64,
+}
+
+/// The rule that decides about a message.
+#[derive(Debug, Clone)]
+pub(crate) struct Decision {
+    /// What to do.
+    pub(crate) actions: Vec<Action>,
+    /// How often the rule's fields, `nth` apart, have matched.
+    pub(crate) nth: u64,
+}
+
+impl Rules {
+    pub(crate) fn new(rules: Vec<Rule>, run: u64) -> Self {
+        Self { rules: rules.into_iter().map(|rule| (rule, 0)).collect(), run }
+    }
+
+    pub(crate) fn set_run(&mut self, run: u64) {
+        self.run = run;
+    }
+
+    /// The first rule that matches decides. The others count the message all the same, because `nth` counts the
+    /// messages that the other fields match, whoever decides about them.
+    pub(crate) fn decide(&mut self, message: &Value) -> Option<Decision> {
+        let mut decision = None;
+        for (rule, met) in &mut self.rules {
+            if !matches(&rule.when, message, self.run) {
+                continue;
+            }
+            *met += 1;
+            let counted =
+                rule.when.nth.is_none_or(|nth| nth == *met) && rule.when.from_nth.is_none_or(|nth| nth <= *met);
+            if counted && decision.is_none() {
+                decision = Some(Decision { actions: rule.actions.clone(), nth: *met });
+            }
+        }
+        decision
+    }
+}
+
+/// Whether every field but the counters holds.
+fn matches(when: &When, message: &Value, run: u64) -> bool {
+    let method = message.get("method").and_then(Value::as_str);
+    // GET and DELETE are no messages: only rules that name them are for them.
+    if matches!(method, Some("GET" | "DELETE")) && when.method.is_none() {
+        return false;
+    }
+    let param = |name| message.get("params").and_then(|params| params.get(name));
+    let tool = || (method == Some("tools/call")).then(|| param("name").and_then(Value::as_str)).flatten();
+    when.run.is_none_or(|wanted| wanted == run)
+        && when.method.as_deref().is_none_or(|wanted| method == Some(wanted))
+        && when.tool.as_deref().is_none_or(|wanted| tool() == Some(wanted))
+        && when.cursor.as_deref().is_none_or(|wanted| param("cursor").and_then(Value::as_str) == Some(wanted))
+        && when.arguments.as_ref().is_none_or(|wanted| {
+            method == Some("tools/call")
+                && param("arguments").and_then(Value::as_object).is_some_and(|given| holds(given, wanted))
+        })
+}
+
+/// Whether the object has these members, among others.
+fn holds(given: &Map<String, Value>, wanted: &Map<String, Value>) -> bool {
+    wanted.iter().all(|(name, value)| given.get(name) == Some(value))
+}

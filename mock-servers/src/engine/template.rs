@@ -1,0 +1,109 @@
+//! Fills `{{…}}` in what a script says from the request that it answers.
+
+use serde_json::{Map, Value};
+
+/// What placeholders may name.
+pub(crate) struct Facts<'a> {
+    /// The client's message.
+    pub(crate) message: &'a Value,
+    /// How often its rule, or its tool, has been met.
+    pub(crate) nth: u64,
+    /// The client's answer to the last `request` action.
+    pub(crate) response: Option<&'a Value>,
+}
+
+impl Facts<'_> {
+    /// The value that a placeholder names: null if there is none.
+    fn look_up(&self, name: &str) -> Value {
+        let mut path = name.split('.');
+        let root = match path.next() {
+            Some("nth") => return self.nth.into(),
+            Some("arguments") => self.message.pointer("/params/arguments"),
+            Some("params") => self.message.get("params"),
+            Some("id") => self.message.get("id"),
+            Some("method") => self.message.get("method"),
+            Some("response") => self.response,
+            _ => None,
+        };
+        path.try_fold(root, |at, step| {
+            let at = at?;
+            Some(at.get(step).or_else(|| at.get(step.parse::<usize>().ok()?)))
+        })
+        .flatten()
+        .cloned()
+        .unwrap_or(Value::Null)
+    }
+
+    /// A text with every placeholder filled in; a missing value becomes nothing.
+    pub(crate) fn fill_text(&self, text: &str) -> String {
+        let mut filled = String::with_capacity(text.len());
+        let mut rest = text;
+        while let Some((before, after)) = rest.split_once("{{") {
+            filled.push_str(before);
+            let Some((name, behind)) = after.split_once("}}") else {
+                filled.push_str("{{");
+                rest = after;
+                continue;
+            };
+            match self.look_up(name.trim()) {
+                Value::Null => {}
+                Value::String(value) => filled.push_str(&value),
+                value => filled.push_str(&value.to_string()),
+            }
+            rest = behind;
+        }
+        filled.push_str(rest);
+        filled
+    }
+
+    /// A value with every string in it filled. A string that is one placeholder and nothing else becomes the value.
+    pub(crate) fn fill(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => match sole_placeholder(text) {
+                Some(name) => self.look_up(name),
+                None => Value::String(self.fill_text(text)),
+            },
+            Value::Array(items) => items.iter().map(|item| self.fill(item)).collect(),
+            Value::Object(members) => Value::Object(self.fill_map(members)),
+            other => other.clone(),
+        }
+    }
+
+    /// The same for the members of an object.
+    pub(crate) fn fill_map(&self, members: &Map<String, Value>) -> Map<String, Value> {
+        members.iter().map(|(name, value)| (name.clone(), self.fill(value))).collect()
+    }
+}
+
+/// The name in a text that is `{{name}}` and nothing else.
+fn sole_placeholder(text: &str) -> Option<&str> {
+    let name = text.strip_prefix("{{")?.strip_suffix("}}")?;
+    (!name.contains("{{") && !name.contains("}}")).then(|| name.trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn fills_placeholders_from_the_request() {
+        let message = json!({"id": 7, "method": "tools/call", "params": {"arguments": {"text": "hi", "n": [1, 2]}}});
+        let response = json!({"action": "accept"});
+        let facts = Facts { message: &message, nth: 3, response: Some(&response) };
+        for (template, expected) in [
+            ("{{arguments.text}}", json!("hi")),
+            ("{{ id }}", json!(7)),
+            ("<{{id}}|{{nth}}|{{method}}>", json!("<7|3|tools/call>")),
+            ("{{arguments.n}}", json!([1, 2])),
+            ("{{arguments.n.1}}!", json!("2!")),
+            ("{{params.arguments.absent}}", json!(null)),
+            ("[{{absent}}]", json!("[]")),
+            ("{{response.action}}", json!("accept")),
+            ("open {{ only", json!("open {{ only")),
+        ] {
+            assert_eq!(facts.fill(&json!(template)), expected, "{template}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Each fault, as the fronts get it.
+
+use super::*;
+use crate::script::{Exit, HttpStatus};
+
+#[test]
+fn each_fault_is_what_it_says() {
+    let status = HttpStatus { status: 503, headers: std::collections::BTreeMap::new(), body: "busy".into() };
+    for (fault, expected) in [
+        (json!("silence"), vec![]),
+        (json!("close"), vec![Step::Close, Step::End]),
+        (json!({"exit": {"code": 3}}), vec![Step::Exit(Exit { code: 3, kill: false }), Step::End]),
+        (json!({"exit": {"kill": true}}), vec![Step::Exit(Exit { code: 0, kill: true }), Step::End]),
+        (json!({"http-status": {"status": 503, "body": "busy"}}), vec![Step::Status(status), Step::End]),
+        (json!({"delay": "2s"}), vec![Step::Wake(Duration::from_secs(2))]),
+        (json!({"late-reply": "2s"}), vec![Step::Wake(Duration::from_secs(2))]),
+    ] {
+        let (_, steps) = Bench::legacy(on_call(json!({"fault": fault}))).call_steps("echo");
+        assert_eq!(steps, expected, "{fault}");
+    }
+}
+
+#[test]
+fn garbage_comes_before_the_answer() {
+    let (_, steps) = Bench::legacy(on_call(json!({"fault": {"garbage": "<{{id}}>"}}))).call_steps("echo");
+    assert_eq!(steps[0], Step::Raw("<2>".into()));
+    assert!(final_answer(&steps).is_some());
+}
+
+#[test]
+fn a_wrong_id_is_of_the_same_kind_and_never_the_right_one() {
+    let mut bench = Bench::legacy(on_call(json!({"fault": "wrong-id"})));
+    let (_, steps) = bench.call_steps("echo");
+    let answer = final_answer(&steps).unwrap();
+    assert!(answer["id"].is_u64() && answer["id"] != bench.next_id);
+    let call = json!({"jsonrpc": "2.0", "id": "mine", "method": "tools/call", "params": {"name": "echo"}});
+    let answer = final_answer(&bench.send(&call).1).unwrap();
+    assert!(answer["id"].is_string() && answer["id"] != "mine");
+}
+
+#[test]
+fn a_duplicate_is_the_same_answer_twice() {
+    let (_, steps) = Bench::legacy(on_call(json!({"fault": "duplicate"}))).call_steps("echo");
+    assert_eq!(sent(&steps), [final_answer(&steps).unwrap()]);
+}
+
+#[test]
+fn a_truncated_answer_ends_the_matter() {
+    let (_, steps) = Bench::legacy(on_call(json!({"fault": {"truncate": 9}}))).call_steps("echo");
+    assert!(matches!(&steps[..], [Step::Truncated { bytes: 9, message }, Step::End] if message["id"] == 2));
+}
+
+#[test]
+fn nothing_follows_the_end_of_the_server() {
+    let actions = json!([{"fault": {"exit": {}}}, {"notify": {"method": "a/b"}}]);
+    let (_, steps) = Bench::legacy(on_call(actions)).call_steps("echo");
+    assert_eq!(steps.len(), 2);
+}
+
+#[test]
+fn a_delayed_answer_speaks_of_the_server_as_it_is_then() {
+    let script = json!({"tools": [{"name": "echo"}], "on": [
+        {"when": {"method": "tools/list"}, "do": {"fault": {"delay": "1s"}}},
+        {"when": {"method": "tools/call"}, "do": {"change": {"put": [{"name": "late"}]}}},
+    ]});
+    let mut bench = Bench::legacy(script);
+    let (exchange, steps) = bench.ask("tools/list", json!({}));
+    assert!(final_answer(&steps).is_none());
+    bench.call("echo");
+    let answer = final_answer(&bench.wake(exchange)).unwrap();
+    assert_eq!(answer["result"]["tools"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn faults_on_notifications_need_no_answer() {
+    let script = json!({"on": [
+        {"when": {"method": "notifications/initialized"}, "do": [
+            {"reply": {"text": "never"}}, {"notify": {"method": "a/b"}}, {"fault": {"exit": {}}},
+        ]},
+    ]});
+    let mut bench = Bench::legacy(script);
+    let outputs = bench.outputs(&notification("notifications/initialized", json!({})));
+    assert_eq!(outputs[0].to, Target::Session(bench.session));
+    assert!(matches!(outputs[1].step, Step::Exit(_)));
+    assert!(outputs.iter().all(|output| !matches!(output.step, Step::Answer { .. })));
+}

@@ -1,0 +1,196 @@
+//! Whether the headers of a 2026-07-28 request say what its body says (Streamable HTTP, request metadata and server
+//! validation).
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use http::HeaderMap;
+use serde_json::Value;
+
+use crate::engine::{Defect, Engine, Era, Support, requested_version};
+
+const HEADER_MISMATCH: i64 = -32020;
+
+/// How deep properties with mirrored headers are looked for: a script's schema may be nested without end.
+const DEEPEST: usize = 16;
+
+/// The era of a request: that of its body, or else that of its version header.
+pub(super) fn era(support: &Support, version: Option<&str>, message: &Value) -> Era {
+    let by_header = support.has_era(Era::Modern) && version.is_some_and(|version| Era::of(version) == Era::Modern);
+    if by_header { Era::Modern } else { support.era_for(message) }
+}
+
+/// What is wrong with the headers of a modern request. Notifications need none in this revision.
+pub(super) fn modern(engine: &Engine, headers: &HeaderMap, message: &Value) -> Option<Defect> {
+    let method = message.get("method").and_then(Value::as_str)?;
+    message.get("id")?;
+    if method == "initialize" {
+        // The engine's own refusal names the supported revisions, which is all that helps such a client.
+        return None;
+    }
+    let version = requested_version(message);
+    let checks = || -> Result<(), String> {
+        compare("MCP-Protocol-Version", headers, version, plain)?;
+        if version.is_some_and(|version| !engine.support().has(version)) {
+            // The engine refuses the version itself.
+            return Ok(());
+        }
+        compare("Mcp-Method", headers, Some(method), plain)?;
+        if let Some(name) = named(method, message) {
+            compare("Mcp-Name", headers, Some(name), decoded)?;
+        }
+        if method == "tools/call" {
+            mirrored(engine, headers, message)?;
+        }
+        Ok(())
+    };
+    checks().err().map(|words| Defect::new(400, HEADER_MISMATCH, format!("header mismatch: {words}")))
+}
+
+/// What the body names, for the methods whose `Mcp-Name` is required.
+fn named<'a>(method: &str, message: &'a Value) -> Option<&'a str> {
+    let params = message.get("params")?;
+    let member = match method {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" => "uri",
+        _ => return None,
+    };
+    params.get(member)?.as_str()
+}
+
+/// Compares a header with what the body says.
+fn compare(
+    name: &str,
+    headers: &HeaderMap,
+    body: Option<&str>,
+    decode: fn(&str) -> Option<String>,
+) -> Result<(), String> {
+    let Some(raw) = headers.get(name) else { return Err(format!("{name} is missing")) };
+    let value = raw.to_str().ok().and_then(decode).ok_or_else(|| format!("{name} holds invalid characters"))?;
+    match body {
+        Some(body) if body != value => Err(format!("{name} is '{value}' and the body says '{body}'")),
+        // A body that says nothing is refused for that, with the error that is meant for it.
+        _ => Ok(()),
+    }
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "it stands beside `decoded`, which can fail")]
+fn plain(value: &str) -> Option<String> {
+    Some(value.to_owned())
+}
+
+/// A value that may be in the Base64 form (value encoding).
+fn decoded(value: &str) -> Option<String> {
+    match value.strip_prefix("=?base64?").and_then(|value| value.strip_suffix("?=")) {
+        Some(encoded) => String::from_utf8(STANDARD.decode(encoded).ok()?).ok(),
+        None => Some(value.to_owned()),
+    }
+}
+
+/// Checks the headers that the tool's input schema asks for with `x-mcp-header`.
+fn mirrored(engine: &Engine, headers: &HeaderMap, message: &Value) -> Result<(), String> {
+    let tool = named("tools/call", message).and_then(|name| engine.tool(name));
+    let Some(schema) = tool.and_then(|tool| tool.input_schema.as_ref()) else { return Ok(()) };
+    let arguments = message.pointer("/params/arguments").unwrap_or(&Value::Null);
+    check_properties(schema, arguments, headers, DEEPEST)
+}
+
+fn check_properties(schema: &Value, arguments: &Value, headers: &HeaderMap, depth: usize) -> Result<(), String> {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object).filter(|_| depth > 0) else {
+        return Ok(());
+    };
+    for (property, schema) in properties {
+        let argument = arguments.get(property).unwrap_or(&Value::Null);
+        if let Some(header) = schema.get("x-mcp-header").and_then(Value::as_str) {
+            check_parameter(header, argument, headers)?;
+        }
+        check_properties(schema, argument, headers, depth - 1)?;
+    }
+    Ok(())
+}
+
+fn check_parameter(header: &str, argument: &Value, headers: &HeaderMap) -> Result<(), String> {
+    let name = format!("Mcp-Param-{header}");
+    match argument {
+        // What is absent or null has no header, and one that is there all the same is not looked at.
+        Value::Null | Value::Array(_) | Value::Object(_) => Ok(()),
+        Value::String(text) => compare(&name, headers, Some(text), decoded),
+        Value::Bool(flag) => compare(&name, headers, Some(if *flag { "true" } else { "false" }), decoded),
+        Value::Number(number) => {
+            // Numbers are compared as numbers, so that 42.0 is 42.
+            let given = headers.get(&name).and_then(|value| value.to_str().ok()).and_then(decoded);
+            let equal = given.as_deref().and_then(|text| text.parse::<f64>().ok()) == number.as_f64();
+            if equal { Ok(()) } else { compare(&name, headers, Some(&number.to_string()), decoded) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+    use serde_json::json;
+
+    use super::*;
+    use crate::script::Script;
+
+    fn engine() -> Engine {
+        let script: Script = serde_json::from_value(json!({"tools": [{
+            "name": "sql",
+            "input_schema": {"type": "object", "properties": {
+                "region": {"type": "string", "x-mcp-header": "Region"},
+                "limit": {"type": "integer", "x-mcp-header": "Limit"},
+            }},
+        }]}))
+        .unwrap();
+        Engine::new(script, "2026-07-28", 1)
+    }
+
+    fn call(arguments: &Value) -> Value {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let params = json!({"name": "sql", "arguments": arguments, "_meta": meta});
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    }
+
+    fn check(arguments: &Value, pairs: &[(&'static str, &'static str)]) -> Option<String> {
+        let headers: HeaderMap =
+            pairs.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value))).collect();
+        modern(&engine(), &headers, &call(arguments)).map(|defect| {
+            assert_eq!((defect.status, defect.code), (400, -32020));
+            defect.message
+        })
+    }
+
+    const VERSION: (&str, &str) = ("mcp-protocol-version", "2026-07-28");
+    const METHOD: (&str, &str) = ("mcp-method", "tools/call");
+    const NAME: (&str, &str) = ("mcp-name", "sql");
+
+    #[test]
+    fn accepts_headers_that_agree_with_the_body() {
+        assert_eq!(check(&json!({}), &[VERSION, METHOD, NAME]), None);
+        assert_eq!(check(&json!({}), &[VERSION, METHOD, ("mcp-name", "=?base64?c3Fs?=")]), None);
+        let region = ("mcp-param-region", "=?base64?w6Q=?=");
+        assert_eq!(
+            check(&json!({"region": "ä", "limit": 42}), &[VERSION, METHOD, NAME, region, ("mcp-param-limit", "42.0")]),
+            None
+        );
+        assert_eq!(check(&json!({"region": null}), &[VERSION, METHOD, NAME]), None);
+    }
+
+    #[test]
+    fn refuses_headers_that_are_missing_or_different() {
+        for (arguments, pairs, word) in [
+            (json!({}), vec![METHOD, NAME], "MCP-Protocol-Version is missing"),
+            (json!({}), vec![("mcp-protocol-version", "2025-11-25"), METHOD, NAME], "MCP-Protocol-Version is '2025"),
+            (json!({}), vec![VERSION, NAME], "Mcp-Method is missing"),
+            (json!({}), vec![VERSION, ("mcp-method", "tools/list"), NAME], "Mcp-Method is 'tools/list'"),
+            (json!({}), vec![VERSION, METHOD], "Mcp-Name is missing"),
+            (json!({}), vec![VERSION, METHOD, ("mcp-name", "=?base64?!?=")], "Mcp-Name holds"),
+            (json!({"region": "eu"}), vec![VERSION, METHOD, NAME], "Mcp-Param-Region is missing"),
+            (json!({"limit": 1}), vec![VERSION, METHOD, NAME, ("mcp-param-limit", "2")], "Mcp-Param-Limit is '2'"),
+        ] {
+            let refusal = check(&arguments, &pairs).unwrap_or_default();
+            assert!(refusal.contains(word), "{refusal:?} should say {word:?}");
+        }
+    }
+}

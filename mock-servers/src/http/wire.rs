@@ -1,0 +1,165 @@
+//! What HTTP fronts share: events, bodies that can break off, and the checks against DNS rebinding.
+
+use std::{
+    collections::BTreeMap,
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use axum::body::{Body as HttpBody, Bytes};
+use futures::Stream;
+use http::{HeaderMap, StatusCode, header};
+use tokio::sync::mpsc;
+
+use super::listener::Aborted;
+
+/// The largest body of a request that is read.
+pub(crate) const LARGEST_REQUEST: usize = 64 * 1024 * 1024;
+
+/// A piece of a body, or its violent end.
+#[derive(Debug)]
+pub(crate) enum Piece {
+    Bytes(Bytes),
+    /// The connection is dropped here.
+    Abort,
+}
+
+/// A body that is written piece by piece. When the client is done with it, or gone, the guard is dropped.
+pub(crate) struct Pieces<G> {
+    pieces: mpsc::UnboundedReceiver<Piece>,
+    aborting: bool,
+    _guard: G,
+}
+
+/// A new body and the end to write it at.
+pub(crate) fn body<G: Send + Unpin + 'static>(guard: G) -> (mpsc::UnboundedSender<Piece>, HttpBody) {
+    let (sender, pieces) = mpsc::unbounded_channel();
+    (sender, HttpBody::from_stream(Pieces { pieces, aborting: false, _guard: guard }))
+}
+
+impl<G: Unpin> Stream for Pieces<G> {
+    type Item = Result<Bytes, Aborted>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.aborting {
+            return Poll::Ready(Some(Err(Aborted)));
+        }
+        match self.pieces.poll_recv(context) {
+            Poll::Ready(Some(Piece::Bytes(bytes))) => Poll::Ready(Some(Ok(bytes))),
+            Poll::Ready(Some(Piece::Abort)) => {
+                // The connection writes out what it has only when the body has nothing for it: one pause, so that
+                // what was said before the end arrives.
+                self.aborting = true;
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+            Poll::Ready(None) => Poll::Ready(None),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+/// A server-sent event.
+pub(crate) fn event(name: &str, data: &str) -> String {
+    let mut text = format!("event: {name}\n");
+    for line in data.split('\n') {
+        text.push_str("data: ");
+        text.push_str(line.trim_end_matches('\r'));
+        text.push('\n');
+    }
+    text.push('\n');
+    text
+}
+
+/// The headers as they are recorded.
+pub(crate) fn recorded(headers: &HeaderMap) -> BTreeMap<String, String> {
+    let mut recorded: BTreeMap<String, String> = BTreeMap::new();
+    for (name, value) in headers {
+        let value = String::from_utf8_lossy(value.as_bytes());
+        recorded
+            .entry(name.as_str().to_owned())
+            .and_modify(|all| {
+                all.push_str(", ");
+                all.push_str(&value);
+            })
+            .or_insert_with(|| value.into_owned());
+    }
+    recorded
+}
+
+/// The text of a header.
+pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name)?.to_str().ok()
+}
+
+/// Whether the client lists this content type: it must do so by name, so a wildcard does not count.
+pub(crate) fn accepts(headers: &HeaderMap, content_type: &str) -> bool {
+    headers
+        .get_all(header::ACCEPT)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|all| all.split(','))
+        .any(|range| range.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(content_type))
+}
+
+/// The status for a request that comes from elsewhere: servers must validate `Origin` (all revisions, transports),
+/// and a local one does well to look at `Host` for the same reason.
+pub(crate) fn foreign(headers: &HeaderMap) -> Option<StatusCode> {
+    let host = header(headers, "host").is_none_or(|host| !is_local(host));
+    let origin = headers.get(header::ORIGIN).is_some_and(|origin| {
+        let authority = origin.to_str().ok().and_then(|text| text.split_once("://")).map(|(_, authority)| authority);
+        !authority.is_some_and(is_local)
+    });
+    (host || origin).then_some(StatusCode::FORBIDDEN)
+}
+
+/// Whether an authority, with or without a port, is this machine.
+fn is_local(authority: &str) -> bool {
+    let name = match authority.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        _ => authority,
+    };
+    matches!(name.to_ascii_lowercase().as_str(), "localhost" | "127.0.0.1" | "[::1]")
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        pairs.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn refuses_foreign_hosts_and_origins() {
+        for (pairs, refused) in [
+            (vec![("host", "127.0.0.1:80")], false),
+            (vec![("host", "LOCALHOST")], false),
+            (vec![("host", "[::1]:80"), ("origin", "http://localhost:3000")], false),
+            (vec![], true),
+            (vec![("host", "evil.example")], true),
+            (vec![("host", "127.0.0.1.evil.example:80")], true),
+            (vec![("host", "127.0.0.1"), ("origin", "http://evil.example")], true),
+            (vec![("host", "127.0.0.1"), ("origin", "null")], true),
+            (vec![("host", "127.0.0.1"), ("origin", "http://localhost@evil.example")], true),
+        ] {
+            assert_eq!(foreign(&headers(&pairs)).is_some(), refused, "{pairs:?}");
+        }
+    }
+
+    #[test]
+    fn splits_event_data_into_lines() {
+        assert_eq!(event("message", "{}"), "event: message\ndata: {}\n\n");
+        assert_eq!(event("message", "a\r\nb"), "event: message\ndata: a\ndata: b\n\n");
+    }
+
+    #[test]
+    fn reads_accept_lists() {
+        let accept = headers(&[("accept", "application/json;q=0.5, Text/Event-Stream")]);
+        assert!(accepts(&accept, "application/json") && accepts(&accept, "text/event-stream"));
+        assert!(!accepts(&headers(&[("accept", "text/html, */*")]), "application/json"));
+        assert!(!accepts(&headers(&[]), "application/json"));
+    }
+}

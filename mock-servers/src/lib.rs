@@ -1,0 +1,18 @@
+//! Programmable Model Context Protocol servers that speak raw JSON, so that they can say anything.
+
+pub mod engine;
+pub mod frame;
+pub mod http;
+pub mod one_or_many;
+pub mod period;
+pub mod record;
+pub mod script;
+pub mod sse;
+pub mod stdio;
+
+pub use frame::{Body, Direction, Frame, Http, Mark};
+pub use http::HttpMock;
+pub use period::Period;
+pub use record::Recorder;
+pub use script::Script;
+pub use sse::SseMock;

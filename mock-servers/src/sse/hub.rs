@@ -1,0 +1,236 @@
+//! The sessions of one HTTP+SSE server: each is as long as its stream.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::body::{Body as HttpBody, Bytes, to_bytes};
+use http::{HeaderValue, Response, StatusCode, header, request::Parts};
+use hyper::body::Incoming;
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::MESSAGES;
+use crate::{
+    engine::{Engine, ExchangeId, Origin, Output, Reaction, SessionKey, Step},
+    frame::{Body, Http, Mark},
+    http::{
+        listener::{Aborted, Stopper},
+        responder::{Presence, empty, record_response, scripted},
+        wire::{self, LARGEST_REQUEST, Piece},
+    },
+    record::{Recorder, Sighting},
+};
+
+/// One server's shared state.
+pub(super) struct Hub {
+    core: Mutex<Core>,
+    recorder: Recorder,
+    stop: Stopper,
+    next_connection: AtomicU64,
+}
+
+struct Core {
+    engine: Engine,
+    streams: HashMap<SessionKey, Stream>,
+    by_id: HashMap<String, SessionKey>,
+}
+
+struct Stream {
+    connection: u64,
+    pieces: mpsc::UnboundedSender<Piece>,
+}
+
+impl Hub {
+    pub(super) fn new(engine: Engine, recorder: Recorder, stop: Stopper) -> Self {
+        let core = Core { engine, streams: HashMap::new(), by_id: HashMap::new() };
+        Self { core: Mutex::new(core), recorder, stop, next_connection: AtomicU64::new(0) }
+    }
+
+    pub(super) fn next_connection(&self) -> u64 {
+        self.next_connection.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A panic elsewhere cannot leave the state half-changed in a way that matters to a mock: it goes on.
+    fn lock(&self) -> MutexGuard<'_, Core> {
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn refuse(&self, connection: u64, head: &Parts, status: StatusCode) -> Response<HttpBody> {
+        self.received(connection, head, Body::Mark(Mark::Bodiless));
+        self.respond(connection, empty(status))
+    }
+
+    /// Opens a stream and with it a session. The first event tells where to post (2024-11-05, transports).
+    pub(super) fn open(self: &Arc<Self>, connection: u64, head: &Parts) -> Response<HttpBody> {
+        self.received(connection, head, Body::Mark(Mark::Bodiless));
+        let mut core = self.lock();
+        let key = core.engine.open_session();
+        let id = core.engine.token();
+        let (pieces, body) = wire::body(self.presence(key));
+        let mut response = Response::new(body);
+        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        record_response(&self.recorder, connection, &response, Body::Mark(Mark::Bodiless));
+        let stream = Stream { connection, pieces };
+        self.say(&stream, "endpoint", &format!("{MESSAGES}?session={id}"), Body::Text);
+        core.streams.insert(key, stream);
+        core.by_id.insert(id, key);
+        response
+    }
+
+    /// Takes in a message. What is said because of it goes out on the stream.
+    pub(super) async fn post(
+        self: &Arc<Self>,
+        connection: u64,
+        head: &Parts,
+        body: Incoming,
+    ) -> Result<Response<HttpBody>, Aborted> {
+        let Ok(bytes) = to_bytes(HttpBody::new(body), LARGEST_REQUEST).await else {
+            return Ok(self.refuse(connection, head, StatusCode::PAYLOAD_TOO_LARGE));
+        };
+        let message = serde_json::from_slice::<Value>(&bytes).ok();
+        let text = || Body::Text(String::from_utf8_lossy(&bytes).into_owned());
+        self.received(connection, head, message.clone().map_or_else(text, Body::Json));
+        let mut core = self.lock();
+        let id = head.uri.query().and_then(|query| query.strip_prefix("session="));
+        let Some(key) = id.and_then(|id| core.by_id.get(id).copied()) else {
+            return Ok(self.respond(connection, empty(StatusCode::NOT_FOUND)));
+        };
+        let Some(message) = message else {
+            return Ok(self.respond(connection, empty(StatusCode::BAD_REQUEST)));
+        };
+        let Reaction { outputs, .. } = core.engine.on_message(&Origin::session(key), &message);
+        // A status that the script words is the answer to the POST: the stream has none to give.
+        let worded = outputs.iter().find_map(|output| match &output.step {
+            Step::Status(status) => Some(scripted(status)),
+            _ => None,
+        });
+        // The answer to the POST is recorded first: a client may not see the reply on the stream before it.
+        let response = self.respond(connection, worded.unwrap_or_else(|| empty(StatusCode::ACCEPTED)));
+        self.play(&mut core, key, outputs);
+        Ok(response)
+    }
+
+    fn play(self: &Arc<Self>, core: &mut Core, key: SessionKey, outputs: Vec<Output>) {
+        for output in outputs {
+            let to = match output.to {
+                crate::engine::Target::Session(other) => other,
+                crate::engine::Target::Exchange(exchange) => {
+                    if let Step::Wake(after) = output.step {
+                        self.wake_later(key, exchange, after);
+                        continue;
+                    }
+                    key
+                }
+            };
+            if let Step::Exit(_) = output.step {
+                let connection = core.streams.get(&to).map_or(0, |stream| stream.connection);
+                self.recorder.record(Sighting::mark(connection, Mark::Exit));
+                self.stop.stop();
+            } else if self.play_step(core, to, output.step) {
+                core.streams.remove(&to);
+            }
+        }
+    }
+
+    /// Plays one step on a session's stream; true when that ends the stream.
+    fn play_step(&self, core: &Core, to: SessionKey, step: Step) -> bool {
+        let Some(stream) = core.streams.get(&to) else { return false };
+        match step {
+            Step::Send(message) | Step::Answer { message, .. } => {
+                self.say(stream, "message", &message.to_string(), |_| Body::Json(message.clone()));
+                false
+            }
+            Step::Raw(text) => {
+                self.say(stream, "message", &text, Body::Text);
+                false
+            }
+            Step::Truncated { message, bytes } => {
+                let text = message.to_string();
+                let event = wire::event("message", &text);
+                let start = event.len() - text.len() - 2;
+                let cut = &event.as_bytes()[..start + bytes.min(text.len())];
+                push(&stream.pieces, Piece::Bytes(Bytes::copy_from_slice(cut)));
+                let said = String::from_utf8_lossy(&cut[start..]).into_owned();
+                self.recorder.record_with(|| event_frame(stream.connection, "message", Body::Text(said)));
+                self.break_off(stream)
+            }
+            Step::Close => self.break_off(stream),
+            Step::Status(_) | Step::Wake(_) | Step::Exit(_) | Step::End => false,
+        }
+    }
+
+    fn break_off(&self, stream: &Stream) -> bool {
+        push(&stream.pieces, Piece::Abort);
+        self.recorder.record(Sighting::mark(stream.connection, Mark::ClosedByServer));
+        true
+    }
+
+    fn say(&self, stream: &Stream, name: &str, data: &str, body: impl FnOnce(String) -> Body) {
+        // Recorded before it is sent: what a fast client says in return must not come before it in the record.
+        self.recorder.record_with(|| event_frame(stream.connection, name, body(data.to_owned())));
+        push(&stream.pieces, Piece::Bytes(wire::event(name, data).into()));
+    }
+
+    fn wake_later(self: &Arc<Self>, key: SessionKey, exchange: ExchangeId, after: Duration) {
+        let hub = Arc::downgrade(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(after).await;
+            if let Some(hub) = hub.upgrade() {
+                let mut core = hub.lock();
+                let outputs = core.engine.on_wake(exchange);
+                hub.play(&mut core, key, outputs);
+            }
+        });
+    }
+
+    /// What tells when the client closes its stream, and with it the session.
+    fn presence(self: &Arc<Self>, key: SessionKey) -> Presence {
+        let hub = Arc::downgrade(self);
+        Presence::new(move || {
+            let Some(hub) = hub.upgrade() else { return };
+            // The lock may be held by whoever drops the stream, so the news is brought by a task of its own.
+            if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+                runtime.spawn(async move {
+                    let mut core = hub.lock();
+                    if let Some(stream) = core.streams.remove(&key) {
+                        let mark = if hub.stop.is_stopped() { Mark::ClosedByServer } else { Mark::ClosedByPeer };
+                        hub.recorder.record(Sighting::mark(stream.connection, mark));
+                    }
+                    core.by_id.retain(|_, session| *session != key);
+                    core.engine.close_session(key);
+                });
+            }
+        })
+    }
+
+    fn received(&self, connection: u64, head: &Parts, body: Body) {
+        self.recorder.record_with(|| {
+            let path = head.uri.path_and_query().map(ToString::to_string);
+            let (method, headers) = (Some(head.method.to_string()), wire::recorded(&head.headers));
+            Sighting::received(connection, body).with_http(Http { method, path, headers, ..Http::default() })
+        });
+    }
+
+    fn respond(&self, connection: u64, response: Response<HttpBody>) -> Response<HttpBody> {
+        record_response(&self.recorder, connection, &response, Body::Mark(Mark::Bodiless));
+        response
+    }
+}
+
+fn event_frame(connection: u64, name: &str, body: Body) -> Sighting {
+    let http = Http { status: Some(200), event: Some(name.to_owned()), ..Http::default() };
+    Sighting::sent(connection, body).with_http(http)
+}
+
+fn push(pieces: &mpsc::UnboundedSender<Piece>, piece: Piece) {
+    if pieces.send(piece).is_err() {
+        tracing::debug!("the client left the stream");
+    }
+}

@@ -1,0 +1,168 @@
+//! The stdio front: a process that is a mock server.
+//!
+//! It blocks on standard input and writes to standard output with plain system calls: an asynchronous runtime's
+//! standard streams hop between threads, which would show in latencies. It never exits by itself; [`run`] returns the
+//! exit code. Launching the process, with or without a wrapper, is the caller's business.
+
+mod child;
+mod front;
+mod output;
+mod wakes;
+
+use std::{ffi::OsString, fs, io, path::PathBuf, process::ExitCode, sync::mpsc, thread};
+
+use signal_hook::{consts::SIGTERM, iterator::Signals};
+use thiserror::Error;
+
+pub use self::child::run_child;
+use self::front::Front;
+use crate::{
+    engine::Engine,
+    frame::Mark,
+    record::{Recorder, Sighting},
+    script::{Exit, ProcessScript, Script},
+};
+
+/// Everything that a stdio mock needs to know.
+#[derive(Debug, Clone)]
+pub struct StdioMock {
+    /// What it does.
+    pub script: Script,
+    /// The revision of the case.
+    pub revision: String,
+    /// The seed of all randomness.
+    pub seed: u64,
+    /// Where its frames go.
+    pub recorder: Recorder,
+    /// A file that counts the runs of the server's process; absent: this is the first.
+    pub run_file: Option<PathBuf>,
+    /// The arguments that make the current executable call [`run_child`]; a last one, the child's script as JSON, is
+    /// added.
+    pub child_arguments: Vec<OsString>,
+}
+
+/// Why a stdio mock could not do what its script says.
+#[derive(Debug, Error)]
+pub enum StdioError {
+    /// The counter of runs could not be read or written.
+    #[error("could not count the runs of the server in {path}")]
+    RunFile {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// SIGTERM could not be watched for.
+    #[error("could not watch for SIGTERM")]
+    Signals(#[source] io::Error),
+    /// A thread or a child process could not be started.
+    #[error("could not start a thread or a child of the server")]
+    Spawn(#[source] io::Error),
+    /// A child ended before it was ready.
+    #[error("a child of the server ended before it was ready")]
+    ChildNotReady,
+}
+
+/// Why the server should end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Ending {
+    InputClosed,
+    Sigterm,
+    Exit(Exit),
+}
+
+/// Serves over standard input and output until the client, a signal or the script ends it.
+///
+/// # Errors
+/// When the process cannot do what its script says before it serves.
+pub fn run(mock: StdioMock) -> Result<ExitCode, StdioError> {
+    let run = count_run(mock.run_file.as_ref())?;
+    let StdioMock { script, recorder, .. } = mock;
+    let process = script.process.clone();
+    recorder.record(Sighting::mark(run, Mark::Opened));
+    let (endings, ended) = mpsc::channel();
+    watch_signals(endings.clone())?;
+    let engine = Engine::new(script, &mock.revision, mock.seed).with_run(run);
+    let front = Front::new(engine, recorder.clone(), run, endings.clone());
+    front.greet(&process);
+    if let Some(code) = process.exit_at_start {
+        recorder.record(Sighting::mark(run, Mark::Exit));
+        return Ok(ExitCode::from(code));
+    }
+    for script in &process.children {
+        child::spawn(script, &mock.child_arguments)?;
+        recorder.record(Sighting::mark(run, Mark::ChildStarted));
+    }
+    let delay = process.start_delay;
+    let serving = move || {
+        if let Some(delay) = delay {
+            thread::sleep(delay.0);
+        }
+        front.serve();
+    };
+    thread::Builder::new().name("stdio".into()).spawn(serving).map_err(StdioError::Spawn)?;
+    let exit = wait_for_end(&ended, &process, &recorder, run);
+    recorder.record(Sighting::mark(run, Mark::Exit));
+    if exit.kill {
+        kill_self();
+    }
+    Ok(ExitCode::from(exit.code))
+}
+
+/// Waits until something ends the server for good.
+fn wait_for_end(ended: &mpsc::Receiver<Ending>, process: &ProcessScript, recorder: &Recorder, run: u64) -> Exit {
+    loop {
+        // The signal watcher holds a sender for ever, so there is always one.
+        let ending = ended.recv().unwrap_or(Ending::InputClosed);
+        let ignored = match &ending {
+            Ending::InputClosed => {
+                recorder.record(Sighting::mark(run, Mark::ClosedByPeer));
+                process.ignore_stdin_close
+            }
+            Ending::Sigterm => {
+                recorder.record(Sighting::mark(run, Mark::Sigterm));
+                process.ignore_sigterm
+            }
+            Ending::Exit(exit) => return exit.clone(),
+        };
+        if !ignored {
+            if let Some(linger) = process.linger {
+                thread::sleep(linger.0);
+            }
+            return Exit::default();
+        }
+    }
+}
+
+fn watch_signals(endings: mpsc::Sender<Ending>) -> Result<(), StdioError> {
+    let mut signals = Signals::new([SIGTERM]).map_err(StdioError::Signals)?;
+    let watching = move || {
+        for _ in signals.forever() {
+            if endings.send(Ending::Sigterm).is_err() {
+                return;
+            }
+        }
+    };
+    thread::Builder::new().name("signals".into()).spawn(watching).map_err(StdioError::Spawn)?;
+    Ok(())
+}
+
+fn kill_self() {
+    let killed = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+    tracing::error!(?killed, "the process outlived its own SIGKILL");
+}
+
+/// The number of this run, counted from 1.
+fn count_run(file: Option<&PathBuf>) -> Result<u64, StdioError> {
+    let Some(path) = file else { return Ok(1) };
+    let failed = |source| StdioError::RunFile { path: path.clone(), source };
+    let before = match fs::read_to_string(path) {
+        Ok(text) => text.trim().parse().unwrap_or(0),
+        Err(cause) if cause.kind() == io::ErrorKind::NotFound => 0_u64,
+        Err(cause) => return Err(failed(cause)),
+    };
+    let run = before.saturating_add(1);
+    fs::write(path, run.to_string()).map_err(failed)?;
+    Ok(run)
+}

@@ -1,0 +1,59 @@
+//! Processes that a server starts and never looks after.
+
+use std::{
+    ffi::OsString,
+    io::{self, BufRead, BufReader, Write},
+    process::{Command, ExitCode, Stdio},
+    sync::{Arc, atomic::AtomicBool},
+    thread,
+    time::Duration,
+};
+
+use signal_hook::consts::SIGTERM;
+
+use super::StdioError;
+use crate::script::ChildScript;
+
+/// How long a child lives when nobody kills it.
+const LIFETIME: Duration = Duration::from_secs(60);
+
+/// Starts a child, and returns once it has done what its script says: the child says so by closing the line that it
+/// writes on its standard error, which is a pipe of the two alone.
+pub(super) fn spawn(script: &ChildScript, arguments: &[OsString]) -> Result<(), StdioError> {
+    let json = serde_json::to_string(script).map_err(|cause| StdioError::Spawn(cause.into()))?;
+    let executable = std::env::current_exe().map_err(StdioError::Spawn)?;
+    let mut command = Command::new(executable);
+    command.args(arguments).arg(json).stdin(Stdio::null()).stderr(Stdio::piped());
+    command.stdout(if script.hold_stdout { Stdio::inherit() } else { Stdio::null() });
+    if script.clear_env {
+        command.env_clear();
+    }
+    // The child is let go on purpose: nobody waits for it, which is what this fault is.
+    let mut child = command.spawn().map_err(StdioError::Spawn)?;
+    let mut line = String::new();
+    if let Some(stderr) = child.stderr.take() {
+        BufReader::new(stderr).read_line(&mut line).map_err(StdioError::Spawn)?;
+    }
+    if line.trim_end() == READY { Ok(()) } else { Err(StdioError::ChildNotReady) }
+}
+
+const READY: &str = "ready";
+
+/// Is such a child: does what its script says, tells the server so on standard error, and sleeps.
+///
+/// # Errors
+/// When it cannot do what its script says.
+pub fn run_child(script: &ChildScript) -> io::Result<ExitCode> {
+    if script.setsid {
+        rustix::process::setsid()?;
+    }
+    if script.ignore_sigterm {
+        // A handler that does nothing but set a flag: the signal is taken and nobody reads the flag.
+        signal_hook::flag::register(SIGTERM, Arc::new(AtomicBool::new(false)))?;
+    }
+    let mut stderr = io::stderr();
+    writeln!(stderr, "{READY}")?;
+    stderr.flush()?;
+    thread::sleep(LIFETIME);
+    Ok(ExitCode::SUCCESS)
+}

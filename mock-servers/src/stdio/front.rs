@@ -1,0 +1,158 @@
+//! Reads messages, hands them to the engine, and plays what it says.
+
+use std::{
+    io::{self, BufRead, BufReader, Read, Write},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
+    thread,
+};
+
+use serde_json::Value;
+
+use super::{Ending, output::Output, wakes::Wakes};
+use crate::{
+    engine::{self, Engine, Origin, Step, Target},
+    frame::Body,
+    record::{Recorder, Sighting},
+    script::ProcessScript,
+};
+
+/// The longest line that is read as one message.
+const LONGEST_LINE: u64 = 64 * 1024 * 1024;
+
+/// The server behind standard input and output.
+pub(super) struct Front {
+    state: Arc<Mutex<State>>,
+    wakes: Arc<Wakes>,
+    recorder: Recorder,
+    run: u64,
+    origin: Origin,
+}
+
+struct State {
+    engine: Engine,
+    output: Output,
+    endings: mpsc::Sender<Ending>,
+}
+
+impl Front {
+    pub(super) fn new(mut engine: Engine, recorder: Recorder, run: u64, endings: mpsc::Sender<Ending>) -> Self {
+        let origin = Origin::session(engine.open_session());
+        let output = Output::new(recorder.clone(), run);
+        let state = Arc::new(Mutex::new(State { engine, output, endings }));
+        Self { state, wakes: Arc::new(Wakes::default()), recorder, run, origin }
+    }
+
+    /// Says what the process says before it serves.
+    pub(super) fn greet(&self, process: &ProcessScript) {
+        if let Some(text) = &process.stderr {
+            let mut stderr = io::stderr().lock();
+            let end = if text.ends_with('\n') { "" } else { "\n" };
+            if let Err(cause) = write!(stderr, "{text}{end}") {
+                tracing::debug!(%cause, "standard error is gone");
+            }
+        }
+        if let Some(banner) = &process.banner {
+            let mut state = lock(&self.state);
+            state.output.line(banner.clone());
+            state.output.flush();
+        }
+    }
+
+    /// Serves until the input ends.
+    pub(super) fn serve(self) {
+        let (state, wakes) = (Arc::clone(&self.state), Arc::clone(&self.wakes));
+        let waking = move || {
+            loop {
+                let exchange = wakes.next();
+                let mut state = lock(&state);
+                let outputs = state.engine.on_wake(exchange);
+                state.play(outputs, &wakes);
+                state.output.flush();
+            }
+        };
+        if let Err(cause) = thread::Builder::new().name("wakes".into()).spawn(waking) {
+            tracing::error!(%cause, "no thread for delayed answers");
+        }
+        let mut reader = BufReader::with_capacity(LONGEST_READ, io::stdin().lock());
+        while self.serve_line(&mut reader) {}
+        let mut state = lock(&self.state);
+        state.output.flush();
+        state.end(Ending::InputClosed);
+    }
+
+    /// Reads one line and answers it; false at the end of the input.
+    fn serve_line(&self, reader: &mut BufReader<io::StdinLock<'_>>) -> bool {
+        let mut line = Vec::new();
+        match reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
+            Ok(0) => return false,
+            Ok(_) => {}
+            Err(cause) => {
+                tracing::debug!(%cause, "standard input failed");
+                return false;
+            }
+        }
+        let line = line.trim_ascii();
+        let mut state = lock(&self.state);
+        if !line.is_empty() {
+            let outputs = self.receive(&mut state, line);
+            state.play(outputs, &self.wakes);
+        }
+        // While more messages are already here, their answers go out together with this one.
+        if !reader.buffer().contains(&b'\n') {
+            state.output.flush();
+        }
+        true
+    }
+
+    fn receive(&self, state: &mut State, line: &[u8]) -> Vec<engine::Output> {
+        match serde_json::from_slice::<Value>(line) {
+            Ok(message) => {
+                self.recorder.record_with(|| Sighting::received(self.run, Body::Json(message.clone())));
+                state.engine.on_message(&self.origin, &message).outputs
+            }
+            Err(_) => {
+                let text = || String::from_utf8_lossy(line).into_owned();
+                self.recorder.record_with(|| Sighting::received(self.run, Body::Text(text())));
+                state.engine.on_garbage().outputs
+            }
+        }
+    }
+}
+
+const LONGEST_READ: usize = 64 * 1024;
+
+impl State {
+    fn play(&mut self, outputs: Vec<engine::Output>, wakes: &Wakes) {
+        for output in outputs {
+            match (output.step, output.to) {
+                (Step::Send(message) | Step::Answer { message, .. }, _) => self.output.message(message),
+                (Step::Raw(text), _) => self.output.line(text),
+                (Step::Wake(after), Target::Exchange(exchange)) => wakes.set(after, exchange),
+                (Step::Truncated { message, bytes }, _) => {
+                    let text = message.to_string().into_bytes();
+                    self.output.text(String::from_utf8_lossy(&text[..bytes.min(text.len())]).into_owned());
+                    self.output.close();
+                }
+                (Step::Close, _) => self.output.close(),
+                (Step::Exit(exit), _) => {
+                    self.output.finish();
+                    self.end(Ending::Exit(exit));
+                }
+                // An HTTP status has no place here, and a line's end needs no telling.
+                (Step::Status(_) | Step::End | Step::Wake(_), _) => {}
+            }
+        }
+    }
+
+    fn end(&self, ending: Ending) {
+        // Nobody listens any more when the process is already about to end.
+        if self.endings.send(ending).is_err() {
+            tracing::debug!("the process is ending already");
+        }
+    }
+}
+
+/// A panic elsewhere cannot leave the state half-changed in a way that matters to a mock: it goes on.
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,50 @@
+use super::check::parsed;
+use super::*;
+use crate::sample;
+
+fn suites(run: &Run) -> Vec<super::check::Suite> {
+    parsed(&render(run).unwrap())
+}
+
+#[test]
+fn each_verdict_has_its_outcome() {
+    let outcome = |verdict| {
+        let run = sample::run(vec![sample::case("tools/one", verdict), sample::case("tools/two", Verdict::Passed)]);
+        suites(&run)[0].cases[0].outcome.clone().map(|(tag, ty, _)| format!("{tag} {ty}"))
+    };
+    assert_eq!(outcome(Verdict::Passed), None);
+    assert_eq!(outcome(Verdict::Warned), None);
+    assert_eq!(outcome(Verdict::Failed).unwrap(), "failure timeout-sends-cancel");
+    assert_eq!(outcome(Verdict::Blocked).unwrap(), "error timeout-sends-cancel");
+    assert_eq!(outcome(Verdict::Skipped).unwrap(), "skipped does-not-apply");
+}
+
+#[test]
+fn a_load_test_is_a_test_case_that_its_thresholds_break() {
+    let mut run = sample::run(vec![]);
+    run.loads = vec![sample::load()];
+    let suites = suites(&run);
+    let (tag, ty, message) = suites[0].cases[0].outcome.clone().unwrap();
+    assert_eq!((tag.as_str(), ty.as_str()), ("failure", "threshold"));
+    assert_eq!(message, "threshold broken: errors < 1% (measured 4.0 %)");
+}
+
+#[test]
+fn markup_and_control_characters_come_back_as_they_were_said() {
+    let mut case = sample::case("tools/<one>\u{0}", Verdict::Failed);
+    case.judgements[0].observed = "]]> & <b> \" ' \u{8}\u{ffff}\n".to_owned();
+    let suites = suites(&sample::run(vec![case]));
+    let case = &suites[0].cases[0];
+    assert_eq!(case.name, "<one>\\u{0}@stdio@2025-11-25");
+    assert_eq!(case.outcome.as_ref().unwrap().2, "]]> & <b> \" ' \\u{8}\\u{ffff}\\n");
+}
+
+#[test]
+fn a_time_that_is_not_one_becomes_the_epoch() {
+    assert_eq!(timestamp("2026-07-28T10:11:12.5+02:00"), "2026-07-28T10:11:12");
+    assert_eq!(timestamp("2026-01-31T23:59:59Z"), "2026-01-31T23:59:59");
+    for wrong in ["", "yesterday", "2026-13-28T10:11:12Z", "2026-07-00T10:11:12Z", "2026-07-28 10:11:12Z", "2026-07-2é"]
+    {
+        assert_eq!(timestamp(wrong), "1970-01-01T00:00:00", "{wrong:?}");
+    }
+}

@@ -1,0 +1,160 @@
+//! Runs for the tests of this crate.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use crate::model::{
+    BaselineState, CaseResult, Exhibit, FORMAT, Judgement, Latency, Level, LoadResult, Requirement, Run, RunHeader,
+    RunKind, ThresholdResult, Verdict,
+};
+
+pub(crate) fn header(planned: usize) -> RunHeader {
+    RunHeader {
+        run_id: "20260728T101112Z-7f3a".to_owned(),
+        kind: RunKind::Conformance,
+        workbench: "0.1.0".to_owned(),
+        started: "2026-07-28T10:11:12Z".to_owned(),
+        subject: "built-in client".to_owned(),
+        seed: 42,
+        planned,
+    }
+}
+
+/// A complete run of these cases.
+pub(crate) fn run(cases: Vec<CaseResult>) -> Run {
+    let header = header(cases.len());
+    Run { format: FORMAT, header, cases, loads: Vec::new(), baseline: None, complete: true, elapsed_ms: 2_345 }
+}
+
+/// A case with one judgement, without frames.
+pub(crate) fn case(scenario: &str, verdict: Verdict) -> CaseResult {
+    CaseResult {
+        id: format!("{scenario}@stdio@2025-11-25"),
+        scenario: scenario.to_owned(),
+        transport: "stdio".to_owned(),
+        revision: "2025-11-25".to_owned(),
+        title: "A stuck tool leaves the others usable.".to_owned(),
+        verdict,
+        judgements: vec![judgement(verdict)],
+        exhibits: Vec::new(),
+        stderr: String::new(),
+        elapsed_ms: 1_204,
+    }
+}
+
+pub(crate) fn judgement(verdict: Verdict) -> Judgement {
+    Judgement {
+        id: "timeout-sends-cancel".to_owned(),
+        verdict,
+        requirement: Requirement {
+            id: "lifecycle.timeouts.cancel".to_owned(),
+            level: if verdict == Verdict::Warned { Level::Should } else { Level::Must },
+            text: "When a request times out, the sender issues a cancellation for it and stops waiting.".to_owned(),
+            url: "https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#timeouts".to_owned(),
+        },
+        expected: "a `notifications/cancelled` that names request 2 within 1 s of the timeout".to_owned(),
+        observed: match verdict {
+            Verdict::Skipped => "the subject does not declare the capability `tools`",
+            Verdict::Blocked => "the handshake did not end, so no tool could be called",
+            Verdict::Passed => "it was sent after 12 ms",
+            _ => "no cancellation; the connection was closed after 3.2 s",
+        }
+        .to_owned(),
+        frames: Vec::new(),
+    }
+}
+
+/// A failed case with frames, a warning and standard error.
+pub(crate) fn failed() -> CaseResult {
+    let mut case = case("tools/stuck-tool-leaves-others-usable", Verdict::Failed);
+    case.judgements[0].frames = vec![4, 5, 9];
+    let mut warned = judgement(Verdict::Warned);
+    warned.id = "progress-stops".to_owned();
+    warned.frames = vec![5];
+    case.judgements.push(warned);
+    case.judgements.push(judgement(Verdict::Passed));
+    case.exhibits = vec![
+        Exhibit {
+            seq: 3,
+            at_us: 900,
+            from_client: true,
+            server: "main".to_owned(),
+            http: None,
+            body: json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+            cut: false,
+        },
+        Exhibit {
+            seq: 4,
+            at_us: 12_345,
+            from_client: true,
+            server: "main".to_owned(),
+            http: Some("POST /mcp".to_owned()),
+            body: json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "stuck"}}),
+            cut: false,
+        },
+        Exhibit {
+            seq: 5,
+            at_us: 3_200_001,
+            from_client: false,
+            server: "main".to_owned(),
+            http: Some("200 text/event-stream".to_owned()),
+            body: json!("not JSON\u{1b}[2J at all"),
+            cut: true,
+        },
+    ];
+    case.stderr = "starting\npanicked at 'no'\n".to_owned();
+    case
+}
+
+pub(crate) fn load() -> LoadResult {
+    LoadResult {
+        name: "tools/call echo".to_owned(),
+        transport: "streamable-http".to_owned(),
+        shape: "open loop, 20/s".to_owned(),
+        counted_ms: 10_000,
+        offered: 200,
+        sent: 198,
+        succeeded: 190,
+        errors: BTreeMap::from([("timeout".to_owned(), 7), ("http 503".to_owned(), 1)]),
+        unfinished: 2,
+        offered_rate: 20.0,
+        achieved_rate: 19.0,
+        latency: Some(Latency {
+            min_us: 812,
+            mean_us: 1_530.5,
+            p50_us: 1_400,
+            p90_us: 2_100,
+            p95_us: 2_900,
+            p99_us: 14_000,
+            p999_us: 1_250_000,
+            max_us: 1_300_000,
+        }),
+        thresholds: vec![
+            ThresholdResult { threshold: "p95 < 5ms".to_owned(), measured: "2.9 ms".to_owned(), held: true },
+            ThresholdResult { threshold: "errors < 1%".to_owned(), measured: "4.0 %".to_owned(), held: false },
+        ],
+        warnings: vec!["2 calls of 200 were not sent in time: the workbench itself may be the limit".to_owned()],
+    }
+}
+
+/// A run in which everything happens.
+pub(crate) fn everything() -> Run {
+    let mut known = case("auth/refresh-once", Verdict::Failed);
+    known.judgements[0].id = "refreshes-once".to_owned();
+    let mut blocked = case("transport/reconnects", Verdict::Blocked);
+    blocked.stderr = "cannot bind\n".to_owned();
+    let mut run = run(vec![
+        case("tools/lists-all-pages", Verdict::Passed),
+        failed(),
+        case("tools/keeps-order", Verdict::Warned),
+        case("sampling/answers", Verdict::Skipped),
+        blocked,
+        known.clone(),
+    ]);
+    run.loads = vec![load()];
+    run.baseline = Some(BaselineState { known: vec![known.id], stale: vec!["tools/gone@stdio@2025-11-25".to_owned()] });
+    run.header.planned = 8;
+    run.complete = false;
+    run
+}

@@ -1,0 +1,74 @@
+//! Waking up on time. Tokio's timer counts in whole milliseconds, which is more than many a call takes over a pipe; so
+//! the last stretch is slept by a thread of its own, which the system wakes within some fifty microseconds.
+
+use std::{future::Future, sync::mpsc, thread, time::Duration};
+
+use tokio::{
+    sync::oneshot,
+    time::{Instant, sleep_until},
+};
+
+/// Tokio's timer may be late by its own unit and by that of the system's wait; the thread takes over before that.
+const LAST_STRETCH: Duration = Duration::from_millis(3);
+
+/// Wakes whoever waits for a moment.
+pub(super) trait Alarm: Send {
+    /// Returns at the moment or shortly after, never before.
+    fn until(&mut self, moment: Instant) -> impl Future<Output = ()> + Send;
+}
+
+/// An alarm that is late by microseconds.
+pub(super) struct PreciseAlarm {
+    /// Absent where the system gave us no thread: then tokio's timer has to do, and the lag is told.
+    thread: Option<mpsc::Sender<(Instant, oneshot::Sender<()>)>>,
+}
+
+impl PreciseAlarm {
+    /// The thread ends with the alarm.
+    pub(super) fn new() -> Self {
+        let (orders, inbox) = mpsc::channel::<(Instant, oneshot::Sender<()>)>();
+        let ring = move || {
+            for (moment, bell) in inbox {
+                let mut left = moment.saturating_duration_since(Instant::now());
+                while !left.is_zero() {
+                    thread::sleep(left);
+                    left = moment.saturating_duration_since(Instant::now());
+                }
+                // Nobody waits any more when the run was cancelled meanwhile.
+                let _ = bell.send(());
+            }
+        };
+        let thread = thread::Builder::new().name("load-alarm".to_owned()).spawn(ring);
+        Self { thread: thread.is_ok().then_some(orders) }
+    }
+}
+
+impl Alarm for PreciseAlarm {
+    async fn until(&mut self, moment: Instant) {
+        let Some(thread) = &self.thread else { return sleep_until(moment).await };
+        if let Some(early) = moment.checked_sub(LAST_STRETCH)
+            && early > Instant::now()
+        {
+            sleep_until(early).await;
+        }
+        let (bell, rung) = oneshot::channel();
+        if thread.send((moment, bell)).is_err() || rung.await.is_err() {
+            sleep_until(moment).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn never_rings_before_the_moment() {
+        let mut alarm = PreciseAlarm::new();
+        for micros in [0, 1, 150, 999, 4_321] {
+            let moment = Instant::now() + Duration::from_micros(micros);
+            alarm.until(moment).await;
+            assert!(Instant::now() >= moment, "{micros} us");
+        }
+    }
+}

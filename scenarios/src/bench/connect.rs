@@ -1,0 +1,274 @@
+//! A load on an MCP server, through the built-in client.
+//!
+//! The tool is looked up before the first call: a load on a tool that the server does not offer would measure how fast
+//! it says no. Nothing is reconnected: calls on a connection that was lost fail as such, and are counted.
+
+use std::{future::Future, time::Duration};
+
+use client::{
+    CallOptions, ConnectError, Connection, Endpoint, ListError, ServerConfig, ToolList, TransportKind, connect,
+};
+use futures::{StreamExt, TryStreamExt, future, stream};
+use serde_json::Value;
+use thiserror::Error;
+
+use super::{Caller, LoadPlan};
+use crate::{
+    load::nearest,
+    model::{Load, Shape},
+};
+
+/// The kind of error of a call that the tool itself answered with a failure.
+pub const TOOL_ERROR: &str = "tool-error";
+
+/// The kind of error of a call that the server answered with a question: a load has nobody to ask.
+pub const INPUT_REQUIRED: &str = "input-required";
+
+/// The most connections to an HTTP server in a closed loop, where there is one for each user.
+const MOST_CONNECTIONS: usize = 64;
+
+/// Connections to an HTTP server in an open loop: one would be the bottleneck, as its messages pass through one task.
+const OPEN_CONNECTIONS: usize = 8;
+
+/// How many connections are made at the same time.
+const CONNECTING: usize = 8;
+
+/// Calls one tool over one or more connections, in turn. Clones share the connections.
+#[derive(Debug, Clone)]
+pub struct ClientCaller {
+    connections: std::sync::Arc<[Connection]>,
+    tool: String,
+    arguments: Value,
+    timeout: Duration,
+}
+
+/// Why a load could not be begun.
+#[derive(Debug, Error)]
+pub enum LoadConnectError {
+    /// The server could not be connected to.
+    #[error("cannot connect")]
+    Connect(#[source] ConnectError),
+    /// Its tools could not be listed.
+    #[error("cannot list the tools of the server")]
+    List(#[source] Box<ListError>),
+    /// It does not offer the tool.
+    #[error("the server offers no tool `{tool}`: {advice}")]
+    UnknownTool {
+        /// The tool of the load.
+        tool: String,
+        /// The nearest one that the server offers, or those that it does.
+        advice: String,
+    },
+    /// It offers the tool, in a form that cannot be used.
+    #[error("the tool `{tool}` cannot be used: {reason}")]
+    RejectedTool {
+        /// The tool of the load.
+        tool: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+/// How many connections a load is spread over where nobody says: one to a program that is started (more would be more
+/// programs); to an HTTP server one for each user of a closed loop, up to 64, and up to 8 for an open loop.
+#[must_use]
+pub fn usual_connections(endpoint: &Endpoint, plan: &LoadPlan) -> usize {
+    match (endpoint, plan.shape()) {
+        (Endpoint::Stdio(_), _) => 1,
+        (_, Shape::Closed(_)) => plan.concurrency().min(MOST_CONNECTIONS),
+        (_, Shape::Open(_)) => plan.concurrency().min(OPEN_CONNECTIONS),
+    }
+}
+
+impl ClientCaller {
+    /// Connects so many times (once at least), and looks for the tool on each connection.
+    ///
+    /// # Errors
+    ///
+    /// When a connection cannot be made, or the tool is not offered on it. Those that were made are closed.
+    pub async fn connect(
+        config: &ServerConfig,
+        connections: usize,
+        load: &Load,
+        plan: &LoadPlan,
+    ) -> Result<Self, LoadConnectError> {
+        let mut config = config.clone();
+        // The client's own limit on requests at a time must not be what is measured: the plan has one.
+        config.limits.concurrent_requests = config.limits.concurrent_requests.max(plan.concurrency());
+        let connections: Vec<Connection> = stream::iter(0..connections.max(1))
+            .map(|_| connect_once(config.clone(), &load.tool))
+            .buffer_unordered(CONNECTING)
+            .try_collect()
+            .await?;
+        Ok(Self {
+            connections: connections.into(),
+            tool: load.tool.clone(),
+            arguments: Value::Object(load.arguments.clone().unwrap_or_default()),
+            timeout: plan.timeout(),
+        })
+    }
+
+    /// The transport that was chosen, in the word of the run model.
+    #[must_use]
+    pub fn transport(&self) -> &'static str {
+        match self.connections[0].transport() {
+            TransportKind::Stdio => "stdio",
+            TransportKind::StreamableHttp => "streamable-http",
+            TransportKind::Sse => "sse",
+        }
+    }
+
+    /// How many connections there are.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.connections.len()
+    }
+
+    /// Closes the connections, all at once.
+    pub async fn close(&self) -> Vec<client::CloseReport> {
+        future::join_all(self.connections.iter().map(Connection::close)).await
+    }
+}
+
+impl Caller for ClientCaller {
+    fn call(&self, n: u64) -> impl Future<Output = Result<(), String>> + Send {
+        // The remainder is smaller than the number of connections, which is a `usize`.
+        let connection = &self.connections[(n % self.connections.len() as u64) as usize];
+        // Progress must not stretch the limit: the load waits for the result.
+        let options = CallOptions { timeout: Some(self.timeout), reset_on_progress: false, ..CallOptions::default() };
+        async move {
+            match connection.call(&self.tool, self.arguments.clone(), options).await {
+                Ok(result) if result.is_error() => Err(TOOL_ERROR.to_owned()),
+                Ok(result) if result.result_type() != "complete" => Err(INPUT_REQUIRED.to_owned()),
+                Ok(_) => Ok(()),
+                Err(error) => Err(error.kind().to_owned()),
+            }
+        }
+    }
+}
+
+/// Makes one connection on which the tool is offered.
+async fn connect_once(config: ServerConfig, tool: &str) -> Result<Connection, LoadConnectError> {
+    let connection = connect(config).await.map_err(LoadConnectError::Connect)?;
+    let listed = connection.list_tools().await.map_err(|error| LoadConnectError::List(Box::new(error)));
+    match listed.and_then(|list| find(&list, tool)) {
+        Ok(()) => Ok(connection),
+        Err(error) => {
+            connection.close().await;
+            Err(error)
+        }
+    }
+}
+
+/// Looks for the tool among those that are offered.
+fn find(list: &ToolList, tool: &str) -> Result<(), LoadConnectError> {
+    if list.tools.iter().any(|offered| offered.name() == tool) {
+        return Ok(());
+    }
+    let tool = tool.to_owned();
+    if let Some(rejected) = list.rejected.iter().find(|rejected| rejected.name.as_ref() == Some(&tool)) {
+        return Err(LoadConnectError::RejectedTool { tool, reason: rejected.reason.clone() });
+    }
+    let advice = nearest::advice(&tool, list.tools.iter().map(|offered| offered.name()));
+    Err(LoadConnectError::UnknownTool { tool, advice })
+}
+
+#[cfg(test)]
+mod tests {
+    use client::HttpEndpoint;
+    use mock_servers::{HttpMock, Recorder, Script};
+    use serde_json::json;
+    use tokio_util::sync::CancellationToken;
+
+    use super::*;
+    use crate::bench;
+
+    async fn mock() -> (HttpMock, ServerConfig) {
+        let script: Script = serde_json::from_value(json!({
+            "tools": [{ "name": "echo" }, { "name": "broken", "reply": { "text": "no", "is_error": true } }],
+            "on": [
+                { "when": { "tool": "echo", "arguments": { "text": "refuse" } },
+                  "do": { "error": { "code": -32602, "message": "no" } } },
+                { "when": { "tool": "echo", "arguments": { "text": "stall" } }, "do": { "fault": "silence" } },
+            ],
+        }))
+        .unwrap();
+        let mock = HttpMock::start(script, "2025-11-25", 0, Recorder::disabled()).await.unwrap();
+        let endpoint = Endpoint::StreamableHttp(HttpEndpoint { url: mock.url(), ..HttpEndpoint::default() });
+        (mock, ServerConfig::new("mock", endpoint))
+    }
+
+    /// A short load. The limit is generous, but for the calls that must run into it.
+    fn load(tool: &str, text: &str) -> (Load, LoadPlan) {
+        let timeout = if text == "stall" { "50ms" } else { "20s" };
+        let load = serde_json::from_value(json!({
+            "tool": tool,
+            "arguments": { "text": text },
+            "shape": { "closed": { "users": 3 } },
+            "duration": "100ms",
+            "timeout": timeout,
+        }));
+        let load: Load = load.unwrap();
+        let plan = LoadPlan::new(&load).unwrap();
+        (load, plan)
+    }
+
+    #[tokio::test]
+    async fn counts_how_calls_end_by_kind() {
+        let (mock, config) = mock().await;
+        for (tool, text, kind) in [
+            ("echo", "hello", None),
+            ("echo", "refuse", Some("rpc-error")),
+            ("echo", "stall", Some(bench::TIMED_OUT)),
+            ("broken", "", Some(TOOL_ERROR)),
+        ] {
+            let (load, plan) = load(tool, text);
+            let connections = usual_connections(&config.endpoint, &plan);
+            let caller = ClientCaller::connect(&config, connections, &load, &plan).await.unwrap();
+            assert_eq!((caller.connections(), caller.transport()), (3, "streamable-http"));
+            let result = bench::run(&plan, caller.clone(), |_| (), CancellationToken::new()).await;
+            assert_eq!(
+                result.errors.keys().map(String::as_str).collect::<Vec<_>>(),
+                Vec::from_iter(kind),
+                "{result:?}"
+            );
+            assert_eq!((result.succeeded > 0, result.held()), (kind.is_none(), kind.is_none()), "{result:?}");
+            assert_eq!(result.unfinished, 0, "{result:?}");
+            // The client keeps the limit, and cancels the call; the engine's own is 250 ms later.
+            let fastest = result.latency.map(|latency| latency.min_us);
+            assert!(
+                text != "stall" || fastest.is_some_and(|fastest| (50_000..300_000).contains(&fastest)),
+                "{result:?}"
+            );
+            assert!(caller.close().await.iter().all(|report| report.transport_closed));
+        }
+        mock.stop().await;
+    }
+
+    #[tokio::test]
+    async fn a_tool_that_is_not_offered_is_told_before_the_first_call() {
+        let (mock, config) = mock().await;
+        let (load, plan) = load("ecko", "hello");
+        let error = ClientCaller::connect(&config, 2, &load, &plan).await.unwrap_err();
+        assert_eq!(error.to_string(), "the server offers no tool `ecko`: did you mean `echo`?");
+        mock.stop().await;
+    }
+
+    #[test]
+    fn a_program_is_started_once_and_users_have_sessions_of_their_own() {
+        let plan = |shape: Value| {
+            let load = json!({ "tool": "echo", "shape": shape, "duration": "1s" });
+            LoadPlan::new(&serde_json::from_value(load).unwrap()).unwrap()
+        };
+        let http = Endpoint::Auto(HttpEndpoint::default());
+        for (endpoint, shape, connections) in [
+            (&Endpoint::Stdio(client::StdioEndpoint::default()), json!({ "closed": { "users": 100 } }), 1),
+            (&http, json!({ "closed": { "users": 20 } }), 20),
+            (&http, json!({ "closed": { "users": 100 } }), 64),
+            (&http, json!({ "open": { "rate": 100 } }), 8),
+            (&http, json!({ "open": { "rate": 100, "max_in_flight": 2 } }), 2),
+        ] {
+            assert_eq!(usual_connections(endpoint, &plan(shape.clone())), connections, "{shape}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The open loop: calls fall due at a fixed rate, whatever became of those before.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{sync::Semaphore, time::Instant};
+
+use super::{Caller, Generated, Unsent, alarm::Alarm, call_once, shared::Shared};
+use crate::model::Open;
+
+/// How many calls may be in flight where the plan does not say.
+pub(super) const MAX_IN_FLIGHT: usize = 10_000;
+
+/// Begins the calls. When the places in flight are taken, the next call waits here for one; those that fall due
+/// meanwhile keep their moments, so the queue behind it needs no memory and the schedule never slips.
+pub(super) async fn generate<C: Caller>(open: &Open, shared: Arc<Shared<C>>, mut alarm: impl Alarm) -> Generated {
+    let timing = Arc::clone(&shared.timing);
+    let schedule = Schedule { start: timing.start, rate: open.rate };
+    let places = Arc::new(Semaphore::new(open.max_in_flight.unwrap_or(MAX_IN_FLIGHT)));
+    let mut generated = Generated::default();
+    let mut unblocked = timing.start;
+    let mut next = 0;
+    while schedule.due(next) < timing.end() {
+        let due = schedule.due(next);
+        if due > Instant::now() && timing.while_sending(alarm.until(due)).await.is_none() {
+            break;
+        }
+        generated.lag = generated.lag.max(Instant::now().saturating_duration_since(due.max(unblocked)));
+        let place = match Arc::clone(&places).try_acquire_owned() {
+            Ok(place) => place,
+            Err(_) => match timing.while_sending(Arc::clone(&places).acquire_owned()).await {
+                Some(Ok(place)) => {
+                    unblocked = Instant::now();
+                    place
+                }
+                // The semaphore is never closed; the run ended.
+                Some(Err(_)) | None => break,
+            },
+        };
+        if !timing.is_sending() {
+            break;
+        }
+        generated.sent += u64::from(timing.counts(due));
+        let shared = Arc::clone(&shared);
+        tokio::spawn(async move {
+            call_once(&shared, next, due).await;
+            drop(place);
+        });
+        next += 1;
+        // Without this, a schedule that is behind would never let the other work of this task have its turn.
+        tokio::task::coop::consume_budget().await;
+    }
+    generated.unsent = schedule.unsent(next, timing.count_from, timing.end());
+    generated.offered = generated.sent + generated.unsent.map_or(0, |unsent| unsent.count);
+    generated
+}
+
+/// The moments at which calls fall due.
+#[derive(Clone, Copy)]
+struct Schedule {
+    start: Instant,
+    rate: f64,
+}
+
+impl Schedule {
+    /// When call number `n` falls due.
+    fn due(self, n: u64) -> Instant {
+        self.start + Duration::from_secs_f64(n as f64 / self.rate)
+    }
+
+    /// The first number that is due at this moment or later.
+    fn first_from(self, moment: Instant) -> u64 {
+        let guess = (moment.saturating_duration_since(self.start).as_secs_f64() * self.rate).floor();
+        // The guess is exact but for rounding, which the comparison with the moments themselves takes out.
+        let mut n = (guess as u64).saturating_sub(1);
+        while self.due(n) < moment {
+            n += 1;
+        }
+        n
+    }
+
+    /// The calls from this number on that fell due within the window.
+    fn unsent(self, next: u64, from: Instant, end: Instant) -> Option<Unsent> {
+        let first = next.max(self.first_from(from));
+        let after = self.first_from(end);
+        (first < after).then(|| Unsent { first: self.due(first), last: self.due(after - 1), count: after - first })
+    }
+}

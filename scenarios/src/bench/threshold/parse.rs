@@ -1,0 +1,134 @@
+//! Reading a threshold: `<metric> <operator> <limit>`, with spaces or without.
+
+use std::str::FromStr;
+
+use mock_servers::Period;
+
+use super::{Limit, Metric, Operator, Threshold, ThresholdError, ThresholdProblem};
+use crate::load::nearest;
+
+impl FromStr for Threshold {
+    type Err = ThresholdError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut cursor = Cursor { text, at: 0 };
+        let metric = cursor.metric()?;
+        let operator = cursor.operator()?;
+        let limit = cursor.limit(metric)?;
+        let threshold = Self { text: text.trim().to_owned(), metric, operator, limit };
+        match threshold.is_decided() {
+            None => Ok(threshold),
+            Some(problem) => Err(cursor.error(problem, 0..text.len(), "choose a limit that a run can break and pass")),
+        }
+    }
+}
+
+impl Threshold {
+    /// What is wrong where the result is known before the run.
+    fn is_decided(&self) -> Option<ThresholdProblem> {
+        use Operator::{AtLeast, AtMost, Less, More};
+        let (value, most) = match self.limit {
+            Limit::Time(time) => (time.as_secs_f64(), f64::INFINITY),
+            Limit::Share(share) => (share, 1.0),
+            Limit::Rate(rate) => (rate, f64::INFINITY),
+        };
+        match self.operator {
+            AtLeast if value == 0.0 => Some(ThresholdProblem::AlwaysHolds),
+            AtMost if value == most => Some(ThresholdProblem::AlwaysHolds),
+            Less if value == 0.0 => Some(ThresholdProblem::NeverHolds),
+            More if value == most => Some(ThresholdProblem::NeverHolds),
+            _ => None,
+        }
+    }
+}
+
+/// A place in the text; `at` is in bytes and always between two characters.
+struct Cursor<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    /// Takes what follows the spaces while the characters are wanted; also where it lies.
+    fn take(&mut self, wanted: impl Fn(char) -> bool) -> (&'a str, std::ops::Range<usize>) {
+        let rest = self.text[self.at..].trim_start();
+        let start = self.text.len() - rest.len();
+        let length = rest.find(|ch| !wanted(ch)).unwrap_or(rest.len());
+        self.at = start + length;
+        (&rest[..length], start..self.at)
+    }
+
+    fn metric(&mut self) -> Result<Metric, ThresholdError> {
+        let (word, place) = self.take(|ch| !is_operator(ch) && !ch.is_whitespace());
+        let words = || Metric::ALL.into_iter().map(Metric::word);
+        if word.is_empty() {
+            return Err(self.error(ThresholdProblem::NoMetric, place, &nearest::advice("", words())));
+        }
+        Metric::ALL.into_iter().find(|metric| metric.word() == word).ok_or_else(|| {
+            self.error(ThresholdProblem::UnknownMetric(word.to_owned()), place, &nearest::advice(word, words()))
+        })
+    }
+
+    fn operator(&mut self) -> Result<Operator, ThresholdError> {
+        const ADVICE: &str = "operators are `<`, `<=`, `>` and `>=`";
+        let (word, place) = self.take(is_operator);
+        match word {
+            "<" => Ok(Operator::Less),
+            "<=" => Ok(Operator::AtMost),
+            ">" => Ok(Operator::More),
+            ">=" => Ok(Operator::AtLeast),
+            "" => Err(self.error(ThresholdProblem::NoOperator, place, ADVICE)),
+            _ => Err(self.error(ThresholdProblem::UnknownOperator(word.to_owned()), place, ADVICE)),
+        }
+    }
+
+    fn limit(&mut self, metric: Metric) -> Result<Limit, ThresholdError> {
+        let (limit, place) = self.take(|_| true);
+        let (limit, place) = (limit.trim_end(), place.start..place.start + limit.trim_end().len());
+        let (read, wanted, example) = match metric {
+            Metric::ErrorRate | Metric::OfferedRatio => (share(limit), "a percentage from 0 to 100", "`1%`"),
+            Metric::AchievedRate => (rate(limit), "a number of calls a second", "`100/s`"),
+            _ => (time(limit), "a length of time", "`50ms` or `2s`"),
+        };
+        read.ok_or_else(|| {
+            let problem = match limit {
+                "" => ThresholdProblem::NoLimit,
+                _ => ThresholdProblem::BadLimit { limit: limit.to_owned(), wanted },
+            };
+            self.error(problem, place, &format!("write it with its unit, as in {example}"))
+        })
+    }
+
+    /// The error, its place turned from bytes into characters.
+    fn error(&self, problem: ThresholdProblem, place: std::ops::Range<usize>, advice: &str) -> ThresholdError {
+        let position = self.text[..place.start].chars().count();
+        let width = self.text[place].chars().count();
+        ThresholdError { problem, position, width, advice: advice.to_owned() }
+    }
+}
+
+/// Characters that an operator may be meant with; `=`, `!` and `≤` are here so that they are told as such.
+fn is_operator(ch: char) -> bool {
+    matches!(ch, '<' | '>' | '=' | '!' | '~' | '≤' | '≥')
+}
+
+fn time(text: &str) -> Option<Limit> {
+    text.parse::<Period>().ok().map(|period| Limit::Time(period.0))
+}
+
+fn share(text: &str) -> Option<Limit> {
+    let percent = number(text.strip_suffix('%')?)?;
+    (percent <= 100.0).then_some(Limit::Share(percent / 100.0))
+}
+
+fn rate(text: &str) -> Option<Limit> {
+    number(text.strip_suffix("/s")?).map(Limit::Rate)
+}
+
+/// A plain decimal number: no sign, no exponent, and none of the words that Rust would read.
+fn number(text: &str) -> Option<f64> {
+    let text = text.trim_end();
+    let plain =
+        text.starts_with(|ch: char| ch.is_ascii_digit()) && text.chars().all(|ch| matches!(ch, '0'..='9' | '.'));
+    if plain { text.parse().ok().filter(|number: &f64| number.is_finite()) } else { None }
+}

@@ -1,0 +1,153 @@
+//! Tables for reading and judging, and properties of the reader.
+
+use proptest::{prelude::*, sample::select};
+
+use super::*;
+
+fn figures() -> LoadFigures {
+    LoadFigures {
+        window: Duration::from_secs(10),
+        offered: 1_000,
+        sent: 950,
+        succeeded: 930,
+        failed: 10,
+        unfinished: 60,
+        achieved_rate: 93.0,
+        latency: Some(Latency {
+            min_us: 900,
+            mean_us: 2_500.5,
+            p50_us: 2_000,
+            p90_us: 5_000,
+            p95_us: 10_000,
+            p99_us: 50_000,
+            p999_us: 700_000,
+            max_us: 1_500_000,
+        }),
+    }
+}
+
+#[test]
+fn judges_every_metric() {
+    for (threshold, measured, held) in [
+        ("p50 < 2ms", "p50 = 2.00 ms", false),
+        ("p50 <= 2ms", "p50 = 2.00 ms", true),
+        ("p90 < 6ms", "p90 = 5.00 ms", true),
+        ("p95 > 10ms", "p95 = 10.00 ms", false),
+        ("p95 >= 10ms", "p95 = 10.00 ms", true),
+        ("  p99<50ms ", "p99 = 50.00 ms", false),
+        ("p99.9 <= 1s", "p99.9 = 700.00 ms", true),
+        ("max < 1s 500ms", "max = 1.50 s", false),
+        ("mean < 2501us", "mean = 2.50 ms", true),
+        ("min > 1ms", "min = 900 us", false),
+        ("error_rate <= 7%", "error_rate = 7 %", true),
+        ("error_rate < 6.9 %", "error_rate = 7 %", false),
+        ("achieved_rate >= 93/s", "achieved_rate = 93.0/s", true),
+        ("achieved_rate >= 93.1/s", "achieved_rate = 93.0/s", false),
+        ("offered_ratio >= 95%", "offered_ratio = 95 %", true),
+        ("offered_ratio > 95%", "offered_ratio = 95 %", false),
+    ] {
+        let result = threshold
+            .parse::<Threshold>()
+            .unwrap_or_else(|error| panic!("{threshold}: {error:?}"))
+            .evaluate(&figures());
+        let expected = ThresholdResult { threshold: threshold.trim().to_owned(), measured: measured.to_owned(), held };
+        assert_eq!(result, expected);
+    }
+}
+
+#[test]
+fn nothing_measured_does_not_hold() {
+    let nothing = LoadFigures { offered: 0, sent: 0, latency: None, achieved_rate: 0.0, ..figures() };
+    for threshold in ["p99 < 1s", "p99 > 1ms", "error_rate <= 1%", "offered_ratio >= 1%", "achieved_rate > 0/s"] {
+        let result = threshold.parse::<Threshold>().unwrap().evaluate(&nothing);
+        assert!(!result.held, "{result:?}");
+    }
+}
+
+#[test]
+fn says_what_is_wrong_and_where() {
+    for (text, problem, place, advice) in [
+        ("", "a metric is missing", (0, 0), "known are `p50`"),
+        ("  < 5ms", "a metric is missing", (2, 0), "known are `p50`"),
+        ("p98 < 5ms", "unknown metric `p98`", (0, 3), "did you mean `p9"),
+        ("\u{3000}p98 < 5ms", "unknown metric `p98`", (1, 3), "did you mean `p9"),
+        ("error-rate < 5%", "unknown metric `error-rate`", (0, 10), "did you mean `error_rate`?"),
+        ("P99 < 5ms", "unknown metric `P99`", (0, 3), "did you mean `p99`?"),
+        ("p99", "an operator is missing", (3, 0), "operators are"),
+        ("p99 5ms", "an operator is missing", (4, 0), "operators are"),
+        ("p99 == 5ms", "unknown operator `==`", (4, 2), "operators are"),
+        ("p99 ≤ 5ms", "unknown operator `≤`", (4, 1), "operators are"),
+        ("p99 <", "a limit is missing", (5, 0), "write it with its unit, as in `50ms`"),
+        ("p99 < 50", "`50` is not a length of time", (6, 2), "as in `50ms`"),
+        ("p99 < 5%", "`5%` is not a length of time", (6, 2), "as in `50ms`"),
+        ("p99 < 5ms or so ", "`5ms or so` is not a length of time", (6, 9), "as in `50ms`"),
+        ("error_rate < 1", "`1` is not a percentage from 0 to 100", (13, 1), "as in `1%`"),
+        ("error_rate < 101%", "`101%` is not a percentage", (13, 4), "as in `1%`"),
+        ("error_rate < -1%", "`-1%` is not a percentage", (13, 3), "as in `1%`"),
+        ("error_rate < nan%", "`nan%` is not a percentage", (13, 4), "as in `1%`"),
+        ("achieved_rate > 1e3/s", "`1e3/s` is not a number of calls", (16, 5), "as in `100/s`"),
+        ("achieved_rate > 5/m", "`5/m` is not a number of calls", (16, 3), "as in `100/s`"),
+        ("error_rate >= 0%", "this always holds", (0, 16), "choose a limit"),
+        ("error_rate <= 100%", "this always holds", (0, 18), "choose a limit"),
+        ("p99 < 0ms", "this never holds", (0, 9), "choose a limit"),
+        ("offered_ratio > 100%", "this never holds", (0, 20), "choose a limit"),
+        ("achieved_rate >= 0/s", "this always holds", (0, 20), "choose a limit"),
+    ] {
+        let error = text.parse::<Threshold>().unwrap_err();
+        assert!(error.to_string().starts_with(problem), "{text}: {error}");
+        assert_eq!((error.position, error.width), place, "{text}: {error:?}");
+        assert!(error.advice.contains(advice), "{text}: {error:?}");
+    }
+}
+
+#[test]
+fn a_small_share_is_not_rounded_to_nothing() {
+    for (share, words) in
+        [(0.0, "0 %"), (1e-6, "less than 0.01 %"), (0.1, "10 %"), (0.12345, "12.35 %"), (1.0, "100 %")]
+    {
+        assert_eq!(percent(share), words);
+    }
+    assert_eq!(percent(0.999_999), "more than 99.99 %");
+}
+
+fn a_threshold() -> impl Strategy<Value = (Metric, Operator, u32, String)> {
+    let metric = select(Metric::ALL.to_vec());
+    let operator =
+        select(vec![(Operator::Less, "<"), (Operator::AtMost, "<="), (Operator::More, ">"), (Operator::AtLeast, ">=")]);
+    (metric, operator, 1_u32..100, select(vec!["", " ", "\t "]), select(vec!["", " "])).prop_map(
+        |(metric, (operator, sign), number, one, two)| {
+            let unit = match metric {
+                Metric::ErrorRate | Metric::OfferedRatio => "%",
+                Metric::AchievedRate => "/s",
+                _ => "ms",
+            };
+            (metric, operator, number, format!("{one}{}{two}{sign}{one}{number}{unit}{two}", metric.word()))
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn reads_whatever_is_well_formed((metric, operator, number, text) in a_threshold()) {
+        let threshold: Threshold = text.parse().unwrap();
+        prop_assert_eq!((threshold.metric, threshold.operator), (metric, operator));
+        let expected = match metric {
+            Metric::ErrorRate | Metric::OfferedRatio => Limit::Share(f64::from(number) / 100.0),
+            Metric::AchievedRate => Limit::Rate(f64::from(number)),
+            _ => Limit::Time(Duration::from_millis(number.into())),
+        };
+        prop_assert_eq!(threshold.limit, expected);
+        prop_assert_eq!(threshold.to_string().parse::<Threshold>().unwrap(), threshold);
+    }
+
+    #[test]
+    fn points_into_the_text_whatever_it_is(text in prop_oneof![
+        ".{0,40}",
+        "(p9|p99|p99.9|error_rate|é) ?[<>=≤]{0,3} ?[0-9.]{0,6}(ms|s|%|/s|é)?.{0,3}",
+    ]) {
+        if let Err(error) = text.parse::<Threshold>() {
+            prop_assert!(error.position + error.width <= text.chars().count(), "{error:?}");
+            prop_assert!(!error.advice.is_empty());
+        }
+    }
+}

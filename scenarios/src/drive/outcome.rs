@@ -1,0 +1,63 @@
+//! From results and errors of the client library to reported outcomes.
+
+use client::{CallError, ConnectError, ConnectFailure, ListError, ListFault, ToolResult};
+use serde_json::Value;
+
+use crate::evidence::{Outcome, StepError};
+
+/// A step that could not be taken because of what the scenario says.
+pub(super) fn refused(kind: &str, message: impl Into<String>) -> Outcome {
+    Outcome::Error(StepError { kind: kind.to_owned(), message: message.into(), code: None })
+}
+
+/// The end of a call.
+pub(super) fn of_call(result: Result<ToolResult, CallError>) -> Outcome {
+    match result {
+        Ok(result) => Outcome::Value(Value::Object(result.wire().clone())),
+        Err(error) => Outcome::Error(call_error(&error)),
+    }
+}
+
+/// A list that could not be read.
+pub(super) fn of_list_error(error: &ListError) -> StepError {
+    let code = match &error.fault {
+        ListFault::Request(error) => code(error),
+        ListFault::Page(_) => None,
+    };
+    StepError { kind: error.kind().to_owned(), message: in_full(error), code }
+}
+
+/// A server that could not be connected to.
+pub(super) fn of_connect_error(error: &ConnectError) -> StepError {
+    let code = match &*error.failure {
+        ConnectFailure::Rpc { code, .. } => Some(*code),
+        _ => None,
+    };
+    StepError { kind: error.kind().to_owned(), message: in_full(error), code }
+}
+
+fn call_error(error: &CallError) -> StepError {
+    StepError { kind: error.kind().to_owned(), message: in_full(error), code: code(error) }
+}
+
+fn code(error: &CallError) -> Option<i64> {
+    match error {
+        CallError::Rpc { code, .. } => Some(*code),
+        _ => None,
+    }
+}
+
+/// An error with its causes, in one line.
+fn in_full(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let words = next.to_string();
+        if !text.contains(&words) {
+            text.push_str(": ");
+            text.push_str(&words);
+        }
+        cause = next.source();
+    }
+    text
+}

@@ -1,0 +1,36 @@
+//! The report file: one line for each outcome and event, on disk before the next thing is done.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::Write,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use super::DriveError;
+use crate::contract::ReportLine;
+
+/// The report of this process. Clones write into the same file.
+#[derive(Debug, Clone)]
+pub(super) struct Report {
+    path: String,
+    file: Arc<Mutex<File>>,
+}
+
+impl Report {
+    /// Begins a report, or goes on with one.
+    pub(super) fn open(path: &Path) -> Result<Self, DriveError> {
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        let name = path.display().to_string();
+        let file = file.map_err(|source| DriveError::Report { path: name.clone(), source })?;
+        Ok(Self { path: name, file: Arc::new(Mutex::new(file)) })
+    }
+
+    /// Writes one line, in one piece.
+    pub(super) fn write(&self, line: &ReportLine) -> Result<(), DriveError> {
+        let failed = |source| DriveError::Report { path: self.path.clone(), source };
+        let mut bytes = serde_json::to_vec(line).map_err(|cause| failed(cause.into()))?;
+        bytes.push(b'\n');
+        self.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(&bytes).map_err(failed)
+    }
+}

@@ -1,0 +1,215 @@
+//! The state of the driver between two steps: connections, calls under way, and what the caller has seen of the tools.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
+
+use client::{
+    CallError, Catalogue, Connection, EventSink, Graces, NameLimit, ProtocolChoice, ServerConfig, ToolList, ToolResult,
+    connect_with,
+};
+use futures::future::join_all;
+use serde_json::{Value, json};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    DriveError,
+    listener::Listener,
+    outcome::{of_connect_error, refused},
+    report::Report,
+};
+use crate::{
+    contract::{Context, Endpoint, ReportLine, now_us},
+    evidence::{Outcome, StepOutcome},
+    model::ProtocolSetup,
+};
+
+/// A call that was begun.
+#[derive(Debug)]
+pub(super) struct OpenCall {
+    pub(super) end: JoinHandle<Result<ToolResult, CallError>>,
+    pub(super) cancel: CancellationToken,
+}
+
+/// The state of the driver.
+#[derive(Debug)]
+pub(super) struct Session<'a> {
+    pub(super) context: &'a Context,
+    pub(super) report: Report,
+    pub(super) listener: Listener,
+    sink: EventSink,
+    pub(super) connections: BTreeMap<String, Connection>,
+    pub(super) calls: HashMap<String, OpenCall>,
+    /// What the caller last saw of each server's tools: what a `list` step gave it.
+    pub(super) seen: HashMap<String, Arc<ToolList>>,
+    /// What the client last read of each server's tools, across reconnects.
+    pub(super) latest: HashMap<String, Arc<ToolList>>,
+    pub(super) catalogue: Catalogue,
+}
+
+impl<'a> Session<'a> {
+    /// A session that has not connected to anything.
+    pub(super) fn open(context: &'a Context) -> Result<Self, DriveError> {
+        let report = Report::open(&context.report)?;
+        let sink = EventSink::default();
+        let limit = if context.client.name_limit == Some(128) { NameLimit::Chars128 } else { NameLimit::Chars64 };
+        Ok(Self {
+            listener: Listener::attach(&sink, report.clone()),
+            catalogue: Catalogue::new(limit),
+            connections: BTreeMap::new(),
+            calls: HashMap::new(),
+            seen: HashMap::new(),
+            latest: HashMap::new(),
+            context,
+            report,
+            sink,
+        })
+    }
+
+    /// Writes an outcome that no step asked for, or one of a step.
+    pub(super) fn tell(
+        &self,
+        step: Option<usize>,
+        server: Option<&str>,
+        began_us: u64,
+        outcome: Outcome,
+    ) -> Result<(), DriveError> {
+        let server = server.map(str::to_owned);
+        self.report.write(&ReportLine::Step(StepOutcome { step, server, began_us, ended_us: now_us(), outcome }))
+    }
+
+    /// Connects to every server at the same time: one that hangs must not hold up the others.
+    pub(super) async fn connect_all(&mut self) -> Result<(), DriveError> {
+        let began = now_us();
+        let names: Vec<String> = self.context.servers.keys().cloned().collect();
+        let attempts = names.iter().map(|name| async { (name.clone(), self.attempt(name, None).await) });
+        let ended = join_all(attempts).await;
+        for (name, attempt) in ended {
+            let outcome = self.keep(&name, attempt);
+            self.tell(None, Some(&name), began, outcome)?;
+        }
+        Ok(())
+    }
+
+    /// Connects to one server.
+    pub(super) async fn connect(&mut self, name: &str, timeout: Option<Duration>) -> Outcome {
+        let attempt = self.attempt(name, timeout).await;
+        self.keep(name, attempt)
+    }
+
+    async fn attempt(&self, name: &str, timeout: Option<Duration>) -> Result<Connection, Outcome> {
+        let Some(endpoint) = self.context.servers.get(name) else {
+            return Err(refused("invalid-config", format!("the context names no server `{name}`")));
+        };
+        let config = self.config(name, endpoint, timeout);
+        connect_with(config, self.sink.clone()).await.map_err(|error| Outcome::Error(of_connect_error(&error)))
+    }
+
+    fn keep(&mut self, name: &str, attempt: Result<Connection, Outcome>) -> Outcome {
+        match attempt {
+            Err(outcome) => outcome,
+            Ok(connection) => {
+                let value = described(&connection);
+                self.connections.insert(name.to_owned(), connection);
+                Outcome::Value(value)
+            }
+        }
+    }
+
+    fn config(&self, name: &str, endpoint: &Endpoint, timeout: Option<Duration>) -> ServerConfig {
+        let setup = &self.context.client;
+        let mut config = ServerConfig::new(name, endpoint.for_client());
+        config.protocol = match setup.protocol {
+            Some(ProtocolSetup::Auto) => ProtocolChoice::Auto,
+            // Both enumerations list the same five revisions; were one to be missing, the client finds out by itself.
+            Some(ProtocolSetup::Pinned) | None => {
+                self.context.revision.as_str().parse().map_or(ProtocolChoice::Auto, ProtocolChoice::Pinned)
+            }
+        };
+        let timeouts = &mut config.timeouts;
+        timeouts.startup = timeout.or(setup.startup_timeout.map(|period| period.0)).unwrap_or(timeouts.startup);
+        if let Some(limit) = setup.call_timeout {
+            (timeouts.call, timeouts.request) = (limit.0, limit.0);
+        }
+        timeouts.call_ceiling = setup.call_ceiling.map_or(timeouts.call_ceiling, |period| period.0);
+        config.limits.pages = setup.max_pages.unwrap_or(config.limits.pages);
+        config.limits.items = setup.max_items.unwrap_or(config.limits.items);
+        let Graces { stdin_close, sigterm } = config.shutdown;
+        config.shutdown = Graces {
+            stdin_close: setup.close_grace.map_or(stdin_close, |period| period.0),
+            sigterm: setup.term_grace.map_or(sigterm, |period| period.0),
+        };
+        config
+    }
+
+    /// Disconnects from one server, or from all at the same time.
+    pub(super) async fn disconnect(&mut self, server: Option<&str>) -> Outcome {
+        let names: Vec<String> = match server {
+            Some(name) if self.connections.contains_key(name) => vec![name.to_owned()],
+            Some(name) => return refused("connection-lost", format!("there is no connection to `{name}`")),
+            None => self.connections.keys().cloned().collect(),
+        };
+        let closing: Vec<Connection> = names.iter().filter_map(|name| self.connections.remove(name)).collect();
+        let ended = join_all(closing.iter().map(|connection| async {
+            let report = connection.close().await;
+            json!({
+                "server": connection.name(),
+                "transport_closed": report.transport_closed,
+                "process": report.process,
+                "elapsed_ms": u64::try_from(report.took.as_millis()).unwrap_or(u64::MAX),
+            })
+        }));
+        Outcome::Value(json!({ "ended": ended.await }))
+    }
+
+    /// Ends what is left of the session: calls that nobody waits for, then every connection.
+    pub(super) async fn disconnect_rest(&mut self) -> Result<(), DriveError> {
+        for call in self.calls.values() {
+            call.cancel.cancel();
+        }
+        for (_, call) in self.calls.drain() {
+            // The result of a call that was given up interests nobody.
+            let _ = call.end.await;
+        }
+        if self.connections.is_empty() {
+            return Ok(());
+        }
+        let began = now_us();
+        let outcome = self.disconnect(None).await;
+        self.tell(None, None, began, outcome)
+    }
+
+    /// The connection that a step is about: the one it names, or the only one that there is.
+    pub(super) fn connection(&self, server: Option<&str>) -> Result<&Connection, Outcome> {
+        let found = match server {
+            Some(name) => self.connections.get(name),
+            None if self.context.servers.len() == 1 => self.connections.values().next(),
+            None => return Err(refused("invalid-config", "the step has to say which server it means")),
+        };
+        found.ok_or_else(|| refused("connection-lost", "there is no connection to the server"))
+    }
+
+    /// The name of the server that a step is about.
+    pub(super) fn server_name(&self, server: Option<&str>) -> Option<String> {
+        let only = || self.context.servers.keys().next().filter(|_| self.context.servers.len() == 1).cloned();
+        server.map(str::to_owned).or_else(only)
+    }
+}
+
+/// What a `connect` step tells.
+fn described(connection: &Connection) -> Value {
+    let greeting = connection.greeting().unwrap_or_default();
+    // 2026-07-28 moved the server's identity into `_meta` (server/discover, data types).
+    let info = greeting.get("serverInfo").or_else(|| greeting.pointer("/_meta/io.modelcontextprotocol~1serverInfo"));
+    json!({
+        "revision": connection.revision().as_str(),
+        "transport": connection.transport(),
+        "why": connection.why(),
+        "server_info": info,
+        "capabilities": greeting.get("capabilities"),
+        "instructions": greeting.get("instructions"),
+    })
+}

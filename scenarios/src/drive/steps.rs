@@ -1,0 +1,200 @@
+//! Carries out one step.
+
+use std::{sync::Arc, time::Duration};
+
+use client::{CallOptions, Drift, ListError, Severity, ToolList, qualified_name};
+use futures::future::join_all;
+use serde_json::{Map, Value, json};
+use mock_servers::Period;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    DriveError,
+    outcome::{of_call, of_list_error, refused},
+    session::{OpenCall, Session},
+};
+use crate::{
+    contract::{ReportLine, now_us},
+    evidence::Outcome,
+    model::{Await, Call, Step},
+};
+
+/// How long `await` waits if it does not say.
+const AWAIT: Duration = Duration::from_secs(2);
+
+impl Session<'_> {
+    /// Carries out one step and reports its outcome.
+    pub(super) async fn take(&mut self, index: usize, step: &Step) -> Result<(), DriveError> {
+        let began = now_us();
+        let (server, outcome) = match step {
+            Step::Connect(step) => {
+                let Some(name) = self.server_name(step.server.as_deref()) else { return self.nameless(index) };
+                let outcome = self.connect(&name, step.timeout.map(|Period(limit)| limit)).await;
+                (Some(name), outcome)
+            }
+            Step::List(step) => (step.server.clone(), self.list(step.server.as_deref()).await),
+            Step::Call(step) => (step.server.clone(), self.call(step).await),
+            Step::Start(step) => (step.server.clone(), self.start(step).await),
+            Step::Finish(step) => (None, self.finish(&step.call, false).await),
+            Step::Cancel(step) => (None, self.finish(&step.call, true).await),
+            Step::Await(step) => (step.server.clone(), self.wait(step).await),
+            Step::Refresh(step) => (step.server.clone(), self.refresh(step.server.as_deref()).await),
+            Step::Disconnect(step) => (step.server.clone(), self.disconnect(step.server.as_deref()).await),
+            Step::Reconnect(step) => {
+                let Some(name) = self.server_name(step.server.as_deref()) else { return self.nameless(index) };
+                self.disconnect(Some(&name)).await;
+                let outcome = self.connect(&name, None).await;
+                (Some(name), outcome)
+            }
+            Step::Die(_) => {
+                self.report.write(&ReportLine::Die { pid: std::process::id() })?;
+                std::future::pending().await
+            }
+            Step::Request(_) | Step::Notify(_) | Step::Raw(_) | Step::Pages(_) | Step::Http(_) | Step::Close(_) => {
+                (None, refused("invalid-config", "this is a step for servers"))
+            }
+        };
+        self.tell(Some(index), server.as_deref(), began, outcome)
+    }
+
+    fn nameless(&self, index: usize) -> Result<(), DriveError> {
+        let outcome = refused("invalid-config", "the step has to say which server it means");
+        self.tell(Some(index), None, now_us(), outcome)
+    }
+
+    async fn list(&mut self, server: Option<&str>) -> Outcome {
+        let wanted = self.connections.iter().filter(|(name, _)| server.is_none_or(|server| server == *name));
+        let lists = join_all(wanted.map(|(name, one)| async move { (name.clone(), one.list_tools().await) })).await;
+        let (mut tools, mut rejected, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+        let mut last_error = None;
+        for (name, list) in lists {
+            match list {
+                Ok(list) => {
+                    tools.extend(list.tools.iter().map(|tool| self.described(&name, tool.name())));
+                    rejected.extend(list.rejected.iter().map(|one| {
+                        json!({ "server": name, "name": one.name, "reason": one.reason })
+                    }));
+                    self.catalogue.set_server(&name, &list.tools);
+                    self.seen.insert(name.clone(), Arc::clone(&list));
+                    self.latest.insert(name, list);
+                }
+                Err(error) => {
+                    let error = of_list_error(&error);
+                    failed.push(json!({ "server": name, "kind": error.kind, "message": error.message }));
+                    last_error = Some(error);
+                }
+            }
+        }
+        match last_error {
+            // The lists of others are worth having; a single one that fails is a failure.
+            Some(error) if server.is_some() || tools.is_empty() => Outcome::Error(error),
+            _ if self.connections.is_empty() => refused("connection-lost", "there is no connection to any server"),
+            _ => Outcome::Value(json!({ "tools": tools, "rejected": rejected, "failed": failed })),
+        }
+    }
+
+    fn described(&self, server: &str, tool: &str) -> Value {
+        let limit = if self.context.client.name_limit == Some(128) {
+            client::NameLimit::Chars128
+        } else {
+            client::NameLimit::Chars64
+        };
+        json!({ "server": server, "name": tool, "qualified": qualified_name(server, tool, limit) })
+    }
+
+    async fn call(&self, step: &Call) -> Outcome {
+        match self.begin(step, CancellationToken::new()).await {
+            Ok(call) => of_call(call.finish().await),
+            Err(outcome) => outcome,
+        }
+    }
+
+    async fn start(&mut self, step: &Call) -> Outcome {
+        let cancel = CancellationToken::new();
+        match self.begin(step, cancel.clone()).await {
+            Ok(call) => {
+                let name = step.name.clone().unwrap_or_else(|| step.tool.clone());
+                self.calls.insert(name, OpenCall { end: tokio::spawn(call.finish()), cancel });
+                Outcome::Value(Value::Null)
+            }
+            Err(outcome) => outcome,
+        }
+    }
+
+    /// Sends a call. The caller rests it on what it last saw of the tool, so that the client can tell whether that
+    /// still holds.
+    async fn begin(&self, step: &Call, cancel: CancellationToken) -> Result<client::PendingCall, Outcome> {
+        let (server, tool) = match self.catalogue.resolve(&step.tool).filter(|_| step.qualified) {
+            Some(entry) => (Some(entry.server.clone()), entry.tool.name().to_owned()),
+            None if step.qualified => {
+                return Err(refused("unknown-tool", format!("the catalogue holds no `{}`", step.tool)));
+            }
+            None => (self.server_name(step.server.as_deref()), step.tool.clone()),
+        };
+        let connection = self.connection(server.as_deref())?;
+        let seen = server.and_then(|server| self.seen.get(&server));
+        let seen = seen.and_then(|list| list.tools.iter().find(|one| one.name() == tool));
+        let options = CallOptions {
+            timeout: step.timeout.map(|Period(limit)| limit),
+            ceiling: step.ceiling.map(|Period(limit)| limit),
+            seen: seen.map(|tool| tool.fingerprint()),
+            cancel,
+            ..CallOptions::default()
+        };
+        let arguments = step.arguments.clone().unwrap_or_else(Map::new);
+        let begun = connection.start_call(&tool, Value::Object(arguments), options).await;
+        begun.map_err(|error| of_call(Err(error)))
+    }
+
+    async fn finish(&mut self, name: &str, cancel: bool) -> Outcome {
+        let Some(call) = self.calls.remove(name) else {
+            return refused("invalid-config", format!("no call `{name}` was begun"));
+        };
+        if cancel {
+            call.cancel.cancel();
+        }
+        match call.end.await {
+            Ok(result) => of_call(result),
+            Err(cause) => refused("other", format!("the client ended the call in a panic: {cause}")),
+        }
+    }
+
+    async fn wait(&self, step: &Await) -> Outcome {
+        let within = step.within.map_or(AWAIT, |Period(within)| within);
+        match self.listener.wait(step.event, step.server.as_deref(), within).await {
+            Some(detail) => Outcome::Value(detail),
+            None => refused("timed-out", format!("the client did not notice {:?} within {within:?}", step.event)),
+        }
+    }
+
+    /// Reads the tools again and compares them with what was read last, before a reconnect for instance.
+    async fn refresh(&mut self, server: Option<&str>) -> Outcome {
+        let Some(name) = self.server_name(server) else {
+            return refused("invalid-config", "the step has to say which server it means");
+        };
+        let connection = match self.connection(Some(&name)) {
+            Ok(connection) => connection,
+            Err(outcome) => return outcome,
+        };
+        let read: Result<Arc<ToolList>, ListError> = match connection.refresh().await {
+            Ok(_) => connection.list_tools().await,
+            Err(error) => Err(error),
+        };
+        let list = match read {
+            Ok(list) => list,
+            Err(error) => return Outcome::Error(of_list_error(&error)),
+        };
+        let before = self.latest.get(&name).map(|list| list.tools.clone()).unwrap_or_default();
+        let drift = Drift::between(&before, &list.tools);
+        self.catalogue.set_server(&name, &list.tools);
+        self.latest.insert(name, list);
+        let of = |severity| -> Vec<Value> {
+            drift.of(severity).map(|change| json!({ "tool": change.tool, "what": change.to_string() })).collect()
+        };
+        Outcome::Value(json!({
+            "breaking": of(Severity::Breaking),
+            "compatible": of(Severity::Compatible),
+            "cosmetic": of(Severity::Cosmetic),
+        }))
+    }
+}

@@ -1,0 +1,327 @@
+//! Compares what a scenario expects of its steps, frames, processes and events with what was recorded.
+
+use std::borrow::Cow;
+
+use mock_servers::{Body, Direction, Frame, Mark};
+use reports::model::{Judgement, Requirement, Verdict};
+use serde_json::Value;
+
+use super::{
+    case::breach,
+    values::{brief, evaluate},
+};
+use crate::{
+    evidence::{Evidence, Outcome, StepError, StepOutcome},
+    model::{Expect, FrameExpectation, Party, Scenario, Step, Subject, ValueExpectation},
+};
+
+/// Judges every expectation of one case.
+pub(super) struct Expected<'a> {
+    scenario: &'a Scenario,
+    evidence: &'a Evidence,
+    requirement: Requirement,
+    found: Vec<Judgement>,
+}
+
+impl<'a> Expected<'a> {
+    /// The expectations of this scenario, on this evidence.
+    pub(super) fn new(scenario: &'a Scenario, evidence: &'a Evidence, requirement: Requirement) -> Self {
+        Self { scenario, evidence, requirement, found: Vec::new() }
+    }
+
+    /// Every judgement.
+    pub(super) fn judge(mut self) -> Vec<Judgement> {
+        self.unasked_steps();
+        for (index, step) in self.scenario.steps.iter().enumerate() {
+            self.step(index, step);
+        }
+        for (index, expectation) in self.scenario.expect.frames.iter().enumerate() {
+            self.frames(index, expectation);
+        }
+        self.processes();
+        self.events();
+        if let Some(limit) = self.scenario.expect.within {
+            let held = u128::from(self.evidence.elapsed_us) <= limit.0.as_micros();
+            let observed = format!("it took {}", millis(self.evidence.elapsed_us));
+            self.add("expect.within", held, format!("the case ends within {limit}"), observed, vec![]);
+        }
+        self.found
+    }
+
+    fn add(&mut self, id: impl Into<String>, held: bool, expected: String, observed: String, frames: Vec<u64>) {
+        let verdict = if held { Verdict::Passed } else { breach(self.requirement.level) };
+        self.push(id, verdict, expected, observed, frames);
+    }
+
+    fn push(&mut self, id: impl Into<String>, verdict: Verdict, expected: String, observed: String, frames: Vec<u64>) {
+        let requirement = self.requirement.clone();
+        self.found.push(Judgement { id: id.into(), verdict, requirement, expected, observed, frames });
+    }
+
+    /// Connections that the scenario did not write out have to be made all the same.
+    fn unasked_steps(&mut self) {
+        let failed = self.evidence.steps.iter().filter(|step| step.step.is_none());
+        for outcome in failed {
+            let Outcome::Error(error) = &outcome.outcome else { continue };
+            let server = outcome.server.as_deref().unwrap_or("server");
+            // A server that cannot be greeted is judged by the scenarios about the greeting; the others cannot say
+            // anything about it.
+            let verdict = match self.scenario.subject {
+                Subject::Client => breach(self.requirement.level),
+                Subject::Server => Verdict::Blocked,
+            };
+            self.push(
+                format!("connect[{server}]"),
+                verdict,
+                format!("the connection to `{server}` is made, and ended in order"),
+                in_words(error),
+                vec![],
+            );
+        }
+    }
+
+    fn step(&mut self, index: usize, step: &Step) {
+        let id = format!("steps[{index}].{}", step.kind());
+        if let Step::Die(_) = step {
+            let killed = self.evidence.process.as_ref().is_some_and(|process| process.killed_on_purpose);
+            let observed = if killed { "it was killed" } else { "it never came to this step" };
+            return self.add(id, killed, "the client comes to this step and is killed".into(), observed.into(), vec![]);
+        }
+        let outcome = self.evidence.steps.iter().find(|outcome| outcome.step == Some(index));
+        let Some(outcome) = outcome else {
+            let (verdict, observed) = self.why_missing();
+            return self.push(id, verdict, "the step ends".into(), observed, vec![]);
+        };
+        match (&outcome.outcome, &step.expect().error) {
+            (Outcome::Skipped(reason), _) => {
+                self.push(id, Verdict::Skipped, "the step ends".into(), reason.clone(), vec![]);
+            }
+            (Outcome::Value(value), None) => {
+                self.add(&id, true, "the step succeeds".into(), brief(value), vec![]);
+                self.value(&id, step.expect(), value);
+                self.timing(&id, step.expect(), outcome);
+            }
+            (Outcome::Value(value), Some(wanted)) => {
+                self.add(
+                    id,
+                    false,
+                    format!("it fails with `{wanted}`"),
+                    format!("it succeeded: {}", brief(value)),
+                    vec![],
+                );
+            }
+            (Outcome::Error(error), None) => {
+                self.add(id, false, "the step succeeds".into(), in_words(error), vec![]);
+            }
+            (Outcome::Error(error), Some(wanted)) => {
+                let held = wanted.split('|').any(|kind| kind.trim() == error.kind);
+                self.add(&id, held, format!("it fails with `{wanted}`"), in_words(error), vec![]);
+                self.error(&id, step.expect(), error);
+                self.timing(&id, step.expect(), outcome);
+            }
+        }
+    }
+
+    /// Why a step has no outcome. A client that reports nothing at all may be a good one, so that is no failure of its
+    /// own; but nothing was shown either, and what was not shown does not pass.
+    fn why_missing(&self) -> (Verdict, String) {
+        if self.evidence.timed_out {
+            (breach(self.requirement.level), "it had not ended when the time limit of the case had passed".into())
+        } else if self.evidence.steps.is_empty() {
+            (Verdict::Blocked, "the subject reported no outcome of any step, so it cannot be judged".into())
+        } else {
+            (Verdict::Blocked, "the subject did not come to this step".into())
+        }
+    }
+
+    fn value(&mut self, id: &str, expect: &Expect, value: &Value) {
+        if let Some(wanted) = &expect.text {
+            let text = text_of(value);
+            let observed = text.as_ref().map_or_else(|| brief(value), |text| format!("the text `{text}`"));
+            self.add(
+                format!("{id}.text"),
+                text.as_ref() == Some(wanted),
+                format!("the text is `{wanted}`"),
+                observed,
+                vec![],
+            );
+        }
+        for (index, expectation) in expect.values.iter().enumerate() {
+            let finding = evaluate(&filled(expectation, self.evidence), value);
+            self.add(format!("{id}.values[{index}]"), finding.held, finding.expected, finding.observed, vec![]);
+        }
+    }
+
+    fn error(&mut self, id: &str, expect: &Expect, error: &StepError) {
+        if let Some(wanted) = expect.code {
+            self.add(
+                format!("{id}.code"),
+                error.code == Some(wanted),
+                format!("the error's code is {wanted}"),
+                error.code.map_or_else(|| "it has no code".to_owned(), |code| code.to_string()),
+                vec![],
+            );
+        }
+        if let Some(wanted) = &expect.message {
+            let held = error.message.contains(wanted.as_str());
+            self.add(
+                format!("{id}.message"),
+                held,
+                format!("the message contains `{wanted}`"),
+                in_words(error),
+                vec![],
+            );
+        }
+    }
+
+    fn timing(&mut self, id: &str, expect: &Expect, outcome: &StepOutcome) {
+        let took = outcome.ended_us.saturating_sub(outcome.began_us);
+        if let Some(limit) = expect.within {
+            let held = u128::from(took) <= limit.0.as_micros();
+            self.add(
+                format!("{id}.within"),
+                held,
+                format!("it ends within {limit}"),
+                format!("it took {}", millis(took)),
+                vec![],
+            );
+        }
+        if let Some(earliest) = expect.not_before {
+            let held = u128::from(took) >= earliest.0.as_micros();
+            let observed = format!("it took {}", millis(took));
+            self.add(format!("{id}.not_before"), held, format!("it does not end before {earliest}"), observed, vec![]);
+        }
+    }
+
+    fn frames(&mut self, index: usize, expectation: &FrameExpectation) {
+        let matching: Vec<u64> =
+            self.evidence.frames.iter().filter(|frame| counts(expectation, frame)).map(|frame| frame.seq).collect();
+        let found = matching.len();
+        let (least, most) = match (expectation.count, expectation.at_least, expectation.at_most) {
+            (Some(count), _, _) => (count, count),
+            (None, None, None) => (1, usize::MAX),
+            (None, least, most) => (least.unwrap_or(0), most.unwrap_or(usize::MAX)),
+        };
+        let number = match (least, most) {
+            (least, most) if least == most => format!("{least}"),
+            (least, usize::MAX) => format!("at least {least}"),
+            (0, most) => format!("at most {most}"),
+            (least, most) => format!("{least} to {most}"),
+        };
+        let expected = format!("{number} frames of {}", described(expectation));
+        self.add(
+            format!("expect.frames[{index}]"),
+            (least..=most).contains(&found),
+            expected,
+            format!("{found} frames"),
+            matching.into_iter().take(20).collect(),
+        );
+    }
+
+    fn processes(&mut self) {
+        let Some(expected) = &self.scenario.expect.processes else { return };
+        let Some(process) = &self.evidence.process else {
+            let observed = "no process was watched".to_owned();
+            return self.push("expect.processes", Verdict::Blocked, "processes are watched".into(), observed, vec![]);
+        };
+        if let Some(wanted) = expected.started {
+            let starts = |frame: &&Frame| matches!(frame.body, Body::Mark(Mark::Opened | Mark::ChildStarted));
+            let frames: Vec<u64> = self.evidence.frames.iter().filter(starts).map(|frame| frame.seq).collect();
+            let observed = format!("{} were started", frames.len());
+            let expected = format!("at least {wanted} processes of servers are started");
+            self.add("expect.processes.started", frames.len() >= wanted, expected, observed, frames);
+        }
+        if let Some(limit) = expected.gone_after_disconnect {
+            let began = self.evidence.steps.iter().find(|outcome| {
+                let step = outcome.step.and_then(|index| self.scenario.steps.get(index));
+                matches!(step, Some(Step::Disconnect(_)))
+            });
+            let expected = format!("no process of the server lives {limit} after the disconnect began");
+            let Some(began) = began.map(|outcome| outcome.began_us) else {
+                let observed = "the client did not come to the disconnect".to_owned();
+                return self.push(
+                    "expect.processes.gone_after_disconnect",
+                    Verdict::Blocked,
+                    expected,
+                    observed,
+                    vec![],
+                );
+            };
+            let last = process.seen.iter().filter(|seen| seen.server).map(|seen| seen.last_us).max();
+            let lived = last.unwrap_or(began).saturating_sub(began);
+            let held = u128::from(lived) <= limit.0.as_micros();
+            let observed = format!("the last was seen {} after it", millis(lived));
+            self.add("expect.processes.gone_after_disconnect", held, expected, observed, vec![]);
+        }
+    }
+
+    fn events(&mut self) {
+        for wanted in &self.scenario.expect.events {
+            let times = self.evidence.events.iter().filter(|noticed| noticed.event == *wanted).count();
+            self.add(
+                format!("expect.events.{wanted:?}"),
+                times > 0,
+                format!("the client notices {wanted:?}"),
+                format!("{times} times"),
+                vec![],
+            );
+        }
+    }
+}
+
+/// The expectation with `{{revision}}` and `{{transport}}` filled in, where it compares with a string.
+fn filled<'a>(expectation: &'a ValueExpectation, evidence: &Evidence) -> Cow<'a, ValueExpectation> {
+    match &expectation.equals {
+        Some(Value::String(text)) if text.contains("{{") => {
+            let text = text.replace("{{revision}}", evidence.revision.as_str());
+            let text = text.replace("{{transport}}", evidence.transport.as_str());
+            Cow::Owned(ValueExpectation { equals: Some(Value::String(text)), ..expectation.clone() })
+        }
+        _ => Cow::Borrowed(expectation),
+    }
+}
+
+/// Whether a frame is one of those that an expectation counts.
+fn counts(expectation: &FrameExpectation, frame: &Frame) -> bool {
+    let from = match frame.direction {
+        Direction::ClientToServer => Party::Client,
+        Direction::ServerToClient => Party::Server,
+    };
+    let tool = || frame.json().and_then(|json| json.pointer("/params/name")).and_then(Value::as_str);
+    from == expectation.from
+        && expectation.method.as_deref().is_none_or(|method| frame.method() == Some(method))
+        && expectation.tool.as_deref().is_none_or(|wanted| tool() == Some(wanted))
+        && expectation.server.as_deref().is_none_or(|server| frame.server == server)
+        && expectation.values.iter().all(|value| frame.json().is_some_and(|json| evaluate(value, json).held))
+        && frame.json().is_some()
+}
+
+fn described(expectation: &FrameExpectation) -> String {
+    let mut words = vec![
+        match expectation.from {
+            Party::Client => "the client",
+            Party::Server => "the server",
+        }
+        .to_owned(),
+    ];
+    words.extend(expectation.method.as_ref().map(|method| format!("`{method}`")));
+    words.extend(expectation.tool.as_ref().map(|tool| format!("tool `{tool}`")));
+    words.extend(expectation.server.as_ref().map(|server| format!("with `{server}`")));
+    words.extend(expectation.values.iter().map(|value| evaluate(value, &Value::Null).expected));
+    words.join(", ")
+}
+
+/// The text blocks of a tool call's result, joined by line feeds.
+fn text_of(value: &Value) -> Option<String> {
+    let blocks = value.get("content")?.as_array()?;
+    let texts: Vec<&str> = blocks.iter().filter_map(|block| block.get("text")?.as_str()).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+fn in_words(error: &StepError) -> String {
+    format!("it failed with `{}`: {}", error.kind, error.message)
+}
+
+fn millis(micros: u64) -> String {
+    format!("{}.{} ms", micros / 1000, micros % 1000 / 100)
+}

@@ -1,0 +1,162 @@
+//! JSONPath expectations on one value.
+
+use serde_json::Value;
+use serde_json_path::JsonPath;
+
+use crate::model::ValueExpectation;
+
+/// How an expectation on a value came out.
+pub(super) struct ValueFinding {
+    /// What had to be.
+    pub(super) expected: String,
+    /// What was.
+    pub(super) observed: String,
+    /// Whether the two agree.
+    pub(super) held: bool,
+}
+
+/// Compares one place of a value with what it must hold.
+pub(super) fn evaluate(expectation: &ValueExpectation, value: &Value) -> ValueFinding {
+    let path = match JsonPath::parse(&expectation.path) {
+        Ok(path) => path,
+        // The loader refuses such a file; this is for evidence that is judged by a newer or older workbench.
+        Err(cause) => return ValueFinding::broken("a JSONPath (RFC 9535)".to_owned(), cause.to_string()),
+    };
+    let nodes: Vec<&Value> = path.query(value).all();
+    let at = &expectation.path;
+    if let Some(wanted) = &expectation.equals {
+        let held = matches!(nodes.as_slice(), [one] if same(one, wanted));
+        return ValueFinding::new(format!("{at} is {}", brief(wanted)), shown(&nodes), held);
+    }
+    if let Some(wanted) = expectation.count {
+        let held = nodes.len() == wanted;
+        return ValueFinding::new(format!("{at} selects {wanted} nodes"), format!("{} nodes", nodes.len()), held);
+    }
+    if let Some(wanted) = &expectation.contains {
+        let held = matches!(nodes.as_slice(), [Value::String(text)] if text.contains(wanted));
+        return ValueFinding::new(format!("{at} contains `{wanted}`"), shown(&nodes), held);
+    }
+    if let Some(pattern) = &expectation.matches {
+        return matching(at, pattern, &nodes);
+    }
+    if let Some(wanted) = expectation.unique {
+        let all = &nodes;
+        let repeated = all.iter().enumerate().find(|(index, node)| all[..*index].iter().any(|earlier| same(earlier, node)));
+        let observed = match repeated {
+            Some((_, node)) => format!("{} stands there more than once", brief(node)),
+            None => format!("{} nodes, no two alike", all.len()),
+        };
+        let held = !all.is_empty() && repeated.is_none() == wanted;
+        return ValueFinding::new(format!("no two nodes of {at} are equal: {wanted}"), observed, held);
+    }
+    if let Some(wanted) = expectation.exists {
+        let held = nodes.is_empty() != wanted;
+        let expected = if wanted { format!("{at} is there") } else { format!("{at} is not there") };
+        return ValueFinding::new(expected, shown(&nodes), held);
+    }
+    if let Some(wanted) = &expectation.set {
+        let found = &nodes;
+        let held = found.len() == wanted.len()
+            && wanted.iter().all(|one| count(found.iter().copied(), one) == count(wanted.iter(), one));
+        let expected = format!("the nodes of {at} are {}", brief(&Value::Array(wanted.clone())));
+        return ValueFinding::new(expected, shown(&nodes), held);
+    }
+    ValueFinding::broken(format!("something about {at}"), "the expectation says nothing".to_owned())
+}
+
+impl ValueFinding {
+    fn new(expected: String, observed: String, held: bool) -> Self {
+        Self { expected, observed, held }
+    }
+
+    fn broken(expected: String, observed: String) -> Self {
+        Self::new(expected, observed, false)
+    }
+}
+
+/// Each node has to be a string that matches; no node at all is no match.
+fn matching(at: &str, pattern: &str, nodes: &[&Value]) -> ValueFinding {
+    let expected = format!("each string of {at} matches /{pattern}/");
+    let regex = match regex::Regex::new(pattern) {
+        Ok(regex) => regex,
+        Err(cause) => return ValueFinding::broken(expected, cause.to_string()),
+    };
+    let odd = nodes.iter().find(|node| !node.as_str().is_some_and(|text| regex.is_match(text)));
+    match odd {
+        Some(node) => ValueFinding::broken(expected, brief(node)),
+        None => ValueFinding::new(expected, format!("{} nodes, all of which match", nodes.len()), !nodes.is_empty()),
+    }
+}
+
+/// JSON numbers are equal by value: 1 and 1.0 are the same number (RFC 8259, 6).
+fn same(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Number(left), Value::Number(right)) => left == right || left.as_f64() == right.as_f64(),
+        _ => left == right,
+    }
+}
+
+fn count<'a>(nodes: impl Iterator<Item = &'a Value>, wanted: &Value) -> usize {
+    nodes.filter(|node| same(node, wanted)).count()
+}
+
+fn shown(nodes: &[&Value]) -> String {
+    match nodes {
+        [] => "nothing is there".to_owned(),
+        [one] => brief(one),
+        several => {
+            let listed: Vec<String> = several.iter().take(5).map(|node| brief(node)).collect();
+            let more = if several.len() > 5 { ", …" } else { "" };
+            format!("{} nodes: {}{more}", several.len(), listed.join(", "))
+        }
+    }
+}
+
+/// A value in one bounded line.
+pub(super) fn brief(value: &Value) -> String {
+    const MOST: usize = 200;
+    let text = value.to_string();
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Evaluates an expectation written as JSON on a fixed value.
+    fn held(expectation: Value) -> bool {
+        let value = json!({ "tools": [{ "name": "a" }, { "name": "b" }], "same": [1, 1.0], "text": "stuck tool" });
+        evaluate(&serde_json::from_value(expectation).expect("an expectation"), &value).held
+    }
+
+    #[test]
+    fn each_kind_of_expectation_holds_and_breaks() {
+        let table = [
+            (json!({ "path": "$.tools[0].name", "equals": "a" }), json!({ "path": "$.tools[0].name", "equals": "b" })),
+            (json!({ "path": "$.same[1]", "equals": 1 }), json!({ "path": "$.same", "equals": 1 })),
+            (json!({ "path": "$.tools[*]", "count": 2 }), json!({ "path": "$.tools[*]", "count": 3 })),
+            (json!({ "path": "$.text", "contains": "stuck" }), json!({ "path": "$.tools", "contains": "stuck" })),
+            (json!({ "path": "$..name", "matches": "^[ab]$" }), json!({ "path": "$..name", "matches": "^a$" })),
+            (json!({ "path": "$..name", "unique": true }), json!({ "path": "$.same[*]", "unique": true })),
+            (json!({ "path": "$.text", "exists": true }), json!({ "path": "$.none", "exists": true })),
+            (json!({ "path": "$.none", "exists": false }), json!({ "path": "$.text", "exists": false })),
+            (json!({ "path": "$..name", "set": ["b", "a"] }), json!({ "path": "$..name", "set": ["a", "a"] })),
+        ];
+        for (good, bad) in table {
+            assert!(held(good.clone()), "{good}");
+            assert!(!held(bad.clone()), "{bad}");
+        }
+    }
+
+    #[test]
+    fn nothing_selected_satisfies_nothing_that_speaks_of_each() {
+        assert!(!held(json!({ "path": "$.none[*]", "matches": ".*" })));
+        assert!(!held(json!({ "path": "$.none[*]", "unique": true })));
+        assert!(!held(json!({ "path": "$.text" })), "an expectation that says nothing must not hold");
+    }
+}

@@ -1,0 +1,19 @@
+//! Loads, plans, runs and judges scenarios; and the load engine.
+
+pub mod bench;
+pub mod catalogue;
+pub mod contract;
+pub mod drive;
+pub mod evidence;
+pub mod judge;
+pub mod load;
+pub mod model;
+pub mod peer;
+pub mod plan;
+pub mod requirements;
+pub mod run;
+pub mod schema;
+pub mod select;
+
+pub use evidence::Evidence;
+pub use model::Scenario;

@@ -1,0 +1,214 @@
+//! What is wrong with a file, and where: data first, and one way of writing it down for a person.
+//!
+//! This module owns the house form of a message. It knows nothing of YAML or scenarios, and it never lets a control
+//! character of a file through to a terminal.
+
+use std::fmt::{self, Write as _};
+
+use unicode_width::UnicodeWidthChar;
+
+/// The longest part of a line that is shown, in characters: a longer one is cut around the place that matters.
+const EXCERPT_CHARS: usize = 120;
+
+/// The longest message or advice, in characters: both may quote a file.
+const MESSAGE_CHARS: usize = 400;
+
+/// One thing that is wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What is wrong: a lower-case fragment.
+    pub message: String,
+    /// The file, as it was named by whoever asked for it.
+    pub file: String,
+    /// Where in the file; absent where it is the file itself (its size, its encoding).
+    pub place: Option<Place>,
+    /// What to do about it.
+    pub advice: Option<String>,
+}
+
+/// A place in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The line, counted from 1.
+    pub line: usize,
+    /// The column of the first character, counted in characters from 1.
+    pub column: usize,
+    /// How many characters it covers on that line; at least 1.
+    pub width: usize,
+    /// The line's text, as it is in the file.
+    pub excerpt: String,
+}
+
+impl Diagnostic {
+    /// A diagnostic with neither place nor advice.
+    pub(crate) fn new(file: &str, message: impl AsRef<str>) -> Self {
+        Self { message: printable(message.as_ref(), MESSAGE_CHARS), file: file.to_owned(), place: None, advice: None }
+    }
+
+    /// The same, at this place.
+    pub(crate) fn at(self, place: Place) -> Self {
+        Self { place: Some(place), ..self }
+    }
+
+    /// The same, with this advice.
+    pub(crate) fn advise(self, advice: impl AsRef<str>) -> Self {
+        Self { advice: Some(printable(advice.as_ref(), MESSAGE_CHARS)), ..self }
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    /// Writes it in the house form, several lines without a line feed at the end.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let file = printable(&self.file, MESSAGE_CHARS);
+        write!(f, "error: {}", self.message)?;
+        let Some(place) = &self.place else {
+            write!(f, "\n  {file}")?;
+            return self.advice.iter().try_for_each(|advice| write!(f, "\n  help: {advice}"));
+        };
+        let number = place.line.to_string();
+        let (excerpt, indent, width) = place.window();
+        write!(f, "\n  {file}:{}:{}", place.line, place.column)?;
+        write!(f, "\n{number} | {excerpt}")?;
+        write!(f, "\n{:gutter$} | {:indent$}{}", "", "", "^".repeat(width), gutter = number.len())?;
+        self.advice.iter().try_for_each(|advice| write!(f, " {advice}"))
+    }
+}
+
+impl Place {
+    /// The part of the line that is shown, the terminal columns in front of the place, and those that it covers.
+    fn window(&self) -> (String, usize, usize) {
+        let start = self.column.saturating_sub(1);
+        let length = self.excerpt.chars().count();
+        // A line that fits is shown whole; of a longer one a third of the window leads up to the place.
+        let from = if length <= EXCERPT_CHARS { 0 } else { start.saturating_sub(EXCERPT_CHARS / 3) };
+        let mut shown = String::new();
+        let (mut indent, mut covered) = (0, 0);
+        if from > 0 {
+            shown.push('…');
+            indent += 1;
+        }
+        for (position, ch) in self.excerpt.chars().enumerate().skip(from).take(EXCERPT_CHARS) {
+            let ch = if is_unsafe(ch) { if ch == '\t' { ' ' } else { '\u{fffd}' } } else { ch };
+            let columns = ch.width().unwrap_or(0);
+            shown.push(ch);
+            if position < start {
+                indent += columns;
+            } else if position < start + self.width {
+                covered += columns;
+            }
+        }
+        if length > from + EXCERPT_CHARS {
+            shown.push('…');
+        }
+        (shown.trim_end().to_owned(), indent, covered.max(1))
+    }
+}
+
+/// Everything that is wrong with one file, or with several that were loaded together. Never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoadErrors(Vec<Diagnostic>);
+
+impl LoadErrors {
+    /// One thing is wrong.
+    pub(crate) fn one(diagnostic: Diagnostic) -> Self {
+        Self(vec![diagnostic])
+    }
+
+    /// These things are wrong; `None` if there are none.
+    pub(crate) fn several(diagnostics: Vec<Diagnostic>) -> Option<Self> {
+        if diagnostics.is_empty() { None } else { Some(Self(diagnostics)) }
+    }
+
+    /// What is wrong, in the order of the files.
+    #[must_use]
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.0
+    }
+
+    /// What is wrong, to be put together with what else is.
+    pub(crate) fn into_diagnostics(self) -> Vec<Diagnostic> {
+        self.0
+    }
+}
+
+impl fmt::Display for LoadErrors {
+    /// Writes all of them in the house form, with an empty line in between.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, diagnostic) in self.0.iter().enumerate() {
+            if position > 0 {
+                f.write_str("\n\n")?;
+            }
+            diagnostic.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for LoadErrors {}
+
+/// The text without anything that a terminal would act upon, and no longer than `limit` characters.
+fn printable(text: &str, limit: usize) -> String {
+    let mut out = String::with_capacity(text.len().min(limit));
+    for (position, ch) in text.chars().enumerate() {
+        if position == limit {
+            out.push('…');
+            break;
+        }
+        if is_unsafe(ch) {
+            // Writing to a `String` cannot fail.
+            let _ = write!(out, "{}", ch.escape_unicode());
+        } else {
+            out.push(ch);
+        }
+    }
+    out
+}
+
+/// Whether a terminal could act upon the character: controls, line separators, and those that change the direction of
+/// the text around them.
+fn is_unsafe(ch: char) -> bool {
+    ch.is_control()
+        || matches!(ch, '\u{2028}' | '\u{2029}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(excerpt: &str, column: usize, width: usize) -> Place {
+        Place { line: 8, column, width, excerpt: excerpt.to_owned() }
+    }
+
+    #[test]
+    fn is_written_in_the_house_form() {
+        let diagnostic = Diagnostic::new("catalog/tools/stuck-tool.yaml", "unknown fault `dely`")
+            .at(place("    do: { fault: dely }", 18, 4))
+            .advise("did you mean `delay`?");
+        assert_eq!(
+            diagnostic.to_string(),
+            "error: unknown fault `dely`\n  catalog/tools/stuck-tool.yaml:8:18\n8 |     do: { fault: dely }\n  |                  ^^^^ did you mean `delay`?"
+        );
+    }
+
+    #[test]
+    fn a_wide_character_in_front_moves_the_caret_by_two() {
+        let text = Diagnostic::new("f", "m").at(place("漢字 x", 4, 1)).to_string();
+        assert!(text.ends_with("\n8 | 漢字 x\n  |      ^"), "{text}");
+    }
+
+    #[test]
+    fn a_long_line_is_cut_around_the_place() {
+        let line = format!("{}HERE{}", "a".repeat(500), "b".repeat(500));
+        let text = Diagnostic::new("f", "m").at(place(&line, 501, 4)).to_string();
+        let [.., shown, carets] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
+        assert!(shown.chars().count() < 130, "{shown}");
+        let at = carets.find('^').expect("a caret");
+        assert_eq!(shown.chars().skip(at).take(4).collect::<String>(), "HERE");
+    }
+
+    #[test]
+    fn nothing_that_a_terminal_acts_upon_gets_through() {
+        let text = Diagnostic::new("a\u{1b}[2J", "m\u{7}\u{202e}").at(place("x\u{1b}[31m\ty", 1, 1)).to_string();
+        assert!(!text.chars().any(|ch| ch != '\n' && is_unsafe(ch)), "{text:?}");
+    }
+}

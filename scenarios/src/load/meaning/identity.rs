@@ -1,0 +1,73 @@
+//! What a scenario is called, and what it stands for: id, title, tags, requirement, checks.
+
+use super::{Case, Findings, is_kebab};
+use crate::model::{Expectations, Subject};
+
+pub(super) fn judge(case: &Case<'_>, findings: &mut Findings<'_>) {
+    let scenario = case.scenario;
+    if !is_id(&scenario.scenario) {
+        findings.value(
+            case.root.key("scenario"),
+            format!("`{}` is not an id", scenario.scenario),
+            "write `<area>/<name>`, both in lower case with hyphens",
+        );
+    }
+    if scenario.title.trim().is_empty() {
+        findings.value(case.root.key("title"), "an empty title", "say in one sentence what the scenario shows");
+    }
+    let tags = case.root.key("tags");
+    findings.no_doubles(tags, &scenario.tags);
+    for (position, tag) in scenario.tags.iter().enumerate().filter(|(_, tag)| !is_kebab(tag)) {
+        findings.value(tags.item(position), format!("`{tag}` is not a tag"), "write it in lower case with hyphens");
+    }
+    requirement(case, findings);
+    checks(case, findings);
+    shows_something(case, findings);
+}
+
+/// Whether it has the form `<area>/<name>`.
+fn is_id(id: &str) -> bool {
+    id.split_once('/').is_some_and(|(area, name)| is_kebab(area) && is_kebab(name))
+}
+
+fn requirement(case: &Case<'_>, findings: &mut Findings<'_>) {
+    let id = &case.scenario.requirement;
+    if !case.vocabulary.requirements.contains(id) {
+        let known = case.vocabulary.requirements.iter().map(String::as_str);
+        findings.unknown(case.root.key("requirement"), "requirement", id, known);
+    }
+}
+
+fn checks(case: &Case<'_>, findings: &mut Findings<'_>) {
+    let list = case.root.key("checks");
+    findings.no_doubles(list, &case.scenario.checks);
+    for (position, id) in case.scenario.checks.iter().enumerate() {
+        match case.vocabulary.checks.get(id) {
+            None => {
+                let fitting = case.vocabulary.checks.iter().filter(|(_, subject)| **subject == case.scenario.subject);
+                findings.unknown(list.item(position), "check", id, fitting.map(|(id, _)| id.as_str()));
+            }
+            Some(subject) if *subject != case.scenario.subject => {
+                let (judged, other) = match subject {
+                    Subject::Client => ("clients", "server"),
+                    Subject::Server => ("servers", "client"),
+                };
+                let message = format!("the check `{id}` judges {judged}");
+                findings.value(list.item(position), message, format!("the subject is a {other}; take it away"));
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// A scenario without steps, expectations, checks and load could only fail by accident.
+fn shows_something(case: &Case<'_>, findings: &mut Findings<'_>) {
+    let scenario = case.scenario;
+    let nothing = scenario.steps.is_empty()
+        && scenario.checks.is_empty()
+        && scenario.load.is_none()
+        && scenario.expect == Expectations::default();
+    if nothing {
+        findings.key(case.root.key("scenario"), "nothing is expected", "add `steps`, `expect`, `checks` or a `load`");
+    }
+}

@@ -1,0 +1,84 @@
+//! The script of a mock server, apart from its rules: what it offers.
+//!
+//! A mock may offer nonsense on purpose, so only that is refused which could not have been meant.
+
+use mock_servers::script::Script;
+
+use super::{super::tree::Spot, Case, Findings, rules};
+use crate::model::Revision;
+
+pub(super) fn judge(case: &Case<'_>, script: &Script, spot: Spot<'_>, findings: &mut Findings<'_>) {
+    revisions(script, spot.key("revisions"), findings);
+    if script.page_size == Some(0) {
+        findings.value(spot.key("page_size"), "pages without items", "write at least 1, or take it away");
+    }
+    if script.generate.is_some_and(|generate| generate.tools == 0) {
+        findings.value(spot.key("generate").key("tools"), "no tools to make up", "write at least 1, or take it away");
+    }
+    if script.process.command.as_ref().is_some_and(Vec::is_empty) {
+        findings.key(spot.key("process").key("command"), "an empty command", "name the program to launch");
+    }
+    for (position, tool) in script.tools.iter().enumerate() {
+        if let Some(reply) = &tool.reply {
+            rules::reply(reply, spot.key("tools").item(position).key("reply"), findings);
+        }
+    }
+    rules::judge(case, script, spot, findings);
+}
+
+fn revisions(script: &Script, list: Spot<'_>, findings: &mut Findings<'_>) {
+    let Some(revisions) = &script.revisions else { return };
+    findings.no_doubles(list, revisions);
+    if revisions.is_empty() {
+        findings.key(list, "a server without a revision", "name one, or take the key away");
+    }
+    for (position, revision) in revisions.iter().enumerate() {
+        if revision.parse::<Revision>().is_err() {
+            findings.unknown(list.item(position), "revision", revision, Revision::ALL.map(Revision::as_str));
+        }
+    }
+}
+
+/// What a load, a step or a rule may name as a tool; `None` if that cannot be told from the script.
+pub(super) struct Offer<'a> {
+    names: Vec<&'a str>,
+    generated: usize,
+}
+
+impl<'a> Offer<'a> {
+    /// The tools that the script ever offers. A script that lists none, or that answers `tools/list` by itself, may offer
+    /// anything.
+    pub(super) fn of(script: &'a Script) -> Option<Self> {
+        use mock_servers::script::Action;
+
+        let answers_list = script.on.iter().any(|rule| {
+            let listed = rule.when.method.as_deref().is_none_or(|method| method == "tools/list");
+            listed && rule.actions.iter().any(|action| matches!(action, Action::Reply(_)))
+        });
+        let generated = script.generate.map_or(0, |generate| generate.tools);
+        if answers_list || (script.tools.is_empty() && generated == 0) {
+            return None;
+        }
+        let changes = script.on.iter().flat_map(|rule| &rule.actions);
+        let put = changes.flat_map(|action| match action {
+            Action::Change(change) => change.put.as_slice(),
+            _ => &[],
+        });
+        let names = script.tools.iter().chain(put).map(|tool| tool.name.as_str()).collect();
+        Some(Self { names, generated })
+    }
+
+    /// Complains about a tool that is never offered.
+    pub(super) fn judge(&self, tool: &str, spot: Spot<'_>, findings: &mut Findings<'_>) {
+        if self.names.contains(&tool) || self.is_generated(tool) {
+            return;
+        }
+        let first = (self.generated > 0).then_some("tool-00000");
+        findings.unknown(spot, "tool", tool, self.names.iter().copied().chain(first));
+    }
+
+    fn is_generated(&self, tool: &str) -> bool {
+        let number = tool.strip_prefix("tool-").filter(|digits| digits.len() >= 5);
+        number.and_then(|digits| digits.parse::<usize>().ok()).is_some_and(|number| number < self.generated)
+    }
+}

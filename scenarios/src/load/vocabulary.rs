@@ -1,0 +1,109 @@
+//! The names outside its own text that a scenario may use: requirements, checks, error kinds, capabilities, methods.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
+
+use crate::{judge::checks, model::Subject, requirements::Register};
+
+/// The kinds of errors that a step can end with, whatever client it is: the values of `expect.error`.
+pub const ERROR_KINDS: &[&str] = &[
+    "startup-timeout",
+    "spawn-failed",
+    "exited",
+    "protocol-violation",
+    "version-mismatch",
+    "http-status",
+    "transport",
+    "timed-out",
+    "cancelled",
+    "rpc-error",
+    "connection-lost",
+    "stale",
+    "unknown-tool",
+    "malformed-result",
+    "illegal-cursor",
+    "long-cursor",
+    "repeated-cursor",
+    "empty-cursor",
+    "too-many-pages",
+    "too-many-items",
+    "needs-auth",
+    "unauthorized",
+    "invalid-config",
+    "other",
+];
+
+/// What a server can declare (2025-11-25 schema, `ServerCapabilities`; 2026-07-28 added `extensions`).
+pub(crate) const CAPABILITIES: &[&str] =
+    &["completions", "experimental", "extensions", "logging", "prompts", "resources", "tasks", "tools"];
+
+/// The methods of all revisions (their `schema.ts`), to recognise one that is misspelt.
+pub(crate) const METHODS: &[&str] = &[
+    "completion/complete",
+    "elicitation/create",
+    "initialize",
+    "logging/setLevel",
+    "notifications/cancelled",
+    "notifications/elicitation/complete",
+    "notifications/initialized",
+    "notifications/message",
+    "notifications/progress",
+    "notifications/prompts/list_changed",
+    "notifications/resources/list_changed",
+    "notifications/resources/updated",
+    "notifications/roots/list_changed",
+    "notifications/subscriptions/acknowledged",
+    "notifications/tasks/status",
+    "notifications/tools/list_changed",
+    "ping",
+    "prompts/get",
+    "prompts/list",
+    "resources/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/templates/list",
+    "resources/unsubscribe",
+    "roots/list",
+    "sampling/createMessage",
+    "server/discover",
+    "subscriptions/listen",
+    "tasks/cancel",
+    "tasks/get",
+    "tasks/list",
+    "tasks/result",
+    "tools/call",
+    "tools/list",
+];
+
+static BUILT_IN: LazyLock<Vocabulary> =
+    LazyLock::new(|| Vocabulary::new(Register::built_in().ids(), checks::all().map(|check| (check.id, check.subject))));
+
+/// The requirements and checks that a scenario may name.
+#[derive(Debug, Clone, Default)]
+pub struct Vocabulary {
+    /// The ids of the requirements.
+    pub(crate) requirements: BTreeSet<String>,
+    /// The ids of the checks, and whom they judge.
+    pub(crate) checks: BTreeMap<String, Subject>,
+}
+
+impl Vocabulary {
+    /// Those of the register and of the checks that are part of the program.
+    #[must_use]
+    pub fn built_in() -> &'static Self {
+        &BUILT_IN
+    }
+
+    /// These, and no others.
+    pub fn new<'a>(
+        requirements: impl IntoIterator<Item = &'a str>,
+        checks: impl IntoIterator<Item = (&'a str, Subject)>,
+    ) -> Self {
+        Self {
+            requirements: requirements.into_iter().map(str::to_owned).collect(),
+            checks: checks.into_iter().map(|(id, subject)| (id.to_owned(), subject)).collect(),
+        }
+    }
+}

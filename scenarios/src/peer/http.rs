@@ -1,0 +1,355 @@
+//! Speaking to a server over Streamable HTTP: every message its own POST, answered by JSON or a stream of events.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use futures::{Stream, StreamExt};
+use mock_servers::{Body, Direction, Http, Mark};
+use reqwest::{
+    Method, RequestBuilder, Response, Url,
+    header::{HeaderMap, HeaderName, HeaderValue},
+};
+use serde_json::{Value, json};
+use sse_stream::SseStream;
+use tokio::task::JoinSet;
+
+use super::{
+    PeerError, answer,
+    wire::{Ended, Wire},
+};
+
+/// The longest body that is read.
+pub(super) const MAX_BODY: usize = 16 << 20;
+/// How long a connection may take to be made.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How long an exchange by hand may take, and how long one that turns out to be a stream is listened to.
+const BY_HAND: Duration = Duration::from_secs(5);
+const LISTEN: Duration = Duration::from_millis(300);
+/// The header that carries the session (2025-11-25, basic/transports, session management).
+pub(super) const SESSION: &str = "mcp-session-id";
+/// The header that carries the revision (2025-11-25, basic/transports, protocol version header).
+pub(super) const VERSION: &str = "mcp-protocol-version";
+
+/// Headers that one message adds, or with an empty value takes away.
+pub(super) type Headers = BTreeMap<String, String>;
+
+/// The state that exchanges share.
+#[derive(Debug)]
+pub(super) struct HttpLink {
+    shared: Arc<Shared>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    client: reqwest::Client,
+    url: Url,
+    secret: HeaderMap,
+    wire: Arc<Wire>,
+    exchanges: AtomicU64,
+    session: Mutex<Option<HeaderValue>>,
+    /// Whether the end of the session was asked for already.
+    ended: AtomicBool,
+    revision: Mutex<Option<String>>,
+    /// Whether the server's own requests are answered: not in the modern era, where a client must send no responses.
+    answers: bool,
+}
+
+impl HttpLink {
+    /// Prepares to speak to the URL; nothing is sent yet.
+    pub(super) fn new(url: Url, secret: HeaderMap, answers: bool, wire: Arc<Wire>) -> Result<Self, PeerError> {
+        let client = build_client()?;
+        let shared = Shared {
+            client,
+            url,
+            secret,
+            wire,
+            exchanges: AtomicU64::new(0),
+            session: Mutex::default(),
+            ended: AtomicBool::new(false),
+            revision: Mutex::default(),
+            answers,
+        };
+        Ok(Self { shared: Arc::new(shared), tasks: Mutex::default() })
+    }
+
+    /// Sends the revision with every message from now on.
+    pub(super) fn speak(&self, revision: &str) {
+        *lock(&self.shared.revision) = Some(revision.to_owned());
+    }
+
+    /// Whether the server has given a session.
+    pub(super) fn has_session(&self) -> bool {
+        lock(&self.shared.session).is_some()
+    }
+
+    /// Whether the session's id consists of visible ASCII, if there is a session.
+    pub(super) fn session_is_visible_ascii(&self) -> Option<bool> {
+        let session = lock(&self.shared.session);
+        Some(session.as_ref()?.as_bytes().iter().all(|byte| (0x21..=0x7e).contains(byte)))
+    }
+
+    /// Posts a message and reads the reply in the background. Gives back the number of the exchange.
+    pub(super) fn post(&self, text: String, headers: Headers) -> u64 {
+        let number = self.shared.next();
+        let shared = Arc::clone(&self.shared);
+        lock(&self.tasks).spawn(async move { shared.exchange(number, text, headers).await });
+        number
+    }
+
+    /// Makes an exchange by hand and says what came of it.
+    pub(super) async fn by_hand(&self, method: Method, headers: Headers, body: Option<String>) -> Result<Value, String> {
+        let number = self.shared.next();
+        if method == Method::DELETE {
+            self.shared.ended.store(true, Ordering::Relaxed);
+        }
+        let (request, sent) = self.shared.request(&method, headers, body.as_deref());
+        self.shared.record_request(number, sent, body.as_deref());
+        let response = tokio::time::timeout(BY_HAND, request.send()).await;
+        let response = match response {
+            Ok(Ok(response)) => response,
+            Ok(Err(cause)) => return Err(self.shared.fail(number, &cause)),
+            Err(_) => return Err("no reply in time".to_owned()),
+        };
+        let http = envelope(&response);
+        let limit = if is_stream(&http) { LISTEN } else { BY_HAND };
+        let before = self.shared.wire.received();
+        let reading = self.shared.read(number, response, http.clone());
+        let _ = tokio::time::timeout(limit, reading).await;
+        let body = self.shared.wire.received_since(before).into_iter().next();
+        Ok(json!({ "status": http.status, "headers": http.headers, "body": body }))
+    }
+
+    /// Ends the session, if there is one, and every open exchange.
+    pub(super) async fn end(self) {
+        lock(&self.tasks).abort_all();
+        if self.has_session() && !self.shared.ended.load(Ordering::Relaxed) {
+            let _ = tokio::time::timeout(Duration::from_millis(800), self.by_hand(Method::DELETE, Headers::new(), None)).await;
+        }
+    }
+
+    /// Drops every open exchange: over HTTP that is how a stream is given up.
+    pub(super) fn drop_open(&self) {
+        lock(&self.tasks).abort_all();
+    }
+}
+
+impl Shared {
+    fn next(&self) -> u64 {
+        self.exchanges.fetch_add(1, Ordering::Relaxed)
+    }
+
+    async fn exchange(self: Arc<Self>, number: u64, text: String, headers: Headers) {
+        let (request, sent) = self.request(&Method::POST, headers, Some(&text));
+        self.record_request(number, sent, Some(&text));
+        let response = match request.send().await {
+            Ok(response) => response,
+            Err(cause) => {
+                self.fail(number, &cause);
+                return;
+            }
+        };
+        self.keep_session(&response);
+        let http = envelope(&response);
+        let status = http.status;
+        let error = self.read(number, response, http).await.err();
+        self.wire.end_exchange(number, Ended { status, error });
+    }
+
+    /// Builds a request, and what of it may be recorded: everything but the user's own headers.
+    fn request(&self, method: &Method, headers: Headers, body: Option<&str>) -> (RequestBuilder, Http) {
+        let mut sent = self.usual_headers(method);
+        for (name, value) in headers {
+            let name = name.to_ascii_lowercase();
+            if value.is_empty() { sent.remove(&name) } else { sent.insert(name, value) };
+        }
+        let mut map = HeaderMap::new();
+        for (name, value) in &sent {
+            if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
+                map.insert(name, value);
+            }
+        }
+        if sent.get(SESSION).is_some_and(|value| value == KEPT) {
+            if let Some(session) = lock(&self.session).clone() {
+                map.insert(SESSION, session);
+            }
+        }
+        map.extend(self.secret.clone());
+        let mut request = self.client.request(method.clone(), self.url.clone()).headers(map);
+        if let Some(body) = body {
+            request = request.body(body.to_owned());
+        }
+        sent.insert("host".to_owned(), host(&self.url));
+        let http = Http {
+            method: Some(method.to_string()),
+            path: Some(self.wire.scrub_text(self.url.path())),
+            headers: sent,
+            ..Http::default()
+        };
+        (request, http)
+    }
+
+    /// What a good client sends (2025-11-25 and 2026-07-28, transports). The session's id is never recorded.
+    fn usual_headers(&self, method: &Method) -> Headers {
+        let mut headers = Headers::new();
+        if *method == Method::POST {
+            headers.insert("content-type".to_owned(), "application/json".to_owned());
+            headers.insert("accept".to_owned(), "application/json, text/event-stream".to_owned());
+        } else if *method == Method::GET {
+            headers.insert("accept".to_owned(), "text/event-stream".to_owned());
+        }
+        if lock(&self.session).is_some() {
+            headers.insert(SESSION.to_owned(), KEPT.to_owned());
+        }
+        if let Some(revision) = lock(&self.revision).clone() {
+            headers.insert(VERSION.to_owned(), revision);
+        }
+        headers
+    }
+
+    fn record_request(&self, number: u64, http: Http, body: Option<&str>) {
+        let body = match body {
+            Some(text) => serde_json::from_str(text).map_or_else(|_| Body::Text(text.to_owned()), Body::Json),
+            None => Body::Mark(Mark::Bodiless),
+        };
+        self.wire.record(number, Direction::ClientToServer, body, Some(http));
+    }
+
+    fn keep_session(&self, response: &Response) {
+        let given = response.headers().get(SESSION).cloned();
+        if let Some(given) = given.filter(|_| response.status().is_success()) {
+            lock(&self.session).get_or_insert(given);
+        }
+    }
+
+    fn fail(&self, number: u64, cause: &reqwest::Error) -> String {
+        let error = self.wire.scrub_text(&chain(cause));
+        self.wire.mark(number, Direction::ServerToClient, Mark::ClosedByServer, None);
+        self.wire.end_exchange(number, Ended { status: None, error: Some(error.clone()) });
+        error
+    }
+
+    /// Reads a reply to its end and records what is in it.
+    async fn read(self: &Shared, number: u64, response: Response, http: Http) -> Result<(), String> {
+        if is_stream(&http) {
+            return self.read_stream(number, response, http).await;
+        }
+        let text = read_text(response).await?;
+        if text.trim().is_empty() {
+            self.wire.mark(number, Direction::ServerToClient, Mark::Bodiless, Some(http));
+        } else {
+            let requests = self.wire.receive(number, &text, Some(http));
+            self.answer(requests).await;
+        }
+        Ok(())
+    }
+
+    async fn read_stream(&self, number: u64, response: Response, http: Http) -> Result<(), String> {
+        let mut events = Box::pin(SseStream::from_bytes_stream(bounded(response)));
+        let mut empty = true;
+        while let Some(event) = events.next().await {
+            let event = event.map_err(|cause| cause.to_string())?;
+            // An event without data primes the client to reconnect (2025-11-25, basic/transports); it is no message.
+            let Some(data) = event.data.filter(|data| !data.trim().is_empty()) else { continue };
+            empty = false;
+            let http = Http { event: event.event, event_id: event.id, ..http.clone() };
+            let requests = self.wire.receive(number, &data, Some(http));
+            self.answer(requests).await;
+        }
+        if empty {
+            self.wire.mark(number, Direction::ServerToClient, Mark::Bodiless, Some(http));
+        }
+        Ok(())
+    }
+
+    async fn answer(&self, requests: Vec<Value>) {
+        for request in requests.iter().filter(|_| self.answers) {
+            let text = answer(request).to_string();
+            let number = self.next();
+            let (post, sent) = self.request(&Method::POST, Headers::new(), Some(&text));
+            self.record_request(number, sent, Some(&text));
+            match post.send().await {
+                Ok(response) => {
+                    let http = envelope(&response);
+                    self.wire.mark(number, Direction::ServerToClient, Mark::Bodiless, Some(http));
+                }
+                Err(cause) => drop(self.fail(number, &cause)),
+            }
+        }
+    }
+}
+
+/// A client that follows a redirect within the server only: elsewhere the user's headers have no business.
+pub(super) fn build_client() -> Result<reqwest::Client, PeerError> {
+    let redirects = reqwest::redirect::Policy::custom(|attempt| {
+        let first = attempt.previous().first().map(Url::origin);
+        if attempt.previous().len() <= 3 && first == Some(attempt.url().origin()) { attempt.follow() } else { attempt.stop() }
+    });
+    let client = reqwest::Client::builder().connect_timeout(CONNECT).redirect(redirects).no_proxy();
+    client.build().map_err(|source| PeerError::Client { source })
+}
+
+/// Stands in a record for the id of the session, which lets its bearer in.
+const KEPT: &str = "[session]";
+
+/// The envelope of a reply. Of headers that could hold a credential only the name is kept.
+pub(super) fn envelope(response: &Response) -> Http {
+    let headers = response.headers().iter().map(|(name, value)| {
+        let secret = matches!(name.as_str(), SESSION | "set-cookie" | "www-authenticate" | "authorization");
+        let value = if secret { KEPT.to_owned() } else { String::from_utf8_lossy(value.as_bytes()).into_owned() };
+        (name.as_str().to_owned(), value)
+    });
+    Http { status: Some(response.status().as_u16()), headers: headers.collect(), ..Http::default() }
+}
+
+/// Whether the reply is a stream of events.
+pub(super) fn is_stream(http: &Http) -> bool {
+    let kind = http.headers.get("content-type").map(|kind| kind.to_ascii_lowercase());
+    kind.is_some_and(|kind| kind.split(';').next().is_some_and(|kind| kind.trim() == "text/event-stream"))
+}
+
+/// The body as a stream of bytes that ends, with an error, where it becomes longer than is read.
+pub(super) fn bounded(response: Response) -> impl Stream<Item = Result<bytes::Bytes, std::io::Error>> {
+    let mut left = MAX_BODY;
+    response.bytes_stream().map(move |chunk| {
+        let chunk = chunk.map_err(std::io::Error::other)?;
+        left = left.checked_sub(chunk.len()).ok_or_else(|| std::io::Error::other("the body is too long"))?;
+        Ok(chunk)
+    })
+}
+
+async fn read_text(response: Response) -> Result<String, String> {
+    let mut chunks = Box::pin(bounded(response));
+    let mut bytes = Vec::new();
+    while let Some(chunk) = chunks.next().await {
+        bytes.extend_from_slice(&chunk.map_err(|cause| cause.to_string())?);
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Host and port, as the `Host` header says them.
+fn host(url: &Url) -> String {
+    let host = url.host_str().unwrap_or_default();
+    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+}
+
+/// An error with its causes, in one line.
+pub(super) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(source) = cause {
+        text = format!("{text}: {source}");
+        cause = source.source();
+    }
+    text
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,152 @@
+//! Speaking to a server over HTTP+SSE of 2024-11-05: one stream of events from it, and POSTs to the endpoint that its
+//! first event names.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use futures::StreamExt;
+use mock_servers::{Body, Direction, Http, Mark};
+use reqwest::{Response, Url, header::HeaderMap};
+use sse_stream::SseStream;
+use tokio::task::JoinHandle;
+
+use super::{
+    PeerError, answer,
+    http::{bounded, build_client, chain, envelope, is_stream},
+    wire::{Ended, Wire},
+};
+
+/// How long the first event may take.
+const ENDPOINT: Duration = Duration::from_secs(5);
+/// How long a POST may take; its reply says no more than that it was taken.
+const POST: Duration = Duration::from_secs(5);
+
+/// A server behind a stream and an endpoint.
+#[derive(Debug)]
+pub(super) struct SseLink {
+    poster: Arc<Poster>,
+    reader: JoinHandle<()>,
+}
+
+#[derive(Debug)]
+struct Poster {
+    client: reqwest::Client,
+    endpoint: Url,
+    secret: HeaderMap,
+    wire: Arc<Wire>,
+    exchanges: AtomicU64,
+}
+
+impl SseLink {
+    /// Opens the stream and waits for the endpoint.
+    pub(super) async fn open(url: &Url, secret: HeaderMap, wire: Arc<Wire>) -> Result<Self, PeerError> {
+        let client = build_client()?;
+        let unreachable = |error: String| PeerError::Unreachable { url: url.to_string(), error };
+        let request = client.get(url.clone()).header("accept", "text/event-stream").headers(secret.clone());
+        let sent = Http { method: Some("GET".to_owned()), path: Some(url.path().to_owned()), ..Http::default() };
+        wire.mark(0, Direction::ClientToServer, Mark::Opened, Some(sent));
+        let response = tokio::time::timeout(ENDPOINT, request.send()).await;
+        let response = response.map_err(|_| unreachable("no reply in time".to_owned()))?;
+        let response = response.map_err(|cause| unreachable(wire.scrub_text(&chain(&cause))))?;
+        let http = envelope(&response);
+        if !response.status().is_success() || !is_stream(&http) {
+            return Err(unreachable(format!("GET answers {} without a stream of events", response.status())));
+        }
+        let (found, first) = tokio::sync::oneshot::channel();
+        let reader = tokio::spawn(read(response, http, url.clone(), secret, client, Arc::clone(&wire), found));
+        match tokio::time::timeout(ENDPOINT, first).await {
+            Ok(Ok(Ok(poster))) => Ok(Self { poster, reader }),
+            Ok(Ok(Err(error))) => Err(unreachable(error)),
+            _ => {
+                reader.abort();
+                Err(unreachable("the stream names no endpoint".to_owned()))
+            }
+        }
+    }
+
+    /// Posts a message. Gives back the number of the exchange; the answer comes on the stream.
+    pub(super) async fn post(&self, text: &str) -> Result<(), String> {
+        self.poster.post(text).await
+    }
+
+    /// Closes the stream.
+    pub(super) fn end(self) {
+        self.reader.abort();
+    }
+}
+
+impl Poster {
+    async fn post(&self, text: &str) -> Result<(), String> {
+        let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
+        let body = serde_json::from_str(text).map_or_else(|_| Body::Text(text.to_owned()), Body::Json);
+        let path = Some(self.wire.scrub_text(self.endpoint.path()));
+        let sent = Http { method: Some("POST".to_owned()), path, ..Http::default() };
+        self.wire.record(number, Direction::ClientToServer, body, Some(sent));
+        let request = self.client.post(self.endpoint.clone()).header("content-type", "application/json");
+        let request = request.headers(self.secret.clone()).body(text.to_owned()).send();
+        let (http, error) = match tokio::time::timeout(POST, request).await {
+            Ok(Ok(response)) => (Some(envelope(&response)), None),
+            Ok(Err(cause)) => (None, Some(self.wire.scrub_text(&chain(&cause)))),
+            Err(_) => (None, Some("no reply in time".to_owned())),
+        };
+        let status = http.as_ref().and_then(|http| http.status);
+        self.wire.mark(number, Direction::ServerToClient, Mark::Bodiless, http);
+        self.wire.end_exchange(number, Ended { status, error: error.clone() });
+        match (error, status) {
+            (Some(error), _) => Err(error),
+            (None, Some(status)) if status >= 400 => Err(format!("the endpoint answers {status}")),
+            _ => Ok(()),
+        }
+    }
+}
+
+type Found = tokio::sync::oneshot::Sender<Result<Arc<Poster>, String>>;
+
+async fn read(
+    response: Response,
+    http: Http,
+    url: Url,
+    secret: HeaderMap,
+    client: reqwest::Client,
+    wire: Arc<Wire>,
+    found: Found,
+) {
+    let mut events = Box::pin(SseStream::from_bytes_stream(bounded(response)));
+    let mut found = Some(found);
+    let mut poster: Option<Arc<Poster>> = None;
+    while let Some(Ok(event)) = events.next().await {
+        let data = event.data.unwrap_or_default();
+        let kind = event.event.as_deref().unwrap_or("message");
+        let http = Http { event: event.event.clone(), event_id: event.id, ..http.clone() };
+        if kind == "endpoint" {
+            wire.record(0, Direction::ServerToClient, Body::Text(data.clone()), Some(http));
+            let Some(found) = found.take() else { continue };
+            let made = endpoint(&url, &data).map(|endpoint| {
+                let exchanges = AtomicU64::new(1);
+                let (client, secret, wire) = (client.clone(), secret.clone(), Arc::clone(&wire));
+                Arc::new(Poster { client, endpoint, secret, wire, exchanges })
+            });
+            poster = made.as_ref().ok().cloned();
+            let _ = found.send(made);
+        } else if !data.trim().is_empty() {
+            for request in wire.receive(0, &data, Some(http)) {
+                let Some(poster) = poster.clone() else { continue };
+                // In the background: a server may wait for the stream to be read before it takes the POST.
+                tokio::spawn(async move { drop(poster.post(&answer(&request).to_string()).await) });
+            }
+        }
+    }
+    wire.mark(0, Direction::ServerToClient, Mark::ClosedByServer, None);
+    wire.close("the server closed the stream");
+}
+
+/// Where to post to. The user's headers go there too, so it must be of the same origin.
+fn endpoint(base: &Url, named: &str) -> Result<Url, String> {
+    let endpoint = base.join(named.trim()).map_err(|cause| format!("the endpoint is no URL: {cause}"))?;
+    if endpoint.origin() == base.origin() { Ok(endpoint) } else { Err("the endpoint is elsewhere".to_owned()) }
+}

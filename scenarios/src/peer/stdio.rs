@@ -1,0 +1,155 @@
+//! Speaking to a server over the standard streams of a process of our own: one line, one message.
+
+use std::{sync::Arc, time::Duration};
+
+use mock_servers::{Body, Direction, Mark};
+use serde_json::Value;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    process::{ChildStderr, ChildStdin, ChildStdout},
+    sync::Mutex,
+    task::JoinHandle,
+};
+
+use crate::evidence::ProcessEvidence;
+
+use super::{PeerError, ServerCommand, answer, process::ServerProcess, wire::Wire};
+
+/// The longest line that is read; a longer one ends the connection.
+const MAX_LINE: u64 = 16 << 20;
+/// How much of standard error is kept: its end.
+const MAX_STDERR: usize = 8 << 10;
+/// How long a server may refuse to take a message from its input.
+const WRITE: Duration = Duration::from_secs(5);
+/// There is one connection over stdio.
+const CONNECTION: u64 = 0;
+
+type Input = Arc<Mutex<Option<ChildStdin>>>;
+
+/// A server behind standard input and output.
+#[derive(Debug)]
+pub(super) struct StdioLink {
+    wire: Arc<Wire>,
+    input: Input,
+    process: Mutex<ServerProcess>,
+    reader: JoinHandle<()>,
+    stderr: Arc<std::sync::Mutex<Vec<u8>>>,
+    stderr_reader: JoinHandle<()>,
+}
+
+impl StdioLink {
+    /// Starts the server and begins to read.
+    pub(super) fn start(server: &ServerCommand, modern: bool, wire: Arc<Wire>) -> Result<Self, PeerError> {
+        let (process, streams) = ServerProcess::start(server, Arc::clone(&wire))
+            .map_err(|source| PeerError::Start { command: server.to_string(), source })?;
+        wire.mark(CONNECTION, Direction::ClientToServer, Mark::Opened, None);
+        let input: Input = Arc::new(Mutex::new(Some(streams.stdin)));
+        let reader = tokio::spawn(read(streams.stdout, modern, Arc::clone(&wire), Arc::clone(&input)));
+        let stderr = Arc::default();
+        let stderr_reader = tokio::spawn(keep_the_end(streams.stderr, Arc::clone(&stderr)));
+        Ok(Self { wire, input, process: Mutex::new(process), reader, stderr, stderr_reader })
+    }
+
+    /// Writes one line.
+    pub(super) async fn send(&self, text: &str) -> Result<(), String> {
+        record_sent(&self.wire, text);
+        write(&self.input, text).await
+    }
+
+    /// Takes a look at the processes, so that those that soon hide are known.
+    pub(super) async fn look(&self) {
+        self.process.lock().await.look();
+    }
+
+    /// Closes the server's input and waits for its end. Says whether it ended, and with which code.
+    pub(super) async fn close_input(&self, within: Duration) -> (bool, Option<i32>) {
+        self.shut_input().await;
+        let mut process = self.process.lock().await;
+        (process.wait(within).await, process.code())
+    }
+
+    /// Ends the server and everything below it.
+    pub(super) async fn end(self) -> (ProcessEvidence, String) {
+        self.process.lock().await.look();
+        self.shut_input().await;
+        let evidence = self.process.into_inner().end().await;
+        // With every process gone both streams are at their end; a process that got away must not hold this up.
+        let _ = tokio::time::timeout(Duration::from_millis(200), self.reader).await;
+        let _ = tokio::time::timeout(Duration::from_millis(100), self.stderr_reader).await;
+        let bytes = self.stderr.lock().map(|bytes| bytes.clone()).unwrap_or_default();
+        let stderr = self.wire.scrub_text(&String::from_utf8_lossy(&bytes));
+        (evidence, stderr)
+    }
+
+    async fn shut_input(&self) {
+        if self.input.lock().await.take().is_some() {
+            self.wire.mark(CONNECTION, Direction::ClientToServer, Mark::ClosedByPeer, None);
+        }
+    }
+}
+
+fn record_sent(wire: &Wire, text: &str) {
+    let body = serde_json::from_str(text).map_or_else(|_| Body::Text(text.to_owned()), Body::Json);
+    wire.record(CONNECTION, Direction::ClientToServer, body, None);
+}
+
+async fn write(input: &Input, text: &str) -> Result<(), String> {
+    let mut guard = input.lock().await;
+    let Some(stdin) = guard.as_mut() else { return Err("the server's input is closed".to_owned()) };
+    let line = format!("{text}\n");
+    let written = async {
+        stdin.write_all(line.as_bytes()).await?;
+        stdin.flush().await
+    };
+    match tokio::time::timeout(WRITE, written).await {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(cause)) => Err(format!("the server does not take its input: {cause}")),
+        Err(_) => Err("the server has stopped reading its input".to_owned()),
+    }
+}
+
+async fn read(stdout: ChildStdout, modern: bool, wire: Arc<Wire>, input: Input) {
+    let mut lines = BufReader::new(stdout);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let count = (&mut lines).take(MAX_LINE).read_until(b'\n', &mut line).await.unwrap_or(0);
+        if count == 0 {
+            break;
+        }
+        let whole = line.last() == Some(&b'\n') || count < usize::try_from(MAX_LINE).unwrap_or(usize::MAX);
+        let text = String::from_utf8_lossy(&line);
+        let requests = wire.receive(CONNECTION, text.trim_end_matches(['\n', '\r']), None);
+        for request in requests.iter().filter(|_| !modern) {
+            let reply = answer(request);
+            record_sent(&wire, &reply.to_string());
+            let _ = write(&input, &reply.to_string()).await;
+        }
+        if !whole {
+            wire.close("the server wrote a line that is longer than the workbench reads");
+            return;
+        }
+    }
+    wire.mark(CONNECTION, Direction::ServerToClient, Mark::ClosedByServer, None);
+    wire.close("the server closed its output");
+}
+
+async fn keep_the_end(mut stderr: ChildStderr, kept: Arc<std::sync::Mutex<Vec<u8>>>) {
+    let mut chunk = [0; 1024];
+    while let Ok(count @ 1..) = stderr.read(&mut chunk).await {
+        let Ok(mut kept) = kept.lock() else { return };
+        kept.extend_from_slice(&chunk[..count]);
+        let surplus = kept.len().saturating_sub(MAX_STDERR);
+        kept.drain(..surplus);
+    }
+}
+
+/// Whether a line is blank: no message, and no harm either.
+pub(crate) fn is_blank(value: &Body) -> bool {
+    matches!(value, Body::Text(text) if text.trim().is_empty())
+}
+
+/// What is written for a JSON message.
+pub(super) fn line(message: &Value) -> String {
+    message.to_string()
+}

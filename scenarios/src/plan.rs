@@ -1,0 +1,188 @@
+//! Planning: scenarios and a selection to cases, a case being one scenario over one transport in one revision.
+//!
+//! Planning is pure: the same scenarios, selection and seed give the same plan, in the same order, whatever the order
+//! they were read in. It runs nothing.
+
+use std::{sync::Arc, time::Duration};
+
+use sha2::{Digest, Sha256};
+
+use crate::{
+    model::{Revision, Scenario, Subject, Transport},
+    select::{SelectError, Selection},
+};
+
+/// How long a case may take where its scenario does not say.
+pub const DEFAULT_LIMIT: Duration = Duration::from_secs(10);
+
+/// The revisions of a scenario that names none: the last with a handshake, and the first without one.
+pub const DEFAULT_REVISIONS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
+
+/// The revisions of a scenario, in the order of time.
+#[must_use]
+pub fn revisions_of(scenario: &Scenario) -> Vec<Revision> {
+    let mut revisions = scenario.revisions.clone().unwrap_or_else(|| DEFAULT_REVISIONS.to_vec());
+    revisions.sort_unstable();
+    revisions.dedup();
+    revisions
+}
+
+/// The transports of a scenario, in the order of [`Transport::ALL`]. Not every one of them carries every revision.
+#[must_use]
+pub fn transports_of(scenario: &Scenario) -> Vec<Transport> {
+    let mut transports = scenario.transports.clone().unwrap_or_else(|| Transport::ALL.to_vec());
+    transports.sort_unstable();
+    transports.dedup();
+    transports
+}
+
+/// The cases to run.
+#[derive(Debug, Clone, Default)]
+pub struct Plan {
+    /// The cases, in the order of their scenarios' ids, then by transport and revision.
+    pub cases: Vec<Case>,
+}
+
+/// One scenario, over one transport, in one revision.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// Its position in the plan, counted from 0.
+    pub index: usize,
+    /// `<scenario>@<transport>@<revision>`: stable, whatever else is in the plan.
+    pub id: String,
+    /// What is run.
+    pub scenario: Arc<Scenario>,
+    /// Over what.
+    pub transport: Transport,
+    /// In which revision.
+    pub revision: Revision,
+    /// The seed of all that is random in it.
+    pub seed: u64,
+}
+
+impl Case {
+    /// How long it may take.
+    #[must_use]
+    pub fn limit(&self) -> Duration {
+        self.scenario.limit.map_or(DEFAULT_LIMIT, |limit| limit.0)
+    }
+}
+
+/// The id of a case.
+#[must_use]
+pub fn case_id(scenario: &str, transport: Transport, revision: Revision) -> String {
+    format!("{scenario}@{transport}@{revision}")
+}
+
+/// The seed of a case: it depends on the seed of the run and on the case itself, and on no other case, so that a case
+/// can be run again alone with what it had in a whole run.
+#[must_use]
+pub fn seed_of(run: u64, case: &str) -> u64 {
+    let digest = Sha256::new().chain_update(run.to_be_bytes()).chain_update(case.as_bytes()).finalize();
+    digest.iter().take(8).fold(0, |seed, byte| (seed << 8) | u64::from(*byte))
+}
+
+impl Plan {
+    /// Plans the cases of these scenarios that are selected. `seed` is the seed of the run.
+    ///
+    /// # Errors
+    /// When a selector does not parse, or selects nothing at all.
+    pub fn new(
+        scenarios: impl IntoIterator<Item = Arc<Scenario>>,
+        selection: &Selection,
+        seed: u64,
+    ) -> Result<Self, SelectError> {
+        let mut scenarios: Vec<Arc<Scenario>> = scenarios.into_iter().collect();
+        scenarios.sort_by(|one, other| one.scenario.cmp(&other.scenario));
+        let all: Vec<Case> = scenarios.iter().flat_map(|scenario| cases_of(scenario, seed)).collect();
+        let mut cases = selection.pick(all)?;
+        for (index, case) in cases.iter_mut().enumerate() {
+            case.index = index;
+        }
+        Ok(Self { cases })
+    }
+
+    /// What `list` shows of it: one entry a scenario, in the order of the plan.
+    #[must_use]
+    pub fn listing(&self) -> Vec<Listed> {
+        let mut listed: Vec<Listed> = Vec::new();
+        for case in &self.cases {
+            match listed.last_mut().filter(|last| last.scenario == case.scenario.scenario) {
+                Some(last) => last.add(case),
+                None => listed.push(Listed::new(case)),
+            }
+        }
+        listed
+    }
+}
+
+/// The cases of one scenario. The index is given once all are known.
+fn cases_of(scenario: &Arc<Scenario>, seed: u64) -> Vec<Case> {
+    let revisions = revisions_of(scenario);
+    let pairs = transports_of(scenario).into_iter().flat_map(|transport| {
+        revisions
+            .iter()
+            .filter(move |revision| transport.carries(**revision))
+            .map(move |revision| (transport, *revision))
+    });
+    pairs
+        .map(|(transport, revision)| {
+            let id = case_id(&scenario.scenario, transport, revision);
+            let seed = seed_of(seed, &id);
+            Case { index: 0, id, scenario: Arc::clone(scenario), transport, revision, seed }
+        })
+        .collect()
+}
+
+/// One scenario of a plan, for people to read or programs to work with.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Listed {
+    /// The scenario's id.
+    pub scenario: String,
+    /// What it shows.
+    pub title: String,
+    /// Who is judged.
+    pub subject: Subject,
+    /// The requirement that it stands for.
+    pub requirement: String,
+    /// The words to select it by.
+    pub tags: Vec<String>,
+    /// The transports of its cases.
+    pub transports: Vec<Transport>,
+    /// The revisions of its cases.
+    pub revisions: Vec<Revision>,
+    /// The ids of its cases.
+    pub cases: Vec<String>,
+}
+
+impl Listed {
+    fn new(case: &Case) -> Self {
+        let scenario = &case.scenario;
+        let mut listed = Self {
+            scenario: scenario.scenario.clone(),
+            title: scenario.title.clone(),
+            subject: scenario.subject,
+            requirement: scenario.requirement.clone(),
+            tags: scenario.tags.clone(),
+            transports: Vec::new(),
+            revisions: Vec::new(),
+            cases: Vec::new(),
+        };
+        listed.add(case);
+        listed
+    }
+
+    fn add(&mut self, case: &Case) {
+        self.cases.push(case.id.clone());
+        if !self.transports.contains(&case.transport) {
+            self.transports.push(case.transport);
+        }
+        if !self.revisions.contains(&case.revision) {
+            self.revisions.push(case.revision);
+            self.revisions.sort_unstable();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,202 @@
+//! The client under test as a process: started under a supervisor, watched, and ended with everything below it.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    io,
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+
+use client::process::{
+    subtree::descendants,
+    supervisor::{Supervision, SupervisorReport},
+};
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt},
+    process::{Child, Command},
+    task::JoinHandle,
+};
+
+use super::options::ClientUnderTest;
+use crate::{
+    contract::now_us,
+    evidence::{ProcessEvidence, ProcessSeen},
+};
+
+/// How many bytes of standard error are kept.
+const STDERR: usize = 16 * 1024;
+/// How long a supervisor may take to end what is below it once it has been told to.
+const END: Duration = Duration::from_secs(5);
+
+/// A client under test that runs.
+#[derive(Debug)]
+pub(super) struct Subject {
+    supervisor: Child,
+    pid: i32,
+    report: PathBuf,
+    /// The folder of the case: a process that has it among its arguments belongs to a server of the case.
+    folder: String,
+    stderr: JoinHandle<Vec<u8>>,
+    seen: BTreeMap<i32, ProcessSeen>,
+    most_at_once: usize,
+    killed_on_purpose: bool,
+}
+
+impl Subject {
+    /// Starts the client. `settle` is how long processes that it leaves behind may take to vanish by themselves.
+    pub(super) fn start(
+        client: &ClientUnderTest,
+        program: &Path,
+        url: Option<&str>,
+        folder: &Path,
+        settle: Duration,
+        environment: impl IntoIterator<Item = (&'static str, String)>,
+    ) -> io::Result<Self> {
+        let report = folder.join("supervisor.json");
+        let mut supervision = Supervision::default();
+        supervision.term_grace = Duration::from_millis(300);
+        supervision.settle = settle;
+        supervision.leftover_grace = Duration::from_millis(200);
+        supervision.report = Some(report.clone());
+        let mut command = match client {
+            ClientUnderTest::BuiltIn => {
+                let mut command = supervision.command(program)?;
+                command.args(["client", "drive"]).args(url);
+                command
+            }
+            ClientUnderTest::External { command: line } => {
+                let mut command = supervision.command("sh")?;
+                command.arg("-c").arg(url.map_or_else(|| line.clone(), |url| format!("{line} {url}")));
+                command
+            }
+        };
+        command.envs(environment).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut supervisor = Command::from(command).spawn()?;
+        let stderr = supervisor.stderr.take();
+        let pid = supervisor.id().and_then(|id| i32::try_from(id).ok()).unwrap_or_default();
+        Ok(Self {
+            supervisor,
+            pid,
+            report,
+            folder: folder.to_string_lossy().into_owned(),
+            stderr: tokio::spawn(keep_end(stderr)),
+            seen: BTreeMap::new(),
+            most_at_once: 0,
+            killed_on_purpose: false,
+        })
+    }
+
+    /// Waits until the client and everything below it has ended.
+    pub(super) async fn ended(&mut self) {
+        // The only error is that somebody else has waited for it, and then it has ended too.
+        let _ = self.supervisor.wait().await;
+    }
+
+    /// Takes note of the processes that there are below the client now.
+    pub(super) fn look(&mut self) {
+        let now = now_us();
+        let mut servers = 0;
+        for process in descendants(self.pid) {
+            let seen = self.seen.entry(process.pid).or_insert_with(|| {
+                let command = process.argv().join(" ");
+                ProcessSeen {
+                    pid: process.pid,
+                    parent: process.ppid,
+                    server: command.contains(&self.folder) && !command.contains("__mcp-workbench-supervise"),
+                    command: command.chars().take(500).collect(),
+                    first_us: now,
+                    last_us: now,
+                }
+            });
+            seen.last_us = now;
+            servers += usize::from(seen.server);
+        }
+        self.most_at_once = self.most_at_once.max(servers);
+    }
+
+    /// Kills the client itself with SIGKILL, as its scenario says. `pid` is the process that it named as its own.
+    pub(super) fn kill(&mut self, pid: u32) {
+        self.look();
+        let below = i32::try_from(pid).ok().and_then(|pid| descendants(self.pid).into_iter().find(|one| one.pid == pid));
+        // A client may name no process but its own ones: the number comes from a file that it wrote.
+        if let Some(process) = below {
+            process.signal(Signal::KILL);
+            self.killed_on_purpose = true;
+        }
+    }
+
+    /// Ends the client and everything below it.
+    pub(super) async fn end(&mut self) {
+        self.signal(Signal::TERM);
+        if tokio::time::timeout(END, self.ended()).await.is_err() {
+            for process in descendants(self.pid) {
+                process.signal(Signal::KILL);
+            }
+            self.signal(Signal::KILL);
+            self.ended().await;
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let (Some(_), Some(pid)) = (self.supervisor.id(), Pid::from_raw(self.pid)) {
+            // It may have ended in between; it stays a zombie until it is waited for, so the number is still its own.
+            let _ = kill_process(pid, signal);
+        }
+    }
+
+    /// What was seen of the processes, and the end of standard error. Times are still those of the monotonic clock.
+    pub(super) async fn remains(mut self) -> (ProcessEvidence, String) {
+        let ended = now_us();
+        let report = SupervisorReport::read(&self.report).unwrap_or_default();
+        let emptied = Duration::from_millis(report.emptied_after_ms);
+        let client_ended = ended.saturating_sub(u64::try_from(emptied.as_micros()).unwrap_or(u64::MAX));
+        let left: Vec<ProcessSeen> = report
+            .left_behind
+            .iter()
+            .map(|left| ProcessSeen {
+                pid: left.pid,
+                parent: left.ppid,
+                command: left.argv.join(" ").chars().take(500).collect(),
+                server: left.argv.iter().any(|word| word.contains(&self.folder)),
+                first_us: client_ended,
+                last_us: client_ended.saturating_add(left.seen_after_ms.saturating_mul(1000)),
+            })
+            .collect();
+        let stderr = tokio::time::timeout(Duration::from_millis(200), &mut self.stderr).await;
+        self.stderr.abort();
+        let stderr = stderr.ok().and_then(Result::ok).unwrap_or_default();
+        let evidence = ProcessEvidence {
+            code: report.exit.code,
+            signal: report.exit.signal,
+            ended_us: Some(client_ended),
+            killed_on_purpose: self.killed_on_purpose,
+            seen: std::mem::take(&mut self.seen).into_values().collect(),
+            most_at_once: self.most_at_once,
+            empty_us: left.is_empty().then_some(ended),
+            left,
+        };
+        (evidence, String::from_utf8_lossy(&stderr).into_owned())
+    }
+}
+
+impl Drop for Subject {
+    /// A run that is given up ends its clients too: the supervisor does the rest by itself.
+    fn drop(&mut self) {
+        self.signal(Signal::TERM);
+    }
+}
+
+/// Reads to the end and keeps the last bytes.
+async fn keep_end(stream: Option<impl AsyncRead + Unpin>) -> Vec<u8> {
+    let Some(mut stream) = stream else { return Vec::new() };
+    let mut kept = VecDeque::new();
+    let mut buffer = vec![0; 8192];
+    while let Ok(count @ 1..) = stream.read(&mut buffer).await {
+        kept.extend(&buffer[..count]);
+        let surplus = kept.len().saturating_sub(STDERR);
+        kept.drain(..surplus);
+    }
+    kept.into()
+}

@@ -1,0 +1,85 @@
+//! Judging material for a whole server: every scenario that applies to it, run side by side within bounds.
+
+use std::{num::NonZeroUsize, time::Duration};
+
+use futures::{StreamExt, stream};
+
+use crate::{
+    evidence::Evidence,
+    model::{Revision, Scenario, Subject},
+    peer::{PeerError, ServerFacts, ServerTarget, probe},
+    run::server_case::{applies, run_server_case},
+};
+
+/// How a server is validated.
+#[derive(Debug, Clone)]
+pub struct ValidateOptions {
+    /// How long the server may take to give its first answer.
+    pub startup: Duration,
+    /// How many cases run at one time.
+    pub jobs: NonZeroUsize,
+}
+
+impl Default for ValidateOptions {
+    fn default() -> Self {
+        let jobs = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        Self { startup: Duration::from_secs(30), jobs }
+    }
+}
+
+/// Something that happened while a server was validated.
+#[derive(Debug)]
+pub enum ValidateEvent<'a> {
+    /// The server was found to speak this.
+    Probed(&'a ServerFacts),
+    /// A scenario does not apply, for this reason.
+    Skipped {
+        /// The scenario.
+        scenario: &'a Scenario,
+        /// The revision in which it does not apply.
+        revision: Revision,
+        /// Why.
+        reason: String,
+    },
+    /// A case is over, with this evidence.
+    Finished {
+        /// The scenario.
+        scenario: &'a Scenario,
+        /// What was recorded.
+        evidence: Evidence,
+    },
+}
+
+/// Probes a server and runs every scenario for servers against it, in each revision that it speaks. What happens is told
+/// as it happens; judging is for whoever is told.
+///
+/// # Errors
+/// If the server cannot be started, reached or spoken to at all: then there is nothing to judge.
+pub async fn validate<'a>(
+    target: &ServerTarget,
+    scenarios: impl IntoIterator<Item = &'a Scenario>,
+    options: &ValidateOptions,
+    mut tell: impl FnMut(ValidateEvent<'_>),
+) -> Result<ServerFacts, PeerError> {
+    let facts = probe(target, options.startup).await?;
+    tell(ValidateEvent::Probed(&facts));
+    let mut cases = Vec::new();
+    for scenario in scenarios.into_iter().filter(|scenario| scenario.subject == Subject::Server) {
+        for revision in facts.revisions() {
+            match applies(scenario, &facts, revision) {
+                Ok(()) => cases.push((scenario, revision)),
+                Err(reason) => tell(ValidateEvent::Skipped { scenario, revision, reason }),
+            }
+        }
+    }
+    let running = cases.into_iter().map(|(scenario, revision)| {
+        let facts = &facts;
+        async move { (scenario, run_server_case(target, scenario, facts, revision, options.startup).await) }
+    });
+    let mut running = stream::iter(running).buffer_unordered(options.jobs.get());
+    while let Some((scenario, evidence)) = running.next().await {
+        tell(ValidateEvent::Finished { scenario, evidence });
+    }
+    drop(running);
+    Ok(facts)
+}

@@ -1,0 +1,87 @@
+use std::collections::BTreeSet;
+
+use super::*;
+use crate::catalogue::built_in_files;
+
+fn committed() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("schema").join(FILE)
+}
+
+#[test]
+fn the_file_is_what_the_types_say() {
+    let text = scenario_schema_text();
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(committed(), &text).expect("written");
+    }
+    let file = std::fs::read_to_string(committed()).unwrap_or_default();
+    assert!(
+        file == text,
+        "scenarios/schema/{FILE} is stale: run the tests with UPDATE_GOLDEN=1 and look at the difference"
+    );
+}
+
+#[test]
+fn every_object_that_people_write_refuses_unknown_keys() {
+    let schema = scenario_schema();
+    for (name, definition) in schema["$defs"].as_object().expect("definitions") {
+        // A mapping with keys of the author's own choice has no `properties`.
+        if definition.get("properties").is_some() {
+            assert_eq!(definition["additionalProperties"], false, "{name}");
+        }
+        assert!(definition.get("description").is_some(), "{name} is not described");
+    }
+    assert_eq!(schema["additionalProperties"], false);
+}
+
+#[test]
+fn the_loader_knows_which_keys_are_lengths_of_time() {
+    fn look(value: &Value, found: &mut BTreeSet<String>) {
+        let Some(members) = value.as_object() else {
+            return value.as_array().into_iter().flatten().for_each(|item| look(item, found));
+        };
+        for (name, property) in members.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            if property.to_string().contains("\"#/$defs/Period\"") && property.get("properties").is_none() {
+                found.insert(name.clone());
+            }
+        }
+        members.values().for_each(|member| look(member, found));
+    }
+    let mut found = BTreeSet::new();
+    look(&scenario_schema(), &mut found);
+    let known: BTreeSet<String> = crate::load::period_keys().iter().map(|key| (*key).to_owned()).collect();
+    assert_eq!(found, known);
+}
+
+#[test]
+fn every_built_in_scenario_is_valid_and_leads_an_editor_to_the_schema() {
+    let validator = jsonschema::validator_for(&scenario_schema()).expect("a schema");
+    for (file, bytes) in built_in_files() {
+        let text = std::str::from_utf8(bytes).expect("UTF-8");
+        let value: Value = serde_saphyr::from_str(text).unwrap_or_else(|cause| panic!("{file}: {cause}"));
+        if let Err(error) = validator.validate(&value) {
+            panic!("{file}: {error} at {}", error.instance_path());
+        }
+        assert_eq!(text.lines().next(), Some(editor_line(2).as_str()), "{file} does not begin with the editor's line");
+    }
+}
+
+#[test]
+fn the_schema_refuses_what_the_loader_refuses() {
+    let validator = jsonschema::validator_for(&scenario_schema()).expect("a schema");
+    let good = "{scenario: a/b, title: t, subject: client, requirement: a/b, server: {}";
+    for (more, valid) in [
+        ("", true),
+        (", steps: [{call: {tool: a, expect: {within: 1m 30s}}}]", true),
+        (", titel: x", false),
+        (", tags: [5]", false),
+        (", limit: 5", false),
+        (", limit: 5x", false),
+        (", steps: [{cal: {tool: a}}]", false),
+        (", revisions: ['2025-11-26']", false),
+        (", steps: [{call: {tool: a}, finish: {call: a}}]", false),
+    ] {
+        let text = format!("{good}{more}}}");
+        let value: Value = serde_saphyr::from_str(&text).expect("YAML");
+        assert_eq!(validator.is_valid(&value), valid, "{text}");
+    }
+}

@@ -1,0 +1,98 @@
+use std::sync::Arc;
+
+use super::*;
+use crate::{model::Scenario, plan::Plan};
+
+fn scenario(id: &str, more: &str) -> Arc<Scenario> {
+    let text = format!("scenario: {id}\ntitle: t\nrequirement: a/b\n{more}");
+    Arc::new(serde_saphyr::from_str(&text).expect("a scenario"))
+}
+
+/// Three scenarios of two areas; the last one is for servers.
+fn select(selection: &Selection) -> Result<Vec<String>, String> {
+    let scenarios = [
+        scenario("tools/slow", "subject: client\ntags: [timeout]\ntransports: [stdio, sse]"),
+        scenario("tools/quick", "subject: client\ntransports: [stdio]\nrevisions: [2025-11-25]"),
+        scenario("lists/pages", "subject: server\ntags: [list, timeout]\ntransports: [streamable-http]"),
+    ];
+    match Plan::new(scenarios, selection, 0) {
+        Ok(plan) => Ok(plan.cases.into_iter().map(|case| case.id).collect()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn names(globs: &[&str]) -> Selection {
+    Selection { names: globs.iter().map(|glob| (*glob).to_owned()).collect(), ..Selection::default() }
+}
+
+#[test]
+fn an_empty_selection_takes_everything() {
+    assert_eq!(select(&Selection::default()).map(|cases| cases.len()), Ok(6));
+}
+
+#[test]
+fn names_are_globs_on_scenarios_and_on_cases() {
+    let quick = Ok(vec!["tools/quick@stdio@2025-11-25".to_owned()]);
+    assert_eq!(select(&names(&["tools/quick"])), quick);
+    assert_eq!(select(&names(&["*quick"])), quick);
+    assert_eq!(select(&names(&["tools/*@sse@*"])), Ok(vec!["tools/slow@sse@2025-11-25".to_owned()]));
+    assert_eq!(select(&names(&["tools/{quick,none}@stdio@2025-11-25"])), quick);
+}
+
+#[test]
+fn several_of_a_kind_widen_and_kinds_narrow() {
+    assert_eq!(select(&names(&["tools/quick", "lists/*"])).map(|cases| cases.len()), Ok(3));
+    let narrowed = Selection { transports: vec![Transport::StreamableHttp], ..names(&["tools/quick", "lists/*"]) };
+    assert_eq!(select(&narrowed).map(|cases| cases.len()), Ok(2));
+    let more = Selection { revisions: vec![Revision::V2026_07_28], ..narrowed };
+    assert_eq!(select(&more), Ok(vec!["lists/pages@streamable-http@2026-07-28".to_owned()]));
+}
+
+#[test]
+fn areas_tags_and_subjects_are_exact() {
+    let area = Selection { areas: vec!["lists".to_owned()], ..Selection::default() };
+    assert_eq!(select(&area).map(|cases| cases.len()), Ok(2));
+    let tag = Selection { tags: vec!["timeout".to_owned()], ..Selection::default() };
+    assert_eq!(select(&tag).map(|cases| cases.len()), Ok(5));
+    let subject = Selection { subjects: vec![Subject::Server], ..Selection::default() };
+    assert_eq!(select(&subject).map(|cases| cases.len()), Ok(2));
+}
+
+#[test]
+fn a_selector_that_matches_nothing_is_an_error_with_the_nearest_name() {
+    for (selection, message) in [
+        (names(&["tools/qiuck"]), "no case has the name `tools/qiuck`; did you mean `tools/quick`?"),
+        (
+            names(&["tools/quick", "no*"]),
+            "no case has the name `no*`; known are `lists/pages`, `tools/quick`, `tools/slow`",
+        ),
+        (
+            Selection { areas: vec!["tool".to_owned()], ..Selection::default() },
+            "no case has the area `tool`; did you mean `tools`?",
+        ),
+        (
+            Selection { tags: vec!["timeuot".to_owned()], ..Selection::default() },
+            "no case has the tag `timeuot`; did you mean `timeout`?",
+        ),
+        (
+            Selection { revisions: vec![Revision::V2024_11_05], ..Selection::default() },
+            "no case has the revision `2024-11-05`; known are `2025-11-25`, `2026-07-28`",
+        ),
+    ] {
+        assert_eq!(select(&selection), Err(message.to_owned()));
+    }
+}
+
+#[test]
+fn selectors_that_have_nothing_in_common_are_an_error() {
+    let selection = Selection { transports: vec![Transport::Sse], ..names(&["tools/quick"]) };
+    assert_eq!(
+        select(&selection),
+        Err("no case matches all of the selectors; each of name, transport alone matches some".to_owned())
+    );
+}
+
+#[test]
+fn a_bad_glob_is_an_error() {
+    assert_eq!(select(&names(&["tools/[a"])), Err("`tools/[a` is not a pattern for names".to_owned()));
+}

@@ -1,0 +1,84 @@
+//! One broken file per mistake, beside the exact words that its author is told: `tests/broken/<mistake>.yaml` and
+//! `<mistake>.golden`. With `UPDATE_GOLDEN=1` the golden files are written anew: then look at each difference by eye.
+
+use std::path::{Path, PathBuf};
+
+use mcp_workbench_scenarios::{
+    load::{self, Vocabulary},
+    model::Subject,
+};
+
+/// The names that the files may use: fixed, so that a new check or requirement changes no message here.
+fn vocabulary() -> Vocabulary {
+    Vocabulary::new(
+        ["calls/timeout-is-kept", "lists/cursor-is-opaque"],
+        [("timeout-sends-cancel", Subject::Client), ("results-are-valid", Subject::Server)],
+    )
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broken")
+}
+
+/// The files of the folder with this extension, without it, sorted.
+fn names(extension: &str) -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(folder())
+        .expect("the folder")
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// What the author of the file is told; `None` if nothing.
+fn told(name: &str) -> Option<String> {
+    let bytes = std::fs::read(folder().join(format!("{name}.yaml"))).expect("the file");
+    let errors = load::from_bytes(&bytes, &format!("broken/{name}.yaml"), &vocabulary()).err()?;
+    Some(format!("{errors}\n"))
+}
+
+#[test]
+fn every_mistake_is_told_in_the_words_of_its_golden_file() {
+    let mut wrong = Vec::new();
+    for name in names("yaml") {
+        let golden = folder().join(format!("{name}.golden"));
+        match (told(&name), std::fs::read_to_string(&golden).ok()) {
+            (None, _) => wrong.push(format!("{name}.yaml is not broken")),
+            (Some(told), _) if std::env::var_os("UPDATE_GOLDEN").is_some() => {
+                std::fs::write(&golden, told).expect("written");
+            }
+            (Some(told), None) => wrong.push(format!("{name}.golden is missing; it would be\n{told}")),
+            (Some(told), Some(golden)) if told != golden => {
+                wrong.push(format!("{name}: told\n{told}\nbut the golden file says\n{golden}"));
+            }
+            (Some(_), Some(_)) => {}
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
+}
+
+#[test]
+fn there_is_a_broken_file_for_every_golden_one_and_enough_of_them() {
+    let files = names("yaml");
+    assert!(files.len() >= 30, "only {} mistakes", files.len());
+    for golden in names("golden") {
+        assert!(files.contains(&golden), "{golden}.golden belongs to no file");
+    }
+}
+
+/// A message without advice leaves its reader alone; so does one that points to nothing.
+#[test]
+fn every_message_of_meaning_has_a_place_and_advice() {
+    for name in names("yaml") {
+        let bytes = std::fs::read(folder().join(format!("{name}.yaml"))).expect("the file");
+        let Err(errors) = load::from_bytes(&bytes, &name, &vocabulary()) else { panic!("{name}.yaml is not broken") };
+        for diagnostic in errors.diagnostics() {
+            let place = diagnostic.place.as_ref().unwrap_or_else(|| panic!("{name}: no place"));
+            let columns = place.excerpt.chars().count().max(1);
+            assert!(place.column <= columns + 1, "{name}: column {} of {columns}", place.column);
+            assert!(errors.diagnostics().len() == 1 || diagnostic.advice.is_some(), "{name}: {}", diagnostic.message);
+        }
+    }
+}

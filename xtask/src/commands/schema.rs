@@ -1,0 +1,33 @@
+//! `schema`: the JSON Schemas of the public formats.
+
+use std::{io::Write as _, process::ExitCode};
+
+use clap::ValueEnum;
+
+use crate::failure::{CommandResult, Failure};
+
+/// The arguments of `schema`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Which format.
+    format: PublicFormat,
+}
+
+/// A public format.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum PublicFormat {
+    /// Scenario files.
+    Scenario,
+    /// Saved runs.
+    Run,
+}
+
+/// Prints a schema.
+pub(crate) fn run(args: &Args) -> CommandResult {
+    let (_, text) = match args.format {
+        PublicFormat::Scenario => scenarios::schema::schema_file(),
+        PublicFormat::Run => reports::schema_file(),
+    };
+    std::io::stdout().write_all(text.as_bytes()).map_err(Failure::environment)?;
+    Ok(ExitCode::SUCCESS)
+}

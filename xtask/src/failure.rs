@@ -1,0 +1,61 @@
+//! What a command ends with, and the exit codes that stand for it. They are part of the public interface.
+
+use std::{io::Write as _, process::ExitCode};
+
+/// A verdict or a threshold failed, or nothing was judged.
+pub(crate) const VERDICT: u8 = 1;
+/// The input is wrong: arguments, a scenario, a configuration.
+pub(crate) const INPUT: u8 = 2;
+/// The environment failed: a server would not start, a file could not be written.
+pub(crate) const ENVIRONMENT: u8 = 3;
+/// The workbench itself is at fault.
+pub(crate) const FAULT: u8 = 4;
+
+/// Why a command could not do its work. A failed verdict is no failure of the command: it did what it was asked to.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: u8,
+    cause: anyhow::Error,
+}
+
+/// What a command comes back with.
+pub(crate) type CommandResult = Result<ExitCode, Failure>;
+
+impl Failure {
+    /// The input is wrong.
+    pub(crate) fn input(cause: impl Into<anyhow::Error>) -> Self {
+        Self { code: INPUT, cause: cause.into() }
+    }
+
+    /// The environment failed.
+    pub(crate) fn environment(cause: impl Into<anyhow::Error>) -> Self {
+        Self { code: ENVIRONMENT, cause: cause.into() }
+    }
+
+    /// The workbench itself is at fault.
+    pub(crate) fn fault(cause: impl Into<anyhow::Error>) -> Self {
+        Self { code: FAULT, cause: cause.into() }
+    }
+
+    /// Tells it on standard error, with its causes, and gives the exit code.
+    pub(crate) fn report(&self) -> ExitCode {
+        let mut text = self.cause.to_string();
+        for cause in self.cause.chain().skip(1) {
+            text.push_str("\n  because: ");
+            text.push_str(&cause.to_string());
+        }
+        // What a library renders as whole diagnostics says `error:` itself, once for each.
+        let prefix = if text.starts_with("error: ") { "" } else { "error: " };
+        let _ = writeln!(std::io::stderr(), "{prefix}{text}");
+        if self.code == FAULT {
+            let _ =
+                writeln!(std::io::stderr(), "this is a fault of mcp-workbench; please report it with the command line");
+        }
+        ExitCode::from(self.code)
+    }
+}
+
+/// The exit code of a run: 0 if all held, 1 if not.
+pub(crate) fn held(held: bool) -> ExitCode {
+    if held { ExitCode::SUCCESS } else { ExitCode::from(VERDICT) }
+}
