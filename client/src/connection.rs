@@ -20,7 +20,7 @@ use rmcp::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::{broadcast, mpsc, oneshot};
 
 pub(crate) use handler::Handler;
 pub(crate) use request::{Exchange, Patience};
@@ -36,6 +36,8 @@ use listing::Listing;
 
 /// How long the transport may take to close: an HTTP session is ended with a DELETE.
 const CLOSE_LIMIT: Duration = Duration::from_secs(8);
+/// How long a connection that is being closed waits for its last cancellations to be sent.
+const FLUSH_LIMIT: Duration = Duration::from_millis(500);
 /// How many cancellations may wait to be sent.
 const CANCELLATIONS: usize = 4_096;
 
@@ -68,7 +70,7 @@ struct Inner {
     child: Option<ChildProcess>,
     listing: Listing,
     calls: AtomicU64,
-    cancellations: mpsc::Sender<(RequestId, &'static str)>,
+    cancellations: mpsc::Sender<Job>,
     closed: AtomicBool,
     subscription: Mutex<Option<tokio::task::AbortHandle>>,
 }
@@ -173,6 +175,7 @@ impl Connection {
         self.inner.closed.store(true, Ordering::Release);
         self.stop_subscription();
         let was_over = self.inner.child.as_ref().is_some_and(|child| child.ended().is_some());
+        self.flush_cancellations().await;
         let closed = self.inner.service.lock().await.close_with_timeout(CLOSE_LIMIT).await;
         let transport_closed = matches!(closed, Ok(Some(_)));
         let process = match &self.inner.child {
@@ -181,6 +184,16 @@ impl Connection {
         };
         self.inner.ledger.over.cancel();
         CloseReport { transport_closed, process, took: begun.elapsed() }
+    }
+
+    /// Waits until the cancellations that were asked for are sent, for a moment at most: a server that is just being
+    /// left should still hear that a call is given up.
+    async fn flush_cancellations(&self) {
+        let (done, flushed) = oneshot::channel();
+        if self.inner.cancellations.send(Job::Flush(done)).await.is_ok() {
+            // Either way there is nothing more to wait for.
+            let _ = tokio::time::timeout(FLUSH_LIMIT, flushed).await;
+        }
     }
 
     pub(crate) fn timeouts(&self) -> &Timeouts {
@@ -197,7 +210,7 @@ impl Connection {
 
     /// Tells the server that nobody waits for an answer any more. Works without a runtime, from `drop` for instance.
     fn send_cancellation(&self, id: RequestId, reason: &'static str) {
-        if self.inner.cancellations.try_send((id, reason)).is_err() {
+        if self.inner.cancellations.try_send(Job::Cancel(id, reason)).is_err() {
             tracing::debug!(server = self.name(), "cancellation not sent: the connection is over or congested");
         }
     }
@@ -214,12 +227,27 @@ impl Drop for Inner {
     }
 }
 
+/// Something for the task that sends cancellations.
+#[derive(Debug)]
+enum Job {
+    /// Tell the server that nobody waits for this request any more, for this reason.
+    Cancel(RequestId, &'static str),
+    /// Say so when everything before is sent.
+    Flush(oneshot::Sender<()>),
+}
+
 /// rmcp sends in the order of its queue, so a cancellation follows its request.
-async fn send_cancellations(peer: Peer<RoleClient>, mut jobs: mpsc::Receiver<(RequestId, &'static str)>) {
-    while let Some((id, reason)) = jobs.recv().await {
-        let params = CancelledNotificationParam::new(Some(id), Some(reason.to_owned()));
-        if peer.send_notification(CancelledNotification::new(params).into()).await.is_err() {
-            return;
+async fn send_cancellations(peer: Peer<RoleClient>, mut jobs: mpsc::Receiver<Job>) {
+    while let Some(job) = jobs.recv().await {
+        match job {
+            Job::Cancel(id, reason) => {
+                let params = CancelledNotificationParam::new(Some(id), Some(reason.to_owned()));
+                if peer.send_notification(CancelledNotification::new(params).into()).await.is_err() {
+                    return;
+                }
+            }
+            // Whoever asked may have stopped waiting.
+            Job::Flush(done) => drop(done.send(())),
         }
     }
 }

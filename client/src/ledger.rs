@@ -17,7 +17,7 @@ use std::{
 
 use rmcp::model::{ProgressToken, RequestId};
 use serde_json::Value;
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use decode::MALFORMED;
@@ -118,6 +118,8 @@ pub(crate) struct Ledger {
     failure: OnceLock<Failure>,
     garbage: AtomicU64,
     tool_changes: AtomicU64,
+    /// Whether nothing is to be waited for before changes of the tools are heard of (2026-07-28).
+    listening: watch::Sender<bool>,
 }
 
 /// Which revisions will do.
@@ -142,6 +144,7 @@ impl Ledger {
             failure: OnceLock::new(),
             garbage: AtomicU64::new(0),
             tool_changes: AtomicU64::new(0),
+            listening: watch::Sender::new(false),
         })
     }
 
@@ -258,6 +261,17 @@ impl Ledger {
     pub(crate) fn tools_changed(&self) {
         self.tool_changes.fetch_add(1, Ordering::AcqRel);
         self.reporter.report(|| Happening::ToolsChanged);
+    }
+
+    /// Takes note that the server has acknowledged the subscription to changes, or that there is none to wait for.
+    pub(crate) fn listens(&self) {
+        self.listening.send_replace(true);
+    }
+
+    /// Returns once the subscription to changes stands, or is known not to come.
+    pub(crate) async fn until_listening(&self) {
+        // The sender lives in `self`, so the only way out is the value.
+        let _ = self.listening.subscribe().wait_for(|listening| *listening).await;
     }
 
     /// How often the tools have changed so far.

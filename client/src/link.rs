@@ -113,6 +113,7 @@ impl<T> Link<T> {
                 }
             }
             ServerNotification::ToolListChangedNotification(_) => self.ledger.tools_changed(),
+            ServerNotification::SubscriptionsAcknowledgedNotification(_) => self.ledger.listens(),
             ServerNotification::LoggingMessageNotification(log) => {
                 // 2026-07-28 deprecates the typed fields; as JSON they read the same in every revision.
                 let mut params = serde_json::to_value(log.params).unwrap_or_default();

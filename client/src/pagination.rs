@@ -8,6 +8,8 @@ use std::collections::HashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::revision::Era;
+
 /// A cursor is kept to recognise it again; one that is longer than this is refused.
 const CURSOR_BYTES: usize = 8 * 1024;
 
@@ -15,7 +17,7 @@ const CURSOR_BYTES: usize = 8 * 1024;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "fault")]
 pub enum PageFault {
-    /// `nextCursor` was `""`, which a client that follows it reads as the first page again.
+    /// `nextCursor` was `""` in a revision with a handshake, where it leads to the first page again.
     #[error("page {page} names an empty cursor as the next one")]
     EmptyCursor {
         /// The page, counted from 1.
@@ -90,14 +92,15 @@ pub struct PageGuard {
     item_limit: usize,
     pages: usize,
     items: usize,
+    era: Era,
     seen: HashMap<String, usize>,
 }
 
 impl PageGuard {
     /// A walk of at most this many pages and items.
     #[must_use]
-    pub fn new(page_limit: usize, item_limit: usize) -> Self {
-        Self { page_limit, item_limit, pages: 0, items: 0, seen: HashMap::new() }
+    pub fn new(page_limit: usize, item_limit: usize, era: Era) -> Self {
+        Self { page_limit, item_limit, pages: 0, items: 0, era, seen: HashMap::new() }
     }
 
     /// The number of pages that were read.
@@ -130,7 +133,9 @@ impl PageGuard {
             Some(Value::String(cursor)) => cursor,
             Some(_) => return Err(PageFault::IllegalCursor { page }),
         };
-        if cursor.is_empty() {
+        // The modern revision says that an empty cursor is one like any other (2026-07-28, pagination, "Implementation
+        // Guidelines"). Before it was said, it was a server's way to write "the end", and led to the first page again.
+        if cursor.is_empty() && self.era == Era::Legacy {
             return Err(PageFault::EmptyCursor { page });
         }
         if cursor.len() > CURSOR_BYTES {
@@ -155,8 +160,17 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn an_empty_cursor_is_followed_once_in_the_modern_era() {
+        let mut guard = PageGuard::new(10, 100, Era::Modern);
+        assert_eq!(guard.after_page(1, Some(&json!(""))), Ok(Step::Follow(String::new())));
+        assert_eq!(guard.after_page(1, Some(&json!(""))), Err(PageFault::RepeatedCursor { page: 2, earlier: 1 }));
+        let mut guard = PageGuard::new(10, 100, Era::Legacy);
+        assert_eq!(guard.after_page(1, Some(&json!(""))), Err(PageFault::EmptyCursor { page: 1 }));
+    }
+
     fn walk(cursors: &[Value]) -> Result<usize, PageFault> {
-        let mut guard = PageGuard::new(10, 100);
+        let mut guard = PageGuard::new(10, 100, Era::Legacy);
         for cursor in cursors {
             if guard.after_page(1, Some(cursor))? == Step::Done {
                 break;
@@ -168,7 +182,7 @@ mod tests {
     #[test]
     fn follows_to_the_end() {
         assert_eq!(walk(&[json!("a"), json!("b"), Value::Null]), Ok(3));
-        let mut guard = PageGuard::new(10, 100);
+        let mut guard = PageGuard::new(10, 100, Era::Legacy);
         assert_eq!(guard.after_page(3, None), Ok(Step::Done));
     }
 
@@ -191,7 +205,7 @@ mod tests {
     fn bounds_pages_and_items() {
         let endless: Vec<_> = (0..20).map(|n| json!(n.to_string())).collect();
         assert_eq!(walk(&endless), Err(PageFault::TooManyPages { limit: 10 }));
-        let mut guard = PageGuard::new(10, 100);
+        let mut guard = PageGuard::new(10, 100, Era::Legacy);
         assert_eq!(guard.after_page(60, Some(&json!("a"))), Ok(Step::Follow("a".into())));
         assert_eq!(guard.room(), 40);
         assert_eq!(guard.after_page(41, None), Err(PageFault::TooManyItems { page: 2, limit: 100 }));
@@ -200,7 +214,7 @@ mod tests {
     proptest! {
         #[test]
         fn every_walk_ends(cursors in prop::collection::vec("[a-d]{0,2}", 0..200)) {
-            let mut guard = PageGuard::new(50, 1_000);
+            let mut guard = PageGuard::new(50, 1_000, Era::Legacy);
             let mut asked = 0;
             let mut followed = HashSet::new();
             for cursor in cursors.iter().cycle().take(10_000) {

@@ -13,7 +13,7 @@ mod sessions;
 mod validate;
 pub(crate) mod wire;
 
-use std::{io, net::SocketAddr, sync::Arc};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use ::http::{Method, Request, Response, StatusCode};
 use axum::body::Body as HttpBody;
@@ -65,6 +65,12 @@ impl HttpMock {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.listener.address()
+    }
+
+    /// Returns when every client has hung up, and after this time at the latest: what a client did last is then in the
+    /// record.
+    pub async fn until_idle(&self, limit: Duration) {
+        self.listener.until_idle(limit).await;
     }
 
     /// Stops the server, and returns when every connection is closed.

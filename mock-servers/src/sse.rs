@@ -3,7 +3,7 @@
 
 mod hub;
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use ::http::{Method, Request, Response, StatusCode};
 use axum::body::Body as HttpBody;
@@ -54,6 +54,12 @@ impl SseMock {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.listener.address()
+    }
+
+    /// Returns when every client has hung up, and after this time at the latest: what a client did last is then in the
+    /// record.
+    pub async fn until_idle(&self, limit: Duration) {
+        self.listener.until_idle(limit).await;
     }
 
     /// Stops the server, and returns when every connection is closed.

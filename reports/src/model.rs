@@ -224,7 +224,8 @@ pub struct LoadResult {
     pub offered_rate: f64,
     /// Calls a second that ended with a result.
     pub achieved_rate: f64,
-    /// The latencies of the successful calls; absent when there were none.
+    /// The latencies of the calls that succeeded, and of those that were given up, timed out or could not be sent, at
+    /// their age (a warning says how many): a server that stalls must not look fast. Absent when there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
     /// The thresholds, and whether they held.

@@ -31,7 +31,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for (result, evidence) in &results {
         show(&format!("{:?} {} ({} ms)", result.verdict, result.id, result.elapsed_ms));
         for judgement in &result.judgements {
-            let words = format!("{:?} {} | {} | {}", judgement.verdict, judgement.id, judgement.expected, judgement.observed);
+            let words =
+                format!("{:?} {} | {} | {}", judgement.verdict, judgement.id, judgement.expected, judgement.observed);
             show(&format!("    {words} {:?} {}", judgement.frames, judgement.requirement.url));
         }
         if std::env::var_os("SHOW_FRAMES").is_some() {

@@ -45,7 +45,7 @@ pub async fn drive(context: &Context) -> Result<(), DriveError> {
     }
     let mut session = Session::open(context)?;
     if !context.steps.iter().any(|step| matches!(step, crate::model::Step::Connect(_))) {
-        session.connect_all().await?;
+        session.connect_unasked().await?;
     }
     for (index, step) in context.steps.iter().enumerate() {
         session.take(index, step).await?;

@@ -40,7 +40,8 @@ impl Evidence {
     /// The evidence of a case that was not run because it does not apply.
     #[must_use]
     pub fn skipped(scenario: &Scenario, transport: Transport, revision: Revision, reason: String) -> Self {
-        let outcome = StepOutcome { step: None, server: None, began_us: 0, ended_us: 0, outcome: Outcome::Skipped(reason) };
+        let outcome =
+            StepOutcome { step: None, server: None, began_us: 0, ended_us: 0, outcome: Outcome::Skipped(reason) };
         Self {
             scenario: scenario.scenario.clone(),
             transport,

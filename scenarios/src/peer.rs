@@ -4,14 +4,10 @@
 //! It stands on no SDK and believes nothing: whatever comes is recorded, a response counts only by its id, and what is
 //! wrong with it is for the checks to say. It judges nothing itself.
 
-use std::{collections::BTreeMap, fmt, io, path::PathBuf, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use reqwest::{
-    Method, Url,
-    header::{HeaderMap, HeaderName, HeaderValue},
-};
+use reqwest::Method;
 use serde_json::{Map, Value, json};
-use thiserror::Error;
 
 use crate::{
     evidence::{Outcome, ProcessEvidence, StepError},
@@ -24,9 +20,11 @@ mod probe;
 mod process;
 mod sse;
 mod stdio;
+mod target;
 mod wire;
 
 pub use probe::{Greeting, ServerFacts, probe};
+pub use target::{PeerError, ServerCommand, ServerTarget, ServerUrl};
 
 pub(crate) use stdio::is_blank;
 pub(crate) use wire::same_id;
@@ -34,106 +32,8 @@ pub(crate) use wire::same_id;
 use http::{Headers, HttpLink};
 use sse::SseLink;
 use stdio::StdioLink;
+use target::{headers, secrets};
 use wire::{State, Wire};
-
-/// A server to judge.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ServerTarget {
-    /// A command that speaks over its standard streams.
-    Command(ServerCommand),
-    /// The URL of a Streamable HTTP endpoint, or of an HTTP+SSE stream.
-    Url(ServerUrl),
-}
-
-/// How a server is started.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ServerCommand {
-    /// The program.
-    pub program: String,
-    /// Its arguments.
-    pub args: Vec<String>,
-    /// Variables laid over the workbench's own environment.
-    pub env: BTreeMap<String, String>,
-    /// The directory to start it in; absent: the workbench's.
-    pub directory: Option<PathBuf>,
-}
-
-impl fmt::Display for ServerCommand {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.program)?;
-        self.args.iter().try_for_each(|arg| write!(f, " {arg}"))
-    }
-}
-
-/// Where a server is.
-#[derive(Clone, PartialEq, Eq)]
-pub struct ServerUrl {
-    /// The URL, as the user gave it.
-    pub url: Url,
-    /// Headers to send with everything: sent, never recorded, and their values are scrubbed from what comes back.
-    pub headers: Vec<(String, String)>,
-}
-
-impl fmt::Debug for ServerUrl {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
-        f.debug_struct("ServerUrl").field("url", &self.url.as_str()).field("headers", &names).finish()
-    }
-}
-
-/// Why a server cannot be spoken to at all. None of these is a verdict on it.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum PeerError {
-    /// Its process could not be started.
-    #[error("the server `{command}` cannot be started")]
-    Start {
-        /// The command.
-        command: String,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
-    /// It was started, and ended or stayed silent before it had said anything that makes it a server.
-    #[error("the server `{server}` does not answer: {why}")]
-    Silent {
-        /// The command or the URL.
-        server: String,
-        /// What happened instead.
-        why: String,
-        /// The end of its standard error.
-        stderr: String,
-    },
-    /// Its URL cannot be reached.
-    #[error("`{url}` cannot be reached: {error}")]
-    Unreachable {
-        /// The URL.
-        url: String,
-        /// What went wrong.
-        error: String,
-    },
-    /// It asks for authorization.
-    #[error("`{url}` asks for authorization (HTTP {status})")]
-    Unauthorized {
-        /// The URL.
-        url: String,
-        /// The status.
-        status: u16,
-    },
-    /// A header that the user gave is no header.
-    #[error("`{name}` is not a header that can be sent")]
-    Header {
-        /// Its name.
-        name: String,
-    },
-    /// The HTTP client could not be made.
-    #[error("the http client cannot be made")]
-    Client {
-        /// What it said.
-        #[source]
-        source: reqwest::Error,
-    },
-}
 
 /// A conversation with a server, in one revision.
 #[derive(Debug)]
@@ -146,7 +46,7 @@ pub(crate) struct Peer {
 
 #[derive(Debug)]
 enum Link {
-    Stdio(StdioLink),
+    Stdio(Box<StdioLink>),
     Http(HttpLink),
     Sse(SseLink),
 }
@@ -179,11 +79,15 @@ pub(crate) struct Remains {
 
 impl Peer {
     /// Makes the connection; nothing is said yet.
-    pub(crate) async fn open(target: &ServerTarget, transport: Transport, revision: Revision) -> Result<Self, PeerError> {
+    pub(crate) async fn open(
+        target: &ServerTarget,
+        transport: Transport,
+        revision: Revision,
+    ) -> Result<Self, PeerError> {
         let (wire, link) = match target {
             ServerTarget::Command(command) => {
                 let wire = Arc::new(Wire::new(Vec::new()));
-                (Arc::clone(&wire), Link::Stdio(StdioLink::start(command, revision.is_modern(), wire)?))
+                (Arc::clone(&wire), Link::Stdio(Box::new(StdioLink::start(command, revision.is_modern(), wire)?)))
             }
             ServerTarget::Url(server) => {
                 let wire = Arc::new(Wire::new(secrets(server)));
@@ -283,16 +187,25 @@ impl Peer {
         };
         let exchange = exchange.map_err(|error| failure("closed", error))?;
         // Over HTTP the reply says when all has come; elsewhere the first message, or the time, has to do.
-        self.wire.wait(within, |state| match exchange {
-            Some(exchange) => state.ended.get(&exchange).map(|_| ()),
-            None => (state.received.len() > since || state.closed.is_some()).then_some(()),
-        }).await;
+        self.wire
+            .wait(within, |state| match exchange {
+                Some(exchange) => state.ended.get(&exchange).map(|_| ()),
+                None => (state.received.len() > since || state.closed.is_some()).then_some(()),
+            })
+            .await;
         Ok(self.wire.received_since(since))
     }
 
     /// Makes an HTTP exchange by hand.
-    pub(crate) async fn by_hand(&self, method: &str, headers: Headers, body: Option<String>) -> Result<Value, StepError> {
-        let Link::Http(link) = &self.link else { return Err(failure("unsupported", "there is no HTTP here".to_owned())) };
+    pub(crate) async fn by_hand(
+        &self,
+        method: &str,
+        headers: Headers,
+        body: Option<String>,
+    ) -> Result<Value, StepError> {
+        let Link::Http(link) = &self.link else {
+            return Err(failure("unsupported", "there is no HTTP here".to_owned()));
+        };
         let method = Method::from_bytes(method.as_bytes()).map_err(|cause| failure("input", cause.to_string()))?;
         let mut all = match &body {
             Some(text) => self.raw_headers(text),
@@ -300,11 +213,6 @@ impl Peer {
         };
         all.extend(headers.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)));
         link.by_hand(method, all, body).await.map_err(|error| failure("closed", error))
-    }
-
-    /// Whether there is a session that can be ended.
-    pub(crate) fn has_session(&self) -> bool {
-        matches!(&self.link, Link::Http(link) if link.has_session())
     }
 
     /// Closes the server's input and waits for its end; over HTTP it ends the session.
@@ -343,11 +251,6 @@ impl Peer {
         Remains { frames: self.wire.frames(), process, stderr, elapsed_us: self.wire.now_us() }
     }
 
-    /// Why nothing more can come, if so.
-    pub(crate) fn closed(&self) -> Option<String> {
-        self.wire.closed()
-    }
-
     fn fresh_id(&mut self) -> Value {
         self.next_id += 1;
         json!(self.next_id - 1)
@@ -365,9 +268,10 @@ impl Peer {
 }
 
 fn find_response(state: &State, sent: &Sent) -> Option<Result<Value, StepError>> {
-    let response = state.received.iter().skip(sent.since).map(|received| &received.value).find(|message| {
-        message.get("method").is_none() && message.get("id").is_some_and(|id| same_id(id, &sent.id))
-    });
+    let response =
+        state.received.iter().skip(sent.since).map(|received| &received.value).find(|message| {
+            message.get("method").is_none() && message.get("id").is_some_and(|id| same_id(id, &sent.id))
+        });
     if let Some(response) = response {
         return Some(Ok(response.clone()));
     }
@@ -420,28 +324,4 @@ fn answer(request: &Value) -> Value {
         return json!({ "jsonrpc": "2.0", "id": id, "result": {} });
     }
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "method not found" } })
-}
-
-fn headers(server: &ServerUrl) -> Result<HeaderMap, PeerError> {
-    let mut map = HeaderMap::new();
-    for (name, value) in &server.headers {
-        let refused = || PeerError::Header { name: name.clone() };
-        let key = HeaderName::try_from(name.as_str()).map_err(|_| refused())?;
-        let mut value = HeaderValue::try_from(value.as_str()).map_err(|_| refused())?;
-        value.set_sensitive(true);
-        map.append(key, value);
-    }
-    Ok(map)
-}
-
-/// What must never be recorded: the values of the user's headers, their words, and a password in the URL.
-fn secrets(server: &ServerUrl) -> Vec<String> {
-    let values = server.headers.iter().flat_map(|(_, value)| {
-        let words = value.split_whitespace().map(str::to_owned).filter(|word| word.len() >= 8);
-        words.chain([value.clone()])
-    });
-    let mut secrets: Vec<String> = values.chain(server.url.password().map(str::to_owned)).collect();
-    // The longest first, so that a part does not spoil the whole.
-    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-    secrets
 }

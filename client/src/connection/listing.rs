@@ -131,6 +131,7 @@ impl Connection {
     }
 
     async fn read_and_keep(&self) -> Result<(Arc<ToolList>, Drift), ListError> {
+        self.until_listening().await;
         // Counted before the reading: a change during it makes the list stale at once.
         let as_of = self.inner.ledger.tool_changes();
         let first = self.known_tools().is_none();
@@ -152,8 +153,12 @@ impl Connection {
     }
 
     async fn read_tools(&self) -> Result<ToolList, ListError> {
+        if !self.declares_tools() {
+            // Only what was declared may be asked for (2025-06-18, lifecycle, "Operation").
+            return Ok(ToolList::default());
+        }
         let limits = &self.inner.config.limits;
-        let mut guard = PageGuard::new(limits.pages, limits.items);
+        let mut guard = PageGuard::new(limits.pages, limits.items, self.era());
         let mut collector = Collector::default();
         let mut cursor: Option<String> = None;
         loop {
@@ -200,6 +205,11 @@ impl Connection {
             }
         }
         self.inner.listing.state().check(tool, seen)
+    }
+
+    /// Whether the server says that it has tools.
+    fn declares_tools(&self) -> bool {
+        self.greeting().is_some_and(|greeting| greeting.pointer("/capabilities/tools").is_some_and(Value::is_object))
     }
 
     /// Whether the server says that it announces changes of its tools.

@@ -17,6 +17,8 @@ use crate::{ledger::Ledger, revision::Era};
 
 /// How often a subscription that ended is opened again before it is given up.
 const RETRIES: u32 = 5;
+/// How long a server may take to acknowledge a subscription before lists are read without it.
+const ACKNOWLEDGEMENT: Duration = Duration::from_secs(1);
 /// How long to wait before the first of these; each wait is twice the one before.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 
@@ -25,11 +27,27 @@ impl Connection {
     /// notifications themselves arrive as in the legacy era.
     pub(super) fn subscribe_to_changes(&self) {
         if self.era() == Era::Legacy || !self.announces_tool_changes() {
+            self.inner.ledger.listens();
             return;
         }
         // The task holds no connection, or the connection would live for as long as it listens to itself.
-        let listening = tokio::spawn(listen(self.inner.peer.clone(), Arc::clone(&self.inner.ledger)));
+        let (peer, ledger) = (self.inner.peer.clone(), Arc::clone(&self.inner.ledger));
+        let listening = tokio::spawn(async move {
+            listen(peer, Arc::clone(&ledger)).await;
+            // It was refused, or given up: nobody is to wait for it.
+            ledger.listens();
+        });
         *self.inner.subscription.lock().unwrap_or_else(PoisonError::into_inner) = Some(listening.abort_handle());
+    }
+
+    /// Waits until changes are heard of, for a moment at most: what changes between the reading of a list and the
+    /// acknowledgement of the subscription is never told.
+    pub(super) async fn until_listening(&self) {
+        if tokio::time::timeout(ACKNOWLEDGEMENT, self.inner.ledger.until_listening()).await.is_err() {
+            tracing::debug!(server = self.name(), "the subscription to changes is not acknowledged");
+            // A server that never says so is not waited for twice.
+            self.inner.ledger.listens();
+        }
     }
 
     pub(super) fn stop_subscription(&self) {

@@ -65,7 +65,7 @@ pub(crate) fn transport(
     ledger: &Arc<Ledger>,
     probe_limit: Duration,
 ) -> Result<StreamableHttpClientTransport<HttpClient>, ConnectFailure> {
-    let client = HttpClient { client: new_client()?, ledger: Arc::clone(ledger), probe_limit };
+    let client = HttpClient { client: new_client(&endpoint.url)?, ledger: Arc::clone(ledger), probe_limit };
     let mut backoff = ExponentialBackoff::default();
     backoff.max_times = Some(STREAM_RETRIES);
     let mut config = StreamableHttpClientTransportConfig::with_uri(endpoint.url.as_str())
@@ -78,7 +78,7 @@ pub(crate) fn transport(
 
 /// An HTTP client that follows only redirects which keep method, body and origin: anything else would lose the message
 /// or carry the user's headers to a stranger.
-pub(crate) fn new_client() -> Result<reqwest::Client, ConnectFailure> {
+pub(crate) fn new_client(url: &str) -> Result<reqwest::Client, ConnectFailure> {
     const REDIRECTS: usize = 10;
     let policy = reqwest::redirect::Policy::custom(|attempt| {
         let keeps_body = matches!(attempt.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
@@ -89,8 +89,24 @@ pub(crate) fn new_client() -> Result<reqwest::Client, ConnectFailure> {
             attempt.stop()
         }
     });
-    let built = reqwest::Client::builder().redirect(policy).build();
+    let mut builder = reqwest::Client::builder().redirect(policy);
+    if is_plain_loopback(url) {
+        // Reading the system's certificates takes longer than the whole handshake, and no redirect leads away from here.
+        builder = builder.tls_certs_only([]);
+    }
+    let built = builder.build();
     built.map_err(|error| ConnectFailure::Transport { source: error.into() })
+}
+
+fn is_plain_loopback(url: &str) -> bool {
+    let Ok(url) = url::Url::parse(url) else { return false };
+    let loopback = match url.host() {
+        Some(url::Host::Ipv4(address)) => address.is_loopback(),
+        Some(url::Host::Ipv6(address)) => address.is_loopback(),
+        Some(url::Host::Domain(name)) => name == "localhost",
+        None => false,
+    };
+    url.scheme() == "http" && loopback
 }
 
 /// The headers that the user has configured.

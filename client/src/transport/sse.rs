@@ -42,7 +42,7 @@ impl SseTransport {
     pub(crate) async fn open(endpoint: &HttpEndpoint, ledger: &Arc<Ledger>) -> Result<Self, ConnectFailure> {
         let base = Url::parse(&endpoint.url)
             .map_err(|error| ConnectFailure::Config { detail: format!("`{}` is no URL: {error}", endpoint.url) })?;
-        let (client, headers) = (new_client()?, headers(endpoint)?.into_iter().collect::<HeaderMap>());
+        let (client, headers) = (new_client(&endpoint.url)?, headers(endpoint)?.into_iter().collect::<HeaderMap>());
         let request = client.get(base.clone()).headers(headers.clone()).header(ACCEPT, "text/event-stream");
         let response = request.send().await.map_err(|error| ConnectFailure::Transport { source: error.into() })?;
         let status = response.status();

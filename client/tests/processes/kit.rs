@@ -84,11 +84,11 @@ impl Mark {
     }
 }
 
-/// Waits until a condition holds, for 10 s at most.
+/// Waits until a condition holds, within bounds.
 pub(crate) async fn wait_for(condition: impl Fn() -> bool) {
     let begun = Instant::now();
     while !condition() {
-        assert!(begun.elapsed() < Duration::from_secs(10), "the condition never held");
+        assert!(begun.elapsed() < PATIENCE, "the condition never held");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
@@ -97,13 +97,28 @@ pub(crate) async fn wait_for(condition: impl Fn() -> bool) {
 pub(crate) async fn until_none_is_left(mark: &Mark) {
     let begun = Instant::now();
     while !mark.alive_at_all().is_empty() {
-        assert!(begun.elapsed() < Duration::from_secs(6), "left: {:?}", mark.alive_at_all());
+        assert!(begun.elapsed() < PATIENCE, "left: {:?}", mark.alive_at_all());
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
 pub(crate) fn graces() -> Graces {
     Graces { stdin_close: Duration::from_millis(300), sigterm: Duration::from_millis(300) }
+}
+
+/// Longer than anything takes on a busy machine, and shorter than a process that nobody ends.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
+
+/// With graces that do not run out, so that a slow machine is not taken for a stubborn server.
+pub(crate) fn patient(mut config: ServerConfig) -> ServerConfig {
+    config.shutdown = Graces { stdin_close: PATIENCE, sigterm: PATIENCE };
+    config
+}
+
+/// The same, after SIGTERM only.
+pub(crate) fn patient_with_sigterm(mut config: ServerConfig) -> ServerConfig {
+    config.shutdown.sigterm = PATIENCE;
+    config
 }
 
 fn own_path() -> String {

@@ -11,7 +11,7 @@ mod kit;
 
 use std::{process::ExitCode, time::Duration};
 
-use kit::{Mark, config, graces, shell, until_none_is_left, wait_for};
+use kit::{Mark, config, graces, patient, patient_with_sigterm, shell, until_none_is_left, wait_for};
 use mcp_workbench_client::{
     CallError, CallOptions, ConnectFailure, Connection, Stage, connect,
     process::{Ending, ExitInfo, supervisor},
@@ -60,12 +60,12 @@ async fn close(connection: Connection, mark: &Mark) -> (Ending, Duration) {
 
 async fn obedient() {
     let mark = Mark::new();
-    let connection = connect(config(&mark, &[])).await.unwrap();
+    let connection = connect(patient(config(&mark, &[]))).await.unwrap();
     let result = connection.call("echo", json!({"text": "ä\r\n"}), CallOptions::default()).await.unwrap();
     assert_eq!(result.text(), "ä\r\n");
     let (ending, took) = close(connection, &mark).await;
     assert_eq!(ending, Ending::StdinClosed);
-    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert!(took < kit::PATIENCE, "{took:?}");
 }
 
 async fn stubborn() {
@@ -74,22 +74,22 @@ async fn stubborn() {
     wait_for(|| mark.alive().len() >= 3).await;
     let (ending, took) = close(connection, &mark).await;
     assert_eq!(ending, Ending::Killed);
-    assert!(took >= graces().stdin_close + graces().sigterm && took < Duration::from_secs(3), "{took:?}");
+    assert!(took >= graces().stdin_close + graces().sigterm && took < kit::PATIENCE, "{took:?}");
 }
 
 async fn behind_a_shell() {
     let mark = Mark::new();
-    let connection = connect(shell(config(&mark, &[]))).await.unwrap();
+    let connection = connect(shell(patient(config(&mark, &[])))).await.unwrap();
     assert!(mark.alive().len() >= 2, "the shell is gone");
     let (ending, took) = close(connection, &mark).await;
     assert_eq!(ending, Ending::StdinClosed);
-    assert!(took < Duration::from_secs(1), "{took:?}");
+    assert!(took < kit::PATIENCE, "{took:?}");
 
     let mark = Mark::new();
-    let connection = connect(shell(config(&mark, &["stay"]))).await.unwrap();
+    let connection = connect(shell(patient_with_sigterm(config(&mark, &["stay"])))).await.unwrap();
     let (ending, took) = close(connection, &mark).await;
     assert_eq!(ending, Ending::Terminated);
-    assert!(took < graces().stdin_close + Duration::from_secs(1), "{took:?}");
+    assert!(took < kit::PATIENCE, "{took:?}");
 }
 
 async fn killed_client() {

@@ -35,6 +35,8 @@ pub(crate) struct Bound {
 pub(crate) struct Listener {
     address: SocketAddr,
     stop: Stopper,
+    /// How many connections are open.
+    open: Arc<watch::Sender<usize>>,
     accepting: JoinHandle<()>,
 }
 
@@ -71,14 +73,22 @@ impl Bound {
         S: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Result<Response<HttpBody>, Aborted>> + Send + 'static,
     {
-        let accepting = tokio::spawn(accept(self.socket, self.stop.0.subscribe(), service));
-        Listener { address: self.address, stop: self.stop, accepting }
+        let open = Arc::new(watch::Sender::new(0));
+        let accepting = tokio::spawn(accept(self.socket, self.stop.0.subscribe(), Arc::clone(&open), service));
+        Listener { address: self.address, stop: self.stop, open, accepting }
     }
 }
 
 impl Listener {
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Returns when no connection is open, and after this time at the latest.
+    pub(crate) async fn until_idle(&self, limit: Duration) {
+        let mut open = self.open.subscribe();
+        // The sender lives in `self`; a limit that passes is an answer like any other.
+        let _ = tokio::time::timeout(limit, open.wait_for(|open| *open == 0)).await;
     }
 
     pub(crate) async fn stop(mut self) {
@@ -95,7 +105,7 @@ impl Drop for Listener {
     }
 }
 
-async fn accept<S, F>(socket: TcpListener, mut stop: watch::Receiver<bool>, service: S)
+async fn accept<S, F>(socket: TcpListener, mut stop: watch::Receiver<bool>, open: Arc<watch::Sender<usize>>, service: S)
 where
     S: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Result<Response<HttpBody>, Aborted>> + Send + 'static,
@@ -104,11 +114,17 @@ where
     loop {
         let accepted = tokio::select! {
             accepted = socket.accept() => accepted,
-            Some(_) = connections.join_next() => continue,
+            Some(_) = connections.join_next() => {
+                open.send_replace(connections.len());
+                continue;
+            }
             () = stopped(&mut stop) => break,
         };
         match accepted {
-            Ok((stream, _)) => drop(connections.spawn(converse(stream, stop.clone(), service.clone()))),
+            Ok((stream, _)) => {
+                connections.spawn(converse(stream, stop.clone(), service.clone()));
+                open.send_replace(connections.len());
+            }
             Err(cause) => tracing::warn!(%cause, "could not accept a connection"),
         }
     }

@@ -81,17 +81,36 @@ impl<'a> Session<'a> {
         self.report.write(&ReportLine::Step(StepOutcome { step, server, began_us, ended_us: now_us(), outcome }))
     }
 
-    /// Connects to every server at the same time: one that hangs must not hold up the others.
-    pub(super) async fn connect_all(&mut self) -> Result<(), DriveError> {
+    /// Connects to every server without being asked to.
+    pub(super) async fn connect_unasked(&mut self) -> Result<(), DriveError> {
         let began = now_us();
-        let names: Vec<String> = self.context.servers.keys().cloned().collect();
-        let attempts = names.iter().map(|name| async { (name.clone(), self.attempt(name, None).await) });
-        let ended = join_all(attempts).await;
-        for (name, attempt) in ended {
-            let outcome = self.keep(&name, attempt);
+        for (name, outcome) in self.attempt_all(None).await {
             self.tell(None, Some(&name), began, outcome)?;
         }
         Ok(())
+    }
+
+    /// Connects to every server, and tells of all of them at once.
+    pub(super) async fn connect_all(&mut self, timeout: Option<Duration>) -> Outcome {
+        let (mut connected, mut failed) = (Vec::new(), Vec::new());
+        for (name, outcome) in self.attempt_all(timeout).await {
+            match outcome {
+                Outcome::Value(value) => connected.push(value),
+                Outcome::Error(error) => {
+                    failed.push(json!({ "server": name, "kind": error.kind, "message": error.message }));
+                }
+                Outcome::Skipped(_) => {}
+            }
+        }
+        Outcome::Value(json!({ "connected": connected, "failed": failed }))
+    }
+
+    /// All at the same time: one that hangs must not hold up the others.
+    async fn attempt_all(&mut self, timeout: Option<Duration>) -> Vec<(String, Outcome)> {
+        let names = self.context.servers.keys();
+        let attempts = names.map(|name| async { (name.clone(), self.attempt(name, timeout).await) });
+        let ended = join_all(attempts).await;
+        ended.into_iter().map(|(name, attempt)| (name.clone(), self.keep(&name, attempt))).collect()
     }
 
     /// Connects to one server.
@@ -205,6 +224,7 @@ fn described(connection: &Connection) -> Value {
     // 2026-07-28 moved the server's identity into `_meta` (server/discover, data types).
     let info = greeting.get("serverInfo").or_else(|| greeting.pointer("/_meta/io.modelcontextprotocol~1serverInfo"));
     json!({
+        "server": connection.name(),
         "revision": connection.revision().as_str(),
         "transport": connection.transport(),
         "why": connection.why(),

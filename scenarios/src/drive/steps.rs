@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 
 use client::{CallOptions, Drift, ListError, Severity, ToolList, qualified_name};
 use futures::future::join_all;
-use serde_json::{Map, Value, json};
 use mock_servers::Period;
+use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -28,9 +28,11 @@ impl Session<'_> {
         let began = now_us();
         let (server, outcome) = match step {
             Step::Connect(step) => {
-                let Some(name) = self.server_name(step.server.as_deref()) else { return self.nameless(index) };
-                let outcome = self.connect(&name, step.timeout.map(|Period(limit)| limit)).await;
-                (Some(name), outcome)
+                let timeout = step.timeout.map(|Period(limit)| limit);
+                match self.server_name(step.server.as_deref()) {
+                    Some(name) => (Some(name.clone()), self.connect(&name, timeout).await),
+                    None => (None, self.connect_all(timeout).await),
+                }
             }
             Step::List(step) => (step.server.clone(), self.list(step.server.as_deref()).await),
             Step::Call(step) => (step.server.clone(), self.call(step).await),
@@ -71,9 +73,11 @@ impl Session<'_> {
             match list {
                 Ok(list) => {
                     tools.extend(list.tools.iter().map(|tool| self.described(&name, tool.name())));
-                    rejected.extend(list.rejected.iter().map(|one| {
-                        json!({ "server": name, "name": one.name, "reason": one.reason })
-                    }));
+                    rejected.extend(
+                        list.rejected
+                            .iter()
+                            .map(|one| json!({ "server": name, "name": one.name, "reason": one.reason })),
+                    );
                     self.catalogue.set_server(&name, &list.tools);
                     self.seen.insert(name.clone(), Arc::clone(&list));
                     self.latest.insert(name, list);

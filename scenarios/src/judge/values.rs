@@ -41,7 +41,8 @@ pub(super) fn evaluate(expectation: &ValueExpectation, value: &Value) -> ValueFi
     }
     if let Some(wanted) = expectation.unique {
         let all = &nodes;
-        let repeated = all.iter().enumerate().find(|(index, node)| all[..*index].iter().any(|earlier| same(earlier, node)));
+        let repeated =
+            all.iter().enumerate().find(|(index, node)| all[..*index].iter().any(|earlier| same(earlier, node)));
         let observed = match repeated {
             Some((_, node)) => format!("{} stands there more than once", brief(node)),
             None => format!("{} nodes, no two alike", all.len()),

@@ -17,7 +17,9 @@ use super::{axes::Subject, expect::Expect};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// Client: connect to one server. Value: `{ revision, transport, server_info, capabilities, instructions }`.
+    /// Client: connect to one server. Value: `{ server, revision, transport, server_info, capabilities, instructions }`.
+    /// Where there are several servers and none is named: to all at the same time. Value: `{ connected: [..], failed:
+    /// [{ server, kind, message }] }`.
     Connect(Connect),
     /// Client: list the tools of one server, or of all. Value: `{ tools: [{ name, server, qualified, ... }],
     /// rejected: [{ name, reason }] }`.
@@ -122,7 +124,7 @@ impl Step {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Connect {
-    /// Which; absent: the only one.
+    /// Which; absent: the only one, or all at the same time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// How long it may take; absent: as in `client`.

@@ -104,7 +104,12 @@ impl HttpLink {
     }
 
     /// Makes an exchange by hand and says what came of it.
-    pub(super) async fn by_hand(&self, method: Method, headers: Headers, body: Option<String>) -> Result<Value, String> {
+    pub(super) async fn by_hand(
+        &self,
+        method: Method,
+        headers: Headers,
+        body: Option<String>,
+    ) -> Result<Value, String> {
         let number = self.shared.next();
         if method == Method::DELETE {
             self.shared.ended.store(true, Ordering::Relaxed);
@@ -130,7 +135,9 @@ impl HttpLink {
     pub(super) async fn end(self) {
         lock(&self.tasks).abort_all();
         if self.has_session() && !self.shared.ended.load(Ordering::Relaxed) {
-            let _ = tokio::time::timeout(Duration::from_millis(800), self.by_hand(Method::DELETE, Headers::new(), None)).await;
+            let _ =
+                tokio::time::timeout(Duration::from_millis(800), self.by_hand(Method::DELETE, Headers::new(), None))
+                    .await;
         }
     }
 
@@ -167,7 +174,11 @@ impl Shared {
         let mut sent = self.usual_headers(method);
         for (name, value) in headers {
             let name = name.to_ascii_lowercase();
-            if value.is_empty() { sent.remove(&name) } else { sent.insert(name, value) };
+            if value.is_empty() {
+                sent.remove(&name)
+            } else {
+                sent.insert(name, value)
+            };
         }
         let mut map = HeaderMap::new();
         for (name, value) in &sent {
@@ -175,10 +186,9 @@ impl Shared {
                 map.insert(name, value);
             }
         }
-        if sent.get(SESSION).is_some_and(|value| value == KEPT) {
-            if let Some(session) = lock(&self.session).clone() {
-                map.insert(SESSION, session);
-            }
+        let kept = sent.get(SESSION).is_some_and(|value| value == KEPT);
+        if let Some(session) = lock(&self.session).clone().filter(|_| kept) {
+            map.insert(SESSION, session);
         }
         map.extend(self.secret.clone());
         let mut request = self.client.request(method.clone(), self.url.clone()).headers(map);
@@ -289,7 +299,11 @@ impl Shared {
 pub(super) fn build_client() -> Result<reqwest::Client, PeerError> {
     let redirects = reqwest::redirect::Policy::custom(|attempt| {
         let first = attempt.previous().first().map(Url::origin);
-        if attempt.previous().len() <= 3 && first == Some(attempt.url().origin()) { attempt.follow() } else { attempt.stop() }
+        if attempt.previous().len() <= 3 && first == Some(attempt.url().origin()) {
+            attempt.follow()
+        } else {
+            attempt.stop()
+        }
     });
     let client = reqwest::Client::builder().connect_timeout(CONNECT).redirect(redirects).no_proxy();
     client.build().map_err(|source| PeerError::Client { source })

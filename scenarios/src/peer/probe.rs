@@ -96,8 +96,9 @@ async fn probe_over(target: &ServerTarget, transport: Transport, startup: Durati
         Tried::Answered => None,
         Tried::Silent(error) => Some(error),
     };
-    // A server that starts slowly gets the time that it took before, and more.
-    let patience = PROBE.max(began.elapsed() * 3).min(startup);
+    // A server that starts slowly gets the time that it took before, and more; one that said nothing is not waited for
+    // as long again.
+    let patience = if silent.is_some() { startup / 3 } else { PROBE.max(began.elapsed() * 3).min(startup) };
     if transport.carries(Revision::V2026_07_28) {
         match ask_modern(target, transport, patience, &mut facts).await? {
             Tried::Answered => silent = None,
@@ -151,7 +152,9 @@ fn note_legacy(result: &Value, facts: &mut ServerFacts) {
         Ok(revision) if !revision.is_modern() => {
             facts.greetings.insert(revision, greeting_of(result, result.get("serverInfo")));
         }
-        _ => facts.notes.push(format!("`initialize` is answered with `{version}`, which is no revision with a handshake")),
+        _ => facts
+            .notes
+            .push(format!("`initialize` is answered with `{version}`, which is no revision with a handshake")),
     }
 }
 

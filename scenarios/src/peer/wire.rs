@@ -122,11 +122,6 @@ impl Wire {
         self.wake();
     }
 
-    /// Why nothing more can come, if so.
-    pub(super) fn closed(&self) -> Option<String> {
-        self.lock().closed.clone()
-    }
-
     /// How many messages have been received.
     pub(super) fn received(&self) -> usize {
         self.lock().received.len()
@@ -223,7 +218,9 @@ fn value_weight(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len() + 16,
         Value::Array(items) => items.iter().map(value_weight).sum::<usize>() + 16,
-        Value::Object(fields) => fields.iter().map(|(name, field)| name.len() + value_weight(field)).sum::<usize>() + 16,
+        Value::Object(fields) => {
+            fields.iter().map(|(name, field)| name.len() + value_weight(field)).sum::<usize>() + 16
+        }
         _ => 16,
     }
 }

@@ -56,7 +56,7 @@ pub async fn load_server(
     let caller = ClientCaller::connect(config, connections, load, &plan).await?;
     let mut result = bench::run(&plan, caller.clone(), progress, cancel).await;
     caller.close().await;
-    result.name = format!("{} on {}", load.tool, config.name);
+    result.name.clone_from(&load.tool);
     result.transport = caller.transport().to_owned();
     Ok(result)
 }

@@ -5,6 +5,7 @@ use std::{
     collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use mock_servers::{
@@ -18,6 +19,9 @@ use crate::{
     contract::Endpoint,
     model::{Revision, Transport},
 };
+
+/// How long a server waits to see its clients hang up. They are gone by then; only the news may still be on its way.
+const HANG_UP: Duration = Duration::from_millis(500);
 
 /// Why the mock servers of a case could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -95,10 +99,12 @@ impl Mocks {
         for running in self.running {
             frames.extend(match running {
                 Running::Http(mock, recorder) => {
+                    mock.until_idle(HANG_UP).await;
                     mock.stop().await;
                     recorder.frames()
                 }
                 Running::Sse(mock, recorder) => {
+                    mock.until_idle(HANG_UP).await;
                     mock.stop().await;
                     recorder.frames()
                 }

@@ -119,7 +119,8 @@ impl Subject {
     /// Kills the client itself with SIGKILL, as its scenario says. `pid` is the process that it named as its own.
     pub(super) fn kill(&mut self, pid: u32) {
         self.look();
-        let below = i32::try_from(pid).ok().and_then(|pid| descendants(self.pid).into_iter().find(|one| one.pid == pid));
+        let below =
+            i32::try_from(pid).ok().and_then(|pid| descendants(self.pid).into_iter().find(|one| one.pid == pid));
         // A client may name no process but its own ones: the number comes from a file that it wrote.
         if let Some(process) = below {
             process.signal(Signal::KILL);

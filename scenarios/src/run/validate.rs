@@ -46,7 +46,7 @@ pub enum ValidateEvent<'a> {
         /// The scenario.
         scenario: &'a Scenario,
         /// What was recorded.
-        evidence: Evidence,
+        evidence: Box<Evidence>,
     },
 }
 
@@ -78,7 +78,7 @@ pub async fn validate<'a>(
     });
     let mut running = stream::iter(running).buffer_unordered(options.jobs.get());
     while let Some((scenario, evidence)) = running.next().await {
-        tell(ValidateEvent::Finished { scenario, evidence });
+        tell(ValidateEvent::Finished { scenario, evidence: Box::new(evidence) });
     }
     drop(running);
     Ok(facts)

@@ -41,7 +41,7 @@ pub(crate) struct Args {
     /// MCP_CONFORMANCE_SCENARIO, MCP_CONFORMANCE_PROTOCOL_VERSION and MCP_CONFORMANCE_CONTEXT set.
     #[arg(long, value_name = "COMMAND")]
     client_command: Option<String>,
-    /// How many cases run at one time [default: twice the number of cores].
+    /// How many cases run at one time [default: eight times the number of cores].
     #[arg(long, short)]
     jobs: Option<NonZeroUsize>,
     /// The seed of everything drawn at random; a report names the one it had.
@@ -98,8 +98,8 @@ fn options(args: &Args) -> Result<RunOptions, Failure> {
             None => ClientUnderTest::BuiltIn,
             Some(command) => ClientUnderTest::External { command: command.clone() },
         },
-        // Most cases wait most of the time.
-        jobs: args.jobs.unwrap_or(cores.saturating_mul(NonZeroUsize::MIN.saturating_add(1))),
+        // Most cases wait most of the time, for limits that have to pass.
+        jobs: args.jobs.unwrap_or(cores.saturating_mul(NonZeroUsize::MIN.saturating_add(7))),
     })
 }
 

@@ -63,7 +63,7 @@ fn subject(case: &Case<'_>, step: &Step, spot: Spot<'_>, findings: &mut Findings
 /// Which server a step is about; and that it says so where it must.
 fn server(case: &Case<'_>, step: &Step, spot: Spot<'_>, findings: &mut Findings<'_>) {
     let (server, needed) = match step {
-        Step::Connect(step) => (&step.server, true),
+        Step::Connect(step) => (&step.server, false),
         Step::Call(call) | Step::Start(call) => (&call.server, !call.qualified),
         Step::List(step) => (&step.server, false),
         Step::Await(step) => (&step.server, false),

@@ -49,7 +49,8 @@ mod tests {
 
     #[test]
     fn takes_the_first_value_that_the_path_finds_with_its_type() {
-        let params = json!({ "uri": "{{$.steps[0].items[1].uri}}", "deep": [{ "size": "{{ $.steps[0].items[*].size }}" }] });
+        let params =
+            json!({ "uri": "{{$.steps[0].items[1].uri}}", "deep": [{ "size": "{{ $.steps[0].items[*].size }}" }] });
         assert_eq!(filled(params), Ok(json!({ "uri": "a:2", "deep": [{ "size": 3 }] })));
     }
 

@@ -13,11 +13,31 @@ const UNKNOWN: &str = "workbench/no-such-method";
 
 /// The checks of this theme.
 pub(super) const ALL: &[Check] = &[
-    named("unknown-method-is-refused", "messages/unknown-method", "a method that does not exist is answered with an error", refused),
+    named(
+        "unknown-method-is-refused",
+        "messages/unknown-method",
+        "a method that does not exist is answered with an error",
+        refused,
+    ),
     named("unknown-method-code", "messages/method-not-found", "the error says -32601 (method not found)", code),
-    named("survives-broken-json", "messages/survives-broken-json", "a message that is no JSON does not end the conversation", survives),
-    named("broken-json-code", "messages/parse-error", "if broken JSON is answered, then with -32700 (parse error) or -32600", parse_error),
-    named("survives-unknown-notification", "messages/unknown-notification", "a notification that nobody knows does not end the conversation", ignores),
+    named(
+        "survives-broken-json",
+        "messages/survives-broken-json",
+        "a message that is no JSON does not end the conversation",
+        survives,
+    ),
+    named(
+        "broken-json-code",
+        "messages/parse-error",
+        "if broken JSON is answered, then with -32700 (parse error) or -32600",
+        parse_error,
+    ),
+    named(
+        "survives-unknown-notification",
+        "messages/unknown-notification",
+        "a notification that nobody knows does not end the conversation",
+        ignores,
+    ),
 ];
 
 fn refused(evidence: &Evidence) -> Ruling {
@@ -69,7 +89,8 @@ fn ignores(evidence: &Evidence) -> Ruling {
 
 /// Whether a request that was sent after this frame is answered, with whatever.
 fn alive_after(evidence: &Evidence, seq: u64) -> Ruling {
-    let later: Vec<Exchange<'_>> = exchanges(evidence).into_iter().filter(|exchange| exchange.asked.seq > seq).collect();
+    let later: Vec<Exchange<'_>> =
+        exchanges(evidence).into_iter().filter(|exchange| exchange.asked.seq > seq).collect();
     let Some(last) = later.last() else { return Ruling::Blocked("nothing was asked afterwards".to_owned()) };
     if last.answer.is_some() {
         Ruling::held("a request after it is answered", [vec![seq], last.frames()].concat())
@@ -80,7 +101,8 @@ fn alive_after(evidence: &Evidence, seq: u64) -> Ruling {
 
 fn parse_error(evidence: &Evidence) -> Ruling {
     let Some(seq) = garbage(evidence) else { return Ruling::NotApplicable("no broken JSON was sent".to_owned()) };
-    let next = exchanges(evidence).into_iter().find(|exchange| exchange.asked.seq > seq).map(|exchange| exchange.asked.seq);
+    let next =
+        exchanges(evidence).into_iter().find(|exchange| exchange.asked.seq > seq).map(|exchange| exchange.asked.seq);
     let errors: Vec<_> = said(evidence)
         .filter(|(frame, _)| frame.seq > seq && next.is_none_or(|next| frame.seq < next))
         .filter_map(|(frame, message)| Some((frame.seq, message.get("error")?)))

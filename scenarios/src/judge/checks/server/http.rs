@@ -15,15 +15,45 @@ const SESSION: &str = "mcp-session-id";
 
 /// The checks of this theme.
 pub(super) const ALL: &[Check] = &[
-    always("http-reply-is-json-or-events", "transports/reply-content-type", "a request is answered as application/json or text/event-stream", content_type),
-    always("http-notification-is-accepted", "transports/notification-202", "an accepted notification is met by 202 without a body", notification),
-    always("http-session-id-is-visible-ascii", "transports/session-id", "the session id is of visible ASCII", session_id),
+    always(
+        "http-reply-is-json-or-events",
+        "transports/reply-content-type",
+        "a request is answered as application/json or text/event-stream",
+        content_type,
+    ),
+    always(
+        "http-notification-is-accepted",
+        "transports/notification-202",
+        "an accepted notification is met by 202 without a body",
+        notification,
+    ),
+    always(
+        "http-session-id-is-visible-ascii",
+        "transports/session-id",
+        "the session id is of visible ASCII",
+        session_id,
+    ),
     named("http-get-opens-a-stream-or-405", "transports/get", "GET opens a stream of events or is met by 405", get),
-    named("http-unsupported-revision-is-400", "transports/version-header", "a revision that does not exist in the header is met by 400", version),
+    named(
+        "http-unsupported-revision-is-400",
+        "transports/version-header",
+        "a revision that does not exist in the header is met by 400",
+        version,
+    ),
     named("http-foreign-origin-is-refused", "transports/origin", "a foreign Origin is met by 403", origin),
-    named("http-missing-session-is-400", "transports/missing-session", "a request without the session's id is met by 400, if sessions are required", missing_session),
+    named(
+        "http-missing-session-is-400",
+        "transports/missing-session",
+        "a request without the session's id is met by 400, if sessions are required",
+        missing_session,
+    ),
     named("http-delete-ends-the-session-or-405", "transports/delete", "DELETE is met by success or by 405", delete),
-    named("http-ended-session-is-404", "transports/ended-session", "a request in a session that was ended is met by 404", ended_session),
+    named(
+        "http-ended-session-is-404",
+        "transports/ended-session",
+        "a request in a session that was ended is met by 404",
+        ended_session,
+    ),
 ];
 
 const NO_HTTP: &str = "there is no Streamable HTTP here";
@@ -35,7 +65,9 @@ fn no_http() -> Ruling {
 /// Our frames that satisfy a condition, each with the reply to it.
 fn sent<'a>(evidence: &'a Evidence, wanted: impl Fn(&Frame) -> bool + 'a) -> Vec<(&'a Frame, &'a Frame)> {
     let ours = evidence.frames.iter().filter(move |frame| frame.from_client() && wanted(frame));
-    ours.filter_map(|frame| Some((frame, reply(evidence, frame)?))).filter(|(_, reply)| status(reply).is_some()).collect()
+    ours.filter_map(|frame| Some((frame, reply(evidence, frame)?)))
+        .filter(|(_, reply)| status(reply).is_some())
+        .collect()
 }
 
 fn pairs(all: &[(&Frame, &Frame)]) -> Vec<u64> {
@@ -47,10 +79,13 @@ fn content_type(evidence: &Evidence) -> Ruling {
         return no_http();
     }
     let all = sent(evidence, |frame| http_method(frame) == Some("POST") && frame.is_request());
-    let all: Vec<_> = all.into_iter().filter(|(_, reply)| status(reply).is_some_and(|status| (200..300).contains(&status))).collect();
+    let all: Vec<_> =
+        all.into_iter().filter(|(_, reply)| status(reply).is_some_and(|status| (200..300).contains(&status))).collect();
     let good = |kind: &str| matches!(essence(kind).as_str(), "application/json" | "text/event-stream");
     let wrong = all.iter().filter(|(_, reply)| !header(reply, "content-type").is_some_and(good));
-    let faults = wrong.map(|(_, reply)| (reply.seq, format!("it is {}", header(reply, "content-type").unwrap_or("missing")))).collect();
+    let faults = wrong
+        .map(|(_, reply)| (reply.seq, format!("it is {}", header(reply, "content-type").unwrap_or("missing"))))
+        .collect();
     ruling(faults, &pairs(&all), format!("all {} are", all.len()), "no request was answered with success")
 }
 
@@ -123,10 +158,12 @@ fn origin(evidence: &Evidence) -> Ruling {
 }
 
 fn is_loopback(host: &str) -> bool {
-    let name = host.rsplit_once(':').map_or(host, |(name, port)| {
-        if port.bytes().all(|byte| byte.is_ascii_digit()) { name } else { host }
-    });
-    name == "localhost" || name == "[::1]" || name.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+    let name = host
+        .rsplit_once(':')
+        .map_or(host, |(name, port)| if port.bytes().all(|byte| byte.is_ascii_digit()) { name } else { host });
+    name == "localhost"
+        || name == "[::1]"
+        || name.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn missing_session(evidence: &Evidence) -> Ruling {
@@ -136,7 +173,8 @@ fn missing_session(evidence: &Evidence) -> Ruling {
     let all = sent(evidence, |frame| {
         frame.is_request() && frame.method() != Some("initialize") && header(frame, SESSION).is_none()
     });
-    let required: Vec<_> = all.into_iter().filter(|(_, reply)| status(reply).is_some_and(|status| status >= 400)).collect();
+    let required: Vec<_> =
+        all.into_iter().filter(|(_, reply)| status(reply).is_some_and(|status| status >= 400)).collect();
     if required.is_empty() {
         return Ruling::NotApplicable("the server does not require the session's id".to_owned());
     }
@@ -161,7 +199,8 @@ fn ended_session(evidence: &Evidence) -> Ruling {
 
 fn expect_status(all: &[(&Frame, &Frame)], good: impl Fn(u16) -> bool) -> Ruling {
     let wrong = all.iter().filter(|(_, reply)| !status(reply).is_some_and(&good));
-    let faults = wrong.map(|(_, reply)| (reply.seq, format!("it is met by {}", status(reply).unwrap_or_default()))).collect();
+    let faults =
+        wrong.map(|(_, reply)| (reply.seq, format!("it is met by {}", status(reply).unwrap_or_default()))).collect();
     let first = all.first().and_then(|(_, reply)| status(reply)).unwrap_or_default();
     ruling(faults, &pairs(all), format!("it is met by {first}"), "no such message was sent")
 }

@@ -14,12 +14,37 @@ const UNKNOWN: &str = "1999-01-01";
 
 /// The checks of this theme.
 pub(super) const ALL: &[Check] = &[
-    named("initialize-result", "lifecycle/initialize-result", "the result of `initialize` holds protocolVersion, capabilities and serverInfo with name and version", shape),
-    named("capabilities-shape", "lifecycle/capabilities-shape", "every capability is an object, and its flags are booleans", capabilities),
-    named("negotiated-revision-exists", "lifecycle/server-answers-a-revision", "the revision in the answer exists", negotiated),
-    named("unknown-revision-is-negotiated", "lifecycle/server-answers-a-revision", "a revision that does not exist is answered with one that the server supports, or refused", unknown),
+    named(
+        "initialize-result",
+        "lifecycle/initialize-result",
+        "the result of `initialize` holds protocolVersion, capabilities and serverInfo with name and version",
+        shape,
+    ),
+    named(
+        "capabilities-shape",
+        "lifecycle/capabilities-shape",
+        "every capability is an object, and its flags are booleans",
+        capabilities,
+    ),
+    named(
+        "negotiated-revision-exists",
+        "lifecycle/server-answers-a-revision",
+        "the revision in the answer exists",
+        negotiated,
+    ),
+    named(
+        "unknown-revision-is-negotiated",
+        "lifecycle/server-answers-a-revision",
+        "a revision that does not exist is answered with one that the server supports, or refused",
+        unknown,
+    ),
     named("ping-is-answered-empty", "ping/empty-response", "a ping is answered with an empty result", ping),
-    named("offers-only-what-is-declared", "lifecycle/server-declares-what-it-offers", "tools, resources and prompts are offered only where the capability is declared", offers),
+    named(
+        "offers-only-what-is-declared",
+        "lifecycle/server-declares-what-it-offers",
+        "tools, resources and prompts are offered only where the capability is declared",
+        offers,
+    ),
 ];
 
 fn shape(evidence: &Evidence) -> Ruling {
@@ -44,7 +69,8 @@ fn capabilities(evidence: &Evidence) -> Ruling {
     let Some(exchange) = first(evidence, "initialize").or_else(|| first(evidence, "server/discover")) else {
         return nothing();
     };
-    let Some(declared) = exchange.result().and_then(|result| result.get("capabilities")).and_then(Value::as_object) else {
+    let Some(declared) = exchange.result().and_then(|result| result.get("capabilities")).and_then(Value::as_object)
+    else {
         return Ruling::Blocked("no capabilities were declared".to_owned());
     };
     let frame = exchange.frames()[1];
@@ -56,12 +82,15 @@ fn bad_capabilities(declared: &Map<String, Value>) -> Vec<String> {
     let mut faults = Vec::new();
     for (name, value) in declared {
         // Only names that the specification gives a meaning are judged; others are for other specifications.
-        let known = ["tools", "resources", "prompts", "logging", "completions", "experimental"].contains(&name.as_str());
+        let known =
+            ["tools", "resources", "prompts", "logging", "completions", "experimental"].contains(&name.as_str());
         if known && !value.is_object() {
             faults.push(format!("{name} is {}", brief(value)));
         }
     }
-    for (name, flag) in [("tools", "listChanged"), ("prompts", "listChanged"), ("resources", "listChanged"), ("resources", "subscribe")] {
+    for (name, flag) in
+        [("tools", "listChanged"), ("prompts", "listChanged"), ("resources", "listChanged"), ("resources", "subscribe")]
+    {
         let value = declared.get(name).and_then(|capability| capability.get(flag));
         if let Some(value) = value.filter(|value| !value.is_boolean()) {
             faults.push(format!("{name}.{flag} is {}", brief(value)));
@@ -82,9 +111,9 @@ fn negotiated(evidence: &Evidence) -> Ruling {
 }
 
 fn unknown(evidence: &Evidence) -> Ruling {
-    let exchange = asked(evidence, "initialize").into_iter().find(|exchange| {
-        exchange.param("protocolVersion").is_some_and(|version| version == UNKNOWN)
-    });
+    let exchange = asked(evidence, "initialize")
+        .into_iter()
+        .find(|exchange| exchange.param("protocolVersion").is_some_and(|version| version == UNKNOWN));
     let Some(exchange) = exchange else { return nothing() };
     let Some((_, answer)) = exchange.answer else {
         return Ruling::broken("there is no answer", exchange.frames());
@@ -109,13 +138,15 @@ fn ping(evidence: &Evidence) -> Ruling {
         let fields = exchange.result().and_then(Value::as_object);
         !fields.is_some_and(|fields| fields.keys().all(|key| key == "_meta"))
     });
-    let faults = wrong.map(|exchange| (exchange.frames()[exchange.frames().len() - 1], answer_in_words(exchange))).collect();
+    let faults =
+        wrong.map(|exchange| (exchange.frames()[exchange.frames().len() - 1], answer_in_words(exchange))).collect();
     let frames: Vec<u64> = all.iter().flat_map(Exchange::frames).collect();
     ruling(faults, &frames, "it is".to_owned(), "")
 }
 
 fn offers(evidence: &Evidence) -> Ruling {
-    let capabilities = super::talk::facts(evidence).and_then(|facts| facts.get("capabilities")).and_then(Value::as_object);
+    let capabilities =
+        super::talk::facts(evidence).and_then(|facts| facts.get("capabilities")).and_then(Value::as_object);
     let Some(capabilities) = capabilities else {
         return Ruling::Blocked("it is not known what the server declares".to_owned());
     };
@@ -126,7 +157,8 @@ fn offers(evidence: &Evidence) -> Ruling {
             let listed = exchange.result().and_then(|result| result.get(name)).and_then(Value::as_array);
             let count = listed.map_or(0, Vec::len);
             if count > 0 && !capabilities.contains_key(name) {
-                faults.push((exchange.frames()[1], format!("{count} {name} are offered, and `{name}` is not declared")));
+                faults
+                    .push((exchange.frames()[1], format!("{count} {name} are offered, and `{name}` is not declared")));
             }
         }
     }
@@ -146,5 +178,7 @@ fn refused(exchange: &Exchange<'_>) -> Ruling {
 }
 
 fn answer_in_words(exchange: &Exchange<'_>) -> String {
-    exchange.answer.map_or_else(|| "there is no answer".to_owned(), |(_, answer)| format!("it is answered with {}", brief(answer)))
+    exchange
+        .answer
+        .map_or_else(|| "there is no answer".to_owned(), |(_, answer)| format!("it is answered with {}", brief(answer)))
 }

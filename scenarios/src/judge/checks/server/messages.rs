@@ -2,9 +2,7 @@
 
 use serde_json::Value;
 
-use super::talk::{
-    Fault, always, brief, exchanges, is_http, named, responses, ruling, said, sent_garbage, status,
-};
+use super::talk::{Fault, always, brief, exchanges, is_http, named, responses, ruling, said, sent_garbage, status};
 use crate::{
     evidence::Evidence,
     judge::check::{Check, Ruling},
@@ -15,15 +13,50 @@ use crate::{
 /// The checks of this theme.
 pub(super) const ALL: &[Check] = &[
     always("jsonrpc-version", "messages/jsonrpc-2.0", "every message says jsonrpc 2.0", version),
-    always("response-is-result-or-error", "messages/result-or-error", "a response holds a result or an error, and not both", either),
+    always(
+        "response-is-result-or-error",
+        "messages/result-or-error",
+        "a response holds a result or an error, and not both",
+        either,
+    ),
     always("result-is-an-object", "messages/result-object", "a result is an object", object),
-    always("error-has-code-and-message", "messages/error-shape", "an error has an integer code and a message", error_shape),
-    always("response-has-the-id-of-a-request", "messages/same-id", "a response carries the id of a request, of the same type", asked_for),
+    always(
+        "error-has-code-and-message",
+        "messages/error-shape",
+        "an error has an integer code and a message",
+        error_shape,
+    ),
+    always(
+        "response-has-the-id-of-a-request",
+        "messages/same-id",
+        "a response carries the id of a request, of the same type",
+        asked_for,
+    ),
     always("request-answered-once", "messages/one-response", "no request is answered twice", once),
-    always("no-response-to-notification", "messages/no-response-to-notification", "a notification is not answered", notification),
-    always("server-asks-only-what-was-declared", "lifecycle/only-negotiated-capabilities", "the server asks for nothing that the client did not declare", undeclared),
-    always("no-request-before-initialized", "lifecycle/no-early-requests", "the server asks for nothing but a ping before it is told `notifications/initialized`", early),
-    named("requests-are-answered", "messages/every-request-answered", "every request is answered under its own id", answered),
+    always(
+        "no-response-to-notification",
+        "messages/no-response-to-notification",
+        "a notification is not answered",
+        notification,
+    ),
+    always(
+        "server-asks-only-what-was-declared",
+        "lifecycle/only-negotiated-capabilities",
+        "the server asks for nothing that the client did not declare",
+        undeclared,
+    ),
+    always(
+        "no-request-before-initialized",
+        "lifecycle/no-early-requests",
+        "the server asks for nothing but a ping before it is told `notifications/initialized`",
+        early,
+    ),
+    named(
+        "requests-are-answered",
+        "messages/every-request-answered",
+        "every request is answered under its own id",
+        answered,
+    ),
 ];
 
 fn version(evidence: &Evidence) -> Ruling {
@@ -49,13 +82,15 @@ fn either(evidence: &Evidence) -> Ruling {
 fn object(evidence: &Evidence) -> Ruling {
     let all: Vec<_> = answers(evidence).into_iter().filter(|(_, answer)| answer.get("result").is_some()).collect();
     let wrong = all.iter().filter(|(_, answer)| !answer["result"].is_object());
-    let faults = wrong.map(|(frame, answer)| (frame.seq, format!("the result is {}", brief(&answer["result"])))).collect();
+    let faults =
+        wrong.map(|(frame, answer)| (frame.seq, format!("the result is {}", brief(&answer["result"])))).collect();
     ruling(faults, &frames(&all), format!("all {} results are", all.len()), "the server sent no result")
 }
 
 fn error_shape(evidence: &Evidence) -> Ruling {
     let all: Vec<_> = answers(evidence).into_iter().filter(|(_, answer)| answer.get("error").is_some()).collect();
-    let faults: Vec<Fault> = all.iter().filter_map(|(frame, answer)| Some((frame.seq, bad_error(&answer["error"])?))).collect();
+    let faults: Vec<Fault> =
+        all.iter().filter_map(|(frame, answer)| Some((frame.seq, bad_error(&answer["error"])?))).collect();
     ruling(faults, &frames(&all), format!("all {} errors have", all.len()), "the server sent no error")
 }
 
@@ -108,7 +143,8 @@ fn notification(evidence: &Evidence) -> Ruling {
     let without_id = answers(evidence).into_iter().filter(|(frame, answer)| {
         !has_id(answer) && frame.seq > first && status(frame).is_none_or(|status| status < 400)
     });
-    let faults = without_id.filter(|_| !sent_garbage(evidence)).map(|(frame, answer)| (frame.seq, brief(answer))).collect();
+    let faults =
+        without_id.filter(|_| !sent_garbage(evidence)).map(|(frame, answer)| (frame.seq, brief(answer))).collect();
     ruling(faults, &sent, "none is".to_owned(), "no notification was sent")
 }
 
@@ -117,9 +153,11 @@ fn undeclared(evidence: &Evidence) -> Ruling {
         return Ruling::NotApplicable(format!("it is no MUST of {}", evidence.revision));
     }
     let requests: Vec<_> = requests(evidence);
-    let needs_capability = |method: &str| matches!(method, "roots/list" | "sampling/createMessage" | "elicitation/create");
+    let needs_capability =
+        |method: &str| matches!(method, "roots/list" | "sampling/createMessage" | "elicitation/create");
     let wrong = requests.iter().filter(|(_, method)| needs_capability(method));
-    let faults = wrong.map(|(seq, method)| (*seq, format!("it asks for `{method}`, and no capability was declared"))).collect();
+    let faults =
+        wrong.map(|(seq, method)| (*seq, format!("it asks for `{method}`, and no capability was declared"))).collect();
     let seen: Vec<u64> = said(evidence).map(|(frame, _)| frame.seq).take(1).collect();
     ruling(faults, &seen, format!("it made {} requests, none of them such", requests.len()), "the server sent nothing")
 }
@@ -138,7 +176,8 @@ fn early(evidence: &Evidence) -> Ruling {
 fn answered(evidence: &Evidence) -> Ruling {
     let all = exchanges(evidence);
     let open = all.iter().filter(|exchange| exchange.answer.is_none());
-    let faults = open.map(|exchange| (exchange.asked.seq, format!("no answer to {}", brief(exchange.request)))).collect();
+    let faults =
+        open.map(|exchange| (exchange.asked.seq, format!("no answer to {}", brief(exchange.request)))).collect();
     let frames: Vec<u64> = all.iter().map(|exchange| exchange.asked.seq).collect();
     ruling(faults, &frames, format!("all {} requests are", all.len()), "nothing was asked")
 }

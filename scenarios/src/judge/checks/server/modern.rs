@@ -26,23 +26,77 @@ const UNKNOWN: &str = "1999-01-01";
 /// The checks of this theme.
 pub(super) const ALL: &[Check] = &[
     always("result-type", "messages/result-type", "every result has a resultType", result_type),
-    always("caching-hints", "caching/hints", "complete results of lists, reads and discovery have ttlMs of 0 or more and a cacheScope", caching),
-    always("cache-scope-same-on-every-page", "caching/same-scope", "all pages of a list have the same cacheScope", scope),
+    always(
+        "caching-hints",
+        "caching/hints",
+        "complete results of lists, reads and discovery have ttlMs of 0 or more and a cacheScope",
+        caching,
+    ),
+    always(
+        "cache-scope-same-on-every-page",
+        "caching/same-scope",
+        "all pages of a list have the same cacheScope",
+        scope,
+    ),
     always("server-info-in-results", "messages/server-info", "every result names the server in its _meta", server_info),
-    always("server-sends-no-requests", "transports/no-server-requests", "the server sends no requests of its own", no_requests),
-    always("reserved-error-codes", "messages/reserved-codes", "no error has a code that is retired or reserved without a meaning", codes),
-    named("discover-result", "discover/result", "discovery gives supportedVersions, with the revision among them, and capabilities", discover),
-    named("missing-metadata-is-refused", "messages/required-metadata", "a request without its metadata is refused with -32602, over HTTP as 400", missing_meta),
-    named("unsupported-revision-is-refused", "versioning/unsupported", "a revision that does not exist is refused with -32022 and the supported ones, over HTTP as 400", unsupported),
-    named("http-header-mismatch-is-refused", "transports/header-mismatch", "headers that are missing or contradict the body are refused with -32020 and 400", mismatch),
+    always(
+        "server-sends-no-requests",
+        "transports/no-server-requests",
+        "the server sends no requests of its own",
+        no_requests,
+    ),
+    always(
+        "reserved-error-codes",
+        "messages/reserved-codes",
+        "no error has a code that is retired or reserved without a meaning",
+        codes,
+    ),
+    named(
+        "discover-result",
+        "discover/result",
+        "discovery gives supportedVersions, with the revision among them, and capabilities",
+        discover,
+    ),
+    named(
+        "missing-metadata-is-refused",
+        "messages/required-metadata",
+        "a request without its metadata is refused with -32602, over HTTP as 400",
+        missing_meta,
+    ),
+    named(
+        "unsupported-revision-is-refused",
+        "versioning/unsupported",
+        "a revision that does not exist is refused with -32022 and the supported ones, over HTTP as 400",
+        unsupported,
+    ),
+    named(
+        "http-header-mismatch-is-refused",
+        "transports/header-mismatch",
+        "headers that are missing or contradict the body are refused with -32020 and 400",
+        mismatch,
+    ),
     named("http-unknown-method-is-404", "transports/unknown-method-404", "an unknown method is met by 404", not_found),
     named("http-get-and-delete-are-405", "transports/no-get-no-delete", "GET and DELETE are met by 405", no_get),
-    named("initialize-names-the-supported-revisions", "versioning/initialize-refused", "a refused `initialize` names the supported revisions", names_versions),
-    named("subscription-is-acknowledged", "subscriptions/acknowledged", "a subscription is acknowledged, under its id, before anything else on it", acknowledged),
+    named(
+        "initialize-names-the-supported-revisions",
+        "versioning/initialize-refused",
+        "a refused `initialize` names the supported revisions",
+        names_versions,
+    ),
+    named(
+        "subscription-is-acknowledged",
+        "subscriptions/acknowledged",
+        "a subscription is acknowledged, under its id, before anything else on it",
+        acknowledged,
+    ),
 ];
 
 fn modern(evidence: &Evidence, rule: impl Fn() -> Ruling) -> Ruling {
-    if evidence.revision.is_modern() { rule() } else { Ruling::NotApplicable("it is a rule since 2026-07-28".to_owned()) }
+    if evidence.revision.is_modern() {
+        rule()
+    } else {
+        Ruling::NotApplicable("it is a rule since 2026-07-28".to_owned())
+    }
 }
 
 /// Results of requests that carried the metadata of this revision: on a dual-era server others are of the older era.
@@ -52,13 +106,17 @@ fn results(evidence: &Evidence) -> Vec<(u64, &str, &Value)> {
 }
 
 fn carries_version(exchange: &Exchange<'_>) -> bool {
-    exchange.param("_meta").and_then(|meta| meta.get(META_VERSION)).is_some_and(|version| version == Revision::V2026_07_28.as_str())
+    exchange
+        .param("_meta")
+        .and_then(|meta| meta.get(META_VERSION))
+        .is_some_and(|version| version == Revision::V2026_07_28.as_str())
 }
 
 fn each(evidence: &Evidence, held: &str, fault: impl Fn(&str, &Value) -> Option<String>) -> Ruling {
     modern(evidence, || {
         let all = results(evidence);
-        let faults: Vec<Fault> = all.iter().filter_map(|(seq, method, result)| Some((*seq, fault(method, result)?))).collect();
+        let faults: Vec<Fault> =
+            all.iter().filter_map(|(seq, method, result)| Some((*seq, fault(method, result)?))).collect();
         let frames: Vec<u64> = all.iter().map(|(seq, ..)| *seq).collect();
         ruling(faults, &frames, format!("{held}: {} results", all.len()), "the server gave no result")
     })
@@ -73,7 +131,14 @@ fn result_type(evidence: &Evidence) -> Ruling {
 }
 
 fn is_cacheable(method: &str, result: &Value) -> bool {
-    let listed = ["server/discover", "tools/list", "prompts/list", "resources/list", "resources/templates/list", "resources/read"];
+    let listed = [
+        "server/discover",
+        "tools/list",
+        "prompts/list",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+    ];
     listed.contains(&method) && result.get("resultType").is_none_or(|kind| kind == "complete")
 }
 
@@ -98,7 +163,11 @@ fn scope(evidence: &Evidence) -> Ruling {
         let mut first: BTreeMap<&str, &Value> = BTreeMap::new();
         let mut pages: BTreeMap<&str, usize> = BTreeMap::new();
         for exchange in exchanges(evidence) {
-            let (Some((frame, _)), Some(result), Some(method)) = (exchange.answer, exchange.result(), exchange.asked.method()) else { continue };
+            let (Some((frame, _)), Some(result), Some(method)) =
+                (exchange.answer, exchange.result(), exchange.asked.method())
+            else {
+                continue;
+            };
             let Some(scope) = result.get("cacheScope").filter(|_| method.ends_with("/list")) else { continue };
             if exchange.param("cursor").is_none() {
                 first.insert(method, scope);
@@ -117,7 +186,8 @@ fn scope(evidence: &Evidence) -> Ruling {
 fn server_info(evidence: &Evidence) -> Ruling {
     each(evidence, "all do", |method, result| {
         let info = result.pointer("/_meta/io.modelcontextprotocol~1serverInfo");
-        let good = info.is_some_and(|info| ["name", "version"].iter().all(|key| info.get(key).is_some_and(Value::is_string)));
+        let good =
+            info.is_some_and(|info| ["name", "version"].iter().all(|key| info.get(key).is_some_and(Value::is_string)));
         (!good).then(|| format!("`{method}`: it is {}", info.map_or_else(|| "missing".to_owned(), brief)))
     })
 }
@@ -137,8 +207,11 @@ fn codes(evidence: &Evidence) -> Ruling {
         let errors: Vec<_> = responses(evidence)
             .filter_map(|(frame, answer)| Some((frame.seq, answer.pointer("/error/code")?.as_i64()?)))
             .collect();
-        let wrong = |code: i64| matches!(code, -32002 | -32042) || ((-32099..=-32020).contains(&code) && !matches!(code, -32022..=-32020));
-        let faults = errors.iter().filter(|(_, code)| wrong(*code)).map(|(seq, code)| (*seq, format!("{code} is"))).collect();
+        let wrong = |code: i64| {
+            matches!(code, -32002 | -32042) || ((-32099..=-32020).contains(&code) && !matches!(code, -32022..=-32020))
+        };
+        let faults =
+            errors.iter().filter(|(_, code)| wrong(*code)).map(|(seq, code)| (*seq, format!("{code} is"))).collect();
         let frames: Vec<u64> = errors.iter().map(|(seq, _)| *seq).collect();
         ruling(faults, &frames, "none has".to_owned(), "the server sent no error")
     })
@@ -152,7 +225,9 @@ fn discover(evidence: &Evidence) -> Ruling {
     let mut faults: Vec<Fault> = Vec::new();
     match result.get("supportedVersions").and_then(Value::as_array) {
         None => faults.push((frame, "supportedVersions is no list".to_owned())),
-        Some(versions) if !versions.iter().all(Value::is_string) => faults.push((frame, "a version is no string".to_owned())),
+        Some(versions) if !versions.iter().all(Value::is_string) => {
+            faults.push((frame, "a version is no string".to_owned()))
+        }
         Some(versions) if !versions.iter().any(|version| version == Revision::V2026_07_28.as_str()) => {
             faults.push((frame, "supportedVersions does not hold 2026-07-28, which was answered".to_owned()));
         }
@@ -192,7 +267,8 @@ fn missing_meta(evidence: &Evidence) -> Ruling {
 
 fn unsupported(evidence: &Evidence) -> Ruling {
     let version = |exchange: &Exchange<'_>| exchange.param("_meta").and_then(|meta| meta.get(META_VERSION)).cloned();
-    let exchange = exchanges(evidence).into_iter().find(|exchange| version(exchange).is_some_and(|version| version == UNKNOWN));
+    let exchange =
+        exchanges(evidence).into_iter().find(|exchange| version(exchange).is_some_and(|version| version == UNKNOWN));
     let Some(exchange) = exchange else { return Ruling::NotApplicable("no such request was sent".to_owned()) };
     let ruling = refusal(evidence, &exchange, &[-32022], 400);
     let Ruling::Held { .. } = ruling else { return ruling };
@@ -218,12 +294,17 @@ fn mismatch(evidence: &Evidence) -> Ruling {
     if !is_http(evidence) {
         return Ruling::NotApplicable("there are no headers here".to_owned());
     }
-    let wrong: Vec<_> = exchanges(evidence).into_iter().filter(|exchange| carries_version(exchange) && !headers_fit(exchange.asked)).collect();
+    let wrong: Vec<_> = exchanges(evidence)
+        .into_iter()
+        .filter(|exchange| carries_version(exchange) && !headers_fit(exchange.asked))
+        .collect();
     let mut held = Vec::new();
     for exchange in &wrong {
-        let lost = header(exchange.asked, "mcp-protocol-version").is_none();
-        // Without the header a dual-era server may take the request for one of 2025-03-26 (protocol version header).
-        if lost && may_be_dual_era(evidence) {
+        // A header that is missing, or names an older revision, lets a dual-era server take the request for one of that
+        // era and refuse it by the rules there (protocol version header); only an answer to it is wrong for sure.
+        let named = header(exchange.asked, "mcp-protocol-version");
+        let older = named != Some(Revision::V2026_07_28.as_str());
+        if older && may_be_dual_era(evidence) && (named.is_none() || exchange.result().is_none()) {
             continue;
         }
         match refusal(evidence, exchange, &[-32020], 400) {
@@ -254,10 +335,14 @@ fn no_get(evidence: &Evidence) -> Ruling {
     if may_be_dual_era(evidence) {
         return Ruling::NotApplicable("the server also speaks a revision that has them".to_owned());
     }
-    let ours = evidence.frames.iter().filter(|frame| frame.from_client() && matches!(http_method(frame), Some("GET" | "DELETE")));
+    let ours = evidence
+        .frames
+        .iter()
+        .filter(|frame| frame.from_client() && matches!(http_method(frame), Some("GET" | "DELETE")));
     let replies: Vec<&Frame> = ours.filter_map(|frame| reply(evidence, frame)).collect();
     let wrong = replies.iter().filter(|frame| status(frame).is_some_and(|status| status != 405));
-    let faults = wrong.map(|frame| (frame.seq, format!("it is met by {}", status(frame).unwrap_or_default()))).collect();
+    let faults =
+        wrong.map(|frame| (frame.seq, format!("it is met by {}", status(frame).unwrap_or_default()))).collect();
     let frames: Vec<u64> = replies.iter().map(|frame| frame.seq).collect();
     ruling(faults, &frames, "they are".to_owned(), "neither was sent")
 }
@@ -269,7 +354,9 @@ fn names_versions(evidence: &Evidence) -> Ruling {
     let all = asked(evidence, "initialize");
     let Some(exchange) = all.first() else { return Ruling::NotApplicable("it was not sent".to_owned()) };
     match (exchange.error(), exchange.result()) {
-        (Some(error), _) if error.to_string().contains(Revision::V2026_07_28.as_str()) => Ruling::held(brief(error), exchange.frames()),
+        (Some(error), _) if error.to_string().contains(Revision::V2026_07_28.as_str()) => {
+            Ruling::held(brief(error), exchange.frames())
+        }
         (Some(error), _) => Ruling::broken(brief(error), exchange.frames()),
         (None, Some(_)) => Ruling::NotApplicable("it is not refused".to_owned()),
         (None, None) => Ruling::broken("there is no answer", exchange.frames()),
@@ -289,7 +376,9 @@ fn acknowledged(evidence: &Evidence) -> Ruling {
         Some((frame, message)) if message["method"] == "notifications/subscriptions/acknowledged" => {
             Ruling::held("it is", vec![listen.asked.seq, frame.seq])
         }
-        Some((frame, message)) => Ruling::broken(format!("the first message is {}", brief(message)), vec![listen.asked.seq, frame.seq]),
+        Some((frame, message)) => {
+            Ruling::broken(format!("the first message is {}", brief(message)), vec![listen.asked.seq, frame.seq])
+        }
         None => {
             let answer = listen.answer.map_or_else(String::new, |(_, answer)| format!(": {}", brief(answer)));
             Ruling::broken(format!("nothing comes under its id{answer}"), listen.frames())

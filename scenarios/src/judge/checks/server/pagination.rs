@@ -26,7 +26,12 @@ pub(super) const ALL: &[Check] = &[
     always("next-cursor-is-a-string", "pagination/cursor", "nextCursor, where there is one, is a string", cursor),
     always("pages-come-to-an-end", "pagination/ends", "no cursor is given twice in one walk through the pages", ends),
     always("pages-do-not-overlap", "pagination/no-duplicates", "no item is on two pages of one walk", overlap),
-    named("invalid-cursor-is-refused", "pagination/invalid-cursor", "a cursor that the server never gave is refused with -32602", invalid),
+    named(
+        "invalid-cursor-is-refused",
+        "pagination/invalid-cursor",
+        "a cursor that the server never gave is refused with -32602",
+        invalid,
+    ),
 ];
 
 fn pages(evidence: &Evidence) -> Vec<Exchange<'_>> {
@@ -87,10 +92,9 @@ fn ends(evidence: &Evidence) -> Ruling {
         let mut given = BTreeSet::new();
         for exchange in &walk {
             let cursor = exchange.result().and_then(|result| result.get("nextCursor")).and_then(Value::as_str);
-            if let (Some(cursor), Some((frame, _))) = (cursor, exchange.answer) {
-                if !given.insert(cursor) {
-                    faults.push((frame.seq, format!("the cursor `{cursor}` comes again")));
-                }
+            let (Some(cursor), Some((frame, _))) = (cursor, exchange.answer) else { continue };
+            if !given.insert(cursor) {
+                faults.push((frame.seq, format!("the cursor `{cursor}` comes again")));
             }
         }
     }
@@ -117,12 +121,14 @@ fn overlap(evidence: &Evidence) -> Ruling {
 
 fn invalid(evidence: &Evidence) -> Ruling {
     // A server that gives no cursors may well ignore the parameter; one that does knows its own.
-    let gives = pages(evidence).iter().any(|exchange| {
-        exchange.result().and_then(|result| result.get("nextCursor")).is_some_and(Value::is_string)
-    });
+    let gives = pages(evidence)
+        .iter()
+        .any(|exchange| exchange.result().and_then(|result| result.get("nextCursor")).is_some_and(Value::is_string));
     if !gives {
         return Ruling::NotApplicable("the server does not paginate".to_owned());
     }
-    let tried = exchanges(evidence).into_iter().find(|exchange| exchange.param("cursor").is_some_and(|cursor| cursor == INVALID));
+    let tried = exchanges(evidence)
+        .into_iter()
+        .find(|exchange| exchange.param("cursor").is_some_and(|cursor| cursor == INVALID));
     refused(tried.as_ref(), &[-32602], "a page by an invalid cursor")
 }

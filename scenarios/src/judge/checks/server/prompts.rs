@@ -14,10 +14,30 @@ const UNKNOWN: &str = "workbench-no-such-prompt";
 /// The checks of this theme.
 pub(super) const ALL: &[Check] = &[
     named("prompt-shape", "prompts/shape", "every prompt has a name, and each argument has one too", shape),
-    named("unknown-prompt-code", "prompts/unknown-code", "a prompt that does not exist is refused with -32602", unknown),
-    named("missing-prompt-argument-code", "prompts/missing-argument", "a prompt without a required argument is refused with -32602", missing),
-    named("invalid-log-level-code", "logging/invalid-level", "a log level that does not exist is refused with -32602", level),
-    named("completion-of-unknown-prompt-code", "completion/unknown-prompt", "a completion for a prompt that does not exist is refused with -32602", completion),
+    named(
+        "unknown-prompt-code",
+        "prompts/unknown-code",
+        "a prompt that does not exist is refused with -32602",
+        unknown,
+    ),
+    named(
+        "missing-prompt-argument-code",
+        "prompts/missing-argument",
+        "a prompt without a required argument is refused with -32602",
+        missing,
+    ),
+    named(
+        "invalid-log-level-code",
+        "logging/invalid-level",
+        "a log level that does not exist is refused with -32602",
+        level,
+    ),
+    named(
+        "completion-of-unknown-prompt-code",
+        "completion/unknown-prompt",
+        "a completion for a prompt that does not exist is refused with -32602",
+        completion,
+    ),
 ];
 
 fn shape(evidence: &Evidence) -> Ruling {
@@ -33,7 +53,9 @@ fn bad_prompt(prompt: &Value) -> Option<String> {
         return Some(format!("`{name}`: the description is {}", brief(&prompt["description"])));
     }
     let arguments = prompt.get("arguments")?;
-    let Some(arguments) = arguments.as_array() else { return Some(format!("`{name}`: arguments is {}", brief(arguments))) };
+    let Some(arguments) = arguments.as_array() else {
+        return Some(format!("`{name}`: arguments is {}", brief(arguments)));
+    };
     let good = |argument: &Value| {
         argument.get("name").is_some_and(Value::is_string) && argument.get("required").is_none_or(Value::is_boolean)
     };

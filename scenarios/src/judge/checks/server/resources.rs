@@ -20,13 +20,38 @@ static SCHEME: LazyLock<Regex> =
 
 /// The checks of this theme.
 pub(super) const ALL: &[Check] = &[
-    named("resource-shape", "resources/shape", "every resource has a uri and a name, and its texts are strings", resources),
+    named(
+        "resource-shape",
+        "resources/shape",
+        "every resource has a uri and a name, and its texts are strings",
+        resources,
+    ),
     named("resource-uri-is-a-uri", "resources/uri", "every uri has a scheme", uris),
-    named("resource-template-shape", "resources/template-shape", "every template has a uriTemplate and a name", templates),
-    named("resource-contents", "resources/contents", "contents is a list, and each has a uri and either text or a blob", contents),
+    named(
+        "resource-template-shape",
+        "resources/template-shape",
+        "every template has a uriTemplate and a name",
+        templates,
+    ),
+    named(
+        "resource-contents",
+        "resources/contents",
+        "contents is a list, and each has a uri and either text or a blob",
+        contents,
+    ),
     named("resource-blob-is-base64", "resources/blob", "every blob is base64", blobs),
-    named("unknown-resource-code", "resources/unknown-code", "a resource that does not exist is refused with -32002", legacy_code),
-    named("unknown-resource-is-refused", "resources/unknown-modern", "a resource that does not exist is refused with -32602, and never has empty contents", modern_code),
+    named(
+        "unknown-resource-code",
+        "resources/unknown-code",
+        "a resource that does not exist is refused with -32002",
+        legacy_code,
+    ),
+    named(
+        "unknown-resource-is-refused",
+        "resources/unknown-modern",
+        "a resource that does not exist is refused with -32602, and never has empty contents",
+        modern_code,
+    ),
 ];
 
 fn shape(all: &[(u64, &Value)], keys: [&str; 2], nothing: &str) -> Ruling {
@@ -52,8 +77,13 @@ fn templates(evidence: &Evidence) -> Ruling {
 
 fn uris(evidence: &Evidence) -> Ruling {
     let all = items(evidence, "resources/list", "resources");
-    let uris: Vec<(u64, &str)> = all.iter().filter_map(|(frame, item)| Some((*frame, item.get("uri")?.as_str()?))).collect();
-    let faults = uris.iter().filter(|(_, uri)| !SCHEME.is_match(uri)).map(|(frame, uri)| (*frame, format!("`{uri}` has none"))).collect();
+    let uris: Vec<(u64, &str)> =
+        all.iter().filter_map(|(frame, item)| Some((*frame, item.get("uri")?.as_str()?))).collect();
+    let faults = uris
+        .iter()
+        .filter(|(_, uri)| !SCHEME.is_match(uri))
+        .map(|(frame, uri)| (*frame, format!("`{uri}` has none")))
+        .collect();
     let frames: Vec<u64> = uris.iter().map(|(frame, _)| *frame).collect();
     ruling(faults, &frames, format!("all {} have", uris.len()), "the server lists no resources")
 }
@@ -62,7 +92,9 @@ fn reads(evidence: &Evidence) -> Vec<(u64, &Value)> {
     let answered = asked(evidence, "resources/read").into_iter();
     // A result that asks for input is no content yet (2026-07-28, basic/patterns/mrtr).
     let complete = |result: &Value| result.get("resultType").is_none_or(|kind| kind == "complete");
-    answered.filter_map(|exchange| Some((exchange.answer?.0.seq, exchange.result().filter(|result| complete(result))?))).collect()
+    answered
+        .filter_map(|exchange| Some((exchange.answer?.0.seq, exchange.result().filter(|result| complete(result))?)))
+        .collect()
 }
 
 fn contents(evidence: &Evidence) -> Ruling {
@@ -99,7 +131,9 @@ fn blobs(evidence: &Evidence) -> Ruling {
         .collect();
     let decodes = |blob: &str| base64::engine::general_purpose::STANDARD.decode(blob).is_ok();
     let faults = blobs.iter().filter(|(_, blob)| !decodes(blob));
-    let faults = faults.map(|(frame, blob)| (*frame, format!("`{}` is not", blob.chars().take(40).collect::<String>()))).collect();
+    let faults = faults
+        .map(|(frame, blob)| (*frame, format!("`{}` is not", blob.chars().take(40).collect::<String>())))
+        .collect();
     let frames: Vec<u64> = blobs.iter().map(|(frame, _)| *frame).collect();
     ruling(faults, &frames, "they are".to_owned(), "no blob was read")
 }

@@ -12,9 +12,24 @@ use crate::{
 
 /// The checks of this theme.
 pub(super) const ALL: &[Check] = &[
-    always("stdout-holds-only-messages", "transports/stdout", "standard output holds nothing but messages, one a line", stdout),
-    named("exits-when-input-closes", "transports/exit-on-end-of-input", "the server exits when its input is closed", exits),
-    always("server-leaves-no-process", "workbench/server-leaves-no-process", "no process that the server started outlives it", processes),
+    always(
+        "stdout-holds-only-messages",
+        "transports/stdout",
+        "standard output holds nothing but messages, one a line",
+        stdout,
+    ),
+    named(
+        "exits-when-input-closes",
+        "transports/exit-on-end-of-input",
+        "the server exits when its input is closed",
+        exits,
+    ),
+    always(
+        "server-leaves-no-process",
+        "workbench/server-leaves-no-process",
+        "no process that the server started outlives it",
+        processes,
+    ),
 ];
 
 const NO_PROCESS: &str = "the server is not a process of ours";
@@ -23,10 +38,15 @@ fn stdout(evidence: &Evidence) -> Ruling {
     if evidence.transport != Transport::Stdio {
         return Ruling::NotApplicable(NO_PROCESS.to_owned());
     }
-    let said: Vec<_> = evidence.frames.iter().filter(|frame| !frame.from_client() && !matches!(frame.body, Body::Mark(_))).collect();
+    let said: Vec<_> =
+        evidence.frames.iter().filter(|frame| !frame.from_client() && !matches!(frame.body, Body::Mark(_))).collect();
     let wrong = said.iter().filter_map(|frame| match &frame.body {
-        Body::Text(text) if !is_blank(&frame.body) => Some((frame.seq, format!("it holds `{}`", text.chars().take(120).collect::<String>()))),
-        Body::Json(value) if !(value.is_object() || value.is_array()) => Some((frame.seq, format!("it holds {}", brief(value)))),
+        Body::Text(text) if !is_blank(&frame.body) => {
+            Some((frame.seq, format!("it holds `{}`", text.chars().take(120).collect::<String>())))
+        }
+        Body::Json(value) if !(value.is_object() || value.is_array()) => {
+            Some((frame.seq, format!("it holds {}", brief(value))))
+        }
         _ => None,
     });
     let frames: Vec<u64> = said.iter().map(|frame| frame.seq).collect();

@@ -79,16 +79,17 @@ pub(super) fn responses(evidence: &Evidence) -> impl Iterator<Item = (&Frame, &V
 /// as the reply to it, if there is one.
 pub(super) fn exchanges(evidence: &Evidence) -> Vec<Exchange<'_>> {
     let asked = evidence.frames.iter().filter(|frame| frame.from_client() && frame.is_request());
-    asked.filter_map(|asked| {
-        let request = asked.json()?;
-        let id = request.get("id")?;
-        let later = responses(evidence).filter(|(frame, _)| frame.seq > asked.seq);
-        let fitting: Vec<_> =
-            later.filter(|(_, answer)| answer.get("id").is_some_and(|other| same_id(id, other))).collect();
-        let same = fitting.iter().find(|(frame, _)| frame.connection == asked.connection);
-        Some(Exchange { asked, request, answer: same.or(fitting.first()).copied() })
-    })
-    .collect()
+    asked
+        .filter_map(|asked| {
+            let request = asked.json()?;
+            let id = request.get("id")?;
+            let later = responses(evidence).filter(|(frame, _)| frame.seq > asked.seq);
+            let fitting: Vec<_> =
+                later.filter(|(_, answer)| answer.get("id").is_some_and(|other| same_id(id, other))).collect();
+            let same = fitting.iter().find(|(frame, _)| frame.connection == asked.connection);
+            Some(Exchange { asked, request, answer: same.or(fitting.first()).copied() })
+        })
+        .collect()
 }
 
 /// The exchanges of one method.
@@ -140,10 +141,7 @@ pub(super) fn facts(evidence: &Evidence) -> Option<&Value> {
 /// Whether the server is known to speak revisions of both eras, or not known not to.
 pub(super) fn may_be_dual_era(evidence: &Evidence) -> bool {
     let revisions = facts(evidence).and_then(|facts| facts.get("revisions")).and_then(Value::as_array);
-    revisions.is_none_or(|revisions| {
-        let legacy = revisions.iter().any(|revision| revision != Revision::V2026_07_28.as_str());
-        legacy
-    })
+    revisions.is_none_or(|revisions| revisions.iter().any(|revision| revision != Revision::V2026_07_28.as_str()))
 }
 
 /// Whether the case was over one of the HTTP transports' newer one.

@@ -21,14 +21,34 @@ static NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new("^[A-Za-z0-9_.-]{1,12
 /// The checks of this theme.
 pub(super) const ALL: &[Check] = &[
     named("tool-shape", "tools/shape", "every tool has a name, and its texts are strings", shape),
-    named("tool-input-schema-is-of-an-object", "tools/input-schema", "every tool has an inputSchema of type object", input),
+    named(
+        "tool-input-schema-is-of-an-object",
+        "tools/input-schema",
+        "every tool has an inputSchema of type object",
+        input,
+    ),
     named("tool-schemas-are-valid", "tools/valid-schemas", "every schema is valid in its dialect", schemas),
     named("tool-names-are-unique", "tools/unique-names", "no two tools have the same name", unique),
-    named("tool-names-are-plain", "tools/plain-names", "names are of 1 to 128 letters, digits, `_`, `-` and `.`", plain),
+    named(
+        "tool-names-are-plain",
+        "tools/plain-names",
+        "names are of 1 to 128 letters, digits, `_`, `-` and `.`",
+        plain,
+    ),
     named("tool-annotations", "tools/annotations", "hints are booleans, and the title is a string", annotations),
-    named("tools-in-the-same-order", "tools/deterministic-order", "two listings give the same tools in the same order", order),
+    named(
+        "tools-in-the-same-order",
+        "tools/deterministic-order",
+        "two listings give the same tools in the same order",
+        order,
+    ),
     named("unknown-tool-is-refused", "tools/unknown-tool", "a tool that does not exist gives an error", refused),
-    named("unknown-tool-is-a-protocol-error", "tools/unknown-tool-code", "the error is a JSON-RPC error with -32602", protocol_error),
+    named(
+        "unknown-tool-is-a-protocol-error",
+        "tools/unknown-tool-code",
+        "the error is a JSON-RPC error with -32602",
+        protocol_error,
+    ),
 ];
 
 const NOTHING: &str = "the server lists no tools";
@@ -38,7 +58,8 @@ fn tools(evidence: &Evidence) -> Vec<(u64, &Value)> {
 }
 
 fn name(tool: &Value) -> String {
-    tool.get("name").map_or_else(|| "(nameless)".to_owned(), |name| name.as_str().map_or_else(|| brief(name), str::to_owned))
+    tool.get("name")
+        .map_or_else(|| "(nameless)".to_owned(), |name| name.as_str().map_or_else(|| brief(name), str::to_owned))
 }
 
 fn each(evidence: &Evidence, held: &str, fault: impl Fn(&Value) -> Option<String>) -> Ruling {
@@ -144,7 +165,8 @@ fn order(evidence: &Evidence) -> Ruling {
     if !evidence.revision.is_modern() {
         return Ruling::NotApplicable(format!("{} does not ask for it", evidence.revision));
     }
-    let changed = super::talk::said(evidence).any(|(_, message)| message["method"] == "notifications/tools/list_changed");
+    let changed =
+        super::talk::said(evidence).any(|(_, message)| message["method"] == "notifications/tools/list_changed");
     let listings = listings(evidence);
     let [first, second, ..] = listings.as_slice() else {
         return Ruling::NotApplicable("the tools were not listed twice".to_owned());

@@ -1,0 +1,196 @@
+//! A connection to one server: requests with ids of their own, and the limits within which their answers have to come.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::{
+    sync::{Mutex, mpsc},
+    time::{Instant, sleep_until, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    defect::{Defect, Flaw},
+    fault::Fault,
+    greeting::{greet, metadata},
+    inbox::{Inbox, Incoming},
+    link::Link,
+    report::Report,
+    setup::Setup,
+};
+
+/// So long that nobody sees the end of it.
+const ENDLESS: Duration = Duration::from_secs(1_000_000);
+
+/// How long to wait for an answer.
+#[derive(Clone)]
+pub(crate) struct Patience {
+    /// How long without a sign of progress.
+    pub(crate) silence: Duration,
+    /// How long in all.
+    pub(crate) ceiling: Duration,
+    /// The caller may lose it earlier.
+    pub(crate) cancel: CancellationToken,
+}
+
+impl Patience {
+    pub(crate) fn of(time: Duration) -> Self {
+        Self { silence: time, ceiling: time, cancel: CancellationToken::new() }
+    }
+
+    /// For what somebody else limits.
+    pub(crate) fn endless() -> Self {
+        Self::of(ENDLESS)
+    }
+}
+
+/// A server that was greeted, or is being greeted.
+pub(crate) struct Connection {
+    pub(crate) setup: Setup,
+    pub(crate) flaw: Flaw,
+    /// Whether requests are of 2026-07-28.
+    pub(crate) modern: bool,
+    /// The revision that is spoken.
+    pub(crate) revision: String,
+    /// The result of `initialize` or `server/discover`.
+    pub(crate) greeting: Value,
+    link: Link,
+    inbox: Arc<Inbox>,
+    ids: AtomicU64,
+    /// What comes for the request that holds a subscription open.
+    subscription: Option<mpsc::UnboundedReceiver<Incoming>>,
+    /// Held by a call where calls are made one at a time.
+    pub(crate) turn: Mutex<()>,
+}
+
+impl Connection {
+    /// Connects to a server. A start that fails, or takes too long, leaves nothing behind.
+    pub(crate) async fn open(
+        name: &str,
+        endpoint: &Value,
+        setup: Setup,
+        report: Report,
+        flaw: Flaw,
+    ) -> Result<Self, Fault> {
+        let inbox = Arc::new(Inbox::new(name, report, flaw));
+        let link = Link::open(endpoint, &setup, &inbox, flaw)?;
+        let limit = if flaw.is(Defect::NoStartupLimit) { ENDLESS } else { setup.startup };
+        let mut connection = Self {
+            setup,
+            flaw,
+            modern: false,
+            revision: String::new(),
+            greeting: Value::Null,
+            link,
+            inbox,
+            ids: AtomicU64::new(1),
+            subscription: None,
+            turn: Mutex::new(()),
+        };
+        let late = || Fault::new("startup-timeout", format!("the server did not start within {limit:?}"));
+        let greeted = timeout(limit, greet(&mut connection)).await;
+        let Err(mut fault) = greeted.unwrap_or_else(|_| Err(late())) else { return Ok(connection) };
+        if flaw.is(Defect::HidesRpcError) {
+            fault = Fault::new("rpc-error", "the connection failed");
+        }
+        if let (Link::Stdio(stdio), "connection-lost") = (&connection.link, fault.kind) {
+            fault = stdio.exited().await.unwrap_or(fault);
+        }
+        if !flaw.is(Defect::LeavesFailedStart) {
+            connection.close().await;
+        }
+        Err(fault)
+    }
+
+    /// Server and client know from now on what they speak.
+    pub(crate) fn agree(&mut self, revision: &str, greeting: Value) {
+        (self.revision, self.greeting) = (revision.to_owned(), greeting);
+        if let (Link::Http(http), false) = (&self.link, self.modern) {
+            let _ = http.agreed.set(revision.to_owned());
+        }
+    }
+
+    /// Sends a request and waits for its answer.
+    pub(crate) async fn request(&self, method: &str, params: Value, patience: &Patience) -> Result<Value, Fault> {
+        let (id, mut incoming) = self.send(method, params).await?;
+        let began = Instant::now();
+        let end = if self.flaw.is(Defect::NoCeiling) { began + ENDLESS } else { began + patience.ceiling };
+        let mut deadline = began + patience.silence;
+        loop {
+            tokio::select! {
+                one = incoming.recv() => match one {
+                    Some(Incoming::Result(result)) => return Ok(result),
+                    Some(Incoming::Failed(fault)) => return Err(fault),
+                    Some(Incoming::Progress) if self.flaw.is(Defect::IgnoresProgress) => {}
+                    Some(Incoming::Progress) => deadline = Instant::now() + patience.silence,
+                    None => return Err(Fault::new("connection-lost", "the connection was closed")),
+                },
+                () = sleep_until(deadline.min(end)), if !self.flaw.is(Defect::NoTimeout) => {
+                    self.give_up(id).await;
+                    return Err(Fault::new("timed-out", format!("`{method}` was not answered in time")));
+                }
+                () = patience.cancel.cancelled() => {
+                    self.give_up(id).await;
+                    return Err(Fault::new("cancelled", format!("`{method}` was given up")));
+                }
+            }
+        }
+    }
+
+    async fn send(&self, method: &str, mut params: Value) -> Result<(u64, mpsc::UnboundedReceiver<Incoming>), Fault> {
+        let id = self.ids.fetch_add(1, Ordering::Relaxed);
+        if self.modern && !self.flaw.is(Defect::NoModernMeta) {
+            params["_meta"] = metadata();
+        }
+        if method == "tools/call" {
+            params["_meta"]["progressToken"] = id.into();
+        }
+        let incoming = self.inbox.open(id)?;
+        let sent = self.link.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await;
+        sent.inspect_err(|_| self.inbox.forget(id)).map(|()| (id, incoming))
+    }
+
+    /// Sends a notification.
+    pub(crate) async fn notify(&self, method: &str, params: Value) -> Result<(), Fault> {
+        self.link.send(json!({ "jsonrpc": "2.0", "method": method, "params": params })).await
+    }
+
+    /// Tells the server that nobody waits for this answer any more (basic/utilities/cancellation).
+    async fn give_up(&self, id: u64) {
+        self.inbox.forget(id);
+        if !self.flaw.is(Defect::NoCancel) && !self.link.hang_up(id, self.modern) {
+            let params = json!({ "requestId": id, "reason": "nobody waits for it" });
+            // That a lost connection cannot be told is no loss.
+            let _ = self.notify("notifications/cancelled", params).await;
+        }
+    }
+
+    /// Opens the stream on which a server may speak first (2025-03-26 to 2025-11-25, Streamable HTTP).
+    pub(crate) fn listen_for_notices(&self) {
+        if let Link::Http(http) = &self.link {
+            http.listen();
+        }
+    }
+
+    /// Asks for notices of changes (2026-07-28, subscriptions).
+    pub(crate) async fn subscribe(&mut self, within: Duration) -> Result<(), Fault> {
+        let wish = json!({ "notifications": { "toolsListChanged": true } });
+        let (_, incoming) = self.send("subscriptions/listen", wish).await?;
+        self.subscription = Some(incoming);
+        // A server that does not take the wish up is just not subscribed to.
+        let _ = timeout(within, self.inbox.subscribed.notified()).await;
+        Ok(())
+    }
+
+    /// Ends the connection.
+    pub(crate) async fn close(&self) {
+        self.inbox.close();
+        self.link.close().await;
+    }
+}

@@ -1,0 +1,211 @@
+//! Carries out the steps of a case, one after the other, and reports what came of each.
+
+mod calls;
+mod lists;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
+
+use futures::future::join_all;
+use serde_json::{Map, Value, json};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    connection::Connection,
+    defect::{Defect, Flaw},
+    fault::Fault,
+    listing::Listing,
+    report::{Report, now_us},
+    setup::{Setup, period},
+};
+
+/// A call that was begun.
+struct OpenCall {
+    end: JoinHandle<Result<Value, Fault>>,
+    cancel: CancellationToken,
+}
+
+struct Driver<'a> {
+    context: &'a Value,
+    setup: Setup,
+    report: Report,
+    flaw: Flaw,
+    connections: BTreeMap<String, Arc<Connection>>,
+    calls: HashMap<String, OpenCall>,
+    /// What a `list` step last showed of each server's tools: what calls rest on.
+    seen: HashMap<String, Listing>,
+    /// What was last read of each server's tools, across reconnects.
+    latest: HashMap<String, Listing>,
+    /// Which tool of which server a qualified name stands for.
+    catalogue: HashMap<String, (String, String)>,
+}
+
+/// Does everything that the context says. It does not come back from a `die` step.
+pub(crate) async fn drive(context: &Value, flaw: Flaw) -> anyhow::Result<()> {
+    let mut driver = Driver {
+        context,
+        setup: Setup::read(context),
+        report: Report::open(Path::new(context["report"].as_str().unwrap_or_default()))?,
+        flaw,
+        connections: BTreeMap::new(),
+        calls: HashMap::new(),
+        seen: HashMap::new(),
+        latest: HashMap::new(),
+        catalogue: HashMap::new(),
+    };
+    // Each step is an object with one member, whose name says what to do.
+    let steps = context["steps"].as_array().into_iter().flatten().filter_map(|step| step.as_object()?.iter().next());
+    let steps: Vec<(&String, &Value)> = steps.collect();
+    if !steps.iter().any(|(kind, _)| *kind == "connect") {
+        driver.connect_unasked().await;
+    }
+    for (index, (kind, step)) in steps.into_iter().enumerate() {
+        driver.take(index, kind, step).await;
+    }
+    driver.end().await;
+    Ok(())
+}
+
+impl Driver<'_> {
+    async fn take(&mut self, index: usize, kind: &str, step: &Value) {
+        let began = now_us();
+        let server = step["server"].as_str().map(str::to_owned).or_else(|| self.only_server());
+        let outcome = self.carry_out(kind, step, server.as_deref()).await;
+        let silent = self.flaw.is(Defect::SilentSpawnFailure) && kind == "connect" && outcome.is_err();
+        if !silent {
+            self.report.outcome(Some(index), server.as_deref(), began, outcome);
+        }
+    }
+
+    /// Carries out one step. `server` is the one that it names, or the only one that there is.
+    async fn carry_out(&mut self, kind: &str, step: &Value, server: Option<&str>) -> Result<Value, Fault> {
+        match kind {
+            "connect" => self.connect(server, period(&step["timeout"])).await,
+            "list" => self.list(step["server"].as_str()).await,
+            "call" => self.call(step).await,
+            "start" => self.start(step),
+            "finish" => self.finish(step, false).await,
+            "cancel" => self.finish(step, true).await,
+            "await" => {
+                let within = period(&step["within"]).unwrap_or(Duration::from_secs(2));
+                self.report.wait(step["event"].as_str().unwrap_or_default(), step["server"].as_str(), within).await
+            }
+            "refresh" => self.refresh(server).await,
+            "disconnect" => self.disconnect(step["server"].as_str()).await,
+            "reconnect" => {
+                let _ = self.disconnect(server).await;
+                self.connect(server, None).await
+            }
+            "die" => {
+                self.report.die();
+                std::future::pending().await
+            }
+            _ => Err(Fault::new("invalid-config", format!("`{kind}` is no step of a client"))),
+        }
+    }
+
+    fn only_server(&self) -> Option<String> {
+        let servers = self.context["servers"].as_object()?;
+        servers.keys().next().filter(|_| servers.len() == 1).cloned()
+    }
+
+    /// Connects to every server without being asked to.
+    async fn connect_unasked(&mut self) {
+        let began = now_us();
+        for (name, outcome) in self.connect_all(None).await {
+            self.report.outcome(None, Some(&name), began, outcome);
+        }
+    }
+
+    /// Connects to every server at the same time: one that hangs must not hold up the others.
+    async fn connect_all(&mut self, limit: Option<Duration>) -> Vec<(String, Result<Value, Fault>)> {
+        let names: Vec<String> = self.context["servers"].as_object().into_iter().flat_map(Map::keys).cloned().collect();
+        let mut attempts = Vec::new();
+        if self.flaw.is(Defect::ConnectsOneByOne) {
+            for name in &names {
+                attempts.push(self.attempt(name, limit).await);
+            }
+        } else {
+            attempts = join_all(names.iter().map(|name| self.attempt(name, limit))).await;
+        }
+        let ended = names.into_iter().zip(attempts);
+        ended.map(|(name, attempt)| (name.clone(), self.keep(&name, attempt))).collect()
+    }
+
+    /// The step `connect`: to one server or, where none is named, to all.
+    async fn connect(&mut self, server: Option<&str>, limit: Option<Duration>) -> Result<Value, Fault> {
+        if let Some(name) = server {
+            let attempt = self.attempt(name, limit).await;
+            return self.keep(name, attempt);
+        }
+        let (mut connected, mut failed) = (Vec::new(), Vec::new());
+        for (name, outcome) in self.connect_all(limit).await {
+            match outcome {
+                Ok(told) => connected.push(told),
+                Err(fault) => failed.push(json!({ "server": name, "kind": fault.kind, "message": fault.message })),
+            }
+        }
+        Ok(json!({ "connected": connected, "failed": failed }))
+    }
+
+    async fn attempt(&self, name: &str, limit: Option<Duration>) -> Result<Connection, Fault> {
+        let mut setup = self.setup.clone();
+        setup.startup = limit.unwrap_or(setup.startup);
+        Connection::open(name, &self.context["servers"][name], setup, self.report.clone(), self.flaw).await
+    }
+
+    fn keep(&mut self, name: &str, attempt: Result<Connection, Fault>) -> Result<Value, Fault> {
+        let connection = attempt?;
+        let greeting = &connection.greeting;
+        // 2026-07-28 moved the server's identity into `_meta`.
+        let info = greeting.get("serverInfo").unwrap_or(&greeting["_meta"]["io.modelcontextprotocol/serverInfo"]);
+        let told = json!({
+            "server": name,
+            "revision": connection.revision,
+            "transport": self.context["transport"],
+            "server_info": info,
+            "capabilities": greeting["capabilities"],
+            "instructions": greeting["instructions"],
+        });
+        self.connections.insert(name.to_owned(), Arc::new(connection));
+        Ok(told)
+    }
+
+    async fn disconnect(&mut self, server: Option<&str>) -> Result<Value, Fault> {
+        let leaving = match server {
+            Some(name) => vec![self.connections.remove(name).ok_or_else(|| unconnected(name))?],
+            None => std::mem::take(&mut self.connections).into_values().collect(),
+        };
+        join_all(leaving.iter().map(|connection| connection.close())).await;
+        Ok(json!({ "ended": leaving.len() }))
+    }
+
+    /// Gives up the calls that nobody waits for, and ends what is still connected.
+    async fn end(&mut self) {
+        for (_, call) in self.calls.drain() {
+            call.cancel.cancel();
+            let _ = call.end.await;
+        }
+        if self.flaw.is(Defect::DisconnectsLate) {
+            tokio::time::sleep(Duration::from_secs(4)).await;
+        }
+        if !self.connections.is_empty() {
+            let began = now_us();
+            let outcome = self.disconnect(None).await;
+            self.report.outcome(None, None, began, outcome);
+        }
+    }
+}
+
+fn unclear() -> Fault {
+    Fault::new("invalid-config", "the step has to say which server it means")
+}
+
+fn unconnected(server: &str) -> Fault {
+    Fault::new("connection-lost", format!("there is no connection to `{server}`"))
+}

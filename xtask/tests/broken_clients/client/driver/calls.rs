@@ -1,0 +1,85 @@
+//! The steps `call`, `start`, `finish` and `cancel`.
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{Driver, OpenCall, unclear, unconnected};
+use crate::client::{connection::Patience, defect::Defect, drift, fault::Fault, setup::period};
+
+impl Driver<'_> {
+    pub(super) async fn call(&self, step: &Value) -> Result<Value, Fault> {
+        ended(self.begin(step)?).await
+    }
+
+    /// Sends a call, unless it rests on something that is no longer so.
+    fn begin(&self, step: &Value) -> Result<OpenCall, Fault> {
+        let (server, tool) = self.addressee(step)?;
+        let connection = self.connections.get(&server).cloned().ok_or_else(|| unconnected(&server))?;
+        self.check(&server, &tool)?;
+        let silence = period(&step["timeout"]).unwrap_or(self.setup.call);
+        let ceiling = period(&step["ceiling"]).unwrap_or(self.setup.ceiling);
+        let cancel = CancellationToken::new();
+        let patience = Patience { silence, ceiling, cancel: cancel.clone() };
+        let arguments = step.get("arguments").cloned().unwrap_or_else(|| json!({}));
+        let params = json!({ "name": tool, "arguments": arguments });
+        let end = tokio::spawn(async move {
+            let _turn = match connection.flaw.is(Defect::OneCallAtATime) {
+                true => Some(connection.turn.lock().await),
+                false => None,
+            };
+            connection.request("tools/call", params, &patience).await
+        });
+        Ok(OpenCall { end, cancel })
+    }
+
+    /// The server and the tool that a call is for. A qualified name is looked up; it is never split.
+    fn addressee(&self, step: &Value) -> Result<(String, String), Fault> {
+        let tool = step["tool"].as_str().unwrap_or_default();
+        if step["qualified"] != true {
+            let server = step["server"].as_str().map(str::to_owned).or_else(|| self.only_server());
+            return Ok((server.ok_or_else(unclear)?, tool.to_owned()));
+        }
+        if self.flaw.is(Defect::ResolvesBySplitting) {
+            let parts = tool.trim_start_matches("mcp__").split_once("__");
+            return Ok(parts.map(|(server, tool)| (server.to_owned(), tool.to_owned())).ok_or_else(unclear)?);
+        }
+        let unknown = || Fault::new("unknown-tool", format!("no tool has the name `{tool}`"));
+        self.catalogue.get(tool).cloned().ok_or_else(unknown)
+    }
+
+    /// Whether what the caller saw of a tool is still so.
+    fn check(&self, server: &str, tool: &str) -> Result<(), Fault> {
+        let Some(latest) = self.latest.get(server).filter(|_| !self.flaw.is(Defect::SendsStaleCall)) else {
+            return Ok(());
+        };
+        let seen = self.seen.get(server).and_then(|listing| listing.tool(tool));
+        match (seen, latest.tool(tool)) {
+            (Some(_), None) => Err(Fault::new("unknown-tool", format!("`{tool}` is gone"))),
+            (Some(seen), Some(now)) if drift::breaks(seen, now) => {
+                Err(Fault::new("stale", format!("`{tool}` has changed since the caller saw it")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn start(&mut self, step: &Value) -> Result<Value, Fault> {
+        let call = self.begin(step)?;
+        let name = step["as"].as_str().or(step["tool"].as_str()).unwrap_or_default();
+        self.calls.insert(name.to_owned(), call);
+        Ok(Value::Null)
+    }
+
+    pub(super) async fn finish(&mut self, step: &Value, cancel: bool) -> Result<Value, Fault> {
+        let name = step["call"].as_str().unwrap_or_default();
+        let unknown = || Fault::new("invalid-config", format!("no call `{name}` was begun"));
+        let call = self.calls.remove(name).ok_or_else(unknown)?;
+        if cancel {
+            call.cancel.cancel();
+        }
+        ended(call).await
+    }
+}
+
+async fn ended(call: OpenCall) -> Result<Value, Fault> {
+    call.end.await.unwrap_or_else(|error| Err(Fault::new("other", error.to_string())))
+}

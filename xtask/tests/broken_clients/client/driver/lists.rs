@@ -1,0 +1,78 @@
+//! The steps `list` and `refresh`: what is offered, under which names, and what changed.
+
+use futures::future::join_all;
+use serde_json::{Value, json};
+
+use super::{Driver, unclear, unconnected};
+use crate::client::{
+    defect::Defect,
+    drift,
+    fault::Fault,
+    listing::{Listing, list},
+    names::qualified,
+};
+
+impl Driver<'_> {
+    pub(super) async fn list(&mut self, server: Option<&str>) -> Result<Value, Fault> {
+        let wanted = self.connections.iter().filter(|(name, _)| server.is_none_or(|server| server == *name));
+        let lists = join_all(wanted.map(|(name, one)| async move { (name.clone(), list(one).await) })).await;
+        let (mut listed, mut rejected, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+        let mut last = Fault::new("connection-lost", "there is no connection to a server");
+        for (name, listing) in lists {
+            match listing {
+                Ok(listing) => {
+                    let told = |one: &Value| json!({ "server": name, "name": one["name"], "reason": one["reason"] });
+                    rejected.extend(listing.rejected.iter().map(told));
+                    self.seen.insert(name.clone(), listing.clone());
+                    self.latest.insert(name.clone(), listing);
+                    listed.push(name);
+                }
+                Err(fault) => {
+                    failed.push(json!({ "server": name, "kind": fault.kind, "message": fault.message }));
+                    last = fault;
+                }
+            }
+        }
+        // The lists of others are worth having; where there is none, the failure is what came of it.
+        if listed.is_empty() {
+            return Err(last);
+        }
+        Ok(json!({ "tools": self.name(&listed), "rejected": rejected, "failed": failed }))
+    }
+
+    /// Names every tool that is known, and tells those of some servers.
+    fn name(&mut self, servers: &[String]) -> Vec<Value> {
+        let all = self.latest.iter().flat_map(|(server, listing)| {
+            listing.tools.iter().map(|tool| (server.clone(), tool["name"].as_str().unwrap_or_default().to_owned()))
+        });
+        let all: Vec<(String, String)> = all.collect();
+        self.catalogue.clear();
+        for (server, tool) in &all {
+            let name = qualified(server, tool, self.setup.name_limit, self.flaw, &all);
+            self.catalogue.insert(name, (server.clone(), tool.clone()));
+        }
+        let mut told = Vec::new();
+        for (server, tool) in all.iter().filter(|(server, _)| servers.contains(server)) {
+            let name = qualified(server, tool, self.setup.name_limit, self.flaw, &all);
+            // The owner of a name that two tools share is the last of them.
+            let lost = self.flaw.is(Defect::LastOneWins) && self.catalogue[&name] != (server.clone(), tool.clone());
+            if !lost {
+                told.push(json!({ "server": server, "name": tool, "qualified": name }));
+            }
+        }
+        told
+    }
+
+    /// Reads the tools again, and compares them with what was read last.
+    pub(super) async fn refresh(&mut self, server: Option<&str>) -> Result<Value, Fault> {
+        let name = server.ok_or_else(unclear)?;
+        let connection = self.connections.get(name).ok_or_else(|| unconnected(name))?;
+        let listing = list(connection).await;
+        if self.flaw.is(Defect::FailedRefreshDropsList) && listing.is_err() {
+            self.latest.insert(name.to_owned(), Listing::default());
+        }
+        let listing = listing?;
+        let before = self.latest.insert(name.to_owned(), listing.clone()).unwrap_or_default();
+        Ok(drift::between(&before, &listing, self.flaw))
+    }
+}

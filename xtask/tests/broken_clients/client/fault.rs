@@ -1,0 +1,35 @@
+//! How something that was tried went wrong, in the words of the contract.
+
+use serde_json::{Value, json};
+
+/// An error, as it is reported.
+#[derive(Debug, Clone)]
+pub(crate) struct Fault {
+    /// The stable kind: `timed-out`, `rpc-error`.
+    pub(crate) kind: &'static str,
+    /// In words.
+    pub(crate) message: String,
+    /// The JSON-RPC code, of an error that the server sent.
+    pub(crate) code: Option<i64>,
+}
+
+impl Fault {
+    pub(crate) fn new(kind: &'static str, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), code: None }
+    }
+
+    /// The `error` member of a response.
+    pub(crate) fn rpc(error: &Value) -> Self {
+        let message = error["message"].as_str().unwrap_or("the server gave no message").to_owned();
+        Self { kind: "rpc-error", message, code: error["code"].as_i64() }
+    }
+
+    /// As it stands in a report.
+    pub(crate) fn to_json(&self) -> Value {
+        let mut json = json!({ "kind": self.kind, "message": self.message });
+        if let Some(code) = self.code {
+            json["code"] = code.into();
+        }
+        json
+    }
+}

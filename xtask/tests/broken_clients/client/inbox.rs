@@ -1,0 +1,152 @@
+//! What arrives from a server: answers go to those who wait for them, requests are answered, notices are noted.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
+
+use serde_json::{Value, json};
+use tokio::sync::{Notify, mpsc};
+
+use super::{
+    defect::{Defect, Flaw},
+    fault::Fault,
+    report::Report,
+};
+
+/// Something that came for an open request.
+pub(crate) enum Incoming {
+    Result(Value),
+    Failed(Fault),
+    Progress,
+}
+
+/// The open requests of one connection, by id; none at all once the connection is lost.
+type Open = Option<BTreeMap<u64, mpsc::UnboundedSender<Incoming>>>;
+
+/// Takes in every message of one connection.
+pub(crate) struct Inbox {
+    server: String,
+    report: Report,
+    flaw: Flaw,
+    open: Mutex<Open>,
+    /// The server has begun to send notices of changes (2026-07-28, subscriptions).
+    pub(crate) subscribed: Notify,
+}
+
+impl Inbox {
+    pub(crate) fn new(server: &str, report: Report, flaw: Flaw) -> Self {
+        let open = Mutex::new(Some(BTreeMap::new()));
+        Self { server: server.to_owned(), report, flaw, open, subscribed: Notify::new() }
+    }
+
+    /// Opens a request; what comes for it comes out of the other end.
+    pub(crate) fn open(&self, id: u64) -> Result<mpsc::UnboundedReceiver<Incoming>, Fault> {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let lost = || Fault::new("connection-lost", "the connection has ended");
+        open.as_mut().ok_or_else(lost)?.insert(id, sender);
+        Ok(receiver)
+    }
+
+    /// Nobody waits for this request any more.
+    pub(crate) fn forget(&self, id: u64) {
+        self.with_open(|open| open.remove(&id));
+    }
+
+    /// A request cannot be answered any more. That is no news where the answer has come.
+    pub(crate) fn fail(&self, id: u64, fault: Fault) {
+        if let Some(waiting) = self.with_open(|open| open.remove(&id)) {
+            let _ = waiting.send(Incoming::Failed(fault));
+        }
+    }
+
+    /// The connection has ended: every open request fails, at once.
+    pub(crate) fn lose(&self, reason: &str) {
+        let all = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(all) = all else { return };
+        self.report.event("disconnected", &self.server, json!({ "reason": reason }));
+        if self.flaw.is(Defect::WaitsForDeadServer) {
+            // Whoever waits goes on waiting: the other ends are kept for the life of the process.
+            return std::mem::forget(all);
+        }
+        for waiting in all.into_values() {
+            let _ = waiting.send(Incoming::Failed(Fault::new("connection-lost", reason)));
+        }
+    }
+
+    /// The user ends the connection, which is no news to him.
+    pub(crate) fn close(&self) {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+
+    /// Something that is no message. It is skipped: servers print what they like (handshake/tolerates-noise).
+    pub(crate) fn garbage(&self, text: &str) {
+        self.report.event("garbage", &self.server, json!({ "excerpt": text.chars().take(200).collect::<String>() }));
+        if self.flaw.is(Defect::DiesOnGarbage) {
+            self.lose("the server sent something that is no JSON");
+        }
+    }
+
+    /// Takes one message in; gives the answer that it asks for.
+    pub(crate) fn take(&self, message: &Value) -> Option<Value> {
+        match (message["method"].as_str(), message.get("id")) {
+            (Some(method), Some(id)) => self.answer(method, id),
+            (Some(method), None) => {
+                self.notification(method, &message["params"]);
+                None
+            }
+            (None, _) => {
+                self.response(message);
+                None
+            }
+        }
+    }
+
+    fn answer(&self, method: &str, id: &Value) -> Option<Value> {
+        if method != "ping" {
+            let error = json!({ "code": -32601, "message": format!("this client has no `{method}`") });
+            return Some(json!({ "jsonrpc": "2.0", "id": id, "error": error }));
+        }
+        (!self.flaw.is(Defect::IgnoresPing)).then(|| json!({ "jsonrpc": "2.0", "id": id, "result": {} }))
+    }
+
+    fn notification(&self, method: &str, params: &Value) {
+        match method {
+            "notifications/tools/list_changed" if !self.flaw.is(Defect::IgnoresListChanged) => {
+                self.report.event("tools-changed", &self.server, Value::Null);
+            }
+            "notifications/progress" => {
+                self.report.event("progress", &self.server, params.clone());
+                let Some(id) = params["progressToken"].as_u64() else { return };
+                self.with_open(|open| open.get(&id).map(|waiting| waiting.send(Incoming::Progress)));
+            }
+            "notifications/subscriptions/acknowledged" => self.subscribed.notify_one(),
+            _ => {}
+        }
+    }
+
+    fn response(&self, message: &Value) {
+        let incoming = match message.get("error") {
+            Some(error) => Incoming::Failed(Fault::rpc(error)),
+            None => Incoming::Result(message["result"].clone()),
+        };
+        let waiting = self.with_open(|open| {
+            let careless = self.flaw.is(Defect::TakesAWrongId) || self.flaw.is(Defect::TakesLateReply);
+            let id = message["id"].as_u64().filter(|id| open.contains_key(id));
+            let id = id.or_else(|| open.keys().next().copied().filter(|_| careless))?;
+            open.remove(&id)
+        });
+        // An answer that nobody waits for is late, or belongs to nobody: either way it is ignored.
+        if let Some(waiting) = waiting {
+            let _ = waiting.send(incoming);
+        }
+    }
+
+    fn with_open<T>(
+        &self,
+        change: impl FnOnce(&mut BTreeMap<u64, mpsc::UnboundedSender<Incoming>>) -> Option<T>,
+    ) -> Option<T> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).as_mut().and_then(change)
+    }
+}

@@ -1,0 +1,106 @@
+//! The tools of a server: every page, and no tool that makes no sense.
+
+use std::{collections::HashSet, time::Duration};
+
+use serde_json::{Value, json};
+
+use super::{
+    connection::{Connection, Patience},
+    defect::Defect,
+    fault::Fault,
+};
+
+/// How long a client that follows cursors for ever pauses between two pages, so that the proof costs no processor.
+const BREATH: Duration = Duration::from_millis(20);
+
+/// What a server offers.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Listing {
+    /// The tools, in the server's order, as they came.
+    pub(crate) tools: Vec<Value>,
+    /// What was left out: `{ name, reason }`.
+    pub(crate) rejected: Vec<Value>,
+    names: HashSet<String>,
+}
+
+impl Listing {
+    /// The tool with this name.
+    pub(crate) fn tool(&self, name: &str) -> Option<&Value> {
+        self.tools.iter().find(|tool| tool["name"] == name)
+    }
+
+    fn add(&mut self, tool: &Value) {
+        let name = tool["name"].as_str().unwrap_or_default();
+        let reason = match defect_of(tool) {
+            None if self.names.insert(name.to_owned()) => return self.tools.push(tool.clone()),
+            None => "the server has listed a tool of this name already",
+            Some(reason) => reason,
+        };
+        self.rejected.push(json!({ "name": name, "reason": reason }));
+    }
+}
+
+/// Reads the list to its end.
+pub(crate) async fn list(connection: &Connection) -> Result<Listing, Fault> {
+    let (flaw, setup) = (connection.flaw, &connection.setup);
+    let mut listing = Listing::default();
+    // A server that declares no tools is not asked for any (2025-06-18, lifecycle, operation).
+    if !connection.greeting["capabilities"]["tools"].is_object() && !flaw.is(Defect::AsksForToolsWithoutCapability) {
+        return Ok(listing);
+    }
+    let mut cursors = HashSet::new();
+    let mut params = json!({});
+    loop {
+        let page = match connection.request("tools/list", params, &Patience::of(setup.call)).await {
+            Err(_) if flaw.is(Defect::HidesErrorOnPageTwo) && !cursors.is_empty() => return Ok(listing),
+            page => page?,
+        };
+        let Some(tools) = page["tools"].as_array() else {
+            return Err(Fault::new("malformed-result", "the page holds no list of tools"));
+        };
+        tools.iter().for_each(|tool| listing.add(tool));
+        if flaw.is(Defect::BadToolDropsList) && !listing.rejected.is_empty() {
+            return Err(Fault::new("malformed-result", "a tool makes no sense"));
+        }
+        if listing.tools.len() > setup.max_items {
+            return Err(Fault::new("too-many-items", format!("there are more than {} tools", setup.max_items)));
+        }
+        let enough = flaw.is(Defect::FirstPageOnly) || flaw.is(Defect::StopsAtEmptyPage) && tools.is_empty();
+        let next = next_cursor(&page)?.filter(|_| !enough);
+        let Some(next) = next else { break };
+        let new = cursors.insert(next.clone());
+        if flaw.is(Defect::FollowsForEver) {
+            tokio::time::sleep(BREATH).await;
+        } else if !new {
+            return Err(Fault::new("repeated-cursor", format!("the cursor `{next}` came before")));
+        } else if cursors.len() >= setup.max_pages {
+            return Err(Fault::new("too-many-pages", format!("there are more than {} pages", setup.max_pages)));
+        }
+        // A cursor goes back as it came (all revisions, server/utilities/pagination).
+        let next = if flaw.is(Defect::ChangesCursors) { next.trim() } else { &next };
+        params = json!({ "cursor": next });
+    }
+    if flaw.is(Defect::SecondRequestAfterEnd) {
+        connection.request("tools/list", json!({}), &Patience::of(setup.call)).await?;
+    }
+    Ok(listing)
+}
+
+fn next_cursor(page: &Value) -> Result<Option<String>, Fault> {
+    match &page["nextCursor"] {
+        // What is missing reads as null, and many serialisers write null for what is missing.
+        Value::Null => Ok(None),
+        Value::String(cursor) => Ok(Some(cursor.clone())),
+        odd => Err(Fault::new("illegal-cursor", format!("the cursor {odd} is no string"))),
+    }
+}
+
+/// Why a tool makes no sense, if it makes none. It costs itself, and not the tools beside it.
+fn defect_of(tool: &Value) -> Option<&'static str> {
+    match tool {
+        _ if !tool["name"].is_string() => Some("it has no name"),
+        _ if !tool["inputSchema"].is_object() => Some("it has no input schema"),
+        _ if !matches!(tool["outputSchema"], Value::Null | Value::Object(_)) => Some("its output schema is no object"),
+        _ => None,
+    }
+}

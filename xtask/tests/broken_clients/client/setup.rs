@@ -1,0 +1,47 @@
+//! How the client is to be set up for a case, with the defaults of a small client.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// The limits of a case, from the context's `client`.
+#[derive(Debug, Clone)]
+pub(crate) struct Setup {
+    /// The revision of the case.
+    pub(crate) revision: String,
+    /// Whether the client is to find out by itself what the server speaks.
+    pub(crate) auto: bool,
+    pub(crate) startup: Duration,
+    pub(crate) call: Duration,
+    pub(crate) ceiling: Duration,
+    pub(crate) max_pages: usize,
+    pub(crate) max_items: usize,
+    pub(crate) name_limit: usize,
+    pub(crate) close_grace: Duration,
+    pub(crate) term_grace: Duration,
+}
+
+impl Setup {
+    pub(crate) fn read(context: &Value) -> Self {
+        let client = &context["client"];
+        let time = |key: &str, default| period(&client[key]).unwrap_or(default);
+        let number = |key: &str, default| client[key].as_u64().and_then(|one| one.try_into().ok()).unwrap_or(default);
+        Self {
+            revision: context["revision"].as_str().unwrap_or_default().to_owned(),
+            auto: client["protocol"] == "auto",
+            startup: time("startup_timeout", Duration::from_secs(8)),
+            call: time("call_timeout", Duration::from_secs(3)),
+            ceiling: time("call_ceiling", Duration::from_secs(60)),
+            max_pages: number("max_pages", 1_000),
+            max_items: number("max_items", 100_000),
+            name_limit: number("name_limit", 64),
+            close_grace: time("close_grace", Duration::from_secs(2)),
+            term_grace: time("term_grace", Duration::from_secs(1)),
+        }
+    }
+}
+
+/// A length of time as the context has it: `500ms`, `1m 30s`.
+pub(crate) fn period(value: &Value) -> Option<Duration> {
+    humantime::parse_duration(value.as_str()?).ok()
+}

@@ -1,0 +1,157 @@
+//! A server that is a child process: one message a line, and an end in three stages.
+
+use std::{
+    process::Stdio as Pipe,
+    sync::{Arc, Mutex as SyncMutex, PoisonError},
+    time::Duration,
+};
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde_json::Value;
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    sync::Mutex,
+    time::timeout,
+};
+
+use super::{
+    defect::{Defect, Flaw},
+    fault::Fault,
+    inbox::Inbox,
+    setup::Setup,
+};
+
+/// How long the last words of a server that has gone may take to arrive.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// A server's process, in a process group of its own.
+pub(crate) struct Stdio {
+    child: Mutex<Child>,
+    pid: Option<Pid>,
+    stdin: Arc<Mutex<Option<ChildStdin>>>,
+    stderr: Arc<SyncMutex<String>>,
+    close_grace: Duration,
+    term_grace: Duration,
+    flaw: Flaw,
+}
+
+impl Stdio {
+    pub(crate) fn spawn(endpoint: &Value, setup: &Setup, inbox: &Arc<Inbox>, flaw: Flaw) -> Result<Self, Fault> {
+        let words: Vec<&str> = endpoint["command"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        let Some((program, arguments)) = words.split_first() else {
+            return Err(Fault::new("invalid-config", "the command is empty"));
+        };
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Pipe::piped()).stdout(Pipe::piped()).stderr(Pipe::piped()).process_group(0);
+        let failed = |error| Fault::new("spawn-failed", format!("`{program}` cannot be started: {error}"));
+        let mut child = command.spawn().map_err(failed)?;
+        let stdin = Arc::new(Mutex::new(child.stdin.take()));
+        let stderr = Arc::new(SyncMutex::new(String::new()));
+        if let (Some(out), Some(err)) = (child.stdout.take(), child.stderr.take()) {
+            tokio::spawn(read(out, Arc::clone(inbox), Arc::clone(&stdin)));
+            tokio::spawn(keep(err, Arc::clone(&stderr)));
+        }
+        let pid = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+        let Setup { close_grace, term_grace, .. } = *setup;
+        Ok(Self { child: Mutex::new(child), pid, stdin, stderr, close_grace, term_grace, flaw })
+    }
+
+    pub(crate) async fn send(&self, message: &Value) -> Result<(), Fault> {
+        let written = write(&self.stdin, message).await;
+        written.map_err(|error| Fault::new("connection-lost", format!("the server does not read: {error}")))
+    }
+
+    /// If the process has ended by itself: how, and with which last words.
+    pub(crate) async fn exited(&self) -> Option<Fault> {
+        let status = timeout(LAST_WORDS, async { self.child.lock().await.wait().await }).await.ok()?.ok()?;
+        // The words are in the pipe by now, but perhaps not yet read.
+        let read = async {
+            while self.last_words().is_empty() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let _ = timeout(LAST_WORDS / 4, read).await;
+        Some(Fault::new("exited", format!("the server exited ({status}): {}", self.last_words())))
+    }
+
+    fn last_words(&self) -> String {
+        self.stderr.lock().unwrap_or_else(PoisonError::into_inner).trim().to_owned()
+    }
+
+    /// Closes the input, then sends SIGTERM, then SIGKILL (2025-11-25, basic/lifecycle, shutdown).
+    pub(crate) async fn close(&self) {
+        if self.flaw.is(Defect::DisconnectsLate) {
+            return;
+        }
+        if self.flaw.is(Defect::LeavesServer) {
+            self.stdin.lock().await.take();
+            return;
+        }
+        if self.flaw.is(Defect::KillsWithoutClosingInput) {
+            self.signal(Signal::TERM);
+            self.ended_within(self.term_grace).await;
+        }
+        self.stdin.lock().await.take();
+        if !self.ended_within(self.close_grace).await {
+            self.signal(Signal::TERM);
+            self.ended_within(self.term_grace).await;
+        }
+        // Also where the server has ended: what it started is still in its process group.
+        self.signal(Signal::KILL);
+        self.ended_within(self.term_grace).await;
+    }
+
+    async fn ended_within(&self, time: Duration) -> bool {
+        timeout(time, async { self.child.lock().await.wait().await }).await.is_ok()
+    }
+
+    fn signal(&self, signal: Signal) {
+        let Some(pid) = self.pid else { return };
+        // That there is nobody left to be signalled is just as well.
+        let _ = if self.flaw.is(Defect::KillsOnlyDirectChild) {
+            kill_process(pid, signal)
+        } else {
+            kill_process_group(pid, signal)
+        };
+    }
+}
+
+/// Reads messages until the server's output ends.
+async fn read(out: ChildStdout, inbox: Arc<Inbox>, stdin: Arc<Mutex<Option<ChildStdin>>>) {
+    let mut out = BufReader::new(out);
+    let mut line = Vec::new();
+    while let Ok(1..) = out.read_until(b'\n', &mut line).await {
+        match serde_json::from_slice(&line) {
+            Ok(message) => {
+                if let Some(answer) = inbox.take(&message) {
+                    // A server that asks and does not listen finds out by itself.
+                    let _ = write(&stdin, &answer).await;
+                }
+            }
+            Err(_) => inbox.garbage(&String::from_utf8_lossy(&line)),
+        }
+        line.clear();
+    }
+    inbox.lose("the server closed its output");
+}
+
+async fn write(stdin: &Mutex<Option<ChildStdin>>, message: &Value) -> std::io::Result<()> {
+    let mut stdin = stdin.lock().await;
+    let stdin = stdin.as_mut().ok_or(std::io::ErrorKind::BrokenPipe)?;
+    stdin.write_all(format!("{message}\n").as_bytes()).await?;
+    stdin.flush().await
+}
+
+/// Keeps the end of what the server says on standard error, so that it never blocks on it.
+async fn keep(mut err: ChildStderr, kept: Arc<SyncMutex<String>>) {
+    const MOST: usize = 8_192;
+    let mut buffer = [0; 1_024];
+    while let Ok(count @ 1..) = err.read(&mut buffer).await {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.push_str(&String::from_utf8_lossy(&buffer[..count]));
+        while kept.len() > MOST {
+            kept.remove(0);
+        }
+    }
+}
