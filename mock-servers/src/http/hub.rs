@@ -188,20 +188,25 @@ impl Hub {
         let hub = Arc::downgrade(self);
         Presence::new(move || {
             let Some(hub) = hub.upgrade() else { return };
-            // The lock may be held by whoever drops the stream, so the news is brought by a task of its own.
+            // Who has left is settled now; the lock may be held by whoever drops the stream, so the news is brought by a
+            // task of its own.
+            let (mark, busy) = (hub.stop.end_mark(), hub.stop.busy());
             if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-                runtime.spawn(async move { hub.left(id, undecided) });
+                runtime.spawn(async move {
+                    hub.left(id, undecided, mark);
+                    drop(busy);
+                });
             }
         })
     }
 
-    fn left(&self, id: ExchangeId, undecided: bool) {
+    fn left(&self, id: ExchangeId, undecided: bool, mark: Mark) {
         let mut core = self.lock();
         let Some(responder) = core.responders.get_mut(&id) else { return };
         if responder.is_done() || responder.is_undecided() != undecided {
             return;
         }
-        responder.leave(if self.stop.is_stopped() { Mark::ClosedByServer } else { Mark::ClosedByPeer });
+        responder.leave(mark);
         core.responders.remove(&id);
         core.engine.on_closed(id);
         for session in core.sessions.values_mut() {

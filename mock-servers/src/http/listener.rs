@@ -14,6 +14,7 @@ use tokio::{
 };
 
 use super::StartError;
+use crate::frame::Mark;
 
 /// How long an answer that is under way may take when the server is stopped.
 const DRAIN: Duration = Duration::from_millis(50);
@@ -35,23 +36,48 @@ pub(crate) struct Bound {
 pub(crate) struct Listener {
     address: SocketAddr,
     stop: Stopper,
-    /// How many connections are open.
-    open: Arc<watch::Sender<usize>>,
     accepting: JoinHandle<()>,
 }
 
-/// Stops a server: it refuses new connections and drops the open ones.
+/// Stops a server: it refuses new connections and drops the open ones. Also knows whether anything is still going on.
 #[derive(Debug, Clone)]
-pub(crate) struct Stopper(Arc<watch::Sender<bool>>);
+pub(crate) struct Stopper(Arc<State>);
+
+#[derive(Debug)]
+struct State {
+    stopped: watch::Sender<bool>,
+    /// Open connections, and ends of connections that are not in the record yet.
+    busy: watch::Sender<usize>,
+}
+
+/// Something that goes on until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Busy(Arc<State>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.busy.send_modify(|busy| *busy -= 1);
+    }
+}
 
 impl Stopper {
-    pub(crate) fn stop(&self) {
-        self.0.send_replace(true);
+    fn new() -> Self {
+        Self(Arc::new(State { stopped: watch::Sender::new(false), busy: watch::Sender::new(0) }))
     }
 
-    /// Whether the server itself is ending, so that a stream's end is its own doing.
-    pub(crate) fn is_stopped(&self) -> bool {
-        *self.0.borrow()
+    pub(crate) fn stop(&self) {
+        self.0.stopped.send_replace(true);
+    }
+
+    /// What a stream that ends now ends by: the server itself if it is ending, else the client.
+    pub(crate) fn end_mark(&self) -> Mark {
+        if *self.0.stopped.borrow() { Mark::ClosedByServer } else { Mark::ClosedByPeer }
+    }
+
+    /// Something goes on that has to be over before the record is complete.
+    pub(crate) fn busy(&self) -> Busy {
+        self.0.busy.send_modify(|busy| *busy += 1);
+        Busy(Arc::clone(&self.0))
     }
 }
 
@@ -59,7 +85,7 @@ impl Stopper {
 pub(crate) async fn bind() -> Result<Bound, StartError> {
     let socket = TcpListener::bind(("127.0.0.1", 0)).await.map_err(StartError::Bind)?;
     let address = socket.local_addr().map_err(StartError::Bind)?;
-    Ok(Bound { socket, address, stop: Stopper(Arc::new(watch::Sender::new(false))) })
+    Ok(Bound { socket, address, stop: Stopper::new() })
 }
 
 impl Bound {
@@ -73,9 +99,8 @@ impl Bound {
         S: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Result<Response<HttpBody>, Aborted>> + Send + 'static,
     {
-        let open = Arc::new(watch::Sender::new(0));
-        let accepting = tokio::spawn(accept(self.socket, self.stop.0.subscribe(), Arc::clone(&open), service));
-        Listener { address: self.address, stop: self.stop, open, accepting }
+        let accepting = tokio::spawn(accept(self.socket, self.stop.clone(), service));
+        Listener { address: self.address, stop: self.stop, accepting }
     }
 }
 
@@ -84,11 +109,11 @@ impl Listener {
         self.address
     }
 
-    /// Returns when no connection is open, and after this time at the latest.
+    /// Returns when no connection is open and all ends are recorded, and after this time at the latest.
     pub(crate) async fn until_idle(&self, limit: Duration) {
-        let mut open = self.open.subscribe();
+        let mut busy = self.stop.0.busy.subscribe();
         // The sender lives in `self`; a limit that passes is an answer like any other.
-        let _ = tokio::time::timeout(limit, open.wait_for(|open| *open == 0)).await;
+        let _ = tokio::time::timeout(limit, busy.wait_for(|busy| *busy == 0)).await;
     }
 
     pub(crate) async fn stop(mut self) {
@@ -105,25 +130,26 @@ impl Drop for Listener {
     }
 }
 
-async fn accept<S, F>(socket: TcpListener, mut stop: watch::Receiver<bool>, open: Arc<watch::Sender<usize>>, service: S)
+async fn accept<S, F>(socket: TcpListener, stopper: Stopper, service: S)
 where
     S: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Result<Response<HttpBody>, Aborted>> + Send + 'static,
 {
+    let mut stop = stopper.0.stopped.subscribe();
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
             accepted = socket.accept() => accepted,
-            Some(_) = connections.join_next() => {
-                open.send_replace(connections.len());
-                continue;
-            }
+            Some(_) = connections.join_next() => continue,
             () = stopped(&mut stop) => break,
         };
         match accepted {
             Ok((stream, _)) => {
-                connections.spawn(converse(stream, stop.clone(), service.clone()));
-                open.send_replace(connections.len());
+                let (busy, conversation) = (stopper.busy(), converse(stream, stop.clone(), service.clone()));
+                connections.spawn(async move {
+                    conversation.await;
+                    drop(busy);
+                });
             }
             Err(cause) => tracing::warn!(%cause, "could not accept a connection"),
         }

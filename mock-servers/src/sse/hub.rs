@@ -195,16 +195,18 @@ impl Hub {
         let hub = Arc::downgrade(self);
         Presence::new(move || {
             let Some(hub) = hub.upgrade() else { return };
-            // The lock may be held by whoever drops the stream, so the news is brought by a task of its own.
+            // Who has left is settled now; the lock may be held by whoever drops the stream, so the news is brought by a
+            // task of its own.
+            let (mark, busy) = (hub.stop.end_mark(), hub.stop.busy());
             if let Ok(runtime) = tokio::runtime::Handle::try_current() {
                 runtime.spawn(async move {
                     let mut core = hub.lock();
                     if let Some(stream) = core.streams.remove(&key) {
-                        let mark = if hub.stop.is_stopped() { Mark::ClosedByServer } else { Mark::ClosedByPeer };
                         hub.recorder.record(Sighting::mark(stream.connection, mark));
                     }
                     core.by_id.retain(|_, session| *session != key);
                     core.engine.close_session(key);
+                    drop(busy);
                 });
             }
         })

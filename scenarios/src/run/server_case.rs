@@ -15,8 +15,6 @@ use crate::{
 
 mod fill;
 mod steps;
-#[cfg(test)]
-mod tests;
 
 /// How long a case may take if its scenario does not say, once the server is there.
 const LIMIT: Duration = Duration::from_secs(10);

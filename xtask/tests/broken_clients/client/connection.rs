@@ -164,7 +164,7 @@ impl Connection {
     /// Tells the server that nobody waits for this answer any more (basic/utilities/cancellation).
     async fn give_up(&self, id: u64) {
         self.inbox.forget(id);
-        if !self.flaw.is(Defect::NoCancel) && !self.link.hang_up(id, self.modern) {
+        if !self.flaw.is(Defect::NoCancel) && !self.link.hang_up(id, self.modern).await {
             let params = json!({ "requestId": id, "reason": "nobody waits for it" });
             // That a lost connection cannot be told is no loss.
             let _ = self.notify("notifications/cancelled", params).await;

@@ -9,7 +9,7 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use reqwest::{Client, RequestBuilder, Response};
 use serde_json::Value;
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
 
 use super::{
     defect::{Defect, Flaw},
@@ -30,8 +30,8 @@ pub(crate) struct Http {
     session: OnceLock<String>,
     /// The revision that was agreed on by a handshake.
     pub(crate) agreed: OnceLock<String>,
-    open: Mutex<HashMap<u64, AbortHandle>>,
-    stream: OnceLock<AbortHandle>,
+    open: Mutex<HashMap<u64, JoinHandle<()>>>,
+    stream: OnceLock<JoinHandle<()>>,
 }
 
 impl Http {
@@ -60,7 +60,7 @@ impl Http {
             let fault = ended.err().unwrap_or_else(|| Fault::new("transport", "the exchange ended without an answer"));
             http.inbox.fail(id, fault);
         });
-        self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(id, exchange.abort_handle());
+        self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(id, exchange);
         Ok(())
     }
 
@@ -151,13 +151,17 @@ impl Http {
                 let _ = http.read(response, None).await;
             }
         });
-        let _ = self.stream.set(stream.abort_handle());
+        let _ = self.stream.set(stream);
     }
 
-    /// Closes the stream of a request.
-    pub(crate) fn hang_up(&self, id: u64) -> bool {
+    /// Closes the stream of a request. It is closed when this returns.
+    pub(crate) async fn hang_up(&self, id: u64) -> bool {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
-        open.inspect(AbortHandle::abort).is_some()
+        let Some(open) = open else { return false };
+        open.abort();
+        // The only outcome is that it was aborted, or had ended before.
+        let _ = open.await;
+        true
     }
 
     /// Closes every stream, and ends the session.

@@ -8,7 +8,7 @@ use super::{defect::Flaw, fault::Fault, http::Http, inbox::Inbox, setup::Setup, 
 
 /// A transport that is open.
 pub(crate) enum Link {
-    Stdio(Stdio),
+    Stdio(Box<Stdio>),
     Http(Arc<Http>),
 }
 
@@ -16,7 +16,7 @@ impl Link {
     /// Opens the way to an endpoint of the context.
     pub(crate) fn open(endpoint: &Value, setup: &Setup, inbox: &Arc<Inbox>, flaw: Flaw) -> Result<Self, Fault> {
         match endpoint["transport"].as_str() {
-            Some("stdio") => Stdio::spawn(endpoint, setup, inbox, flaw).map(Self::Stdio),
+            Some("stdio") => Ok(Self::Stdio(Box::new(Stdio::spawn(endpoint, setup, inbox, flaw)?))),
             Some("streamable-http") => Ok(Self::Http(Arc::new(Http::new(endpoint, inbox, flaw)))),
             _ => Err(Fault::new("invalid-config", format!("this client does not speak the transport of {endpoint}"))),
         }
@@ -31,10 +31,10 @@ impl Link {
         }
     }
 
-    /// Whether a request is given up by closing its stream (2026-07-28, streamable-http, cancellation).
-    pub(crate) fn hang_up(&self, id: u64, modern: bool) -> bool {
+    /// Gives a request up by closing its stream, if that is the way to do it (2026-07-28, streamable-http, cancellation).
+    pub(crate) async fn hang_up(&self, id: u64, modern: bool) -> bool {
         match self {
-            Self::Http(http) if modern => http.hang_up(id),
+            Self::Http(http) if modern => http.hang_up(id).await,
             _ => false,
         }
     }

@@ -41,7 +41,7 @@ impl Driver<'_> {
         }
         if self.flaw.is(Defect::ResolvesBySplitting) {
             let parts = tool.trim_start_matches("mcp__").split_once("__");
-            return Ok(parts.map(|(server, tool)| (server.to_owned(), tool.to_owned())).ok_or_else(unclear)?);
+            return parts.map(|(server, tool)| (server.to_owned(), tool.to_owned())).ok_or_else(unclear);
         }
         let unknown = || Fault::new("unknown-tool", format!("no tool has the name `{tool}`"));
         self.catalogue.get(tool).cloned().ok_or_else(unknown)

@@ -1,11 +1,15 @@
 //! Whole cases against small servers written as shell scripts: real processes, real pipes.
 
-use std::time::Duration;
+use std::{future::Future, process::ExitCode, time::Duration};
 
-use super::{Evidence, Outcome, Revision, Scenario, ServerFacts, ServerTarget, applies, run_server_case};
-use crate::{
+use libtest_mimic::{Arguments, Trial};
+use mcp_workbench_scenarios::{
+    Evidence, Scenario,
+    evidence::Outcome,
     judge::judge,
-    peer::{PeerError, ServerCommand, probe},
+    model::Revision,
+    peer::{PeerError, ServerCommand, ServerFacts, ServerTarget, probe},
+    run::server_case::{applies, run_server_case},
 };
 
 /// Answers `initialize` and `ping`, and everything else with -32601, as long as there is input.
@@ -20,6 +24,43 @@ while read -r line; do
   esac
 done
 "#;
+
+fn main() -> ExitCode {
+    if let Some(code) = client::process::supervisor::main_if_requested() {
+        return code;
+    }
+    let tests = vec![
+        trial(
+            "finds_out_what_a_server_speaks_and_skips_what_it_does_not_declare",
+            finds_out_what_a_server_speaks_and_skips_what_it_does_not_declare,
+        ),
+        trial("a_program_that_is_no_server_is_no_verdict", a_program_that_is_no_server_is_no_verdict),
+        trial("an_answer_is_found_by_its_id_among_other_messages", an_answer_is_found_by_its_id_among_other_messages),
+        trial("a_step_without_anything_to_take_it_with_is_skipped", a_step_without_anything_to_take_it_with_is_skipped),
+        trial("a_silent_server_costs_its_own_time_and_no_more", a_silent_server_costs_its_own_time_and_no_more),
+        trial("a_banner_on_standard_output_is_recorded_and_judged", a_banner_on_standard_output_is_recorded_and_judged),
+        trial(
+            "a_process_that_outlives_its_server_is_named_and_killed",
+            a_process_that_outlives_its_server_is_named_and_killed,
+        ),
+        trial(
+            "a_server_that_ignores_the_end_of_its_input_is_ended_soon",
+            a_server_that_ignores_the_end_of_its_input_is_ended_soon,
+        ),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
+}
+
+/// A test that runs in a runtime of its own; a failed assertion is its failure.
+fn trial<F: Future<Output = ()>>(name: &str, test: fn() -> F) -> Trial
+where
+    F: 'static,
+{
+    Trial::test(name, move || {
+        tokio::runtime::Runtime::new()?.block_on(test());
+        Ok(())
+    })
+}
 
 const STARTUP: Duration = Duration::from_secs(20);
 
@@ -45,7 +86,6 @@ fn verdict(scenario: &Scenario, evidence: &Evidence, id: &str) -> String {
     judgement.map_or_else(|| "absent".to_owned(), |judgement| format!("{:?}", judgement.verdict))
 }
 
-#[tokio::test]
 async fn finds_out_what_a_server_speaks_and_skips_what_it_does_not_declare() {
     let facts = probe(&server(GOOD), STARTUP).await.expect("a server");
     assert_eq!(facts.revisions().collect::<Vec<_>>(), [Revision::V2025_11_25]);
@@ -58,7 +98,6 @@ async fn finds_out_what_a_server_speaks_and_skips_what_it_does_not_declare() {
     );
 }
 
-#[tokio::test]
 async fn a_program_that_is_no_server_is_no_verdict() {
     let error = probe(&server("echo no; echo why >&2"), STARTUP).await.expect_err("no server");
     assert!(matches!(&error, PeerError::Silent { stderr, .. } if stderr == "why\n"), "{error:?}");
@@ -67,7 +106,6 @@ async fn a_program_that_is_no_server_is_no_verdict() {
     assert!(matches!(error, PeerError::Start { .. }), "{error:?}");
 }
 
-#[tokio::test]
 async fn an_answer_is_found_by_its_id_among_other_messages() {
     let steps = "steps:\n  - request: { method: ping, id: '7', times: 3 }\n  - request: { method: x, either: true }\n  - request: { method: y }\n";
     let scenario = scenario(steps);
@@ -80,14 +118,12 @@ async fn an_answer_is_found_by_its_id_among_other_messages() {
     assert!(matches!(outcomes[3], Outcome::Error(error) if error.code == Some(-32601)), "{outcomes:?}");
 }
 
-#[tokio::test]
 async fn a_step_without_anything_to_take_it_with_is_skipped() {
     let steps = "steps:\n  - request: { method: ping }\n  - request: { method: x, params: { uri: '{{$.steps[0].items[0]}}' } }\n";
     let (evidence, _) = run(GOOD, &scenario(steps)).await;
     assert!(matches!(&evidence.steps[2].outcome, Outcome::Skipped(why) if why.contains("offers nothing")));
 }
 
-#[tokio::test]
 async fn a_silent_server_costs_its_own_time_and_no_more() {
     let silent = GOOD.replace(r#"*'"method":"ping"'*) printf"#, r#"*'"method":"ping"'*) true"#);
     let (evidence, _) = run(&silent, &scenario("limit: 300ms\nsteps:\n  - request: { method: ping }\n")).await;
@@ -95,7 +131,6 @@ async fn a_silent_server_costs_its_own_time_and_no_more() {
     assert!(matches!(&evidence.steps[1].outcome, Outcome::Error(error) if error.kind == "timed-out"));
 }
 
-#[tokio::test]
 async fn a_banner_on_standard_output_is_recorded_and_judged() {
     let scenario = scenario("steps:\n  - request: { method: ping }\n");
     let (good, _) = run(GOOD, &scenario).await;
@@ -104,7 +139,6 @@ async fn a_banner_on_standard_output_is_recorded_and_judged() {
     assert_eq!(verdict(&scenario, &bad, "stdout-holds-only-messages"), "Failed");
 }
 
-#[tokio::test]
 async fn a_process_that_outlives_its_server_is_named_and_killed() {
     let scenario = scenario("steps:\n  - request: { method: ping }\n");
     let (evidence, _) = run(&format!("sleep 61 <&- >&- 2>&- &\n{GOOD}"), &scenario).await;
@@ -115,7 +149,6 @@ async fn a_process_that_outlives_its_server_is_named_and_killed() {
     assert!(!std::path::Path::new(&format!("/proc/{left}/fd/0")).exists(), "it was killed");
 }
 
-#[tokio::test]
 async fn a_server_that_ignores_the_end_of_its_input_is_ended_soon() {
     let stubborn = format!("trap '' TERM\n{GOOD}\nwhile :; do sleep 1; done");
     let scenario = scenario("steps:\n  - request: { method: ping }\n");
