@@ -5,10 +5,11 @@
 
 use std::{sync::Arc, time::Duration};
 
+use mock_servers::Period;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    model::{Revision, Scenario, Subject, Transport},
+    model::{Revision, Scenario, Step, Subject, Transport},
     select::{SelectError, Selection},
 };
 
@@ -65,6 +66,21 @@ impl Case {
     #[must_use]
     pub fn limit(&self) -> Duration {
         self.scenario.limit.map_or(DEFAULT_LIMIT, |limit| limit.0)
+    }
+}
+
+impl Case {
+    /// The longest limit that its scenario sets for something: a guess at how long it will have to wait. Cases that wait
+    /// long are best begun first, so that the others run meanwhile.
+    #[must_use]
+    pub fn longest_wait(&self) -> Duration {
+        let of_steps = self.scenario.steps.iter().filter_map(|step| match step {
+            Step::Call(call) | Step::Start(call) => call.timeout,
+            Step::Connect(connect) => connect.timeout,
+            _ => None,
+        });
+        let of_client = [self.scenario.client.startup_timeout, self.scenario.client.call_timeout];
+        of_steps.chain(of_client.into_iter().flatten()).map(|Period(limit)| limit).max().unwrap_or_default()
     }
 }
 

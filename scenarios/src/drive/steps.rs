@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use client::{CallOptions, Drift, ListError, Severity, ToolList, qualified_name};
 use futures::future::join_all;
 use mock_servers::Period;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -145,7 +145,7 @@ impl Session<'_> {
             cancel,
             ..CallOptions::default()
         };
-        let arguments = step.arguments.clone().unwrap_or_else(Map::new);
+        let arguments = step.arguments.clone().unwrap_or_default();
         let begun = connection.start_call(&tool, Value::Object(arguments), options).await;
         begun.map_err(|error| of_call(Err(error)))
     }

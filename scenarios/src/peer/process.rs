@@ -60,11 +60,8 @@ impl ServerProcess {
         // The supervisor would only find it out when it is too late for a clear answer.
         which::which(&server.program).map_err(|cause| io::Error::new(io::ErrorKind::NotFound, cause))?;
         let folder = tempfile::Builder::new().prefix("mcp-workbench-").tempdir()?;
-        let mut supervision = Supervision::default();
-        supervision.term_grace = TERMINATED;
-        supervision.settle = OUTLIVED;
-        supervision.leftover_grace = LEFT;
-        supervision.report = Some(folder.path().join(REPORT));
+        let report = Some(folder.path().join(REPORT));
+        let supervision = Supervision { term_grace: TERMINATED, settle: OUTLIVED, leftover_grace: LEFT, report };
         let mut command = supervision.command(&server.program)?;
         command.args(&server.args).envs(&server.env);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

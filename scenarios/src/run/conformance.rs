@@ -43,13 +43,15 @@ pub async fn conformance(
 ) -> Result<Vec<CaseResult>, RunError> {
     let room = Arc::new(Semaphore::new(options.jobs.get()));
     let options = Arc::new(options.clone());
-    let mut waiting = plan.cases.iter();
+    let mut waiting: Vec<_> = plan.cases.iter().collect();
+    // Taken from the end: the case that waits longest comes first.
+    waiting.sort_by_key(|case| (case.longest_wait(), std::cmp::Reverse(case.index)));
     let mut running = JoinSet::new();
     let mut results: Vec<Option<CaseResult>> = vec![None; plan.cases.len()];
     loop {
         // One case waits for room while the others run, so that ten thousand cases do not become ten thousand tasks.
         while running.len() <= options.jobs.get() {
-            let Some(case) = waiting.next().cloned() else { break };
+            let Some(case) = waiting.pop().cloned() else { break };
             tell(RunEvent::Began { id: &case.id });
             let (room, options) = (Arc::clone(&room), Arc::clone(&options));
             running.spawn(async move {

@@ -55,11 +55,12 @@ impl Subject {
         environment: impl IntoIterator<Item = (&'static str, String)>,
     ) -> io::Result<Self> {
         let report = folder.join("supervisor.json");
-        let mut supervision = Supervision::default();
-        supervision.term_grace = Duration::from_millis(300);
-        supervision.settle = settle;
-        supervision.leftover_grace = Duration::from_millis(200);
-        supervision.report = Some(report.clone());
+        let supervision = Supervision {
+            term_grace: Duration::from_millis(300),
+            settle,
+            leftover_grace: Duration::from_millis(200),
+            report: Some(report.clone()),
+        };
         let mut command = match client {
             ClientUnderTest::BuiltIn => {
                 let mut command = supervision.command(program)?;

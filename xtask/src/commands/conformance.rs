@@ -41,7 +41,7 @@ pub(crate) struct Args {
     /// MCP_CONFORMANCE_SCENARIO, MCP_CONFORMANCE_PROTOCOL_VERSION and MCP_CONFORMANCE_CONTEXT set.
     #[arg(long, value_name = "COMMAND")]
     client_command: Option<String>,
-    /// How many cases run at one time [default: eight times the number of cores].
+    /// How many cases run at one time [default: sixteen times the number of cores].
     #[arg(long, short)]
     jobs: Option<NonZeroUsize>,
     /// The seed of everything drawn at random; a report names the one it had.
@@ -99,7 +99,7 @@ fn options(args: &Args) -> Result<RunOptions, Failure> {
             Some(command) => ClientUnderTest::External { command: command.clone() },
         },
         // Most cases wait most of the time, for limits that have to pass.
-        jobs: args.jobs.unwrap_or(cores.saturating_mul(NonZeroUsize::MIN.saturating_add(7))),
+        jobs: args.jobs.unwrap_or(cores.saturating_mul(NonZeroUsize::MIN.saturating_add(15))),
     })
 }
 
