@@ -29,8 +29,8 @@ pub(crate) fn run(args: Args) -> CommandResult {
     } else {
         listing.iter().try_for_each(|listed| {
             writeln!(out, "{}  ({} cases)\n    {}", listed.scenario, listed.cases.len(), listed.title)?;
-            let cases = listed.cases.iter().filter(|_| args.cases);
-            cases.map(|case| writeln!(out, "    - {case}")).collect()
+            let mut cases = listed.cases.iter().filter(|_| args.cases);
+            cases.try_for_each(|case| writeln!(out, "    - {case}"))
         })
     };
     written.map_err(Failure::environment)?;
