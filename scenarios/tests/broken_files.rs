@@ -11,8 +11,8 @@ use mcp_workbench_scenarios::{
 /// The names that the files may use: fixed, so that a new check or requirement changes no message here.
 fn vocabulary() -> Vocabulary {
     Vocabulary::new(
-        ["calls/timeout-is-kept", "lists/cursor-is-opaque"],
-        [("timeout-sends-cancel", Subject::Client), ("results-are-valid", Subject::Server)],
+        ["timeouts/limit", "pages/cursors-opaque"],
+        [("timeout-sends-cancel", Subject::Client), ("tool-names-are-unique", Subject::Server)],
     )
 }
 

@@ -52,10 +52,7 @@ fn main() -> ExitCode {
 }
 
 /// A test that runs in a runtime of its own; a failed assertion is its failure.
-fn trial<F: Future<Output = ()>>(name: &str, test: fn() -> F) -> Trial
-where
-    F: 'static,
-{
+fn trial<F: Future<Output = ()> + 'static>(name: &str, test: fn() -> F) -> Trial {
     Trial::test(name, move || {
         tokio::runtime::Runtime::new()?.block_on(test());
         Ok(())
