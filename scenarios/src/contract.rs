@@ -10,6 +10,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+pub use mock_servers::record::now_us;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -106,12 +107,4 @@ pub enum ReportLine {
         /// The process to kill.
         pid: u32,
     },
-}
-
-/// Microseconds of the system's monotonic clock.
-#[must_use]
-pub fn now_us() -> u64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    let micros = i128::from(now.tv_sec) * 1_000_000 + i128::from(now.tv_nsec) / 1000;
-    u64::try_from(micros).unwrap_or(0)
 }

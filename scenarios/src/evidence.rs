@@ -37,17 +37,15 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// The evidence of a case that was not run because it does not apply.
+    /// Evidence of a case of which nothing is recorded yet.
     #[must_use]
-    pub fn skipped(scenario: &Scenario, transport: Transport, revision: Revision, reason: String) -> Self {
-        let outcome =
-            StepOutcome { step: None, server: None, began_us: 0, ended_us: 0, outcome: Outcome::Skipped(reason) };
+    pub fn empty(scenario: &Scenario, transport: Transport, revision: Revision) -> Self {
         Self {
             scenario: scenario.scenario.clone(),
             transport,
             revision,
             frames: Vec::new(),
-            steps: vec![outcome],
+            steps: Vec::new(),
             events: Vec::new(),
             process: None,
             stderr: String::new(),
@@ -55,6 +53,14 @@ impl Evidence {
             broken: None,
             elapsed_us: 0,
         }
+    }
+
+    /// The evidence of a case that was not run because it does not apply.
+    #[must_use]
+    pub fn skipped(scenario: &Scenario, transport: Transport, revision: Revision, reason: String) -> Self {
+        let outcome = Outcome::Skipped(reason);
+        let steps = vec![StepOutcome { step: None, server: None, began_us: 0, ended_us: 0, outcome }];
+        Self { steps, ..Self::empty(scenario, transport, revision) }
     }
 }
 

@@ -4,6 +4,7 @@ pub mod bench;
 pub mod catalogue;
 pub mod contract;
 pub mod drive;
+mod error_text;
 pub mod evidence;
 pub mod judge;
 pub mod load;

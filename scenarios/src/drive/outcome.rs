@@ -3,7 +3,10 @@
 use client::{CallError, ConnectError, ConnectFailure, ListError, ListFault, ToolResult};
 use serde_json::Value;
 
-use crate::evidence::{Outcome, StepError};
+use crate::{
+    error_text::in_full,
+    evidence::{Outcome, StepError},
+};
 
 /// A step that could not be taken because of what the scenario says.
 pub(super) fn refused(kind: &str, message: impl Into<String>) -> Outcome {
@@ -45,19 +48,4 @@ fn code(error: &CallError) -> Option<i64> {
         CallError::Rpc { code, .. } => Some(*code),
         _ => None,
     }
-}
-
-/// An error with its causes, in one line.
-fn in_full(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        let words = next.to_string();
-        if !text.contains(&words) {
-            text.push_str(": ");
-            text.push_str(&words);
-        }
-        cause = next.source();
-    }
-    text
 }

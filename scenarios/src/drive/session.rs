@@ -48,6 +48,8 @@ pub(super) struct Session<'a> {
     /// What the client last read of each server's tools, across reconnects.
     pub(super) latest: HashMap<String, Arc<ToolList>>,
     pub(super) catalogue: Catalogue,
+    /// How long a qualified name may be.
+    pub(super) name_limit: NameLimit,
 }
 
 impl<'a> Session<'a> {
@@ -55,10 +57,11 @@ impl<'a> Session<'a> {
     pub(super) fn open(context: &'a Context) -> Result<Self, DriveError> {
         let report = Report::open(&context.report)?;
         let sink = EventSink::default();
-        let limit = if context.client.name_limit == Some(128) { NameLimit::Chars128 } else { NameLimit::Chars64 };
+        let name_limit = if context.client.name_limit == Some(128) { NameLimit::Chars128 } else { NameLimit::Chars64 };
         Ok(Self {
             listener: Listener::attach(&sink, report.clone()),
-            catalogue: Catalogue::new(limit),
+            catalogue: Catalogue::new(name_limit),
+            name_limit,
             connections: BTreeMap::new(),
             calls: HashMap::new(),
             seen: HashMap::new(),

@@ -98,12 +98,7 @@ impl Session<'_> {
     }
 
     fn described(&self, server: &str, tool: &str) -> Value {
-        let limit = if self.context.client.name_limit == Some(128) {
-            client::NameLimit::Chars128
-        } else {
-            client::NameLimit::Chars64
-        };
-        json!({ "server": server, "name": tool, "qualified": qualified_name(server, tool, limit) })
+        json!({ "server": server, "name": tool, "qualified": qualified_name(server, tool, self.name_limit) })
     }
 
     async fn call(&self, step: &Call) -> Outcome {

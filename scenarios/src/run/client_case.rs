@@ -14,13 +14,12 @@ use super::{
 };
 use crate::{
     contract::{CONTEXT, Context, PROTOCOL_VERSION, ReportLine, SCENARIO, now_us},
+    error_text,
     evidence::{Evidence, Noticed, ProcessEvidence, StepOutcome},
     model::Scenario,
     plan::Case,
 };
 
-/// How long a case may take if its scenario does not say.
-const LIMIT: Duration = Duration::from_secs(10);
 /// How long processes may outlive the client if the scenario does not say.
 const SETTLE: Duration = Duration::from_millis(500);
 /// How often the report of the client, and the processes where the scenario speaks of them, are looked at.
@@ -42,21 +41,9 @@ enum CaseError {
 /// Runs one case. Whatever goes wrong is in the evidence.
 pub(super) async fn run(case: &Case, options: &RunOptions) -> Evidence {
     let began = now_us();
-    let mut evidence = Evidence {
-        scenario: case.scenario.scenario.clone(),
-        transport: case.transport,
-        revision: case.revision,
-        frames: Vec::new(),
-        steps: Vec::new(),
-        events: Vec::new(),
-        process: None,
-        stderr: String::new(),
-        timed_out: false,
-        broken: None,
-        elapsed_us: 0,
-    };
+    let mut evidence = Evidence::empty(&case.scenario, case.transport, case.revision);
     if let Err(error) = stage(case, options, &mut evidence).await {
-        evidence.broken = Some(in_full(&error));
+        evidence.broken = Some(error_text::in_full(&error));
     }
     evidence.elapsed_us = now_us().saturating_sub(began);
     rebase(&mut evidence, began);
@@ -91,7 +78,7 @@ async fn stage(case: &Case, options: &RunOptions, evidence: &mut Evidence) -> Re
     let subject = Subject::start(&options.client, &options.program, url, folder.path(), settle, environment);
     let mut subject = subject.map_err(CaseError::Start)?;
     let mut report = Tail::new(&context.report);
-    evidence.timed_out = watch(scenario, &mut subject, &mut report).await;
+    evidence.timed_out = watch(case, &mut subject, &mut report).await;
     let (process, stderr) = subject.remains().await;
     evidence.process = Some(process);
     evidence.stderr = stderr;
@@ -105,7 +92,7 @@ async fn stage(case: &Case, options: &RunOptions, evidence: &mut Evidence) -> Re
     }
     match mocks.stop().await {
         Ok(frames) => evidence.frames = frames,
-        Err(error) => evidence.broken = Some(in_full(&error)),
+        Err(error) => evidence.broken = Some(error_text::in_full(&error)),
     }
     Ok(())
 }
@@ -131,9 +118,8 @@ fn context(case: &Case, mocks: &Mocks, folder: &Path) -> Context {
 
 /// Waits for the client's end, or ends it when its time is up; says whether it was. Meanwhile the client is killed when
 /// it comes to a `die` step, and the processes below it are looked at where the scenario speaks of them.
-async fn watch(scenario: &Scenario, subject: &mut Subject, report: &mut Tail) -> bool {
-    let limit = scenario.limit.map_or(LIMIT, |Period(limit)| limit);
-    let deadline = Instant::now() + limit;
+async fn watch(case: &Case, subject: &mut Subject, report: &mut Tail) -> bool {
+    let deadline = Instant::now() + case.limit();
     let mut ticks = interval(LOOK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut killed = false;
@@ -146,7 +132,7 @@ async fn watch(scenario: &Scenario, subject: &mut Subject, report: &mut Tail) ->
                 return true;
             }
             _ = ticks.tick() => {
-                if scenario.expect.processes.is_some() {
+                if case.scenario.expect.processes.is_some() {
                     subject.look();
                 }
                 let asked = report.catch_up().iter().find_map(|line| match line {
@@ -184,16 +170,4 @@ fn rebase(evidence: &mut Evidence, began: u64) {
             since(&mut process.last_us);
         }
     }
-}
-
-/// An error with its causes, in one line.
-fn in_full(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(next) = cause {
-        text.push_str(": ");
-        text.push_str(&next.to_string());
-        cause = next.source();
-    }
-    text
 }

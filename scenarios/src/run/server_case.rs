@@ -9,17 +9,13 @@ use tokio::time::Instant;
 
 use crate::{
     evidence::{Evidence, Outcome, StepOutcome},
-    model::{Revision, Scenario, Step, Subject, Transport},
+    model::{Revision, Scenario, Step, Subject},
     peer::{Peer, PeerError, Remains, ServerFacts, ServerTarget, failure},
+    plan::{DEFAULT_LIMIT, revisions_of, transports_of},
 };
 
 mod fill;
 mod steps;
-
-/// How long a case may take if its scenario does not say, once the server is there.
-const LIMIT: Duration = Duration::from_secs(10);
-/// The revisions of a scenario that does not name any.
-const USUAL: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
 /// Why a scenario says nothing about a server in a revision.
 ///
@@ -29,11 +25,10 @@ pub fn applies(scenario: &Scenario, facts: &ServerFacts, revision: Revision) -> 
     if scenario.subject != Subject::Server {
         return Err("it judges clients".to_owned());
     }
-    if !scenario.revisions.as_deref().unwrap_or(&USUAL).contains(&revision) {
+    if !revisions_of(scenario).contains(&revision) {
         return Err(format!("it is not about {revision}"));
     }
-    let transports = scenario.transports.as_deref().unwrap_or(&Transport::ALL);
-    if !transports.contains(&facts.transport) {
+    if !transports_of(scenario).contains(&facts.transport) {
         return Err(format!("it is not about {}", facts.transport));
     }
     match &scenario.needs {
@@ -66,22 +61,11 @@ async fn converse(mut peer: Peer, scenario: &Scenario, facts: &ServerFacts, star
         outcomes.push(outcome);
         broken = error;
     }
-    let limit = scenario.limit.map_or(LIMIT, |Period(limit)| limit);
+    let limit = scenario.limit.map_or(DEFAULT_LIMIT, |Period(limit)| limit);
     let timed_out = broken.is_none() && take_steps(&mut peer, &scenario.steps, limit, &mut outcomes).await;
     let Remains { frames, process, stderr, elapsed_us } = peer.end().await;
-    Evidence {
-        scenario: scenario.scenario.clone(),
-        transport: facts.transport,
-        revision,
-        frames,
-        steps: outcomes,
-        events: Vec::new(),
-        process,
-        stderr,
-        timed_out,
-        broken,
-        elapsed_us,
-    }
+    let recorded = Evidence::empty(scenario, facts.transport, revision);
+    Evidence { frames, steps: outcomes, process, stderr, timed_out, broken, elapsed_us, ..recorded }
 }
 
 /// Greets the server. The outcome's value is what is known of the server, and of its session.
@@ -128,17 +112,6 @@ async fn take_steps(peer: &mut Peer, all: &[Step], limit: Duration, outcomes: &m
 }
 
 fn unstarted(scenario: &Scenario, facts: &ServerFacts, revision: Revision, error: &PeerError) -> Evidence {
-    Evidence {
-        scenario: scenario.scenario.clone(),
-        transport: facts.transport,
-        revision,
-        frames: Vec::new(),
-        steps: Vec::new(),
-        events: Vec::new(),
-        process: None,
-        stderr: String::new(),
-        timed_out: false,
-        broken: Some(error.to_string()),
-        elapsed_us: 0,
-    }
+    let broken = Some(error.to_string());
+    Evidence { broken, ..Evidence::empty(scenario, facts.transport, revision) }
 }

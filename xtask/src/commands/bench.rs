@@ -11,7 +11,7 @@ use reports::{
 };
 use scenarios::{
     Scenario,
-    bench::Progress,
+    bench::{Progress, connect::LoadConnectError},
     catalogue::Catalogue,
     load::Vocabulary,
     model::{Closed, Load, Open, Shape, Transport},
@@ -194,7 +194,11 @@ async fn carry_out(args: &Args, task: &Task, cancel: &CancellationToken) -> Resu
         }
     };
     loaded.map_err(|error| match error {
-        LoadCaseError::Plan(_) | LoadCaseError::NoServer(_) => Failure::input(error),
+        LoadCaseError::Plan(_)
+        | LoadCaseError::NoServer(_)
+        | LoadCaseError::Connect(LoadConnectError::UnknownTool { .. } | LoadConnectError::RejectedTool { .. }) => {
+            Failure::input(error)
+        }
         _ => Failure::environment(error),
     })
 }

@@ -41,7 +41,7 @@ pub(crate) struct Args {
     /// MCP_CONFORMANCE_SCENARIO, MCP_CONFORMANCE_PROTOCOL_VERSION and MCP_CONFORMANCE_CONTEXT set.
     #[arg(long, value_name = "COMMAND")]
     client_command: Option<String>,
-    /// How many cases run at one time [default: sixteen times the number of cores].
+    /// How many cases run at one time [default: 24 for each core, up to 96].
     #[arg(long, short)]
     jobs: Option<NonZeroUsize>,
     /// The seed of everything drawn at random; a report names the one it had.
@@ -91,16 +91,20 @@ pub(crate) fn run(args: Args) -> CommandResult {
 }
 
 fn options(args: &Args) -> Result<RunOptions, Failure> {
-    let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     Ok(RunOptions {
         program: std::env::current_exe().map_err(Failure::environment)?,
         client: match &args.client_command {
             None => ClientUnderTest::BuiltIn,
             Some(command) => ClientUnderTest::External { command: command.clone() },
         },
-        // Most cases wait most of the time, for limits that have to pass.
-        jobs: args.jobs.unwrap_or(cores.saturating_mul(NonZeroUsize::MIN.saturating_add(15))),
+        jobs: args.jobs.unwrap_or_else(usual_jobs),
     })
+}
+
+/// Most cases wait most of the time, for limits that have to pass; so there are many more of them than cores.
+fn usual_jobs() -> NonZeroUsize {
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    NonZeroUsize::MIN.saturating_add((cores * 24).min(96) - 1)
 }
 
 /// Runs the plan; gives what ended and whether all of it did.

@@ -1,0 +1,16 @@
+//! Errors as text, for evidence and reports, which keep no types.
+
+/// An error with its causes, in one line; a cause whose words the error has already used is left out.
+pub(crate) fn in_full(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        let words = next.to_string();
+        if !text.contains(&words) {
+            text.push_str(": ");
+            text.push_str(&words);
+        }
+        cause = next.source();
+    }
+    text
+}
