@@ -52,6 +52,7 @@ fn table() -> Vec<(Value, &'static str, Verdict)> {
         (patched("initialize", &json!({ "capabilities": null })), "initialize-result", Failed),
         (patched("initialize", &json!({ "serverInfo": { "name": 7 } })), "initialize-result", Failed),
         (patched("server/discover", &json!({ "capabilities": null })), "discover-result", Failed),
+        (patched("server/discover", &json!({ "supportedVersions": null })), "discover-result", Failed),
         (answered("ping", &json!({ "pong": true })), "ping-is-answered-empty", Failed),
         (
             json!({ "on": [{ "when": { "method": "ping" }, "do": { "fault": "wrong-id" } }] }),

@@ -185,8 +185,11 @@ fn note_modern(response: &Value, facts: &mut ServerFacts) {
         return;
     }
     let result = response.get("result").cloned().unwrap_or(Value::Null);
-    let versions = result.get("supportedVersions").and_then(Value::as_array).cloned().unwrap_or_default();
-    if versions.iter().any(|version| version == Revision::V2026_07_28.as_str()) {
+    let versions = result.get("supportedVersions").and_then(Value::as_array);
+    let lists_it = |versions: &Vec<Value>| versions.iter().any(|version| version == Revision::V2026_07_28.as_str());
+    // An answer that is meant as a discovery, and only lacks the list, is a defect to be judged and no older server.
+    let meant = result.get("capabilities").is_some() && result.get("resultType").is_some();
+    if versions.map_or(meant, lists_it) {
         let info = result.pointer("/_meta/io.modelcontextprotocol~1serverInfo");
         facts.greetings.insert(Revision::V2026_07_28, greeting_of(&result, info));
     } else {
