@@ -130,8 +130,6 @@ pub struct ProcessEvidence {
     pub killed_on_purpose: bool,
     /// Every process that was seen below it.
     pub seen: Vec<ProcessSeen>,
-    /// How many of them that belong to a server were seen at one time, at most.
-    pub most_at_once: usize,
     /// Those that lived on after its end for longer than they may; the workbench then killed them.
     pub left: Vec<ProcessSeen>,
     /// When the last process below it was gone; absent if some were left.

@@ -15,6 +15,7 @@ pub mod requirements;
 pub mod run;
 pub mod schema;
 pub mod select;
+mod supervised;
 
 pub use evidence::Evidence;
 pub use model::Scenario;

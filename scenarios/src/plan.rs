@@ -28,6 +28,12 @@ pub fn revisions_of(scenario: &Scenario) -> Vec<Revision> {
     revisions
 }
 
+/// How long a case of a scenario may take.
+#[must_use]
+pub fn limit_of(scenario: &Scenario) -> Duration {
+    scenario.limit.map_or(DEFAULT_LIMIT, |Period(limit)| limit)
+}
+
 /// The transports of a scenario, in the order of [`Transport::ALL`]. Not every one of them carries every revision.
 #[must_use]
 pub fn transports_of(scenario: &Scenario) -> Vec<Transport> {
@@ -65,7 +71,7 @@ impl Case {
     /// How long it may take.
     #[must_use]
     pub fn limit(&self) -> Duration {
-        self.scenario.limit.map_or(DEFAULT_LIMIT, |limit| limit.0)
+        limit_of(&self.scenario)
     }
 }
 

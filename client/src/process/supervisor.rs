@@ -27,8 +27,8 @@ use std::{
 
 pub use report::{LeftBehind, SupervisorReport, Trigger};
 
-/// The first argument that makes the program a supervisor.
-const MARKER: &str = "__mcp-workbench-supervise";
+/// The first argument that makes the program a supervisor, and by which one is known in a list of processes.
+pub const MARKER: &str = "__mcp-workbench-supervise";
 /// The exit code of a supervisor whose program could not be started: that of a shell that does not find a command.
 const NOT_STARTED: u8 = 127;
 

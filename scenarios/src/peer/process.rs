@@ -7,14 +7,16 @@ use client::process::{
     subtree::{ProcessEntry, descendants},
     supervisor::{Supervision, SupervisorReport, Trigger},
 };
-use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::{
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    process::{ChildStderr, ChildStdin, ChildStdout},
     time::Instant,
 };
 
-use crate::evidence::{ProcessEvidence, ProcessSeen};
+use crate::{
+    evidence::{ProcessEvidence, ProcessSeen},
+    supervised::Supervised,
+};
 
 use super::{ServerCommand, wire::Wire};
 
@@ -34,8 +36,7 @@ const LOOK: Duration = Duration::from_millis(15);
 /// A running server and what has been seen below it.
 #[derive(Debug)]
 pub(super) struct ServerProcess {
-    supervisor: Child,
-    pid: i32,
+    supervised: Supervised,
     /// Holds the supervisor's report.
     folder: TempDir,
     wire: Arc<Wire>,
@@ -68,20 +69,19 @@ impl ServerProcess {
         if let Some(directory) = &server.directory {
             command.current_dir(directory);
         }
-        let mut supervisor = Command::from(command).spawn()?;
-        let streams = (supervisor.stdin.take(), supervisor.stdout.take(), supervisor.stderr.take());
-        let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
+        let mut supervised = Supervised::start(command)?;
+        let child = &mut supervised.child;
+        let (Some(stdin), Some(stdout), Some(stderr)) = (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
             return Err(io::Error::other("the streams of the process are missing"));
         };
-        let pid = supervisor.id().and_then(|id| i32::try_from(id).ok());
-        let pid = pid.ok_or_else(|| io::Error::other("the process has ended at once"))?;
         let (seen, evidence) = (BTreeMap::new(), ProcessEvidence::default());
-        Ok((Self { supervisor, pid, folder, wire, seen, evidence }, Streams { stdin, stdout, stderr }))
+        Ok((Self { supervised, folder, wire, seen, evidence }, Streams { stdin, stdout, stderr }))
     }
 
     /// Looks at what lives below the supervisor now.
     pub(super) fn look(&mut self) -> Vec<ProcessEntry> {
-        let living = descendants(self.pid);
+        let living = descendants(self.supervised.pid);
         let now = self.wire.now_us();
         for process in &living {
             let entry = self.seen.entry(process.pid).or_insert_with(|| ProcessSeen {
@@ -94,7 +94,6 @@ impl ServerProcess {
             });
             entry.last_us = now;
         }
-        self.evidence.most_at_once = self.evidence.most_at_once.max(living.len());
         living
     }
 
@@ -116,17 +115,20 @@ impl ServerProcess {
 
     /// The exit code of the server, if it is known to have ended with one.
     pub(super) fn code(&mut self) -> Option<i32> {
-        self.evidence.code.or_else(|| self.supervisor.try_wait().ok().flatten()?.code())
+        self.evidence.code.or_else(|| self.supervised.child.try_wait().ok().flatten()?.code())
     }
 
     /// Whether the server itself has ended: what it started may live on. The server is the child of the supervisor
     /// that was there first; whatever the supervisor adopts later is younger.
     fn ended(&mut self, living: &[ProcessEntry]) -> bool {
         if self.evidence.ended_us.is_none() {
-            let first =
-                self.seen.values().filter(|seen| seen.parent == self.pid).min_by_key(|seen| (seen.first_us, seen.pid));
+            let first = self
+                .seen
+                .values()
+                .filter(|seen| seen.parent == self.supervised.pid)
+                .min_by_key(|seen| (seen.first_us, seen.pid));
             let gone = first.is_some_and(|first| living.iter().all(|process| process.pid != first.pid));
-            if gone || matches!(self.supervisor.try_wait(), Ok(Some(_))) {
+            if gone || matches!(self.supervised.child.try_wait(), Ok(Some(_))) {
                 self.evidence.ended_us = Some(self.wire.now_us());
             }
         }
@@ -137,24 +139,12 @@ impl ServerProcess {
     pub(super) async fn end(mut self) -> ProcessEvidence {
         if self.wait(INPUT_CLOSED).await {
             // What it left behind has its time to vanish, and is then ended by the supervisor.
-            self.gone(OUTLIVED + LEFT + TERMINATED).await;
+            self.supervised.ended_within(OUTLIVED + LEFT + TERMINATED).await;
         }
-        self.signal(Signal::TERM);
-        if !self.gone(TERMINATED + TERMINATED).await {
-            for process in descendants(self.pid) {
-                process.signal(Signal::KILL);
-            }
-            self.signal(Signal::KILL);
-            self.gone(TERMINATED).await;
-        }
+        self.supervised.end(TERMINATED + TERMINATED).await;
         self.evidence.ended_us.get_or_insert(self.wire.now_us());
         self.read_report();
-        std::mem::take(&mut self.evidence)
-    }
-
-    /// Waits for the supervisor's end, which comes last.
-    async fn gone(&mut self, within: Duration) -> bool {
-        tokio::time::timeout(within, self.supervisor.wait()).await.is_ok()
+        self.evidence
     }
 
     fn read_report(&mut self) {
@@ -175,19 +165,5 @@ impl ServerProcess {
             self.evidence.empty_us = Some(now);
         }
         self.evidence.seen = std::mem::take(&mut self.seen).into_values().collect();
-    }
-
-    fn signal(&self, signal: Signal) {
-        if let (Some(_), Some(pid)) = (self.supervisor.id(), Pid::from_raw(self.pid)) {
-            // It may have ended in between; it stays a zombie until it is waited for, so the number is still its own.
-            let _ = kill_process(pid, signal);
-        }
-    }
-}
-
-impl Drop for ServerProcess {
-    /// A conversation that is given up ends its server too: the supervisor does the rest by itself.
-    fn drop(&mut self) {
-        self.signal(Signal::TERM);
     }
 }

@@ -45,7 +45,7 @@ pub async fn conformance(
     let options = Arc::new(options.clone());
     let mut waiting: Vec<_> = plan.cases.iter().collect();
     // Taken from the end: the case that waits longest comes first.
-    waiting.sort_by_key(|case| (case.longest_wait(), std::cmp::Reverse(case.index)));
+    waiting.sort_by_cached_key(|case| (case.longest_wait(), std::cmp::Reverse(case.index)));
     let mut running = JoinSet::new();
     let mut results: Vec<Option<CaseResult>> = vec![None; plan.cases.len()];
     loop {

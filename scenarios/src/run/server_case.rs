@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use mock_servers::Period;
 use serde_json::Value;
 use tokio::time::Instant;
 
@@ -11,7 +10,7 @@ use crate::{
     evidence::{Evidence, Outcome, StepOutcome},
     model::{Revision, Scenario, Step, Subject},
     peer::{Peer, PeerError, Remains, ServerFacts, ServerTarget, failure},
-    plan::{DEFAULT_LIMIT, revisions_of, transports_of},
+    plan::{limit_of, revisions_of, transports_of},
 };
 
 mod fill;
@@ -61,7 +60,7 @@ async fn converse(mut peer: Peer, scenario: &Scenario, facts: &ServerFacts, star
         outcomes.push(outcome);
         broken = error;
     }
-    let limit = scenario.limit.map_or(DEFAULT_LIMIT, |Period(limit)| limit);
+    let limit = limit_of(scenario);
     let timed_out = broken.is_none() && take_steps(&mut peer, &scenario.steps, limit, &mut outcomes).await;
     let Remains { frames, process, stderr, elapsed_us } = peer.end().await;
     let recorded = Evidence::empty(scenario, facts.transport, revision);

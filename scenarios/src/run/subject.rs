@@ -10,12 +10,11 @@ use std::{
 
 use client::process::{
     subtree::descendants,
-    supervisor::{Supervision, SupervisorReport},
+    supervisor::{MARKER, Supervision, SupervisorReport},
 };
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
-    process::{Child, Command},
     task::JoinHandle,
 };
 
@@ -23,6 +22,7 @@ use super::options::ClientUnderTest;
 use crate::{
     contract::now_us,
     evidence::{ProcessEvidence, ProcessSeen},
+    supervised::Supervised,
 };
 
 /// How many bytes of standard error are kept.
@@ -33,14 +33,12 @@ const END: Duration = Duration::from_secs(5);
 /// A client under test that runs.
 #[derive(Debug)]
 pub(super) struct Subject {
-    supervisor: Child,
-    pid: i32,
+    supervised: Supervised,
     report: PathBuf,
     /// The folder of the case: a process that has it among its arguments belongs to a server of the case.
     folder: String,
     stderr: JoinHandle<Vec<u8>>,
     seen: BTreeMap<i32, ProcessSeen>,
-    most_at_once: usize,
     killed_on_purpose: bool,
 }
 
@@ -74,54 +72,48 @@ impl Subject {
             }
         };
         command.envs(environment).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        let mut supervisor = Command::from(command).spawn()?;
-        let stderr = supervisor.stderr.take();
-        let pid = supervisor.id().and_then(|id| i32::try_from(id).ok()).unwrap_or_default();
+        let mut supervised = Supervised::start(command)?;
+        let stderr = supervised.child.stderr.take();
         Ok(Self {
-            supervisor,
-            pid,
+            supervised,
             report,
             folder: folder.to_string_lossy().into_owned(),
             stderr: tokio::spawn(keep_end(stderr)),
             seen: BTreeMap::new(),
-            most_at_once: 0,
             killed_on_purpose: false,
         })
     }
 
     /// Waits until the client and everything below it has ended.
     pub(super) async fn ended(&mut self) {
-        // The only error is that somebody else has waited for it, and then it has ended too.
-        let _ = self.supervisor.wait().await;
+        self.supervised.ended().await;
     }
 
     /// Takes note of the processes that there are below the client now.
     pub(super) fn look(&mut self) {
         let now = now_us();
-        let mut servers = 0;
-        for process in descendants(self.pid) {
+        for process in descendants(self.supervised.pid) {
             let seen = self.seen.entry(process.pid).or_insert_with(|| {
                 let command = process.argv().join(" ");
                 ProcessSeen {
                     pid: process.pid,
                     parent: process.ppid,
-                    server: command.contains(&self.folder) && !command.contains("__mcp-workbench-supervise"),
+                    server: command.contains(&self.folder) && !command.contains(MARKER),
                     command: command.chars().take(500).collect(),
                     first_us: now,
                     last_us: now,
                 }
             });
             seen.last_us = now;
-            servers += usize::from(seen.server);
         }
-        self.most_at_once = self.most_at_once.max(servers);
     }
 
     /// Kills the client itself with SIGKILL, as its scenario says. `pid` is the process that it named as its own.
     pub(super) fn kill(&mut self, pid: u32) {
         self.look();
-        let below =
-            i32::try_from(pid).ok().and_then(|pid| descendants(self.pid).into_iter().find(|one| one.pid == pid));
+        let below = i32::try_from(pid)
+            .ok()
+            .and_then(|pid| descendants(self.supervised.pid).into_iter().find(|one| one.pid == pid));
         // A client may name no process but its own ones: the number comes from a file that it wrote.
         if let Some(process) = below {
             process.signal(Signal::KILL);
@@ -131,21 +123,7 @@ impl Subject {
 
     /// Ends the client and everything below it.
     pub(super) async fn end(&mut self) {
-        self.signal(Signal::TERM);
-        if tokio::time::timeout(END, self.ended()).await.is_err() {
-            for process in descendants(self.pid) {
-                process.signal(Signal::KILL);
-            }
-            self.signal(Signal::KILL);
-            self.ended().await;
-        }
-    }
-
-    fn signal(&self, signal: Signal) {
-        if let (Some(_), Some(pid)) = (self.supervisor.id(), Pid::from_raw(self.pid)) {
-            // It may have ended in between; it stays a zombie until it is waited for, so the number is still its own.
-            let _ = kill_process(pid, signal);
-        }
+        self.supervised.end(END).await;
     }
 
     /// What was seen of the processes, and the end of standard error. Times are still those of the monotonic clock.
@@ -175,18 +153,10 @@ impl Subject {
             ended_us: Some(client_ended),
             killed_on_purpose: self.killed_on_purpose,
             seen: std::mem::take(&mut self.seen).into_values().collect(),
-            most_at_once: self.most_at_once,
             empty_us: left.is_empty().then_some(ended),
             left,
         };
         (evidence, String::from_utf8_lossy(&stderr).into_owned())
-    }
-}
-
-impl Drop for Subject {
-    /// A run that is given up ends its clients too: the supervisor does the rest by itself.
-    fn drop(&mut self) {
-        self.signal(Signal::TERM);
     }
 }
 
