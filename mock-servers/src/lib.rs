@@ -1,6 +1,7 @@
 //! Programmable Model Context Protocol servers that speak raw JSON, so that they can say anything.
 
 pub mod engine;
+pub mod faults;
 pub mod frame;
 pub mod http;
 pub mod one_or_many;
