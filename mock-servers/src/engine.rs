@@ -165,8 +165,8 @@ impl Engine {
         let mut outputs = Vec::new();
         let defect = Defect::new(400, -32700, "parse error");
         let message = self.refusal(None, &defect);
-        outputs.push(Output { to: Target::Exchange(exchange), step: Step::Answer { message, status: defect.status } });
-        outputs.push(Output { to: Target::Exchange(exchange), step: Step::End });
+        outputs.push(Output::new(Target::Exchange(exchange), Step::Answer { message, status: defect.status }));
+        outputs.push(Output::new(Target::Exchange(exchange), Step::End));
         Reaction { exchange, outputs }
     }
 

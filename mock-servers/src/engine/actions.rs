@@ -20,7 +20,7 @@ impl Exchange {
 
     /// Adds a step on the exchange's own stream.
     pub(crate) fn push(&self, out: &mut Vec<Output>, step: Step) {
-        out.push(Output { to: Target::Exchange(self.id), step });
+        out.push(Output::new(Target::Exchange(self.id), step));
     }
 }
 
@@ -105,7 +105,7 @@ impl Engine {
             self.announce_modern(&notify.method, params, out);
             return;
         }
-        out.push(Output { to: self.aside(exchange), step: Step::Send(outgoing(None, &notify.method, params)) });
+        out.push(Output::new(self.aside(exchange), Step::Send(outgoing(None, &notify.method, params))));
     }
 
     /// Where messages go that are no answer: along with the answer while it is still to come, else on the stream of
@@ -131,7 +131,7 @@ impl Engine {
         self.next_request += 1;
         let id = Value::from(self.next_request);
         self.asked.insert((session, id.to_string()), exchange.id);
-        out.push(Output { to: self.aside(exchange), step: Step::Send(outgoing(Some(id), &request.method, params)) });
+        out.push(Output::new(self.aside(exchange), Step::Send(outgoing(Some(id), &request.method, params))));
         Flow::Suspend
     }
 

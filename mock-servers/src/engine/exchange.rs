@@ -121,7 +121,7 @@ impl Engine {
         if exchange.state == State::Held && answerable {
             self.hold(exchange);
         } else {
-            out.push(Output { to: Target::Exchange(exchange.id), step: Step::End });
+            out.push(Output::new(Target::Exchange(exchange.id), Step::End));
         }
     }
 
@@ -172,7 +172,7 @@ impl Engine {
         }
         self.take(named);
         self.listeners.remove(&named);
-        out.push(Output { to: Target::Exchange(named), step: Step::End });
+        out.push(Output::new(Target::Exchange(named), Step::End));
     }
 
     /// The answer that refuses a message.

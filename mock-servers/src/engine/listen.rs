@@ -86,7 +86,7 @@ impl Engine {
         for (key, session) in &self.sessions {
             if session.revision.as_deref().is_some_and(|revision| Era::of(revision) == Era::Legacy) {
                 let message = outgoing(None, method, params.clone());
-                out.push(Output { to: Target::Session(*key), step: Step::Send(message) });
+                out.push(Output::new(Target::Session(*key), Step::Send(message)));
             }
         }
         self.announce_modern(method, params, out);
@@ -104,7 +104,7 @@ impl Engine {
             }
             params["_meta"][SUBSCRIPTION_KEY] = listener.id.clone();
             let message = outgoing(None, method, Some(params));
-            out.push(Output { to: Target::Exchange(*exchange), step: Step::Send(message) });
+            out.push(Output::new(Target::Exchange(*exchange), Step::Send(message)));
         }
     }
 }

@@ -33,6 +33,14 @@ pub struct Output {
     pub step: Step,
 }
 
+impl Output {
+    /// A step as it is.
+    #[must_use]
+    pub fn new(to: Target, step: Step) -> Self {
+        Self { to, step }
+    }
+}
+
 /// One thing that a front does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {

@@ -12,7 +12,7 @@ fn a_cancelled_request_is_not_answered() {
         let mut bench = Bench::legacy(on_call(json!({"fault": fault})));
         let (exchange, _) = bench.call_steps("echo");
         let outputs = bench.outputs(&cancel(2));
-        assert_eq!(outputs[0], Output { to: Target::Exchange(exchange), step: Step::End });
+        assert_eq!(outputs[0], Output::new(Target::Exchange(exchange), Step::End));
         assert!(bench.wake(exchange).is_empty(), "{fault}");
     }
 }
