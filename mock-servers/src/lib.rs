@@ -4,6 +4,7 @@ pub mod engine;
 pub mod faults;
 pub mod frame;
 pub mod http;
+pub mod listen;
 pub mod one_or_many;
 pub mod period;
 pub mod record;

@@ -3,79 +3,71 @@
 
 mod hub;
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use ::http::{Method, Request, Response, StatusCode};
-use axum::body::Body as HttpBody;
+use ::http::{Method, StatusCode};
 use hyper::body::Incoming;
 
 use self::hub::Hub;
 use crate::{
     engine::Engine,
-    http::{
-        StartError,
-        listener::{self, Aborted, Listener},
-        wire,
-    },
+    http::responder::Verdict,
+    listen::{EventStream, Options, Server, StartError, exchange::Exchange},
     record::Recorder,
     script::Script,
 };
 
 /// The path of the stream.
 pub const ENDPOINT: &str = "/sse";
-/// The path that messages are posted to.
+/// The path that messages are posted to. Where the stream's path is another, this stands behind it.
 pub const MESSAGES: &str = "/messages";
 
-/// A running mock server. Dropping it stops it.
-#[derive(Debug)]
-pub struct SseMock {
-    listener: Listener,
-}
+/// A running mock server that speaks HTTP+SSE. Dropping it stops it.
+pub type SseMock = Server<EventStream>;
 
-impl SseMock {
-    /// Starts a server on a port that the system chooses.
+impl Server<EventStream> {
+    /// Starts a server on a port of 127.0.0.1 that the system chooses.
     ///
     /// # Errors
     /// When no port can be bound.
     pub async fn start(script: Script, revision: &str, seed: u64, recorder: Recorder) -> Result<Self, StartError> {
-        let bound = listener::bind().await?;
-        let hub = Arc::new(Hub::new(Engine::new(script, revision, seed), recorder, bound.stopper()));
-        let listener = bound.serve(move |request| serve(Arc::clone(&hub), request));
-        Ok(Self { listener })
+        Self::start_with(script, revision, seed, recorder, Options::default()).await
     }
 
-    /// The URL of the stream.
-    #[must_use]
-    pub fn url(&self) -> String {
-        format!("http://{}{ENDPOINT}", self.address())
-    }
-
-    /// The address that the server listens on.
-    #[must_use]
-    pub fn address(&self) -> SocketAddr {
-        self.listener.address()
-    }
-
-    /// Returns when every client has hung up, and after this time at the latest: what a client did last is then in the
-    /// record.
-    pub async fn until_idle(&self, limit: Duration) {
-        self.listener.until_idle(limit).await;
-    }
-
-    /// Stops the server, and returns when every connection is closed.
-    pub async fn stop(self) {
-        self.listener.stop().await;
+    /// Starts a server that listens as these options say.
+    ///
+    /// # Errors
+    /// When the address cannot be bound, or the path or the certificate cannot be used.
+    pub async fn start_with(
+        script: Script,
+        revision: &str,
+        seed: u64,
+        recorder: Recorder,
+        options: Options,
+    ) -> Result<Self, StartError> {
+        let engine = Engine::new(script, revision, seed);
+        Self::launch(options, ENDPOINT, recorder.clone(), move |stopper, stream| {
+            let messages = if stream == ENDPOINT { MESSAGES.to_owned() } else { format!("{stream}{MESSAGES}") };
+            let paths = Arc::new(Paths { stream: stream.to_owned(), messages: messages.clone() });
+            let hub = Arc::new(Hub::new(engine, recorder, stopper, messages));
+            move |exchange, body| serve(Arc::clone(&hub), Arc::clone(&paths), exchange, body)
+        })
+        .await
     }
 }
 
-async fn serve(hub: Arc<Hub>, request: Request<Incoming>) -> Result<Response<HttpBody>, Aborted> {
-    let (head, body) = request.into_parts();
-    let connection = hub.next_connection();
-    match (&head.method, head.uri.path()) {
-        _ if wire::foreign(&head.headers).is_some() => Ok(hub.refuse(connection, &head, StatusCode::FORBIDDEN)),
-        (&Method::GET, ENDPOINT) => Ok(hub.open(connection, &head)),
-        (&Method::POST, MESSAGES) => hub.post(connection, &head, body).await,
-        (_, ENDPOINT | MESSAGES) => Ok(hub.refuse(connection, &head, StatusCode::METHOD_NOT_ALLOWED)),
-        _ => Ok(hub.refuse(connection, &head, StatusCode::NOT_FOUND)),
+/// Where what is served.
+struct Paths {
+    stream: String,
+    messages: String,
+}
+
+async fn serve(hub: Arc<Hub>, paths: Arc<Paths>, exchange: Exchange, body: Incoming) -> Verdict {
+    let (stream, messages) = (exchange.path() == paths.stream, exchange.path() == paths.messages);
+    match *exchange.method() {
+        Method::GET if stream => Ok(hub.open(&exchange)),
+        Method::POST if messages => hub.post(&exchange, body).await,
+        _ if stream || messages => Ok(exchange.turn_away(StatusCode::METHOD_NOT_ALLOWED)),
+        _ => Ok(exchange.turn_away(StatusCode::NOT_FOUND)),
     }
 }

@@ -2,24 +2,18 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use http::{StatusCode, request::Parts};
+use http::StatusCode;
 use tokio::sync::oneshot;
 
-use super::{
-    exchange::Exchange,
-    listener::Stopper,
-    responder::{Presence, Responder, Subject, Verdict},
-};
+use super::responder::{Presence, Responder, Subject, Verdict};
 use crate::{
     engine::{Engine, Era, ExchangeId, Output, Reaction, SessionKey, Step, Target},
     frame::Mark,
+    listen::{exchange::Exchange, serving::Stopper},
     record::{Recorder, Sighting},
 };
 
@@ -31,7 +25,6 @@ pub(crate) struct Hub {
     core: Mutex<Core>,
     recorder: Recorder,
     stop: Stopper,
-    next_connection: AtomicU64,
     /// The era support never changes, so it can be asked without the lock.
     has_sessions: bool,
 }
@@ -56,17 +49,11 @@ impl Hub {
     pub(crate) fn new(engine: Engine, recorder: Recorder, stop: Stopper) -> Self {
         let has_sessions = engine.support().has_era(Era::Legacy);
         let core = Core { engine, responders: HashMap::new(), sessions: HashMap::new(), by_id: HashMap::new() };
-        Self { core: Mutex::new(core), recorder, stop, next_connection: AtomicU64::new(0), has_sessions }
+        Self { core: Mutex::new(core), recorder, stop, has_sessions }
     }
 
     pub(crate) fn has_sessions(&self) -> bool {
         self.has_sessions
-    }
-
-    /// Takes note of a new exchange.
-    pub(crate) fn open(&self, head: &Parts) -> Exchange {
-        let connection = self.next_connection.fetch_add(1, Ordering::Relaxed);
-        Exchange::new(connection, self.recorder.clone(), head)
     }
 
     /// A panic elsewhere cannot leave the state half-changed in a way that matters to a mock: it goes on.

@@ -8,7 +8,6 @@ use hyper::body::Incoming;
 use serde_json::Value;
 
 use super::{
-    exchange::Exchange,
     hub::{Core, Hub},
     responder::{Subject, Verdict},
     validate,
@@ -17,6 +16,7 @@ use super::{
 use crate::{
     engine::{Defect, Era, Origin, SessionKey},
     frame::{Body, Mark},
+    listen::{exchange::Exchange, serving::Aborted},
 };
 
 pub(super) async fn serve(hub: Arc<Hub>, exchange: Exchange, body: Incoming) -> Verdict {
@@ -41,7 +41,7 @@ pub(super) async fn serve(hub: Arc<Hub>, exchange: Exchange, body: Incoming) -> 
         }
     };
     // Whoever drops an open answer has said something else than an answer: the connection goes with it.
-    let verdict = verdict.await.unwrap_or(Err(super::listener::Aborted));
+    let verdict = verdict.await.unwrap_or(Err(Aborted));
     presence.dismiss();
     verdict
 }
@@ -49,20 +49,20 @@ pub(super) async fn serve(hub: Arc<Hub>, exchange: Exchange, body: Incoming) -> 
 /// The status for a request whose envelope says that it cannot be answered. The client must accept both kinds of
 /// answer (2025-03-26 and later, transports, sending messages).
 fn unfit(exchange: &Exchange) -> Option<StatusCode> {
-    let content_type = wire::header(&exchange.headers, "content-type").unwrap_or_default();
+    let content_type = exchange.header("content-type").unwrap_or_default();
     let media_type = content_type.split(';').next().unwrap_or_default().trim();
     if !media_type.eq_ignore_ascii_case("application/json") {
         return Some(StatusCode::UNSUPPORTED_MEDIA_TYPE);
     }
-    let both = ["application/json", "text/event-stream"].iter().all(|one| wire::accepts(&exchange.headers, one));
+    let both = ["application/json", "text/event-stream"].iter().all(|one| wire::accepts(exchange.headers(), one));
     (!both).then_some(StatusCode::NOT_ACCEPTABLE)
 }
 
 /// Which session a message belongs to, what is wrong with its envelope, and the id of the session it may open.
 fn admit(core: &mut Core, exchange: &Exchange, message: &Value) -> (Origin, Option<String>) {
-    let version = wire::header(&exchange.headers, "mcp-protocol-version");
+    let version = exchange.header("mcp-protocol-version");
     if validate::era(core.engine.support(), version, message) == Era::Modern {
-        return (Origin { session: None, defect: validate::modern(&core.engine, &exchange.headers, message) }, None);
+        return (Origin { session: None, defect: validate::modern(&core.engine, exchange.headers(), message) }, None);
     }
     if message.get("method").and_then(Value::as_str) == Some("initialize") {
         let (key, id) = core.open_session();
@@ -77,14 +77,14 @@ fn admit(core: &mut Core, exchange: &Exchange, message: &Value) -> (Origin, Opti
 /// The session of a request after `initialize` (2025-11-25, transports, session management and protocol version
 /// header). The codes are those of the official SDKs; the specification leaves them open.
 pub(super) fn session(core: &Core, exchange: &Exchange) -> Result<SessionKey, Defect> {
-    if let Some(version) = wire::header(&exchange.headers, "mcp-protocol-version")
+    if let Some(version) = exchange.header("mcp-protocol-version")
         && (!core.engine.support().has(version) || Era::of(version) == Era::Modern)
     {
         let supported = core.engine.support().all().join(", ");
         let words = format!("bad request: unsupported protocol version (supported versions: {supported})");
         return Err(Defect::new(400, -32000, words));
     }
-    let Some(id) = exchange.session_id() else {
+    let Some(id) = exchange.header("mcp-session-id") else {
         return Err(Defect::new(400, -32000, "bad request: `Mcp-Session-Id` is required"));
     };
     core.session(id).ok_or_else(|| Defect::new(404, -32001, "session not found"))

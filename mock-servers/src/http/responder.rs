@@ -7,12 +7,10 @@ use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-use super::{
-    listener::Aborted,
-    wire::{self, Piece},
-};
+use super::wire::{self, Piece};
 use crate::{
     frame::{Body, Http, Mark},
+    listen::serving::Aborted,
     record::{Recorder, Sighting},
     script::HttpStatus,
 };

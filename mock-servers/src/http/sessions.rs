@@ -7,18 +7,19 @@ use http::{Method, StatusCode};
 use serde_json::json;
 
 use super::{
-    exchange::Exchange,
     hub::Hub,
-    listener::Aborted,
     post,
     responder::{Subject, Verdict},
     wire,
 };
-use crate::engine::Origin;
+use crate::{
+    engine::Origin,
+    listen::{exchange::Exchange, serving::Aborted},
+};
 
 pub(super) async fn serve(hub: Arc<Hub>, exchange: Exchange) -> Verdict {
-    let listens = exchange.method == Method::GET;
-    if listens && !wire::accepts(&exchange.headers, "text/event-stream") {
+    let listens = exchange.method() == Method::GET;
+    if listens && !wire::accepts(exchange.headers(), "text/event-stream") {
         return Ok(exchange.refuse(StatusCode::NOT_ACCEPTABLE));
     }
     let found = post::session(&hub.lock(), &exchange);
@@ -29,7 +30,7 @@ pub(super) async fn serve(hub: Arc<Hub>, exchange: Exchange) -> Verdict {
         }
     };
     // The engine sees a GET or a DELETE as a message of that method, so that scripts can have rules for them.
-    let message = json!({ "jsonrpc": "2.0", "method": exchange.method.as_str() });
+    let message = json!({ "jsonrpc": "2.0", "method": exchange.method().as_str() });
     let subject = if listens { Subject::Listen } else { Subject::Delete };
     let mut id = None;
     let (verdict, presence) = hub.start(&exchange, subject, None, |engine| {

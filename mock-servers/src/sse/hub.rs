@@ -2,28 +2,24 @@
 
 use std::{
     collections::HashMap,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use axum::body::{Body as HttpBody, Bytes, to_bytes};
-use http::{HeaderValue, Response, StatusCode, header, request::Parts};
+use http::{HeaderValue, Response, StatusCode, header};
 use hyper::body::Incoming;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::MESSAGES;
 use crate::{
     engine::{Engine, ExchangeId, Origin, Output, Reaction, SessionKey, Step},
     frame::{Body, Http, Mark},
     http::{
-        listener::{Aborted, Stopper},
-        responder::{Presence, empty, record_response, scripted},
+        responder::{Presence, Verdict, empty, scripted},
         wire::{self, LARGEST_REQUEST, Piece},
     },
+    listen::{exchange::Exchange, serving::Stopper},
     record::{Recorder, Sighting},
 };
 
@@ -32,7 +28,8 @@ pub(super) struct Hub {
     core: Mutex<Core>,
     recorder: Recorder,
     stop: Stopper,
-    next_connection: AtomicU64,
+    /// The path that messages are posted to.
+    messages: String,
 }
 
 struct Core {
@@ -47,13 +44,9 @@ struct Stream {
 }
 
 impl Hub {
-    pub(super) fn new(engine: Engine, recorder: Recorder, stop: Stopper) -> Self {
+    pub(super) fn new(engine: Engine, recorder: Recorder, stop: Stopper, messages: String) -> Self {
         let core = Core { engine, streams: HashMap::new(), by_id: HashMap::new() };
-        Self { core: Mutex::new(core), recorder, stop, next_connection: AtomicU64::new(0) }
-    }
-
-    pub(super) fn next_connection(&self) -> u64 {
-        self.next_connection.fetch_add(1, Ordering::Relaxed)
+        Self { core: Mutex::new(core), recorder, stop, messages }
     }
 
     /// A panic elsewhere cannot leave the state half-changed in a way that matters to a mock: it goes on.
@@ -61,14 +54,9 @@ impl Hub {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn refuse(&self, connection: u64, head: &Parts, status: StatusCode) -> Response<HttpBody> {
-        self.received(connection, head, Body::Mark(Mark::Bodiless));
-        self.respond(connection, empty(status))
-    }
-
     /// Opens a stream and with it a session. The first event tells where to post (2024-11-05, transports).
-    pub(super) fn open(self: &Arc<Self>, connection: u64, head: &Parts) -> Response<HttpBody> {
-        self.received(connection, head, Body::Mark(Mark::Bodiless));
+    pub(super) fn open(self: &Arc<Self>, exchange: &Exchange) -> Response<HttpBody> {
+        exchange.receive_unread();
         let mut core = self.lock();
         let key = core.engine.open_session();
         let id = core.engine.token();
@@ -76,34 +64,29 @@ impl Hub {
         let mut response = Response::new(body);
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
         response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        record_response(&self.recorder, connection, &response, Body::Mark(Mark::Bodiless));
-        let stream = Stream { connection, pieces };
-        self.say(&stream, "endpoint", &format!("{MESSAGES}?session={id}"), Body::Text);
+        let response = exchange.respond(response);
+        let stream = Stream { connection: exchange.connection, pieces };
+        self.say(&stream, "endpoint", &format!("{}?session={id}", self.messages), Body::Text);
         core.streams.insert(key, stream);
         core.by_id.insert(id, key);
         response
     }
 
     /// Takes in a message. What is said because of it goes out on the stream.
-    pub(super) async fn post(
-        self: &Arc<Self>,
-        connection: u64,
-        head: &Parts,
-        body: Incoming,
-    ) -> Result<Response<HttpBody>, Aborted> {
+    pub(super) async fn post(self: &Arc<Self>, exchange: &Exchange, body: Incoming) -> Verdict {
         let Ok(bytes) = to_bytes(HttpBody::new(body), LARGEST_REQUEST).await else {
-            return Ok(self.refuse(connection, head, StatusCode::PAYLOAD_TOO_LARGE));
+            return Ok(exchange.turn_away(StatusCode::PAYLOAD_TOO_LARGE));
         };
         let message = serde_json::from_slice::<Value>(&bytes).ok();
         let text = || Body::Text(String::from_utf8_lossy(&bytes).into_owned());
-        self.received(connection, head, message.clone().map_or_else(text, Body::Json));
+        exchange.receive(|| message.clone().map_or_else(text, Body::Json));
         let mut core = self.lock();
-        let id = head.uri.query().and_then(|query| query.strip_prefix("session="));
+        let id = exchange.query().and_then(|query| query.strip_prefix("session="));
         let Some(key) = id.and_then(|id| core.by_id.get(id).copied()) else {
-            return Ok(self.respond(connection, empty(StatusCode::NOT_FOUND)));
+            return Ok(exchange.refuse(StatusCode::NOT_FOUND));
         };
         let Some(message) = message else {
-            return Ok(self.respond(connection, empty(StatusCode::BAD_REQUEST)));
+            return Ok(exchange.refuse(StatusCode::BAD_REQUEST));
         };
         let Reaction { outputs, .. } = core.engine.on_message(&Origin::session(key), &message);
         // A status that the script words is the answer to the POST: the stream has none to give.
@@ -112,7 +95,7 @@ impl Hub {
             _ => None,
         });
         // The answer to the POST is recorded first: a client may not see the reply on the stream before it.
-        let response = self.respond(connection, worded.unwrap_or_else(|| empty(StatusCode::ACCEPTED)));
+        let response = exchange.respond(worded.unwrap_or_else(|| empty(StatusCode::ACCEPTED)));
         self.play(&mut core, key, outputs);
         Ok(response)
     }
@@ -210,19 +193,6 @@ impl Hub {
                 });
             }
         })
-    }
-
-    fn received(&self, connection: u64, head: &Parts, body: Body) {
-        self.recorder.record_with(|| {
-            let path = head.uri.path_and_query().map(ToString::to_string);
-            let (method, headers) = (Some(head.method.to_string()), wire::recorded(&head.headers));
-            Sighting::received(connection, body).with_http(Http { method, path, headers, ..Http::default() })
-        });
-    }
-
-    fn respond(&self, connection: u64, response: Response<HttpBody>) -> Response<HttpBody> {
-        record_response(&self.recorder, connection, &response, Body::Mark(Mark::Bodiless));
-        response
     }
 }
 

@@ -1,0 +1,92 @@
+//! One HTTP exchange as a front sees it before the engine does: its head, its place in the record, its refusal.
+
+use axum::body::Body as HttpBody;
+use http::{HeaderMap, Method, Response, StatusCode, request::Parts};
+
+use super::socket::Ending;
+use crate::{
+    frame::{Body, Http, Mark},
+    http::{
+        responder::{empty, record_response},
+        wire,
+    },
+    record::{Recorder, Sighting},
+};
+
+/// One HTTP exchange before its answer.
+pub(crate) struct Exchange {
+    /// Which exchange of the server's this is.
+    pub(crate) connection: u64,
+    recorder: Recorder,
+    head: Parts,
+    ending: Ending,
+}
+
+impl Exchange {
+    pub(super) fn new(connection: u64, recorder: Recorder, head: Parts, ending: Ending) -> Self {
+        Self { connection, recorder, head, ending }
+    }
+
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        &self.head.headers
+    }
+
+    pub(crate) fn method(&self) -> &Method {
+        &self.head.method
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        self.head.uri.path()
+    }
+
+    pub(crate) fn query(&self) -> Option<&str> {
+        self.head.uri.query()
+    }
+
+    /// The text of a header.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        wire::header(self.headers(), name)
+    }
+
+    /// How the connection is to end that carries this.
+    #[expect(dead_code, reason = "a fault that resets the connection says so here")]
+    pub(crate) fn ending(&self) -> &Ending {
+        &self.ending
+    }
+
+    /// Records the request.
+    pub(crate) fn receive(&self, body: impl FnOnce() -> Body) {
+        self.recorder.record_with(|| {
+            let uri = &self.head.uri;
+            let http = Http {
+                method: Some(self.head.method.to_string()),
+                path: Some(uri.path_and_query().map_or_else(|| uri.path().to_owned(), ToString::to_string)),
+                headers: wire::recorded(&self.head.headers),
+                ..Http::default()
+            };
+            Sighting::received(self.connection, body()).with_http(http)
+        });
+    }
+
+    /// Records a request whose body is of no interest.
+    pub(crate) fn receive_unread(&self) {
+        self.receive(|| Body::Mark(Mark::Bodiless));
+    }
+
+    /// Answers with this, which has no body that is worth recording.
+    pub(crate) fn respond(&self, response: Response<HttpBody>) -> Response<HttpBody> {
+        record_response(&self.recorder, self.connection, &response, Body::Mark(Mark::Bodiless));
+        response
+    }
+
+    /// Answers with this status alone.
+    pub(crate) fn refuse(&self, status: StatusCode) -> Response<HttpBody> {
+        self.respond(empty(status))
+    }
+
+    /// Answers with this status alone a request whose body is not read.
+    pub(crate) fn turn_away(&self, status: StatusCode) -> Response<HttpBody> {
+        self.receive_unread();
+        self.refuse(status)
+    }
+}

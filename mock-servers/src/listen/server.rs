@@ -1,0 +1,119 @@
+//! A running mock server: what its owner can ask of it, whatever it speaks.
+
+use std::{fmt, future::Future, marker::PhantomData, time::Duration};
+
+use axum::body::Body as HttpBody;
+use http::Response;
+use hyper::body::Incoming;
+use tokio::task::JoinHandle;
+
+use super::{
+    Address, Options, StartError,
+    exchange::Exchange,
+    gate::Gate,
+    serving::{self, Aborted, Door, Stopper},
+    socket::Socket,
+    tls,
+};
+use crate::record::Recorder;
+
+/// Marks a server of Streamable HTTP.
+#[derive(Debug)]
+pub enum Streamable {}
+
+/// Marks a server of HTTP+SSE.
+#[derive(Debug)]
+pub enum EventStream {}
+
+/// A running mock server. Dropping it stops it.
+pub struct Server<Front> {
+    address: Address,
+    path: String,
+    certificate_pem: Option<String>,
+    stopper: Stopper,
+    accepting: JoinHandle<()>,
+    front: PhantomData<fn() -> Front>,
+}
+
+impl<Front> fmt::Debug for Server<Front> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Server").field("url", &self.url()).finish_non_exhaustive()
+    }
+}
+
+impl<Front> Server<Front> {
+    /// Binds and begins to serve. The front is made when it is known how it can stop the server, and at which path its
+    /// endpoint is.
+    pub(crate) async fn launch<S, F>(
+        options: Options,
+        default_path: &str,
+        recorder: Recorder,
+        front: impl FnOnce(Stopper, &str) -> S,
+    ) -> Result<Self, StartError>
+    where
+        S: Fn(Exchange, Incoming) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Response<HttpBody>, Aborted>> + Send + 'static,
+    {
+        let path = options.path.clone().unwrap_or_else(|| default_path.to_owned());
+        if !path.starts_with('/') || path.contains(['?', '#', ' ']) {
+            return Err(StartError::Path { path });
+        }
+        let (tls, certificate_pem) =
+            options.tls.as_ref().map(tls::acceptor).transpose().map_err(StartError::Tls)?.unzip();
+        let failed = |source| StartError::Bind { address: options.address.clone(), source };
+        let (socket, address) = Socket::bind(&options.address).await.map_err(failed)?;
+        let stopper = Stopper::new();
+        let gate = Gate::new(&options, &address);
+        let service = front(stopper.clone(), &path);
+        let door = Door { socket, tls, gate, recorder, stopper: stopper.clone() };
+        let accepting = tokio::spawn(serving::accept(door, service));
+        Ok(Self { address, path, certificate_pem, stopper, accepting, front: PhantomData })
+    }
+
+    /// The URL of the endpoint: `unix:///path/of/the/socket#/mcp` for one on a Unix socket.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let scheme = if self.certificate_pem.is_some() { "https" } else { "http" };
+        match &self.address {
+            Address::Tcp(address) => format!("{scheme}://{address}{}", self.path),
+            Address::Unix(socket) => format!("unix://{}#{}", socket.display(), self.path),
+        }
+    }
+
+    /// The address that the server listens on.
+    #[must_use]
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// The certificate that a client has to trust, in PEM; none without TLS.
+    #[must_use]
+    pub fn certificate_pem(&self) -> Option<&str> {
+        self.certificate_pem.as_deref()
+    }
+
+    /// Returns when every client has hung up, and after this time at the latest: what a client did last is then in the
+    /// record.
+    pub async fn until_idle(&self, limit: Duration) {
+        self.stopper.until_idle(limit).await;
+    }
+
+    /// Returns when the server has stopped, because its script says so: an `exit` fault, say.
+    pub async fn stopped(&self) {
+        self.stopper.stopped().await;
+    }
+
+    /// Stops the server, and returns when every connection is closed.
+    pub async fn stop(mut self) {
+        self.stopper.stop();
+        if let Err(cause) = (&mut self.accepting).await {
+            tracing::warn!(%cause, "the server's task failed");
+        }
+    }
+}
+
+impl<Front> Drop for Server<Front> {
+    fn drop(&mut self) {
+        self.stopper.stop();
+    }
+}

@@ -1,0 +1,218 @@
+//! Accepting connections, serving them, and stopping, with the power to drop a connection in the middle of an answer.
+
+use std::{
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::body::Body as HttpBody;
+use http::{Request, Response};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use thiserror::Error;
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    sync::watch,
+    task::JoinSet,
+};
+use tokio_rustls::TlsAcceptor;
+
+use super::{
+    exchange::Exchange,
+    gate::Gate,
+    socket::{Ending, Line, Socket},
+};
+use crate::{frame::Mark, record::Recorder};
+
+/// How long an answer that is under way may take when the server is stopped.
+const DRAIN: Duration = Duration::from_millis(50);
+
+/// The connection is to be dropped without an answer.
+#[derive(Debug, Error)]
+#[error("the script drops the connection")]
+pub(crate) struct Aborted;
+
+/// Stops a server: it refuses new connections and drops the open ones. Also knows whether anything is still going on.
+#[derive(Debug, Clone)]
+pub(crate) struct Stopper(Arc<State>);
+
+#[derive(Debug)]
+struct State {
+    stopped: watch::Sender<bool>,
+    /// Open connections, and ends of connections that are not in the record yet.
+    busy: watch::Sender<usize>,
+}
+
+/// Something that goes on until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Busy(Arc<State>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.busy.send_modify(|busy| *busy -= 1);
+    }
+}
+
+impl Stopper {
+    pub(super) fn new() -> Self {
+        Self(Arc::new(State { stopped: watch::Sender::new(false), busy: watch::Sender::new(0) }))
+    }
+
+    pub(crate) fn stop(&self) {
+        self.0.stopped.send_replace(true);
+    }
+
+    /// Returns when the server is stopped.
+    pub(super) async fn stopped(&self) {
+        stopped(&mut self.0.stopped.subscribe()).await;
+    }
+
+    /// What a stream that ends now ends by: the server itself if it is ending, else the client.
+    pub(crate) fn end_mark(&self) -> Mark {
+        if *self.0.stopped.borrow() { Mark::ClosedByServer } else { Mark::ClosedByPeer }
+    }
+
+    /// Something goes on that has to be over before the record is complete.
+    pub(crate) fn busy(&self) -> Busy {
+        self.0.busy.send_modify(|busy| *busy += 1);
+        Busy(Arc::clone(&self.0))
+    }
+
+    /// Returns when nothing goes on any more, and after this time at the latest.
+    pub(super) async fn until_idle(&self, limit: Duration) {
+        let mut busy = self.0.busy.subscribe();
+        // The sender lives in `self`; a limit that passes is an answer like any other.
+        let _ = tokio::time::timeout(limit, busy.wait_for(|busy| *busy == 0)).await;
+    }
+}
+
+/// A bound socket, and everything that is the same for each of its connections.
+pub(super) struct Door {
+    pub(super) socket: Socket,
+    pub(super) tls: Option<TlsAcceptor>,
+    pub(super) gate: Gate,
+    pub(super) recorder: Recorder,
+    pub(super) stopper: Stopper,
+}
+
+/// What is the same for each connection, and what counts them.
+struct Shared<S> {
+    gate: Gate,
+    recorder: Recorder,
+    next_exchange: AtomicU64,
+    service: S,
+}
+
+/// Accepts connections until the server is stopped, and serves every exchange with this function.
+pub(super) async fn accept<S, F>(door: Door, service: S)
+where
+    S: Fn(Exchange, Incoming) -> F + Send + Sync + 'static,
+    F: Future<Output = Result<Response<HttpBody>, Aborted>> + Send + 'static,
+{
+    let Door { socket, tls, gate, recorder, stopper } = door;
+    let shared = Arc::new(Shared { gate, recorder, next_exchange: AtomicU64::new(0), service });
+    let mut stop = stopper.0.stopped.subscribe();
+    let mut connections = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = socket.accept() => accepted,
+            Some(_) = connections.join_next() => continue,
+            () = stopped(&mut stop) => break,
+        };
+        match accepted {
+            Ok(stream) => {
+                let ending = Ending::default();
+                let line = Line::new(stream, ending.clone());
+                let conversation = converse(line, ending, tls.clone(), stop.clone(), Arc::clone(&shared));
+                let busy = stopper.busy();
+                connections.spawn(async move {
+                    conversation.await;
+                    drop(busy);
+                });
+            }
+            Err(cause) => tracing::warn!(%cause, "could not accept a connection"),
+        }
+    }
+    // From here on the system refuses connections.
+    drop(socket);
+    while connections.join_next().await.is_some() {}
+}
+
+/// Serves one connection, from its handshake on.
+async fn converse<S, F>(
+    line: Line,
+    ending: Ending,
+    tls: Option<TlsAcceptor>,
+    mut stop: watch::Receiver<bool>,
+    shared: Arc<Shared<S>>,
+) where
+    S: Fn(Exchange, Incoming) -> F + Send + Sync + 'static,
+    F: Future<Output = Result<Response<HttpBody>, Aborted>> + Send + 'static,
+{
+    let Some(tls) = tls else { return speak(line, ending, stop, shared).await };
+    let encrypted = tokio::select! {
+        encrypted = tokio::time::timeout(HANDSHAKE, tls.accept(line)) => encrypted,
+        () = stopped(&mut stop) => return,
+    };
+    match encrypted {
+        Ok(Ok(line)) => speak(line, ending, stop, shared).await,
+        Ok(Err(cause)) => tracing::debug!(%cause, "a TLS handshake failed"),
+        Err(_) => tracing::debug!("a TLS handshake took too long"),
+    }
+}
+
+/// How long a TLS handshake may take.
+const HANDSHAKE: Duration = Duration::from_secs(30);
+
+/// Speaks HTTP on a connection until it ends.
+async fn speak<I, S, F>(line: I, ending: Ending, mut stop: watch::Receiver<bool>, shared: Arc<Shared<S>>)
+where
+    I: AsyncRead + AsyncWrite + Unpin,
+    S: Fn(Exchange, Incoming) -> F + Send + Sync + 'static,
+    F: Future<Output = Result<Response<HttpBody>, Aborted>> + Send + 'static,
+{
+    let service = service_fn(|request| serve(Arc::clone(&shared), ending.clone(), request));
+    let connection = http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(line), service);
+    tokio::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = stopped(&mut stop) => {
+            connection.as_mut().graceful_shutdown();
+            tokio::time::timeout(DRAIN, connection).await.unwrap_or(Ok(()))
+        }
+    };
+    if let Err(cause) = ended {
+        tracing::debug!(%cause, "a connection ended early");
+    }
+}
+
+/// Serves one exchange.
+async fn serve<S, F>(
+    shared: Arc<Shared<S>>,
+    ending: Ending,
+    request: Request<Incoming>,
+) -> Result<Response<HttpBody>, Aborted>
+where
+    S: Fn(Exchange, Incoming) -> F,
+    F: Future<Output = Result<Response<HttpBody>, Aborted>>,
+{
+    let (head, body) = request.into_parts();
+    let connection = shared.next_exchange.fetch_add(1, Ordering::Relaxed);
+    let exchange = Exchange::new(connection, shared.recorder.clone(), head, ending);
+    match shared.gate.refuses(exchange.headers()) {
+        Some(status) => Ok(exchange.turn_away(status)),
+        None => (shared.service)(exchange, body).await,
+    }
+}
+
+/// Waits until the server is to stop.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    // An error means that nobody is left who could stop it otherwise, which is a stop as well.
+    if stop.wait_for(|stopped| *stopped).await.is_err() {
+        tracing::debug!("the server has no owner left");
+    }
+}

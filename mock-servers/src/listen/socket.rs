@@ -1,0 +1,190 @@
+//! Sockets: bound, accepted from, and left as they were found.
+
+use std::{
+    io,
+    os::unix::fs::FileTypeExt,
+    path::{Path, PathBuf},
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
+};
+
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::{TcpListener, TcpStream, UnixListener, UnixStream},
+};
+
+use super::Address;
+
+/// A bound socket. Dropping it takes a Unix socket's file away.
+#[derive(Debug)]
+pub(super) enum Socket {
+    Tcp(TcpListener),
+    Unix(UnixListener, #[expect(dead_code, reason = "held for its end")] SocketFile),
+}
+
+/// The file of a Unix socket, removed on drop unless somebody else has put another in its place.
+#[derive(Debug)]
+pub(super) struct SocketFile {
+    path: PathBuf,
+    identity: Option<(u64, u64)>,
+}
+
+impl Socket {
+    /// Binds an address; returns the one that came of it.
+    pub(super) async fn bind(address: &Address) -> io::Result<(Self, Address)> {
+        match address {
+            Address::Tcp(address) => {
+                let socket = TcpListener::bind(address).await?;
+                let address = socket.local_addr()?;
+                Ok((Self::Tcp(socket), Address::Tcp(address)))
+            }
+            Address::Unix(path) => {
+                // An absolute path is found again after a change of directory.
+                let path = std::path::absolute(path)?;
+                clear(&path).await?;
+                let socket = UnixListener::bind(&path)?;
+                let file = SocketFile { identity: identity(&path), path: path.clone() };
+                Ok((Self::Unix(socket, file), Address::Unix(path)))
+            }
+        }
+    }
+
+    pub(super) async fn accept(&self) -> io::Result<Stream> {
+        match self {
+            Self::Tcp(socket) => socket.accept().await.map(|(stream, _)| Stream::Tcp(stream)),
+            Self::Unix(socket, _) => socket.accept().await.map(|(stream, _)| Stream::Unix(stream)),
+        }
+    }
+}
+
+/// Takes away a socket that nobody listens on any more. Whatever else is there stays, and binding fails.
+async fn clear(path: &Path) -> io::Result<()> {
+    let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
+    if !is_socket {
+        return Ok(());
+    }
+    match UnixStream::connect(path).await {
+        Err(cause) if cause.kind() == io::ErrorKind::ConnectionRefused => std::fs::remove_file(path),
+        _ => Ok(()),
+    }
+}
+
+/// What tells a file from another of the same name.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if self.identity.is_some()
+            && identity(&self.path) == self.identity
+            && let Err(cause) = std::fs::remove_file(&self.path)
+        {
+            tracing::warn!(%cause, path = %self.path.display(), "could not take the socket away");
+        }
+    }
+}
+
+/// An accepted connection before anything is read from it.
+#[derive(Debug)]
+pub(super) enum Stream {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// Lets whoever answers a request say how its connection is to end. Every request carries one among its extensions.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ending(Arc<AtomicBool>);
+
+impl Ending {
+    /// The connection will be reset and not closed: what is unread is lost, and the client's next read fails (TCP only;
+    /// a Unix socket knows no reset).
+    #[expect(dead_code, reason = "a fault that resets the connection calls this")]
+    pub(crate) fn reset(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// An accepted connection that ends as it is told to.
+#[derive(Debug)]
+pub(super) struct Line {
+    stream: Stream,
+    ending: Ending,
+}
+
+impl Line {
+    pub(super) fn new(stream: Stream, ending: Ending) -> Self {
+        if let Stream::Tcp(stream) = &stream {
+            // Small messages must not wait for each other's acknowledgement.
+            if let Err(cause) = stream.set_nodelay(true) {
+                tracing::debug!(%cause, "no TCP_NODELAY");
+            }
+        }
+        Self { stream, ending }
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        if let Stream::Tcp(stream) = &self.stream
+            && self.ending.0.load(Ordering::Relaxed)
+            && let Err(cause) = stream.set_zero_linger()
+        {
+            tracing::debug!(%cause, "no reset");
+        }
+    }
+}
+
+impl AsyncRead for Line {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match &mut self.stream {
+            Stream::Tcp(stream) => Pin::new(stream).poll_read(context, into),
+            Stream::Unix(stream) => Pin::new(stream).poll_read(context, into),
+        }
+    }
+}
+
+impl AsyncWrite for Line {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match &mut self.stream {
+            Stream::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
+            Stream::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // Sockets have nothing to flush.
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // A reset is all that a connection says that ends with one.
+        if self.ending.0.load(Ordering::Relaxed) {
+            return Poll::Ready(Ok(()));
+        }
+        match &mut self.stream {
+            Stream::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
+            Stream::Unix(stream) => Pin::new(stream).poll_shutdown(context),
+        }
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        match &mut self.stream {
+            Stream::Tcp(stream) => Pin::new(stream).poll_write_vectored(context, parts),
+            Stream::Unix(stream) => Pin::new(stream).poll_write_vectored(context, parts),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+}
