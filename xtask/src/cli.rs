@@ -3,7 +3,9 @@
 use clap::{Parser, Subcommand};
 
 use crate::{
-    commands::{bench, check, ci, client, completions, conformance, judge, list, mock, report, schema, tidy, validate},
+    commands::{
+        bench, check, ci, client, completions, conformance, interop, judge, list, mock, report, schema, tidy, validate,
+    },
     failure::CommandResult,
 };
 
@@ -47,6 +49,8 @@ pub(crate) enum Command {
     Tidy(tidy::Args),
     /// Everything that has to pass before a change is taken: format, lints, tests, conventions, conformance.
     Ci(ci::Args),
+    /// Try the mock servers with the official conformance suite, and with clients on the official SDKs.
+    Interop(interop::Args),
     /// Be the built-in client.
     #[command(hide = true)]
     Client(client::Args),
@@ -68,6 +72,7 @@ impl Command {
             Self::Completions(args) => completions::run(&args),
             Self::Tidy(args) => tidy::run(&args),
             Self::Ci(args) => ci::run(&args),
+            Self::Interop(args) => interop::run(args),
             Self::Client(args) => client::run(args),
         }
     }

@@ -1,0 +1,109 @@
+//! The official scenarios for authorization servers against `mock oauth`.
+//!
+//! The suite prints the address at which a user is to log in and waits for the redirect; this module is that user.
+
+use std::{fs::File, io::Write as _, net::TcpListener, path::Path, process::Stdio, time::Duration};
+
+use anyhow::{Context as _, bail};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+use super::{
+    child::{self, Output, Supervised},
+    outcome::{Row, Verdict},
+    server::Server,
+    suite::{Expected, Prefix, judge_folder},
+    tools::Tools,
+};
+
+/// How long both scenarios may take together.
+const LIMIT: Duration = Duration::from_secs(60);
+/// The scenarios, as `conformance list` has them.
+const SCENARIOS: [&str; 2] = ["authorization-server-metadata-endpoint", "authorization-code-grant"];
+
+/// How the client of the suite shows at the token endpoint who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ClientKind {
+    /// It does not: a public client, with PKCE alone.
+    Public,
+    /// With a secret.
+    Confidential,
+}
+
+impl ClientKind {
+    /// Both.
+    pub(super) const ALL: [Self; 2] = [Self::Public, Self::Confidential];
+
+    /// Its name in names of checks.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Confidential => "confidential",
+        }
+    }
+
+    fn credentials(self) -> &'static [&'static str] {
+        match self {
+            Self::Public => &["--client-id", "interop-client"],
+            Self::Confidential => &["--client-id", "interop-confidential", "--client-secret", "interop-secret"],
+        }
+    }
+}
+
+/// Runs the scenarios.
+pub(super) async fn run(tools: &Tools, client: ClientKind, folder: &Path) -> anyhow::Result<Vec<Row>> {
+    let server = Server::start(tools, &["oauth", "--listen", "127.0.0.1:0"], folder).await?;
+    let (output, results) = (Output::in_folder(folder, "suite"), folder.join("results"));
+    let mut command = child::command(tools.node())?;
+    command.arg(tools.suite().join("dist/index.js")).args(["authorization", "--url", &server.url]);
+    command.args(client.credentials()).args(["--port", &free_port()?.to_string(), "--output-dir"]).arg(&results);
+    command.stdout(Stdio::piped()).stderr(File::create(&output.stderr)?);
+    let code = match tokio::time::timeout(LIMIT, as_user(Supervised::start(command)?, &output)).await {
+        Ok(code) => code?,
+        Err(_) => bail!("not done after {} s: {}", LIMIT.as_secs(), output.complaint()),
+    };
+    let expected = SCENARIOS.map(|scenario| Expected { scenario: scenario.to_owned(), kind: "pending".to_owned() });
+    let rows = judge_folder(&results, Prefix::Authorization, expected.to_vec())?;
+    server.end().await?;
+    if code != 0 && rows.iter().all(|row| row.verdict != Verdict::Failed) {
+        bail!("the suite ended with exit code {code} though no check failed: {}", output.complaint());
+    }
+    Ok(rows)
+}
+
+/// Reads what the suite prints and logs in where it asks for it. Returns its exit code.
+async fn as_user(mut suite: Supervised, output: &Output) -> anyhow::Result<i32> {
+    let mut lines = BufReader::new(suite.child.stdout.take().context("no standard output")?).lines();
+    let mut kept = File::create(&output.stdout)?;
+    while let Some(line) = lines.next_line().await? {
+        writeln!(kept, "{line}")?;
+        if is_authorization_request(&line) {
+            // Following the redirect brings the code to the suite. What went wrong on the way it tells in its verdict.
+            if let Err(error) = reqwest::get(&line).await {
+                writeln!(kept, "the user could not log in: {error}")?;
+            }
+        }
+    }
+    suite.child.wait().await?.code().context("the suite was ended by a signal")
+}
+
+fn is_authorization_request(line: &str) -> bool {
+    line.starts_with("http") && line.contains("response_type=code")
+}
+
+/// A port that was free a moment ago: the suite wants to be told one.
+fn free_port() -> anyhow::Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0").context("no free port")?.local_addr()?.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn logs_in_where_it_is_asked_to_and_nowhere_else() {
+        assert!(is_authorization_request("http://127.0.0.1:1/authorize?response_type=code&client_id=x"));
+        for other in ["Callback server started: http://127.0.0.1:1", "http://127.0.0.1:1/token", "response_type=code"] {
+            assert!(!is_authorization_request(other), "{other}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Reads the official suite's sets of requirements: which scenarios a revision asks of a server.
+
+use anyhow::Context as _;
+use serde::Deserialize;
+
+/// A scenario that is run, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct Expected {
+    /// Its name.
+    pub(in super::super) scenario: String,
+    /// `scored`, or the reason for which it is not.
+    pub(in super::super) kind: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Requirements {
+    server: Vec<String>,
+    #[serde(default)]
+    not_scored: Vec<NotScored>,
+}
+
+#[derive(Debug, Deserialize)]
+struct NotScored {
+    scenario: String,
+    leg: String,
+    reason: String,
+}
+
+/// The scenarios for servers, those that are not scored last, as the suite runs them.
+pub(super) fn server_scenarios(text: &str) -> anyhow::Result<Vec<Expected>> {
+    let read: Requirements = serde_saphyr::from_str(text).context("the suite's requirements are not understood")?;
+    let scored = read.server.into_iter().map(|scenario| Expected { scenario, kind: "scored".to_owned() });
+    let others = read.not_scored.into_iter().filter(|entry| entry.leg == "server");
+    let others = others.map(|entry| Expected { scenario: entry.scenario, kind: entry.reason });
+    Ok(scored.chain(others).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_what_concerns_servers_scored_or_not() {
+        let text = "server:\n  - ping\nclient:\n  - initialize\nnot_scored:\n\
+                    \x20 - scenario: auth/dpop\n    leg: client\n    reason: extension\n\
+                    \x20 - scenario: tasks-lifecycle\n    leg: server\n    reason: extension\n    note: >-\n      anything\n";
+        let names: Vec<_> = server_scenarios(text).unwrap().into_iter().map(|e| (e.scenario, e.kind)).collect();
+        let expected = [("ping", "scored"), ("tasks-lifecycle", "extension")];
+        assert_eq!(names, expected.map(|(scenario, kind)| (scenario.to_owned(), kind.to_owned())));
+    }
+
+    #[test]
+    fn refuses_a_set_without_servers() {
+        assert!(server_scenarios("client: []\n").is_err());
+    }
+}
