@@ -6,9 +6,10 @@
 
 pub(crate) mod exchange;
 mod gate;
+pub(crate) mod outlet;
 mod server;
 pub(crate) mod serving;
-mod socket;
+pub(crate) mod socket;
 mod tls;
 
 use std::{

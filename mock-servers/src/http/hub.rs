@@ -72,7 +72,7 @@ impl Hub {
     ) -> (oneshot::Receiver<Verdict>, Presence) {
         let mut core = self.lock();
         let reaction = react(&mut core.engine);
-        let (responder, verdict) = Responder::new(subject, exchange.connection, self.recorder.clone(), session_header);
+        let (responder, verdict) = Responder::new(subject, exchange, self.recorder.clone(), session_header);
         core.responders.insert(reaction.exchange, responder);
         self.play(&mut core, reaction.outputs);
         self.accept_early(&mut core, reaction.exchange);

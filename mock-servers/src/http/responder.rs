@@ -5,12 +5,17 @@ use std::collections::BTreeMap;
 use axum::body::{Body as HttpBody, Bytes};
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 
-use super::wire::{self, Piece};
+use super::wire;
 use crate::{
     frame::{Body, Http, Mark},
-    listen::serving::Aborted,
+    listen::{
+        exchange::Exchange,
+        outlet::{self, Outlet, Piece},
+        serving::Aborted,
+        socket::Ending,
+    },
     record::{Recorder, Sighting},
     script::HttpStatus,
 };
@@ -35,6 +40,7 @@ pub(crate) enum Subject {
 pub(crate) struct Responder {
     pub(crate) subject: Subject,
     connection: u64,
+    ending: Ending,
     recorder: Recorder,
     session_header: Option<String>,
     state: State,
@@ -44,19 +50,20 @@ enum State {
     /// Nothing has been said: it is open whether this becomes one object or a stream. What watches over the client's
     /// presence comes along.
     Undecided(oneshot::Sender<Verdict>),
-    Stream(mpsc::UnboundedSender<Piece>),
+    Stream(Outlet),
     Done,
 }
 
 impl Responder {
     pub(crate) fn new(
         subject: Subject,
-        connection: u64,
+        exchange: &Exchange,
         recorder: Recorder,
         session_header: Option<String>,
     ) -> (Self, oneshot::Receiver<Verdict>) {
         let (sender, receiver) = oneshot::channel();
-        (Self { subject, connection, recorder, session_header, state: State::Undecided(sender) }, receiver)
+        let (connection, ending) = (exchange.connection, exchange.ending().clone());
+        (Self { subject, connection, ending, recorder, session_header, state: State::Undecided(sender) }, receiver)
     }
 
     pub(crate) fn connection(&self) -> u64 {
@@ -137,22 +144,22 @@ impl Responder {
         let recorded = Body::Text(String::from_utf8_lossy(&cut).into_owned());
         match std::mem::replace(&mut self.state, State::Done) {
             State::Undecided(sender) => {
-                let (pieces, body) = wire::body(());
+                let (pieces, body) = outlet::body((), &self.ending);
                 let mut response = Response::new(body);
                 // The length that was promised is what shows the client that something is missing.
                 response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(text.len()));
                 self.dress(&mut response, "application/json");
                 self.record_response(&response, recorded);
-                push(&pieces, Piece::Bytes(cut));
-                push(&pieces, Piece::Abort);
+                pieces.push(Piece::Bytes(cut));
+                pieces.push(Piece::Abort);
                 give(sender, Ok(response));
             }
             State::Stream(pieces) => {
                 let event = wire::event("message", &text);
                 let start = event.len() - text.len() - 2;
                 self.record_event(recorded);
-                push(&pieces, Piece::Bytes(Bytes::copy_from_slice(&event.as_bytes()[..start + cut.len()])));
-                push(&pieces, Piece::Abort);
+                pieces.push(Piece::Bytes(Bytes::copy_from_slice(&event.as_bytes()[..start + cut.len()])));
+                pieces.push(Piece::Abort);
             }
             State::Done => return,
         }
@@ -163,7 +170,7 @@ impl Responder {
     pub(crate) fn close(&mut self) {
         match std::mem::replace(&mut self.state, State::Done) {
             State::Undecided(sender) => give(sender, Err(Aborted)),
-            State::Stream(pieces) => push(&pieces, Piece::Abort),
+            State::Stream(pieces) => pieces.push(Piece::Abort),
             State::Done => return,
         }
         self.recorder.record(Sighting::mark(self.connection, Mark::ClosedByServer));
@@ -173,7 +180,7 @@ impl Responder {
     pub(crate) fn open_stream(&mut self, guard: impl FnOnce() -> Presence) {
         match std::mem::replace(&mut self.state, State::Done) {
             State::Undecided(sender) => {
-                let (pieces, body) = wire::body(guard());
+                let (pieces, body) = outlet::body(guard(), &self.ending);
                 let mut response = Response::new(body);
                 self.dress(&mut response, "text/event-stream");
                 let headers = response.headers_mut();
@@ -205,7 +212,7 @@ impl Responder {
     fn push_event(&self, data: &str, recorded: Body) {
         self.record_event(recorded);
         if let State::Stream(pieces) = &self.state {
-            push(pieces, Piece::Bytes(wire::event("message", data).into()));
+            pieces.push(Piece::Bytes(wire::event("message", data).into()));
         }
     }
 
@@ -281,11 +288,5 @@ pub(crate) fn scripted(wanted: &HttpStatus) -> Response<HttpBody> {
 fn give(sender: oneshot::Sender<Verdict>, verdict: Verdict) {
     if sender.send(verdict).is_err() {
         tracing::debug!("the client left before the answer");
-    }
-}
-
-fn push(pieces: &mpsc::UnboundedSender<Piece>, piece: Piece) {
-    if pieces.send(piece).is_err() {
-        tracing::debug!("the client left the stream");
     }
 }

@@ -1,63 +1,11 @@
-//! What HTTP fronts share: events, headers, and bodies that can break off.
+//! What HTTP fronts share: events and headers.
 
-use std::{
-    collections::BTreeMap,
-    pin::Pin,
-    task::{Context, Poll},
-};
+use std::collections::BTreeMap;
 
-use axum::body::{Body as HttpBody, Bytes};
-use futures::Stream;
 use http::{HeaderMap, header};
-use tokio::sync::mpsc;
-
-use crate::listen::serving::Aborted;
 
 /// The largest body of a request that is read.
 pub(crate) const LARGEST_REQUEST: usize = 64 * 1024 * 1024;
-
-/// A piece of a body, or its violent end.
-#[derive(Debug)]
-pub(crate) enum Piece {
-    Bytes(Bytes),
-    /// The connection is dropped here.
-    Abort,
-}
-
-/// A body that is written piece by piece. When the client is done with it, or gone, the guard is dropped.
-pub(crate) struct Pieces<G> {
-    pieces: mpsc::UnboundedReceiver<Piece>,
-    aborting: bool,
-    _guard: G,
-}
-
-/// A new body and the end to write it at.
-pub(crate) fn body<G: Send + Unpin + 'static>(guard: G) -> (mpsc::UnboundedSender<Piece>, HttpBody) {
-    let (sender, pieces) = mpsc::unbounded_channel();
-    (sender, HttpBody::from_stream(Pieces { pieces, aborting: false, _guard: guard }))
-}
-
-impl<G: Unpin> Stream for Pieces<G> {
-    type Item = Result<Bytes, Aborted>;
-
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.aborting {
-            return Poll::Ready(Some(Err(Aborted)));
-        }
-        match self.pieces.poll_recv(context) {
-            Poll::Ready(Some(Piece::Bytes(bytes))) => Poll::Ready(Some(Ok(bytes))),
-            Poll::Ready(Some(Piece::Abort)) => {
-                // The connection writes out what it has only when the body has nothing for it: one pause, so that
-                // what was said before the end arrives.
-                self.aborting = true;
-                context.waker().wake_by_ref();
-                Poll::Pending
-            }
-            Poll::Ready(None) => Poll::Ready(None),
-            Poll::Pending => Poll::Pending,
-        }
-    }
-}
 
 /// A server-sent event.
 pub(crate) fn event(name: &str, data: &str) -> String {

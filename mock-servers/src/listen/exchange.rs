@@ -49,7 +49,6 @@ impl Exchange {
     }
 
     /// How the connection is to end that carries this.
-    #[expect(dead_code, reason = "a fault that resets the connection says so here")]
     pub(crate) fn ending(&self) -> &Ending {
         &self.ending
     }

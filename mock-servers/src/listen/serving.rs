@@ -31,6 +31,9 @@ use crate::{frame::Mark, record::Recorder};
 /// How long an answer that is under way may take when the server is stopped.
 const DRAIN: Duration = Duration::from_millis(50);
 
+/// How many bytes a client may leave unread of what is said on a stream. One message more than that is kept.
+const MOST_UNREAD: usize = 32 * 1024 * 1024;
+
 /// The connection is to be dropped without an answer.
 #[derive(Debug, Error)]
 #[error("the script drops the connection")]
@@ -125,7 +128,7 @@ where
         };
         match accepted {
             Ok(stream) => {
-                let ending = Ending::default();
+                let ending = Ending::new(MOST_UNREAD);
                 let line = Line::new(stream, ending.clone());
                 let conversation = converse(line, ending, tls.clone(), stop.clone(), Arc::clone(&shared));
                 let busy = stopper.busy();
@@ -180,6 +183,7 @@ where
     tokio::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
+        () = ending.until_cut() => return,
         () = stopped(&mut stop) => {
             connection.as_mut().graceful_shutdown();
             tokio::time::timeout(DRAIN, connection).await.unwrap_or(Ok(()))

@@ -15,6 +15,7 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpListener, TcpStream, UnixListener, UnixStream},
+    sync::Notify,
 };
 
 use super::Address;
@@ -97,16 +98,46 @@ pub(super) enum Stream {
     Unix(UnixStream),
 }
 
-/// Lets whoever answers a request say how its connection is to end. Every request carries one among its extensions.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Ending(Arc<AtomicBool>);
+/// Lets whoever answers a request say how its connection is to end.
+#[derive(Debug, Clone)]
+pub(crate) struct Ending(Arc<End>);
+
+#[derive(Debug)]
+struct End {
+    reset: AtomicBool,
+    cut: Notify,
+    most_unread: usize,
+}
 
 impl Ending {
-    /// The connection will be reset and not closed: what is unread is lost, and the client's next read fails (TCP only;
-    /// a Unix socket knows no reset).
+    /// The ending of a connection whose client may leave this many bytes unread.
+    pub(super) fn new(most_unread: usize) -> Self {
+        Self(Arc::new(End { reset: AtomicBool::new(false), cut: Notify::new(), most_unread }))
+    }
+
+    pub(super) fn most_unread(&self) -> usize {
+        self.0.most_unread
+    }
+
+    /// The connection will be reset and not closed when it is dropped: what is unread is lost, and the client's next
+    /// read fails (TCP only; a Unix socket knows no reset).
     #[expect(dead_code, reason = "a fault that resets the connection calls this")]
     pub(crate) fn reset(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.0.reset.store(true, Ordering::Relaxed);
+    }
+
+    /// Drops the connection at once, whatever is still to be written.
+    pub(crate) fn cut(&self) {
+        self.0.cut.notify_one();
+    }
+
+    /// Returns when the connection is to be dropped at once.
+    pub(super) async fn until_cut(&self) {
+        self.0.cut.notified().await;
+    }
+
+    fn is_reset(&self) -> bool {
+        self.0.reset.load(Ordering::Relaxed)
     }
 }
 
@@ -132,7 +163,7 @@ impl Line {
 impl Drop for Line {
     fn drop(&mut self) {
         if let Stream::Tcp(stream) = &self.stream
-            && self.ending.0.load(Ordering::Relaxed)
+            && self.ending.is_reset()
             && let Err(cause) = stream.set_zero_linger()
         {
             tracing::debug!(%cause, "no reset");
@@ -164,7 +195,7 @@ impl AsyncWrite for Line {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         // A reset is all that a connection says that ends with one.
-        if self.ending.0.load(Ordering::Relaxed) {
+        if self.ending.is_reset() {
             return Poll::Ready(Ok(()));
         }
         match &mut self.stream {

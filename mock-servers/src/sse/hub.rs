@@ -10,16 +10,19 @@ use axum::body::{Body as HttpBody, Bytes, to_bytes};
 use http::{HeaderValue, Response, StatusCode, header};
 use hyper::body::Incoming;
 use serde_json::Value;
-use tokio::sync::mpsc;
 
 use crate::{
     engine::{Engine, ExchangeId, Origin, Output, Reaction, SessionKey, Step},
     frame::{Body, Http, Mark},
     http::{
         responder::{Presence, Verdict, empty, scripted},
-        wire::{self, LARGEST_REQUEST, Piece},
+        wire::{self, LARGEST_REQUEST},
     },
-    listen::{exchange::Exchange, serving::Stopper},
+    listen::{
+        exchange::Exchange,
+        outlet::{self, Outlet, Piece},
+        serving::Stopper,
+    },
     record::{Recorder, Sighting},
 };
 
@@ -40,7 +43,7 @@ struct Core {
 
 struct Stream {
     connection: u64,
-    pieces: mpsc::UnboundedSender<Piece>,
+    pieces: Outlet,
 }
 
 impl Hub {
@@ -60,7 +63,7 @@ impl Hub {
         let mut core = self.lock();
         let key = core.engine.open_session();
         let id = core.engine.token();
-        let (pieces, body) = wire::body(self.presence(key));
+        let (pieces, body) = outlet::body(self.presence(key), exchange.ending());
         let mut response = Response::new(body);
         response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
         response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -139,7 +142,7 @@ impl Hub {
                 let event = wire::event("message", &text);
                 let start = event.len() - text.len() - 2;
                 let cut = &event.as_bytes()[..start + bytes.min(text.len())];
-                push(&stream.pieces, Piece::Bytes(Bytes::copy_from_slice(cut)));
+                stream.pieces.push(Piece::Bytes(Bytes::copy_from_slice(cut)));
                 let said = String::from_utf8_lossy(&cut[start..]).into_owned();
                 self.recorder.record_with(|| event_frame(stream.connection, "message", Body::Text(said)));
                 self.break_off(stream)
@@ -150,7 +153,7 @@ impl Hub {
     }
 
     fn break_off(&self, stream: &Stream) -> bool {
-        push(&stream.pieces, Piece::Abort);
+        stream.pieces.push(Piece::Abort);
         self.recorder.record(Sighting::mark(stream.connection, Mark::ClosedByServer));
         true
     }
@@ -158,7 +161,7 @@ impl Hub {
     fn say(&self, stream: &Stream, name: &str, data: &str, body: impl FnOnce(String) -> Body) {
         // Recorded before it is sent: what a fast client says in return must not come before it in the record.
         self.recorder.record_with(|| event_frame(stream.connection, name, body(data.to_owned())));
-        push(&stream.pieces, Piece::Bytes(wire::event(name, data).into()));
+        stream.pieces.push(Piece::Bytes(wire::event(name, data).into()));
     }
 
     fn wake_later(self: &Arc<Self>, key: SessionKey, exchange: ExchangeId, after: Duration) {
@@ -199,10 +202,4 @@ impl Hub {
 fn event_frame(connection: u64, name: &str, body: Body) -> Sighting {
     let http = Http { status: Some(200), event: Some(name.to_owned()), ..Http::default() };
     Sighting::sent(connection, body).with_http(http)
-}
-
-fn push(pieces: &mpsc::UnboundedSender<Piece>, piece: Piece) {
-    if pieces.send(piece).is_err() {
-        tracing::debug!("the client left the stream");
-    }
 }

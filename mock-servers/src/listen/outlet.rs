@@ -1,0 +1,167 @@
+//! Bodies that are written piece by piece, that can break off, and that hold a bounded amount for a client that does not
+//! read.
+
+use std::{
+    collections::VecDeque,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker},
+};
+
+use axum::body::{Body as HttpBody, Bytes};
+use futures::Stream;
+
+use super::{serving::Aborted, socket::Ending};
+
+/// A piece of a body, or its violent end.
+#[derive(Debug)]
+pub(crate) enum Piece {
+    Bytes(Bytes),
+    /// The connection is dropped here.
+    Abort,
+}
+
+/// The end of a body that is written at. Dropping it ends the body in good order.
+#[derive(Debug)]
+pub(crate) struct Outlet {
+    queue: Arc<Mutex<Queue>>,
+    ending: Ending,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    pieces: VecDeque<Piece>,
+    unread: usize,
+    ended: bool,
+    /// The client has left, or was sent away.
+    abandoned: bool,
+    waker: Option<Waker>,
+}
+
+/// A new body on the connection that ends this way, and the end to write it at. When the client is done with the body,
+/// or gone, the guard is dropped.
+pub(crate) fn body<G: Send + Unpin + 'static>(guard: G, ending: &Ending) -> (Outlet, HttpBody) {
+    let queue = Arc::new(Mutex::new(Queue::default()));
+    let outlet = Outlet { queue: Arc::clone(&queue), ending: ending.clone() };
+    (outlet, HttpBody::from_stream(Pieces { queue, aborting: false, _guard: guard }))
+}
+
+/// Nothing is left half-done under the lock, so a panic elsewhere does no harm.
+fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
+    queue.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Outlet {
+    /// Adds a piece. A client that leaves too much unread is sent away, so that it does not eat the memory.
+    pub(crate) fn push(&self, piece: Piece) {
+        let mut queue = lock(&self.queue);
+        if queue.abandoned {
+            tracing::debug!("the client left the stream");
+            return;
+        }
+        if queue.unread > self.ending.most_unread() {
+            tracing::warn!(unread = queue.unread, "a client that does not read is sent away");
+            *queue = Queue { abandoned: true, ..Queue::default() };
+            self.ending.cut();
+            return;
+        }
+        if let Piece::Bytes(bytes) = &piece {
+            queue.unread += bytes.len();
+        }
+        queue.pieces.push_back(piece);
+        let waker = queue.waker.take();
+        drop(queue);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+impl Drop for Outlet {
+    fn drop(&mut self) {
+        let mut queue = lock(&self.queue);
+        queue.ended = true;
+        let waker = queue.waker.take();
+        drop(queue);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+}
+
+/// A body that is written piece by piece.
+struct Pieces<G> {
+    queue: Arc<Mutex<Queue>>,
+    aborting: bool,
+    _guard: G,
+}
+
+impl<G> Drop for Pieces<G> {
+    fn drop(&mut self) {
+        *lock(&self.queue) = Queue { abandoned: true, ..Queue::default() };
+    }
+}
+
+impl<G: Unpin> Stream for Pieces<G> {
+    type Item = Result<Bytes, Aborted>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        if self.aborting {
+            return Poll::Ready(Some(Err(Aborted)));
+        }
+        let mut queue = lock(&self.queue);
+        match queue.pieces.pop_front() {
+            Some(Piece::Bytes(bytes)) => {
+                queue.unread -= bytes.len();
+                Poll::Ready(Some(Ok(bytes)))
+            }
+            Some(Piece::Abort) => {
+                drop(queue);
+                // The connection writes out what it has only when the body has nothing for it: one pause, so that
+                // what was said before the end arrives.
+                self.aborting = true;
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+            None if queue.ended => Poll::Ready(None),
+            None => {
+                queue.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::StreamExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_reader_that_does_not_keep_up_is_sent_away_and_its_memory_with_it() {
+        let ending = Ending::new(100);
+        let (outlet, body) = body((), &ending);
+        for _ in 0..11 {
+            outlet.push(Piece::Bytes(Bytes::from_static(b"0123456789")));
+        }
+        assert_eq!(lock(&outlet.queue).unread, 110, "what goes over the limit is still kept");
+        outlet.push(Piece::Bytes(Bytes::from_static(b"0123456789")));
+        assert!(lock(&outlet.queue).pieces.is_empty());
+        ending.until_cut().await;
+        drop(body);
+    }
+
+    #[tokio::test]
+    async fn what_is_read_makes_room() {
+        let ending = Ending::new(10);
+        let (outlet, body) = body((), &ending);
+        let mut stream = body.into_data_stream();
+        for _ in 0..100 {
+            outlet.push(Piece::Bytes(Bytes::from_static(b"0123456789")));
+            assert_eq!(stream.next().await.unwrap().unwrap(), "0123456789");
+        }
+        drop(outlet);
+        assert!(stream.next().await.is_none());
+    }
+}

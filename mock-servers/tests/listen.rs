@@ -1,0 +1,166 @@
+//! Where the HTTP fronts listen: Unix sockets, TLS, and whom they let in.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use mcp_workbench_mock_servers::{
+    HttpMock, Recorder, Script, SseMock,
+    listen::{Address, Allowed, Options, StartError, Tls},
+};
+use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
+use serde_json::json;
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    net::{TcpStream, UnixStream},
+};
+use tokio_rustls::TlsConnector;
+
+/// Long enough for any machine; no test waits for it unless it fails.
+const BOUND: Duration = Duration::from_secs(10);
+
+async fn start(options: Options) -> Result<HttpMock, StartError> {
+    let script: Script = serde_json::from_value(json!({"tools": [{"name": "echo"}]})).unwrap();
+    HttpMock::start_with(script, "2025-11-25", 7, Recorder::in_memory("mock"), options).await
+}
+
+/// A request as it goes over the wire, with a body of JSON.
+fn request(first_line: &str, headers: &str, body: &str) -> String {
+    let accept = "accept: application/json, text/event-stream\r\ncontent-type: application/json";
+    let length = body.len();
+    format!(
+        "{first_line} HTTP/1.1\r\n{headers}\r\n{accept}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
+    )
+}
+
+fn initialize(headers: &str, path: &str) -> String {
+    let message = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
+    }});
+    request(&format!("POST {path}"), headers, &message.to_string())
+}
+
+/// Everything that the server says in return.
+async fn ask(mut stream: impl AsyncRead + AsyncWrite + Unpin, request: &str) -> String {
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut said = Vec::new();
+    tokio::time::timeout(BOUND, stream.read_to_end(&mut said)).await.expect("an answer in time").unwrap();
+    String::from_utf8(said).unwrap()
+}
+
+fn assert_initialized(answer: &str) {
+    assert!(
+        answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.contains(r#""protocolVersion":"2025-11-25""#),
+        "{answer}"
+    );
+}
+
+fn socket(folder: &tempfile::TempDir) -> std::path::PathBuf {
+    folder.path().join("mock.sock")
+}
+
+async fn over(path: &Path) -> String {
+    ask(UnixStream::connect(path).await.unwrap(), &initialize("host: whatever", "/mcp")).await
+}
+
+#[tokio::test]
+async fn serves_on_a_unix_socket_and_takes_it_away_in_the_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = socket(&folder);
+    let mock = start(Options::at(Address::Unix(path.clone()))).await.unwrap();
+    assert_eq!(mock.url(), format!("unix://{}#/mcp", path.display()));
+    assert_initialized(&over(&path).await);
+    mock.stop().await;
+    assert!(!path.exists());
+}
+
+#[tokio::test]
+async fn replaces_a_socket_that_nobody_listens_on_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = socket(&folder);
+    drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
+    assert!(path.exists(), "it was left behind");
+    let mock = start(Options::at(Address::Unix(path.clone()))).await.unwrap();
+    assert_initialized(&over(&path).await);
+    let second = start(Options::at(Address::Unix(path.clone()))).await;
+    assert!(matches!(second, Err(StartError::Bind { .. })), "a server at work is not pushed aside");
+    assert_initialized(&over(&path).await);
+    mock.stop().await;
+    std::fs::write(&path, "precious").unwrap();
+    assert!(matches!(start(Options::at(Address::Unix(path.clone()))).await, Err(StartError::Bind { .. })));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "precious");
+}
+
+#[tokio::test]
+async fn encrypts_with_a_certificate_that_a_client_can_trust() {
+    let mock = start(Options::default().with_tls(Tls::ThrowAway)).await.unwrap();
+    let address = mock.address().tcp().unwrap();
+    assert_eq!(mock.url(), format!("https://{address}/mcp"));
+    let mut roots = rustls::RootCertStore::empty();
+    let certificate = mock.certificate_pem().unwrap();
+    roots.add(CertificateDer::from_pem_slice(certificate.as_bytes()).unwrap()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let trusting = Arc::new(config.with_root_certificates(roots).with_no_client_auth());
+    for name in ["127.0.0.1", "localhost"] {
+        let stream = TcpStream::connect(address).await.unwrap();
+        let name = ServerName::try_from(name).unwrap();
+        let stream = TlsConnector::from(Arc::clone(&trusting)).connect(name, stream).await.unwrap();
+        assert_initialized(&ask(stream, &initialize("host: localhost", "/mcp")).await);
+    }
+    let foreign = ServerName::try_from("mock.example").unwrap();
+    let stream = TcpStream::connect(address).await.unwrap();
+    assert!(TlsConnector::from(trusting).connect(foreign, stream).await.is_err(), "it is for no other name");
+    let plain = ask(TcpStream::connect(address).await.unwrap(), &initialize("host: localhost", "/mcp")).await;
+    assert!(!plain.contains("200 OK"), "{plain}");
+}
+
+#[tokio::test]
+async fn lets_in_the_hosts_and_origins_that_it_is_told_to() {
+    let options = Options::default()
+        .with_allowed_hosts(Allowed::listed(["mock.example"]))
+        .with_allowed_origins(Allowed::listed(["https://app.example"]));
+    let mock = start(options).await.unwrap();
+    let status = |headers: &'static str| {
+        let address = mock.address().tcp().unwrap();
+        async move {
+            let answer = ask(TcpStream::connect(address).await.unwrap(), &initialize(headers, "/mcp")).await;
+            answer[9..12].to_owned()
+        }
+    };
+    assert_eq!(status("host: mock.example\r\norigin: https://app.example").await, "200");
+    assert_eq!(status("host: mock.example\r\norigin: http://localhost").await, "403");
+    assert_eq!(status("host: localhost").await, "403");
+}
+
+#[tokio::test]
+async fn serves_where_it_is_told_to() {
+    let mock = start(Options::default().with_path("/deep/endpoint")).await.unwrap();
+    let address = mock.address().tcp().unwrap();
+    let there = ask(TcpStream::connect(address).await.unwrap(), &initialize("host: localhost", "/deep/endpoint")).await;
+    assert_initialized(&there);
+    let elsewhere = ask(TcpStream::connect(address).await.unwrap(), &initialize("host: localhost", "/mcp")).await;
+    assert!(elsewhere.starts_with("HTTP/1.1 404"), "{elsewhere}");
+    for path in ["mcp", "/mcp?a", "/mcp#a", "/m cp"] {
+        assert!(matches!(start(Options::default().with_path(path)).await, Err(StartError::Path { .. })), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn the_old_transport_listens_in_the_same_ways() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = socket(&folder);
+    let options = Options::at(Address::Unix(path.clone())).with_path("/events");
+    let mock = SseMock::start_with(Script::default(), "2024-11-05", 7, Recorder::disabled(), options).await.unwrap();
+    assert_eq!(mock.url(), format!("unix://{}#/events", path.display()));
+    let mut stream = UnixStream::connect(&path).await.unwrap();
+    stream.write_all(request("GET /events", "host: any", "").as_bytes()).await.unwrap();
+    let mut said = String::new();
+    while !said.contains("?session=") {
+        let mut bytes = [0; 1024];
+        let read = tokio::time::timeout(BOUND, stream.read(&mut bytes)).await.unwrap().unwrap();
+        assert_ne!(read, 0, "{said}");
+        said.push_str(std::str::from_utf8(&bytes[..read]).unwrap());
+    }
+    assert!(said.contains("data: /events/messages?session="), "{said}");
+}
