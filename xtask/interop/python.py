@@ -155,6 +155,12 @@ class Steps:
         return {}
 
 
+def reason(error):
+    """What went wrong, in a line or two; where it did goes to standard error."""
+    traceback.print_exception(error)
+    return "".join(traceback.format_exception_only(error)).strip()
+
+
 COMMON = (
     "list-tools call-text call-structured call-error list-resources read-resource read-blob list-templates "
     "read-template list-prompts get-prompt complete progress elicitation sampling roots logging"
@@ -184,11 +190,11 @@ async def run(transport, modern, target):
             for name in COMMON + (OF_MODERN if modern else OF_LEGACY):
                 try:
                     seen[name] = await asyncio.wait_for(getattr(steps, name.replace("-", "_"))(), LIMIT)
-                except Exception:
-                    failed[name] = traceback.format_exc()
+                except Exception as error:
+                    failed[name] = reason(error)
         seen["close"] = None
-    except BaseException:
-        failed["close" if seen else "connect"] = traceback.format_exc()
+    except BaseException as error:
+        failed["close" if seen else "connect"] = reason(error)
     print(json.dumps({"sdk": "python", "seen": seen, "failed": failed}), flush=True)
     return 1 if failed else 0
 

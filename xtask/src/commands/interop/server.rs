@@ -85,9 +85,11 @@ mod tests {
 
     #[test]
     fn finds_the_url_in_what_a_server_prints() {
-        for line in
-            ["listening on http://127.0.0.1:1/mcp", "{\"url\":\"http://127.0.0.1:1/mcp\"}", "http://127.0.0.1:1/mcp"]
-        {
+        for line in [
+            "listening on http://127.0.0.1:1/mcp (two eras)",
+            "{\"url\":\"http://127.0.0.1:1/mcp\"}",
+            "http://127.0.0.1:1/mcp",
+        ] {
             assert_eq!(url_in(line).as_deref(), Some("http://127.0.0.1:1/mcp"), "{line}");
         }
         assert_eq!(url_in("starting"), None);

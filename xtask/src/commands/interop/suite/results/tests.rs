@@ -64,7 +64,13 @@ fn reads_the_scenario_from_the_name_of_its_folder() {
     assert_eq!(scenario_of(name, Prefix::Server), Some("server-sse-polling"));
     let name = "authorization-server-authorization-code-grant-2026-11-22T02-53-33-310Z";
     assert_eq!(scenario_of(name, Prefix::Authorization), Some("authorization-code-grant"));
-    for other in ["server-x", "client-ping-2026-11-22T02-53-33-310Z", "server-ping-2026-11-22T02-53-33-31xZ", ""] {
+    for other in [
+        "",
+        "server-x",
+        "client-ping-2026-11-22T02-53-33-310Z",
+        "server-ping-2026-11-22T02-53-33-31xZ",
+        "server-ping-2026-11-22 02-53-33-310Z",
+    ] {
         assert_eq!(scenario_of(other, Prefix::Server), None, "{other}");
     }
 }
