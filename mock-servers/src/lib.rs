@@ -5,6 +5,7 @@ pub mod faults;
 pub mod frame;
 pub mod http;
 pub mod listen;
+pub mod oauth;
 pub mod one_or_many;
 pub mod period;
 pub mod record;

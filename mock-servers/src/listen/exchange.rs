@@ -1,7 +1,7 @@
 //! One HTTP exchange as a front sees it before the engine does: its head, its place in the record, its refusal.
 
 use axum::body::Body as HttpBody;
-use http::{HeaderMap, Method, Response, StatusCode, request::Parts};
+use http::{HeaderMap, Method, Response, StatusCode, Uri, request::Parts};
 
 use super::socket::Ending;
 use crate::{
@@ -33,6 +33,10 @@ impl Exchange {
 
     pub(crate) fn method(&self) -> &Method {
         &self.head.method
+    }
+
+    pub(crate) fn uri(&self) -> &Uri {
+        &self.head.uri
     }
 
     pub(crate) fn path(&self) -> &str {

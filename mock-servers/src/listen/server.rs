@@ -80,6 +80,12 @@ impl<Front> Server<Front> {
         }
     }
 
+    /// The path of the endpoint.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
     /// The address that the server listens on.
     #[must_use]
     pub fn address(&self) -> &Address {

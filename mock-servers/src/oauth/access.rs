@@ -1,0 +1,131 @@
+//! Access tokens after they are issued: judging, revoking (RFC 7009) and describing them (RFC 7662).
+
+use http::HeaderMap;
+use serde_json::{Map, Value, json};
+
+use super::{
+    answer::{Answer, Refusal},
+    audit::{AuditEvent, Outcome},
+    client_auth,
+    jwt::Jwt,
+    params::Params,
+    script::AuthMethod,
+    server::Server,
+    state::Client,
+};
+
+/// Why a token is no good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TokenError {
+    /// It is not of this server.
+    NotOurs,
+    /// Its time is over.
+    Expired,
+    /// It was revoked.
+    Revoked,
+}
+
+impl TokenError {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::NotOurs => "not-ours",
+            Self::Expired => "expired",
+            Self::Revoked => "revoked",
+        }
+    }
+}
+
+/// The claims of an access token of this server that is good now, for whomever.
+pub(crate) fn verify(server: &Server, token: &str) -> Result<Map<String, Value>, TokenError> {
+    let jwt = Jwt::parse(token).ok_or(TokenError::NotOurs)?;
+    // The type keeps other JWTs of the same key from passing for access tokens (RFC 9068 section 4).
+    let ours = jwt.header("typ") == Some("at+jwt")
+        && jwt.claim("iss") == Some(&server.issuer)
+        && jwt.is_signed_by(server.key.decoding());
+    if !ours {
+        return Err(TokenError::NotOurs);
+    }
+    if jwt.time("exp").is_none_or(|expires| expires <= server.clock.seconds()) {
+        return Err(TokenError::Expired);
+    }
+    let state = server.state();
+    if jwt.claim("jti").and_then(|id| state.tokens.get(id)).is_some_and(|token| token.revoked) {
+        return Err(TokenError::Revoked);
+    }
+    drop(state);
+    Ok(jwt.claims)
+}
+
+/// Answers a revocation request. A token that is not known is as good as revoked (RFC 7009 section 2.2).
+pub(crate) fn revoke(server: &Server, headers: &HeaderMap, params: &Params) -> Answer {
+    let done = client(server, headers, params).and_then(|client| {
+        revoke_token(server, &client, params.required("token")?);
+        Ok(())
+    });
+    let outcome = done.as_ref().map_or_else(|refusal| Outcome::Refused(refusal.error.clone()), |()| Outcome::Granted);
+    server.note(params.get("client_id"), AuditEvent::Revoked { outcome });
+    match done {
+        Ok(()) => Answer::empty(200).uncached(),
+        Err(refusal) => refusal.answer(),
+    }
+}
+
+fn revoke_token(server: &Server, client: &Client, token: &str) {
+    let mut state = server.state();
+    // With a refresh token goes what came of it (section 2.1).
+    if let Some(entry) = state.refresh.get(token).filter(|entry| entry.consent.client == client.id) {
+        let family = entry.consent.family;
+        return state.revoke_family(family);
+    }
+    drop(state);
+    let Ok(claims) = verify(server, token) else { return };
+    let own = claims.get("client_id").and_then(Value::as_str) == Some(&client.id);
+    if let Some(id) = claims.get("jti").and_then(Value::as_str).filter(|_| own)
+        && let Some(token) = server.state().tokens.get_mut(id)
+    {
+        token.revoked = true;
+    }
+}
+
+/// Answers an introspection request. Only a client that proves who it is may ask (RFC 7662 section 2.1).
+pub(crate) fn introspect(server: &Server, headers: &HeaderMap, params: &Params) -> Answer {
+    let described = client(server, headers, params).and_then(|client| {
+        if client.methods == [AuthMethod::None] {
+            return Err(Refusal::client("a public client may not ask about tokens"));
+        }
+        Ok(describe(server, params.required("token")?))
+    });
+    let outcome =
+        described.as_ref().map_or_else(|refusal| Outcome::Refused(refusal.error.clone()), |_| Outcome::Granted);
+    server.note(params.get("client_id"), AuditEvent::Introspected { outcome });
+    match described {
+        Ok(body) => Answer::json(200, &body).uncached(),
+        Err(refusal) => refusal.answer(),
+    }
+}
+
+fn describe(server: &Server, token: &str) -> Value {
+    if let Ok(claims) = verify(server, token) {
+        let mut body = claims;
+        let bound = body.contains_key("cnf");
+        body.insert("active".to_owned(), json!(true));
+        body.insert("token_type".to_owned(), json!(if bound { "DPoP" } else { "Bearer" }));
+        return Value::Object(body);
+    }
+    let state = server.state();
+    match state.refresh.get(token).filter(|entry| !entry.used && entry.expires > server.clock.now()) {
+        Some(entry) => json!({
+            "active": true,
+            "client_id": entry.consent.client,
+            "scope": entry.consent.scopes.join(" "),
+            "sub": entry.consent.subject,
+            "exp": entry.expires.as_secs(),
+        }),
+        None => json!({"active": false}),
+    }
+}
+
+fn client(server: &Server, headers: &HeaderMap, params: &Params) -> Result<Client, Refusal> {
+    params.refuse_repeated()?;
+    client_auth::authenticate(server, &client_auth::claim(headers, params)?, params)
+}

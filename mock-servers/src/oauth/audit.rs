@@ -1,0 +1,258 @@
+//! What each client did, told without secrets: codes, tokens, verifiers, states and assertions are never in it, only
+//! whether they were there.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Write},
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+use super::{clock::Clock, params::short};
+
+/// How many entries are kept; more are counted and let go.
+pub const MOST_ENTRIES: usize = 100_000;
+
+/// One thing that a client did, and what it got for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AuditEntry {
+    /// The position in the log, counted from 1.
+    pub seq: u64,
+    /// When, by the server's clock, in milliseconds since the Unix epoch.
+    pub at_ms: u64,
+    /// The client's id, where it said one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<String>,
+    /// What it did.
+    pub event: AuditEvent,
+}
+
+/// What a client did.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AuditEvent {
+    /// It asked for a metadata document or for keys.
+    Discovered(Discovered),
+    /// It registered.
+    Registered(Registered),
+    /// Its metadata document was fetched.
+    DocumentFetched {
+        /// `granted`, or why the document was no use.
+        outcome: Outcome,
+    },
+    /// It, or its user's browser, asked for authorization.
+    Authorized(Authorized),
+    /// It asked for a token.
+    TokenRequested(TokenRequested),
+    /// It used an authorization code again.
+    CodeReused,
+    /// It used a refresh token again that had been replaced.
+    RefreshReused,
+    /// Its DPoP proof was missing or wrong.
+    DpopRefused {
+        /// Where: `server` or `resource`.
+        at: String,
+        /// What was wrong.
+        problem: String,
+    },
+    /// It revoked a token.
+    Revoked {
+        /// What it got.
+        outcome: Outcome,
+    },
+    /// It asked about a token.
+    Introspected {
+        /// What it got.
+        outcome: Outcome,
+    },
+    /// It asked the protected resource for something.
+    Accessed(Accessed),
+    /// It asked for what is not there.
+    Missed {
+        /// The HTTP method.
+        method: String,
+        /// The path, without its query.
+        path: String,
+    },
+}
+
+/// What a client got.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// What it asked for.
+    Granted,
+    /// This error.
+    Refused(String),
+    /// Nothing: the user never answers.
+    Unanswered,
+    /// What a lie made of it.
+    Deceived,
+}
+
+/// A request for a document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Discovered {
+    /// `authorization-server`, `openid`, `protected-resource` or `jwks`.
+    pub document: String,
+    /// The path.
+    pub path: String,
+    /// The status of the answer.
+    pub status: u16,
+}
+
+/// A registration.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Registered {
+    /// `application_type`, as the client said it.
+    pub application_type: Option<String>,
+    /// `redirect_uris`.
+    pub redirect_uris: Vec<String>,
+    /// `grant_types`, as the client said them.
+    pub grant_types: Vec<String>,
+    /// `token_endpoint_auth_method`, as the client said it.
+    pub token_endpoint_auth_method: Option<String>,
+    /// `scope`.
+    pub scope: Option<String>,
+    /// The error, where it was refused.
+    pub error: Option<String>,
+}
+
+/// An authorization request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Authorized {
+    /// The HTTP method.
+    pub method: String,
+    /// `response_type`.
+    pub response_type: Option<String>,
+    /// `redirect_uri`, without its query.
+    pub redirect_uri: Option<String>,
+    /// Whether there is a `code_challenge`.
+    pub challenge: bool,
+    /// `code_challenge_method`.
+    pub challenge_method: Option<String>,
+    /// Whether there is a `state`.
+    pub state: bool,
+    /// `resource`, each of them.
+    pub resource: Vec<String>,
+    /// `scope`.
+    pub scope: Option<String>,
+    /// Whether a key was bound to the code (`dpop_jkt`).
+    pub dpop_jkt: bool,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// A request for a token.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TokenRequested {
+    /// `grant_type`.
+    pub grant: Option<String>,
+    /// How the client authenticated; absent: it did not say who it is.
+    pub auth_method: Option<String>,
+    /// Whether there is a `code_verifier`.
+    pub verifier: bool,
+    /// `redirect_uri`, without its query.
+    pub redirect_uri: Option<String>,
+    /// `resource`, each of them.
+    pub resource: Vec<String>,
+    /// `scope`.
+    pub scope: Option<String>,
+    /// Whether there is a DPoP proof.
+    pub dpop: bool,
+    /// The scopes that were granted.
+    pub granted_scope: Option<String>,
+    /// The error, where it was refused.
+    pub error: Option<String>,
+}
+
+/// A request to the protected resource.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Accessed {
+    /// The resource.
+    pub resource: String,
+    /// The HTTP method.
+    pub method: String,
+    /// The JSON-RPC method.
+    pub rpc_method: Option<String>,
+    /// The tool of a `tools/call`.
+    pub tool: Option<String>,
+    /// The scheme of `Authorization`, in lower case; absent: there is no such header.
+    pub scheme: Option<String>,
+    /// Whether a token stands in the URL, where it must not be.
+    pub token_in_query: bool,
+    /// The scopes of the token, where it is one of this server.
+    pub scope: Option<String>,
+    /// The status of a refusal; 200 where the request was let through.
+    pub status: u16,
+    /// Why it was refused, finer than the error that the client was told: `no-token`, `expired`, `wrong-audience`,
+    /// `revoked`, `not-ours`, `insufficient-scope`, `scheme`, `dpop`, `nonce`, `insists`, `query-token`, `malformed`.
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, Default)]
+struct Log {
+    entries: Vec<AuditEntry>,
+    seq: u64,
+    file: Option<File>,
+}
+
+/// The log of one server. Clones share it.
+#[derive(Debug, Clone)]
+pub(crate) struct Audit {
+    clock: Clock,
+    log: Arc<Mutex<Log>>,
+    count: Arc<watch::Sender<u64>>,
+}
+
+impl Audit {
+    pub(crate) fn new(clock: Clock, record: Option<&Path>) -> io::Result<Self> {
+        let file = record.map(|path| OpenOptions::new().create(true).append(true).open(path)).transpose()?;
+        let log = Log { file, ..Log::default() };
+        Ok(Self { clock, log: Arc::new(Mutex::new(log)), count: Arc::new(watch::Sender::new(0)) })
+    }
+
+    pub(crate) fn add(&self, client: Option<&str>, event: AuditEvent) {
+        let at_ms = u64::try_from(self.clock.now().as_millis()).unwrap_or(u64::MAX);
+        let mut log = self.lock();
+        log.seq += 1;
+        let entry = AuditEntry { seq: log.seq, at_ms, client: client.map(short), event };
+        if let (Some(file), Ok(line)) = (&mut log.file, serde_json::to_string(&entry)) {
+            // One write for each entry, so that a process that dies loses nothing that it had recorded.
+            if let Err(cause) = file.write_all(format!("{line}\n").as_bytes()) {
+                tracing::warn!(%cause, "could not record what a client did");
+            }
+        }
+        if log.entries.len() < MOST_ENTRIES {
+            log.entries.push(entry);
+        }
+        let seq = log.seq;
+        drop(log);
+        self.count.send_replace(seq);
+    }
+
+    pub(crate) fn entries(&self) -> Vec<AuditEntry> {
+        self.lock().entries.clone()
+    }
+
+    pub(crate) fn watch(&self) -> watch::Receiver<u64> {
+        self.count.subscribe()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Log> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A URL without its query and fragment, where secrets might be.
+pub(crate) fn bare(uri: &str) -> String {
+    short(uri.split(['?', '#']).next().unwrap_or_default())
+}
+
+/// At most ten texts, each of them short.
+pub(crate) fn few(texts: &[String]) -> Vec<String> {
+    texts.iter().take(10).map(|text| short(text)).collect()
+}

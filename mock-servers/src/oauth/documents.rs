@@ -1,0 +1,191 @@
+//! Client ID metadata documents, and the keys that clients keep elsewhere: fetched, checked, and kept for as long as
+//! they are fresh (draft-ietf-oauth-client-id-metadata-document; 2026-07-28, client registration).
+//!
+//! Nothing but loopback addresses is ever asked, so a client cannot use this server to reach what it cannot reach itself.
+
+use std::time::Duration;
+
+use axum::body::{Body as HttpBody, to_bytes};
+use http::{Request, header};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use serde_json::{Map, Value};
+use tokio::net::TcpStream;
+use url::Url;
+
+use super::{
+    audit::{AuditEvent, Outcome},
+    jwt,
+    register::{check_redirect_uris, is_loopback},
+    script::{AuthMethod, GrantType},
+    server::Server,
+    state::Client,
+};
+
+/// How large a document may be.
+const LARGEST: usize = 16 * 1024;
+/// How long a document is kept at most.
+const LONGEST: Duration = Duration::from_secs(86_400);
+
+/// Gets to know a client whose id is the URL of its metadata document, and the keys of one that keeps them elsewhere.
+pub(crate) async fn meet(server: &Server, id: &str) {
+    let known = server.state().clients.get(id).cloned();
+    let stale = known.as_ref().is_none_or(|client| client.fresh_until.is_some_and(|until| until <= server.clock.now()));
+    if stale && server.script.client_id_metadata.supported && is_document_url(id) {
+        let met = client(server, id).await;
+        let outcome = match &met {
+            Ok(_) => Outcome::Granted,
+            Err(why) => Outcome::Refused((*why).to_owned()),
+        };
+        server.note(Some(id), AuditEvent::DocumentFetched { outcome });
+        if let Ok(client) = met {
+            server.state().clients.insert(id.to_owned(), client);
+        }
+    }
+    fetch_keys(server, id).await;
+}
+
+async fn fetch_keys(server: &Server, id: &str) {
+    let known = server.state().clients.get(id).cloned();
+    let Some(uri) = known.filter(|client| client.keys.is_empty()).and_then(|client| client.jwks_uri) else { return };
+    let Ok(url) = Url::parse(&uri) else { return };
+    if let Ok((document, _)) = fetch(server, &url).await
+        && let Some(client) = server.state().clients.get_mut(id)
+    {
+        client.keys = jwt::key_set(&Value::Object(document));
+    }
+}
+
+/// A URL with a path and without credentials, fragment or dots for path segments; `https`, or this machine.
+fn is_document_url(id: &str) -> bool {
+    let Ok(url) = Url::parse(id) else { return false };
+    let scheme = url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url));
+    let dotted = id.split('/').any(|segment| matches!(segment, "." | ".."));
+    scheme && url.path() != "/" && url.fragment().is_none() && url.username().is_empty() && !dotted
+}
+
+async fn client(server: &Server, id: &str) -> Result<Client, &'static str> {
+    let settings = &server.script.client_id_metadata;
+    let (document, fresh) = match settings.documents.get(id) {
+        Some(document) => (document.clone(), LONGEST),
+        None => {
+            let url = Url::parse(id).map_err(|_| "the id is no URL")?;
+            match fetch(server, &url).await {
+                Ok(fetched) => fetched,
+                Err(_) if settings.trust_unreachable => return Ok(trusted(server, id)),
+                Err(why) => return Err(why),
+            }
+        }
+    };
+    described(server, id, &document, fresh)
+}
+
+/// The client that a document describes.
+fn described(
+    server: &Server,
+    id: &str,
+    document: &Map<String, Value>,
+    fresh: Duration,
+) -> Result<Client, &'static str> {
+    let text = |name: &str| document.get(name).and_then(Value::as_str);
+    // Letter by letter (2026-07-28, client ID metadata documents, implementation requirements).
+    if text("client_id") != Some(id) {
+        return Err("client_id is not the URL of the document");
+    }
+    if text("client_name").is_none() {
+        return Err("client_name is missing");
+    }
+    if document.contains_key("client_secret") || document.contains_key("client_secret_expires_at") {
+        return Err("a public document must not hold a secret");
+    }
+    let texts =
+        |name: &str| document.get(name).and_then(|value| serde_json::from_value::<Vec<String>>(value.clone()).ok());
+    let redirect_uris = texts("redirect_uris").ok_or("redirect_uris is missing")?;
+    check_redirect_uris(&redirect_uris, None).map_err(|_| "a redirect URI is not allowed")?;
+    let method = match text("token_endpoint_auth_method") {
+        None | Some("none") => AuthMethod::None,
+        Some("private_key_jwt") => AuthMethod::PrivateKeyJwt,
+        Some(_) => return Err("the token_endpoint_auth_method needs a secret, or is not known"),
+    };
+    let grants = texts("grant_types").map_or_else(
+        || vec![GrantType::AuthorizationCode],
+        |names| names.iter().filter_map(|name| GrantType::named(name)).collect(),
+    );
+    Ok(Client {
+        methods: vec![method],
+        keys: document.get("jwks").map(jwt::key_set).unwrap_or_default(),
+        jwks_uri: text("jwks_uri").map(str::to_owned),
+        redirect_uris,
+        any_redirect: false,
+        grants,
+        fresh_until: Some(server.clock.now() + fresh),
+        ..trusted(server, id)
+    })
+}
+
+/// A public client of which nothing is known.
+fn trusted(server: &Server, id: &str) -> Client {
+    Client {
+        id: id.to_owned(),
+        secret: None,
+        secret_expires: None,
+        methods: vec![AuthMethod::None],
+        keys: Vec::new(),
+        jwks_uri: None,
+        redirect_uris: Vec::new(),
+        any_redirect: true,
+        grants: vec![GrantType::AuthorizationCode, GrantType::RefreshToken],
+        scopes: None,
+        dpop_bound: false,
+        fresh_until: Some(server.clock.now() + LONGEST),
+    }
+}
+
+/// A JSON object from this machine, and how long it is fresh.
+async fn fetch(server: &Server, url: &Url) -> Result<(Map<String, Value>, Duration), &'static str> {
+    if url.scheme() != "http" || !is_loopback(url) {
+        return Err("the document is not on this machine, and nothing else is asked");
+    }
+    let limit = server.script.client_id_metadata.timeout.0;
+    tokio::time::timeout(limit, get(url)).await.unwrap_or(Err("the document took too long"))
+}
+
+async fn get(url: &Url) -> Result<(Map<String, Value>, Duration), &'static str> {
+    let host = if url.host_str().is_some_and(|host| host.contains(':')) { "::1" } else { "127.0.0.1" };
+    let port = url.port_or_known_default().ok_or("the URL has no port")?;
+    let unreachable = "the document could not be reached";
+    let stream = TcpStream::connect((host, port)).await.map_err(|_| unreachable)?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(|_| unreachable)?;
+    let driver = tokio::spawn(connection);
+    let target = url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()));
+    let request = Request::get(target)
+        .header(header::HOST, format!("{}:{port}", url.host_str().unwrap_or(host)))
+        .header(header::ACCEPT, "application/json")
+        .body(HttpBody::empty())
+        .map_err(|_| unreachable)?;
+    let response = sender.send_request(request).await.map_err(|_| unreachable)?;
+    // Redirects are not followed (draft section 4).
+    if response.status() != 200 {
+        return Err("the document was not answered with 200");
+    }
+    let fresh = max_age(response.headers());
+    let is_json = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if !is_json.is_some_and(|text| text.starts_with("application/") && text.contains("json")) {
+        return Err("the document is not JSON");
+    }
+    let body = to_bytes(HttpBody::new(response.into_body()), LARGEST).await.map_err(|_| "the document is too large")?;
+    driver.abort();
+    let document = serde_json::from_slice(&body).map_err(|_| "the document is no JSON object")?;
+    Ok((document, fresh))
+}
+
+/// How long a response says it is fresh (RFC 9111 section 5.2.2.1), within limits; not at all without a word.
+fn max_age(headers: &http::HeaderMap) -> Duration {
+    let text = headers.get(header::CACHE_CONTROL).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let age = text.split(',').find_map(|part| part.trim().strip_prefix("max-age=")?.parse().ok());
+    if text.contains("no-store") {
+        Duration::ZERO
+    } else {
+        age.map_or(Duration::ZERO, Duration::from_secs).min(LONGEST)
+    }
+}

@@ -1,0 +1,333 @@
+//! The protected resource's guard: it stands before an MCP mock, lets requests with a good token pass, and challenges
+//! the others (2026-07-28, authorization; RFC 6750 section 3; RFC 9728 section 5; RFC 9449 section 7).
+
+mod challenge;
+mod request;
+
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use axum::body::Body as HttpBody;
+use http::{HeaderMap, Method, Response, Uri};
+use serde_json::{Map, Value, json};
+use url::Url;
+
+pub use self::challenge::Challenge;
+use self::{
+    challenge::Wording,
+    request::{Call, Presented, calls, presented},
+};
+use super::{
+    OAuthMock,
+    access::verify,
+    answer::Answer,
+    audit::{Accessed, AuditEvent, Discovered},
+    discovery::lay_over,
+    dpop::{self, Checker, Expected, ProofError},
+    front::render,
+    lies::{Document, Permit},
+    params::short,
+    script::{DpopMode, Resource},
+    server::{Server, same_url},
+};
+
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+/// Stands before one protected resource. Clones guard together.
+#[derive(Debug, Clone)]
+pub struct Guard(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    resource: String,
+    origin: String,
+    path: String,
+    policy: Resource,
+    authority: RwLock<Arc<Server>>,
+    /// How often each step-up rule has insisted.
+    insisted: Mutex<Vec<u32>>,
+}
+
+/// Whom a request was let through for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Granted {
+    /// The client; none where the request needs no token.
+    pub client: Option<String>,
+    /// Whom the token speaks of.
+    pub subject: Option<String>,
+    /// The scopes of the token.
+    pub scopes: Vec<String>,
+}
+
+/// Why a request is refused, and how that is told.
+struct Refused {
+    reason: &'static str,
+    wording: Wording,
+}
+
+impl Guard {
+    pub(super) fn new(server: &Arc<Server>, resource: &str) -> Self {
+        server.protect(resource);
+        let url = Url::parse(resource).ok();
+        let path = url.as_ref().map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default();
+        Self(Arc::new(Inner {
+            resource: resource.to_owned(),
+            origin: url.map(|url| url.origin().ascii_serialization()).unwrap_or_default(),
+            path,
+            policy: server.script.resource.clone(),
+            authority: RwLock::new(Arc::clone(server)),
+            insisted: Mutex::new(vec![0; server.script.resource.step_up.len()]),
+        }))
+    }
+
+    /// The resource that it guards.
+    #[must_use]
+    pub fn resource(&self) -> &str {
+        &self.0.resource
+    }
+
+    /// From now on, the tokens of this server count and no others, and the metadata of the resource names it: the
+    /// resource has moved to another authorization server.
+    pub fn move_to(&self, mock: &OAuthMock) {
+        mock.server().protect(&self.0.resource);
+        *self.0.authority.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(mock.server());
+    }
+
+    /// Whether a request may pass, by its head and, where it is a JSON-RPC message, its body.
+    ///
+    /// # Errors
+    /// The challenge to answer with instead.
+    pub fn check(
+        &self,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+        body: Option<&Value>,
+    ) -> Result<Granted, Challenge> {
+        let server = self.authority();
+        let calls = calls(body);
+        let presented = presented(uri, headers);
+        let mut claims = Map::new();
+        let judged = self.judge(&server, (method, uri, headers), &calls, &presented, &mut claims);
+        let answered = match &judged {
+            Ok(granted) => Ok(granted.clone()),
+            Err(refused) => Err(self.challenge(&server, &refused.wording)),
+        };
+        let text = |name: &str| claims.get(name).and_then(Value::as_str).map(short);
+        let first = calls.first();
+        let accessed = Accessed {
+            resource: short(&self.0.resource),
+            method: method.to_string(),
+            rpc_method: first.map(|call| short(call.method)),
+            tool: first.and_then(|call| call.tool).map(short),
+            scheme: presented.scheme.as_deref().map(short),
+            token_in_query: presented.in_query,
+            scope: text("scope"),
+            status: answered.as_ref().err().map_or(200, |challenge| challenge.status),
+            reason: judged.as_ref().err().map(|refused| refused.reason.to_owned()),
+        };
+        server.note(text("client_id").as_deref(), AuditEvent::Accessed(accessed));
+        answered
+    }
+
+    fn judge(
+        &self,
+        server: &Server,
+        (method, uri, headers): (&Method, &Uri, &HeaderMap),
+        calls: &[Call<'_>],
+        presented: &Presented,
+        claims: &mut Map<String, Value>,
+    ) -> Result<Granted, Refused> {
+        if presented.in_query {
+            // Tokens must not be in the query (2026-07-28, token requirements).
+            return Err(refused("query-token", Wording::bad_request("the access token is in the query")));
+        }
+        if !calls.is_empty() && calls.iter().all(|call| call.is_open(&self.0.policy.open_methods)) {
+            return Ok(Granted::default());
+        }
+        if presented.repeated {
+            return Err(refused("malformed", Wording::bad_request("there is more than one Authorization header")));
+        }
+        let Some(scheme) = presented.scheme.as_deref() else { return Err(refused("no-token", Wording::first())) };
+        if !matches!(scheme, "bearer" | "dpop") {
+            return Err(refused("scheme", Wording::first()));
+        }
+        *claims = verify(server, &presented.token)
+            .map_err(|error| refused(error.name(), Wording::invalid_token("the access token is not valid")))?;
+        if !self.is_audience(claims.get("aud")) {
+            return Err(refused("wrong-audience", Wording::invalid_token("the access token is for another resource")));
+        }
+        self.check_binding(server, (method, uri, headers), presented, claims)?;
+        if server.lies.permits(Permit::RejectToken) {
+            return Err(refused("not-ours", Wording::invalid_token("the access token is not valid")));
+        }
+        let scopes = scopes(claims);
+        self.check_scopes(calls, &scopes)?;
+        let text = |name: &str| claims.get(name).and_then(Value::as_str).map(str::to_owned);
+        Ok(Granted { client: text("client_id"), subject: text("sub"), scopes })
+    }
+
+    fn is_audience(&self, audience: Option<&Value>) -> bool {
+        let is_ours = |text: &str| {
+            text == self.0.resource || (self.0.policy.lenient_audience && same_url(text, &self.0.resource))
+        };
+        match audience {
+            Some(Value::String(one)) => is_ours(one),
+            Some(Value::Array(many)) => many.iter().filter_map(Value::as_str).any(is_ours),
+            _ => false,
+        }
+    }
+
+    /// Whether the request proves the key that the token is bound to (RFC 9449 section 7.1).
+    fn check_binding(
+        &self,
+        server: &Server,
+        (method, uri, headers): (&Method, &Uri, &HeaderMap),
+        presented: &Presented,
+        claims: &Map<String, Value>,
+    ) -> Result<(), Refused> {
+        let bound = claims.get("cnf").and_then(|cnf| cnf.get("jkt")).and_then(Value::as_str);
+        let is_dpop = presented.scheme.as_deref() == Some("dpop");
+        match bound {
+            None if server.script.dpop.mode == DpopMode::Required => {
+                return Err(refused("dpop", Wording::invalid_token("the access token is bound to no key")));
+            }
+            // A bound token must not be used as a bearer token (RFC 9449 section 7.2).
+            Some(_) if !is_dpop => {
+                return Err(refused("scheme", Wording::invalid_token("the access token is bound to a key")));
+            }
+            None if is_dpop => {
+                return Err(refused("scheme", Wording::invalid_token("the access token is a bearer token")));
+            }
+            None => return Ok(()),
+            Some(_) => {}
+        }
+        let url = format!("{}{}", self.0.origin, uri.path());
+        let expected =
+            Expected { checker: Checker::Resource, method: method.as_str(), url: &url, token: Some(&presented.token) };
+        let checked = match dpop::proof(headers) {
+            Ok(Some(proof)) => dpop::check(server, proof, expected),
+            Ok(None) => Err(ProofError::Invalid("there is no proof")),
+            Err(problem) => Err(problem),
+        };
+        let problem = match checked {
+            Ok(key) if Some(key.as_str()) == bound => return Ok(()),
+            Ok(_) => ProofError::Invalid("the proof is by another key than the token is bound to"),
+            Err(problem) => problem,
+        };
+        let (reason, words, wording) = match problem {
+            ProofError::Invalid(words) => ("dpop", words, Wording::invalid_proof(words)),
+            ProofError::Nonce(nonce) => ("nonce", "nonce", Wording::nonce(nonce)),
+        };
+        let event = AuditEvent::DpopRefused { at: Checker::Resource.name().to_owned(), problem: words.to_owned() };
+        server.note(claims.get("client_id").and_then(Value::as_str), event);
+        Err(refused(reason, wording))
+    }
+
+    /// Whether a token has the scopes that the calls need, and whether the script lets that be enough.
+    fn check_scopes(&self, calls: &[Call<'_>], scopes: &[String]) -> Result<(), Refused> {
+        let policy = &self.0.policy;
+        let mut needed = policy.required_scopes.clone();
+        let rules = policy.step_up.iter().enumerate();
+        let matching: Vec<_> = rules.filter(|(_, rule)| calls.iter().any(|call| call.matches(rule))).collect();
+        needed.extend(matching.iter().flat_map(|(_, rule)| rule.scopes.clone()));
+        let mut seen = std::collections::HashSet::new();
+        needed.retain(|scope| seen.insert(scope.clone()));
+        let missing: Vec<String> = needed.iter().filter(|scope| !scopes.contains(scope)).cloned().collect();
+        if !missing.is_empty() {
+            let named = if policy.challenge_missing_only { missing } else { needed };
+            return Err(refused("insufficient-scope", Wording::insufficient_scope(named)));
+        }
+        let mut insisted = self.0.insisted.lock().unwrap_or_else(PoisonError::into_inner);
+        for (index, rule) in matching {
+            if let Some(count) = insisted.get_mut(index).filter(|count| **count < rule.insists) {
+                *count += 1;
+                return Err(refused("insists", Wording::insufficient_scope(rule.scopes.clone())));
+            }
+        }
+        Ok(())
+    }
+
+    fn challenge(&self, server: &Server, wording: &Wording) -> Challenge {
+        let policy = &self.0.policy;
+        let metadata = self.metadata_url(server).filter(|_| policy.challenge_with_metadata);
+        let scopes = match &wording.scopes {
+            Some(scopes) => scopes.clone(),
+            None if wording.is_first => policy.challenge_scopes.clone().unwrap_or(policy.required_scopes.clone()),
+            None => Vec::new(),
+        };
+        let scopes = if policy.challenge_with_scope { scopes } else { Vec::new() };
+        let mut challenge = Challenge::new(wording, &scopes, metadata.as_deref(), &server.script.dpop);
+        server.lies.tell(&mut challenge, |lie, challenge| lie.challenge(challenge));
+        challenge
+    }
+
+    /// Where the metadata of the resource is; none where there is none.
+    fn metadata_url(&self, server: &Server) -> Option<String> {
+        let discovery = &server.script.discovery;
+        let path = match &discovery.protected_resource_path {
+            Some(path) => path.clone(),
+            None if discovery.protected_resource => format!("{WELL_KNOWN}{}", self.0.path),
+            None if discovery.protected_resource_at_root => WELL_KNOWN.to_owned(),
+            None => return None,
+        };
+        Some(format!("{}{path}", self.0.origin))
+    }
+
+    /// The metadata of the resource (RFC 9728 section 3.2), if this path of the resource's origin is where it is.
+    pub async fn metadata_route(&self, path: &str) -> Option<Response<HttpBody>> {
+        let answer = self.metadata(path)?;
+        Some(render(answer).await)
+    }
+
+    pub(super) fn metadata(&self, path: &str) -> Option<Answer> {
+        let server = self.authority();
+        let discovery = &server.script.discovery;
+        let here = discovery.protected_resource_path.as_deref() == Some(path)
+            || (discovery.protected_resource && path.strip_prefix(WELL_KNOWN) == Some(&self.0.path))
+            || (discovery.protected_resource_at_root && path == WELL_KNOWN);
+        if !here {
+            return None;
+        }
+        let mut document = Map::new();
+        let (policy, dpop) = (&self.0.policy, &server.script.dpop);
+        for (name, value) in [
+            ("resource", json!(self.0.resource)),
+            ("authorization_servers", json!([server.issuer])),
+            ("bearer_methods_supported", json!(["header"])),
+            ("scopes_supported", json!(policy.scopes_supported)),
+            (
+                "dpop_bound_access_tokens_required",
+                if dpop.mode == DpopMode::Required { json!(true) } else { Value::Null },
+            ),
+            (
+                "dpop_signing_alg_values_supported",
+                if dpop.mode == DpopMode::Off { Value::Null } else { json!(dpop.algs) },
+            ),
+        ] {
+            if !value.is_null() {
+                document.insert(name.to_owned(), value);
+            }
+        }
+        lay_over(&mut document, &policy.metadata, &server);
+        server.lies.tell(&mut document, |lie, document| lie.resource_metadata(document));
+        let mut answer = Answer::json(200, &Value::Object(document));
+        server.lies.tell(&mut answer, |lie, answer| lie.document(Document::ProtectedResource, answer));
+        let discovered =
+            Discovered { document: "protected-resource".to_owned(), path: short(path), status: answer.status };
+        server.note(None, AuditEvent::Discovered(discovered));
+        Some(answer)
+    }
+
+    fn authority(&self) -> Arc<Server> {
+        Arc::clone(&self.0.authority.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+fn refused(reason: &'static str, wording: Wording) -> Refused {
+    Refused { reason, wording }
+}
+
+fn scopes(claims: &Map<String, Value>) -> Vec<String> {
+    let text = claims.get("scope").and_then(Value::as_str).unwrap_or_default();
+    text.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}

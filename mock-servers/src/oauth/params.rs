@@ -1,0 +1,81 @@
+//! The parameters of a request, from its query or its form.
+
+use url::form_urlencoded;
+
+use super::answer::Refusal;
+
+/// How many parameters are looked at.
+const MOST: usize = 100;
+
+/// Parameters in the order in which they came. Empty ones count as left out (RFC 6749 section 3.1).
+#[derive(Debug, Default)]
+pub(crate) struct Params(Vec<(String, String)>);
+
+impl Params {
+    pub(crate) fn parse(text: &[u8]) -> Self {
+        Self(form_urlencoded::parse(text).into_owned().filter(|(_, value)| !value.is_empty()).take(MOST).collect())
+    }
+
+    /// The value of a parameter; the first one if there are several.
+    pub(crate) fn get(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    /// All values of a parameter that may be repeated (`resource`, RFC 8707 section 2).
+    pub(crate) fn all(&self, name: &str) -> Vec<String> {
+        self.0.iter().filter(|(key, _)| key == name).map(|(_, value)| value.clone()).collect()
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.get(name).is_some()
+    }
+
+    /// The value of a parameter that the request cannot do without.
+    pub(crate) fn required(&self, name: &str) -> Result<&str, Refusal> {
+        self.get(name).ok_or_else(|| Refusal::new("invalid_request", format!("{name} is missing")))
+    }
+
+    /// The scopes that are asked for.
+    pub(crate) fn scopes(&self) -> Vec<String> {
+        let mut scopes: Vec<String> = self
+            .get("scope")
+            .unwrap_or_default()
+            .split(' ')
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect();
+        let mut seen = std::collections::HashSet::new();
+        scopes.retain(|scope| seen.insert(scope.clone()));
+        scopes
+    }
+
+    /// Refuses parameters that are given twice: they must not be (RFC 6749 sections 3.1 and 3.2), but for those that
+    /// RFC 8707 and RFC 8693 allow to be repeated.
+    pub(crate) fn refuse_repeated(&self) -> Result<(), Refusal> {
+        let mut seen = std::collections::HashSet::new();
+        let mut once = self.0.iter().filter(|(name, _)| name != "resource" && name != "audience");
+        match once.find(|(name, _)| !seen.insert(name)) {
+            Some((name, _)) => Err(Refusal::new("invalid_request", format!("{} is given twice", short(name)))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Words of a client in a message: short, and without what would upset a header or a terminal.
+pub(crate) fn short(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_control() && !matches!(letter, '"' | '\\')).take(200).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn empty_parameters_are_left_out_and_only_resource_may_be_repeated() {
+        let params = Params::parse(b"a=1&b=&resource=x&resource=y&scope=r+w+r");
+        assert!(!params.has("b") && params.refuse_repeated().is_ok());
+        assert_eq!(params.all("resource"), ["x", "y"]);
+        assert_eq!(params.scopes(), ["r", "w"]);
+        assert!(Params::parse(b"a=1&a=1").refuse_repeated().is_err());
+    }
+}

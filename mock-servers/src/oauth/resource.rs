@@ -1,0 +1,63 @@
+//! The server's own protected resource: just enough of MCP for a client to see that its token is taken. Everything more
+//! is the business of an MCP mock behind a [`Guard`].
+
+use bytes::Bytes;
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{answer::Answer, guard::Guard};
+use crate::listen::exchange::Exchange;
+
+/// Where it is, unless the options say otherwise.
+pub(super) const PATH: &str = "/mcp";
+
+const NEWEST: &str = "2025-11-25";
+
+pub(super) fn serve(guard: &Guard, exchange: &Exchange, body: &Bytes) -> Answer {
+    let message: Option<Value> = serde_json::from_slice(body).ok();
+    if let Err(challenge) = guard.check(exchange.method(), exchange.uri(), exchange.headers(), message.as_ref()) {
+        return challenge.answer();
+    }
+    match (exchange.method(), message) {
+        (&Method::POST, Some(message)) => reply(&message),
+        (&Method::POST, None) => Answer::json(400, &error(&Value::Null, -32700, "the body is no JSON")),
+        _ => Answer::empty(405).with("allow", "POST"),
+    }
+}
+
+fn reply(message: &Value) -> Answer {
+    let Some(id) = message.get("id") else { return Answer::empty(202) };
+    let params = message.get("params");
+    let result = match message.get("method").and_then(Value::as_str) {
+        Some("initialize") => {
+            let asked = params.and_then(|params| params.get("protocolVersion")).and_then(Value::as_str);
+            json!({
+                "protocolVersion": asked.unwrap_or(NEWEST),
+                "capabilities": {"tools": {}},
+                "serverInfo": {"name": "mcp-workbench-mock-oauth", "version": env!("CARGO_PKG_VERSION")},
+            })
+        }
+        Some("server/discover") => json!({
+            "resultType": "complete",
+            "supportedVersions": ["2026-07-28"],
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "mcp-workbench-mock-oauth", "version": env!("CARGO_PKG_VERSION")},
+            "ttlMs": 0,
+            "cacheScope": "private",
+        }),
+        Some("ping") => json!({}),
+        Some("tools/list") => json!({
+            "resultType": "complete",
+            "tools": [{"name": "test-tool", "inputSchema": {"type": "object"}}],
+            "ttlMs": 0,
+            "cacheScope": "private",
+        }),
+        Some("tools/call") => json!({"resultType": "complete", "content": [{"type": "text", "text": "test"}]}),
+        _ => return Answer::json(404, &error(id, -32601, "the method is not known")),
+    };
+    Answer::json(200, &json!({"jsonrpc": "2.0", "id": id, "result": result}))
+}
+
+fn error(id: &Value, code: i64, message: &str) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+}

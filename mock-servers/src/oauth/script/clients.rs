@@ -1,0 +1,186 @@
+//! The clients' part of the format: how they become known, and what they may do.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::period::Period;
+
+/// How a client authenticates at the token endpoint (RFC 7591 section 2, OpenID Connect Core section 9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AuthMethod {
+    /// Not at all: a public client.
+    None,
+    /// Id and secret in the `Authorization` header.
+    ClientSecretBasic,
+    /// Id and secret in the form.
+    ClientSecretPost,
+    /// An assertion signed by the client's private key (RFC 7523 section 2.2).
+    PrivateKeyJwt,
+}
+
+impl AuthMethod {
+    /// The name that the standards give it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::ClientSecretBasic => "client_secret_basic",
+            Self::ClientSecretPost => "client_secret_post",
+            Self::PrivateKeyJwt => "private_key_jwt",
+        }
+    }
+
+    /// Whether it needs a secret that both sides know.
+    #[must_use]
+    pub fn has_secret(self) -> bool {
+        matches!(self, Self::ClientSecretBasic | Self::ClientSecretPost)
+    }
+}
+
+/// What a client exchanges for a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+pub enum GrantType {
+    /// An authorization code.
+    #[serde(rename = "authorization_code")]
+    AuthorizationCode,
+    /// A refresh token.
+    #[serde(rename = "refresh_token")]
+    RefreshToken,
+    /// Its own credentials.
+    #[serde(rename = "client_credentials")]
+    ClientCredentials,
+    /// An assertion of a trusted issuer (RFC 7523 section 2.1).
+    #[serde(rename = "urn:ietf:params:oauth:grant-type:jwt-bearer")]
+    JwtBearer,
+    /// Another token (RFC 8693).
+    #[serde(rename = "urn:ietf:params:oauth:grant-type:token-exchange")]
+    TokenExchange,
+}
+
+impl GrantType {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::AuthorizationCode, Self::RefreshToken, Self::ClientCredentials, Self::JwtBearer, Self::TokenExchange];
+
+    /// The value of `grant_type`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::AuthorizationCode => "authorization_code",
+            Self::RefreshToken => "refresh_token",
+            Self::ClientCredentials => "client_credentials",
+            Self::JwtBearer => "urn:ietf:params:oauth:grant-type:jwt-bearer",
+            Self::TokenExchange => "urn:ietf:params:oauth:grant-type:token-exchange",
+        }
+    }
+
+    /// The grant of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|grant| grant.name() == name)
+    }
+}
+
+/// Where a client runs, which decides what its redirect URIs may be (OpenID Connect Dynamic Client Registration
+/// section 2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ApplicationType {
+    /// On the user's machine: loopback addresses and schemes of its own.
+    Native,
+    /// On a server: `https` and no loopback address.
+    Web,
+}
+
+/// A client that is known from the start.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub struct RegisteredClient {
+    /// `client_id`.
+    pub id: String,
+    /// `client_secret`; absent: a public client, or one with a key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
+    /// The redirect URIs. Where one is a loopback address, the port may be any (RFC 8252 section 7.3).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redirect_uris: Vec<String>,
+    /// The client's public keys as a JWK set, for `private_key_jwt`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jwks: Option<Value>,
+    /// The client's public key in PEM, for `private_key_jwt`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub public_key: Option<String>,
+    /// How it authenticates. Absent: by its key, or else by its secret in either way, or else not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token_endpoint_auth_method: Option<AuthMethod>,
+    /// The grants that it may use. Absent: authorization code and refresh token.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub grant_types: Vec<GrantType>,
+    /// The scopes that it may have. Absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scopes: Option<Vec<String>>,
+    /// Whether its tokens have to be bound to a key (RFC 9449 section 5.2).
+    #[serde(default)]
+    pub dpop_bound_access_tokens: bool,
+}
+
+/// Dynamic client registration (RFC 7591).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "snake_case")]
+pub struct Registration {
+    /// Whether there is an endpoint for it.
+    pub enabled: bool,
+    /// Whether the metadata names the endpoint.
+    pub advertised: bool,
+    /// Whether a client has to say its `application_type`, as 2026-07-28 wants of clients.
+    pub application_type_required: bool,
+    /// Whether redirect URIs have to fit the application type.
+    pub strict_redirect_uris: bool,
+    /// How long a secret is good for; absent: for ever.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret_lifetime: Option<Period>,
+    /// Put before each `client_id`, so that it can be recognised elsewhere.
+    pub client_id_prefix: String,
+}
+
+impl Default for Registration {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            advertised: true,
+            application_type_required: false,
+            strict_redirect_uris: true,
+            secret_lifetime: None,
+            client_id_prefix: "client-".to_owned(),
+        }
+    }
+}
+
+/// Client ID metadata documents (2025-11-25 and 2026-07-28, client registration).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "snake_case")]
+pub struct ClientIdMetadata {
+    /// Whether they are advertised and accepted.
+    pub supported: bool,
+    /// Documents that need not be fetched, by their URL: this server reaches nothing but loopback addresses.
+    pub documents: BTreeMap<String, Map<String, Value>>,
+    /// Whether a document that cannot be fetched is taken to allow every redirect URI.
+    pub trust_unreachable: bool,
+    /// How long a document may take.
+    pub timeout: Period,
+}
+
+impl Default for ClientIdMetadata {
+    fn default() -> Self {
+        Self {
+            supported: true,
+            documents: BTreeMap::new(),
+            trust_unreachable: false,
+            timeout: Period::from_millis(3_000),
+        }
+    }
+}

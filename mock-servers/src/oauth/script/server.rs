@@ -1,0 +1,222 @@
+//! The authorization server's own part of the format: documents, paths, lifetimes, the user, PKCE and DPoP.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::period::Period;
+
+/// Which metadata documents exist. What does not exist is answered with 404.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "snake_case")]
+pub struct Discovery {
+    /// `/.well-known/oauth-authorization-server<issuer path>` (RFC 8414 section 3.1).
+    pub oauth: bool,
+    /// `/.well-known/openid-configuration<issuer path>` (RFC 8414 section 5).
+    pub openid_inserted: bool,
+    /// `<issuer path>/.well-known/openid-configuration` (OpenID Connect Discovery section 4).
+    pub openid_appended: bool,
+    /// `/.well-known/oauth-authorization-server` at the root though the issuer has a path, as no standard asks for.
+    pub oauth_at_root: bool,
+    /// `/.well-known/oauth-protected-resource<path of the resource>` (RFC 9728 section 3.1).
+    pub protected_resource: bool,
+    /// `/.well-known/oauth-protected-resource` at the root of the resource's origin.
+    pub protected_resource_at_root: bool,
+    /// Another path for the metadata of the resource. `WWW-Authenticate` then points there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protected_resource_path: Option<String>,
+}
+
+impl Default for Discovery {
+    fn default() -> Self {
+        Self {
+            oauth: true,
+            openid_inserted: false,
+            openid_appended: false,
+            oauth_at_root: false,
+            protected_resource: true,
+            protected_resource_at_root: false,
+            protected_resource_path: None,
+        }
+    }
+}
+
+/// The paths of the endpoints. The defaults are those that 2025-03-26 falls back to where there is no metadata; they do
+/// not follow the path of the issuer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "snake_case")]
+pub struct Endpoints {
+    /// The authorization endpoint.
+    pub authorization: String,
+    /// The token endpoint.
+    pub token: String,
+    /// The registration endpoint.
+    pub registration: String,
+    /// The revocation endpoint (RFC 7009).
+    pub revocation: String,
+    /// The introspection endpoint (RFC 7662).
+    pub introspection: String,
+    /// The server's public keys.
+    pub jwks: String,
+}
+
+impl Default for Endpoints {
+    fn default() -> Self {
+        Self {
+            authorization: "/authorize".to_owned(),
+            token: "/token".to_owned(),
+            registration: "/register".to_owned(),
+            revocation: "/revoke".to_owned(),
+            introspection: "/introspect".to_owned(),
+            jwks: "/jwks.json".to_owned(),
+        }
+    }
+}
+
+/// What happens to a request for a scope that does not exist.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnknownScopes {
+    /// The request fails with `invalid_scope`.
+    #[default]
+    Refuse,
+    /// The scope is left out of what is granted (RFC 6749 section 3.3).
+    Ignore,
+}
+
+/// What the user does with an authorization request. There is no page to look at: a consent redirects at once.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum User {
+    /// Grants what is asked for.
+    #[default]
+    Consents,
+    /// Refuses: `access_denied`.
+    Denies,
+    /// Looks at a page, and never leaves it: there is no redirect.
+    NeverAnswers,
+    /// Grants these scopes and no others.
+    ConsentsTo(Vec<String>),
+}
+
+/// A way to hide the code verifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum PkceMethod {
+    /// The SHA-256 digest (RFC 7636 section 4.2).
+    S256,
+    /// Not at all.
+    #[serde(rename = "plain")]
+    Plain,
+}
+
+/// Proof keys for code exchange (RFC 7636).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "snake_case")]
+pub struct Pkce {
+    /// The methods that are advertised and accepted.
+    pub methods: Vec<PkceMethod>,
+    /// Whether a request without a challenge fails.
+    pub required: bool,
+}
+
+impl Default for Pkce {
+    fn default() -> Self {
+        Self { methods: vec![PkceMethod::S256], required: true }
+    }
+}
+
+/// How long things are good for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "snake_case")]
+pub struct Lifetimes {
+    /// An access token.
+    pub access_token: Period,
+    /// A refresh token, from its own issue.
+    pub refresh_token: Period,
+    /// An authorization code.
+    pub code: Period,
+}
+
+impl Default for Lifetimes {
+    fn default() -> Self {
+        Self {
+            access_token: Period::from_millis(3_600_000),
+            refresh_token: Period::from_millis(86_400_000),
+            code: Period::from_millis(60_000),
+        }
+    }
+}
+
+/// Refresh tokens.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "snake_case")]
+pub struct Refresh {
+    /// When they are issued.
+    pub issue: RefreshIssue,
+    /// Whether each use brings a new one.
+    pub rotate: bool,
+    /// Whether the use of an old one revokes everything that came from the same consent (RFC 9700 section 4.14.2).
+    pub detect_reuse: bool,
+}
+
+impl Default for Refresh {
+    fn default() -> Self {
+        Self { issue: RefreshIssue::default(), rotate: true, detect_reuse: true }
+    }
+}
+
+/// When refresh tokens are issued. The client has to be registered for the grant in any case.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RefreshIssue {
+    /// To every client that may use them.
+    #[default]
+    Always,
+    /// Where the scope `offline_access` was granted.
+    OfflineAccess,
+    /// Never.
+    Never,
+}
+
+/// Proof of possession (RFC 9449).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "snake_case")]
+pub struct Dpop {
+    /// Whether tokens are bound to keys.
+    pub mode: DpopMode,
+    /// The algorithms of proofs that are advertised and accepted.
+    pub algs: Vec<String>,
+    /// Whether the token endpoint asks for a nonce of its own (section 8).
+    pub server_nonce: bool,
+    /// Whether the resource asks for a nonce of its own (section 9).
+    pub resource_nonce: bool,
+    /// How long a nonce is good for.
+    pub nonce_lifetime: Period,
+    /// How far `iat` of a proof may be from now.
+    pub window: Period,
+}
+
+impl Default for Dpop {
+    fn default() -> Self {
+        Self {
+            mode: DpopMode::default(),
+            algs: vec!["ES256".to_owned(), "EdDSA".to_owned(), "RS256".to_owned()],
+            server_nonce: false,
+            resource_nonce: false,
+            nonce_lifetime: Period::from_millis(300_000),
+            window: Period::from_millis(300_000),
+        }
+    }
+}
+
+/// Whether tokens are bound to keys.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DpopMode {
+    /// Proofs are neither advertised nor looked at.
+    #[default]
+    Off,
+    /// A request with a proof gets a bound token, one without it a bearer token.
+    Optional,
+    /// No token without a proof.
+    Required,
+}

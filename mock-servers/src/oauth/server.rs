@@ -1,0 +1,251 @@
+//! The authorization server without its wires: what it knows, and the two things that all its endpoints need: its own
+//! URLs, and access tokens.
+
+use std::{
+    path::Path,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use jsonwebtoken::DecodingKey;
+use serde_json::{Map, Value, json};
+
+use super::{
+    StartError,
+    audit::{Audit, AuditEvent},
+    clock::Clock,
+    jwt,
+    keys::SigningKey,
+    lies::{Lies, Permit},
+    script::{AuthMethod, AuthScript, GrantType, IdentityProvider, RegisteredClient},
+    state::{Client, Consent, Issued, State},
+};
+
+/// One authorization server, with its identity provider where it has one.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) script: AuthScript,
+    /// Scheme, host and port.
+    pub(crate) origin: String,
+    pub(crate) issuer: String,
+    pub(crate) key: SigningKey,
+    pub(crate) seed: u64,
+    pub(crate) clock: Clock,
+    pub(crate) audit: Audit,
+    pub(crate) lies: Lies,
+    pub(crate) trusted: Vec<Trusted>,
+    state: Mutex<State>,
+    resources: Mutex<Vec<String>>,
+}
+
+/// An issuer of assertions, with the keys that it signs by.
+#[derive(Debug)]
+pub(crate) struct Trusted {
+    pub(crate) issuer: String,
+    pub(crate) keys: Vec<DecodingKey>,
+    /// The private key, where the mock holds it.
+    pub(crate) signing: Option<SigningKey>,
+    pub(crate) subjects: Option<Vec<String>>,
+    pub(crate) scopes: Option<Vec<String>>,
+    /// Whether this is the identity provider, whose assertions are grants with a client and a resource in them.
+    pub(crate) is_provider: bool,
+}
+
+/// A token that is about to be issued.
+pub(crate) struct Access<'a> {
+    pub(crate) consent: &'a Consent,
+    pub(crate) scopes: &'a [String],
+    pub(crate) resources: &'a [String],
+    pub(crate) jkt: Option<&'a str>,
+}
+
+impl Server {
+    pub(crate) fn new(
+        script: AuthScript,
+        origin: String,
+        seed: u64,
+        clock: Clock,
+        record: Option<&Path>,
+    ) -> Result<Self, StartError> {
+        let audit = Audit::new(clock.clone(), record).map_err(StartError::Record)?;
+        let issuer = format!("{origin}{}", script.issuer_path);
+        let trusted = trusted(&script, &origin, seed)?;
+        let mut state = State::new(seed);
+        for client in &script.clients {
+            state.clients.insert(client.id.clone(), known(client)?);
+        }
+        if let Some(provider) = &script.identity_provider {
+            let named = &provider.server_client_id;
+            if !script.clients.iter().any(|client| client.id == *named) {
+                return Err(StartError::Script(format!(
+                    "the identity provider speaks of the client `{named}`, which `clients` does not list"
+                )));
+            }
+        }
+        Ok(Self {
+            key: SigningKey::seeded(seed, "authorization server"),
+            lies: Lies::new(&script.lies),
+            trusted,
+            state: Mutex::new(state),
+            resources: Mutex::default(),
+            script,
+            origin,
+            issuer,
+            seed,
+            clock,
+            audit,
+        })
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The URL of one of its paths.
+    pub(crate) fn at(&self, path: &str) -> String {
+        format!("{}{path}", self.origin)
+    }
+
+    pub(crate) fn token_endpoint(&self) -> String {
+        self.at(&self.script.endpoints.token)
+    }
+
+    /// The identity provider, and its issuer.
+    pub(crate) fn provider(&self) -> Option<(&IdentityProvider, String)> {
+        self.script.identity_provider.as_ref().map(|provider| (provider, self.at(&provider.path)))
+    }
+
+    /// Notes what a client did.
+    pub(crate) fn note(&self, client: Option<&str>, event: AuditEvent) {
+        self.audit.add(client, event);
+    }
+
+    /// Protects a resource: tokens may be issued for it.
+    pub(crate) fn protect(&self, resource: &str) {
+        let mut resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
+        resources.retain(|known| known != resource);
+        resources.push(resource.to_owned());
+    }
+
+    pub(crate) fn protects(&self, resource: &str) -> bool {
+        self.resources.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|known| same_url(known, resource))
+    }
+
+    /// The resource that was protected last.
+    pub(crate) fn default_resource(&self) -> Option<String> {
+        self.resources.lock().unwrap_or_else(PoisonError::into_inner).last().cloned()
+    }
+
+    /// Signs an access token (RFC 9068), and remembers it.
+    pub(crate) fn access_token(&self, state: &mut State, access: &Access<'_>) -> String {
+        let now = self.clock.seconds();
+        let jti = state.secret();
+        let audience = match access.resources {
+            [] => Value::Null,
+            [one] => Value::from(one.as_str()),
+            many => json!(many),
+        };
+        let mut claims = Map::new();
+        for (name, value) in [
+            ("iss", Value::from(self.issuer.as_str())),
+            ("sub", Value::from(access.consent.subject.as_str())),
+            ("aud", audience),
+            ("client_id", Value::from(access.consent.client.as_str())),
+            ("scope", Value::from(access.scopes.join(" "))),
+            ("iat", Value::from(now)),
+            ("exp", Value::from(now + self.script.lifetimes.access_token.0.as_secs())),
+            ("jti", Value::from(jti.as_str())),
+        ] {
+            if !value.is_null() {
+                claims.insert(name.to_owned(), value);
+            }
+        }
+        if let Some(jkt) = access.jkt {
+            claims.insert("cnf".to_owned(), json!({"jkt": jkt}));
+        }
+        self.lies.tell(&mut claims, |lie, claims| lie.claims(claims));
+        let (client, family) = (access.consent.client.clone(), access.consent.family);
+        state.tokens.insert(jti, Issued { client, family, revoked: false });
+        let key = if self.lies.permits(Permit::ForeignSignature) {
+            &SigningKey::seeded(self.seed, "somebody else")
+        } else {
+            &self.key
+        };
+        key.sign("at+jwt", &Value::Object(claims))
+    }
+}
+
+/// Whether two URLs are the same but for a trailing slash and the case of scheme and host (2026-07-28, canonical
+/// server URI).
+pub(crate) fn same_url(one: &str, other: &str) -> bool {
+    let canonical = |text: &str| {
+        url::Url::parse(text).map_or_else(|_| text.to_owned(), |url| url.as_str().trim_end_matches('/').to_owned())
+    };
+    canonical(one) == canonical(other)
+}
+
+/// A client of the script.
+fn known(client: &RegisteredClient) -> Result<Client, StartError> {
+    let mut keys = client.jwks.as_ref().map(jwt::key_set).unwrap_or_default();
+    keys.extend(client.public_key.as_deref().and_then(jwt::pem));
+    if keys.is_empty() && (client.jwks.is_some() || client.public_key.is_some()) {
+        return Err(StartError::Script(format!("the keys of the client `{}` are not understood", client.id)));
+    }
+    let methods = match client.token_endpoint_auth_method {
+        Some(method) => vec![method],
+        None if !keys.is_empty() => vec![AuthMethod::PrivateKeyJwt],
+        None if client.secret.is_some() => vec![AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost],
+        None => vec![AuthMethod::None],
+    };
+    let grants = match client.grant_types.as_slice() {
+        [] => vec![GrantType::AuthorizationCode, GrantType::RefreshToken],
+        some => some.to_vec(),
+    };
+    Ok(Client {
+        id: client.id.clone(),
+        secret: client.secret.clone(),
+        secret_expires: None,
+        methods,
+        keys,
+        jwks_uri: None,
+        redirect_uris: client.redirect_uris.clone(),
+        any_redirect: false,
+        grants,
+        scopes: client.scopes.clone(),
+        dpop_bound: client.dpop_bound_access_tokens,
+        fresh_until: None,
+    })
+}
+
+fn trusted(script: &AuthScript, origin: &str, seed: u64) -> Result<Vec<Trusted>, StartError> {
+    let mut all = Vec::new();
+    for issuer in &script.trusted_issuers {
+        let mut keys = issuer.jwks.as_ref().map(jwt::key_set).unwrap_or_default();
+        keys.extend(issuer.public_key.as_deref().and_then(jwt::pem));
+        let own = issuer.jwks.is_none() && issuer.public_key.is_none();
+        if keys.is_empty() && !own {
+            return Err(StartError::Script(format!("the keys of the issuer `{}` are not understood", issuer.issuer)));
+        }
+        let signing = own.then(|| SigningKey::seeded(seed, &issuer.issuer));
+        keys.extend(signing.iter().map(|key| key.decoding().clone()));
+        all.push(Trusted {
+            issuer: issuer.issuer.clone(),
+            keys,
+            signing,
+            subjects: issuer.subjects.clone(),
+            scopes: issuer.scopes.clone(),
+            is_provider: false,
+        });
+    }
+    if let Some(provider) = &script.identity_provider {
+        let signing = SigningKey::seeded(seed, "identity provider");
+        all.push(Trusted {
+            issuer: format!("{origin}{}", provider.path),
+            keys: vec![signing.decoding().clone()],
+            signing: Some(signing),
+            subjects: None,
+            scopes: None,
+            is_provider: true,
+        });
+    }
+    Ok(all)
+}

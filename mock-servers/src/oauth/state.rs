@@ -1,0 +1,142 @@
+//! What the authorization server remembers, all of it bounded.
+
+use std::time::Duration;
+
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
+use jsonwebtoken::DecodingKey;
+use rand::{Rng as _, SeedableRng as _};
+use rand_chacha::ChaCha8Rng;
+
+use super::{
+    bounded::BoundedMap,
+    script::{AuthMethod, GrantType, PkceMethod},
+};
+
+const MOST_CLIENTS: usize = 10_000;
+const MOST_CODES: usize = 10_000;
+const MOST_TOKENS: usize = 100_000;
+const MOST_SEEN: usize = 100_000;
+
+/// A client as the server knows it.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    pub(crate) id: String,
+    pub(crate) secret: Option<String>,
+    /// When the secret expires, in seconds since the Unix epoch.
+    pub(crate) secret_expires: Option<u64>,
+    pub(crate) methods: Vec<AuthMethod>,
+    pub(crate) keys: Vec<DecodingKey>,
+    /// Where its keys are, if they are not here yet.
+    pub(crate) jwks_uri: Option<String>,
+    pub(crate) redirect_uris: Vec<String>,
+    pub(crate) any_redirect: bool,
+    pub(crate) grants: Vec<GrantType>,
+    pub(crate) scopes: Option<Vec<String>>,
+    pub(crate) dpop_bound: bool,
+    /// Until when its metadata document need not be fetched again; none for clients without one.
+    pub(crate) fresh_until: Option<Duration>,
+}
+
+/// What a user, or an issuer of assertions, agreed to.
+#[derive(Debug, Clone)]
+pub(crate) struct Consent {
+    pub(crate) client: String,
+    pub(crate) subject: String,
+    pub(crate) scopes: Vec<String>,
+    /// As they were asked for; none where the client asked for none.
+    pub(crate) resources: Vec<String>,
+    /// Everything that comes from one consent is one family, and revoked together.
+    pub(crate) family: u64,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Code {
+    pub(crate) consent: Consent,
+    /// As the authorization request said it, to be compared with the token request (RFC 6749 section 4.1.3).
+    pub(crate) redirect_uri: Option<String>,
+    pub(crate) challenge: Option<(String, PkceMethod)>,
+    pub(crate) jkt: Option<String>,
+    pub(crate) expires: Duration,
+    pub(crate) used: bool,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct RefreshToken {
+    pub(crate) consent: Consent,
+    pub(crate) jkt: Option<String>,
+    pub(crate) expires: Duration,
+    pub(crate) used: bool,
+}
+
+/// An access token that was issued.
+#[derive(Debug, Clone)]
+pub(crate) struct Issued {
+    pub(crate) client: String,
+    pub(crate) family: u64,
+    pub(crate) revoked: bool,
+}
+
+/// All that changes while the server runs.
+#[derive(Debug)]
+pub(crate) struct State {
+    random: ChaCha8Rng,
+    pub(crate) clients: BoundedMap<String, Client>,
+    pub(crate) codes: BoundedMap<String, Code>,
+    pub(crate) refresh: BoundedMap<String, RefreshToken>,
+    /// Access tokens by `jti`.
+    pub(crate) tokens: BoundedMap<String, Issued>,
+    /// Ids of assertions and proofs, which are good for once.
+    pub(crate) seen: BoundedMap<String, ()>,
+    /// How many authorization requests the user has looked at.
+    pub(crate) looked: usize,
+    /// The code that was issued last.
+    pub(crate) last_code: Option<String>,
+    families: u64,
+}
+
+impl State {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self {
+            random: ChaCha8Rng::seed_from_u64(seed),
+            clients: BoundedMap::new(MOST_CLIENTS),
+            codes: BoundedMap::new(MOST_CODES),
+            refresh: BoundedMap::new(MOST_TOKENS),
+            tokens: BoundedMap::new(MOST_TOKENS),
+            seen: BoundedMap::new(MOST_SEEN),
+            looked: 0,
+            last_code: None,
+            families: 0,
+        }
+    }
+
+    /// A text that nobody guesses who does not know the seed.
+    pub(crate) fn secret(&mut self) -> String {
+        let mut bytes = [0_u8; 24];
+        self.random.fill_bytes(&mut bytes);
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    /// Begins what belongs to a new consent.
+    pub(crate) fn family(&mut self) -> u64 {
+        self.families += 1;
+        self.families
+    }
+
+    /// Revokes everything that came from one consent.
+    pub(crate) fn revoke_family(&mut self, family: u64) {
+        self.tokens.values_mut().filter(|token| token.family == family).for_each(|token| token.revoked = true);
+        self.refresh.values_mut().filter(|token| token.consent.family == family).for_each(|token| token.used = true);
+    }
+
+    /// Revokes all tokens of a client.
+    pub(crate) fn revoke_client(&mut self, client: &str) {
+        let theirs = |consent: &Consent| consent.client == client;
+        self.refresh.values_mut().filter(|token| theirs(&token.consent)).for_each(|token| token.used = true);
+        self.tokens.values_mut().filter(|token| token.client == client).for_each(|token| token.revoked = true);
+    }
+
+    /// Whether this id is seen for the first time.
+    pub(crate) fn is_fresh(&mut self, kind: &str, id: &str) -> bool {
+        self.seen.insert(super::jwt::digest(format!("{kind} {id}").as_bytes()), ())
+    }
+}

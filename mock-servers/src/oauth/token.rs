@@ -1,0 +1,232 @@
+//! The token endpoint: who asks, with which grant, for what.
+
+mod assertion;
+mod code;
+mod credentials;
+mod exchange;
+mod refresh;
+
+use http::HeaderMap;
+use serde_json::{Map, Value, json};
+
+use super::{
+    answer::{Answer, Refusal},
+    audit::{AuditEvent, TokenRequested, bare, few},
+    authorize::resources,
+    client_auth::{self, Claim},
+    dpop::{self, Checker, Expected, ProofError},
+    lies::{Permit, TokenFacts},
+    params::{Params, short},
+    script::{DpopMode, GrantType, RefreshIssue},
+    server::{Access, Server},
+    state::{Client, Consent, RefreshToken, State},
+};
+
+pub(crate) use self::exchange::exchange;
+
+/// A token request, as far as all grants need it.
+pub(crate) struct Request<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) params: &'a Params,
+    pub(crate) client: Client,
+    /// The thumbprint of the key that the client proved.
+    pub(crate) jkt: Option<String>,
+}
+
+/// What a grant is good for.
+pub(crate) struct Grant {
+    pub(crate) consent: Consent,
+    /// The scopes of the access token, which may be fewer than those of the consent.
+    pub(crate) scopes: Vec<String>,
+    pub(crate) refresh: NextRefresh,
+}
+
+/// Whether a refresh token comes with the access token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum NextRefresh {
+    /// None.
+    Never,
+    /// A new one, where the client may have one.
+    New,
+    /// A new one in the place of the one that was used.
+    Rotated,
+}
+
+/// Answers a token request.
+pub(crate) fn token(server: &Server, headers: &HeaderMap, params: &Params) -> Answer {
+    let claim = client_auth::claim(headers, params);
+    let mut noted = noted(headers, params, claim.as_ref().ok());
+    let client = claim.as_ref().ok().map(|claim| claim.id.clone()).or_else(|| params.get("client_id").map(short));
+    let scopes = params.scopes();
+    let facts = TokenFacts { grant: params.get("grant_type").unwrap_or_default(), scopes: &scopes };
+    let answer = match server.lies.instead(|lie| lie.refuse_token(&facts)) {
+        Some(answer) => {
+            noted.error = Some(format!("status {}", answer.status));
+            answer
+        }
+        None => match claim.and_then(|claim| issue(server, headers, params, &claim)) {
+            Ok((body, granted)) => {
+                noted.granted_scope = Some(granted);
+                finish(server, body)
+            }
+            Err(refusal) => {
+                noted.error = Some(refusal.error.clone());
+                refusal.answer()
+            }
+        },
+    };
+    server.note(client.as_deref(), AuditEvent::TokenRequested(noted));
+    answer
+}
+
+fn finish(server: &Server, mut body: Map<String, Value>) -> Answer {
+    server.lies.tell(&mut body, |lie, body| lie.token_response(body));
+    let mut answer = Answer::json(200, &Value::Object(body)).uncached();
+    server.lies.tell(&mut answer, |lie, answer| lie.token_answer(answer));
+    answer
+}
+
+/// The body of a success, and the scopes that were granted.
+fn issue(
+    server: &Server,
+    headers: &HeaderMap,
+    params: &Params,
+    claim: &Claim,
+) -> Result<(Map<String, Value>, String), Refusal> {
+    params.refuse_repeated()?;
+    let name = params.required("grant_type")?;
+    let unsupported = || Refusal::new("unsupported_grant_type", "the grant is not supported");
+    let grant =
+        GrantType::named(name).filter(|grant| server.script.grants().contains(grant)).ok_or_else(unsupported)?;
+    let client = client_auth::authenticate(server, claim, params)?;
+    if !client.grants.contains(&grant) {
+        return Err(Refusal::new("unauthorized_client", "the client may not use this grant"));
+    }
+    let jkt = prove(server, headers, &client)?;
+    let request = Request { server, params, client, jkt };
+    let granted = match grant {
+        GrantType::AuthorizationCode => code::redeem(&request)?,
+        GrantType::RefreshToken => refresh::redeem(&request)?,
+        GrantType::ClientCredentials => credentials::redeem(&request)?,
+        GrantType::JwtBearer => assertion::redeem(&request)?,
+        // Tokens are exchanged at the identity provider, which has an endpoint of its own.
+        GrantType::TokenExchange => return Err(unsupported()),
+    };
+    let audience = audience(&request, &granted.consent)?;
+    let scope = granted.scopes.join(" ");
+    Ok((body(&request, &granted, &audience), scope))
+}
+
+/// The thumbprint of the key that the client proved (RFC 9449 section 5).
+fn prove(server: &Server, headers: &HeaderMap, client: &Client) -> Result<Option<String>, Refusal> {
+    let mode = server.script.dpop.mode;
+    if mode == DpopMode::Off {
+        return Ok(None);
+    }
+    let url = server.token_endpoint();
+    let expected = Expected { checker: Checker::Server, method: "POST", url: &url, token: None };
+    let checked = match dpop::proof(headers) {
+        Ok(Some(proof)) => dpop::check(server, proof, expected).map(Some),
+        Ok(None) if mode == DpopMode::Required || client.dpop_bound => Err(ProofError::Invalid("there is no proof")),
+        Ok(None) => Ok(None),
+        Err(problem) => Err(problem),
+    };
+    let note = |problem: &str| {
+        let event = AuditEvent::DpopRefused { at: Checker::Server.name().to_owned(), problem: problem.to_owned() };
+        server.note(Some(&client.id), event);
+    };
+    match checked {
+        Ok(Some(_)) if server.lies.permits(Permit::UnboundToken) => Ok(None),
+        Ok(jkt) => Ok(jkt),
+        Err(ProofError::Invalid(problem)) => {
+            note(problem);
+            Err(Refusal::new("invalid_dpop_proof", problem))
+        }
+        Err(ProofError::Nonce(nonce)) => {
+            note("nonce");
+            Err(Refusal::new("use_dpop_nonce", "the proof has to carry a nonce of this server")
+                .with("dpop-nonce", nonce))
+        }
+    }
+}
+
+/// The resources of the token: those of the request, which must be among those of the consent (RFC 8707 section 2.2),
+/// or else those of the consent.
+fn audience(request: &Request<'_>, consent: &Consent) -> Result<Vec<String>, Refusal> {
+    let asked = request.params.all("resource");
+    if !consent.resources.is_empty() && !asked.iter().all(|resource| consent.resources.contains(resource)) {
+        return Err(Refusal::new("invalid_target", "the consent is for other resources"));
+    }
+    resources(request.server, if asked.is_empty() { consent.resources.clone() } else { asked })
+}
+
+fn body(request: &Request<'_>, grant: &Grant, audience: &[String]) -> Map<String, Value> {
+    let server = request.server;
+    let mut state = server.state();
+    let access =
+        Access { consent: &grant.consent, scopes: &grant.scopes, resources: audience, jkt: request.jkt.as_deref() };
+    let token = server.access_token(&mut state, &access);
+    let token_type = if request.jkt.is_some() { "DPoP" } else { "Bearer" };
+    let mut body = Map::new();
+    for (name, value) in [
+        ("access_token", json!(token)),
+        ("token_type", json!(token_type)),
+        ("expires_in", json!(server.script.lifetimes.access_token.0.as_secs())),
+        ("scope", json!(grant.scopes.join(" "))),
+    ] {
+        // An empty scope is no scope (RFC 6749 section 3.3).
+        if value != json!("") {
+            body.insert(name.to_owned(), value);
+        }
+    }
+    if is_refreshable(request, grant) {
+        body.insert("refresh_token".to_owned(), json!(next_refresh(request, grant, &mut state)));
+    }
+    body
+}
+
+fn is_refreshable(request: &Request<'_>, grant: &Grant) -> bool {
+    let allowed = |grant| request.client.grants.contains(&grant) && request.server.script.grants().contains(&grant);
+    let issue = match request.server.script.refresh.issue {
+        RefreshIssue::Always => true,
+        RefreshIssue::OfflineAccess => grant.consent.scopes.iter().any(|scope| scope == "offline_access"),
+        RefreshIssue::Never => false,
+    };
+    match grant.refresh {
+        NextRefresh::Never => false,
+        NextRefresh::New => issue && allowed(GrantType::RefreshToken),
+        NextRefresh::Rotated => true,
+    }
+}
+
+fn next_refresh(request: &Request<'_>, grant: &Grant, state: &mut State) -> String {
+    let server = request.server;
+    let token = state.secret();
+    if server.lies.permits(Permit::DeadRefresh) {
+        return token;
+    }
+    // A public client's refresh tokens are bound to its key (RFC 9449 section 5).
+    let is_public = request.client.methods == [super::script::AuthMethod::None];
+    let entry = RefreshToken {
+        consent: grant.consent.clone(),
+        jkt: request.jkt.clone().filter(|_| is_public),
+        expires: server.clock.now() + server.script.lifetimes.refresh_token.0,
+        used: false,
+    };
+    state.refresh.insert(token.clone(), entry);
+    token
+}
+
+fn noted(headers: &HeaderMap, params: &Params, claim: Option<&Claim>) -> TokenRequested {
+    TokenRequested {
+        grant: params.get("grant_type").map(short),
+        auth_method: claim.map(|claim| claim.method.name().to_owned()),
+        verifier: params.has("code_verifier"),
+        redirect_uri: params.get("redirect_uri").map(bare),
+        resource: few(&params.all("resource")),
+        scope: params.get("scope").map(short),
+        dpop: headers.contains_key("dpop"),
+        granted_scope: None,
+        error: None,
+    }
+}
