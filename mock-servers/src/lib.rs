@@ -6,6 +6,7 @@ pub mod frame;
 pub mod http;
 pub mod listen;
 pub mod oauth;
+pub mod mock;
 pub mod one_or_many;
 pub mod period;
 pub mod record;
@@ -15,6 +16,7 @@ pub mod stdio;
 
 pub use frame::{Body, Direction, Frame, Http, Mark};
 pub use http::HttpMock;
+pub use mock::MockServer;
 pub use period::Period;
 pub use record::Recorder;
 pub use script::Script;
