@@ -7,10 +7,12 @@
 
 mod actions;
 mod answers;
+mod batch;
 mod capabilities;
 mod catalogue;
 mod cursor;
 mod exchange;
+mod inputs;
 mod listen;
 mod message;
 mod modern;
@@ -18,23 +20,33 @@ mod output;
 mod reply;
 mod revision;
 mod rules;
+mod sealed;
+mod tasks;
 mod template;
+mod time;
+mod timers;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap, VecDeque},
+    time::SystemTime,
+};
 
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Map, Value};
 
-use self::{catalogue::Catalogue, cursor::Cursors, exchange::Exchange, listen::Listener, modern::Retry, rules::Rules};
+use self::{
+    capabilities::Extras, catalogue::Catalogue, cursor::Cursors, exchange::Exchange, inputs::Spent, listen::Listener,
+    rules::Rules, sealed::Seal, tasks::Tasks, time::Time, timers::Timers,
+};
 pub use self::{
     output::{Defect, ExchangeId, Origin, Output, Reaction, SessionKey, Step, Target},
     revision::{Era, LEGACY, MODERN, Support, VERSION_KEY, requested_version},
 };
-use crate::script::{Script, Tool};
+use crate::script::{Cache, Script, Tool};
 
 /// The name that a mock server gives itself unless its script names another.
 pub const DEFAULT_NAME: &str = "mcp-workbench-mock";
@@ -45,9 +57,10 @@ pub struct Engine {
     name: String,
     instructions: Option<String>,
     page_size: Option<usize>,
-    ttl_millis: u64,
+    cache: Cache,
     support: Support,
     capabilities: Map<String, Value>,
+    extras: Extras,
     catalogue: Catalogue,
     cursors: Cursors,
     rules: Rules,
@@ -57,14 +70,23 @@ pub struct Engine {
     exchanges: HashMap<ExchangeId, Exchange>,
     /// Which exchange answers which of the client's requests, for cancellation.
     in_flight: HashMap<(SessionKey, String), ExchangeId>,
-    /// Which exchange waits for the answer to which of the server's own requests.
-    asked: HashMap<(SessionKey, String), ExchangeId>,
+    /// Which exchange waits for the answer to which of the server's own requests, and under which key.
+    asked: HashMap<(SessionKey, String), (ExchangeId, String)>,
     listeners: BTreeMap<ExchangeId, Listener>,
-    retries: HashMap<String, Retry>,
+    seal: Seal,
+    spent: Spent,
+    tasks: Tasks,
+    /// What goes on in the background as soon as the message at hand is dealt with.
+    workers: VecDeque<Exchange>,
+    /// What is to be said besides, once the message at hand is answered.
+    asides: Vec<Output>,
+    time: Time,
+    timers: Timers,
     calls: HashMap<String, u64>,
     next_exchange: u64,
     next_session: u64,
     next_request: u64,
+    next_state: u64,
 }
 
 /// What the engine knows of a session.
@@ -72,6 +94,8 @@ pub struct Engine {
 struct Session {
     /// The revision agreed on by `initialize`; none before.
     revision: Option<String>,
+    /// What the client declared in `initialize`.
+    client_capabilities: Option<Value>,
 }
 
 impl Engine {
@@ -79,15 +103,17 @@ impl Engine {
     #[must_use]
     pub fn new(script: Script, revision: &str, seed: u64) -> Self {
         let capabilities = capabilities::declared(&script);
+        let extras = Extras::of(&script);
         let catalogue = Catalogue::new(&script);
         let revisions = script.revisions.filter(|list| !list.is_empty()).unwrap_or_else(|| vec![revision.to_owned()]);
         Self {
             name: script.name.unwrap_or_else(|| DEFAULT_NAME.to_owned()),
             instructions: script.instructions,
             page_size: script.page_size,
-            ttl_millis: script.ttl.map_or(0, |ttl| u64::try_from(ttl.0.as_millis()).unwrap_or(u64::MAX)),
+            cache: modern::cache(script.cache, script.ttl),
             support: Support::new(revisions),
             capabilities,
+            extras,
             catalogue,
             cursors: Cursors::new(seed),
             rules: Rules::new(script.on, 1),
@@ -97,11 +123,18 @@ impl Engine {
             in_flight: HashMap::new(),
             asked: HashMap::new(),
             listeners: BTreeMap::new(),
-            retries: HashMap::new(),
+            seal: Seal::new(seed),
+            spent: Spent::default(),
+            tasks: Tasks::default(),
+            workers: VecDeque::new(),
+            asides: Vec::new(),
+            time: Time::new(),
+            timers: Timers::default(),
             calls: HashMap::new(),
             next_exchange: 0,
             next_session: 0,
             next_request: 0,
+            next_state: 0,
         }
     }
 
@@ -109,6 +142,13 @@ impl Engine {
     #[must_use]
     pub fn with_run(mut self, run: u64) -> Self {
         self.rules.set_run(run);
+        self
+    }
+
+    /// The same mind, whose own time begins at this moment instead of a fixed one. Timestamps of tasks are made of it.
+    #[must_use]
+    pub fn with_epoch(mut self, epoch: SystemTime) -> Self {
+        self.time.begin_at(epoch);
         self
     }
 
@@ -138,6 +178,7 @@ impl Engine {
         self.exchanges.retain(|_, exchange| exchange.session != Some(key));
         self.in_flight.retain(|(session, _), _| *session != key);
         self.asked.retain(|(session, _), _| *session != key);
+        self.tasks.end_session(key);
     }
 
     /// The revision agreed on in a session; none before `initialize`.
@@ -156,6 +197,7 @@ impl Engine {
         let exchange = self.new_exchange();
         let mut outputs = Vec::new();
         self.receive(exchange, origin, message, &mut outputs);
+        self.conclude(&mut outputs);
         Reaction { exchange, outputs }
     }
 
@@ -173,9 +215,12 @@ impl Engine {
     /// What to do when a [`Step::Wake`] of this exchange is due.
     pub fn on_wake(&mut self, exchange: ExchangeId) -> Vec<Output> {
         let mut outputs = Vec::new();
-        if let Some(exchange) = self.take(exchange) {
+        if !self.timer_is_due(exchange)
+            && let Some(exchange) = self.take(exchange)
+        {
             self.run(exchange, &mut outputs);
         }
+        self.conclude(&mut outputs);
         outputs
     }
 
@@ -186,6 +231,12 @@ impl Engine {
         if self.exchanges.get(&exchange).is_some_and(Exchange::ends_with_its_stream) {
             self.take(exchange);
         }
+    }
+
+    /// Does what has come about while a message was dealt with, now that it is.
+    fn conclude(&mut self, outputs: &mut Vec<Output>) {
+        self.run_workers(outputs);
+        self.note_wakes(outputs);
     }
 
     fn new_exchange(&mut self) -> ExchangeId {

@@ -3,8 +3,11 @@
 //! This module owns the format and nothing else. [`crate::engine`] gives it meaning.
 
 mod action;
+mod ask;
+mod cache;
 mod process;
 mod rule;
+mod task;
 mod tool;
 
 use schemars::JsonSchema;
@@ -12,9 +15,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::{
-    action::{Action, Change, Notify, Progress, Reply, RpcError},
+    action::{Action, Batch, Change, Notify, Progress, Reply, RpcError},
+    ask::{Ask, AskState, Undeclared},
+    cache::{Cache, CacheHints, CacheScope},
     process::{ChildScript, ProcessScript, Wrapper},
     rule::{Rule, When},
+    task::{Lapse, TaskSupport, TaskTimes, ToolTask},
     tool::{Generate, Tool},
 };
 pub use crate::faults::{Exit, Fault, HttpStatus};
@@ -46,9 +52,13 @@ pub struct Script {
     /// How many items a page of a list holds; absent: all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_size: Option<usize>,
-    /// Caching hints of 2026-07-28 on list results (`ttlMs`); absent: 0.
+    /// Caching hints of 2026-07-28 on list results (`ttlMs`); absent: 0. `cache` says the same in more detail, and
+    /// comes before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<Period>,
+    /// Caching hints of 2026-07-28.
+    #[serde(skip_serializing_if = "Cache::is_default")]
+    pub cache: Cache,
     /// Departures from the default behaviour. The first rule that matches a message decides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub on: Vec<Rule>,

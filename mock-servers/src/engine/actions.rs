@@ -1,11 +1,12 @@
 //! What each action of a script means.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     Engine, Era, Output, Step, Target,
     exchange::{Exchange, Flow, State},
     message::{Outcome, method, outgoing},
+    tasks::relate,
     template::Facts,
 };
 use crate::{
@@ -15,12 +16,21 @@ use crate::{
 
 impl Exchange {
     pub(crate) fn facts(&self) -> Facts<'_> {
-        Facts { message: &self.message, nth: self.nth, response: self.response.as_ref() }
+        let responses = Some(&self.inputs.responses);
+        Facts { message: &self.message, nth: self.nth, response: self.response.as_ref(), responses }
     }
 
-    /// Adds a step on the exchange's own stream.
+    /// Adds a step on the exchange's own stream. A task has none: what it sends goes to its session, and in 2026-07-28
+    /// nowhere (SEP-2663, task status notifications).
     pub(crate) fn push(&self, out: &mut Vec<Output>, step: Step) {
-        out.push(Output::new(Target::Exchange(self.id), step));
+        match (&self.task, self.session, step) {
+            (Some(task), Some(session), Step::Send(mut message)) if self.era == Era::Legacy => {
+                relate(&mut message["params"], task);
+                out.push(Output::new(Target::Session(session), Step::Send(message)));
+            }
+            (Some(_), _, step) if !step.is_for_workers() => {}
+            (_, _, step) => out.push(Output::new(Target::Exchange(self.id), step)),
+        }
     }
 }
 
@@ -41,7 +51,16 @@ impl Engine {
             }
             Action::Notify(notify) => self.notify(exchange, &notify, out),
             Action::Progress(progress) => return report_progress(exchange, progress, out),
-            Action::Request(request) => return self.ask(exchange, &request, out),
+            Action::Request(request) => return self.request(exchange, request, out),
+            Action::Ask(ask) => return self.ask(exchange, ask, out),
+            Action::Require(required) => self.require(exchange, &required, out),
+            Action::Task(times) => return self.begin_task(exchange, times, out),
+            Action::TaskStatus(words) => {
+                if let Some(task) = exchange.task.clone() {
+                    self.word_task(&task, exchange.facts().fill_text(&words));
+                }
+            }
+            Action::Batch(batch) => self.send_batch(exchange, &batch, out),
             Action::Change(change) => {
                 self.catalogue.change(&change);
                 if change.announce {
@@ -90,8 +109,10 @@ impl Engine {
     }
 
     /// Sends the final answer; nothing to a message that cannot be answered.
-    pub(crate) fn answer(&self, exchange: &mut Exchange, outcome: Outcome, out: &mut Vec<Output>) {
-        if let Some(id) = exchange.request_id().cloned() {
+    pub(crate) fn answer(&mut self, exchange: &mut Exchange, outcome: Outcome, out: &mut Vec<Output>) {
+        if let Some(task) = &exchange.task {
+            self.settle_task(task, outcome);
+        } else if let Some(id) = exchange.request_id().cloned() {
             let status = http_status(exchange.era, &outcome);
             exchange.push(out, Step::Answer { message: outcome.response(Some(id)), status });
         }
@@ -105,12 +126,16 @@ impl Engine {
             self.announce_modern(&notify.method, params, out);
             return;
         }
-        out.push(Output::new(self.aside(exchange), Step::Send(outgoing(None, &notify.method, params))));
+        let message = outgoing(None, &notify.method, params);
+        match self.aside(exchange) {
+            Target::Exchange(_) => exchange.push(out, Step::Send(message)),
+            to => out.push(Output::new(to, Step::Send(message))),
+        }
     }
 
     /// Where messages go that are no answer: along with the answer while it is still to come, else on the stream of
     /// the server's own messages, where the era has one.
-    fn aside(&self, exchange: &Exchange) -> Target {
+    pub(crate) fn aside(&self, exchange: &Exchange) -> Target {
         match exchange.session {
             Some(session)
                 if !(exchange.is_request() && exchange.state == State::Open) && exchange.era == Era::Legacy =>
@@ -119,20 +144,6 @@ impl Engine {
             }
             _ => Target::Exchange(exchange.id),
         }
-    }
-
-    /// Asks the client, in the way of the era.
-    fn ask(&mut self, exchange: &mut Exchange, request: &Notify, out: &mut Vec<Output>) -> Flow {
-        let params = request.params.as_ref().map(|params| exchange.facts().fill(params));
-        let Some(session) = exchange.session.filter(|_| exchange.era == Era::Legacy) else {
-            self.require_input(exchange, &request.method, params, out);
-            return Flow::Next;
-        };
-        self.next_request += 1;
-        let id = Value::from(self.next_request);
-        self.asked.insert((session, id.to_string()), exchange.id);
-        out.push(Output::new(self.aside(exchange), Step::Send(outgoing(Some(id), &request.method, params))));
-        Flow::Suspend
     }
 
     /// An id of the same kind as the request's that nobody asked with.
@@ -148,10 +159,17 @@ impl Engine {
     pub(crate) fn act_by_default(&mut self, exchange: &mut Exchange, out: &mut Vec<Output>) {
         exchange.state = State::Settled;
         let refused = exchange.defect.is_some();
+        if !refused && method(&exchange.message) == "tasks/result" && self.waits_for_task(exchange, out) {
+            return;
+        }
         match method(&exchange.message) {
             "notifications/cancelled" if !refused && !exchange.is_request() => self.cancel(exchange, out),
             "subscriptions/listen" if !refused && exchange.era == Era::Modern && exchange.is_request() => {
                 self.listen(exchange, out);
+            }
+            _ if exchange.task.is_some() => {
+                let outcome = self.default_outcome(exchange);
+                self.answer(exchange, outcome, out);
             }
             _ => {
                 if let Some((message, status)) = self.default_answer(exchange) {
@@ -160,6 +178,33 @@ impl Engine {
             }
         }
     }
+
+    /// Refuses the request unless the client declares these capabilities.
+    fn require(&mut self, exchange: &mut Exchange, required: &Map<String, Value>, out: &mut Vec<Output>) {
+        let declared = self.client_capabilities(exchange).cloned().unwrap_or_default();
+        let missing = absent(required, &declared);
+        if !missing.is_empty() {
+            self.refuse_undeclared(exchange, missing.into(), out);
+        }
+    }
+}
+
+/// What of the wanted members is not there, at whatever depth.
+fn absent(wanted: &Map<String, Value>, given: &Value) -> Map<String, Value> {
+    let mut missing = Map::new();
+    for (name, wanted) in wanted {
+        match (given.get(name), wanted.as_object()) {
+            (None, _) => drop(missing.insert(name.clone(), wanted.clone())),
+            (Some(given), Some(wanted)) => {
+                let below = absent(wanted, given);
+                if !below.is_empty() {
+                    missing.insert(name.clone(), below.into());
+                }
+            }
+            (Some(_), None) => {}
+        }
+    }
+    missing
 }
 
 /// The HTTP status of an answer. In 2026-07-28 (Streamable HTTP) an unknown method is a 404, and the errors of the

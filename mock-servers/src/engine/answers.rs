@@ -7,6 +7,7 @@ use super::{
     actions::http_status,
     exchange::Exchange,
     message::{Outcome, method, param},
+    tasks,
 };
 
 /// The log levels of RFC 5424, which all revisions use.
@@ -33,6 +34,14 @@ impl Engine {
             ("ping", Era::Legacy) => Outcome::Result(json!({})),
             ("server/discover", Era::Modern) => self.discover(exchange),
             ("subscriptions/listen", Era::Modern) => Outcome::Result(self.listening_ended(exchange)),
+            ("tasks/get" | "tasks/update" | "tasks/cancel", Era::Modern) if self.has_extension(tasks::EXTENSION) => {
+                self.modern_task_method(exchange)
+            }
+            ("tasks/get" | "tasks/result" | "tasks/list" | "tasks/cancel", Era::Legacy)
+                if self.serves_tasks(exchange) =>
+            {
+                self.legacy_task_method(exchange)
+            }
             ("tools/call", _) if self.declares("tools") => self.call(exchange),
             ("tools/list", _) if self.declares("tools") => self.list_tools(exchange),
             ("resources/list", _) if self.declares("resources") => self.empty_list(exchange, "resources"),
@@ -70,10 +79,11 @@ impl Engine {
         };
         if let Some(session) = exchange.session.and_then(|key| self.sessions.get_mut(&key)) {
             session.revision = Some(agreed.clone());
+            session.client_capabilities = param(&exchange.message, "capabilities").cloned();
         }
         let mut result = json!({
             "protocolVersion": agreed,
-            "capabilities": self.capabilities,
+            "capabilities": self.capabilities_for(&agreed),
             "serverInfo": self.server_info(),
         });
         if let Some(instructions) = &self.instructions {
@@ -105,9 +115,10 @@ impl Engine {
             return Outcome::invalid_params("unknown cursor");
         };
         let count = self.page_size.unwrap_or(usize::MAX).max(1);
+        let tasks = self.serves_tasks(exchange) && exchange.era == Era::Legacy;
         let next = from.saturating_add(count);
         let mut members = Map::new();
-        members.insert("tools".into(), self.catalogue.page(from, count).into());
+        members.insert("tools".into(), self.catalogue.page(from, count, tasks).into());
         if next < self.catalogue.len() {
             members.insert("nextCursor".into(), self.cursors.encode(next).into());
         }

@@ -2,9 +2,58 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::script::{Action, Change, Script};
+use super::{Engine, Era, LEGACY, tasks};
+use crate::script::{Action, Change, Script, TaskSupport};
 
-/// What the server declares.
+/// What depends on the revision, where the script does not spell the capabilities out.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Extras {
+    /// Whether calls may be tasks.
+    tasks: bool,
+}
+
+impl Extras {
+    pub(crate) fn of(script: &Script) -> Self {
+        if script.capabilities.is_some() {
+            return Self::default();
+        }
+        let tools = || script.tools.iter().filter_map(|tool| tool.task.as_ref());
+        let begun = actions(script).any(|action| matches!(action, Action::Task(_)));
+        Self { tasks: begun || tools().any(|task| task.support != TaskSupport::Forbidden) }
+    }
+}
+
+impl Engine {
+    /// What the server declares to a client of this revision.
+    pub(crate) fn capabilities_for(&self, revision: &str) -> Map<String, Value> {
+        let mut capabilities = self.capabilities.clone();
+        let mut extensions = Map::new();
+        if self.extras.tasks && revision == LEGACY[3] {
+            let tasks = json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } });
+            capabilities.insert("tasks".into(), tasks);
+        }
+        if self.extras.tasks && Era::of(revision) == Era::Modern {
+            extensions.insert(tasks::EXTENSION.into(), json!({}));
+        }
+        if !extensions.is_empty() {
+            capabilities.insert("extensions".into(), extensions.into());
+        }
+        capabilities
+    }
+
+    /// Whether the server declares an extension of 2026-07-28.
+    pub(crate) fn has_extension(&self, name: &str) -> bool {
+        let spelled_out = self.capabilities.get("extensions").and_then(|extensions| extensions.get(name));
+        spelled_out.is_some() || (self.extras.tasks && name == tasks::EXTENSION)
+    }
+
+    /// Whether the server declares the tasks of 2025-11-25.
+    pub(crate) fn has_legacy_tasks(&self) -> bool {
+        self.extras.tasks || self.capabilities.contains_key("tasks")
+    }
+}
+
+/// What the server declares in every revision.
 pub(crate) fn declared(script: &Script) -> Map<String, Value> {
     script.capabilities.clone().unwrap_or_else(|| implied(script))
 }

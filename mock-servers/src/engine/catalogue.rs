@@ -21,6 +21,8 @@ pub(crate) struct Catalogue {
 struct Entry {
     tool: Tool,
     definition: Value,
+    /// The definition for those who know the tasks of 2025-11-25, where it is another.
+    with_task: Option<Value>,
 }
 
 impl Catalogue {
@@ -40,9 +42,13 @@ impl Catalogue {
         self.by_name.get(name).map(|at| &self.tools[*at].tool)
     }
 
-    /// The definitions at these positions.
-    pub(crate) fn page(&self, from: usize, count: usize) -> Vec<Value> {
-        self.tools.iter().skip(from).take(count).map(|entry| entry.definition.clone()).collect()
+    /// The definitions at these positions, with or without what 2025-11-25 says about tasks.
+    pub(crate) fn page(&self, from: usize, count: usize, tasks: bool) -> Vec<Value> {
+        let shown = |entry: &Entry| match &entry.with_task {
+            Some(definition) if tasks => definition.clone(),
+            _ => entry.definition.clone(),
+        };
+        self.tools.iter().skip(from).take(count).map(shown).collect()
     }
 
     /// Puts tools in, takes tools away.
@@ -72,7 +78,12 @@ impl Catalogue {
 impl Entry {
     fn new(tool: Tool) -> Self {
         let definition = definition(&tool);
-        Self { tool, definition }
+        let with_task = tool.task.as_ref().map(|task| {
+            let mut definition = definition.clone();
+            definition["execution"] = json!({ "taskSupport": task.support });
+            definition
+        });
+        Self { tool, definition, with_task }
     }
 }
 
@@ -85,6 +96,7 @@ fn generated_tool(number: usize) -> Tool {
         output_schema: None,
         annotations: None,
         reply: None,
+        task: None,
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{
     Defect, Engine, Era, ExchangeId, LEGACY, Origin, Output, SessionKey, Step, Target,
+    inputs::Inputs,
     message::{Kind, Outcome, method, param},
 };
 use crate::script::{Action, Fault};
@@ -28,6 +29,10 @@ pub(crate) struct Exchange {
     pub(crate) state: State,
     /// Whether it outlives its cancellation.
     pub(crate) survives: bool,
+    /// What the client has answered.
+    pub(crate) inputs: Inputs,
+    /// The task whose work this is.
+    pub(crate) task: Option<String>,
 }
 
 /// How far an exchange is.
@@ -72,16 +77,19 @@ impl Engine {
             defect,
             state: State::Open,
             survives: false,
+            inputs: Inputs::default(),
+            task: None,
         };
         match Kind::of(message) {
             Kind::Response if exchange.defect.is_none() => self.resume(origin.session, message, out),
             Kind::Request | Kind::Notification if exchange.defect.is_none() || precedes_validation(message) => {
-                if self.take_up_retry(&mut exchange, out) {
-                    return;
-                }
-                if let Some(decision) = self.rules.decide(message) {
-                    exchange.nth = decision.nth;
-                    exchange.remaining = decision.actions.into();
+                if !self.take_up(&mut exchange) {
+                    if let Some(decision) = self.rules.decide(message) {
+                        exchange.nth = decision.nth;
+                        exchange.remaining = decision.actions.into();
+                        exchange.inputs.rule = Some(decision.rule);
+                    }
+                    self.prepare_call(&mut exchange);
                 }
             }
             _ => {}
@@ -121,13 +129,15 @@ impl Engine {
         if exchange.state == State::Held && answerable {
             self.hold(exchange);
         } else {
+            self.listeners.remove(&exchange.id);
             out.push(Output::new(Target::Exchange(exchange.id), Step::End));
         }
     }
 
     /// Keeps an exchange for later.
     fn hold(&mut self, exchange: Exchange) {
-        if let (Some(session), Some(id)) = (exchange.session, exchange.request_id()) {
+        // A task outlives the cancellation of the request that began it (2025-11-25 and SEP-2663, task cancellation).
+        if let (Some(session), Some(id), None) = (exchange.session, exchange.request_id(), &exchange.task) {
             self.in_flight.insert((session, id.to_string()), exchange.id);
         }
         self.exchanges.insert(exchange.id, exchange);
@@ -148,8 +158,16 @@ impl Engine {
     /// Goes on with the exchange that waited for this response of the client's.
     fn resume(&mut self, session: Option<SessionKey>, response: &Value, out: &mut Vec<Output>) {
         let waiting = session.zip(response.get("id")).and_then(|(key, id)| self.asked.remove(&(key, id.to_string())));
-        if let Some(mut exchange) = waiting.and_then(|id| self.take(id)) {
-            exchange.response = response.get("result").or_else(|| response.get("error")).cloned();
+        let Some((id, key)) = waiting else { return };
+        let answer = response.get("result").or_else(|| response.get("error")).cloned().unwrap_or_default();
+        if !self.exchanges.get_mut(&id).is_some_and(|exchange| exchange.inputs.answered(key, answer)) {
+            return;
+        }
+        let Some(mut exchange) = self.take(id) else { return };
+        if exchange.task.is_some() {
+            self.go_on_with_task(exchange);
+        } else {
+            exchange.response = exchange.inputs.conclude();
             self.run(exchange, out);
         }
     }

@@ -81,6 +81,20 @@ impl Engine {
         result
     }
 
+    /// Tells the modern streams that asked about a task how it stands.
+    pub(crate) fn tell_listeners_of_task(&mut self, id: &str, params: &Value) {
+        for (exchange, listener) in &self.listeners {
+            let asked = listener.filter.get("taskIds").and_then(Value::as_array);
+            if !asked.is_some_and(|ids| ids.iter().any(|one| one == id)) {
+                continue;
+            }
+            let mut params = params.clone();
+            params["_meta"] = json!({ SUBSCRIPTION_KEY: listener.id });
+            let message = outgoing(None, "notifications/tasks", Some(params));
+            self.asides.push(Output::new(Target::Exchange(*exchange), Step::Send(message)));
+        }
+    }
+
     /// Tells everyone who may be told.
     pub(crate) fn announce(&self, method: &str, params: Option<Value>, out: &mut Vec<Output>) {
         for (key, session) in &self.sessions {

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::Defect;
+
 /// What a JSON value is, as a JSON-RPC message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -54,6 +56,15 @@ impl Outcome {
         Self::error(-32602, message)
     }
 
+    /// The refusal of a client that does not declare what the request needs (2026-07-28, basic, `_meta`).
+    pub(crate) fn missing_capability(required: Value) -> Self {
+        Self::Error {
+            code: -32021,
+            message: format!("the client does not declare the capabilities {required}"),
+            data: Some(json!({ "requiredCapabilities": required })),
+        }
+    }
+
     /// The response with this outcome. Without an id there is none in it.
     pub(crate) fn response(self, id: Option<Value>) -> Value {
         let mut response = Map::new();
@@ -72,6 +83,12 @@ impl Outcome {
             }
         };
         Value::Object(response)
+    }
+}
+
+impl From<Defect> for Outcome {
+    fn from(defect: Defect) -> Self {
+        Self::Error { code: defect.code, message: defect.message, data: defect.data }
     }
 }
 

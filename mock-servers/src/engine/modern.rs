@@ -3,33 +3,21 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Defect, Engine, Era, Output, VERSION_KEY,
+    Defect, Engine, Era, MODERN, VERSION_KEY,
     answers::LOG_LEVELS,
     exchange::Exchange,
     message::{Outcome, method, param},
     requested_version,
+    time::millis,
 };
-use crate::script::Action;
+use crate::{
+    period::Period,
+    script::{Cache, CacheScope},
+};
 
-const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+pub(crate) const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
-const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
-
-/// The name under which a server asks for input; one at a time.
-const INPUT: &str = "input";
-
-/// How many unanswered requests for input are remembered.
-const MOST_RETRIES: usize = 10_000;
-
-/// What to do when the client comes back with the input that was asked for.
-#[derive(Debug, Clone)]
-pub(crate) struct Retry {
-    method: String,
-    name: Option<Value>,
-    nth: u64,
-    asked: Value,
-    remaining: Vec<Action>,
-}
+pub(crate) const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
 
 impl Engine {
     /// What is wrong with the metadata of a request (2026-07-28, basic, `_meta`, and versioning).
@@ -73,102 +61,36 @@ impl Engine {
         let mut result = Map::from_iter([("resultType".to_owned(), Value::from("complete"))]);
         result.extend(members);
         if is_cacheable(method(&exchange.message)) {
-            result.insert("ttlMs".into(), self.ttl_millis.into());
-            result.insert("cacheScope".into(), "public".into());
+            self.hint(method(&exchange.message), &mut result);
         }
         result.insert("_meta".into(), json!({ SERVER_INFO_KEY: self.server_info() }));
         Value::Object(result)
     }
 
+    /// Adds the caching hints of a method's results.
+    fn hint(&self, method: &str, result: &mut Map<String, Value>) {
+        let own = self.cache.methods.get(method).copied().unwrap_or_default();
+        let ttl = own.ttl.or(self.cache.all.ttl).map_or(0, |ttl| millis(ttl.0));
+        let scope = own.scope.or(self.cache.all.scope).unwrap_or(CacheScope::Public);
+        result.insert("ttlMs".into(), ttl.into());
+        result.insert("cacheScope".into(), json!(scope));
+    }
+
     pub(crate) fn discover(&self, exchange: &Exchange) -> Outcome {
         let mut members = Map::new();
         members.insert("supportedVersions".into(), self.support.all().into());
-        members.insert("capabilities".into(), self.capabilities.clone().into());
+        members.insert("capabilities".into(), self.capabilities_for(MODERN).into());
         if let Some(instructions) = &self.instructions {
             members.insert("instructions".into(), instructions.clone().into());
         }
         Outcome::Result(self.complete(exchange, members))
     }
-
-    /// Asks for input with an `input_required` result, which ends this request; the retry goes on with what is left to
-    /// do (2026-07-28, multi round-trip requests).
-    pub(crate) fn require_input(
-        &mut self,
-        exchange: &mut Exchange,
-        asked: &str,
-        params: Option<Value>,
-        out: &mut Vec<Output>,
-    ) {
-        let remaining: Vec<Action> = exchange.remaining.drain(..).collect();
-        let capability = asked.split('/').next().unwrap_or_default();
-        let declared = exchange.message.pointer("/params/_meta").and_then(|meta| meta.get(CAPABILITIES_KEY));
-        if declared.is_none_or(|declared| declared.get(capability).is_none()) {
-            let error = Outcome::Error {
-                code: -32021,
-                message: format!("the client does not declare `{capability}`"),
-                data: Some(json!({ "requiredCapabilities": { capability: {} } })),
-            };
-            return self.answer(exchange, error, out);
-        }
-        let mut request = json!({ "method": asked });
-        if let Some(params) = params {
-            request["params"] = params;
-        }
-        let retry = Retry {
-            method: method(&exchange.message).to_owned(),
-            name: subject(&exchange.message),
-            nth: exchange.nth,
-            asked: request,
-            remaining,
-        };
-        self.ask_again(exchange, retry, out);
-    }
-
-    fn ask_again(&mut self, exchange: &mut Exchange, retry: Retry, out: &mut Vec<Output>) {
-        let token = self.token();
-        let result = json!({
-            "resultType": "input_required",
-            "inputRequests": { INPUT: retry.asked },
-            "requestState": token,
-            "_meta": { SERVER_INFO_KEY: self.server_info() },
-        });
-        if self.retries.len() >= MOST_RETRIES {
-            self.retries.clear();
-        }
-        self.retries.insert(token, retry);
-        self.answer(exchange, Outcome::Result(result), out);
-    }
-
-    /// Whether the message was the retry of a request for input, and has been dealt with as such. It counts for no
-    /// rule: the rule that asked goes on.
-    pub(crate) fn take_up_retry(&mut self, exchange: &mut Exchange, out: &mut Vec<Output>) -> bool {
-        if exchange.era == Era::Legacy || !exchange.is_request() || exchange.defect.is_some() {
-            return false;
-        }
-        let Some(token) = param(&exchange.message, "requestState").and_then(Value::as_str) else { return false };
-        let same =
-            |retry: &Retry| retry.method == method(&exchange.message) && retry.name == subject(&exchange.message);
-        match self.retries.remove(token).filter(same) {
-            None => exchange.defect = Some(Defect::new(200, -32602, "unknown `requestState`")),
-            Some(retry) => {
-                exchange.nth = retry.nth;
-                exchange.response = exchange.message.pointer("/params/inputResponses/input").cloned();
-                if exchange.response.is_none() {
-                    // What is missing is asked for again (multi round-trip requests, error handling).
-                    self.ask_again(exchange, retry, out);
-                } else {
-                    exchange.remaining = retry.remaining.into();
-                }
-            }
-        }
-        self.run(exchange.clone(), out);
-        true
-    }
 }
 
-/// What a request is about, next to its method.
-fn subject(message: &Value) -> Option<Value> {
-    param(message, "name").or_else(|| param(message, "uri")).cloned()
+/// The caching hints of a script, with its older way of saying one of them.
+pub(crate) fn cache(mut cache: Cache, ttl: Option<Period>) -> Cache {
+    cache.all.ttl = cache.all.ttl.or(ttl);
+    cache
 }
 
 /// The results that must carry caching hints (2026-07-28, caching).

@@ -18,6 +18,8 @@ pub(crate) struct Decision {
     pub(crate) actions: Vec<Action>,
     /// How often the rule's fields, `nth` apart, have matched.
     pub(crate) nth: u64,
+    /// Which rule it is, by its position in the script.
+    pub(crate) rule: usize,
 }
 
 impl Rules {
@@ -29,11 +31,16 @@ impl Rules {
         self.run = run;
     }
 
+    /// What the rule at this position does.
+    pub(crate) fn actions(&self, rule: usize) -> Option<&[Action]> {
+        self.rules.get(rule).map(|(rule, _)| rule.actions.as_slice())
+    }
+
     /// The first rule that matches decides. The others count the message all the same, because `nth` counts the
     /// messages that the other fields match, whoever decides about them.
     pub(crate) fn decide(&mut self, message: &Value) -> Option<Decision> {
         let mut decision = None;
-        for (rule, met) in &mut self.rules {
+        for (at, (rule, met)) in self.rules.iter_mut().enumerate() {
             if !matches(&rule.when, message, self.run) {
                 continue;
             }
@@ -41,7 +48,7 @@ impl Rules {
             let counted =
                 rule.when.nth.is_none_or(|nth| nth == *met) && rule.when.from_nth.is_none_or(|nth| nth <= *met);
             if counted && decision.is_none() {
-                decision = Some(Decision { actions: rule.actions.clone(), nth: *met });
+                decision = Some(Decision { actions: rule.actions.clone(), nth: *met, rule: at });
             }
         }
         decision

@@ -10,6 +10,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) nth: u64,
     /// The client's answer to the last `request` action.
     pub(crate) response: Option<&'a Value>,
+    /// The client's answers to `ask` actions, by their keys.
+    pub(crate) responses: Option<&'a Value>,
 }
 
 impl Facts<'_> {
@@ -23,6 +25,7 @@ impl Facts<'_> {
             Some("id") => self.message.get("id"),
             Some("method") => self.message.get("method"),
             Some("response") => self.response,
+            Some("responses") => self.responses,
             _ => None,
         };
         path.try_fold(root, |at, step| {
@@ -91,7 +94,8 @@ mod tests {
     fn fills_placeholders_from_the_request() {
         let message = json!({"id": 7, "method": "tools/call", "params": {"arguments": {"text": "hi", "n": [1, 2]}}});
         let response = json!({"action": "accept"});
-        let facts = Facts { message: &message, nth: 3, response: Some(&response) };
+        let responses = json!({"name": {"content": {"name": "Ada"}}});
+        let facts = Facts { message: &message, nth: 3, response: Some(&response), responses: Some(&responses) };
         for (template, expected) in [
             ("{{arguments.text}}", json!("hi")),
             ("{{ id }}", json!(7)),
@@ -101,6 +105,7 @@ mod tests {
             ("{{params.arguments.absent}}", json!(null)),
             ("[{{absent}}]", json!("[]")),
             ("{{response.action}}", json!("accept")),
+            ("{{responses.name.content.name}}", json!("Ada")),
             ("open {{ only", json!("open {{ only")),
         ] {
             assert_eq!(facts.fill(&json!(template)), expected, "{template}");

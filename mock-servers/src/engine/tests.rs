@@ -3,6 +3,7 @@
 mod cancellation;
 mod eras;
 mod faults;
+mod inputs;
 mod listing;
 mod properties;
 mod rules;

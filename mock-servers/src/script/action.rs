@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Fault, Tool};
+use super::{Ask, Fault, TaskTimes, Tool};
 use crate::period::Period;
 
 /// One thing that a mock server does.
@@ -24,6 +24,17 @@ pub enum Action {
     /// Ask the client, and go on with the next action once it has answered. Up to 2025-11-25 this is a request of the
     /// server's own; in 2026-07-28 it is an `input_required` result, and the client's retry goes on.
     Request(Notify),
+    /// Ask the client several things at once, and go on once all of them are answered.
+    Ask(Ask),
+    /// Refuse the request unless the client declares these capabilities: with -32021 in 2026-07-28, with -32602 before.
+    Require(Map<String, Value>),
+    /// Go on as a task, for a client that can do with one: the call is answered with the task's handle now, and what is
+    /// left to do is done in its name. Without this, a tool whose calls are tasks begins with it.
+    Task(TaskTimes),
+    /// Give the task another status message; nothing in a call that is no task.
+    TaskStatus(String),
+    /// Send several notifications as one JSON-RPC batch.
+    Batch(Batch),
     /// Change the tools on offer.
     Change(Change),
     /// Do something that a good server would not do.
@@ -31,8 +42,8 @@ pub enum Action {
 }
 
 /// The result of a request. Strings may hold `{{arguments.text}}`, `{{id}}`, `{{method}}`, `{{nth}}`,
-/// `{{params.some.path}}`: filled from the request, and `{{response.some.path}}`: from the client's answer to the last
-/// `request` action. A string that is one such placeholder and nothing else becomes the value itself.
+/// `{{params.some.path}}`: filled from the request, `{{response.some.path}}`: from the client's answer to the last
+/// `request` action, and `{{responses.key.some.path}}`: from its answers to `ask` actions. A string that is one such placeholder and nothing else becomes the value itself.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct Reply {
@@ -76,6 +87,17 @@ pub struct Notify {
     /// The parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub params: Option<Value>,
+}
+
+/// Messages that are sent as one JSON-RPC batch, which only 2025-03-26 allows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Batch {
+    /// The notifications in it.
+    pub notify: Vec<Notify>,
+    /// Whether the request's answer is the last message in it.
+    #[serde(default)]
+    pub answer: bool,
 }
 
 /// The progress of a request.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Reply;
+use super::{Reply, ToolTask};
 
 /// A tool of a mock server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,6 +30,9 @@ pub struct Tool {
     /// What a call answers unless a rule says otherwise; absent: the text `<name>: <arguments as JSON>`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<Reply>,
+    /// Whether and how calls of the tool are tasks; absent: never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<ToolTask>,
 }
 
 /// Tools that nobody wants to write down.

@@ -13,7 +13,7 @@ use super::{
 use crate::model::Transport;
 
 /// What a placeholder in a reply may begin with.
-const PLACEHOLDERS: [&str; 6] = ["arguments", "id", "method", "nth", "params", "response"];
+const PLACEHOLDERS: [&str; 7] = ["arguments", "id", "method", "nth", "params", "response", "responses"];
 
 pub(super) fn judge(case: &Case<'_>, script: &Script, spot: Spot<'_>, findings: &mut Findings<'_>) {
     let offer = Offer::of(script);
@@ -117,7 +117,18 @@ fn judge_action(script: &Script, action: &Action, spot: Spot<'_>, findings: &mut
             }
             header_names(status.headers.keys(), spot.key("headers"), findings);
         }
-        Action::Default | Action::Fault(_) => {}
+        Action::Ask(ask) => {
+            for (key, request) in &ask.requests {
+                known_method(&request.method, spot.key("ask").key("requests").key(key).key("method"), findings);
+            }
+        }
+        Action::Batch(batch) => {
+            for (position, notify) in batch.notify.iter().enumerate() {
+                known_method(&notify.method, spot.key("batch").key("notify").item(position).key("method"), findings);
+            }
+        }
+        Action::TaskStatus(words) => placeholders_in(words, spot.key("task-status"), findings),
+        Action::Default | Action::Fault(_) | Action::Require(_) | Action::Task(_) => {}
     }
 }
 

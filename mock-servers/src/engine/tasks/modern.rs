@@ -1,0 +1,81 @@
+//! The methods of the extension `io.modelcontextprotocol/tasks` (SEP-2663).
+
+use serde_json::{Map, Value};
+
+use super::{Status, Task, begin::extension_missing};
+use crate::engine::{
+    Engine, Era,
+    exchange::Exchange,
+    message::{Outcome, method, param},
+    modern::SERVER_INFO_KEY,
+};
+
+impl Engine {
+    /// The answer to `tasks/get`, `tasks/update` or `tasks/cancel`. Whoever does not declare the extension learns
+    /// nothing about any task.
+    pub(crate) fn modern_task_method(&mut self, exchange: &Exchange) -> Outcome {
+        if !self.declares_task_extension(exchange) {
+            return extension_missing().into();
+        }
+        let id = param(&exchange.message, "taskId").and_then(Value::as_str).filter(|id| self.tasks.knows(id));
+        let Some(id) = id.map(str::to_owned) else { return Outcome::invalid_params("task not found") };
+        match method(&exchange.message) {
+            "tasks/get" => {
+                let members = self.tasks.by_id.get(&id).map(Task::detailed).unwrap_or_default();
+                Outcome::Result(self.task_result(members, "complete"))
+            }
+            "tasks/update" => {
+                let Some(responses) = param(&exchange.message, "inputResponses").and_then(Value::as_object) else {
+                    return Outcome::invalid_params("`inputResponses` is no object");
+                };
+                match self.update_task(&id, responses) {
+                    Ok(()) => Outcome::Result(self.task_result(Map::new(), "complete")),
+                    Err(words) => Outcome::invalid_params(words),
+                }
+            }
+            _ => {
+                self.cancel_modern(&id);
+                Outcome::Result(self.task_result(Map::new(), "complete"))
+            }
+        }
+    }
+
+    /// A task that is at its end already stays as it is, and the client is none the wiser (task cancellation).
+    fn cancel_modern(&mut self, id: &str) {
+        let Some(task) = self.tasks.by_id.get_mut(id).filter(|task| !task.status.is_terminal()) else { return };
+        let worker = task.worker;
+        task.questions.clear();
+        self.stop_worker(worker);
+        self.set_task_status(id, Status::Cancelled, Some("The task was cancelled by request.".into()));
+    }
+
+    /// A result of the extension, with its type and the server's identity.
+    pub(super) fn task_result(&self, members: Map<String, Value>, kind: &str) -> Value {
+        let mut result = Map::from_iter([("resultType".to_owned(), Value::from(kind))]);
+        result.extend(members);
+        result.insert("_meta".into(), serde_json::json!({ SERVER_INFO_KEY: self.server_info() }));
+        result.into()
+    }
+}
+
+impl Task {
+    /// The task as `tasks/get` and `notifications/tasks` show it: with its questions, its result or its error.
+    pub(super) fn detailed(&self) -> Map<String, Value> {
+        debug_assert_eq!(self.era, Era::Modern, "the handshake revisions write tasks in another way");
+        let mut members = self.seed();
+        match (self.status, &self.outcome) {
+            (Status::InputRequired, _) => {
+                members.insert("inputRequests".into(), self.questions.clone().into());
+            }
+            (Status::Completed, Some(Outcome::Result(result))) => {
+                members.insert("result".into(), result.clone());
+            }
+            (Status::Failed, Some(outcome @ Outcome::Error { .. })) => {
+                let mut response = outcome.clone().response(None);
+                members.insert("error".into(), response["error"].take());
+            }
+            _ => {}
+        }
+        members
+    }
+}
