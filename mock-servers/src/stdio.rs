@@ -6,6 +6,7 @@
 
 mod child;
 mod front;
+mod lines;
 mod output;
 mod wakes;
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::body::{Body as HttpBody, to_bytes};
 use http::StatusCode;
 use hyper::body::Incoming;
 use serde_json::Value;
@@ -10,8 +9,7 @@ use serde_json::Value;
 use super::{
     hub::{Core, Hub},
     responder::{Subject, Verdict},
-    validate,
-    wire::{self, LARGEST_REQUEST},
+    validate, wire,
 };
 use crate::{
     engine::{Defect, Era, Origin, SessionKey},
@@ -20,9 +18,9 @@ use crate::{
 };
 
 pub(super) async fn serve(hub: Arc<Hub>, exchange: Exchange, body: Incoming) -> Verdict {
-    let Ok(bytes) = to_bytes(HttpBody::new(body), LARGEST_REQUEST).await else {
-        exchange.receive_unread();
-        return Ok(exchange.refuse(StatusCode::PAYLOAD_TOO_LARGE));
+    let bytes = match wire::read(body).await {
+        Ok(bytes) => bytes,
+        Err(status) => return Ok(exchange.turn_away(status)),
     };
     let message = serde_json::from_slice::<Value>(&bytes).ok();
     exchange.receive(|| match &message {

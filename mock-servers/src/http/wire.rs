@@ -1,11 +1,28 @@
-//! What HTTP fronts share: events and headers.
+//! What HTTP fronts share: bodies, events and headers.
 
 use std::collections::BTreeMap;
 
-use http::{HeaderMap, header};
+use axum::body::Bytes;
+use http::{HeaderMap, StatusCode, header};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use hyper::body::{Body as _, Incoming};
 
 /// The largest body of a request that is read.
-pub(crate) const LARGEST_REQUEST: usize = 64 * 1024 * 1024;
+const LARGEST_REQUEST: usize = 64 * 1024 * 1024;
+
+/// The whole body, or the status for one that cannot be had.
+pub(crate) async fn read(body: Incoming) -> Result<Bytes, StatusCode> {
+    // One that says how large it is need not be read to be refused.
+    if body.size_hint().lower() > LARGEST_REQUEST as u64 {
+        return Err(StatusCode::PAYLOAD_TOO_LARGE);
+    }
+    match Limited::new(body, LARGEST_REQUEST).collect().await {
+        Ok(whole) => Ok(whole.to_bytes()),
+        Err(cause) if cause.is::<LengthLimitError>() => Err(StatusCode::PAYLOAD_TOO_LARGE),
+        // It broke off, or its chunks are none.
+        Err(_) => Err(StatusCode::BAD_REQUEST),
+    }
+}
 
 /// A server-sent event.
 pub(crate) fn event(name: &str, data: &str) -> String {

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use axum::body::{Body as HttpBody, Bytes, to_bytes};
+use axum::body::{Body as HttpBody, Bytes};
 use http::{HeaderValue, Response, StatusCode, header};
 use hyper::body::Incoming;
 use serde_json::Value;
@@ -16,7 +16,7 @@ use crate::{
     frame::{Body, Http, Mark},
     http::{
         responder::{Presence, Verdict, empty, scripted},
-        wire::{self, LARGEST_REQUEST},
+        wire,
     },
     listen::{
         exchange::Exchange,
@@ -77,8 +77,9 @@ impl Hub {
 
     /// Takes in a message. What is said because of it goes out on the stream.
     pub(super) async fn post(self: &Arc<Self>, exchange: &Exchange, body: Incoming) -> Verdict {
-        let Ok(bytes) = to_bytes(HttpBody::new(body), LARGEST_REQUEST).await else {
-            return Ok(exchange.turn_away(StatusCode::PAYLOAD_TOO_LARGE));
+        let bytes = match wire::read(body).await {
+            Ok(bytes) => bytes,
+            Err(status) => return Ok(exchange.turn_away(status)),
         };
         let message = serde_json::from_slice::<Value>(&bytes).ok();
         let text = || Body::Text(String::from_utf8_lossy(&bytes).into_owned());

@@ -1,14 +1,19 @@
 //! Reads messages, hands them to the engine, and plays what it says.
 
 use std::{
-    io::{self, BufRead, BufReader, Read, Write},
+    io::{self, Write},
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
     thread,
 };
 
 use serde_json::Value;
 
-use super::{Ending, output::Output, wakes::Wakes};
+use super::{
+    Ending,
+    lines::{Line, Lines},
+    output::Output,
+    wakes::Wakes,
+};
 use crate::{
     engine::{self, Engine, Origin, Step, Target},
     frame::Body,
@@ -17,7 +22,7 @@ use crate::{
 };
 
 /// The longest line that is read as one message.
-const LONGEST_LINE: u64 = 64 * 1024 * 1024;
+const LONGEST_LINE: usize = 64 * 1024 * 1024;
 
 /// The server behind standard input and output.
 pub(super) struct Front {
@@ -73,35 +78,42 @@ impl Front {
         if let Err(cause) = thread::Builder::new().name("wakes".into()).spawn(waking) {
             tracing::error!(%cause, "no thread for delayed answers");
         }
-        let mut reader = BufReader::with_capacity(LONGEST_READ, io::stdin().lock());
-        while self.serve_line(&mut reader) {}
+        let mut lines = Lines::new(io::stdin().lock(), LONGEST_LINE);
+        loop {
+            match lines.next() {
+                Ok(Some(line)) => self.serve_line(&mut lines, line),
+                Ok(None) => break,
+                Err(cause) => {
+                    tracing::debug!(%cause, "standard input failed");
+                    break;
+                }
+            }
+        }
         let mut state = lock(&self.state);
         state.output.flush();
         state.end(Ending::InputClosed);
     }
 
-    /// Reads one line and answers it; false at the end of the input.
-    fn serve_line(&self, reader: &mut BufReader<io::StdinLock<'_>>) -> bool {
-        let mut line = Vec::new();
-        match reader.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut line) {
-            Ok(0) => return false,
-            Ok(_) => {}
-            Err(cause) => {
-                tracing::debug!(%cause, "standard input failed");
-                return false;
+    /// Answers one line.
+    fn serve_line(&self, lines: &mut Lines<io::StdinLock<'_>>, line: Line) {
+        let mut state = lock(&self.state);
+        match line {
+            Line::Whole(place) => {
+                let line = lines.bytes(place).trim_ascii();
+                if !line.is_empty() {
+                    let outputs = self.receive(&mut state, line);
+                    state.play(outputs, &self.wakes);
+                }
+            }
+            Line::TooLong(place) => {
+                let outputs = self.receive_garbage(&mut state, lines.bytes(place));
+                state.play(outputs, &self.wakes);
             }
         }
-        let line = line.trim_ascii();
-        let mut state = lock(&self.state);
-        if !line.is_empty() {
-            let outputs = self.receive(&mut state, line);
-            state.play(outputs, &self.wakes);
-        }
         // While more messages are already here, their answers go out together with this one.
-        if !reader.buffer().contains(&b'\n') {
+        if !lines.is_whole() {
             state.output.flush();
         }
-        true
     }
 
     fn receive(&self, state: &mut State, line: &[u8]) -> Vec<engine::Output> {
@@ -110,16 +122,16 @@ impl Front {
                 self.recorder.record_with(|| Sighting::received(self.run, Body::Json(message.clone())));
                 state.engine.on_message(&self.origin, &message).outputs
             }
-            Err(_) => {
-                let text = || String::from_utf8_lossy(line).into_owned();
-                self.recorder.record_with(|| Sighting::received(self.run, Body::Text(text())));
-                state.engine.on_garbage().outputs
-            }
+            Err(_) => self.receive_garbage(state, line),
         }
     }
-}
 
-const LONGEST_READ: usize = 64 * 1024;
+    fn receive_garbage(&self, state: &mut State, line: &[u8]) -> Vec<engine::Output> {
+        let text = || String::from_utf8_lossy(line).into_owned();
+        self.recorder.record_with(|| Sighting::received(self.run, Body::Text(text())));
+        state.engine.on_garbage().outputs
+    }
+}
 
 impl State {
     fn play(&mut self, outputs: Vec<engine::Output>, wakes: &Wakes) {

@@ -1,5 +1,7 @@
 //! `bench`: a load on a server, and what it says of its speed.
 
+mod mock;
+
 use std::{io::Write as _, num::NonZeroUsize, path::PathBuf, sync::Arc, time::Instant};
 
 use anyhow::anyhow;
@@ -32,7 +34,10 @@ use crate::{
 
 /// The arguments of `bench`.
 #[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    kind: Option<Kind>,
     /// A scenario file with a `load`. Without a server of your own the load goes to the scenario's mock server.
     #[arg(value_name = "FILE", required_unless_present = "tool")]
     file: Option<PathBuf>,
@@ -48,6 +53,13 @@ pub(crate) struct Args {
     target: TargetArgs,
     #[command(flatten)]
     output: OutputArgs,
+}
+
+/// What else can be measured.
+#[derive(Debug, clap::Subcommand)]
+enum Kind {
+    /// Measure the mock servers of this program against servers that do nothing.
+    Mock(mock::Args),
 }
 
 /// A load, written as arguments.
@@ -115,6 +127,9 @@ enum Task {
 
 /// Puts loads on servers.
 pub(crate) fn run(args: Args) -> CommandResult {
+    if let Some(Kind::Mock(args)) = &args.kind {
+        return mock::run(args);
+    }
     let seed = fresh_seed();
     let tasks = tasks(&args, seed)?;
     let subject = if args.target.is_given() { args.target.subject() } else { "mock servers".to_owned() };
