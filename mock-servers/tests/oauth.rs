@@ -1,10 +1,28 @@
 //! The fake authorization server over HTTP: what a good one does, what each lie makes of it, and what its log says.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
 #[path = "oauth/authorization.rs"]
 mod authorization;
+#[path = "oauth/bounds.rs"]
+mod bounds;
+#[path = "oauth/clients.rs"]
+mod clients;
 #[path = "oauth/discovery.rs"]
 mod discovery;
+#[path = "oauth/documents.rs"]
+mod documents;
+#[path = "oauth/dpop.rs"]
+mod dpop;
+#[path = "oauth/federation.rs"]
+mod federation;
+#[path = "oauth/guard.rs"]
+mod guard;
+#[path = "oauth/lies.rs"]
+mod lies;
 #[path = "oauth/peer.rs"]
 mod peer;
 #[path = "oauth/registration.rs"]
 mod registration;
+#[path = "oauth/tokens.rs"]
+mod tokens;

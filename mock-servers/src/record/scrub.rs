@@ -13,9 +13,9 @@ use crate::frame::{Body, Http};
 /// What stands in the place of a secret.
 const SCRUBBED: &str = "[secret]";
 
-const HEADERS: [&str; 5] = ["authorization", "cookie", "set-cookie", "proxy-authorization", "x-api-key"];
+const HEADERS: [&str; 6] = ["authorization", "cookie", "dpop", "set-cookie", "proxy-authorization", "x-api-key"];
 
-const MEMBERS: [&str; 10] = [
+const MEMBERS: [&str; 13] = [
     "access_token",
     "refresh_token",
     "client_secret",
@@ -23,6 +23,9 @@ const MEMBERS: [&str; 10] = [
     "code_verifier",
     "id_token",
     "assertion",
+    "client_assertion",
+    "subject_token",
+    "actor_token",
     "password",
     "api_key",
     "token",
