@@ -158,6 +158,8 @@ class Steps:
 def reason(error):
     """What went wrong, in a line or two; where it did goes to standard error."""
     traceback.print_exception(error)
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
     return "".join(traceback.format_exception_only(error)).strip()
 
 
