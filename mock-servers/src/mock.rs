@@ -1,68 +1,197 @@
 //! A mock server as a value: what the tests of a client, or of an agent, start.
 //!
-//! This module owns how a server is described ([`Builder`]) and held ([`MockServer`]). What it says is the business of
-//! the [`crate::engine`], and how it travels that of the fronts.
+//! This module owns how a server is described ([`Builder`]), held ([`MockServer`]) and held to account for what its
+//! client does ([`Expect`]). What the server says is the business of the [`crate::engine`], and how it travels that of
+//! the fronts. What the builders make is the same [`Script`] that a file says in YAML.
+//!
+//! ```
+//! use mcp_workbench_mock_servers::{MockServer, mock::{Expect, text}, script::Tool};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = MockServer::builder().tool(Tool::new("weather").replies(text("rain"))).start().await?;
+//! server.expect(Expect::call("weather").times(0..=1));
+//! assert!(server.url().starts_with("http://127.0.0.1:"));
+//! // Point the client at `server.url()`; what is expected is verified when the server is dropped.
+//! # Ok(())
+//! # }
+//! ```
 
 mod builder;
+mod expect;
 mod front;
+mod ledger;
+mod offer;
+mod received;
+mod scoped;
+mod verdict;
 
-use std::time::Duration;
+use std::{sync::Arc, thread, time::Duration};
 
-use self::front::Front;
-pub use self::{builder::Builder, front::Transport};
-use crate::{frame::Frame, listen::Address, record::Recorder};
+pub use self::{
+    builder::Builder,
+    expect::{Expect, Times},
+    front::Transport,
+    offer::{error, structured, text},
+    received::Received,
+    scoped::ScopedExpect,
+    verdict::Unmet,
+};
+use self::{front::Front, ledger::Ledger};
+use crate::{
+    frame::Frame,
+    listen::{Address, StartError},
+    script::Script,
+};
 
-/// A mock server that runs. Dropping it stops it.
+/// A mock server that runs. Dropping it stops it, and panics if something that was [expected](Self::expect) did not
+/// come as it should, unless the thread panics already.
 #[derive(Debug)]
 pub struct MockServer {
-    front: Front,
-    recorder: Recorder,
+    front: Option<Front>,
+    address: Address,
+    url: String,
+    ledger: Arc<Ledger>,
 }
 
 impl MockServer {
+    /// Starts a server that does what a script says: over Streamable HTTP, on a port of 127.0.0.1 that the system
+    /// chooses, and in every protocol revision unless the script names some.
+    ///
+    /// # Errors
+    /// When it cannot listen.
+    pub async fn start(script: Script) -> Result<Self, StartError> {
+        Self::builder().script(script).start().await
+    }
+
     /// Describes a server.
     #[must_use]
     pub fn builder() -> Builder {
         Builder::default()
     }
 
-    /// The URL that a client is to be given.
+    fn new(front: Front, ledger: Ledger) -> Self {
+        let (address, url) = (front.address().clone(), front.url());
+        Self { front: Some(front), address, url, ledger: Arc::new(ledger) }
+    }
+
+    /// The URL that a client is to be given: `http://127.0.0.1:…/mcp`, say.
     #[must_use]
     pub fn url(&self) -> String {
-        self.front.url()
+        self.url.clone()
+    }
+
+    /// The URL without the path of the endpoint.
+    #[must_use]
+    pub fn uri(&self) -> String {
+        let scheme = if self.certificate_pem().is_some() { "https" } else { "http" };
+        match &self.address {
+            Address::Tcp(address) => format!("{scheme}://{address}"),
+            Address::Unix(path) => format!("unix://{}", path.display()),
+        }
     }
 
     /// The address that the server listens on.
     #[must_use]
     pub fn address(&self) -> &Address {
-        self.front.address()
+        &self.address
     }
 
     /// The certificate that a client has to trust, in PEM; none without TLS.
     #[must_use]
     pub fn certificate_pem(&self) -> Option<&str> {
-        self.front.certificate_pem()
+        self.front.as_ref()?.certificate_pem()
     }
 
-    /// What crossed the wire so far, scrubbed of secrets.
+    /// Expects something of the client, from the start of the server (or the last [`Self::reset`]) to its end.
+    pub fn expect(&self, expect: Expect) {
+        self.ledger.enter(expect);
+    }
+
+    /// Expects something of the client from now on, until what this returns is dropped.
+    pub fn expect_scoped(&self, expect: Expect) -> ScopedExpect {
+        ScopedExpect::new(Arc::clone(&self.ledger), expect)
+    }
+
+    /// Says whether all that is expected came as it should.
+    ///
+    /// # Errors
+    /// When something did not.
+    pub fn verify(&self) -> Result<(), Unmet> {
+        self.ledger.verify()
+    }
+
+    /// Waits until all that is expected has come, and for this time at the most: a notification may still be on its
+    /// way when the client goes on.
+    ///
+    /// # Errors
+    /// When something has not come by then.
+    pub async fn verify_within(&self, limit: Duration) -> Result<(), Unmet> {
+        self.until(limit, |_| self.verify().is_ok()).await;
+        self.verify()
+    }
+
+    /// Returns when what came so far fits, and after this time at the latest; says which it was.
+    pub async fn until(&self, limit: Duration, mut fits: impl FnMut(&[Received]) -> bool) -> bool {
+        let Some(mut news) = self.ledger.recorder().watch() else { return fits(&self.received()) };
+        let waiting = async {
+            while !fits(&self.received()) {
+                // The sender lives in the recorder, which lives in `self`.
+                if news.changed().await.is_err() {
+                    break;
+                }
+            }
+        };
+        tokio::time::timeout(limit, waiting).await.is_ok()
+    }
+
+    /// The messages that came from clients since the start, or the last [`Self::reset`].
+    #[must_use]
+    pub fn received(&self) -> Vec<Received> {
+        self.ledger.received(0)
+    }
+
+    /// Everything that crossed the wire, in both directions, scrubbed of secrets.
     #[must_use]
     pub fn frames(&self) -> Vec<Frame> {
-        self.recorder.frames()
+        self.ledger.recorder().frames()
+    }
+
+    /// Forgets what came and what is expected, so that one server can serve several tests in turn.
+    pub fn reset(&self) {
+        self.ledger.reset();
     }
 
     /// Returns when every client has hung up, and after this time at the latest: what a client did last is then in the
     /// record.
     pub async fn until_idle(&self, limit: Duration) {
-        self.front.until_idle(limit).await;
+        if let Some(front) = &self.front {
+            front.until_idle(limit).await;
+        }
     }
 
     /// Returns when the server has stopped, because its script says so: an `exit` fault, say.
     pub async fn stopped(&self) {
-        self.front.stopped().await;
+        if let Some(front) = &self.front {
+            front.stopped().await;
+        }
     }
 
-    /// Stops the server, and returns when every connection is closed.
-    pub async fn stop(self) {
-        self.front.stop().await;
+    /// Stops the server, returns when every connection is closed, and panics as dropping it does.
+    pub async fn stop(mut self) {
+        if let Some(front) = self.front.take() {
+            front.stop().await;
+        }
+    }
+}
+
+impl Drop for MockServer {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            return;
+        }
+        if let Err(unmet) = self.verify() {
+            panic!("{unmet}");
+        }
     }
 }

@@ -256,6 +256,15 @@ fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A value as it would be kept: to be compared with what was.
+pub(crate) fn scrubbed(value: serde_json::Value) -> serde_json::Value {
+    match scrub::body(Body::Json(value)) {
+        Body::Json(value) => value,
+        // Scrubbing changes words, never the kind of a body.
+        Body::Text(_) | Body::Mark(_) => serde_json::Value::Null,
+    }
+}
+
 /// Microseconds of CLOCK_MONOTONIC, which all processes of the machine share.
 #[must_use]
 pub fn now_us() -> u64 {

@@ -1,15 +1,18 @@
 //! How a server is described before it runs.
 
-use super::{MockServer, Transport, front::Front};
+use std::path::PathBuf;
+
+use super::{MockServer, Transport, front::Front, ledger::Ledger};
 use crate::{
-    engine,
-    listen::{Options, StartError},
+    engine::{DEFAULT_NAME, LEGACY, MODERN},
+    listen::{Address, Options, StartError, Tls},
     record::Recorder,
-    script::Script,
+    script::{Rule, Script, Tool},
 };
 
 /// The description of a mock server.
 #[derive(Debug, Clone, Default)]
+#[must_use = "a description does nothing until it is started"]
 pub struct Builder {
     script: Script,
     transport: Transport,
@@ -20,52 +23,87 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// What the server does: the same that a script file says.
-    #[must_use]
+    /// What the server does, as a script file says it. What is added after this is added to it.
     pub fn script(self, script: Script) -> Self {
         Self { script, ..self }
     }
 
-    /// How messages travel; Streamable HTTP unless this says otherwise.
-    #[must_use]
-    pub fn transport(self, transport: Transport) -> Self {
-        Self { transport, ..self }
+    /// Offers a tool.
+    pub fn tool(mut self, tool: Tool) -> Self {
+        self.script.tools.push(tool);
+        self
     }
 
-    /// The protocol revision to speak where the script names none; 2025-11-25 unless this says otherwise.
-    #[must_use]
+    /// Departs from the default behaviour. The first rule that matches a message decides.
+    pub fn on(mut self, rule: Rule) -> Self {
+        self.script.on.push(rule);
+        self
+    }
+
+    /// Speaks one protocol revision alone, where the script names none. Otherwise it speaks all of them.
     pub fn revision(self, revision: impl Into<String>) -> Self {
         Self { revision: Some(revision.into()), ..self }
     }
 
     /// The seed of everything drawn at random: the same seed gives the same bytes.
-    #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// Where frames go; in memory unless this says otherwise.
-    #[must_use]
-    pub fn recorder(self, recorder: Recorder) -> Self {
-        Self { recorder: Some(recorder), ..self }
+    /// How messages travel; Streamable HTTP unless this says otherwise.
+    pub fn transport(self, transport: Transport) -> Self {
+        Self { transport, ..self }
     }
 
     /// Where the server listens, and whom it lets in; a port of 127.0.0.1 that the system chooses, for clients of this
     /// machine, unless this says otherwise.
-    #[must_use]
     pub fn listen(self, listen: Options) -> Self {
         Self { listen, ..self }
+    }
+
+    /// Listens on a Unix socket at this path.
+    pub fn unix(mut self, path: impl Into<PathBuf>) -> Self {
+        self.listen.address = Address::Unix(path.into());
+        self
+    }
+
+    /// Encrypts, under a throw-away certificate: [`MockServer::certificate_pem`] is what the client has to trust.
+    pub fn tls(self) -> Self {
+        Self { listen: self.listen.with_tls(Tls::ThrowAway), ..self }
+    }
+
+    /// Where frames go; into memory unless this says otherwise. A recorder that keeps nothing in memory leaves nothing
+    /// to hold expectations against.
+    pub fn recorder(self, recorder: Recorder) -> Self {
+        Self { recorder: Some(recorder), ..self }
+    }
+
+    /// The script that has come together.
+    #[must_use]
+    pub fn to_script(&self) -> &Script {
+        &self.script
     }
 
     /// Starts the server.
     ///
     /// # Errors
     /// When it cannot listen.
-    pub async fn start(self) -> Result<MockServer, StartError> {
-        let recorder = self.recorder.unwrap_or_else(|| Recorder::in_memory(engine::DEFAULT_NAME));
-        let revision = self.revision.as_deref().unwrap_or(engine::LEGACY[3]);
-        let front =
-            Front::start(self.transport, self.script, revision, self.seed, recorder.clone(), self.listen).await?;
-        Ok(MockServer { front, recorder })
+    pub async fn start(mut self) -> Result<MockServer, StartError> {
+        if self.revision.is_none() && self.script.revisions.is_none() {
+            self.script.revisions = Some(self.transport.revisions());
+        }
+        let recorder = self.recorder.unwrap_or_else(|| Recorder::in_memory(DEFAULT_NAME));
+        let ledger = Ledger::new(recorder.clone());
+        let revision = self.revision.as_deref().unwrap_or(LEGACY[3]);
+        let front = Front::start(self.transport, self.script, revision, self.seed, recorder, self.listen).await?;
+        Ok(MockServer::new(front, ledger))
+    }
+}
+
+impl Transport {
+    /// The revisions that it can carry. The modern one knows HTTP+SSE no more (2026-07-28, transports).
+    fn revisions(self) -> Vec<String> {
+        let modern = (self == Self::Http).then_some(MODERN);
+        LEGACY.into_iter().chain(modern).map(str::to_owned).collect()
     }
 }

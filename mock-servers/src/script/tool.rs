@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Reply, ToolTask};
 
 /// A tool of a mock server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub struct Tool {
     /// The name, of whatever shape: a mock may offer illegal ones.

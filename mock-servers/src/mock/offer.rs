@@ -1,0 +1,114 @@
+//! What a server offers and does, in the words of a test: the types of the script format, put together step by step.
+
+use serde_json::Value;
+
+use crate::script::{Action, Fault, Reply, RpcError, Rule, Tool, When};
+
+/// A result with one block of text. Its placeholders are filled as in a script: `{{arguments.text}}`.
+pub fn text(text: impl Into<String>) -> Reply {
+    Reply { text: Some(text.into()), ..Reply::default() }
+}
+
+/// A result with structured content, and the same as text.
+pub fn structured(value: Value) -> Reply {
+    Reply { structured: Some(value), ..Reply::default() }
+}
+
+/// A JSON-RPC error.
+pub fn error(code: i64, message: impl Into<String>) -> RpcError {
+    RpcError { code, message: message.into(), data: None }
+}
+
+impl Tool {
+    /// A tool of this name, which takes one optional string, `text`, and answers with what it was given.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// The same with this description.
+    #[must_use]
+    pub fn described(self, description: impl Into<String>) -> Self {
+        Self { description: Some(description.into()), ..self }
+    }
+
+    /// The same with this JSON Schema of its arguments.
+    #[must_use]
+    pub fn takes(self, input_schema: Value) -> Self {
+        Self { input_schema: Some(input_schema), ..self }
+    }
+
+    /// The same with this JSON Schema of its structured content.
+    #[must_use]
+    pub fn gives(self, output_schema: Value) -> Self {
+        Self { output_schema: Some(output_schema), ..self }
+    }
+
+    /// The same with this answer to calls.
+    #[must_use]
+    pub fn replies(self, reply: impl Into<Reply>) -> Self {
+        Self { reply: Some(reply.into()), ..self }
+    }
+}
+
+impl When {
+    /// Every message of this method.
+    pub fn method(method: impl Into<String>) -> Self {
+        Self { method: Some(method.into()), ..Self::default() }
+    }
+
+    /// Every call of this tool.
+    pub fn call(tool: impl Into<String>) -> Self {
+        Self { tool: Some(tool.into()), ..Self::method("tools/call") }
+    }
+
+    /// Only with these arguments, among others. What is no object is left out.
+    #[must_use]
+    pub fn with_arguments(self, arguments: Value) -> Self {
+        let Value::Object(arguments) = arguments else { return self };
+        Self { arguments: Some(arguments), ..self }
+    }
+
+    /// Only the n-th of them, counted from 1.
+    #[must_use]
+    pub fn nth(self, nth: u64) -> Self {
+        Self { nth: Some(nth), ..self }
+    }
+
+    /// What to do then; [`Rule::then`] adds more.
+    pub fn then(self, action: impl Into<Action>) -> Rule {
+        Rule { when: self, actions: vec![action.into()] }
+    }
+}
+
+impl Rule {
+    /// What to do next.
+    #[must_use]
+    pub fn then(mut self, action: impl Into<Action>) -> Self {
+        self.actions.push(action.into());
+        self
+    }
+}
+
+impl From<Reply> for Action {
+    fn from(reply: Reply) -> Self {
+        Self::Reply(reply)
+    }
+}
+
+impl From<RpcError> for Action {
+    fn from(error: RpcError) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl From<Fault> for Action {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+impl From<&str> for Reply {
+    fn from(words: &str) -> Self {
+        text(words)
+    }
+}

@@ -1,0 +1,93 @@
+//! What a client said, message by message.
+
+use serde_json::Value;
+
+use crate::frame::{Body, Frame, Http};
+
+/// How much of a message is shown to a person.
+const LONGEST_SHOWN: usize = 200;
+
+/// One message from the client, as it was recorded: scrubbed of secrets, and cut where it was too large.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Received {
+    /// The position of its frame in the record. The messages of a batch share one.
+    pub seq: u64,
+    /// When it came, in microseconds of the system's monotonic clock.
+    pub at_us: u64,
+    /// The message.
+    pub message: Value,
+    /// The HTTP envelope it came in.
+    pub http: Option<Http>,
+}
+
+impl Received {
+    /// The messages of a frame: none of what the server said, and each of a batch.
+    pub(super) fn of(frame: &Frame) -> Vec<Self> {
+        let Body::Json(body) = &frame.body else { return Vec::new() };
+        if !frame.from_client() {
+            return Vec::new();
+        }
+        let one = |message: &Value| Self {
+            seq: frame.seq,
+            at_us: frame.at_us,
+            message: message.clone(),
+            http: frame.http.clone(),
+        };
+        match body {
+            Value::Array(batch) => batch.iter().map(one).collect(),
+            single => vec![one(single)],
+        }
+    }
+
+    /// The JSON-RPC method; none of a response.
+    #[must_use]
+    pub fn method(&self) -> Option<&str> {
+        self.message.get("method")?.as_str()
+    }
+
+    /// The parameters.
+    #[must_use]
+    pub fn params(&self) -> Option<&Value> {
+        self.message.get("params")
+    }
+
+    /// The tool of a `tools/call`.
+    #[must_use]
+    pub fn tool(&self) -> Option<&str> {
+        (self.method() == Some("tools/call")).then(|| self.params()?.get("name")?.as_str()).flatten()
+    }
+
+    /// The arguments of a `tools/call` or a `prompts/get`.
+    #[must_use]
+    pub fn arguments(&self) -> Option<&Value> {
+        self.params()?.get("arguments")
+    }
+
+    /// A header of the HTTP request that it came in.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.http.as_ref()?.headers.get(&name.to_ascii_lowercase()).map(String::as_str)
+    }
+
+    /// The message in one line, for a person.
+    pub(super) fn shown(&self) -> String {
+        let (what, rest) = match self.method() {
+            Some(method) => (method, self.params().filter(|params| has_members(params))),
+            None => ("a response", Some(&self.message)),
+        };
+        rest.map_or_else(|| what.to_owned(), |rest| format!("{what} {}", brief(rest)))
+    }
+}
+
+fn has_members(params: &Value) -> bool {
+    params.as_object().is_none_or(|members| !members.is_empty())
+}
+
+/// A value in one line, cut where it is long. Control characters are escaped by JSON.
+pub(super) fn brief(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(LONGEST_SHOWN) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
