@@ -7,6 +7,7 @@
 
 mod actions;
 mod answers;
+mod arrival;
 mod batch;
 mod capabilities;
 mod catalogue;
@@ -15,8 +16,10 @@ mod exchange;
 mod inputs;
 mod listen;
 mod message;
+mod misbehaviour;
 mod modern;
 mod output;
+mod overtaking;
 mod reply;
 mod revision;
 mod rules;
@@ -39,14 +42,18 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Map, Value};
 
 use self::{
-    capabilities::Extras, catalogue::Catalogue, cursor::Cursors, exchange::Exchange, inputs::Spent, listen::Listener,
-    rules::Rules, sealed::Seal, tasks::Tasks, time::Time, timers::Timers,
+    arrival::Arrival, capabilities::Extras, catalogue::Catalogue, cursor::Cursors, exchange::Exchange, inputs::Spent,
+    listen::Listener, overtaking::HeldBack, rules::Rules, sealed::Seal, tasks::Tasks, time::Time, timers::Timers,
 };
+pub(crate) use self::{message::outgoing, rules::matches, template::Facts};
 pub use self::{
-    output::{Defect, ExchangeId, Origin, Output, Reaction, SessionKey, Step, Target},
+    output::{Deed, Defect, ExchangeId, Origin, Output, Reaction, SessionKey, Step, Target},
     revision::{Era, LEGACY, MODERN, Support, VERSION_KEY, requested_version},
 };
-use crate::script::{Cache, Script, Tool};
+use crate::{
+    faults::Standing,
+    script::{Cache, Script, Tool},
+};
 
 /// The name that a mock server gives itself unless its script names another.
 pub const DEFAULT_NAME: &str = "mcp-workbench-mock";
@@ -65,6 +72,12 @@ pub struct Engine {
     cursors: Cursors,
     rules: Rules,
     random: ChaCha8Rng,
+    seed: u64,
+    standing: Standing,
+    /// Messages that faults keep on their way.
+    arrivals: HashMap<ExchangeId, Arrival>,
+    /// Answers that faults keep back.
+    held_back: BTreeMap<ExchangeId, HeldBack>,
     sessions: BTreeMap<SessionKey, Session>,
     /// Exchanges that wait for a time, for the client, or for ever.
     exchanges: HashMap<ExchangeId, Exchange>,
@@ -118,6 +131,10 @@ impl Engine {
             cursors: Cursors::new(seed),
             rules: Rules::new(script.on, 1),
             random: ChaCha8Rng::seed_from_u64(seed),
+            seed,
+            standing: Standing::new(script.faults, seed),
+            arrivals: HashMap::new(),
+            held_back: BTreeMap::new(),
             sessions: BTreeMap::new(),
             exchanges: HashMap::new(),
             in_flight: HashMap::new(),
@@ -176,6 +193,8 @@ impl Engine {
     pub fn close_session(&mut self, key: SessionKey) {
         self.sessions.remove(&key);
         self.exchanges.retain(|_, exchange| exchange.session != Some(key));
+        self.arrivals.retain(|_, arrival| arrival.session() != Some(key));
+        self.held_back.retain(|_, held| held.session != Some(key));
         self.in_flight.retain(|(session, _), _| *session != key);
         self.asked.retain(|(session, _), _| *session != key);
         self.tasks.end_session(key);
@@ -196,7 +215,7 @@ impl Engine {
     pub fn on_message(&mut self, origin: &Origin, message: &Value) -> Reaction {
         let exchange = self.new_exchange();
         let mut outputs = Vec::new();
-        self.receive(exchange, origin, message, &mut outputs);
+        self.arrive(exchange, origin, message, &mut outputs);
         self.conclude(&mut outputs);
         Reaction { exchange, outputs }
     }
@@ -205,19 +224,20 @@ impl Engine {
     pub fn on_garbage(&mut self) -> Reaction {
         let exchange = self.new_exchange();
         let mut outputs = Vec::new();
-        let defect = Defect::new(400, -32700, "parse error");
-        let message = self.refusal(None, &defect);
-        outputs.push(Output::new(Target::Exchange(exchange), Step::Answer { message, status: defect.status }));
-        outputs.push(Output::new(Target::Exchange(exchange), Step::End));
+        self.garbage(exchange, &mut outputs);
         Reaction { exchange, outputs }
     }
 
     /// What to do when a [`Step::Wake`] of this exchange is due.
     pub fn on_wake(&mut self, exchange: ExchangeId) -> Vec<Output> {
         let mut outputs = Vec::new();
-        if !self.timer_is_due(exchange)
-            && let Some(exchange) = self.take(exchange)
-        {
+        // Whatever it is that is due, the server's own time goes on by it.
+        let timer = self.timer_is_due(exchange);
+        if let Some(arrival) = self.arrivals.remove(&exchange) {
+            self.forward(arrival, &mut outputs);
+        } else if let Some(held) = self.release(exchange) {
+            outputs = held;
+        } else if !timer && let Some(exchange) = self.take(exchange) {
             self.run(exchange, &mut outputs);
         }
         self.conclude(&mut outputs);

@@ -8,6 +8,7 @@ mod hub;
 mod post;
 pub(crate) mod responder;
 mod sessions;
+mod shaped;
 mod validate;
 pub(crate) mod wire;
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::{
-    action::{Action, Batch, Change, Notify, Progress, Reply, RpcError},
+    action::{Action, Batch, Change, Notify, Progress, Reply, RpcError, Switch},
     ask::{Ask, AskState, Undeclared},
     cache::{Cache, CacheHints, CacheScope},
     process::{ChildScript, ProcessScript, Wrapper},
@@ -23,7 +23,7 @@ pub use self::{
     task::{Lapse, TaskSupport, TaskTimes, ToolTask},
     tool::{Generate, Tool},
 };
-pub use crate::faults::{Exit, Fault, HttpStatus};
+pub use crate::faults::{Exit, Fault, FaultRule, HttpStatus};
 use crate::period::Period;
 
 /// A mock server: what it offers, and where it departs from good behaviour.
@@ -62,6 +62,9 @@ pub struct Script {
     /// Departures from the default behaviour. The first rule that matches a message decides.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub on: Vec<Rule>,
+    /// What goes wrong all the time, or at random. Rules have their say after these.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub faults: Vec<FaultRule>,
     /// How the server's process behaves, over stdio.
     #[serde(skip_serializing_if = "ProcessScript::is_default")]
     pub process: ProcessScript,

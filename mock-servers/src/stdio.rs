@@ -19,6 +19,7 @@ pub use self::child::run_child;
 use self::front::Front;
 use crate::{
     engine::Engine,
+    faults::Signal,
     frame::Mark,
     record::{Recorder, Sighting},
     script::{Exit, ProcessScript, Script},
@@ -71,6 +72,8 @@ pub(crate) enum Ending {
     InputClosed,
     Sigterm,
     Exit(Exit),
+    /// From here on SIGTERM is ignored.
+    Deaf,
 }
 
 /// Serves over standard input and output until the client, a signal or the script ends it.
@@ -85,7 +88,7 @@ pub fn run(mock: StdioMock) -> Result<ExitCode, StdioError> {
     let (endings, ended) = mpsc::channel();
     watch_signals(endings.clone())?;
     let engine = Engine::new(script, &mock.revision, mock.seed).with_run(run);
-    let front = Front::new(engine, recorder.clone(), run, endings.clone());
+    let front = Front::new(engine, recorder.clone(), run, endings.clone(), mock.child_arguments.clone());
     front.greet(&process);
     if let Some(code) = process.exit_at_start {
         recorder.record(Sighting::mark(run, Mark::Exit));
@@ -105,14 +108,15 @@ pub fn run(mock: StdioMock) -> Result<ExitCode, StdioError> {
     thread::Builder::new().name("stdio".into()).spawn(serving).map_err(StdioError::Spawn)?;
     let exit = wait_for_end(&ended, &process, &recorder, run);
     recorder.record(Sighting::mark(run, Mark::Exit));
-    if exit.kill {
-        kill_self();
+    if let Some(signal) = exit.deadly() {
+        die_by(signal);
     }
     Ok(ExitCode::from(exit.code))
 }
 
 /// Waits until something ends the server for good.
 fn wait_for_end(ended: &mpsc::Receiver<Ending>, process: &ProcessScript, recorder: &Recorder, run: u64) -> Exit {
+    let mut deaf = process.ignore_sigterm;
     loop {
         // The signal watcher holds a sender for ever, so there is always one.
         let ending = ended.recv().unwrap_or(Ending::InputClosed);
@@ -123,7 +127,11 @@ fn wait_for_end(ended: &mpsc::Receiver<Ending>, process: &ProcessScript, recorde
             }
             Ending::Sigterm => {
                 recorder.record(Sighting::mark(run, Mark::Sigterm));
-                process.ignore_sigterm
+                deaf
+            }
+            Ending::Deaf => {
+                deaf = true;
+                continue;
             }
             Ending::Exit(exit) => return exit.clone(),
         };
@@ -149,9 +157,15 @@ fn watch_signals(endings: mpsc::Sender<Ending>) -> Result<(), StdioError> {
     Ok(())
 }
 
-fn kill_self() {
-    let killed = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
-    tracing::error!(?killed, "the process outlived its own SIGKILL");
+/// Ends the process by a signal, whatever handler there is for it.
+fn die_by(signal: Signal) {
+    let died = match signal {
+        // Nothing can handle this one, so it has no default to be restored.
+        Signal::Kill => rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL)
+            .map_err(io::Error::from),
+        signal => signal_hook::low_level::emulate_default_handler(signal.number()),
+    };
+    tracing::error!(?died, ?signal, "the process outlived its own signal");
 }
 
 /// The number of this run, counted from 1.

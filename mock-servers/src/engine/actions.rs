@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     period::Period,
-    script::{Action, Fault, Notify, Progress},
+    script::{Action, Notify, Progress},
 };
 
 impl Exchange {
@@ -67,43 +67,12 @@ impl Engine {
                     self.announce("notifications/tools/list_changed", None, out);
                 }
             }
+            Action::Switch(switch) => {
+                if !self.switch(&switch.fault, switch.enabled) {
+                    tracing::warn!(name = switch.fault, "no fault of this name to switch");
+                }
+            }
             Action::Fault(fault) => return self.misbehave(exchange, fault, out),
-        }
-        Flow::Next
-    }
-
-    fn misbehave(&mut self, exchange: &mut Exchange, fault: Fault, out: &mut Vec<Output>) -> Flow {
-        match fault {
-            Fault::Silence => exchange.state = State::Held,
-            Fault::Delay(period) => return wait(exchange, period, out),
-            Fault::LateReply(period) => {
-                exchange.survives = true;
-                return wait(exchange, period, out);
-            }
-            Fault::Garbage(text) => exchange.push(out, Step::Raw(exchange.facts().fill_text(&text))),
-            Fault::WrongId => {
-                if let Some((mut message, status)) = self.default_answer(exchange) {
-                    message["id"] = self.unasked_id(exchange);
-                    exchange.push(out, Step::Answer { message, status });
-                }
-                exchange.state = State::Settled;
-            }
-            Fault::Duplicate => {
-                if let Some((message, status)) = self.default_answer(exchange) {
-                    exchange.push(out, Step::Send(message.clone()));
-                    exchange.push(out, Step::Answer { message, status });
-                }
-                exchange.state = State::Settled;
-            }
-            Fault::Truncate(bytes) => {
-                if let Some((message, _)) = self.default_answer(exchange) {
-                    exchange.push(out, Step::Truncated { message, bytes });
-                }
-                exchange.state = State::Settled;
-            }
-            Fault::HttpStatus(status) => settle(exchange, Step::Status(status), out),
-            Fault::Close => last(exchange, Step::Close, out),
-            Fault::Exit(exit) => last(exchange, Step::Exit(exit), out),
         }
         Flow::Next
     }
@@ -143,15 +112,6 @@ impl Engine {
                 Target::Session(session)
             }
             _ => Target::Exchange(exchange.id),
-        }
-    }
-
-    /// An id of the same kind as the request's that nobody asked with.
-    fn unasked_id(&mut self, exchange: &Exchange) -> Value {
-        match exchange.request_id() {
-            // Far above what a client counts up to, and still exact in a double.
-            Some(Value::Number(_)) => Value::from(4_000_000_000_000_u64 + exchange.id.0),
-            _ => Value::from(format!("unasked-{}", self.token())),
         }
     }
 
@@ -220,17 +180,6 @@ pub(crate) fn http_status(era: Era, outcome: &Outcome) -> u16 {
 fn wait(exchange: &Exchange, period: Period, out: &mut Vec<Output>) -> Flow {
     exchange.push(out, Step::Wake(period.0));
     Flow::Suspend
-}
-
-fn settle(exchange: &mut Exchange, step: Step, out: &mut Vec<Output>) {
-    exchange.push(out, step);
-    exchange.state = State::Settled;
-}
-
-/// A step after which nothing can follow.
-fn last(exchange: &mut Exchange, step: Step, out: &mut Vec<Output>) {
-    settle(exchange, step, out);
-    exchange.remaining.clear();
 }
 
 /// Sends one report of progress, and puts the others back for later.

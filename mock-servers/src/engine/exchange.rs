@@ -2,12 +2,15 @@
 
 use std::collections::VecDeque;
 
+use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
 use super::{
     Defect, Engine, Era, ExchangeId, LEGACY, Origin, Output, SessionKey, Step, Target,
+    arrival::Arrival,
     inputs::Inputs,
     message::{Kind, Outcome, method, param},
+    misbehaviour::Twist,
 };
 use crate::script::{Action, Fault};
 
@@ -33,6 +36,14 @@ pub(crate) struct Exchange {
     pub(crate) inputs: Inputs,
     /// The task whose work this is.
     pub(crate) task: Option<String>,
+    /// The name and port that the client calls the server by.
+    pub(crate) host: Option<String>,
+    /// How many faults of the rule have had their turn.
+    pub(crate) faults: u64,
+    /// Standing faults whose turn is still to come.
+    pub(crate) due: VecDeque<(Fault, ChaCha8Rng)>,
+    /// Faults that act on what is said from here on.
+    pub(crate) twists: Vec<Twist>,
 }
 
 /// How far an exchange is.
@@ -79,12 +90,19 @@ impl Engine {
             survives: false,
             inputs: Inputs::default(),
             task: None,
+            host: origin.host.clone(),
+            faults: 0,
+            due: VecDeque::new(),
+            twists: Vec::new(),
         };
+        if matches!(Kind::of(message), Kind::Request | Kind::Notification) {
+            self.strike(&mut exchange);
+        }
         match Kind::of(message) {
             Kind::Response if exchange.defect.is_none() => self.resume(origin.session, message, out),
             Kind::Request | Kind::Notification if exchange.defect.is_none() || precedes_validation(message) => {
                 if !self.take_up(&mut exchange) {
-                    if let Some(decision) = self.rules.decide(message) {
+                    if let Some(decision) = self.rules.decide(message, origin.session) {
                         exchange.nth = decision.nth;
                         exchange.remaining = decision.actions.into();
                         exchange.inputs.rule = Some(decision.rule);
@@ -116,21 +134,30 @@ impl Engine {
 
     /// Does what is left to do, until it is done or something has to be waited for.
     pub(crate) fn run(&mut self, mut exchange: Exchange, out: &mut Vec<Output>) {
+        let start = out.len();
+        if self.begin(&mut exchange, out) == Flow::Suspend {
+            return self.hold(exchange);
+        }
         while let Some(action) = exchange.remaining.pop_front() {
-            if self.act(&mut exchange, action, out) == Flow::Suspend {
-                self.hold(exchange);
-                return;
+            let from = out.len();
+            let flow = self.act(&mut exchange, action, out);
+            exchange.twist(from, out);
+            if flow == Flow::Suspend {
+                return self.hold(exchange);
             }
         }
         if exchange.state == State::Open {
+            let from = out.len();
             self.act_by_default(&mut exchange, out);
+            exchange.twist(from, out);
         }
         let answerable = exchange.is_request() || matches!(method(&exchange.message), "GET" | "DELETE");
         if exchange.state == State::Held && answerable {
             self.hold(exchange);
         } else {
             self.listeners.remove(&exchange.id);
-            out.push(Output::new(Target::Exchange(exchange.id), Step::End));
+            out.push(exchange.end());
+            self.put_in_order(&exchange, start, out);
         }
     }
 
@@ -174,9 +201,10 @@ impl Engine {
 
     /// Whether the script still has something to say in an exchange about its HTTP envelope.
     pub(crate) fn words_envelope(&self, id: ExchangeId) -> bool {
-        let envelope =
-            |action: &Action| matches!(action, Action::Fault(Fault::HttpStatus(_) | Fault::Close | Fault::Truncate(_)));
-        self.exchanges.get(&id).is_some_and(|exchange| exchange.remaining.iter().any(envelope))
+        let envelope = |action: &Action| matches!(action, Action::Fault(fault) if fault.words_envelope());
+        self.exchanges.get(&id).is_some_and(|exchange| {
+            exchange.remaining.iter().any(envelope) || exchange.due.iter().any(|(fault, _)| fault.words_envelope())
+        }) || self.arrivals.get(&id).is_some_and(Arrival::words_envelope)
     }
 
     /// Stops the exchange that a cancellation names. Unknown ones are ignored (2025-11-25 and 2026-07-28,

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::script::{Exit, HttpStatus};
+use crate::{
+    faults::Shape,
+    script::{ChildScript, Exit, HttpStatus},
+};
 
 /// A conversation with one client: a process run over stdio, a session over HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,13 +34,15 @@ pub struct Output {
     pub to: Target,
     /// What.
     pub step: Step,
+    /// What is to be done with its bytes; none: they are written as they are.
+    pub shape: Option<Box<Shape>>,
 }
 
 impl Output {
-    /// A step as it is.
+    /// A step whose bytes are written as they are.
     #[must_use]
     pub fn new(to: Target, step: Step) -> Self {
-        Self { to, step }
+        Self { to, step, shape: None }
     }
 }
 
@@ -59,19 +64,34 @@ pub enum Step {
     Wake(Duration),
     /// Over HTTP: answer with this instead of a message. Over stdio: nothing.
     Status(HttpStatus),
-    /// Send only the first bytes of this answer, then close the connection.
-    Truncated {
-        /// The JSON-RPC response.
-        message: Value,
-        /// How many bytes of it.
-        bytes: usize,
-    },
     /// Close the connection.
     Close,
+    /// End the connection by a TCP reset; close it where there is no TCP.
+    Reset,
+    /// Over Streamable HTTP: open the stream, though there is nothing to say yet. Elsewhere: nothing.
+    Open,
+    /// Over HTTP: forget the session that this is for. Over stdio: nothing.
+    ExpireSession,
+    /// Over stdio: something that the process does. Over HTTP: nothing.
+    Process(Deed),
     /// End the server.
     Exit(Exit),
     /// Nothing more will be said in this exchange.
     End,
+}
+
+/// Something that the process of a stdio server does, besides what it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Deed {
+    /// Write lines to standard error.
+    Stderr {
+        /// How many bytes of them.
+        bytes: usize,
+    },
+    /// Live on when SIGTERM comes, from now on.
+    IgnoreSigterm,
+    /// Start a process and never look after it.
+    Start(ChildScript),
 }
 
 /// What a message leads to.
@@ -90,13 +110,15 @@ pub struct Origin {
     pub session: Option<SessionKey>,
     /// What the front found wrong with its envelope. Only rules for the handshake come before it.
     pub defect: Option<Defect>,
+    /// The name and port that the client calls the server by, over HTTP.
+    pub host: Option<String>,
 }
 
 impl Origin {
     /// A message of this session, with nothing wrong about its envelope.
     #[must_use]
     pub fn session(session: SessionKey) -> Self {
-        Self { session: Some(session), defect: None }
+        Self { session: Some(session), ..Self::default() }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::SessionKey;
 use crate::script::{Action, Rule, When};
 
 /// The rules of a script, and how often each was met.
@@ -36,18 +37,21 @@ impl Rules {
         self.rules.get(rule).map(|(rule, _)| rule.actions.as_slice())
     }
 
+    /// The number of this run of the server's process.
+    pub(crate) fn run(&self) -> u64 {
+        self.run
+    }
+
     /// The first rule that matches decides. The others count the message all the same, because `nth` counts the
     /// messages that the other fields match, whoever decides about them.
-    pub(crate) fn decide(&mut self, message: &Value) -> Option<Decision> {
+    pub(crate) fn decide(&mut self, message: &Value, session: Option<SessionKey>) -> Option<Decision> {
         let mut decision = None;
         for (at, (rule, met)) in self.rules.iter_mut().enumerate() {
-            if !matches(&rule.when, message, self.run) {
+            if !matches(&rule.when, message, session, self.run) {
                 continue;
             }
             *met += 1;
-            let counted =
-                rule.when.nth.is_none_or(|nth| nth == *met) && rule.when.from_nth.is_none_or(|nth| nth <= *met);
-            if counted && decision.is_none() {
+            if rule.when.counts(*met) && decision.is_none() {
                 decision = Some(Decision { actions: rule.actions.clone(), nth: *met, rule: at });
             }
         }
@@ -56,7 +60,7 @@ impl Rules {
 }
 
 /// Whether every field but the counters holds.
-fn matches(when: &When, message: &Value, run: u64) -> bool {
+pub(crate) fn matches(when: &When, message: &Value, session: Option<SessionKey>, run: u64) -> bool {
     let method = message.get("method").and_then(Value::as_str);
     // GET and DELETE are no messages: only rules that name them are for them.
     if matches!(method, Some("GET" | "DELETE")) && when.method.is_none() {
@@ -64,7 +68,9 @@ fn matches(when: &When, message: &Value, run: u64) -> bool {
     }
     let param = |name| message.get("params").and_then(|params| params.get(name));
     let tool = || (method == Some("tools/call")).then(|| param("name").and_then(Value::as_str)).flatten();
+    // Keys are counted from 0, in the order in which sessions are opened.
     when.run.is_none_or(|wanted| wanted == run)
+        && when.session.is_none_or(|wanted| session.is_some_and(|SessionKey(key)| key + 1 == wanted))
         && when.method.as_deref().is_none_or(|wanted| method == Some(wanted))
         && when.tool.as_deref().is_none_or(|wanted| tool() == Some(wanted))
         && when.cursor.as_deref().is_none_or(|wanted| param("cursor").and_then(Value::as_str) == Some(wanted))

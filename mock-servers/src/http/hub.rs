@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 use super::responder::{Presence, Responder, Subject, Verdict};
 use crate::{
     engine::{Engine, Era, ExchangeId, Output, Reaction, SessionKey, Step, Target},
+    faults::Shape,
     frame::Mark,
     listen::{exchange::Exchange, serving::Stopper},
     record::{Recorder, Sighting},
@@ -42,7 +43,7 @@ struct SessionState {
     /// The GET streams that are open, newest last. A message goes out on one of them only (2025-11-25, transports,
     /// multiple connections).
     streams: Vec<ExchangeId>,
-    backlog: VecDeque<Step>,
+    backlog: VecDeque<Output>,
 }
 
 impl Hub {
@@ -95,53 +96,63 @@ impl Hub {
     fn play(self: &Arc<Self>, core: &mut Core, outputs: Vec<Output>) {
         for output in outputs {
             match (output.to, output.step) {
-                (Target::Session(session), step) => self.play_aside(core, session, step),
+                (Target::Session(session), Step::ExpireSession) => core.close_session(session),
+                (Target::Session(session), step) => {
+                    self.play_aside(core, session, Output { to: output.to, step, shape: output.shape });
+                }
                 (Target::Exchange(id), Step::Wake(after)) => self.wake_later(id, after),
                 (Target::Exchange(id), Step::Exit(_)) => {
                     let connection = core.responders.get(&id).map_or(0, Responder::connection);
                     self.recorder.record(Sighting::mark(connection, Mark::Exit));
                     self.stop.stop();
                 }
-                (Target::Exchange(id), Step::End) => self.end(core, id),
+                (Target::Exchange(id), Step::End) => self.end(core, id, output.shape.as_deref()),
                 (Target::Exchange(id), step) => {
                     if let Some(responder) = core.responders.get_mut(&id) {
-                        self.play_step(responder, id, step);
+                        self.play_step(responder, id, step, output.shape.as_deref());
                     }
                 }
             }
         }
     }
 
-    fn play_step(self: &Arc<Self>, responder: &mut Responder, id: ExchangeId, step: Step) {
+    fn play_step(self: &Arc<Self>, responder: &mut Responder, id: ExchangeId, step: Step, shape: Option<&Shape>) {
+        if let Some(shape) = shape {
+            return responder.play_shaped(step, shape, || self.presence(id, false));
+        }
         match step {
             Step::Send(message) => responder.send(message, || self.presence(id, false)),
             Step::Raw(text) => responder.send_raw(text, || self.presence(id, false)),
             Step::Answer { message, status } => responder.answer(message, status),
             Step::Status(status) => responder.answer_status(&status),
-            Step::Truncated { message, bytes } => responder.truncate(&message, bytes),
             Step::Close => responder.close(),
-            Step::Wake(_) | Step::Exit(_) | Step::End => {}
+            Step::Reset => responder.reset(),
+            Step::Open => responder.open_stream(|| self.presence(id, false)),
+            Step::Wake(_) | Step::Exit(_) | Step::End | Step::ExpireSession | Step::Process(_) => {}
         }
     }
 
     /// Plays a step on the session's own stream, or keeps it until one is open.
-    fn play_aside(self: &Arc<Self>, core: &mut Core, session: SessionKey, step: Step) {
+    fn play_aside(self: &Arc<Self>, core: &mut Core, session: SessionKey, output: Output) {
         let Some(state) = core.sessions.get_mut(&session) else { return };
         let open = state.streams.last().and_then(|id| core.responders.get_mut(id).map(|responder| (*id, responder)));
         match open {
-            Some((id, responder)) => self.play_step(responder, id, step),
+            Some((id, responder)) => self.play_step(responder, id, output.step, output.shape.as_deref()),
             None => {
                 if state.backlog.len() == LONGEST_BACKLOG {
                     state.backlog.pop_front();
                 }
-                state.backlog.push_back(step);
+                state.backlog.push_back(output);
             }
         }
     }
 
     /// The engine has nothing more to say in an exchange. What that means depends on what it answers.
-    fn end(self: &Arc<Self>, core: &mut Core, id: ExchangeId) {
+    fn end(self: &Arc<Self>, core: &mut Core, id: ExchangeId, shape: Option<&Shape>) {
         let Some(responder) = core.responders.get_mut(&id) else { return };
+        if let Some(content_type) = shape.and_then(Shape::content_type) {
+            responder.content_type = Some(content_type);
+        }
         match responder.subject {
             Subject::OneWay => responder.answer_empty(StatusCode::ACCEPTED),
             Subject::Delete => responder.answer_empty(StatusCode::NO_CONTENT),
@@ -209,8 +220,8 @@ impl Hub {
         }
         let Some(state) = core.sessions.get_mut(&session) else { return };
         state.streams.push(id);
-        for step in std::mem::take(&mut state.backlog) {
-            self.play_aside(&mut core, session, step);
+        for output in std::mem::take(&mut state.backlog) {
+            self.play_aside(&mut core, session, output);
         }
     }
 }

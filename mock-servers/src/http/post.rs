@@ -59,16 +59,18 @@ fn unfit(exchange: &Exchange) -> Option<StatusCode> {
 /// Which session a message belongs to, what is wrong with its envelope, and the id of the session it may open.
 fn admit(core: &mut Core, exchange: &Exchange, message: &Value) -> (Origin, Option<String>) {
     let version = exchange.header("mcp-protocol-version");
+    let host = exchange.header("host").map(str::to_owned);
     if validate::era(core.engine.support(), version, message) == Era::Modern {
-        return (Origin { session: None, defect: validate::modern(&core.engine, exchange.headers(), message) }, None);
+        let defect = validate::modern(&core.engine, exchange.headers(), message);
+        return (Origin { session: None, defect, host }, None);
     }
     if message.get("method").and_then(Value::as_str) == Some("initialize") {
         let (key, id) = core.open_session();
-        return (Origin::session(key), Some(id));
+        return (Origin { host, ..Origin::session(key) }, Some(id));
     }
     match session(core, exchange) {
-        Ok(key) => (Origin::session(key), None),
-        Err(defect) => (Origin { session: None, defect: Some(defect) }, None),
+        Ok(key) => (Origin { host, ..Origin::session(key) }, None),
+        Err(defect) => (Origin { session: None, defect: Some(defect), host }, None),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use axum::body::{Body as HttpBody, Bytes};
+use axum::body::Body as HttpBody;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -39,14 +39,16 @@ pub(crate) enum Subject {
 /// Makes the answer of one HTTP exchange, and records it.
 pub(crate) struct Responder {
     pub(crate) subject: Subject,
-    connection: u64,
-    ending: Ending,
-    recorder: Recorder,
-    session_header: Option<String>,
-    state: State,
+    pub(super) connection: u64,
+    pub(super) ending: Ending,
+    pub(super) recorder: Recorder,
+    pub(super) session_header: Option<String>,
+    /// A content type in the place of the right one.
+    pub(super) content_type: Option<HeaderValue>,
+    pub(super) state: State,
 }
 
-enum State {
+pub(super) enum State {
     /// Nothing has been said: it is open whether this becomes one object or a stream. What watches over the client's
     /// presence comes along.
     Undecided(oneshot::Sender<Verdict>),
@@ -63,7 +65,8 @@ impl Responder {
     ) -> (Self, oneshot::Receiver<Verdict>) {
         let (sender, receiver) = oneshot::channel();
         let (connection, ending) = (exchange.connection, exchange.ending().clone());
-        (Self { subject, connection, ending, recorder, session_header, state: State::Undecided(sender) }, receiver)
+        let state = State::Undecided(sender);
+        (Self { subject, connection, ending, recorder, session_header, content_type: None, state }, receiver)
     }
 
     pub(crate) fn connection(&self) -> u64 {
@@ -137,35 +140,6 @@ impl Responder {
         give(sender, Ok(response));
     }
 
-    /// Sends the first bytes of the answer, then drops the connection.
-    pub(crate) fn truncate(&mut self, message: &Value, bytes: usize) {
-        let text = message.to_string();
-        let cut = Bytes::copy_from_slice(&text.as_bytes()[..bytes.min(text.len())]);
-        let recorded = Body::Text(String::from_utf8_lossy(&cut).into_owned());
-        match std::mem::replace(&mut self.state, State::Done) {
-            State::Undecided(sender) => {
-                let (pieces, body) = outlet::body((), &self.ending);
-                let mut response = Response::new(body);
-                // The length that was promised is what shows the client that something is missing.
-                response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(text.len()));
-                self.dress(&mut response, "application/json");
-                self.record_response(&response, recorded);
-                pieces.push(Piece::Bytes(cut));
-                pieces.push(Piece::Abort);
-                give(sender, Ok(response));
-            }
-            State::Stream(pieces) => {
-                let event = wire::event("message", &text);
-                let start = event.len() - text.len() - 2;
-                self.record_event(recorded);
-                pieces.push(Piece::Bytes(Bytes::copy_from_slice(&event.as_bytes()[..start + cut.len()])));
-                pieces.push(Piece::Abort);
-            }
-            State::Done => return,
-        }
-        self.recorder.record(Sighting::mark(self.connection, Mark::ClosedByServer));
-    }
-
     /// Drops the connection.
     pub(crate) fn close(&mut self) {
         match std::mem::replace(&mut self.state, State::Done) {
@@ -174,6 +148,14 @@ impl Responder {
             State::Done => return,
         }
         self.recorder.record(Sighting::mark(self.connection, Mark::ClosedByServer));
+    }
+
+    /// Resets the connection.
+    pub(crate) fn reset(&mut self) {
+        if !self.is_done() {
+            self.ending.reset();
+            self.close();
+        }
     }
 
     /// Turns this into a stream of events, if it is not one yet.
@@ -216,19 +198,20 @@ impl Responder {
         }
     }
 
-    fn dress(&self, response: &mut Response<HttpBody>, content_type: &'static str) {
+    pub(super) fn dress(&self, response: &mut Response<HttpBody>, content_type: &'static str) {
         let headers = response.headers_mut();
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+        let content_type = self.content_type.clone().unwrap_or_else(|| HeaderValue::from_static(content_type));
+        headers.insert(header::CONTENT_TYPE, content_type);
         if let Some(value) = self.session_header.as_deref().and_then(|id| HeaderValue::from_str(id).ok()) {
             headers.insert("mcp-session-id", value);
         }
     }
 
-    fn record_response(&self, response: &Response<HttpBody>, body: Body) {
+    pub(super) fn record_response(&self, response: &Response<HttpBody>, body: Body) {
         record_response(&self.recorder, self.connection, response, body);
     }
 
-    fn record_event(&self, body: Body) {
+    pub(super) fn record_event(&self, body: Body) {
         let http = Http { status: Some(200), event: Some("message".to_owned()), ..Http::default() };
         self.recorder.record_with(|| Sighting::sent(self.connection, body).with_http(http));
     }
@@ -285,7 +268,7 @@ pub(crate) fn scripted(wanted: &HttpStatus) -> Response<HttpBody> {
     response
 }
 
-fn give(sender: oneshot::Sender<Verdict>, verdict: Verdict) {
+pub(super) fn give(sender: oneshot::Sender<Verdict>, verdict: Verdict) {
     if sender.send(verdict).is_err() {
         tracing::debug!("the client left before the answer");
     }

@@ -34,7 +34,8 @@ pub(super) async fn serve(hub: Arc<Hub>, exchange: Exchange) -> Verdict {
     let subject = if listens { Subject::Listen } else { Subject::Delete };
     let mut id = None;
     let (verdict, presence) = hub.start(&exchange, subject, None, |engine| {
-        let reaction = engine.on_message(&Origin::session(key), &message);
+        let host = exchange.header("host").map(str::to_owned);
+        let reaction = engine.on_message(&Origin { host, ..Origin::session(key) }, &message);
         id = Some(reaction.exchange);
         reaction
     });

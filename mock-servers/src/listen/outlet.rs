@@ -3,22 +3,34 @@
 
 use std::{
     collections::VecDeque,
+    future::Future,
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll, Waker},
+    task::{Context, Poll, Waker, ready},
+    time::Duration,
 };
 
 use axum::body::{Body as HttpBody, Bytes};
 use futures::Stream;
+use tokio::time::Sleep;
 
 use super::{serving::Aborted, socket::Ending};
+use crate::faults::{self, Finish, How, Rendered};
 
 /// A piece of a body, or its violent end.
 #[derive(Debug)]
 pub(crate) enum Piece {
     Bytes(Bytes),
+    /// Bytes to be written together with those that follow.
+    Held(Bytes),
+    /// Nothing more before this time has passed.
+    Wait(Duration),
     /// The connection is dropped here.
     Abort,
+    /// The connection is reset here.
+    Reset,
+    /// The connection ends in this way once the body is out.
+    Last(How),
 }
 
 /// The end of a body that is written at. Dropping it ends the body in good order.
@@ -31,6 +43,8 @@ pub(crate) struct Outlet {
 #[derive(Debug, Default)]
 struct Queue {
     pieces: VecDeque<Piece>,
+    /// What is to be written together with the next bytes.
+    held: Vec<u8>,
     unread: usize,
     ended: bool,
     /// The client has left, or was sent away.
@@ -43,7 +57,7 @@ struct Queue {
 pub(crate) fn body<G: Send + Unpin + 'static>(guard: G, ending: &Ending) -> (Outlet, HttpBody) {
     let queue = Arc::new(Mutex::new(Queue::default()));
     let outlet = Outlet { queue: Arc::clone(&queue), ending: ending.clone() };
-    (outlet, HttpBody::from_stream(Pieces { queue, aborting: false, _guard: guard }))
+    (outlet, HttpBody::from_stream(Pieces::new(queue, ending.clone(), guard)))
 }
 
 /// Nothing is left half-done under the lock, so a panic elsewhere does no harm.
@@ -65,10 +79,18 @@ impl Outlet {
             self.ending.cut();
             return;
         }
-        if let Piece::Bytes(bytes) = &piece {
+        if let Piece::Bytes(bytes) | Piece::Held(bytes) = &piece {
             queue.unread += bytes.len();
         }
-        queue.pieces.push_back(piece);
+        match piece {
+            Piece::Held(bytes) => return queue.held.extend_from_slice(&bytes),
+            Piece::Bytes(bytes) if !queue.held.is_empty() => {
+                let mut together = std::mem::take(&mut queue.held);
+                together.extend_from_slice(&bytes);
+                queue.pieces.push_back(Piece::Bytes(together.into()));
+            }
+            piece => queue.pieces.push_back(piece),
+        }
         let waker = queue.waker.take();
         drop(queue);
         if let Some(waker) = waker {
@@ -77,9 +99,33 @@ impl Outlet {
     }
 }
 
+impl Outlet {
+    /// Adds a message as faults want it written.
+    pub(crate) fn play(&self, rendered: &Rendered) {
+        if let Finish::After(how) = rendered.finish {
+            self.push(Piece::Last(how));
+        }
+        for faults::Piece { after, bytes } in &rendered.pieces {
+            if !after.is_zero() {
+                self.push(Piece::Wait(*after));
+            }
+            self.push(if rendered.hold { Piece::Held(bytes.clone()) } else { Piece::Bytes(bytes.clone()) });
+        }
+        match rendered.finish {
+            Finish::Amid(How::Close) => self.push(Piece::Abort),
+            Finish::Amid(How::Reset) => self.push(Piece::Reset),
+            Finish::Keep | Finish::After(_) => {}
+        }
+    }
+}
+
 impl Drop for Outlet {
     fn drop(&mut self) {
         let mut queue = lock(&self.queue);
+        if !queue.held.is_empty() {
+            let held = std::mem::take(&mut queue.held);
+            queue.pieces.push_back(Piece::Bytes(held.into()));
+        }
         queue.ended = true;
         let waker = queue.waker.take();
         drop(queue);
@@ -92,12 +138,30 @@ impl Drop for Outlet {
 /// A body that is written piece by piece.
 struct Pieces<G> {
     queue: Arc<Mutex<Queue>>,
+    ending: Ending,
+    waiting: Option<Pin<Box<Sleep>>>,
+    /// How the connection ends after the body.
+    last: Option<How>,
     aborting: bool,
     _guard: G,
 }
 
+impl<G> Pieces<G> {
+    fn new(queue: Arc<Mutex<Queue>>, ending: Ending, guard: G) -> Self {
+        Self { queue, ending, waiting: None, last: None, aborting: false, _guard: guard }
+    }
+}
+
 impl<G> Drop for Pieces<G> {
     fn drop(&mut self) {
+        match self.last {
+            Some(How::Close) => self.ending.finish(),
+            Some(How::Reset) => {
+                self.ending.reset();
+                self.ending.finish();
+            }
+            None => {}
+        }
         *lock(&self.queue) = Queue { abandoned: true, ..Queue::default() };
     }
 }
@@ -106,27 +170,40 @@ impl<G: Unpin> Stream for Pieces<G> {
     type Item = Result<Bytes, Aborted>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        if self.aborting {
-            return Poll::Ready(Some(Err(Aborted)));
-        }
-        let mut queue = lock(&self.queue);
-        match queue.pieces.pop_front() {
-            Some(Piece::Bytes(bytes)) => {
-                queue.unread -= bytes.len();
-                Poll::Ready(Some(Ok(bytes)))
+        loop {
+            if self.aborting {
+                return Poll::Ready(Some(Err(Aborted)));
             }
-            Some(Piece::Abort) => {
-                drop(queue);
-                // The connection writes out what it has only when the body has nothing for it: one pause, so that
-                // what was said before the end arrives.
-                self.aborting = true;
-                context.waker().wake_by_ref();
-                Poll::Pending
+            if let Some(waiting) = &mut self.waiting {
+                ready!(waiting.as_mut().poll(context));
+                self.waiting = None;
             }
-            None if queue.ended => Poll::Ready(None),
-            None => {
+            let mut queue = lock(&self.queue);
+            let Some(piece) = queue.pieces.pop_front() else {
+                if queue.ended {
+                    return Poll::Ready(None);
+                }
                 queue.waker = Some(context.waker().clone());
-                Poll::Pending
+                return Poll::Pending;
+            };
+            if let Piece::Bytes(bytes) = &piece {
+                queue.unread -= bytes.len();
+            }
+            drop(queue);
+            match piece {
+                Piece::Bytes(bytes) | Piece::Held(bytes) => return Poll::Ready(Some(Ok(bytes))),
+                Piece::Wait(time) => self.waiting = Some(Box::pin(tokio::time::sleep(time))),
+                Piece::Last(how) => self.last = Some(how),
+                Piece::Abort | Piece::Reset => {
+                    if matches!(piece, Piece::Reset) {
+                        self.ending.reset();
+                    }
+                    // The connection writes out what it has only when the body has nothing for it: one pause, so that
+                    // what was said before the end arrives.
+                    self.aborting = true;
+                    context.waker().wake_by_ref();
+                    return Poll::Pending;
+                }
             }
         }
     }

@@ -184,6 +184,10 @@ where
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
         () = ending.until_cut() => return,
+        () = ending.until_finish() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
         () = stopped(&mut stop) => {
             connection.as_mut().graceful_shutdown();
             tokio::time::timeout(DRAIN, connection).await.unwrap_or(Ok(()))

@@ -106,13 +106,14 @@ pub(crate) struct Ending(Arc<End>);
 struct End {
     reset: AtomicBool,
     cut: Notify,
+    finish: Notify,
     most_unread: usize,
 }
 
 impl Ending {
     /// The ending of a connection whose client may leave this many bytes unread.
     pub(super) fn new(most_unread: usize) -> Self {
-        Self(Arc::new(End { reset: AtomicBool::new(false), cut: Notify::new(), most_unread }))
+        Self(Arc::new(End { reset: AtomicBool::new(false), cut: Notify::new(), finish: Notify::new(), most_unread }))
     }
 
     pub(super) fn most_unread(&self) -> usize {
@@ -121,7 +122,6 @@ impl Ending {
 
     /// The connection will be reset and not closed when it is dropped: what is unread is lost, and the client's next
     /// read fails (TCP only; a Unix socket knows no reset).
-    #[expect(dead_code, reason = "a fault that resets the connection calls this")]
     pub(crate) fn reset(&self) {
         self.0.reset.store(true, Ordering::Relaxed);
     }
@@ -134,6 +134,16 @@ impl Ending {
     /// Returns when the connection is to be dropped at once.
     pub(super) async fn until_cut(&self) {
         self.0.cut.notified().await;
+    }
+
+    /// Ends the connection when what is under way is out, in spite of keep-alive.
+    pub(crate) fn finish(&self) {
+        self.0.finish.notify_one();
+    }
+
+    /// Returns when the connection is to end so.
+    pub(super) async fn until_finish(&self) {
+        self.0.finish.notified().await;
     }
 
     fn is_reset(&self) -> bool {

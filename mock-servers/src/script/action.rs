@@ -37,6 +37,8 @@ pub enum Action {
     Batch(Batch),
     /// Change the tools on offer.
     Change(Change),
+    /// Switch standing faults on or off.
+    Switch(Switch),
     /// Do something that a good server would not do.
     Fault(Fault),
 }
@@ -118,6 +120,16 @@ pub struct Progress {
     /// How long to wait before each of them; not at all if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<Period>,
+}
+
+/// The standing faults of a name, on or off.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Switch {
+    /// The name of the faults.
+    pub fault: String,
+    /// Whether they are on from now on.
+    pub enabled: bool,
 }
 
 /// A change of the tools on offer.

@@ -43,7 +43,18 @@ pub struct When {
     /// The cursor that a list request must carry.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
+    /// Only the n-th session that a client opens, counted from 1: over HTTP the n-th `initialize`, over HTTP+SSE the n-th
+    /// stream. Over stdio there is one alone, in 2026-07-28 over HTTP there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<u64>,
     /// Only the n-th run of the server's process (over stdio), counted from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<u64>,
+}
+
+impl When {
+    /// Whether the n-th message that the other fields match is one that is meant.
+    pub(crate) fn counts(&self, nth: u64) -> bool {
+        self.nth.is_none_or(|wanted| wanted == nth) && self.from_nth.is_none_or(|first| first <= nth)
+    }
 }

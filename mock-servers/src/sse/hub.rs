@@ -6,13 +6,14 @@ use std::{
     time::Duration,
 };
 
-use axum::body::{Body as HttpBody, Bytes};
+use axum::body::Body as HttpBody;
 use http::{HeaderValue, Response, StatusCode, header};
 use hyper::body::Incoming;
 use serde_json::Value;
 
 use crate::{
     engine::{Engine, ExchangeId, Origin, Output, Reaction, SessionKey, Step},
+    faults::{Finish, Framed, Shape},
     frame::{Body, Http, Mark},
     http::{
         responder::{Presence, Verdict, empty, scripted},
@@ -92,10 +93,12 @@ impl Hub {
         let Some(message) = message else {
             return Ok(exchange.refuse(StatusCode::BAD_REQUEST));
         };
-        let Reaction { outputs, .. } = core.engine.on_message(&Origin::session(key), &message);
+        let host = exchange.header("host").map(str::to_owned);
+        let Reaction { outputs, .. } = core.engine.on_message(&Origin { host, ..Origin::session(key) }, &message);
         // A status that the script words is the answer to the POST: the stream has none to give.
         let worded = outputs.iter().find_map(|output| match &output.step {
             Step::Status(status) => Some(scripted(status)),
+            Step::ExpireSession => Some(empty(StatusCode::NOT_FOUND)),
             _ => None,
         });
         // The answer to the POST is recorded first: a client may not see the reply on the stream before it.
@@ -120,15 +123,18 @@ impl Hub {
                 let connection = core.streams.get(&to).map_or(0, |stream| stream.connection);
                 self.recorder.record(Sighting::mark(connection, Mark::Exit));
                 self.stop.stop();
-            } else if self.play_step(core, to, output.step) {
+            } else if self.play_step(core, to, output.step, output.shape.as_deref()) {
                 core.streams.remove(&to);
             }
         }
     }
 
     /// Plays one step on a session's stream; true when that ends the stream.
-    fn play_step(&self, core: &Core, to: SessionKey, step: Step) -> bool {
+    fn play_step(&self, core: &Core, to: SessionKey, step: Step, shape: Option<&Shape>) -> bool {
         let Some(stream) = core.streams.get(&to) else { return false };
+        if let Some(shape) = shape {
+            return self.play_shaped(stream, step, shape);
+        }
         match step {
             Step::Send(message) | Step::Answer { message, .. } => {
                 self.say(stream, "message", &message.to_string(), |_| Body::Json(message.clone()));
@@ -138,23 +144,41 @@ impl Hub {
                 self.say(stream, "message", &text, Body::Text);
                 false
             }
-            Step::Truncated { message, bytes } => {
-                let text = message.to_string();
-                let event = wire::event("message", &text);
-                let start = event.len() - text.len() - 2;
-                let cut = &event.as_bytes()[..start + bytes.min(text.len())];
-                stream.pieces.push(Piece::Bytes(Bytes::copy_from_slice(cut)));
-                let said = String::from_utf8_lossy(&cut[start..]).into_owned();
-                self.recorder.record_with(|| event_frame(stream.connection, "message", Body::Text(said)));
-                self.break_off(stream)
+            Step::Close => self.break_off(stream, Piece::Abort),
+            Step::Reset => self.break_off(stream, Piece::Reset),
+            // The session is as long as its stream, so the one ends with the other.
+            Step::ExpireSession => {
+                self.recorder.record(Sighting::mark(stream.connection, Mark::ClosedByServer));
+                true
             }
-            Step::Close => self.break_off(stream),
-            Step::Status(_) | Step::Wake(_) | Step::Exit(_) | Step::End => false,
+            Step::Status(_) | Step::Wake(_) | Step::Exit(_) | Step::End | Step::Open | Step::Process(_) => false,
         }
     }
 
-    fn break_off(&self, stream: &Stream) -> bool {
-        stream.pieces.push(Piece::Abort);
+    /// Plays one step as these faults want it; true when that ends the stream.
+    fn play_shaped(&self, stream: &Stream, step: Step, shape: &Shape) -> bool {
+        let (text, said) = match step {
+            Step::Send(message) | Step::Answer { message, .. } => (message.to_string(), Body::Json(message)),
+            Step::Raw(text) => (text.clone(), Body::Text(text)),
+            _ => return false,
+        };
+        let empty = wire::event("message", "");
+        let mut rendered = shape.render(text.into_bytes(), said, |payload| Framed::event(&empty, payload));
+        // The body goes on for as long as the session, so what ends the connection after a message ends the body.
+        if let Finish::After(how) = rendered.finish {
+            rendered.finish = Finish::Amid(how);
+        }
+        self.recorder.record_with(|| event_frame(stream.connection, "message", rendered.said.clone()));
+        stream.pieces.play(&rendered);
+        if matches!(rendered.finish, Finish::Keep) {
+            return false;
+        }
+        self.recorder.record(Sighting::mark(stream.connection, Mark::ClosedByServer));
+        true
+    }
+
+    fn break_off(&self, stream: &Stream, end: Piece) -> bool {
+        stream.pieces.push(end);
         self.recorder.record(Sighting::mark(stream.connection, Mark::ClosedByServer));
         true
     }

@@ -1,6 +1,7 @@
 //! Reads messages, hands them to the engine, and plays what it says.
 
 use std::{
+    ffi::OsString,
     io::{self, Write},
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
     thread,
@@ -9,14 +10,15 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    Ending,
+    Ending, child,
     lines::{Line, Lines},
     output::Output,
     wakes::Wakes,
 };
 use crate::{
-    engine::{self, Engine, Origin, Step, Target},
-    frame::Body,
+    engine::{self, Deed, Engine, Origin, Step, Target},
+    faults::{Framed, Shape},
+    frame::{Body, Mark},
     record::{Recorder, Sighting},
     script::ProcessScript,
 };
@@ -37,13 +39,20 @@ struct State {
     engine: Engine,
     output: Output,
     endings: mpsc::Sender<Ending>,
+    child_arguments: Vec<OsString>,
 }
 
 impl Front {
-    pub(super) fn new(mut engine: Engine, recorder: Recorder, run: u64, endings: mpsc::Sender<Ending>) -> Self {
+    pub(super) fn new(
+        mut engine: Engine,
+        recorder: Recorder,
+        run: u64,
+        endings: mpsc::Sender<Ending>,
+        child_arguments: Vec<OsString>,
+    ) -> Self {
         let origin = Origin::session(engine.open_session());
         let output = Output::new(recorder.clone(), run);
-        let state = Arc::new(Mutex::new(State { engine, output, endings }));
+        let state = Arc::new(Mutex::new(State { engine, output, endings, child_arguments }));
         Self { state, wakes: Arc::new(Wakes::default()), recorder, run, origin }
     }
 
@@ -136,23 +145,52 @@ impl Front {
 impl State {
     fn play(&mut self, outputs: Vec<engine::Output>, wakes: &Wakes) {
         for output in outputs {
+            if let Some(shape) = &output.shape
+                && self.play_shaped(&output.step, shape)
+            {
+                continue;
+            }
             match (output.step, output.to) {
                 (Step::Send(message) | Step::Answer { message, .. }, _) => self.output.message(message),
                 (Step::Raw(text), _) => self.output.line(text),
                 (Step::Wake(after), Target::Exchange(exchange)) => wakes.set(after, exchange),
-                (Step::Truncated { message, bytes }, _) => {
-                    let text = message.to_string().into_bytes();
-                    self.output.text(String::from_utf8_lossy(&text[..bytes.min(text.len())]).into_owned());
-                    self.output.close();
-                }
-                (Step::Close, _) => self.output.close(),
+                // A pipe knows no reset.
+                (Step::Close | Step::Reset, _) => self.output.close(),
                 (Step::Exit(exit), _) => {
                     self.output.finish();
                     self.end(Ending::Exit(exit));
                 }
-                // An HTTP status has no place here, and a line's end needs no telling.
-                (Step::Status(_) | Step::End | Step::Wake(_), _) => {}
+                (Step::Process(deed), _) => self.act(deed),
+                (Step::End, _) => self.output.release(),
+                // What belongs to HTTP has no place here.
+                (Step::Status(_) | Step::Open | Step::ExpireSession | Step::Wake(_), _) => {}
             }
+        }
+    }
+
+    /// Writes a message as these faults want it; false if it is none.
+    fn play_shaped(&mut self, step: &Step, shape: &Shape) -> bool {
+        let (text, said) = match step {
+            Step::Send(message) | Step::Answer { message, .. } => (message.to_string(), Body::Json(message.clone())),
+            Step::Raw(text) => (text.clone(), Body::Text(text.clone())),
+            _ => return false,
+        };
+        self.output.shaped(shape.render(text.into_bytes(), said, Framed::line));
+        true
+    }
+
+    /// Does something that a process does besides speaking.
+    fn act(&mut self, deed: Deed) {
+        match deed {
+            Deed::Stderr { bytes } => {
+                self.output.flush();
+                flood(bytes);
+            }
+            Deed::IgnoreSigterm => self.end(Ending::Deaf),
+            Deed::Start(script) => match child::spawn(&script, &self.child_arguments) {
+                Ok(()) => self.output.mark(Mark::ChildStarted),
+                Err(cause) => tracing::error!(%cause, "the child of the script could not be started"),
+            },
         }
     }
 
@@ -161,6 +199,26 @@ impl State {
         if self.endings.send(ending).is_err() {
             tracing::debug!("the process is ending already");
         }
+    }
+}
+
+/// Writes this many bytes to standard error, in lines. When nobody reads it, this never returns: that is the fault.
+fn flood(bytes: usize) {
+    const LINE: [u8; 80] = {
+        let mut line = [b'.'; 80];
+        line[79] = b'\n';
+        line
+    };
+    let mut stderr = io::stderr().lock();
+    let mut left = bytes;
+    while left > 0 {
+        // The last line is cut at its beginning, so that it ends like the others.
+        let line = &LINE[LINE.len().saturating_sub(left)..];
+        if let Err(cause) = stderr.write_all(line) {
+            tracing::debug!(%cause, "standard error is gone");
+            return;
+        }
+        left -= line.len();
     }
 }
 

@@ -1,10 +1,17 @@
 //! Standard output: whole messages, in batches, until it is closed.
 
-use std::{fs::OpenOptions, io, io::Write};
+use std::{
+    fs::OpenOptions,
+    io::{self, Write},
+    sync::mpsc,
+    thread,
+    time::Duration,
+};
 
 use serde_json::Value;
 
 use crate::{
+    faults::{Finish, Piece, Rendered},
     frame::{Body, Mark},
     record::{Recorder, Sighting},
 };
@@ -19,11 +26,78 @@ pub(super) struct Output {
     recorder: Recorder,
     run: u64,
     closed: bool,
+    /// Whether what is there waits for what follows.
+    held: bool,
+    /// Who writes from the first message on that takes its time.
+    slow: Option<mpsc::Sender<Job>>,
+}
+
+/// What a slow writer does.
+#[derive(Debug)]
+enum Job {
+    Write(Vec<u8>),
+    Wait(Duration),
+    Close,
+    /// Tell that everything before this is done.
+    Tell(mpsc::Sender<()>),
 }
 
 impl Output {
     pub(super) fn new(recorder: Recorder, run: u64) -> Self {
-        Self { batch: Vec::new(), recorder, run, closed: false }
+        Self { batch: Vec::new(), recorder, run, closed: false, held: false, slow: None }
+    }
+
+    /// Notes that something has happened to the process.
+    pub(super) fn mark(&self, mark: Mark) {
+        self.recorder.record(Sighting::mark(self.run, mark));
+    }
+
+    /// Adds a message as faults want it written.
+    pub(super) fn shaped(&mut self, rendered: Rendered) {
+        if self.closed {
+            return;
+        }
+        self.recorder.record_with(|| Sighting::sent(self.run, rendered.said));
+        let in_pieces = rendered.pieces.len() > 1;
+        for Piece { after, bytes } in rendered.pieces {
+            if !after.is_zero() {
+                self.flush();
+                self.wait(after);
+            }
+            self.add(&bytes);
+            if in_pieces && !rendered.hold {
+                self.flush();
+            }
+        }
+        self.held = rendered.hold;
+        // What ends a connection ends this one, in whatever manner: a pipe knows no other.
+        if !matches!(rendered.finish, Finish::Keep) {
+            self.close();
+        }
+    }
+
+    /// Lets go of what waits for what follows.
+    pub(super) fn release(&mut self) {
+        self.held = false;
+    }
+
+    /// Leaves all writing from here on to a thread of its own, and lets it wait: the server goes on reading.
+    fn wait(&mut self, time: Duration) {
+        if self.slow.is_none() {
+            let (sender, jobs) = mpsc::channel();
+            let (recorder, run) = (self.recorder.clone(), self.run);
+            let writing = move || jobs.into_iter().for_each(|job| work(job, &recorder, run));
+            match thread::Builder::new().name("slow-output".into()).spawn(writing) {
+                Ok(_) => self.slow = Some(sender),
+                Err(cause) => return tracing::error!(%cause, "no thread for slow messages"),
+            }
+        }
+        self.leave(Job::Wait(time));
+    }
+
+    /// Leaves a job to the slow writer, if there is one.
+    fn leave(&self, job: Job) -> bool {
+        self.slow.as_ref().is_some_and(|slow| slow.send(job).is_ok())
     }
 
     /// Adds a message.
@@ -35,6 +109,7 @@ impl Output {
         let text = serde_json::to_vec(&message).unwrap_or_default();
         // Recorded before it is sent: what a fast client says in return must not come before it in the record.
         self.recorder.record_with(|| Sighting::sent(self.run, Body::Json(message)));
+        self.held = false;
         self.add(&text);
         self.add(b"\n");
     }
@@ -49,13 +124,20 @@ impl Output {
         if self.closed {
             return;
         }
+        self.held = false;
         self.add(text.as_bytes());
         self.recorder.record_with(|| Sighting::sent(self.run, Body::Text(text)));
     }
 
     /// Writes out what is there, and nothing ever after: the process is about to end.
     pub(super) fn finish(&mut self) {
+        self.release();
         self.flush();
+        let (done, end) = mpsc::channel();
+        // An error means that the writer is gone, and with it the wait for it.
+        if self.leave(Job::Tell(done)) && end.recv().is_err() {
+            tracing::debug!("the slow writer is gone");
+        }
         self.closed = true;
     }
 
@@ -68,30 +150,63 @@ impl Output {
 
     /// Writes out what is there. A client that is gone is no error here: the end of the input will tell.
     pub(super) fn flush(&mut self) {
-        if self.batch.is_empty() {
+        if self.batch.is_empty() || self.held {
             return;
         }
-        let mut stdout = io::stdout().lock();
-        if let Err(cause) = stdout.write_all(&self.batch).and_then(|()| stdout.flush()) {
-            tracing::debug!(%cause, "standard output is gone");
-            self.closed = true;
+        if self.slow.is_some() {
+            let batch = std::mem::take(&mut self.batch);
+            self.leave(Job::Write(batch));
+            return;
         }
+        self.closed |= !write(&self.batch);
         self.batch.clear();
     }
 
     /// Closes standard output: the pipe ends for the client, and the descriptor stays taken, so that nothing opened
     /// later can be written to by mistake.
     pub(super) fn close(&mut self) {
+        self.release();
         self.flush();
         if self.closed {
             return;
         }
         self.closed = true;
-        let replaced =
-            OpenOptions::new().write(true).open("/dev/null").and_then(|null| Ok(rustix::stdio::dup2_stdout(null)?));
-        match replaced {
-            Ok(()) => self.recorder.record(Sighting::mark(self.run, Mark::ClosedByServer)),
-            Err(cause) => tracing::warn!(%cause, "could not close standard output"),
+        if !self.leave(Job::Close) {
+            close_stdout(&self.recorder, self.run);
         }
+    }
+}
+
+fn work(job: Job, recorder: &Recorder, run: u64) {
+    match job {
+        Job::Write(bytes) => {
+            write(&bytes);
+        }
+        Job::Wait(time) => thread::sleep(time),
+        Job::Close => close_stdout(recorder, run),
+        Job::Tell(done) => {
+            if done.send(()).is_err() {
+                tracing::debug!("nobody waits for the slow writer");
+            }
+        }
+    }
+}
+
+/// Writes to standard output; false if it is gone.
+fn write(bytes: &[u8]) -> bool {
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(bytes).and_then(|()| stdout.flush());
+    if let Err(cause) = &written {
+        tracing::debug!(%cause, "standard output is gone");
+    }
+    written.is_ok()
+}
+
+fn close_stdout(recorder: &Recorder, run: u64) {
+    let replaced =
+        OpenOptions::new().write(true).open("/dev/null").and_then(|null| Ok(rustix::stdio::dup2_stdout(null)?));
+    match replaced {
+        Ok(()) => recorder.record(Sighting::mark(run, Mark::ClosedByServer)),
+        Err(cause) => tracing::warn!(%cause, "could not close standard output"),
     }
 }

@@ -17,6 +17,7 @@ use crate::{model::Scenario, plan::DEFAULT_LIMIT};
 
 mod axes;
 mod expectations;
+mod faults;
 mod identity;
 mod load;
 mod rules;

@@ -9,8 +9,8 @@ fn each_fault_is_what_it_says() {
     for (fault, expected) in [
         (json!("silence"), vec![]),
         (json!("close"), vec![Step::Close, Step::End]),
-        (json!({"exit": {"code": 3}}), vec![Step::Exit(Exit { code: 3, kill: false }), Step::End]),
-        (json!({"exit": {"kill": true}}), vec![Step::Exit(Exit { code: 0, kill: true }), Step::End]),
+        (json!({"exit": {"code": 3}}), vec![Step::Exit(Exit { code: 3, ..Exit::default() }), Step::End]),
+        (json!({"exit": {"kill": true}}), vec![Step::Exit(Exit { kill: true, ..Exit::default() }), Step::End]),
         (json!({"http-status": {"status": 503, "body": "busy"}}), vec![Step::Status(status), Step::End]),
         (json!({"delay": "2s"}), vec![Step::Wake(Duration::from_secs(2))]),
         (json!({"late-reply": "2s"}), vec![Step::Wake(Duration::from_secs(2))]),
@@ -46,8 +46,12 @@ fn a_duplicate_is_the_same_answer_twice() {
 
 #[test]
 fn a_truncated_answer_ends_the_matter() {
-    let (_, steps) = Bench::legacy(on_call(json!({"fault": {"truncate": 9}}))).call_steps("echo");
-    assert!(matches!(&steps[..], [Step::Truncated { bytes: 9, message }, Step::End] if message["id"] == 2));
+    let mut bench = Bench::legacy(on_call(json!({"fault": {"truncate": 9}})));
+    let request = bench.request("tools/call", json!({"name": "echo"}));
+    let outputs = bench.outputs(&request);
+    assert!(outputs[0].shape.is_some());
+    let steps: Vec<_> = outputs.into_iter().map(|output| output.step).collect();
+    assert!(matches!(&steps[..], [Step::Answer { message, .. }, Step::End] if message["id"] == 2));
 }
 
 #[test]

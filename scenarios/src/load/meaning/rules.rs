@@ -1,14 +1,17 @@
 //! The rules of a mock server: rules that never apply, contradict themselves, or do nothing.
 
-use mock_servers::script::{Action, Change, Fault, Reply, Rule, Script, When};
+use mock_servers::{
+    faults::Fault,
+    script::{Action, Change, Reply, Rule, Script, When},
+};
 use serde_json::Value;
 
 use super::{
     super::{nearest, tree::Spot},
     Case, Findings,
     expectations::known_method,
+    faults,
     script::Offer,
-    steps::header_names,
 };
 use crate::model::Transport;
 
@@ -32,8 +35,9 @@ pub(super) fn judge(case: &Case<'_>, script: &Script, spot: Spot<'_>, findings: 
     }
 }
 
-fn when(case: &Case<'_>, when: &When, spot: Spot<'_>, findings: &mut Findings<'_>) {
-    for (key, number) in [("nth", when.nth), ("from_nth", when.from_nth), ("run", when.run)] {
+pub(super) fn when(case: &Case<'_>, when: &When, spot: Spot<'_>, findings: &mut Findings<'_>) {
+    let counters = [("nth", when.nth), ("from_nth", when.from_nth), ("session", when.session), ("run", when.run)];
+    for (key, number) in counters {
         if number == Some(0) {
             findings.value(spot.key(key), format!("`{key}: 0` never comes"), "they are counted from 1");
         }
@@ -78,6 +82,7 @@ fn shadows(earlier: &When, later: &When) -> bool {
         && wider(earlier.method.as_ref(), later.method.as_ref())
         && wider(earlier.tool.as_ref(), later.tool.as_ref())
         && wider(earlier.cursor.as_ref(), later.cursor.as_ref())
+        && wider(earlier.session.as_ref(), later.session.as_ref())
         && wider(earlier.run.as_ref(), later.run.as_ref())
 }
 
@@ -109,14 +114,8 @@ fn judge_action(script: &Script, action: &Action, spot: Spot<'_>, findings: &mut
             }
         }
         Action::Change(given) => change(script, given, spot.key("change"), findings),
-        Action::Fault(Fault::HttpStatus(status)) => {
-            let spot = spot.key("fault").key("http-status");
-            if !(200..=599).contains(&status.status) {
-                let message = format!("{} is not a status that ends an exchange", status.status);
-                findings.value(spot.key("status"), message, "write one from 200 to 599");
-            }
-            header_names(status.headers.keys(), spot.key("headers"), findings);
-        }
+        Action::Fault(given) => faults::judge(given, spot.key("fault"), findings),
+        Action::Switch(switch) => faults::switch(script, switch, spot.key("switch"), findings),
         Action::Ask(ask) => {
             for (key, request) in &ask.requests {
                 known_method(&request.method, spot.key("ask").key("requests").key(key).key("method"), findings);
@@ -128,7 +127,7 @@ fn judge_action(script: &Script, action: &Action, spot: Spot<'_>, findings: &mut
             }
         }
         Action::TaskStatus(words) => placeholders_in(words, spot.key("task-status"), findings),
-        Action::Default | Action::Fault(_) | Action::Require(_) | Action::Task(_) => {}
+        Action::Default | Action::Require(_) | Action::Task(_) => {}
     }
 }
 

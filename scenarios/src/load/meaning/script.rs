@@ -4,7 +4,7 @@
 
 use mock_servers::script::Script;
 
-use super::{super::tree::Spot, Case, Findings, rules};
+use super::{super::tree::Spot, Case, Findings, faults, rules};
 use crate::model::Revision;
 
 pub(super) fn judge(case: &Case<'_>, script: &Script, spot: Spot<'_>, findings: &mut Findings<'_>) {
@@ -24,6 +24,7 @@ pub(super) fn judge(case: &Case<'_>, script: &Script, spot: Spot<'_>, findings: 
         }
     }
     rules::judge(case, script, spot, findings);
+    faults::standing(case, script, spot, findings);
 }
 
 fn revisions(script: &Script, list: Spot<'_>, findings: &mut Findings<'_>) {
