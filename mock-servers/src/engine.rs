@@ -24,6 +24,7 @@ mod reply;
 mod revision;
 mod rules;
 mod sealed;
+mod skills;
 mod tasks;
 mod template;
 mod time;
@@ -42,8 +43,9 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Map, Value};
 
 use self::{
-    arrival::Arrival, capabilities::Extras, catalogue::Catalogue, cursor::Cursors, exchange::Exchange, inputs::Spent,
-    listen::Listener, overtaking::HeldBack, rules::Rules, sealed::Seal, tasks::Tasks, time::Time, timers::Timers,
+    arrival::Arrival, batch::Batches, capabilities::Extras, catalogue::Catalogue, cursor::Cursors, exchange::Exchange,
+    inputs::Spent, listen::Listener, overtaking::HeldBack, rules::Rules, sealed::Seal, skills::Skills, tasks::Tasks,
+    time::Time, timers::Timers,
 };
 pub(crate) use self::{message::outgoing, rules::matches, template::Facts};
 pub use self::{
@@ -86,6 +88,8 @@ pub struct Engine {
     /// Which exchange waits for the answer to which of the server's own requests, and under which key.
     asked: HashMap<(SessionKey, String), (ExchangeId, String)>,
     listeners: BTreeMap<ExchangeId, Listener>,
+    batches: Batches,
+    skills: Skills,
     seal: Seal,
     spent: Spent,
     tasks: Tasks,
@@ -140,6 +144,8 @@ impl Engine {
             in_flight: HashMap::new(),
             asked: HashMap::new(),
             listeners: BTreeMap::new(),
+            batches: Batches::default(),
+            skills: Skills::new(&script.skills),
             seal: Seal::new(seed),
             spent: Spent::default(),
             tasks: Tasks::default(),
@@ -181,6 +187,12 @@ impl Engine {
         self.catalogue.get(name)
     }
 
+    /// Whether the server declares the tasks extension of 2026-07-28.
+    #[must_use]
+    pub fn has_task_extension(&self) -> bool {
+        self.has_extension(tasks::EXTENSION)
+    }
+
     /// Opens a session.
     pub fn open_session(&mut self) -> SessionKey {
         let key = SessionKey(self.next_session);
@@ -198,6 +210,7 @@ impl Engine {
         self.in_flight.retain(|(session, _), _| *session != key);
         self.asked.retain(|(session, _), _| *session != key);
         self.tasks.end_session(key);
+        self.batches.end_session(key);
     }
 
     /// The revision agreed on in a session; none before `initialize`.
@@ -247,6 +260,9 @@ impl Engine {
     /// Tells the engine that the client has closed the stream of this exchange. From 2026-07-28 on that is a
     /// cancellation (Streamable HTTP, cancellation); before, the exchange goes on unheard (2025-11-25, transports).
     pub fn on_closed(&mut self, exchange: ExchangeId) {
+        for member in self.batches.members(exchange) {
+            self.on_closed(member);
+        }
         self.listeners.remove(&exchange);
         if self.exchanges.get(&exchange).is_some_and(Exchange::ends_with_its_stream) {
             self.take(exchange);
@@ -257,6 +273,7 @@ impl Engine {
     fn conclude(&mut self, outputs: &mut Vec<Output>) {
         self.run_workers(outputs);
         self.note_wakes(outputs);
+        self.gather(outputs);
     }
 
     fn new_exchange(&mut self) -> ExchangeId {

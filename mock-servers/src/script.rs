@@ -7,6 +7,7 @@ mod ask;
 mod cache;
 mod process;
 mod rule;
+mod skill;
 mod task;
 mod tool;
 
@@ -20,6 +21,7 @@ pub use self::{
     cache::{Cache, CacheHints, CacheScope},
     process::{ChildScript, ProcessScript, Wrapper},
     rule::{Rule, When},
+    skill::{Skill, SkillFile},
     task::{Lapse, TaskSupport, TaskTimes, ToolTask},
     tool::{Generate, Tool},
 };
@@ -49,6 +51,9 @@ pub struct Script {
     /// More tools, made up: `tool-00000`, `tool-00001` and so on, after those of `tools`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generate: Option<Generate>,
+    /// The skills to publish.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skills: Vec<Skill>,
     /// How many items a page of a list holds; absent: all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_size: Option<usize>,

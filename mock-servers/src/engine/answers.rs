@@ -29,6 +29,9 @@ impl Engine {
     }
 
     pub(crate) fn default_outcome(&mut self, exchange: &Exchange) -> Outcome {
+        if let Some(outcome) = self.skill_method(exchange) {
+            return outcome;
+        }
         match (method(&exchange.message), exchange.era) {
             ("initialize", Era::Legacy) => self.initialize(exchange),
             ("ping", Era::Legacy) => Outcome::Result(json!({})),

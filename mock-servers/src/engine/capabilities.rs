@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Engine, Era, LEGACY, tasks};
+use super::{Engine, Era, LEGACY, skills, tasks};
 use crate::script::{Action, Change, Script, TaskSupport};
 
 /// What depends on the revision, where the script does not spell the capabilities out.
@@ -10,6 +10,8 @@ use crate::script::{Action, Change, Script, TaskSupport};
 pub(crate) struct Extras {
     /// Whether calls may be tasks.
     tasks: bool,
+    /// Whether there are skills.
+    skills: bool,
 }
 
 impl Extras {
@@ -19,7 +21,8 @@ impl Extras {
         }
         let tools = || script.tools.iter().filter_map(|tool| tool.task.as_ref());
         let begun = actions(script).any(|action| matches!(action, Action::Task(_)));
-        Self { tasks: begun || tools().any(|task| task.support != TaskSupport::Forbidden) }
+        let tasks = begun || tools().any(|task| task.support != TaskSupport::Forbidden);
+        Self { tasks, skills: !script.skills.is_empty() }
     }
 }
 
@@ -35,6 +38,9 @@ impl Engine {
         if self.extras.tasks && Era::of(revision) == Era::Modern {
             extensions.insert(tasks::EXTENSION.into(), json!({}));
         }
+        if self.extras.skills && Era::of(revision) == Era::Modern {
+            extensions.insert(skills::EXTENSION.into(), json!({ "directoryRead": true }));
+        }
         if !extensions.is_empty() {
             capabilities.insert("extensions".into(), extensions.into());
         }
@@ -44,7 +50,19 @@ impl Engine {
     /// Whether the server declares an extension of 2026-07-28.
     pub(crate) fn has_extension(&self, name: &str) -> bool {
         let spelled_out = self.capabilities.get("extensions").and_then(|extensions| extensions.get(name));
-        spelled_out.is_some() || (self.extras.tasks && name == tasks::EXTENSION)
+        let implied = match name {
+            tasks::EXTENSION => self.extras.tasks,
+            skills::EXTENSION => self.extras.skills,
+            _ => false,
+        };
+        spelled_out.is_some() || implied
+    }
+
+    /// Whether the server lets clients read the directories of its skills.
+    pub(crate) fn reads_skill_directories(&self) -> bool {
+        let extensions = self.capabilities.get("extensions");
+        let said = extensions.and_then(|extensions| extensions.get(skills::EXTENSION)?.get("directoryRead")?.as_bool());
+        said.unwrap_or(self.extras.skills)
     }
 
     /// Whether the server declares the tasks of 2025-11-25.
@@ -68,7 +86,8 @@ fn implied(script: &Script) -> Map<String, Value> {
     for area in ["resources", "prompts"] {
         let changed = announces(script, &format!("notifications/{area}/list_changed"));
         let updated = area == "resources" && announces(script, "notifications/resources/updated");
-        if changed || updated || answers(script, &format!("{area}/")) {
+        let skills = area == "resources" && !script.skills.is_empty();
+        if changed || updated || skills || answers(script, &format!("{area}/")) {
             let mut members = Map::new();
             for (name, holds) in [("listChanged", changed), ("subscribe", updated)] {
                 if holds {

@@ -75,7 +75,10 @@ impl Exchange {
 impl Engine {
     /// Takes in one message of whatever kind.
     pub(crate) fn receive(&mut self, id: ExchangeId, origin: &Origin, message: &Value, out: &mut Vec<Output>) {
-        let era = self.support.era_for(message);
+        if let Some(messages) = self.batch(id, origin, message) {
+            return self.receive_batch(id, origin, messages, out);
+        }
+        let era = origin.era.unwrap_or_else(|| self.support.era_for(message));
         let defect = origin.defect.clone().or_else(|| self.defect(era, origin, message));
         let mut exchange = Exchange {
             id,
@@ -101,7 +104,8 @@ impl Engine {
         match Kind::of(message) {
             Kind::Response if exchange.defect.is_none() => self.resume(origin.session, message, out),
             Kind::Request | Kind::Notification if exchange.defect.is_none() || precedes_validation(message) => {
-                if !self.take_up(&mut exchange) {
+                let goes_on = self.take_up(&mut exchange);
+                if !goes_on {
                     if let Some(decision) = self.rules.decide(message, origin.session) {
                         exchange.nth = decision.nth;
                         exchange.remaining = decision.actions.into();

@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 use super::{
     Engine, Era, Output, Step, Target,
     exchange::{Exchange, State},
-    message::{outgoing, param},
+    message::{Outcome, outgoing, param},
+    tasks::extension_missing,
 };
 
 const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
@@ -50,13 +51,23 @@ impl Engine {
     /// Opens a stream: the acknowledgement names what of the wish is granted, and is the first message on it.
     pub(crate) fn listen(&mut self, exchange: &mut Exchange, out: &mut Vec<Output>) {
         let Some(id) = exchange.request_id().cloned() else { return };
-        let wished = param(&exchange.message, "notifications").and_then(Value::as_object);
-        let filter: Map<String, Value> = wished
-            .into_iter()
-            .flatten()
-            .filter(|(name, wish)| self.grants(name) && (wish == &&Value::Bool(true) || wish.is_array()))
+        let Some(wished) = param(&exchange.message, "notifications").and_then(Value::as_object) else {
+            return self.answer(exchange, Outcome::invalid_params("`notifications` is no object"), out);
+        };
+        let of_tasks = wished.contains_key("taskIds") && self.has_task_extension();
+        if of_tasks && !self.declares_task_extension(exchange) {
+            // SEP-2663, task status notifications.
+            return self.answer(exchange, extension_missing().into(), out);
+        }
+        let mut filter: Map<String, Value> = wished
+            .iter()
+            .filter(|(name, wish)| self.grants(name) && (*wish == &Value::Bool(true) || wish.is_array()))
             .map(|(name, wish)| (name.clone(), wish.clone()))
             .collect();
+        if let Some(ids) = wished.get("taskIds").and_then(Value::as_array).filter(|_| of_tasks) {
+            let known = ids.iter().filter(|id| id.as_str().is_some_and(|id| self.tasks.knows(id)));
+            filter.insert("taskIds".into(), known.cloned().collect());
+        }
         let params = json!({ "_meta": { SUBSCRIPTION_KEY: id }, "notifications": filter });
         exchange.push(out, Step::Send(outgoing(None, "notifications/subscriptions/acknowledged", Some(params))));
         self.listeners.insert(exchange.id, Listener { id, filter });

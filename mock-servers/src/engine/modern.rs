@@ -22,8 +22,9 @@ pub(crate) const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
 impl Engine {
     /// What is wrong with the metadata of a request (2026-07-28, basic, `_meta`, and versioning).
     pub(crate) fn modern_defect(&self, message: &Value) -> Option<Defect> {
-        // A server of this era alone should name what it supports in any answer to `initialize`.
-        if method(message) == "initialize" {
+        // A server of this era alone should name what it supports in any answer to a client of the other one. A client
+        // of this one gets the answer to a method that there is no more.
+        if method(message) == "initialize" && requested_version(message).is_none() {
             let asked = param(message, "protocolVersion").and_then(Value::as_str).unwrap_or_default();
             return Some(self.unsupported_version(asked));
         }
@@ -103,5 +104,7 @@ fn is_cacheable(method: &str) -> bool {
             | "resources/list"
             | "resources/templates/list"
             | "resources/read"
+            | "skills/list"
+            | "skills/get"
     )
 }

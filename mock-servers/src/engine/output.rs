@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::Era;
 use crate::{
     faults::Shape,
     script::{ChildScript, Exit, HttpStatus},
@@ -108,6 +109,8 @@ pub struct Reaction {
 pub struct Origin {
     /// The session it belongs to; none for what stands outside of sessions.
     pub session: Option<SessionKey>,
+    /// The era that its envelope tells; absent: the one that the message itself tells.
+    pub era: Option<Era>,
     /// What the front found wrong with its envelope. Only rules for the handshake come before it.
     pub defect: Option<Defect>,
     /// The name and port that the client calls the server by, over HTTP.

@@ -10,6 +10,8 @@ mod input;
 mod legacy;
 mod modern;
 
+pub(crate) use self::begin::extension_missing;
+
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     time::Duration,

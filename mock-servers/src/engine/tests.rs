@@ -1,12 +1,16 @@
 //! The engine's promises, one message at a time.
 
+mod batches;
 mod cancellation;
 mod eras;
 mod faults;
 mod inputs;
+mod legacy_tasks;
 mod listing;
 mod properties;
 mod rules;
+mod skills;
+mod tasks;
 
 use std::time::Duration;
 

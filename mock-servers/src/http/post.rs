@@ -62,7 +62,7 @@ fn admit(core: &mut Core, exchange: &Exchange, message: &Value) -> (Origin, Opti
     let host = exchange.header("host").map(str::to_owned);
     if validate::era(core.engine.support(), version, message) == Era::Modern {
         let defect = validate::modern(&core.engine, exchange.headers(), message);
-        return (Origin { session: None, defect, host }, None);
+        return (Origin { era: Some(Era::Modern), defect, host, ..Origin::default() }, None);
     }
     if message.get("method").and_then(Value::as_str) == Some("initialize") {
         let (key, id) = core.open_session();
@@ -70,7 +70,7 @@ fn admit(core: &mut Core, exchange: &Exchange, message: &Value) -> (Origin, Opti
     }
     match session(core, exchange) {
         Ok(key) => (Origin { host, ..Origin::session(key) }, None),
-        Err(defect) => (Origin { session: None, defect: Some(defect), host }, None),
+        Err(defect) => (Origin { defect: Some(defect), host, ..Origin::default() }, None),
     }
 }
 
@@ -93,5 +93,13 @@ pub(super) fn session(core: &Core, exchange: &Exchange) -> Result<SessionKey, De
 /// What a body is to be answered with: only a request, or what is no JSON-RPC message at all, gets a message back.
 fn subject_of(message: &Value) -> Subject {
     let request = message.get("method").is_some() && message.get("id").is_some();
-    if request || !message.is_object() { Subject::Request } else { Subject::OneWay }
+    match message {
+        // A batch of nothing but notifications and responses is accepted and no more (2025-03-26, transports).
+        Value::Array(messages) if !messages.is_empty() => {
+            let one_way = messages.iter().all(|message| !message.is_array() && subject_of(message) == Subject::OneWay);
+            if one_way { Subject::OneWay } else { Subject::Request }
+        }
+        Value::Object(_) if !request => Subject::OneWay,
+        _ => Subject::Request,
+    }
 }

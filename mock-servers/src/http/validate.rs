@@ -34,7 +34,7 @@ pub(super) fn modern(engine: &Engine, headers: &HeaderMap, message: &Value) -> O
             return Ok(());
         }
         compare("Mcp-Method", headers, Some(method), plain)?;
-        if let Some(name) = named(method, message) {
+        if let Some(name) = named(method, message).or_else(|| task(engine, method, message)) {
             compare("Mcp-Name", headers, Some(name), decoded)?;
         }
         if method == "tools/call" {
@@ -54,6 +54,12 @@ fn named<'a>(method: &str, message: &'a Value) -> Option<&'a str> {
         _ => return None,
     };
     params.get(member)?.as_str()
+}
+
+/// The task that a request of the tasks extension is for (SEP-2663, Streamable HTTP: routing headers).
+fn task<'a>(engine: &Engine, method: &str, message: &'a Value) -> Option<&'a str> {
+    let routed = matches!(method, "tasks/get" | "tasks/update" | "tasks/cancel") && engine.has_task_extension();
+    if routed { message.get("params")?.get("taskId")?.as_str() } else { None }
 }
 
 /// Compares a header with what the body says.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Status, Task, begin::extension_missing};
+use super::{Status, Task, extension_missing};
 use crate::engine::{
     Engine, Era,
     exchange::Exchange,

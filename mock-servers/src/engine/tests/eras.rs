@@ -177,3 +177,38 @@ fn a_dual_era_server_follows_how_the_client_opens() {
     let legacy = final_answer(&bench.send(&call).1).unwrap();
     assert!(legacy["result"].get("resultType").is_none());
 }
+
+#[test]
+fn a_modern_client_finds_none_of_the_methods_that_were_removed() {
+    let mut bench =
+        Bench::new(json!({"revisions": [LEGACY, MODERN], "capabilities": {"logging": {}, "resources": {}}}), MODERN);
+    for method in ["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "no/such"]
+    {
+        let (_, steps) = bench.ask(method, json!({"level": "info", "uri": "x", "protocolVersion": LEGACY}));
+        assert!(
+            matches!(&steps[0], Step::Answer { status: 404, message } if message["error"]["code"] == -32601),
+            "{method}"
+        );
+    }
+}
+
+#[test]
+fn an_envelope_of_the_modern_era_is_enough_for_a_message_that_tells_nothing() {
+    let mut bench = Bench::new(json!({"revisions": [LEGACY, MODERN]}), MODERN);
+    let origin = Origin { era: Some(crate::engine::Era::Modern), ..Origin::default() };
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
+    let outputs = bench.engine.on_message(&origin, &message).outputs;
+    let Step::Answer { message, status } = &outputs[0].step else { panic!("an answer") };
+    assert_eq!((message["error"]["code"].as_i64(), *status), (Some(-32602), 400));
+}
+
+#[test]
+fn caching_hints_are_those_of_the_method_before_those_for_all() {
+    let cache =
+        json!({"all": {"ttl": "5m", "scope": "private"}, "methods": {"tools/list": {"ttl": "0s", "scope": "public"}}});
+    let mut bench = Bench::modern(json!({"ttl": "1s", "cache": cache, "capabilities": {"tools": {}, "prompts": {}}}));
+    for (method, ttl, scope) in [("prompts/list", 300_000, "private"), ("tools/list", 0, "public")] {
+        let result = bench.result(method, json!({}));
+        assert_eq!((&result["ttlMs"], &result["cacheScope"]), (&json!(ttl), &json!(scope)), "{method}");
+    }
+}

@@ -112,3 +112,21 @@ fn tells_modern_streams_what_they_asked_for() {
     bench.engine.on_closed(tools);
     assert_eq!(sent(&bench.call_steps("echo").1).len(), 1);
 }
+
+#[test]
+fn a_stream_of_changes_can_be_ended_in_good_order() {
+    let mut bench = Bench::modern(json!({
+        "capabilities": {"tools": {"listChanged": true}},
+        "on": [{"when": {"method": "subscriptions/listen"}, "do": ["default", {"fault": {"delay": "1s"}}, {"reply": {}}]}],
+    }));
+    let (stream, steps) = bench.ask("subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}));
+    assert_eq!(sent(&steps)[0]["method"], "notifications/subscriptions/acknowledged");
+    assert_eq!(final_answer(&steps), None);
+    let answer = final_answer(&bench.wake(stream)).unwrap();
+    let meta = &answer["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
+    assert_eq!((&answer["result"]["resultType"], meta), (&json!("complete"), &json!(bench.next_id)));
+    let mut out = Vec::new();
+    bench.engine.announce("notifications/tools/list_changed", None, &mut out);
+    assert_eq!(out, [], "nobody listens any more");
+    assert_eq!(bench.error("subscriptions/listen", json!({})), -32602, "a wish is needed");
+}
