@@ -6,6 +6,7 @@
 
 mod hub;
 mod post;
+mod protection;
 pub(crate) mod responder;
 mod sessions;
 mod shaped;
@@ -17,11 +18,12 @@ use std::sync::Arc;
 use ::http::{Method, StatusCode};
 use hyper::body::Incoming;
 
-use self::{hub::Hub, responder::Verdict};
+use self::{hub::Hub, protection::Protection, responder::Verdict};
 pub use crate::listen::StartError;
 use crate::{
     engine::Engine,
     listen::{Options, Server, Streamable, exchange::Exchange},
+    oauth::OAuthMock,
     record::Recorder,
     script::Script,
 };
@@ -52,25 +54,59 @@ impl Server<Streamable> {
         recorder: Recorder,
         options: Options,
     ) -> Result<Self, StartError> {
+        Self::start_behind(Engine::new(script, revision, seed), recorder, options, Protection::Open).await
+    }
+
+    /// Starts a server that lets requests with a token of this authorization server pass and challenges the others. It
+    /// serves the metadata of the resource that it is (RFC 9728).
+    ///
+    /// # Errors
+    /// When the address cannot be bound, or the path or the certificate cannot be used.
+    pub async fn start_protected(
+        script: Script,
+        revision: &str,
+        seed: u64,
+        recorder: Recorder,
+        options: Options,
+        authority: &OAuthMock,
+    ) -> Result<Self, StartError> {
+        let protection = Protection::guarded();
         let engine = Engine::new(script, revision, seed);
+        let server = Self::start_behind(engine, recorder, options, protection.clone()).await?;
+        protection.complete(authority.guard(&server.url()));
+        Ok(server)
+    }
+
+    async fn start_behind(
+        engine: Engine,
+        recorder: Recorder,
+        options: Options,
+        protection: Protection,
+    ) -> Result<Self, StartError> {
         Self::launch(options, ENDPOINT, recorder.clone(), move |stopper, path| {
             let (hub, path) = (Arc::new(Hub::new(engine, recorder, stopper)), Arc::<str>::from(path));
-            move |exchange, body| serve(Arc::clone(&hub), Arc::clone(&path), exchange, body)
+            move |exchange, body| serve(Arc::clone(&hub), Arc::clone(&path), protection.clone(), exchange, body)
         })
         .await
     }
 }
 
 /// Serves one HTTP exchange.
-async fn serve(hub: Arc<Hub>, path: Arc<str>, exchange: Exchange, body: Incoming) -> Verdict {
+async fn serve(hub: Arc<Hub>, path: Arc<str>, protection: Protection, exchange: Exchange, body: Incoming) -> Verdict {
     if exchange.path() != &*path {
-        return Ok(exchange.turn_away(StatusCode::NOT_FOUND));
+        return Ok(match protection.metadata(&exchange).await {
+            Some(metadata) => metadata,
+            None => exchange.turn_away(StatusCode::NOT_FOUND),
+        });
     }
     match *exchange.method() {
-        Method::POST => post::serve(hub, exchange, body).await,
+        Method::POST => post::serve(hub, protection, exchange, body).await,
         Method::GET | Method::DELETE if hub.has_sessions() => {
             exchange.receive_unread();
-            sessions::serve(hub, exchange).await
+            match protection.refuses(&exchange, None) {
+                Some(refusal) => Ok(refusal),
+                None => sessions::serve(hub, exchange).await,
+            }
         }
         _ => Ok(exchange.turn_away(StatusCode::METHOD_NOT_ALLOWED)),
     }

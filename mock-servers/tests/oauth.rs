@@ -16,6 +16,8 @@ mod documents;
 mod dpop;
 #[path = "oauth/federation.rs"]
 mod federation;
+#[path = "oauth/front.rs"]
+mod front;
 #[path = "oauth/guard.rs"]
 mod guard;
 #[path = "oauth/lies.rs"]

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{
     hub::{Core, Hub},
+    protection::Protection,
     responder::{Subject, Verdict},
     validate, wire,
 };
@@ -17,7 +18,7 @@ use crate::{
     listen::{exchange::Exchange, serving::Aborted},
 };
 
-pub(super) async fn serve(hub: Arc<Hub>, exchange: Exchange, body: Incoming) -> Verdict {
+pub(super) async fn serve(hub: Arc<Hub>, protection: Protection, exchange: Exchange, body: Incoming) -> Verdict {
     let bytes = match wire::read(body).await {
         Ok(bytes) => bytes,
         Err(status) => return Ok(exchange.turn_away(status)),
@@ -28,6 +29,9 @@ pub(super) async fn serve(hub: Arc<Hub>, exchange: Exchange, body: Incoming) -> 
         None if bytes.is_empty() => Body::Mark(Mark::Bodiless),
         None => Body::Text(String::from_utf8_lossy(&bytes).into_owned()),
     });
+    if let Some(refusal) = protection.refuses(&exchange, message.as_ref()) {
+        return Ok(refusal);
+    }
     if let Some(status) = unfit(&exchange) {
         return Ok(exchange.refuse(status));
     }

@@ -114,6 +114,14 @@ impl Default for AuthScript {
     }
 }
 
+/// Reads a script from YAML, or from JSON, which is YAML as well.
+///
+/// # Errors
+/// When the text is no script, with the place and the reason.
+pub fn parse(text: &str) -> Result<AuthScript, serde_saphyr::Error> {
+    serde_saphyr::from_str(text)
+}
+
 impl AuthScript {
     /// The grants that the token endpoint knows.
     #[must_use]

@@ -1,6 +1,7 @@
 //! `mock`: this program as a mock server.
 
 mod listening;
+mod oauth;
 mod serve;
 mod source;
 mod stdio;
@@ -23,6 +24,8 @@ enum Kind {
     Serve(serve::Args),
     /// Serve a profile or a script over standard input and output.
     Stdio(stdio::Args),
+    /// Be an OAuth authorization server, and a resource that it protects, until SIGTERM or SIGINT.
+    Oauth(oauth::Args),
     /// Be a process that such a server starts and never looks after.
     #[command(hide = true)]
     Child {
@@ -68,6 +71,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
     match args.kind {
         Kind::Serve(args) => serve::run(args),
         Kind::Stdio(args) => stdio::run(args),
+        Kind::Oauth(args) => oauth::run(args),
         Kind::Child { script, .. } => {
             let script: ChildScript = serde_json::from_str(&script).map_err(Failure::input)?;
             mock_servers::stdio::run_child(&script).map_err(Failure::environment)

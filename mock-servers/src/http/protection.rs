@@ -1,0 +1,53 @@
+//! Whether a guard stands before the endpoint.
+
+use std::sync::{Arc, OnceLock};
+
+use axum::body::Body as HttpBody;
+use http::{Method, Response, StatusCode};
+use serde_json::Value;
+
+use super::responder::empty;
+use crate::{listen::exchange::Exchange, oauth::Guard};
+
+/// What stands before the endpoint. Clones share it.
+#[derive(Debug, Clone)]
+pub(super) enum Protection {
+    /// Nothing.
+    Open,
+    /// A guard, as soon as it is known under which URL it stands: that is decided when the port is bound.
+    Guarded(Arc<OnceLock<Guard>>),
+}
+
+impl Protection {
+    pub(super) fn guarded() -> Self {
+        Self::Guarded(Arc::default())
+    }
+
+    /// Puts the guard in its place.
+    pub(super) fn complete(&self, guard: Guard) {
+        if let Self::Guarded(place) = self
+            && place.set(guard).is_err()
+        {
+            tracing::warn!("there is a guard already");
+        }
+    }
+
+    /// The answer to a request that may not pass. Until the guard is there, none may.
+    pub(super) fn refuses(&self, exchange: &Exchange, message: Option<&Value>) -> Option<Response<HttpBody>> {
+        let Self::Guarded(place) = self else { return None };
+        let Some(guard) = place.get() else { return Some(exchange.respond(empty(StatusCode::SERVICE_UNAVAILABLE))) };
+        let checked = guard.check(exchange.method(), exchange.uri(), exchange.headers(), message);
+        checked.err().map(|challenge| exchange.respond(challenge.into_response()))
+    }
+
+    /// The metadata of the resource, where this is a request for it.
+    pub(super) async fn metadata(&self, exchange: &Exchange) -> Option<Response<HttpBody>> {
+        let Self::Guarded(place) = self else { return None };
+        if *exchange.method() != Method::GET {
+            return None;
+        }
+        let answer = place.get()?.metadata_route(exchange.path()).await?;
+        exchange.receive_unread();
+        Some(exchange.respond(answer))
+    }
+}

@@ -1,0 +1,93 @@
+//! `mock oauth`: an authorization server that listens, with a resource that it protects.
+
+use std::{fs, io::Write as _, path::PathBuf, process::ExitCode};
+
+use anyhow::Context as _;
+use mock_servers::{
+    Recorder,
+    oauth::{AuthScript, OAuthMock, OAuthOptions, StartError},
+};
+use serde_json::json;
+
+use super::listening::{Listening, not_started};
+use crate::{
+    failure::{CommandResult, Failure},
+    interrupt::{self, Interrupts},
+};
+
+/// The arguments of `mock oauth`.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// What the server does and which lies it tells, as YAML or JSON; absent: a good server that registers anybody.
+    script: Option<PathBuf>,
+    #[command(flatten)]
+    listening: Listening,
+    /// The seed of keys, codes and tokens.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Scheme, host and port under which clients reach the server, where that is not what it listens on.
+    #[arg(long, value_name = "URL")]
+    origin: Option<String>,
+    /// A file to append to what each client did, one JSON value a line, without secrets.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// A file to append every frame to, one JSON value a line, scrubbed.
+    #[arg(long, value_name = "FILE")]
+    record_frames: Option<PathBuf>,
+    /// Say where the server listens as one line of JSON: `{"issuer", "resource", "pid"}`.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Serves until it is told to stop.
+pub(super) fn run(args: Args) -> CommandResult {
+    interrupt::runtime()?.block_on(serve(args))
+}
+
+async fn serve(args: Args) -> CommandResult {
+    // Watched for before anybody can know where the server listens, so that no signal is lost.
+    let mut interrupts = Interrupts::watch()?;
+    let script = script(&args)?;
+    let recorder = match &args.record_frames {
+        Some(path) => Recorder::to_file("oauth", path).map_err(Failure::environment)?,
+        None => Recorder::disabled(),
+    };
+    let mut options =
+        OAuthOptions::default().with_seed(args.seed).with_listen(args.listening.options()?).with_recorder(recorder);
+    options.origin = args.origin.clone();
+    options.audit_file = args.record.clone();
+    let mock = OAuthMock::start(script, options).await.map_err(refused)?;
+    announce(&args, &mock)?;
+    interrupts.next().await;
+    tokio::select! {
+        () = mock.stop() => Ok(ExitCode::SUCCESS),
+        signal = interrupts.next() => Err(signal.die()),
+    }
+}
+
+fn script(args: &Args) -> Result<AuthScript, Failure> {
+    let Some(path) = &args.script else { return Ok(AuthScript::default()) };
+    let text = fs::read_to_string(path).with_context(|| format!("cannot read the script {}", path.display()));
+    // JSON is YAML as well.
+    mock_servers::oauth::script::parse(&text.map_err(Failure::input)?)
+        .with_context(|| format!("{} is not a script of an authorization server", path.display()))
+        .map_err(Failure::input)
+}
+
+fn refused(error: StartError) -> Failure {
+    match error {
+        StartError::Listen(cause) => not_started(cause),
+        StartError::Record(_) => Failure::environment(error),
+        other => Failure::input(other),
+    }
+}
+
+/// Says where the server listens, once it does.
+fn announce(args: &Args, mock: &OAuthMock) -> Result<(), Failure> {
+    let line = if args.json {
+        json!({ "issuer": mock.issuer(), "resource": mock.protected(), "pid": std::process::id() }).to_string()
+    } else {
+        mock.issuer().to_owned()
+    };
+    writeln!(std::io::stdout(), "{line}").map_err(Failure::environment)
+}
