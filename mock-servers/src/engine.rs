@@ -54,7 +54,7 @@ pub use self::{
 };
 use crate::{
     faults::Standing,
-    script::{Cache, Script, Tool},
+    script::{Cache, HttpScript, Script, Tool},
 };
 
 /// The name that a mock server gives itself unless its script names another.
@@ -68,6 +68,7 @@ pub struct Engine {
     page_size: Option<usize>,
     cache: Cache,
     support: Support,
+    http: HttpScript,
     capabilities: Map<String, Value>,
     extras: Extras,
     catalogue: Catalogue,
@@ -129,6 +130,7 @@ impl Engine {
             page_size: script.page_size,
             cache: modern::cache(script.cache, script.ttl),
             support: Support::new(revisions),
+            http: script.http,
             capabilities,
             extras,
             catalogue,
@@ -181,6 +183,11 @@ impl Engine {
         &self.support
     }
 
+    /// How the server behaves over Streamable HTTP.
+    pub(crate) fn http(&self) -> &HttpScript {
+        &self.http
+    }
+
     /// A tool on offer at the moment.
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<&Tool> {
@@ -198,6 +205,15 @@ impl Engine {
         let key = SessionKey(self.next_session);
         self.next_session += 1;
         self.sessions.insert(key, Session::default());
+        key
+    }
+
+    /// Opens a session that has agreed on this revision already.
+    pub(crate) fn open_agreed_session(&mut self, revision: &str) -> SessionKey {
+        let key = self.open_session();
+        if let Some(session) = self.sessions.get_mut(&key) {
+            session.revision = Some(revision.to_owned());
+        }
         key
     }
 

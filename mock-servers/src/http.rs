@@ -8,8 +8,10 @@ mod hub;
 mod post;
 mod protection;
 pub(crate) mod responder;
+mod roster;
 mod sessions;
 mod shaped;
+mod stream;
 mod validate;
 pub(crate) mod wire;
 

@@ -5,6 +5,7 @@
 mod action;
 mod ask;
 mod cache;
+mod http;
 mod process;
 mod rule;
 mod skill;
@@ -19,6 +20,7 @@ pub use self::{
     action::{Action, Batch, Change, Notify, Progress, Reply, RpcError, Switch},
     ask::{Ask, AskState, Undeclared},
     cache::{Cache, CacheHints, CacheScope},
+    http::{CloseStream, HttpScript, Respond},
     process::{ChildScript, ProcessScript, Wrapper},
     rule::{Rule, When},
     skill::{Skill, SkillFile},
@@ -70,6 +72,9 @@ pub struct Script {
     /// What goes wrong all the time, or at random. Rules have their say after these.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultRule>,
+    /// How the server behaves over Streamable HTTP.
+    #[serde(skip_serializing_if = "HttpScript::is_default")]
+    pub http: HttpScript,
     /// How the server's process behaves, over stdio.
     #[serde(skip_serializing_if = "ProcessScript::is_default")]
     pub process: ProcessScript,

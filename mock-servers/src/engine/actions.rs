@@ -72,6 +72,8 @@ impl Engine {
                     tracing::warn!(name = switch.fault, "no fault of this name to switch");
                 }
             }
+            Action::CloseStream(close) => exchange.push(out, Step::CloseStream(close.retry.map(|period| period.0))),
+            Action::Respond(respond) => exchange.push(out, Step::Respond(respond)),
             Action::Fault(fault) => return self.misbehave(exchange, fault, out),
         }
         Flow::Next

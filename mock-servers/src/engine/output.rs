@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Era;
 use crate::{
     faults::Shape,
-    script::{ChildScript, Exit, HttpStatus},
+    script::{ChildScript, Exit, HttpStatus, Respond},
 };
 
 /// A conversation with one client: a process run over stdio, a session over HTTP.
@@ -75,6 +75,11 @@ pub enum Step {
     ExpireSession,
     /// Over stdio: something that the process does. Over HTTP: nothing.
     Process(Deed),
+    /// Over Streamable HTTP: close the connection in good order, and go on when the client comes back, which it is to do
+    /// after this time. Elsewhere: nothing.
+    CloseStream(Option<Duration>),
+    /// Over Streamable HTTP: answer in this way. Elsewhere: nothing.
+    Respond(Respond),
     /// End the server.
     Exit(Exit),
     /// Nothing more will be said in this exchange.

@@ -1,58 +1,67 @@
 //! Where all exchanges of one server meet: the engine, the open answers and the sessions.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use http::StatusCode;
-use tokio::sync::oneshot;
+use axum::body::Body as HttpBody;
+use http::{Response, StatusCode};
 
-use super::responder::{Presence, Responder, Subject, Verdict};
-use crate::{
-    engine::{Engine, Era, ExchangeId, Output, Reaction, SessionKey, Step, Target},
-    faults::Shape,
-    frame::Mark,
-    listen::{exchange::Exchange, serving::Stopper},
-    record::{Recorder, Sighting},
+use super::{
+    responder::{Asked, Manner, Presence, Responder, Subject, Verdict, one_object, record_response},
+    roster::{MOST_SESSIONS, Roster},
 };
-
-/// How many of the server's own messages are kept for a session that has no stream open.
-const LONGEST_BACKLOG: usize = 1_000;
+use crate::{
+    engine::{Engine, Era, ExchangeId, LEGACY, Output, Reaction, SessionKey, Step, Target},
+    faults::Shape,
+    frame::{Body, Mark},
+    listen::{
+        exchange::Exchange,
+        serving::{Aborted, Stopper},
+    },
+    record::{Recorder, Sighting},
+    script::{HttpScript, Respond},
+};
 
 /// One server's shared state.
 pub(crate) struct Hub {
     core: Mutex<Core>,
     recorder: Recorder,
     stop: Stopper,
+    script: HttpScript,
     /// The era support never changes, so it can be asked without the lock.
     has_sessions: bool,
 }
 
 pub(crate) struct Core {
     pub(crate) engine: Engine,
-    responders: HashMap<ExchangeId, Responder>,
-    sessions: HashMap<SessionKey, SessionState>,
-    by_id: HashMap<String, SessionKey>,
+    pub(super) responders: HashMap<ExchangeId, Responder>,
+    pub(super) roster: Roster,
+    /// The sessions that stand for all clients of a revision, where there are no others.
+    shared: HashMap<String, SessionKey>,
 }
 
-/// What a session has besides its place in the engine.
-struct SessionState {
-    id: String,
-    /// The GET streams that are open, newest last. A message goes out on one of them only (2025-11-25, transports,
-    /// multiple connections).
-    streams: Vec<ExchangeId>,
-    backlog: VecDeque<Output>,
+/// What a client may leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Heard {
+    /// An exchange without an answer so far.
+    Exchange,
+    /// A stream on its n-th connection after the first.
+    Stream(u64),
 }
 
 impl Hub {
     pub(crate) fn new(engine: Engine, recorder: Recorder, stop: Stopper) -> Self {
-        let has_sessions = engine.support().has_era(Era::Legacy);
-        let core = Core { engine, responders: HashMap::new(), sessions: HashMap::new(), by_id: HashMap::new() };
-        Self { core: Mutex::new(core), recorder, stop, has_sessions }
+        let script = engine.http().clone();
+        let has_sessions = engine.support().has_era(Era::Legacy) && !script.stateless;
+        let roster = Roster::new(MOST_SESSIONS);
+        let core = Core { engine, responders: HashMap::new(), roster, shared: HashMap::new() };
+        Self { core: Mutex::new(core), recorder, stop, script, has_sessions }
     }
 
+    /// Whether the server has sessions, and with them GET and DELETE.
     pub(crate) fn has_sessions(&self) -> bool {
         self.has_sessions
     }
@@ -62,33 +71,91 @@ impl Hub {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Hands a message to the engine and plays what it says; returns where the answer will arrive, and what tells when
-    /// the client leaves before it.
-    pub(crate) fn start(
+    /// Hands a message to the engine and plays what it says, until there is an answer.
+    pub(super) async fn ask(
         self: &Arc<Self>,
         exchange: &Exchange,
-        subject: Subject,
-        session_header: Option<String>,
+        asked: Asked,
         react: impl FnOnce(&mut Engine) -> Reaction,
-    ) -> (oneshot::Receiver<Verdict>, Presence) {
-        let mut core = self.lock();
-        let reaction = react(&mut core.engine);
-        let (responder, verdict) = Responder::new(subject, exchange, self.recorder.clone(), session_header);
-        core.responders.insert(reaction.exchange, responder);
-        self.play(&mut core, reaction.outputs);
-        self.accept_early(&mut core, reaction.exchange);
-        drop(core);
-        (verdict, self.presence(reaction.exchange, true))
+    ) -> (ExchangeId, Verdict) {
+        let (id, verdict, presence) = {
+            let mut core = self.lock();
+            let reaction = react(&mut core.engine);
+            let manner = self.manner(&core, &asked);
+            let id = reaction.exchange;
+            let Reaction { outputs, .. } = match self.at_once(exchange, &asked, manner, reaction) {
+                Ok(response) => return (id, Ok(response)),
+                Err(reaction) => reaction,
+            };
+            let (responder, verdict) = Responder::new(id, exchange, asked, self.recorder.clone(), manner);
+            core.responders.insert(id, responder);
+            self.play(&mut core, outputs);
+            self.decide_early(&mut core, id);
+            (id, verdict, self.presence(id, Heard::Exchange))
+        };
+        // Whoever drops an open answer has said something else than an answer: the connection goes with it.
+        let verdict = verdict.await.unwrap_or(Err(Aborted));
+        presence.dismiss();
+        (id, verdict)
     }
 
-    /// Accepts a notification at once, even if the server is not yet done with it: a client may hold back what the
-    /// server waits for until its POST is accepted. Only a script that words the envelope itself is waited for.
-    fn accept_early(&self, core: &mut Core, id: ExchangeId) {
+    /// How an exchange is answered.
+    fn manner(&self, core: &Core, asked: &Asked) -> Manner {
+        let revision = asked.session.and_then(|key| core.engine.agreed_revision(key));
+        let resumable = self.has_sessions && self.script.resumable.unwrap_or(true);
+        Manner {
+            respond: self.script.respond.unwrap_or_default(),
+            // Event ids are an idea of 2025-03-26, events that are there for their id alone one of 2025-11-25.
+            resumable: revision
+                .filter(|revision| resumable && *revision >= LEGACY[1])
+                .map(|agreed| agreed >= LEGACY[3]),
+            retry: self.script.retry.map(|period| period.0),
+        }
+    }
+
+    /// The answer to a request that the engine has answered at once and with one message, which is most of them: nobody
+    /// has to wait for it then.
+    fn at_once(
+        &self,
+        exchange: &Exchange,
+        asked: &Asked,
+        manner: Manner,
+        mut reaction: Reaction,
+    ) -> Result<Response<HttpBody>, Reaction> {
+        let here = Target::Exchange(reaction.exchange);
+        let lone = matches!(reaction.outputs.as_slice(), [
+            Output { to, step: Step::Answer { .. }, shape: None },
+            Output { to: also, step: Step::End, shape: None },
+        ] if *to == here && *also == here);
+        if !lone || asked.subject != Subject::Request || manner.respond == Respond::Sse {
+            return Err(reaction);
+        }
+        let Output { step: Step::Answer { message, status }, .. } = reaction.outputs.swap_remove(0) else {
+            return Err(reaction);
+        };
+        // A session that could not be initialized gets no id.
+        let session = asked.session_header.as_deref().filter(|_| message.get("result").is_some());
+        let response = one_object(&message, status, session);
+        record_response(&self.recorder, exchange.connection, &response, Body::Json(message));
+        Ok(response)
+    }
+
+    /// Decides what can be decided without the engine's last word.
+    ///
+    /// A notification is accepted at once, even if the server is not yet done with it: a client may hold back what the
+    /// server waits for until its POST is accepted. A stream that is opened in any case is opened now. Only a script that
+    /// words the envelope itself is waited for.
+    fn decide_early(self: &Arc<Self>, core: &mut Core, id: ExchangeId) {
         if core.engine.words_envelope(id) {
             return;
         }
-        if let Some(responder) = core.responders.get_mut(&id).filter(|one| one.subject == Subject::OneWay) {
-            responder.answer_empty(StatusCode::ACCEPTED);
+        let Some(responder) = core.responders.get_mut(&id) else { return };
+        match responder.subject {
+            Subject::OneWay => responder.answer_empty(StatusCode::ACCEPTED),
+            Subject::Request if responder.manner.respond == Respond::Sse => {
+                responder.open_stream(|| self.presence(id, Heard::Stream(0)));
+            }
+            _ => {}
         }
     }
 
@@ -108,42 +175,77 @@ impl Hub {
                 }
                 (Target::Exchange(id), Step::End) => self.end(core, id, output.shape.as_deref()),
                 (Target::Exchange(id), step) => {
-                    if let Some(responder) = core.responders.get_mut(&id) {
-                        self.play_step(responder, id, step, output.shape.as_deref());
-                    }
+                    self.play_here(core, id, Output { to: output.to, step, shape: output.shape });
                 }
+            }
+        }
+    }
+
+    /// Plays a step in its exchange. What does not fit into one object goes aside, where one object is all that is to
+    /// be answered.
+    fn play_here(self: &Arc<Self>, core: &mut Core, id: ExchangeId, output: Output) {
+        let Some(responder) = core.responders.get_mut(&id) else { return };
+        let one_object = responder.subject == Subject::Request && responder.manner.respond == Respond::Json;
+        let aside = one_object && matches!(output.step, Step::Send(_) | Step::Raw(_));
+        match responder.session.filter(|_| aside) {
+            Some(session) => self.play_aside(core, session, output),
+            None if aside => {}
+            None => {
+                self.play_step(responder, id, output.step, output.shape.as_deref());
+                self.settle(core, id);
             }
         }
     }
 
     fn play_step(self: &Arc<Self>, responder: &mut Responder, id: ExchangeId, step: Step, shape: Option<&Shape>) {
+        let guard = || self.presence(id, Heard::Stream(0));
         if let Some(shape) = shape {
-            return responder.play_shaped(step, shape, || self.presence(id, false));
+            return responder.play_shaped(step, shape, guard);
         }
         match step {
-            Step::Send(message) => responder.send(message, || self.presence(id, false)),
-            Step::Raw(text) => responder.send_raw(text, || self.presence(id, false)),
-            Step::Answer { message, status } => responder.answer(message, status),
+            Step::Send(message) => responder.send(message, guard),
+            Step::Raw(text) => responder.send_raw(text, guard),
+            Step::Answer { message, status } => responder.answer(message, status, guard),
             Step::Status(status) => responder.answer_status(&status),
             Step::Close => responder.close(),
             Step::Reset => responder.reset(),
-            Step::Open => responder.open_stream(|| self.presence(id, false)),
+            Step::Open => responder.open_stream(guard),
+            Step::CloseStream(retry) => responder.pause(retry, guard),
+            Step::Respond(respond) => responder.manner.respond = respond,
             Step::Wake(_) | Step::Exit(_) | Step::End | Step::ExpireSession | Step::Process(_) => {}
+        }
+    }
+
+    /// Keeps a stream that nobody hears for a client that comes back, or lets go of it.
+    fn settle(&self, core: &mut Core, id: ExchangeId) {
+        let Some(responder) = core.responders.get_mut(&id) else { return };
+        let session = responder.session;
+        let Some(stream) = responder.stream().filter(|stream| !stream.is_heard()) else { return };
+        let resumable = stream.is_resumable();
+        let Some(session) = session.and_then(|key| core.roster.get_mut(key)) else {
+            core.responders.remove(&id);
+            return;
+        };
+        let gone = if resumable {
+            session.park(id)
+        } else {
+            session.forget(id);
+            Some(id)
+        };
+        if let Some(gone) = gone {
+            core.responders.remove(&gone);
         }
     }
 
     /// Plays a step on the session's own stream, or keeps it until one is open.
     fn play_aside(self: &Arc<Self>, core: &mut Core, session: SessionKey, output: Output) {
-        let Some(state) = core.sessions.get_mut(&session) else { return };
-        let open = state.streams.last().and_then(|id| core.responders.get_mut(id).map(|responder| (*id, responder)));
-        match open {
-            Some((id, responder)) => self.play_step(responder, id, output.step, output.shape.as_deref()),
-            None => {
-                if state.backlog.len() == LONGEST_BACKLOG {
-                    state.backlog.pop_front();
-                }
-                state.backlog.push_back(output);
+        let Some(state) = core.roster.get_mut(session) else { return };
+        match state.stream().and_then(|id| core.responders.get_mut(&id).map(|responder| (id, responder))) {
+            Some((id, responder)) => {
+                self.play_step(responder, id, output.step, output.shape.as_deref());
+                self.settle(core, id);
             }
+            None => state.keep(output),
         }
     }
 
@@ -153,20 +255,42 @@ impl Hub {
         if let Some(content_type) = shape.and_then(Shape::content_type) {
             responder.content_type = Some(content_type);
         }
+        let guard = || self.presence(id, Heard::Stream(0));
+        let paused = responder.stream().is_some_and(|stream| stream.is_resumable() && !stream.is_heard());
         match responder.subject {
             Subject::OneWay => responder.answer_empty(StatusCode::ACCEPTED),
             Subject::Delete => responder.answer_empty(StatusCode::NO_CONTENT),
-            Subject::Listen if responder.is_undecided() => {
-                responder.open_stream(|| self.presence(id, false));
-                return;
+            Subject::Listen if responder.is_undecided() => return responder.open_stream(guard),
+            // A stream whose connection is closed goes on when the client comes back.
+            Subject::Listen if paused => return,
+            Subject::Resume(event) if responder.is_undecided() => {
+                return self.resume(core, id, event.stream, event.number);
             }
             // The script has said something else than a stream.
-            Subject::Listen => {}
+            Subject::Listen | Subject::Resume(_) => {}
             // A request that is cancelled gets no answer (cancellation, behavior requirements): its stream ends.
-            Subject::Request => responder.open_stream(|| self.presence(id, false)),
+            Subject::Request => responder.open_stream(guard),
         }
         responder.end_stream();
-        core.responders.remove(&id);
+        self.settle(core, id);
+        // What is no stream has been answered by now.
+        if core.responders.get_mut(&id).is_some_and(|responder| responder.stream().is_none()) {
+            core.responders.remove(&id);
+        }
+    }
+
+    /// Lets the connection of one exchange go on with the stream of another.
+    fn resume(self: &Arc<Self>, core: &mut Core, id: ExchangeId, stream: ExchangeId, after: u64) {
+        let Some(mut request) = core.responders.remove(&id) else { return };
+        let Some(responder) = core.responders.get_mut(&stream) else {
+            return request.answer_empty(StatusCode::BAD_REQUEST);
+        };
+        responder.take_up(request, after, |attachment| self.presence(stream, Heard::Stream(attachment)));
+        match responder.session.and_then(|key| core.roster.get_mut(key)) {
+            Some(session) => session.forget(stream),
+            None => drop(core.responders.remove(&stream)),
+        }
+        self.settle(core, stream);
     }
 
     fn wake_later(self: &Arc<Self>, id: ExchangeId, after: Duration) {
@@ -182,7 +306,7 @@ impl Hub {
     }
 
     /// What tells when the client leaves: before the answer has begun, or while it streams.
-    fn presence(self: &Arc<Self>, id: ExchangeId, undecided: bool) -> Presence {
+    fn presence(self: &Arc<Self>, id: ExchangeId, heard: Heard) -> Presence {
         let hub = Arc::downgrade(self);
         Presence::new(move || {
             let Some(hub) = hub.upgrade() else { return };
@@ -191,36 +315,40 @@ impl Hub {
             let (mark, busy) = (hub.stop.end_mark(), hub.stop.busy());
             if let Ok(runtime) = tokio::runtime::Handle::try_current() {
                 runtime.spawn(async move {
-                    hub.left(id, undecided, mark);
+                    hub.left(id, heard, mark);
                     drop(busy);
                 });
             }
         })
     }
 
-    fn left(&self, id: ExchangeId, undecided: bool, mark: Mark) {
+    fn left(&self, id: ExchangeId, heard: Heard, mark: Mark) {
         let mut core = self.lock();
         let Some(responder) = core.responders.get_mut(&id) else { return };
-        if responder.is_done() || responder.is_undecided() != undecided {
+        let current = match responder.stream() {
+            Some(stream) => stream.is_heard() && heard == Heard::Stream(stream.attachment()),
+            None => responder.is_undecided() && heard == Heard::Exchange,
+        };
+        if !current {
             return;
         }
         responder.leave(mark);
-        core.responders.remove(&id);
-        core.engine.on_closed(id);
-        for session in core.sessions.values_mut() {
-            session.streams.retain(|stream| *stream != id);
+        if responder.is_done() {
+            core.responders.remove(&id);
         }
+        self.settle(&mut core, id);
+        core.engine.on_closed(id);
     }
 
     /// Lets a GET's stream carry the session's own messages, beginning with those that have waited.
-    pub(crate) fn attach(self: &Arc<Self>, session: SessionKey, id: ExchangeId) {
+    pub(super) fn attach(self: &Arc<Self>, session: SessionKey, id: ExchangeId) {
         let mut core = self.lock();
-        if !core.responders.get(&id).is_some_and(|responder| responder.subject == Subject::Listen) {
+        let open = core.responders.get_mut(&id).filter(|responder| responder.subject == Subject::Listen);
+        if !open.is_some_and(|responder| responder.stream().is_some_and(|stream| stream.is_heard())) {
             return;
         }
-        let Some(state) = core.sessions.get_mut(&session) else { return };
-        state.streams.push(id);
-        for output in std::mem::take(&mut state.backlog) {
+        let Some(state) = core.roster.get_mut(session) else { return };
+        for output in state.open(id) {
             self.play_aside(&mut core, session, output);
         }
     }
@@ -231,26 +359,41 @@ impl Core {
     pub(crate) fn open_session(&mut self) -> (SessionKey, String) {
         let key = self.engine.open_session();
         let id = self.engine.token();
-        let state = SessionState { id: id.clone(), streams: Vec::new(), backlog: VecDeque::new() };
-        self.sessions.insert(key, state);
-        self.by_id.insert(id.clone(), key);
+        if let Some(idle) = self.roster.enter(key, id.clone()) {
+            self.close_session(idle);
+        }
         (key, id)
     }
 
-    /// The session of an id.
-    pub(crate) fn session(&self, id: &str) -> Option<SessionKey> {
-        self.by_id.get(id).copied()
+    /// The session that stands for all clients of this revision, or for all that are about to agree on one.
+    pub(super) fn shared_session(&mut self, revision: Option<&str>) -> SessionKey {
+        if let Some(key) = self.shared.get(revision.unwrap_or_default()) {
+            return *key;
+        }
+        let key = match revision {
+            Some(revision) => self.engine.open_agreed_session(revision),
+            None => self.engine.open_session(),
+        };
+        self.shared.insert(revision.unwrap_or_default().to_owned(), key);
+        key
     }
 
-    /// Ends a session and its streams.
+    /// Whether a session has this stream, and can say what came after this event of it.
+    pub(super) fn remembers(&mut self, session: SessionKey, stream: ExchangeId, after: u64) -> bool {
+        self.responders
+            .get_mut(&stream)
+            .filter(|responder| responder.session == Some(session))
+            .and_then(Responder::stream)
+            .is_some_and(|stream| stream.remembers(after))
+    }
+
+    /// Ends a session and everything that is open in it: streams end, and what has no answer gets none but the news.
     pub(crate) fn close_session(&mut self, key: SessionKey) {
-        let Some(state) = self.sessions.remove(&key) else { return };
-        self.by_id.remove(&state.id);
         self.engine.close_session(key);
-        for stream in state.streams {
-            if let Some(mut responder) = self.responders.remove(&stream) {
-                responder.end_stream();
-            }
+        self.roster.strike(key);
+        for (_, mut responder) in self.responders.extract_if(|_, responder| responder.session == Some(key)) {
+            responder.end_stream();
+            responder.answer_empty(StatusCode::NOT_FOUND);
         }
     }
 }

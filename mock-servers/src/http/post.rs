@@ -9,13 +9,13 @@ use serde_json::Value;
 use super::{
     hub::{Core, Hub},
     protection::Protection,
-    responder::{Subject, Verdict},
+    responder::{Asked, Subject, Verdict},
     validate, wire,
 };
 use crate::{
-    engine::{Defect, Era, Origin, SessionKey},
+    engine::{Defect, Engine, Era, LEGACY, Origin, SessionKey},
     frame::{Body, Mark},
-    listen::{exchange::Exchange, serving::Aborted},
+    listen::exchange::Exchange,
 };
 
 pub(super) async fn serve(hub: Arc<Hub>, protection: Protection, exchange: Exchange, body: Incoming) -> Verdict {
@@ -35,16 +35,17 @@ pub(super) async fn serve(hub: Arc<Hub>, protection: Protection, exchange: Excha
     if let Some(status) = unfit(&exchange) {
         return Ok(exchange.refuse(status));
     }
-    let (verdict, presence) = match message {
-        None => hub.start(&exchange, Subject::Request, None, crate::engine::Engine::on_garbage),
+    let (_, verdict) = match message {
+        None => {
+            let asked = Asked { subject: Subject::Request, session: None, session_header: None };
+            hub.ask(&exchange, asked, Engine::on_garbage).await
+        }
         Some(message) => {
-            let (from, session_header) = admit(&mut hub.lock(), &exchange, &message);
-            hub.start(&exchange, subject_of(&message), session_header, |engine| engine.on_message(&from, &message))
+            let (from, session_header) = admit(&hub, &exchange, &message);
+            let asked = Asked { subject: subject_of(&message), session: from.session, session_header };
+            hub.ask(&exchange, asked, |engine| engine.on_message(&from, &message)).await
         }
     };
-    // Whoever drops an open answer has said something else than an answer: the connection goes with it.
-    let verdict = verdict.await.unwrap_or(Err(Aborted));
-    presence.dismiss();
     verdict
 }
 
@@ -61,37 +62,61 @@ fn unfit(exchange: &Exchange) -> Option<StatusCode> {
 }
 
 /// Which session a message belongs to, what is wrong with its envelope, and the id of the session it may open.
-fn admit(core: &mut Core, exchange: &Exchange, message: &Value) -> (Origin, Option<String>) {
+fn admit(hub: &Hub, exchange: &Exchange, message: &Value) -> (Origin, Option<String>) {
+    let core = &mut *hub.lock();
     let version = exchange.header("mcp-protocol-version");
     let host = exchange.header("host").map(str::to_owned);
     if validate::era(core.engine.support(), version, message) == Era::Modern {
         let defect = validate::modern(&core.engine, exchange.headers(), message);
         return (Origin { era: Some(Era::Modern), defect, host, ..Origin::default() }, None);
     }
-    if message.get("method").and_then(Value::as_str) == Some("initialize") {
+    let initializes = message.get("method").and_then(Value::as_str) == Some("initialize");
+    if initializes && hub.has_sessions() {
         let (key, id) = core.open_session();
         return (Origin { host, ..Origin::session(key) }, Some(id));
     }
-    match session(core, exchange) {
+    let found = match (hub.has_sessions(), initializes) {
+        (true, _) => session(core, exchange),
+        (false, true) => Ok(core.shared_session(None)),
+        (false, false) => stateless(core, exchange),
+    };
+    match found {
         Ok(key) => (Origin { host, ..Origin::session(key) }, None),
         Err(defect) => (Origin { defect: Some(defect), host, ..Origin::default() }, None),
     }
 }
 
+/// What stands for the session where there are none. A client of a revision that has no header for it, or that leaves
+/// it out, is taken for one of 2025-03-26 (2025-11-25, transports, protocol version header).
+fn stateless(core: &mut Core, exchange: &Exchange) -> Result<SessionKey, Defect> {
+    fit_version(core, exchange)?;
+    let support = core.engine.support();
+    let assumed = [LEGACY[1], LEGACY[0]].into_iter().find(|old| support.has(old));
+    let revision = exchange.header("mcp-protocol-version").or(assumed).or_else(|| support.newest_legacy());
+    let revision = revision.map(str::to_owned);
+    Ok(core.shared_session(revision.as_deref()))
+}
+
 /// The session of a request after `initialize` (2025-11-25, transports, session management and protocol version
 /// header). The codes are those of the official SDKs; the specification leaves them open.
-pub(super) fn session(core: &Core, exchange: &Exchange) -> Result<SessionKey, Defect> {
-    if let Some(version) = exchange.header("mcp-protocol-version")
-        && (!core.engine.support().has(version) || Era::of(version) == Era::Modern)
-    {
-        let supported = core.engine.support().all().join(", ");
-        let words = format!("bad request: unsupported protocol version (supported versions: {supported})");
-        return Err(Defect::new(400, -32000, words));
-    }
+pub(super) fn session(core: &mut Core, exchange: &Exchange) -> Result<SessionKey, Defect> {
+    fit_version(core, exchange)?;
     let Some(id) = exchange.header("mcp-session-id") else {
         return Err(Defect::new(400, -32000, "bad request: `Mcp-Session-Id` is required"));
     };
-    core.session(id).ok_or_else(|| Defect::new(404, -32001, "session not found"))
+    core.roster.find(id).ok_or_else(|| Defect::new(404, -32001, "session not found"))
+}
+
+fn fit_version(core: &Core, exchange: &Exchange) -> Result<(), Defect> {
+    let support = core.engine.support();
+    match exchange.header("mcp-protocol-version") {
+        Some(version) if !support.has(version) || Era::of(version) == Era::Modern => {
+            let supported = support.all().join(", ");
+            let words = format!("bad request: unsupported protocol version (supported versions: {supported})");
+            Err(Defect::new(400, -32000, words))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What a body is to be answered with: only a request, or what is no JSON-RPC message at all, gets a message back.

@@ -1,23 +1,27 @@
 //! The answer to one HTTP request while it is made: undecided, a stream of events, or done.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use axum::body::Body as HttpBody;
 use http::{HeaderName, HeaderValue, Response, StatusCode, header};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::wire;
+use super::{
+    stream::{EventStream, Memory},
+    wire::{self, EventId},
+};
 use crate::{
+    engine::{ExchangeId, SessionKey},
     frame::{Body, Http, Mark},
     listen::{
         exchange::Exchange,
-        outlet::{self, Outlet, Piece},
+        outlet::{self, Outlet},
         serving::Aborted,
         socket::Ending,
     },
     record::{Recorder, Sighting},
-    script::HttpStatus,
+    script::{HttpStatus, Respond},
 };
 
 /// What the server's side of an exchange leads to: a response, or a dropped connection.
@@ -32,189 +36,291 @@ pub(crate) enum Subject {
     OneWay,
     /// A GET, for the stream of the server's own messages.
     Listen,
+    /// A GET that goes on with a stream, from after one of its events on.
+    Resume(EventId),
     /// A DELETE of the session.
     Delete,
 }
 
+/// What is asked in an HTTP exchange, and by whom.
+#[derive(Debug)]
+pub(super) struct Asked {
+    /// What for.
+    pub(super) subject: Subject,
+    /// In which session; none outside of all.
+    pub(super) session: Option<SessionKey>,
+    /// The id of the session that this opens.
+    pub(super) session_header: Option<String>,
+}
+
+/// How an exchange is answered, as far as its script and its revision decide.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Manner {
+    /// As one object or as a stream.
+    pub(super) respond: Respond,
+    /// Whether streams can be resumed, and if so, whether they begin with an id.
+    pub(super) resumable: Option<Primes>,
+    /// What a stream begins with, besides.
+    pub(super) retry: Option<Duration>,
+}
+
+/// Whether streams begin with an event that is there for its id alone.
+pub(super) type Primes = bool;
+
 /// Makes the answer of one HTTP exchange, and records it.
 pub(crate) struct Responder {
-    pub(crate) subject: Subject,
-    pub(super) connection: u64,
+    pub(super) subject: Subject,
+    pub(super) session: Option<SessionKey>,
+    pub(super) manner: Manner,
+    key: ExchangeId,
+    connection: u64,
     pub(super) ending: Ending,
-    pub(super) recorder: Recorder,
+    recorder: Recorder,
     pub(super) session_header: Option<String>,
     /// A content type in the place of the right one.
     pub(super) content_type: Option<HeaderValue>,
-    pub(super) state: State,
+    state: State,
 }
 
-pub(super) enum State {
+enum State {
     /// Nothing has been said: it is open whether this becomes one object or a stream. What watches over the client's
     /// presence comes along.
     Undecided(oneshot::Sender<Verdict>),
-    Stream(Outlet),
+    Stream(EventStream),
     Done,
 }
 
 impl Responder {
-    pub(crate) fn new(
-        subject: Subject,
+    pub(super) fn new(
+        key: ExchangeId,
         exchange: &Exchange,
+        asked: Asked,
         recorder: Recorder,
-        session_header: Option<String>,
+        manner: Manner,
     ) -> (Self, oneshot::Receiver<Verdict>) {
         let (sender, receiver) = oneshot::channel();
-        let (connection, ending) = (exchange.connection, exchange.ending().clone());
-        let state = State::Undecided(sender);
-        (Self { subject, connection, ending, recorder, session_header, content_type: None, state }, receiver)
+        let Asked { subject, session, session_header } = asked;
+        let responder = Self {
+            subject,
+            session,
+            manner,
+            key,
+            connection: exchange.connection,
+            ending: exchange.ending().clone(),
+            recorder,
+            session_header,
+            content_type: None,
+            state: State::Undecided(sender),
+        };
+        (responder, receiver)
     }
 
-    pub(crate) fn connection(&self) -> u64 {
+    pub(super) fn connection(&self) -> u64 {
         self.connection
     }
 
-    pub(crate) fn is_done(&self) -> bool {
+    pub(super) fn is_done(&self) -> bool {
         matches!(self.state, State::Done)
     }
 
-    pub(crate) fn is_undecided(&self) -> bool {
+    pub(super) fn is_undecided(&self) -> bool {
         matches!(self.state, State::Undecided(_))
     }
 
-    /// Sends a message that is no final answer: from here on this is a stream.
-    pub(crate) fn send(&mut self, message: Value, guard: impl FnOnce() -> Presence) {
-        if self.is_done() {
-            return;
+    /// The stream that this has become.
+    pub(super) fn stream(&mut self) -> Option<&mut EventStream> {
+        match &mut self.state {
+            State::Stream(stream) => Some(stream),
+            _ => None,
         }
+    }
+
+    /// Sends a message that is no final answer: from here on this is a stream.
+    pub(super) fn send(&mut self, message: Value, guard: impl FnOnce() -> Presence) {
         self.open_stream(guard);
-        self.push_event(&message.to_string(), Body::Json(message));
+        if let Some(stream) = self.stream() {
+            stream.say(&message.to_string(), Body::Json(message));
+        }
     }
 
     /// Sends text in the place of a message.
-    pub(crate) fn send_raw(&mut self, text: String, guard: impl FnOnce() -> Presence) {
-        if self.is_done() {
-            return;
-        }
+    pub(super) fn send_raw(&mut self, text: String, guard: impl FnOnce() -> Presence) {
         self.open_stream(guard);
-        self.push_event(&text.clone(), Body::Text(text));
+        if let Some(stream) = self.stream() {
+            stream.say(&text.clone(), Body::Text(text));
+        }
     }
 
     /// Sends the final answer.
-    pub(crate) fn answer(&mut self, message: Value, status: u16) {
+    pub(super) fn answer(&mut self, message: Value, status: u16, guard: impl FnOnce() -> Presence) {
         // A session that could not be initialized gets no id.
         if message.get("result").is_none() {
             self.session_header = None;
         }
+        if self.streams_answer(status) {
+            self.open_stream(guard);
+        }
         match std::mem::replace(&mut self.state, State::Done) {
             State::Undecided(sender) => {
-                let status = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
-                let mut response = Response::new(HttpBody::from(message.to_string()));
-                *response.status_mut() = status;
+                let mut response = one_object(&message, status, None);
                 self.dress(&mut response, "application/json");
                 self.record_response(&response, Body::Json(message));
                 give(sender, Ok(response));
             }
-            State::Stream(pieces) => {
-                self.state = State::Stream(pieces);
-                self.push_event(&message.to_string(), Body::Json(message));
-                self.end_stream();
+            State::Stream(mut stream) => {
+                stream.say(&message.to_string(), Body::Json(message));
+                stream.end();
+                self.state = State::Stream(stream);
             }
             State::Done => {}
         }
     }
 
+    /// Whether an answer of this status goes out on a stream, whatever came before.
+    pub(super) fn streams_answer(&self, status: u16) -> bool {
+        self.manner.respond == Respond::Sse && self.subject == Subject::Request && status == 200
+    }
+
     /// Answers with a status that the script words.
-    pub(crate) fn answer_status(&mut self, wanted: &HttpStatus) {
-        let State::Undecided(sender) = std::mem::replace(&mut self.state, State::Done) else { return };
-        let response = scripted(wanted);
-        let body = if wanted.body.is_empty() { Body::Mark(Mark::Bodiless) } else { Body::Text(wanted.body.clone()) };
-        self.record_response(&response, body);
-        give(sender, Ok(response));
+    pub(super) fn answer_status(&mut self, wanted: &HttpStatus) {
+        if let Some(sender) = self.decide() {
+            let response = scripted(wanted);
+            let said =
+                if wanted.body.is_empty() { Body::Mark(Mark::Bodiless) } else { Body::Text(wanted.body.clone()) };
+            self.record_response(&response, said);
+            give(sender, Ok(response));
+        }
     }
 
     /// Answers with this status and no body.
-    pub(crate) fn answer_empty(&mut self, status: StatusCode) {
-        let State::Undecided(sender) = std::mem::replace(&mut self.state, State::Done) else { return };
-        let response = empty(status);
-        self.record_response(&response, Body::Mark(Mark::Bodiless));
-        give(sender, Ok(response));
+    pub(super) fn answer_empty(&mut self, status: StatusCode) {
+        if let Some(sender) = self.decide() {
+            let response = empty(status);
+            self.record_response(&response, Body::Mark(Mark::Bodiless));
+            give(sender, Ok(response));
+        }
     }
 
     /// Drops the connection.
-    pub(crate) fn close(&mut self) {
-        match std::mem::replace(&mut self.state, State::Done) {
-            State::Undecided(sender) => give(sender, Err(Aborted)),
-            State::Stream(pieces) => pieces.push(Piece::Abort),
-            State::Done => return,
+    pub(super) fn close(&mut self) {
+        if let Some(stream) = self.stream() {
+            stream.break_off();
+        } else if let Some(sender) = self.decide() {
+            give(sender, Err(Aborted));
+            self.note_end();
         }
-        self.recorder.record(Sighting::mark(self.connection, Mark::ClosedByServer));
     }
 
     /// Resets the connection.
-    pub(crate) fn reset(&mut self) {
-        if !self.is_done() {
+    pub(super) fn reset(&mut self) {
+        if self.is_undecided() || self.stream().is_some_and(|stream| stream.is_heard()) {
             self.ending.reset();
-            self.close();
         }
+        self.close();
     }
 
     /// Turns this into a stream of events, if it is not one yet.
-    pub(crate) fn open_stream(&mut self, guard: impl FnOnce() -> Presence) {
-        match std::mem::replace(&mut self.state, State::Done) {
-            State::Undecided(sender) => {
-                let (pieces, body) = outlet::body(guard(), &self.ending);
-                let mut response = Response::new(body);
-                self.dress(&mut response, "text/event-stream");
-                let headers = response.headers_mut();
-                headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-                // Proxies are told not to hold events back (2026-07-28, Streamable HTTP, receiving messages).
-                headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-                self.record_response(&response, Body::Mark(Mark::Bodiless));
-                self.state = State::Stream(pieces);
-                give(sender, Ok(response));
-            }
-            other => self.state = other,
+    pub(super) fn open_stream(&mut self, guard: impl FnOnce() -> Presence) {
+        let Some(sender) = self.decide() else { return };
+        let (outlet, response) = self.stream_head(guard());
+        let memory = self.manner.resumable.map(Memory::new);
+        let mut stream = EventStream::new(self.key, self.recorder.clone(), self.connection, outlet, memory);
+        stream.prime(self.manner.retry);
+        self.state = State::Stream(stream);
+        give(sender, Ok(response));
+    }
+
+    /// Goes on with this stream on the connection of a request that asks for what came after an event of it.
+    pub(super) fn take_up(&mut self, mut request: Self, after: u64, guard: impl FnOnce(u64) -> Presence) {
+        let State::Stream(stream) = &mut self.state else { return request.answer_empty(StatusCode::BAD_REQUEST) };
+        let Some(sender) = request.decide() else { return };
+        let (outlet, response) = request.stream_head(guard(stream.attachment() + 1));
+        stream.take_up(request.connection, outlet, after);
+        (self.connection, self.ending) = (request.connection, request.ending);
+        give(sender, Ok(response));
+    }
+
+    /// Closes the connection; the stream goes on when the client comes back for it.
+    pub(super) fn pause(&mut self, retry: Option<Duration>, guard: impl FnOnce() -> Presence) {
+        self.open_stream(guard);
+        if let Some(stream) = self.stream() {
+            stream.pause(retry);
         }
     }
 
     /// Ends the stream in good order.
-    pub(crate) fn end_stream(&mut self) {
-        if let State::Stream(_) = std::mem::replace(&mut self.state, State::Done) {
-            self.recorder.record(Sighting::mark(self.connection, Mark::ClosedByServer));
+    pub(super) fn end_stream(&mut self) {
+        if let Some(stream) = self.stream() {
+            stream.end();
         }
     }
 
-    /// Notes that the exchange ended early, and by whom.
-    pub(crate) fn leave(&mut self, mark: Mark) {
-        self.state = State::Done;
-        self.recorder.record(Sighting::mark(self.connection, mark));
-    }
-
-    /// Recorded before it is sent: what a fast client says in return must not come before it in the record.
-    fn push_event(&self, data: &str, recorded: Body) {
-        self.record_event(recorded);
-        if let State::Stream(pieces) = &self.state {
-            pieces.push(Piece::Bytes(wire::event("message", data).into()));
+    /// Notes that the client has left before there was an answer, or in the middle of a stream.
+    pub(super) fn leave(&mut self, mark: Mark) {
+        if let Some(stream) = self.stream() {
+            stream.lose(mark);
+        } else {
+            self.state = State::Done;
+            self.recorder.record(Sighting::mark(self.connection, mark));
         }
     }
 
-    pub(super) fn dress(&self, response: &mut Response<HttpBody>, content_type: &'static str) {
+    /// Where the answer goes, which is decided on by asking.
+    pub(super) fn decide(&mut self) -> Option<oneshot::Sender<Verdict>> {
+        match std::mem::replace(&mut self.state, State::Done) {
+            State::Undecided(sender) => Some(sender),
+            other => {
+                self.state = other;
+                None
+            }
+        }
+    }
+
+    /// The head of a stream, and where to write it.
+    fn stream_head(&self, guard: Presence) -> (Outlet, Response<HttpBody>) {
+        let (outlet, body) = outlet::body(guard, &self.ending);
+        let mut response = Response::new(body);
+        self.dress(&mut response, "text/event-stream");
         let headers = response.headers_mut();
-        let content_type = self.content_type.clone().unwrap_or_else(|| HeaderValue::from_static(content_type));
-        headers.insert(header::CONTENT_TYPE, content_type);
-        if let Some(value) = self.session_header.as_deref().and_then(|id| HeaderValue::from_str(id).ok()) {
-            headers.insert("mcp-session-id", value);
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        // Proxies are told not to hold events back (2026-07-28, Streamable HTTP, receiving messages).
+        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+        self.record_response(&response, Body::Mark(Mark::Bodiless));
+        (outlet, response)
+    }
+
+    /// Gives a response its type and the id of its session.
+    pub(super) fn dress(&self, response: &mut Response<HttpBody>, content_type: &'static str) {
+        dress(response, content_type, self.session_header.as_deref());
+        if let Some(content_type) = &self.content_type {
+            response.headers_mut().insert(header::CONTENT_TYPE, content_type.clone());
         }
+    }
+
+    /// Notes that the server ends the connection.
+    pub(super) fn note_end(&self) {
+        self.recorder.record(Sighting::mark(self.connection, Mark::ClosedByServer));
     }
 
     pub(super) fn record_response(&self, response: &Response<HttpBody>, body: Body) {
         record_response(&self.recorder, self.connection, response, body);
     }
+}
 
-    pub(super) fn record_event(&self, body: Body) {
-        let http = Http { status: Some(200), event: Some("message".to_owned()), ..Http::default() };
-        self.recorder.record_with(|| Sighting::sent(self.connection, body).with_http(http));
+fn dress(response: &mut Response<HttpBody>, content_type: &'static str, session: Option<&str>) {
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    if let Some(value) = session.and_then(|id| HeaderValue::from_str(id).ok()) {
+        headers.insert("mcp-session-id", value);
     }
+}
+
+/// An answer as one JSON object.
+pub(super) fn one_object(message: &Value, status: u16, session: Option<&str>) -> Response<HttpBody> {
+    let mut response = Response::new(HttpBody::from(message.to_string()));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+    dress(&mut response, "application/json", session);
+    response
 }
 
 /// Tells, when it is dropped, that the client needs nothing more.

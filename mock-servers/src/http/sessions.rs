@@ -7,45 +7,55 @@ use http::{Method, StatusCode};
 use serde_json::json;
 
 use super::{
-    hub::Hub,
+    hub::{Core, Hub},
     post,
-    responder::{Subject, Verdict},
-    wire,
+    responder::{Asked, Subject, Verdict},
+    wire::{self, EventId},
 };
 use crate::{
-    engine::Origin,
-    listen::{exchange::Exchange, serving::Aborted},
+    engine::{Defect, Origin, SessionKey},
+    listen::exchange::Exchange,
 };
 
 pub(super) async fn serve(hub: Arc<Hub>, exchange: Exchange) -> Verdict {
-    let listens = exchange.method() == Method::GET;
-    if listens && !wire::accepts(exchange.headers(), "text/event-stream") {
+    if exchange.method() == Method::GET && !wire::accepts(exchange.headers(), "text/event-stream") {
         return Ok(exchange.refuse(StatusCode::NOT_ACCEPTABLE));
     }
-    let found = post::session(&hub.lock(), &exchange);
-    let key = match found {
-        Ok(key) => key,
+    let found = {
+        let core = &mut *hub.lock();
+        post::session(core, &exchange).and_then(|key| Ok((key, subject(core, &exchange, key)?)))
+    };
+    let (key, subject) = match found {
+        Ok(found) => found,
         Err(defect) => {
             return Ok(exchange.refuse(StatusCode::from_u16(defect.status).unwrap_or(StatusCode::BAD_REQUEST)));
         }
     };
     // The engine sees a GET or a DELETE as a message of that method, so that scripts can have rules for them.
     let message = json!({ "jsonrpc": "2.0", "method": exchange.method().as_str() });
-    let subject = if listens { Subject::Listen } else { Subject::Delete };
-    let mut id = None;
-    let (verdict, presence) = hub.start(&exchange, subject, None, |engine| {
-        let host = exchange.header("host").map(str::to_owned);
-        let reaction = engine.on_message(&Origin { host, ..Origin::session(key) }, &message);
-        id = Some(reaction.exchange);
-        reaction
-    });
-    let verdict = verdict.await.unwrap_or(Err(Aborted));
-    presence.dismiss();
-    let granted = verdict.as_ref().is_ok_and(|response| response.status().is_success());
-    match id.filter(|_| granted) {
-        Some(id) if listens => hub.attach(key, id),
-        Some(_) => hub.lock().close_session(key),
-        None => {}
+    let asked = Asked { subject, session: Some(key), session_header: None };
+    let from = Origin { host: exchange.header("host").map(str::to_owned), ..Origin::session(key) };
+    let (id, verdict) = hub.ask(&exchange, asked, |engine| engine.on_message(&from, &message)).await;
+    if verdict.as_ref().is_ok_and(|response| response.status().is_success()) {
+        match subject {
+            Subject::Listen => hub.attach(key, id),
+            Subject::Resume(event) => hub.attach(key, event.stream),
+            _ => hub.lock().close_session(key),
+        }
     }
     verdict
+}
+
+/// What a GET or a DELETE asks for. An event id that this server has not given out, or whose successors are forgotten, is
+/// refused: going on from elsewhere would lose messages without a word.
+fn subject(core: &mut Core, exchange: &Exchange, session: SessionKey) -> Result<Subject, Defect> {
+    if exchange.method() == Method::DELETE {
+        return Ok(Subject::Delete);
+    }
+    let Some(last) = exchange.headers().get("last-event-id") else { return Ok(Subject::Listen) };
+    let event = last.to_str().ok().and_then(EventId::read);
+    match event.filter(|event| core.remembers(session, event.stream, event.number)) {
+        Some(event) => Ok(Subject::Resume(event)),
+        None => Err(Defect::new(400, -32000, "bad request: unknown event id")),
+    }
 }

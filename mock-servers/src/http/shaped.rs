@@ -4,38 +4,43 @@ use axum::body::Body as HttpBody;
 use http::{HeaderValue, Response, StatusCode, header};
 use serde_json::Value;
 
-use super::{
-    responder::{Presence, Responder, State, give},
-    wire,
-};
+use super::responder::{Presence, Responder, give};
 use crate::{
     engine::Step,
-    faults::{Finish, Framed, Rendered, Shape},
-    frame::{Body, Mark},
+    faults::{Finish, Framed, Shape},
+    frame::Body,
     listen::outlet,
-    record::Sighting,
 };
 
 impl Responder {
     /// Plays a step that says something, as these faults want it.
-    pub(crate) fn play_shaped(&mut self, step: Step, shape: &Shape, guard: impl FnOnce() -> Presence) {
+    pub(super) fn play_shaped(&mut self, step: Step, shape: &Shape, guard: impl FnOnce() -> Presence) {
         if self.is_done() {
             return;
         }
         self.content_type = shape.content_type().or(self.content_type.take());
         match step {
+            Step::Answer { message, status } if self.is_undecided() && !self.streams_answer(status) => {
+                self.answer_shaped(message, status, shape);
+            }
+            Step::Answer { message, .. } => {
+                self.open_stream(guard);
+                if let Some(stream) = self.stream() {
+                    stream.say_shaped(message.to_string(), Body::Json(message), shape);
+                    stream.end();
+                }
+            }
             Step::Send(message) => {
                 self.open_stream(guard);
-                self.push_shaped(message.to_string(), Body::Json(message), shape);
+                if let Some(stream) = self.stream() {
+                    stream.say_shaped(message.to_string(), Body::Json(message), shape);
+                }
             }
             Step::Raw(text) => {
                 self.open_stream(guard);
-                self.push_shaped(text.clone(), Body::Text(text), shape);
-            }
-            Step::Answer { message, status } if self.is_undecided() => self.answer_shaped(message, status, shape),
-            Step::Answer { message, .. } => {
-                self.push_shaped(message.to_string(), Body::Json(message), shape);
-                self.end_stream();
+                if let Some(stream) = self.stream() {
+                    stream.say_shaped(text.clone(), Body::Text(text), shape);
+                }
             }
             Step::Open => self.open_stream(guard),
             _ => {}
@@ -47,7 +52,7 @@ impl Responder {
         if message.get("result").is_none() {
             self.session_header = None;
         }
-        let State::Undecided(sender) = std::mem::replace(&mut self.state, State::Done) else { return };
+        let Some(sender) = self.decide() else { return };
         let rendered = shape.render(message.to_string().into_bytes(), Body::Json(message), Framed::body);
         let (pieces, body) = outlet::body((), &self.ending);
         let mut response: Response<HttpBody> = Response::new(body);
@@ -57,26 +62,9 @@ impl Responder {
         self.dress(&mut response, "application/json");
         self.record_response(&response, rendered.said.clone());
         pieces.play(&rendered);
-        self.note_end(&rendered);
+        if matches!(rendered.finish, Finish::Amid(_)) {
+            self.note_end();
+        }
         give(sender, Ok(response));
-    }
-
-    fn push_shaped(&mut self, text: String, said: Body, shape: &Shape) {
-        let State::Stream(pieces) = &self.state else { return };
-        let rendered =
-            shape.render(text.into_bytes(), said, |payload| Framed::event(&wire::event("message", ""), payload));
-        // Recorded before it is sent: what a fast client says in return must not come before it in the record.
-        self.record_event(rendered.said.clone());
-        pieces.play(&rendered);
-        if matches!(rendered.finish, Finish::Amid(_)) {
-            self.state = State::Done;
-        }
-        self.note_end(&rendered);
-    }
-
-    fn note_end(&self, rendered: &Rendered) {
-        if matches!(rendered.finish, Finish::Amid(_)) {
-            self.recorder.record(Sighting::mark(self.connection, Mark::ClosedByServer));
-        }
     }
 }

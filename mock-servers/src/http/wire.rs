@@ -1,11 +1,13 @@
 //! What HTTP fronts share: bodies, events and headers.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt, time::Duration};
 
 use axum::body::Bytes;
 use http::{HeaderMap, StatusCode, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::{Body as _, Incoming};
+
+use crate::engine::ExchangeId;
 
 /// The largest body of a request that is read.
 const LARGEST_REQUEST: usize = 64 * 1024 * 1024;
@@ -24,9 +26,38 @@ pub(crate) async fn read(body: Incoming) -> Result<Bytes, StatusCode> {
     }
 }
 
+/// What identifies an event among all of a server: its stream, and its place there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct EventId {
+    pub(crate) stream: ExchangeId,
+    pub(crate) number: u64,
+}
+
+impl fmt::Display for EventId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}-{}", self.stream.0, self.number)
+    }
+}
+
+impl EventId {
+    /// Reads what a client sends back; none if no server like this one has given it out.
+    pub(crate) fn read(text: &str) -> Option<Self> {
+        let (stream, number) = text.split_once('-')?;
+        let id = Self { stream: ExchangeId(stream.parse().ok()?), number: number.parse().ok()? };
+        // Numbers have one spelling: no sign, no leading zeros.
+        (id.to_string() == text).then_some(id)
+    }
+}
+
 /// A server-sent event.
-pub(crate) fn event(name: &str, data: &str) -> String {
-    let mut text = format!("event: {name}\n");
+pub(crate) fn event(id: Option<EventId>, name: &str, data: &str) -> String {
+    let mut text = String::with_capacity(data.len() + name.len() + 48);
+    text.push_str("event: ");
+    text.push_str(name);
+    text.push('\n');
+    if let Some(id) = id {
+        push_id(&mut text, id);
+    }
     for line in data.split('\n') {
         text.push_str("data: ");
         text.push_str(line.trim_end_matches('\r'));
@@ -34,6 +65,25 @@ pub(crate) fn event(name: &str, data: &str) -> String {
     }
     text.push('\n');
     text
+}
+
+/// A server-sent event that says nothing but how to come back.
+pub(crate) fn empty_event(id: EventId, with_data: bool, retry: Option<Duration>) -> String {
+    let mut text = String::new();
+    push_id(&mut text, id);
+    if let Some(retry) = retry {
+        text.push_str("retry: ");
+        text.push_str(&retry.as_millis().to_string());
+        text.push('\n');
+    }
+    text.push_str(if with_data { "data: \n\n" } else { "\n" });
+    text
+}
+
+fn push_id(text: &mut String, id: EventId) {
+    text.push_str("id: ");
+    text.push_str(&id.to_string());
+    text.push('\n');
 }
 
 /// The headers as they are recorded.
@@ -79,8 +129,20 @@ mod tests {
 
     #[test]
     fn splits_event_data_into_lines() {
-        assert_eq!(event("message", "{}"), "event: message\ndata: {}\n\n");
-        assert_eq!(event("message", "a\r\nb"), "event: message\ndata: a\ndata: b\n\n");
+        assert_eq!(event(None, "message", "{}"), "event: message\ndata: {}\n\n");
+        assert_eq!(event(None, "message", "a\r\nb"), "event: message\ndata: a\ndata: b\n\n");
+    }
+
+    #[test]
+    fn events_can_be_named_and_found_again() {
+        let id = EventId { stream: ExchangeId(17), number: 3 };
+        assert_eq!(event(Some(id), "message", "{}"), "event: message\nid: 17-3\ndata: {}\n\n");
+        assert_eq!(empty_event(id, true, None), "id: 17-3\ndata: \n\n");
+        assert_eq!(empty_event(id, false, Some(Duration::from_millis(500))), "id: 17-3\nretry: 500\n\n");
+        assert_eq!(EventId::read("17-3"), Some(id));
+        for foreign in ["", "17", "17-", "-3", "017-3", "+17-3", "17-3-1", "a-b", "17-99999999999999999999"] {
+            assert_eq!(EventId::read(foreign), None, "{foreign}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Ask, Fault, TaskTimes, Tool};
+use super::{Ask, CloseStream, Fault, Respond, TaskTimes, Tool};
 use crate::period::Period;
 
 /// One thing that a mock server does.
@@ -39,6 +39,11 @@ pub enum Action {
     Change(Change),
     /// Switch standing faults on or off.
     Switch(Switch),
+    /// Answer in this way over Streamable HTTP, instead of the script's `http.respond`; nothing elsewhere.
+    Respond(Respond),
+    /// Close the connection that carries the answer, over Streamable HTTP up to 2025-11-25, and go on when the client
+    /// comes back for the rest; nothing elsewhere. A stream that cannot be resumed ends.
+    CloseStream(CloseStream),
     /// Do something that a good server would not do.
     Fault(Fault),
 }

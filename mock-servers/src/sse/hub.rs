@@ -151,7 +151,14 @@ impl Hub {
                 self.recorder.record(Sighting::mark(stream.connection, Mark::ClosedByServer));
                 true
             }
-            Step::Status(_) | Step::Wake(_) | Step::Exit(_) | Step::End | Step::Open | Step::Process(_) => false,
+            Step::Status(_)
+            | Step::Wake(_)
+            | Step::Exit(_)
+            | Step::End
+            | Step::Open
+            | Step::Process(_)
+            | Step::CloseStream(_)
+            | Step::Respond(_) => false,
         }
     }
 
@@ -162,7 +169,7 @@ impl Hub {
             Step::Raw(text) => (text.clone(), Body::Text(text)),
             _ => return false,
         };
-        let empty = wire::event("message", "");
+        let empty = wire::event(None, "message", "");
         let mut rendered = shape.render(text.into_bytes(), said, |payload| Framed::event(&empty, payload));
         // The body goes on for as long as the session, so what ends the connection after a message ends the body.
         if let Finish::After(how) = rendered.finish {
@@ -186,7 +193,7 @@ impl Hub {
     fn say(&self, stream: &Stream, name: &str, data: &str, body: impl FnOnce(String) -> Body) {
         // Recorded before it is sent: what a fast client says in return must not come before it in the record.
         self.recorder.record_with(|| event_frame(stream.connection, name, body(data.to_owned())));
-        stream.pieces.push(Piece::Bytes(wire::event(name, data).into()));
+        stream.pieces.push(Piece::Bytes(wire::event(None, name, data).into()));
     }
 
     fn wake_later(self: &Arc<Self>, key: SessionKey, exchange: ExchangeId, after: Duration) {

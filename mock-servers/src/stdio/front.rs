@@ -163,7 +163,15 @@ impl State {
                 (Step::Process(deed), _) => self.act(deed),
                 (Step::End, _) => self.output.release(),
                 // What belongs to HTTP has no place here.
-                (Step::Status(_) | Step::Open | Step::ExpireSession | Step::Wake(_), _) => {}
+                (
+                    Step::Status(_)
+                    | Step::Open
+                    | Step::CloseStream(_)
+                    | Step::Respond(_)
+                    | Step::ExpireSession
+                    | Step::Wake(_),
+                    _,
+                ) => {}
             }
         }
     }

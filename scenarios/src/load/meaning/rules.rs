@@ -127,7 +127,7 @@ fn judge_action(script: &Script, action: &Action, spot: Spot<'_>, findings: &mut
             }
         }
         Action::TaskStatus(words) => placeholders_in(words, spot.key("task-status"), findings),
-        Action::Default | Action::Require(_) | Action::Task(_) => {}
+        Action::Default | Action::Respond(_) | Action::CloseStream(_) | Action::Require(_) | Action::Task(_) => {}
     }
 }
 

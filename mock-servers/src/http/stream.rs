@@ -1,0 +1,229 @@
+//! A stream of events: who hears it at the moment, and what of it can be said again.
+//!
+//! A stream may outlive the connection that carried it: its client comes back with `Last-Event-ID` and gets what it has
+//! missed, and nothing of any other stream (2025-03-26 to 2025-11-25, transports, resumability and redelivery).
+
+use std::{collections::VecDeque, time::Duration};
+
+use super::wire::{self, EventId};
+use crate::{
+    engine::ExchangeId,
+    faults::{Finish, Framed, Shape},
+    frame::{Body, Http, Mark},
+    listen::outlet::{Outlet, Piece},
+    record::{Recorder, Sighting},
+};
+
+/// How many events of a stream can be said again.
+const MOST_EVENTS: usize = 1_000;
+/// How many bytes of a stream can be said again.
+const MOST_BYTES: usize = 4 * 1024 * 1024;
+
+/// A stream of events.
+pub(super) struct EventStream {
+    key: ExchangeId,
+    recorder: Recorder,
+    /// Which HTTP exchange carries it, or did so last.
+    connection: u64,
+    /// None: nobody hears it at the moment.
+    outlet: Option<Outlet>,
+    /// How often it was taken up, to tell news of one connection from news of the next.
+    attachment: u64,
+    /// None: what is missed is lost.
+    memory: Option<Memory>,
+    over: bool,
+}
+
+/// What can be said again.
+pub(super) struct Memory {
+    /// Whether the client is given an id before anything else, and other events without data (from 2025-11-25 on; the
+    /// clients of earlier revisions take every event for a message).
+    primes: bool,
+    /// The number of the next event.
+    next: u64,
+    /// The number of the first event that a client must have to be told what comes after.
+    first: u64,
+    events: VecDeque<(u64, String)>,
+    bytes: usize,
+}
+
+impl Memory {
+    pub(super) fn new(primes: bool) -> Self {
+        Self { primes, next: 0, first: 0, events: VecDeque::new(), bytes: 0 }
+    }
+
+    fn number(&mut self) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        number
+    }
+
+    fn keep(&mut self, number: u64, data: &str) {
+        self.bytes += data.len();
+        self.events.push_back((number, data.to_owned()));
+        while self.events.len() > MOST_EVENTS || self.bytes > MOST_BYTES {
+            let Some((number, data)) = self.events.pop_front() else { return };
+            self.bytes -= data.len();
+            self.first = number;
+        }
+    }
+}
+
+impl EventStream {
+    /// A stream that this connection carries.
+    pub(super) fn new(
+        key: ExchangeId,
+        recorder: Recorder,
+        connection: u64,
+        outlet: Outlet,
+        memory: Option<Memory>,
+    ) -> Self {
+        Self { key, recorder, connection, outlet: Some(outlet), attachment: 0, memory, over: false }
+    }
+
+    /// Whether somebody hears it.
+    pub(super) fn is_heard(&self) -> bool {
+        self.outlet.is_some()
+    }
+
+    /// Whether it can outlive its connection.
+    pub(super) fn is_resumable(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    /// Which connection after the first one carries it.
+    pub(super) fn attachment(&self) -> u64 {
+        self.attachment
+    }
+
+    /// Whether everything that came after this event can still be said.
+    pub(super) fn remembers(&self, number: u64) -> bool {
+        self.memory.as_ref().is_some_and(|memory| (memory.first..memory.next).contains(&number))
+    }
+
+    /// Gives the client an id to come back with (2025-11-25, transports, sending messages, 6), and the time to wait.
+    pub(super) fn prime(&mut self, retry: Option<Duration>) {
+        let Some(memory) = self.memory.as_mut().filter(|memory| memory.primes) else { return };
+        let number = memory.number();
+        self.say_nothing(number, true, retry);
+    }
+
+    /// Says a message. One that nobody hears is kept, where the stream can be resumed.
+    pub(super) fn say(&mut self, data: &str, recorded: Body) {
+        if self.over {
+            return;
+        }
+        let number = self.keep(data);
+        self.write(number, data, recorded);
+    }
+
+    /// Keeps what is about to be said; returns its number.
+    fn keep(&mut self, data: &str) -> Option<u64> {
+        let memory = self.memory.as_mut()?;
+        let number = memory.number();
+        memory.keep(number, data);
+        Some(number)
+    }
+
+    /// Says a message as these faults want it. What they do to the bytes, they do once: said again, it is whole.
+    pub(super) fn say_shaped(&mut self, text: String, said: Body, shape: &Shape) {
+        if self.over {
+            return;
+        }
+        let number = self.keep(&text);
+        let Some(outlet) = &self.outlet else { return };
+        let empty = wire::event(number.map(|number| self.id(number)), "message", "");
+        let rendered = shape.render(text.into_bytes(), said, |payload| Framed::event(&empty, payload));
+        self.record(number, rendered.said.clone());
+        outlet.play(&rendered);
+        if matches!(rendered.finish, Finish::Amid(_)) {
+            self.let_go();
+            self.over |= self.memory.is_none();
+        }
+    }
+
+    /// Drops the connection; nothing more is said, and nothing again.
+    pub(super) fn break_off(&mut self) {
+        if let Some(outlet) = &self.outlet {
+            outlet.push(Piece::Abort);
+        }
+        self.memory = None;
+        self.end();
+    }
+
+    /// Closes the connection in good order. The stream goes on when the client comes back.
+    pub(super) fn pause(&mut self, retry: Option<Duration>) {
+        match &mut self.memory {
+            Some(memory) => {
+                if let Some(retry) = retry {
+                    let (number, primes) = (memory.number(), memory.primes);
+                    self.say_nothing(number, primes, Some(retry));
+                }
+                self.let_go();
+            }
+            None => self.end(),
+        }
+    }
+
+    /// Ends the stream. What was said on it can still be said again.
+    pub(super) fn end(&mut self) {
+        self.let_go();
+        self.over = true;
+    }
+
+    /// The client has left; by whom the connection was closed is told by the mark.
+    pub(super) fn lose(&mut self, mark: Mark) {
+        if self.outlet.take().is_some() {
+            self.recorder.record(Sighting::mark(self.connection, mark));
+        }
+    }
+
+    fn let_go(&mut self) {
+        self.lose(Mark::ClosedByServer);
+    }
+
+    /// Goes on with another connection, from after this event on.
+    pub(super) fn take_up(&mut self, connection: u64, outlet: Outlet, after: u64) {
+        self.let_go();
+        (self.connection, self.outlet) = (connection, Some(outlet));
+        self.attachment += 1;
+        let missed: Vec<_> = match &self.memory {
+            Some(memory) => memory.events.iter().filter(|(number, _)| *number > after).cloned().collect(),
+            None => Vec::new(),
+        };
+        for (number, data) in missed {
+            let recorded = serde_json::from_str(&data).map_or_else(|_| Body::Text(data.clone()), Body::Json);
+            self.write(Some(number), &data, recorded);
+        }
+        if self.over {
+            self.let_go();
+        }
+    }
+
+    fn id(&self, number: u64) -> EventId {
+        EventId { stream: self.key, number }
+    }
+
+    /// Recorded before it is sent: what a fast client says in return must not come before it in the record.
+    fn write(&self, number: Option<u64>, data: &str, recorded: Body) {
+        let Some(outlet) = &self.outlet else { return };
+        self.record(number, recorded);
+        let event = wire::event(number.map(|number| self.id(number)), "message", data);
+        outlet.push(Piece::Bytes(event.into()));
+    }
+
+    /// An event without a message.
+    fn say_nothing(&self, number: u64, with_data: bool, retry: Option<Duration>) {
+        let Some(outlet) = &self.outlet else { return };
+        self.record(Some(number), Body::Mark(Mark::Bodiless));
+        outlet.push(Piece::Bytes(wire::empty_event(self.id(number), with_data, retry).into()));
+    }
+
+    fn record(&self, number: Option<u64>, body: Body) {
+        self.recorder.record_with(|| {
+            let event_id = number.map(|number| self.id(number).to_string());
+            let http = Http { status: Some(200), event: Some("message".to_owned()), event_id, ..Http::default() };
+            Sighting::sent(self.connection, body).with_http(http)
+        });
+    }
+}
