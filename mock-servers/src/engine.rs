@@ -11,30 +11,44 @@ mod arrival;
 mod batch;
 mod capabilities;
 mod catalogue;
+mod completion;
+mod content;
 mod cursor;
+mod dialect;
 mod exchange;
+mod generated;
 mod inputs;
 mod listen;
+mod lists;
+mod logging;
 mod message;
 mod misbehaviour;
 mod modern;
 mod output;
 mod overtaking;
+mod progress;
+mod prompts;
 mod reply;
+mod resources;
 mod revision;
 mod rules;
 mod sealed;
+mod shelf;
 mod skills;
+mod subscriptions;
 mod tasks;
 mod template;
 mod time;
 mod timers;
+mod tools;
+mod uri_template;
 
 #[cfg(test)]
 mod tests;
 
 use std::{
-    collections::{BTreeMap, HashMap, VecDeque},
+    borrow::Cow,
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
     time::SystemTime,
 };
 
@@ -43,18 +57,34 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Map, Value};
 
 use self::{
-    arrival::Arrival, batch::Batches, capabilities::Extras, catalogue::Catalogue, cursor::Cursors, exchange::Exchange,
-    inputs::Spent, listen::Listener, overtaking::HeldBack, rules::Rules, sealed::Seal, skills::Skills, tasks::Tasks,
-    time::Time, timers::Timers,
+    arrival::Arrival,
+    batch::Batches,
+    capabilities::Extras,
+    catalogue::{Catalogue, List},
+    cursor::Cursors,
+    exchange::Exchange,
+    inputs::Spent,
+    listen::Listener,
+    overtaking::HeldBack,
+    rules::Rules,
+    sealed::Seal,
+    skills::Skills,
+    tasks::Tasks,
+    time::Time,
+    timers::Timers,
 };
-pub(crate) use self::{message::outgoing, rules::matches, template::Facts};
+pub(crate) use self::{
+    message::outgoing,
+    rules::{Arrived, matches},
+    template::Facts,
+};
 pub use self::{
     output::{Deed, Defect, ExchangeId, Origin, Output, Reaction, SessionKey, Step, Target},
     revision::{Era, LEGACY, MODERN, Support, VERSION_KEY, requested_version},
 };
 use crate::{
     faults::Standing,
-    script::{Cache, HttpScript, Script, Tool},
+    script::{Cache, HttpScript, Info, Script, Tool},
 };
 
 /// The name that a mock server gives itself unless its script names another.
@@ -63,7 +93,8 @@ pub const DEFAULT_NAME: &str = "mcp-workbench-mock";
 /// A mock server's mind.
 #[derive(Debug, Clone)]
 pub struct Engine {
-    name: String,
+    /// `serverInfo`, with everything that any revision has.
+    info: Map<String, Value>,
     instructions: Option<String>,
     page_size: Option<usize>,
     cache: Cache,
@@ -72,7 +103,11 @@ pub struct Engine {
     capabilities: Map<String, Value>,
     extras: Extras,
     catalogue: Catalogue,
-    cursors: Cursors,
+    /// Those of each list.
+    cursors: [Cursors; 4],
+    /// Those of the lists of extensions.
+    other_cursors: Cursors,
+    anachronisms: bool,
     rules: Rules,
     random: ChaCha8Rng,
     seed: u64,
@@ -114,18 +149,25 @@ struct Session {
     revision: Option<String>,
     /// What the client declared in `initialize`.
     client_capabilities: Option<Value>,
+    /// The log level that the client has set; none before.
+    level: Option<logging::Level>,
+    /// The resources that the client has subscribed to.
+    subscriptions: HashSet<String>,
 }
 
 impl Engine {
     /// The mind of a server that follows this script in a case of this revision. The same seed gives the same bytes.
     #[must_use]
-    pub fn new(script: Script, revision: &str, seed: u64) -> Self {
+    pub fn new(mut script: Script, revision: &str, seed: u64) -> Self {
         let capabilities = capabilities::declared(&script);
         let extras = Extras::of(&script);
-        let catalogue = Catalogue::new(&script);
+        let tasks = extras.has_tasks() || capabilities.contains_key("tasks");
+        let skills = Skills::new(&script.skills);
+        script.resources.extend(skills.resources());
+        let catalogue = Catalogue::of(&mut script, tasks);
         let revisions = script.revisions.filter(|list| !list.is_empty()).unwrap_or_else(|| vec![revision.to_owned()]);
         Self {
-            name: script.name.unwrap_or_else(|| DEFAULT_NAME.to_owned()),
+            info: info(script.name, script.info),
             instructions: script.instructions,
             page_size: script.page_size,
             cache: modern::cache(script.cache, script.ttl),
@@ -134,7 +176,9 @@ impl Engine {
             capabilities,
             extras,
             catalogue,
-            cursors: Cursors::new(seed),
+            cursors: List::ALL.map(|list| Cursors::new(seed ^ list as u64)),
+            other_cursors: Cursors::new(!seed),
+            anachronisms: script.anachronisms,
             rules: Rules::new(script.on, 1),
             random: ChaCha8Rng::seed_from_u64(seed),
             seed,
@@ -147,7 +191,7 @@ impl Engine {
             asked: HashMap::new(),
             listeners: BTreeMap::new(),
             batches: Batches::default(),
-            skills: Skills::new(&script.skills),
+            skills,
             seal: Seal::new(seed),
             spent: Spent::default(),
             tasks: Tasks::default(),
@@ -190,8 +234,8 @@ impl Engine {
 
     /// A tool on offer at the moment.
     #[must_use]
-    pub fn tool(&self, name: &str) -> Option<&Tool> {
-        self.catalogue.get(name)
+    pub fn tool(&self, name: &str) -> Option<Cow<'_, Tool>> {
+        self.catalogue.tools.get(name)
     }
 
     /// Whether the server declares the tasks extension of 2026-07-28.
@@ -296,4 +340,22 @@ impl Engine {
         self.next_exchange += 1;
         ExchangeId(self.next_exchange)
     }
+}
+
+/// `serverInfo`.
+fn info(name: Option<String>, info: Info) -> Map<String, Value> {
+    let text = |text: Option<String>| text.map(Value::from);
+    let mut members = Map::new();
+    catalogue::add(
+        &mut members,
+        [
+            ("name", Some(name.unwrap_or_else(|| DEFAULT_NAME.to_owned()).into())),
+            ("title", text(info.title)),
+            ("version", Some(info.version.unwrap_or_else(|| env!("CARGO_PKG_VERSION").to_owned()).into())),
+            ("description", text(info.description)),
+            ("icons", info.icons),
+            ("websiteUrl", text(info.website_url)),
+        ],
+    );
+    members
 }

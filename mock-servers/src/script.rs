@@ -5,8 +5,13 @@
 mod action;
 mod ask;
 mod cache;
+mod content;
+mod generate;
 mod http;
+mod info;
 mod process;
+mod prompt;
+mod resource;
 mod rule;
 mod skill;
 mod task;
@@ -17,15 +22,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::{
-    action::{Action, Batch, Change, Notify, Progress, Reply, RpcError, Switch},
+    action::{Action, Batch, Change, Log, Notify, Progress, Replace, Reply, Request, RpcError, Switch, Update},
     ask::{Ask, AskState, Undeclared},
     cache::{Cache, CacheHints, CacheScope},
+    content::{Content, LinkBlock, MediaBlock, ResourceBlock, TextBlock},
+    generate::{Generate, GenerateSchema},
     http::{CloseStream, HttpScript, Respond},
+    info::Info,
     process::{ChildScript, ProcessScript, Wrapper},
+    prompt::{Prompt, PromptArgument, PromptMessage, Role},
+    resource::{Resource, ResourcePart, ResourceTemplate},
     rule::{Rule, When},
     skill::{Skill, SkillFile},
     task::{Lapse, TaskSupport, TaskTimes, ToolTask},
-    tool::{Generate, Tool},
+    tool::Tool,
 };
 pub use crate::faults::{Exit, Fault, FaultRule, HttpStatus};
 use crate::period::Period;
@@ -34,9 +44,17 @@ use crate::period::Period;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct Script {
+    /// What the script builds upon: a profile (`minimal`, `everything`, `large`, `misbehaving/<preset>`), or in a script
+    /// file another file, named from where it stands. Lists are put together, with this script's rules first and its
+    /// tools, resources and prompts in the place of those of the same name; everything else that is said here holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extends: Option<String>,
     /// The name that the server gives itself in `serverInfo`; `mcp-workbench-mock` if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// More of `serverInfo`.
+    #[serde(skip_serializing_if = "Info::is_default")]
+    pub info: Info,
     /// The protocol revisions that the server supports, newest preferred. Absent: the one that the case is run with.
     /// A handshake revision and 2026-07-28 together make a dual-era server.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,7 +68,16 @@ pub struct Script {
     /// The tools to offer, in this order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
-    /// More tools, made up: `tool-00000`, `tool-00001` and so on, after those of `tools`.
+    /// The resources to offer, in this order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<Resource>,
+    /// The resource templates to offer, in this order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub resource_templates: Vec<ResourceTemplate>,
+    /// The prompts to offer, in this order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub prompts: Vec<Prompt>,
+    /// More of all of them, made up: `tool-00000`, `tool-00001` and so on, after those that are written down.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generate: Option<Generate>,
     /// The skills to publish.
@@ -59,6 +86,9 @@ pub struct Script {
     /// How many items a page of a list holds; absent: all of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_size: Option<usize>,
+    /// Whether the server also sends what the revision spoken does not have: icons in 2024-11-05, say.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub anachronisms: bool,
     /// Caching hints of 2026-07-28 on list results (`ttlMs`); absent: 0. `cache` says the same in more detail, and
     /// comes before it.
     #[serde(skip_serializing_if = "Option::is_none")]

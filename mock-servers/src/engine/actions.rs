@@ -6,18 +6,19 @@ use super::{
     Engine, Era, Output, Step, Target,
     exchange::{Exchange, Flow, State},
     message::{Outcome, method, outgoing},
+    subscriptions::UPDATED,
     tasks::relate,
     template::Facts,
 };
 use crate::{
     period::Period,
-    script::{Action, Notify, Progress},
+    script::{Action, Notify},
 };
 
 impl Exchange {
     pub(crate) fn facts(&self) -> Facts<'_> {
         let responses = Some(&self.inputs.responses);
-        Facts { message: &self.message, nth: self.nth, response: self.response.as_ref(), responses }
+        Facts { message: &self.message, nth: self.nth, response: self.response.as_ref(), responses, variables: None }
     }
 
     /// Adds a step on the exchange's own stream. A task has none: what it sends goes to its session, and in 2026-07-28
@@ -50,7 +51,7 @@ impl Engine {
                 self.answer(exchange, Outcome::Error { code: error.code, message, data }, out);
             }
             Action::Notify(notify) => self.notify(exchange, &notify, out),
-            Action::Progress(progress) => return report_progress(exchange, progress, out),
+            Action::Progress(progress) => return self.report_progress(exchange, progress, out),
             Action::Request(request) => return self.request(exchange, request, out),
             Action::Ask(ask) => return self.ask(exchange, ask, out),
             Action::Require(required) => self.require(exchange, &required, out),
@@ -61,12 +62,12 @@ impl Engine {
                 }
             }
             Action::Batch(batch) => self.send_batch(exchange, &batch, out),
-            Action::Change(change) => {
-                self.catalogue.change(&change);
-                if change.announce {
-                    self.announce("notifications/tools/list_changed", None, out);
-                }
+            Action::Log(log) => self.log(exchange, &log, out),
+            Action::Update(update) => {
+                let uri = exchange.facts().fill_text(&update.uri);
+                self.tell_updated(&json!({ "uri": uri }), out);
             }
+            Action::Change(change) => self.change(&change, out),
             Action::Switch(switch) => {
                 if !self.switch(&switch.fault, switch.enabled) {
                     tracing::warn!(name = switch.fault, "no fault of this name to switch");
@@ -93,11 +94,20 @@ impl Engine {
     fn notify(&self, exchange: &Exchange, notify: &Notify, out: &mut Vec<Output>) {
         let facts = exchange.facts();
         let params = notify.params.as_ref().map(|params| facts.fill(params));
-        if exchange.era == Era::Modern && super::listen::is_change(&notify.method) {
-            self.announce_modern(&notify.method, params, out);
+        if !notify.anyway && !self.dialect(exchange).has_method(&notify.method) {
             return;
         }
-        let message = outgoing(None, &notify.method, params);
+        if notify.method == UPDATED && !notify.anyway {
+            return self.tell_updated(&params.unwrap_or_default(), out);
+        }
+        if exchange.era == Era::Modern && super::listen::is_change(&notify.method) {
+            return self.announce_modern(&notify.method, params, out);
+        }
+        self.say(exchange, outgoing(None, &notify.method, params), out);
+    }
+
+    /// Sends a message that is no answer.
+    pub(crate) fn say(&self, exchange: &Exchange, message: Value, out: &mut Vec<Output>) {
         match self.aside(exchange) {
             Target::Exchange(_) => exchange.push(out, Step::Send(message)),
             to => out.push(Output::new(to, Step::Send(message))),
@@ -179,56 +189,7 @@ pub(crate) fn http_status(era: Era, outcome: &Outcome) -> u16 {
     }
 }
 
-fn wait(exchange: &Exchange, period: Period, out: &mut Vec<Output>) -> Flow {
+pub(crate) fn wait(exchange: &Exchange, period: Period, out: &mut Vec<Output>) -> Flow {
     exchange.push(out, Step::Wake(period.0));
     Flow::Suspend
-}
-
-/// Sends one report of progress, and puts the others back for later.
-fn report_progress(exchange: &mut Exchange, mut progress: Progress, out: &mut Vec<Output>) -> Flow {
-    let Some(token) = exchange.message.pointer("/params/_meta/progressToken").cloned() else { return Flow::Next };
-    if progress.times == Some(0) {
-        return Flow::Next;
-    }
-    if let Some(every) = progress.every.take() {
-        // The wait comes first; the report itself follows as an action of its own, and then the rest.
-        let times = progress.times.unwrap_or(1);
-        if times > 1 {
-            let rest = Progress {
-                progress: progress.progress + 1.0,
-                times: Some(times - 1),
-                every: Some(every),
-                ..progress.clone()
-            };
-            exchange.remaining.push_front(Action::Progress(rest));
-        }
-        exchange.remaining.push_front(Action::Progress(Progress { times: Some(1), ..progress }));
-        return wait(exchange, every, out);
-    }
-    for _ in 0..progress.times.unwrap_or(1).min(MOST_REPORTS) {
-        let message = progress_message(exchange, &token, &progress);
-        exchange.push(out, Step::Send(message));
-        progress.progress += 1.0;
-    }
-    Flow::Next
-}
-
-/// How many reports of progress are made at once, so that a script's slip does not eat the memory.
-const MOST_REPORTS: u32 = 100_000;
-
-fn progress_message(exchange: &Exchange, token: &Value, progress: &Progress) -> Value {
-    let mut params = json!({ "progressToken": token, "progress": number(progress.progress) });
-    if let Some(total) = progress.total {
-        params["total"] = number(total);
-    }
-    if let Some(message) = &progress.message {
-        params["message"] = exchange.facts().fill_text(message).into();
-    }
-    outgoing(None, "notifications/progress", Some(params))
-}
-
-/// A number without a fraction where it has none: some clients read whole numbers only.
-fn number(value: f64) -> Value {
-    // Every whole number below 2^53 is exact in a double, so nothing is lost here.
-    if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 { json!(value as i64) } else { json!(value) }
 }

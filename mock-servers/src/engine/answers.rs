@@ -1,18 +1,18 @@
 //! The answers of a good server, in both eras.
 
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
 
 use super::{
-    Engine, Era,
+    Engine, Era, MODERN, Session, SessionKey, Support,
     actions::http_status,
+    catalogue::List,
+    dialect::{Dialect, Shape},
     exchange::Exchange,
     message::{Outcome, method, param},
-    tasks,
+    requested_version, tasks,
 };
-
-/// The log levels of RFC 5424, which all revisions use.
-pub(crate) const LOG_LEVELS: [&str; 8] =
-    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 impl Engine {
     /// The response that a good server gives, and its HTTP status; none to what wants no answer.
@@ -46,22 +46,19 @@ impl Engine {
                 self.legacy_task_method(exchange)
             }
             ("tools/call", _) if self.declares("tools") => self.call(exchange),
-            ("tools/list", _) if self.declares("tools") => self.list_tools(exchange),
-            ("resources/list", _) if self.declares("resources") => self.empty_list(exchange, "resources"),
+            ("tools/list", _) if self.declares("tools") => self.list(exchange, List::Tools),
+            ("resources/list", _) if self.declares("resources") => self.list(exchange, List::Resources),
             ("resources/templates/list", _) if self.declares("resources") => {
-                self.empty_list(exchange, "resourceTemplates")
+                self.list(exchange, List::ResourceTemplates)
             }
-            ("resources/read", _) if self.declares("resources") => no_such_resource(exchange),
+            ("resources/read", _) if self.declares("resources") => self.read(exchange),
             ("resources/subscribe" | "resources/unsubscribe", Era::Legacy) if self.declares("resources") => {
-                Outcome::Result(json!({}))
+                self.subscribe(exchange)
             }
-            ("prompts/list", _) if self.declares("prompts") => self.empty_list(exchange, "prompts"),
-            ("prompts/get", _) if self.declares("prompts") => Outcome::invalid_params("unknown prompt"),
-            ("completion/complete", _) if self.declares("completions") => {
-                let members = json!({ "completion": { "values": [] } });
-                Outcome::Result(self.complete(exchange, members.as_object().cloned().unwrap_or_default()))
-            }
-            ("logging/setLevel", Era::Legacy) if self.declares("logging") => set_level(exchange),
+            ("prompts/list", _) if self.declares("prompts") => self.list(exchange, List::Prompts),
+            ("prompts/get", _) if self.declares("prompts") => self.get_prompt(exchange),
+            ("completion/complete", _) if self.declares("completions") => self.completed(exchange),
+            ("logging/setLevel", Era::Legacy) if self.declares("logging") => self.set_level(exchange),
             (unknown, _) => Outcome::error(-32601, format!("method not found: {unknown}")),
         }
     }
@@ -84,10 +81,11 @@ impl Engine {
             session.revision = Some(agreed.clone());
             session.client_capabilities = param(&exchange.message, "capabilities").cloned();
         }
+        let dialect = Dialect::new(&agreed, self.anachronisms);
         let mut result = json!({
             "protocolVersion": agreed,
             "capabilities": self.capabilities_for(&agreed),
-            "serverInfo": self.server_info(),
+            "serverInfo": self.server_info(dialect),
         });
         if let Some(instructions) = &self.instructions {
             result["instructions"] = instructions.clone().into();
@@ -95,61 +93,39 @@ impl Engine {
         Outcome::Result(result)
     }
 
-    fn call(&mut self, exchange: &Exchange) -> Outcome {
-        let Some(name) = param(&exchange.message, "name").and_then(Value::as_str) else {
-            return Outcome::invalid_params("`name` is missing");
-        };
-        if param(&exchange.message, "arguments").is_some_and(|arguments| !arguments.is_object()) {
-            return Outcome::invalid_params("`arguments` is no object");
-        }
-        match self.catalogue.get(name).cloned() {
-            Some(tool) => Outcome::Result(self.called(exchange, &tool)),
-            None => Outcome::invalid_params(format!("unknown tool: {name}")),
-        }
+    /// What the server says of itself, in the words of the revision spoken.
+    pub(crate) fn server_info(&self, dialect: Dialect<'_>) -> Value {
+        let mut info = self.info.clone();
+        dialect.fit_members(Shape::Implementation, &mut info);
+        Value::Object(info)
     }
 
-    fn list_tools(&self, exchange: &Exchange) -> Outcome {
-        let from = match param(&exchange.message, "cursor") {
-            None => Some(0),
-            Some(cursor) => cursor.as_str().and_then(|cursor| self.cursors.decode(cursor)),
-        };
-        // A cursor of ours from before a change may lie behind the end by now: it is as unknown as a foreign one.
-        let Some(from) = from.filter(|from| *from == 0 || *from < self.catalogue.len()) else {
-            return Outcome::invalid_params("unknown cursor");
-        };
-        let count = self.page_size.unwrap_or(usize::MAX).max(1);
-        let tasks = self.serves_tasks(exchange) && exchange.era == Era::Legacy;
-        let next = from.saturating_add(count);
-        let mut members = Map::new();
-        members.insert("tools".into(), self.catalogue.page(from, count, tasks).into());
-        if next < self.catalogue.len() {
-            members.insert("nextCursor".into(), self.cursors.encode(next).into());
-        }
-        Outcome::Result(self.complete(exchange, members))
+    /// The same, in the words of 2026-07-28.
+    pub(crate) fn identity(&self) -> Value {
+        self.server_info(Dialect::new(MODERN, self.anachronisms))
     }
 
-    fn empty_list(&self, exchange: &Exchange, member: &str) -> Outcome {
-        if param(&exchange.message, "cursor").is_some() {
-            return Outcome::invalid_params("unknown cursor");
-        }
-        Outcome::Result(self.complete(exchange, Map::from_iter([(member.to_owned(), json!([]))])))
-    }
-
-    pub(crate) fn server_info(&self) -> Value {
-        json!({ "name": self.name, "version": env!("CARGO_PKG_VERSION") })
+    /// The revision in which an exchange is spoken, as far as it decides what is said.
+    pub(crate) fn dialect<'a>(&'a self, exchange: &'a Exchange) -> Dialect<'a> {
+        let revision = spoken(&self.support, &self.sessions, exchange.era, exchange.session, &exchange.message);
+        Dialect::new(revision, self.anachronisms)
     }
 }
 
-/// 2026-07-28 gave up the code of earlier revisions (resources, error handling).
-fn no_such_resource(exchange: &Exchange) -> Outcome {
-    let code = if exchange.era == Era::Modern { -32602 } else { -32002 };
-    let data = param(&exchange.message, "uri").map(|uri| json!({ "uri": uri }));
-    Outcome::Error { code, message: "resource not found".into(), data }
-}
-
-fn set_level(exchange: &Exchange) -> Outcome {
-    match param(&exchange.message, "level").and_then(Value::as_str) {
-        Some(level) if LOG_LEVELS.contains(&level) => Outcome::Result(json!({})),
-        _ => Outcome::invalid_params("unknown log level"),
-    }
+/// The revision in which a message is spoken: the one that it names itself, or that its session has agreed on.
+pub(crate) fn spoken<'a>(
+    support: &'a Support,
+    sessions: &'a BTreeMap<SessionKey, Session>,
+    era: Era,
+    session: Option<SessionKey>,
+    message: &'a Value,
+) -> &'a str {
+    let revision = match era {
+        Era::Modern => requested_version(message).filter(|version| Era::of(version) == Era::Modern),
+        Era::Legacy => {
+            let agreed = session.and_then(|key| sessions.get(&key)?.revision.as_deref());
+            agreed.or_else(|| support.newest_legacy())
+        }
+    };
+    revision.unwrap_or(MODERN)
 }

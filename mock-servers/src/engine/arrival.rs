@@ -6,7 +6,10 @@ use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
-use super::{Defect, Engine, ExchangeId, Origin, Output, SessionKey, Step, Target, template::Facts};
+use super::{
+    Defect, Engine, ExchangeId, Origin, Output, SessionKey, Step, Target, answers::spoken, rules::Arrived,
+    template::Facts,
+};
 use crate::faults::{Fault, Finish, How, Scene, Shape, Stroke, Toward, Turn};
 
 /// A message on its way.
@@ -24,7 +27,9 @@ pub(crate) struct Arrival {
 impl Engine {
     /// Takes in a message, by way of the faults that act on it.
     pub(crate) fn arrive(&mut self, exchange: ExchangeId, origin: &Origin, message: &Value, out: &mut Vec<Output>) {
-        let due = self.standing.strike(Toward::ToServer, message, origin.session, self.rules.run());
+        let (era, session) = (self.support.era_for(message), origin.session);
+        let revision = spoken(&self.support, &self.sessions, era, session, message);
+        let due = self.standing.strike(Toward::ToServer, Arrived { message, revision, session }, self.rules.run());
         if due.is_empty() {
             return self.receive(exchange, origin, message, out);
         }
@@ -36,7 +41,7 @@ impl Engine {
     /// Goes on with a message that has waited.
     pub(crate) fn forward(&mut self, mut arrival: Arrival, out: &mut Vec<Output>) {
         while let Some((fault, random)) = arrival.due.pop_front() {
-            let facts = Facts { message: &arrival.message, nth: 0, response: None, responses: None };
+            let facts = Facts { message: &arrival.message, nth: 0, response: None, responses: None, variables: None };
             let mut scene = Scene { facts, host: arrival.origin.host.as_deref(), random };
             let turn = fault.turn(&mut scene);
             let random = scene.random;

@@ -2,8 +2,15 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Engine, Era, LEGACY, skills, tasks};
-use crate::script::{Action, Change, Script, TaskSupport};
+use super::{
+    Engine, Era, LEGACY,
+    catalogue::announced,
+    dialect::{Dialect, Shape},
+    skills,
+    subscriptions::UPDATED,
+    tasks,
+};
+use crate::script::{Action, Script, TaskSupport};
 
 /// What depends on the revision, where the script does not spell the capabilities out.
 #[derive(Debug, Clone, Default)]
@@ -23,6 +30,10 @@ impl Extras {
         let begun = actions(script).any(|action| matches!(action, Action::Task(_)));
         let tasks = begun || tools().any(|task| task.support != TaskSupport::Forbidden);
         Self { tasks, skills: !script.skills.is_empty() }
+    }
+
+    pub(crate) fn has_tasks(&self) -> bool {
+        self.tasks
     }
 }
 
@@ -44,6 +55,7 @@ impl Engine {
         if !extensions.is_empty() {
             capabilities.insert("extensions".into(), extensions.into());
         }
+        Dialect::new(revision, self.anachronisms).fit_members(Shape::ServerCapabilities, &mut capabilities);
         capabilities
     }
 
@@ -78,16 +90,10 @@ pub(crate) fn declared(script: &Script) -> Map<String, Value> {
 
 fn implied(script: &Script) -> Map<String, Value> {
     let mut capabilities = Map::new();
-    let mut tools = Map::new();
-    if announces(script, "notifications/tools/list_changed") || changes(script) {
-        tools.insert("listChanged".into(), true.into());
-    }
-    capabilities.insert("tools".into(), Value::Object(tools));
-    for area in ["resources", "prompts"] {
-        let changed = announces(script, &format!("notifications/{area}/list_changed"));
-        let updated = area == "resources" && announces(script, "notifications/resources/updated");
-        let skills = area == "resources" && !script.skills.is_empty();
-        if changed || updated || skills || answers(script, &format!("{area}/")) {
+    for area in ["tools", "resources", "prompts"] {
+        let changed = changes(script, &format!("notifications/{area}/list_changed"));
+        let updated = area == "resources" && updates(script);
+        if area == "tools" || changed || updated || offers(script, area) || answers(script, &format!("{area}/")) {
             let mut members = Map::new();
             for (name, holds) in [("listChanged", changed), ("subscribe", updated)] {
                 if holds {
@@ -98,8 +104,8 @@ fn implied(script: &Script) -> Map<String, Value> {
         }
     }
     for (name, holds) in [
-        ("completions", answers(script, "completion/")),
-        ("logging", answers(script, "logging/") || announces(script, "notifications/message")),
+        ("completions", completes(script) || answers(script, "completion/")),
+        ("logging", logs(script) || answers(script, "logging/")),
     ] {
         if holds {
             capabilities.insert(name.into(), json!({}));
@@ -108,19 +114,48 @@ fn implied(script: &Script) -> Map<String, Value> {
     capabilities
 }
 
+/// Whether there is something on offer.
+fn offers(script: &Script, area: &str) -> bool {
+    let generate = script.generate.unwrap_or_default();
+    match area {
+        "resources" => {
+            let written = !script.resources.is_empty() || !script.resource_templates.is_empty();
+            written || !script.skills.is_empty() || generate.resources > 0 || generate.resource_templates > 0
+        }
+        "prompts" => !script.prompts.is_empty() || generate.prompts > 0,
+        _ => false,
+    }
+}
+
+fn completes(script: &Script) -> bool {
+    let mut arguments = script.prompts.iter().flat_map(|prompt| &prompt.arguments);
+    arguments.any(|argument| !argument.complete.is_empty())
+        || script.resource_templates.iter().any(|template| !template.complete.is_empty())
+}
+
 /// Whether a rule is for methods with this prefix.
 fn answers(script: &Script, prefix: &str) -> bool {
     script.on.iter().any(|rule| rule.when.method.as_ref().is_some_and(|method| method.starts_with(prefix)))
 }
 
-/// Whether an action sends this notification.
-fn announces(script: &Script, method: &str) -> bool {
-    actions(script).any(|action| matches!(action, Action::Notify(notify) if notify.method == method))
+fn updates(script: &Script) -> bool {
+    actions(script).any(|action| matches!(action, Action::Update(_)) || sends(action, UPDATED))
 }
 
-/// Whether an action announces a change of the tools.
-fn changes(script: &Script) -> bool {
-    actions(script).any(|action| matches!(action, Action::Change(Change { announce: true, .. })))
+fn logs(script: &Script) -> bool {
+    actions(script).any(|action| matches!(action, Action::Log(_)) || sends(action, "notifications/message"))
+}
+
+/// Whether an action announces that a list has changed.
+fn changes(script: &Script, method: &str) -> bool {
+    actions(script).any(|action| match action {
+        Action::Change(change) => change.announce && announced(change).any(|announced| announced == method),
+        other => sends(other, method),
+    })
+}
+
+fn sends(action: &Action, method: &str) -> bool {
+    matches!(action, Action::Notify(notify) if notify.method == method)
 }
 
 fn actions(script: &Script) -> impl Iterator<Item = &Action> {

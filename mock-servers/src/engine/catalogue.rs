@@ -1,124 +1,159 @@
-//! The tools that a server offers at the moment.
+//! Everything that a server offers at the moment.
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::script::{Change, Script, Tool};
+use super::{
+    Engine, Output,
+    dialect::Shape,
+    shelf::{Page, Shelf},
+    uri_template::UriTemplate,
+};
+use crate::script::{Change, Prompt, Resource, ResourceTemplate, Script, Tool};
 
-/// How many tools a script may have made up: enough to try any client, too few to exhaust the machine.
-const MOST_GENERATED: usize = 1_000_000;
-
-/// The tools on offer, in order, each with the definition that lists show.
+/// The four lists.
 #[derive(Debug, Clone)]
 pub(crate) struct Catalogue {
-    tools: Vec<Entry>,
-    /// Where the first tool of a name stands: a mock may offer a name twice.
-    by_name: HashMap<String, usize>,
+    pub(crate) tools: Shelf<Tool>,
+    pub(crate) resources: Shelf<Resource>,
+    pub(crate) templates: Shelf<ResourceTemplate>,
+    pub(crate) prompts: Shelf<Prompt>,
+    /// The templates that are written down, ready to be matched.
+    pub(crate) patterns: Vec<UriTemplate>,
+    /// The input schemas of tools, as far as they have been needed.
+    pub(crate) validators: HashMap<String, Result<jsonschema::Validator, String>>,
+    /// Whether the server declares the tasks of 2025-11-25.
+    tasks: bool,
 }
 
-#[derive(Debug, Clone)]
-struct Entry {
-    tool: Tool,
-    definition: Value,
-    /// The definition for those who know the tasks of 2025-11-25, where it is another.
-    with_task: Option<Value>,
+/// Which of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum List {
+    Tools,
+    Resources,
+    ResourceTemplates,
+    Prompts,
+}
+
+impl List {
+    /// Each list has cursors of its own.
+    pub(crate) const ALL: [Self; 4] = [Self::Tools, Self::Resources, Self::ResourceTemplates, Self::Prompts];
+
+    /// The member of the result that holds it.
+    pub(crate) fn member(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Resources => "resources",
+            Self::ResourceTemplates => "resourceTemplates",
+            Self::Prompts => "prompts",
+        }
+    }
+
+    /// The shape of its items.
+    pub(crate) fn shape(self) -> Shape {
+        match self {
+            Self::Tools => Shape::Tool,
+            Self::Resources => Shape::Resource,
+            Self::ResourceTemplates => Shape::ResourceTemplate,
+            Self::Prompts => Shape::Prompt,
+        }
+    }
 }
 
 impl Catalogue {
-    pub(crate) fn new(script: &Script) -> Self {
-        let generated = script.generate.map_or(0, |generate| generate.tools.min(MOST_GENERATED));
-        let tools = script.tools.iter().cloned().chain((0..generated).map(generated_tool)).map(Entry::new).collect();
-        let mut catalogue = Self { tools, by_name: HashMap::new() };
-        catalogue.index();
+    /// Takes what is on offer out of a script.
+    pub(crate) fn of(script: &mut Script, tasks: bool) -> Self {
+        let generate = script.generate;
+        if tasks {
+            script.tools.iter_mut().for_each(name_task_support);
+        }
+        let mut catalogue = Self {
+            tools: Shelf::new(std::mem::take(&mut script.tools), generate),
+            resources: Shelf::new(std::mem::take(&mut script.resources), generate),
+            templates: Shelf::new(std::mem::take(&mut script.resource_templates), generate),
+            prompts: Shelf::new(std::mem::take(&mut script.prompts), generate),
+            patterns: Vec::new(),
+            validators: HashMap::new(),
+            tasks,
+        };
+        catalogue.read_templates();
         catalogue
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.tools.len()
+    pub(crate) fn page(&self, list: List, from: usize, count: usize) -> Option<Page> {
+        match list {
+            List::Tools => self.tools.page(from, count),
+            List::Resources => self.resources.page(from, count),
+            List::ResourceTemplates => self.templates.page(from, count),
+            List::Prompts => self.prompts.page(from, count),
+        }
     }
 
-    pub(crate) fn get(&self, name: &str) -> Option<&Tool> {
-        self.by_name.get(name).map(|at| &self.tools[*at].tool)
+    fn change(&mut self, change: &Change) {
+        let mut put = change.put.clone();
+        if self.tasks {
+            put.iter_mut().for_each(name_task_support);
+        }
+        self.tools.change(&put, &change.remove);
+        if let Some(change) = &change.resources {
+            self.resources.change(&change.put, &change.remove);
+        }
+        if let Some(change) = &change.prompts {
+            self.prompts.change(&change.put, &change.remove);
+        }
+        if let Some(change) = &change.resource_templates {
+            self.templates.change(&change.put, &change.remove);
+            self.read_templates();
+        }
+        self.validators.clear();
     }
 
-    /// The definitions at these positions, with or without what 2025-11-25 says about tasks.
-    pub(crate) fn page(&self, from: usize, count: usize, tasks: bool) -> Vec<Value> {
-        let shown = |entry: &Entry| match &entry.with_task {
-            Some(definition) if tasks => definition.clone(),
-            _ => entry.definition.clone(),
-        };
-        self.tools.iter().skip(from).take(count).map(shown).collect()
+    fn read_templates(&mut self) {
+        self.patterns = self.templates.written().map(|template| UriTemplate::new(&template.uri_template)).collect();
     }
+}
 
-    /// Puts tools in, takes tools away.
-    pub(crate) fn change(&mut self, change: &Change) {
-        self.tools.retain(|entry| !change.remove.contains(&entry.tool.name));
-        self.index();
-        for tool in &change.put {
-            let entry = Entry::new(tool.clone());
-            match self.by_name.get(&tool.name) {
-                Some(at) => self.tools[*at] = entry,
-                None => {
-                    self.by_name.insert(tool.name.clone(), self.tools.len());
-                    self.tools.push(entry);
-                }
+impl Engine {
+    /// Changes what is on offer, and tells so if the script wants it.
+    pub(crate) fn change(&mut self, change: &Change, out: &mut Vec<Output>) {
+        self.catalogue.change(change);
+        if change.announce {
+            for method in announced(change) {
+                self.announce(method, None, out);
             }
         }
     }
+}
 
-    fn index(&mut self) {
-        self.by_name.clear();
-        for (at, entry) in self.tools.iter().enumerate() {
-            self.by_name.entry(entry.tool.name.clone()).or_insert(at);
-        }
+/// Says in the definition of a tool what the script says of its tasks (2025-11-25, tasks, tool-level negotiation).
+fn name_task_support(tool: &mut Tool) {
+    if let (None, Some(task)) = (&tool.execution, &tool.task) {
+        tool.execution = Some(json!({ "taskSupport": task.support }));
     }
 }
 
-impl Entry {
-    fn new(tool: Tool) -> Self {
-        let definition = definition(&tool);
-        let with_task = tool.task.as_ref().map(|task| {
-            let mut definition = definition.clone();
-            definition["execution"] = json!({ "taskSupport": task.support });
-            definition
-        });
-        Self { tool, definition, with_task }
-    }
+/// The notifications that announce a change.
+pub(crate) fn announced(change: &Change) -> impl Iterator<Item = &'static str> {
+    let resources = change.resources.is_some() || change.resource_templates.is_some();
+    let prompts = change.prompts.is_some();
+    let tools = !change.put.is_empty() || !change.remove.is_empty() || !(resources || prompts);
+    let all = [
+        (tools, "notifications/tools/list_changed"),
+        (resources, "notifications/resources/list_changed"),
+        (prompts, "notifications/prompts/list_changed"),
+    ];
+    all.into_iter().filter_map(|(holds, method)| holds.then_some(method))
 }
 
-fn generated_tool(number: usize) -> Tool {
-    Tool {
-        name: format!("tool-{number:05}"),
-        description: Some(format!("Made-up tool number {number}.")),
-        title: None,
-        input_schema: None,
-        output_schema: None,
-        annotations: None,
-        reply: None,
-        task: None,
-    }
-}
-
-/// The tool as `tools/list` shows it.
-fn definition(tool: &Tool) -> Value {
-    let mut members = Map::new();
-    members.insert("name".into(), tool.name.clone().into());
-    for (name, text) in [("title", &tool.title), ("description", &tool.description)] {
-        if let Some(text) = text {
-            members.insert(name.into(), text.clone().into());
-        }
-    }
-    let input = tool.input_schema.clone();
-    members.insert("inputSchema".into(), input.unwrap_or_else(default_input_schema));
-    for (name, value) in [("outputSchema", &tool.output_schema), ("annotations", &tool.annotations)] {
+/// Adds the members that are there.
+pub(crate) fn add<const N: usize>(
+    definition: &mut serde_json::Map<String, Value>,
+    members: [(&str, Option<Value>); N],
+) {
+    for (name, value) in members {
         if let Some(value) = value {
-            members.insert(name.into(), value.clone());
+            definition.insert(name.to_owned(), value);
         }
     }
-    Value::Object(members)
-}
-
-fn default_input_schema() -> Value {
-    json!({ "type": "object", "properties": { "text": { "type": "string" } } })
 }

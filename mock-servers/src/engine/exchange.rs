@@ -7,10 +7,12 @@ use serde_json::Value;
 
 use super::{
     Defect, Engine, Era, ExchangeId, LEGACY, Origin, Output, SessionKey, Step, Target,
+    answers::spoken,
     arrival::Arrival,
     inputs::Inputs,
     message::{Kind, Outcome, method, param},
     misbehaviour::Twist,
+    rules::Arrived,
 };
 use crate::script::{Action, Fault};
 
@@ -106,7 +108,8 @@ impl Engine {
             Kind::Request | Kind::Notification if exchange.defect.is_none() || precedes_validation(message) => {
                 let goes_on = self.take_up(&mut exchange);
                 if !goes_on {
-                    if let Some(decision) = self.rules.decide(message, origin.session) {
+                    let revision = spoken(&self.support, &self.sessions, era, origin.session, message);
+                    if let Some(decision) = self.rules.decide(Arrived { message, revision, session: origin.session }) {
                         exchange.nth = decision.nth;
                         exchange.remaining = decision.actions.into();
                         exchange.inputs.rule = Some(decision.rule);

@@ -20,7 +20,7 @@ use super::{
     message::{Outcome, method, outgoing, param},
     modern::{CAPABILITIES_KEY, SERVER_INFO_KEY},
 };
-use crate::script::{Action, Ask, AskState, Notify, Undeclared};
+use crate::script::{Action, Ask, AskState, Notify, Request, Undeclared};
 
 /// The key of the one question of a `request` action.
 const INPUT: &str = "input";
@@ -72,10 +72,16 @@ impl Inputs {
 }
 
 impl Engine {
-    /// Asks what a `request` action asks: one thing, whatever the client has declared in a handshake.
-    pub(crate) fn request(&mut self, exchange: &mut Exchange, request: Notify, out: &mut Vec<Output>) -> Flow {
-        let undeclared = if exchange.era == Era::Legacy { Undeclared::Ask } else { Undeclared::Refuse };
-        let requests = [(INPUT.to_owned(), request)].into();
+    /// Asks what a `request` action asks: one thing.
+    pub(crate) fn request(&mut self, exchange: &mut Exchange, request: Request, out: &mut Vec<Output>) -> Flow {
+        let Request { method, params, anyway, otherwise } = request;
+        let question = Notify { method, params, anyway };
+        if !anyway && !otherwise.is_empty() && self.undeclared(exchange, &question).is_some() {
+            exchange.remaining = otherwise.into();
+            return Flow::Next;
+        }
+        let undeclared = if anyway { Undeclared::Ask } else { Undeclared::Refuse };
+        let requests = [(INPUT.to_owned(), question)].into();
         self.ask(exchange, Ask { requests, once: true, undeclared, ..Ask::default() }, out)
     }
 
@@ -165,7 +171,7 @@ impl Engine {
         if let Some(state) = state {
             result["requestState"] = state.into();
         }
-        result["_meta"] = json!({ SERVER_INFO_KEY: self.server_info() });
+        result["_meta"] = json!({ SERVER_INFO_KEY: self.identity() });
         result
     }
 
@@ -253,7 +259,9 @@ impl Engine {
     /// The capability that this question needs and the client does not declare.
     fn undeclared(&self, exchange: &Exchange, request: &Notify) -> Option<Value> {
         let none = Value::Null;
-        let declared = self.client_capabilities(exchange).unwrap_or(&none);
+        // What the revision does not have counts as undeclared, whatever the client says.
+        let known = self.dialect(exchange).has_method(&request.method);
+        let declared = self.client_capabilities(exchange).filter(|_| known).unwrap_or(&none);
         required_capability(&request.method, request.params.as_ref(), declared)
     }
 

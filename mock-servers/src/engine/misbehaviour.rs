@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::{
     Defect, Engine, Output, Step, Target,
+    answers::spoken,
     exchange::{Exchange, Flow, State},
+    rules::Arrived,
 };
 use crate::faults::{Fault, FaultState, Scene, Shape, Stroke, Toward, Turn, chance};
 
@@ -112,7 +114,9 @@ impl Engine {
 
     /// The standing faults that act on what is said because of a message.
     pub(crate) fn strike(&mut self, exchange: &mut Exchange) {
-        let struck = self.standing.strike(Toward::ToClient, &exchange.message, exchange.session, self.rules.run());
+        let Exchange { era, session, ref message, .. } = *exchange;
+        let revision = spoken(&self.support, &self.sessions, era, session, message);
+        let struck = self.standing.strike(Toward::ToClient, Arrived { message, revision, session }, self.rules.run());
         exchange.due = struck.into();
     }
 

@@ -4,8 +4,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Defect, Engine, Era, MODERN, VERSION_KEY,
-    answers::LOG_LEVELS,
     exchange::Exchange,
+    logging::Level,
     message::{Outcome, method, param},
     requested_version,
     time::millis,
@@ -39,7 +39,7 @@ impl Engine {
             return missing(CAPABILITIES_KEY);
         }
         let level = field(LOG_LEVEL_KEY);
-        let known = level.is_none_or(|level| level.as_str().is_some_and(|level| LOG_LEVELS.contains(&level)));
+        let known = level.is_none_or(|level| Level::named(level).is_some());
         (!known).then(|| Defect::new(400, -32602, "unknown log level"))
     }
 
@@ -64,7 +64,12 @@ impl Engine {
         if is_cacheable(method(&exchange.message)) {
             self.hint(method(&exchange.message), &mut result);
         }
-        result.insert("_meta".into(), json!({ SERVER_INFO_KEY: self.server_info() }));
+        let info = self.identity();
+        // Metadata of the script's own stays beside it.
+        match result.get_mut("_meta").and_then(Value::as_object_mut) {
+            Some(meta) => drop(meta.insert(SERVER_INFO_KEY.into(), info)),
+            None => drop(result.insert("_meta".into(), json!({ SERVER_INFO_KEY: info }))),
+        }
         Value::Object(result)
     }
 

@@ -2,8 +2,16 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Engine, exchange::Exchange, message::Outcome, template::Facts};
-use crate::script::{Reply, Tool};
+use super::{
+    Engine,
+    content::block,
+    dialect::Shape,
+    exchange::Exchange,
+    message::{Outcome, method, param},
+    prompts::message,
+    template::Facts,
+};
+use crate::script::{Reply, Role, Tool};
 
 impl Engine {
     /// The result that a `reply` action asks for.
@@ -11,7 +19,7 @@ impl Engine {
         let facts = exchange.facts();
         let base = match worded(reply, &facts) {
             Some(Worded::Whole(result)) => result,
-            Some(Worded::Content(members)) => self.complete(exchange, members),
+            Some(Worded::Content(members)) => self.worded_result(exchange, members),
             None => match self.default_outcome(exchange) {
                 Outcome::Result(result) => result,
                 Outcome::Error { .. } => self.complete(exchange, Map::new()),
@@ -20,20 +28,41 @@ impl Engine {
         patched(base, reply, &facts)
     }
 
-    /// The result of a call that no rule decides about.
-    pub(crate) fn called(&mut self, exchange: &Exchange, tool: &Tool) -> Value {
-        let count = self.calls.entry(tool.name.clone()).or_default();
-        *count += 1;
-        let facts = Facts { nth: *count, ..exchange.facts() };
+    /// The outcome of a call that no rule decides about.
+    pub(crate) fn called(&self, exchange: &Exchange, tool: &Tool, nth: u64) -> Outcome {
+        let facts = Facts { nth, ..exchange.facts() };
         let reply = tool.reply.as_ref();
         let base = match reply.and_then(|reply| worded(reply, &facts)) {
             Some(Worded::Whole(result)) => result,
-            Some(Worded::Content(members)) => self.complete(exchange, members),
+            Some(Worded::Content(content)) => self.worded_result(exchange, content),
             None => self.complete(exchange, text_content(&echo(exchange, tool))),
         };
-        match reply {
+        Outcome::Result(match reply {
             Some(reply) => patched(base, reply, &facts),
             None => base,
+        })
+    }
+
+    /// What a script words out, as the result of the method that was asked for.
+    fn worded_result(&self, exchange: &Exchange, mut members: Map<String, Value>) -> Value {
+        let blocks = |members: &mut Map<String, Value>| match members.shift_remove("content") {
+            Some(Value::Array(blocks)) => blocks,
+            _ => Vec::new(),
+        };
+        match method(&exchange.message) {
+            "prompts/get" => {
+                let messages = blocks(&mut members).into_iter().map(|block| message(Role::User, block)).collect();
+                self.prompt_result(exchange, None, messages)
+            }
+            "resources/read" => {
+                let uri = param(&exchange.message, "uri");
+                let contents = blocks(&mut members).into_iter().map(|block| contents(block, uri)).collect();
+                self.resource_result(exchange, contents)
+            }
+            _ => {
+                self.dialect(exchange).fit_members(Shape::CallToolResult, &mut members);
+                self.complete(exchange, members)
+            }
         }
     }
 }
@@ -50,24 +79,45 @@ fn worded(reply: &Reply, facts: &Facts<'_>) -> Option<Worded> {
     if let Some(result) = &reply.result {
         return Some(Worded::Whole(facts.fill(result)));
     }
-    if reply.text.is_none() && reply.structured.is_none() && !reply.is_error {
+    let wordless = reply.text.is_none() && reply.content.is_empty() && reply.structured.is_none();
+    if wordless && !reply.is_error && reply.meta.is_none() {
         return None;
     }
     let structured = reply.structured.as_ref().map(|value| facts.fill(value));
     let text = match (&reply.text, &structured) {
-        (Some(text), _) => facts.fill_text(text),
+        (Some(text), _) => Some(facts.fill_text(text)),
         // A structured result should be given as text too (2025-06-18 and later, tools, structured content).
-        (None, Some(structured)) => structured.to_string(),
-        (None, None) => String::new(),
+        (None, Some(structured)) if reply.content.is_empty() => Some(structured.to_string()),
+        (None, _) => reply.content.is_empty().then(String::new),
     };
-    let mut members = text_content(&text);
+    let text = text.map(|text| json!({ "type": "text", "text": text }));
+    let blocks = text.into_iter().chain(reply.content.iter().map(|content| block(content, facts)));
+    let mut members = Map::from_iter([("content".to_owned(), blocks.collect())]);
     if let Some(structured) = structured {
         members.insert("structuredContent".into(), structured);
     }
     if reply.is_error {
         members.insert("isError".into(), true.into());
     }
+    if let Some(meta) = &reply.meta {
+        members.insert("_meta".into(), facts.fill_map(meta).into());
+    }
     Some(Worded::Content(members))
+}
+
+/// A block of content as a part of a resource.
+fn contents(mut block: Value, uri: Option<&Value>) -> Value {
+    if let Some(resource) = block.get_mut("resource") {
+        return resource.take();
+    }
+    let mut part = Map::new();
+    part.insert("uri".into(), uri.cloned().unwrap_or_default());
+    for (from, to) in [("mimeType", "mimeType"), ("text", "text"), ("data", "blob")] {
+        if let Some(value) = block.get_mut(from) {
+            part.insert(to.into(), value.take());
+        }
+    }
+    Value::Object(part)
 }
 
 fn text_content(text: &str) -> Map<String, Value> {

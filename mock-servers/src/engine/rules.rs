@@ -12,6 +12,15 @@ pub(crate) struct Rules {
     run: u64,
 }
 
+/// A message, and how it came.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arrived<'a> {
+    pub(crate) message: &'a Value,
+    /// The revision in which it is spoken.
+    pub(crate) revision: &'a str,
+    pub(crate) session: Option<SessionKey>,
+}
+
 /// The rule that decides about a message.
 #[derive(Debug, Clone)]
 pub(crate) struct Decision {
@@ -44,10 +53,10 @@ impl Rules {
 
     /// The first rule that matches decides. The others count the message all the same, because `nth` counts the
     /// messages that the other fields match, whoever decides about them.
-    pub(crate) fn decide(&mut self, message: &Value, session: Option<SessionKey>) -> Option<Decision> {
+    pub(crate) fn decide(&mut self, arrived: Arrived<'_>) -> Option<Decision> {
         let mut decision = None;
         for (at, (rule, met)) in self.rules.iter_mut().enumerate() {
-            if !matches(&rule.when, message, session, self.run) {
+            if !matches(&rule.when, arrived, self.run) {
                 continue;
             }
             *met += 1;
@@ -60,7 +69,8 @@ impl Rules {
 }
 
 /// Whether every field but the counters holds.
-pub(crate) fn matches(when: &When, message: &Value, session: Option<SessionKey>, run: u64) -> bool {
+pub(crate) fn matches(when: &When, arrived: Arrived<'_>, run: u64) -> bool {
+    let Arrived { message, revision, session } = arrived;
     let method = message.get("method").and_then(Value::as_str);
     // GET and DELETE are no messages: only rules that name them are for them.
     if matches!(method, Some("GET" | "DELETE")) && when.method.is_none() {
@@ -68,15 +78,19 @@ pub(crate) fn matches(when: &When, message: &Value, session: Option<SessionKey>,
     }
     let param = |name| message.get("params").and_then(|params| params.get(name));
     let tool = || (method == Some("tools/call")).then(|| param("name").and_then(Value::as_str)).flatten();
+    let text = |name| param(name).and_then(Value::as_str);
+    let fills = matches!(method, Some("tools/call" | "prompts/get"));
     // Keys are counted from 0, in the order in which sessions are opened.
     when.run.is_none_or(|wanted| wanted == run)
         && when.session.is_none_or(|wanted| session.is_some_and(|SessionKey(key)| key + 1 == wanted))
         && when.method.as_deref().is_none_or(|wanted| method == Some(wanted))
         && when.tool.as_deref().is_none_or(|wanted| tool() == Some(wanted))
-        && when.cursor.as_deref().is_none_or(|wanted| param("cursor").and_then(Value::as_str) == Some(wanted))
+        && when.prompt.as_deref().is_none_or(|wanted| method == Some("prompts/get") && text("name") == Some(wanted))
+        && when.uri.as_deref().is_none_or(|wanted| text("uri") == Some(wanted))
+        && when.revisions.as_ref().is_none_or(|wanted| wanted.iter().any(|wanted| wanted == revision))
+        && when.cursor.as_deref().is_none_or(|wanted| text("cursor") == Some(wanted))
         && when.arguments.as_ref().is_none_or(|wanted| {
-            method == Some("tools/call")
-                && param("arguments").and_then(Value::as_object).is_some_and(|given| holds(given, wanted))
+            fills && param("arguments").and_then(Value::as_object).is_some_and(|given| holds(given, wanted))
         })
 }
 

@@ -13,7 +13,7 @@ use super::{
     message::{Outcome, method, param},
     sealed::digest,
 };
-use crate::script::{Skill, SkillFile};
+use crate::script::{Resource, Skill, SkillFile};
 
 /// The extension's identifier.
 pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/skills";
@@ -52,10 +52,17 @@ impl Skills {
         Self { entries, files }
     }
 
-    /// The resources of the skills: each one's `SKILL.md`.
-    pub(crate) fn resources(&self) -> impl Iterator<Item = &Value> {
+    /// The resources of the skills that lists show, after the script's own: each one's `SKILL.md`.
+    pub(crate) fn resources(&self) -> impl Iterator<Item = Resource> {
         let of_skill = |file: &&File| self.entries.iter().any(|entry| entry.uri == file.uri);
-        self.files.iter().filter(of_skill).map(|file| &file.resource)
+        let text = |file: &File, name: &str| file.resource[name].as_str().map(str::to_owned);
+        self.files.iter().filter(of_skill).map(move |file| Resource {
+            uri: file.uri.clone(),
+            name: text(file, "name"),
+            mime_type: text(file, "mimeType"),
+            size: file.resource["size"].as_u64(),
+            ..Resource::default()
+        })
     }
 
     fn file(&self, uri: &str) -> Option<&File> {
@@ -89,9 +96,6 @@ impl Engine {
         let served = exchange.era == Era::Modern && self.has_extension(EXTENSION);
         match method(&exchange.message) {
             "resources/read" => Some(self.read_skill_file(exchange, self.skills.file(uri()?)?)),
-            "resources/list" if !self.skills.files.is_empty() => {
-                Some(self.skill_page(exchange, "resources", self.skills.resources().cloned().collect()))
-            }
             "skills/list" if served => {
                 let listed = self.skills.entries.iter().filter(|entry| entry.listed);
                 Some(self.skill_page(exchange, "skills", listed.map(|entry| entry.entry.clone()).collect()))
@@ -119,7 +123,7 @@ impl Engine {
     fn skill_page(&self, exchange: &Exchange, member: &str, items: Vec<Value>) -> Outcome {
         let from = match param(&exchange.message, "cursor") {
             None => Some(0),
-            Some(cursor) => cursor.as_str().and_then(|cursor| self.cursors.decode(cursor)),
+            Some(cursor) => cursor.as_str().and_then(|cursor| self.other_cursors.decode(cursor)),
         };
         let Some(from) = from.filter(|from| *from == 0 || *from < items.len()) else {
             return Outcome::invalid_params("unknown cursor");
@@ -128,7 +132,7 @@ impl Engine {
         let page: Vec<_> = items.into_iter().skip(from).take(next - from).collect();
         let mut members = Map::from_iter([(member.to_owned(), page.into())]);
         if next < length {
-            members.insert("nextCursor".into(), self.cursors.encode(next).into());
+            members.insert("nextCursor".into(), self.other_cursors.encode(next).into());
         }
         Outcome::Result(self.complete(exchange, members))
     }

@@ -12,6 +12,8 @@ pub(crate) struct Facts<'a> {
     pub(crate) response: Option<&'a Value>,
     /// The client's answers to `ask` actions, by their keys.
     pub(crate) responses: Option<&'a Value>,
+    /// What the variables of a resource template stand for.
+    pub(crate) variables: Option<&'a Map<String, Value>>,
 }
 
 impl Facts<'_> {
@@ -20,6 +22,9 @@ impl Facts<'_> {
         let mut path = name.split('.');
         let root = match path.next() {
             Some("nth") => return self.nth.into(),
+            Some("variables") => {
+                return path.next().and_then(|name| self.variables?.get(name)).cloned().unwrap_or_default();
+            }
             Some("arguments") => self.message.pointer("/params/arguments"),
             Some("params") => self.message.get("params"),
             Some("id") => self.message.get("id"),
@@ -28,13 +33,14 @@ impl Facts<'_> {
             Some("responses") => self.responses,
             _ => None,
         };
-        path.try_fold(root, |at, step| {
-            let at = at?;
-            Some(at.get(step).or_else(|| at.get(step.parse::<usize>().ok()?)))
-        })
-        .flatten()
-        .cloned()
-        .unwrap_or(Value::Null)
+        let mut at = root;
+        for step in path {
+            if let (Some(Value::Array(items)), "length") = (at, step) {
+                return items.len().into();
+            }
+            at = at.and_then(|at| at.get(step).or_else(|| at.get(step.parse::<usize>().ok()?)));
+        }
+        at.cloned().unwrap_or_default()
     }
 
     /// A text with every placeholder filled in; a missing value becomes nothing.
@@ -95,13 +101,21 @@ mod tests {
         let message = json!({"id": 7, "method": "tools/call", "params": {"arguments": {"text": "hi", "n": [1, 2]}}});
         let response = json!({"action": "accept"});
         let responses = json!({"name": {"content": {"name": "Ada"}}});
-        let facts = Facts { message: &message, nth: 3, response: Some(&response), responses: Some(&responses) };
+        let facts = Facts {
+            message: &message,
+            nth: 3,
+            response: Some(&response),
+            responses: Some(&responses),
+            variables: None,
+        };
         for (template, expected) in [
             ("{{arguments.text}}", json!("hi")),
             ("{{ id }}", json!(7)),
             ("<{{id}}|{{nth}}|{{method}}>", json!("<7|3|tools/call>")),
             ("{{arguments.n}}", json!([1, 2])),
             ("{{arguments.n.1}}!", json!("2!")),
+            ("{{arguments.n.length}}", json!(2)),
+            ("{{arguments.text.length}}", json!(null)),
             ("{{params.arguments.absent}}", json!(null)),
             ("[{{absent}}]", json!("[]")),
             ("{{response.action}}", json!("accept")),

@@ -40,7 +40,7 @@ impl Bench {
     /// A bench whose session is initialized.
     fn legacy(script: Value) -> Self {
         let mut bench = Self::new(script, LEGACY);
-        bench.answer("initialize", json!({"protocolVersion": LEGACY}));
+        bench.answer("initialize", json!({"protocolVersion": LEGACY, "capabilities": {"sampling": {}}}));
         bench
     }
 

@@ -4,11 +4,10 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::Fault;
 use crate::{
-    engine::{SessionKey, matches},
+    engine::{Arrived, matches},
     script::When,
 };
 
@@ -104,16 +103,10 @@ impl Standing {
 
     /// The faults that act on a message, each with its chance. Faults that are off count the message all the same, so
     /// that a switch does not change what is drawn later.
-    pub(crate) fn strike(
-        &mut self,
-        toward: Toward,
-        message: &Value,
-        session: Option<SessionKey>,
-        run: u64,
-    ) -> Vec<(Fault, ChaCha8Rng)> {
+    pub(crate) fn strike(&mut self, toward: Toward, arrived: Arrived<'_>, run: u64) -> Vec<(Fault, ChaCha8Rng)> {
         let mut struck = Vec::new();
         for (position, (rule, state)) in self.rules.iter_mut().enumerate() {
-            if rule.direction != toward || !matches(&rule.when, message, session, run) {
+            if rule.direction != toward || !matches(&rule.when, arrived, run) {
                 continue;
             }
             state.matched += 1;

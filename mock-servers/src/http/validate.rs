@@ -94,7 +94,7 @@ fn decoded(value: &str) -> Option<String> {
 /// Checks the headers that the tool's input schema asks for with `x-mcp-header`.
 fn mirrored(engine: &Engine, headers: &HeaderMap, message: &Value) -> Result<(), String> {
     let tool = named("tools/call", message).and_then(|name| engine.tool(name));
-    let Some(schema) = tool.and_then(|tool| tool.input_schema.as_ref()) else { return Ok(()) };
+    let Some(schema) = tool.as_ref().and_then(|tool| tool.input_schema.as_ref()) else { return Ok(()) };
     let arguments = message.pointer("/params/arguments").unwrap_or(&Value::Null);
     check_properties(schema, arguments, headers, DEEPEST)
 }

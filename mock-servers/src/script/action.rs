@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Ask, CloseStream, Fault, Respond, TaskTimes, Tool};
-use crate::period::Period;
+use super::{Ask, CloseStream, Content, Fault, Prompt, Resource, ResourceTemplate, Respond, TaskTimes, Tool};
+use crate::{one_or_many, period::Period};
 
 /// One thing that a mock server does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,7 +23,7 @@ pub enum Action {
     Progress(Progress),
     /// Ask the client, and go on with the next action once it has answered. Up to 2025-11-25 this is a request of the
     /// server's own; in 2026-07-28 it is an `input_required` result, and the client's retry goes on.
-    Request(Notify),
+    Request(Request),
     /// Ask the client several things at once, and go on once all of them are answered.
     Ask(Ask),
     /// Refuse the request unless the client declares these capabilities: with -32021 in 2026-07-28, with -32602 before.
@@ -35,7 +35,11 @@ pub enum Action {
     TaskStatus(String),
     /// Send several notifications as one JSON-RPC batch.
     Batch(Batch),
-    /// Change the tools on offer.
+    /// Send `notifications/message`, if the client's log level lets it through.
+    Log(Log),
+    /// Send `notifications/resources/updated` to those who have subscribed to the resource.
+    Update(Update),
+    /// Change what is on offer.
     Change(Change),
     /// Switch standing faults on or off.
     Switch(Switch),
@@ -50,19 +54,28 @@ pub enum Action {
 
 /// The result of a request. Strings may hold `{{arguments.text}}`, `{{id}}`, `{{method}}`, `{{nth}}`,
 /// `{{params.some.path}}`: filled from the request, `{{response.some.path}}`: from the client's answer to the last
-/// `request` action, and `{{responses.key.some.path}}`: from its answers to `ask` actions. A string that is one such placeholder and nothing else becomes the value itself.
+/// `request` action, and `{{responses.key.some.path}}`: from its answers to `ask` actions; `length` at the end of the
+/// path of a list is the number of its items. A string that is one such placeholder and nothing else becomes the value
+/// itself.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct Reply {
     /// One block of text, for a tool call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// Blocks of content for a tool call: one, or several, after `text`.
+    #[serde(with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "one_or_many::OneOrManySchema<Content>")]
+    pub content: Vec<Content>,
     /// `structuredContent`, for a tool call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub structured: Option<Value>,
     /// `isError`, for a tool call.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_error: bool,
+    /// `_meta` of the result.
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Map<String, Value>>,
     /// The whole result, word for word, instead of the fields above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
@@ -85,7 +98,7 @@ pub struct RpcError {
     pub data: Option<Value>,
 }
 
-/// A notification, or a request, that the server sends of its own accord.
+/// A notification that the server sends of its own accord.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Notify {
@@ -94,6 +107,50 @@ pub struct Notify {
     /// The parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub params: Option<Value>,
+    /// Send it in any case: a `notifications/resources/updated` also to those who have not subscribed to the resource, and
+    /// what the revision spoken does not have.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub anyway: bool,
+}
+
+/// A request that the server sends of its own accord.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Request {
+    /// The JSON-RPC method.
+    pub method: String,
+    /// The parameters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub params: Option<Value>,
+    /// Ask even if the client has not declared that it can answer.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub anyway: bool,
+    /// What to do instead, and instead of all that follows, if the client has not declared that it can answer. Absent: an
+    /// error that says so (for a tool call up to 2025-11-25, a result that is an error).
+    #[serde(default, with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "one_or_many::OneOrManySchema<Action>")]
+    pub otherwise: Vec<Action>,
+}
+
+/// A log message.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Log {
+    /// The level: `debug` to `emergency`, or one that does not exist, which is always sent to legacy clients.
+    pub level: String,
+    /// Who logs; absent: nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logger: Option<String>,
+    /// What is logged.
+    pub data: Value,
+}
+
+/// The news that a resource has changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Update {
+    /// The URI of the resource.
+    pub uri: String,
 }
 
 /// Messages that are sent as one JSON-RPC batch, which only 2025-03-26 allows.
@@ -137,9 +194,9 @@ pub struct Switch {
     pub enabled: bool,
 }
 
-/// A change of the tools on offer.
+/// A change of what is on offer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct Change {
     /// Tools to add at the end, or to put in the place of those of the same name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -147,6 +204,34 @@ pub struct Change {
     /// Names of tools to take away.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remove: Vec<String>,
-    /// Whether to send `notifications/tools/list_changed`.
+    /// Changes of the resources, by URI.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resources: Option<Replace<Resource>>,
+    /// Changes of the resource templates, by template.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_templates: Option<Replace<ResourceTemplate>>,
+    /// Changes of the prompts, by name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompts: Option<Replace<Prompt>>,
+    /// Whether to send the notification that the lists concerned have changed: that of the tools, unless only
+    /// `resources`, `resource_templates` or `prompts` are written down.
     pub announce: bool,
+}
+
+/// A change of one kind of things on offer. An empty one only says which kind is meant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, bound(deserialize = "T: Deserialize<'de>"))]
+pub struct Replace<T> {
+    /// Things to add at the end, or to put in the place of those of the same key.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub put: Vec<T>,
+    /// Keys of things to take away.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remove: Vec<String>,
+}
+
+impl<T> Default for Replace<T> {
+    fn default() -> Self {
+        Self { put: Vec::new(), remove: Vec::new() }
+    }
 }

@@ -31,13 +31,22 @@ pub struct When {
     /// The tool of a `tools/call`, exactly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
+    /// The prompt of a `prompts/get`, exactly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// The resource of a `resources/read`, `resources/subscribe` or `resources/unsubscribe`, exactly.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub uri: Option<String>,
+    /// The revisions in which the message is spoken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revisions: Option<Vec<String>>,
     /// Only the n-th message that the other fields match, counted from 1 for the life of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nth: Option<u64>,
     /// Only the n-th such message and those after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_nth: Option<u64>,
-    /// Arguments that a `tools/call` must carry, among others.
+    /// Arguments that a `tools/call` or a `prompts/get` must carry, among others.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<String, Value>>,
     /// The cursor that a list request must carry.

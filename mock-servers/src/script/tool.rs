@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::{Reply, ToolTask};
 
@@ -27,18 +27,23 @@ pub struct Tool {
     /// The annotations; absent: none are sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Value>,
+    /// The icons, since 2025-11-25; absent: none are sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub icons: Option<Value>,
+    /// How it can be executed (`taskSupport`), in 2025-11-25; absent: nothing is said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub execution: Option<Value>,
+    /// `_meta`, since 2025-06-18; absent: none is sent.
+    #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
+    pub meta: Option<Map<String, Value>>,
+    /// Whether the arguments of a call are held against the input schema. What does not fit is refused: with an error up
+    /// to 2025-06-18, with a result that is an error since 2025-11-25.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub validate: bool,
     /// What a call answers unless a rule says otherwise; absent: the text `<name>: <arguments as JSON>`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<Reply>,
     /// Whether and how calls of the tool are tasks; absent: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<ToolTask>,
-}
-
-/// Tools that nobody wants to write down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Generate {
-    /// How many tools.
-    pub tools: usize,
 }

@@ -30,7 +30,7 @@ impl Engine {
             return;
         }
         let name = param(&exchange.message, "name").and_then(Value::as_str);
-        let Some(tool) = name.and_then(|name| self.catalogue.get(name)).cloned() else { return };
+        let Some(tool) = name.and_then(|name| self.catalogue.tools.get(name)) else { return };
         let support = tool.task.as_ref().map_or(TaskSupport::Forbidden, |task| task.support);
         let possible = self.task_is_possible(exchange);
         match self.task_defect(exchange, &tool, support, possible) {
@@ -90,8 +90,10 @@ impl Engine {
     ) -> Flow {
         let revision = exchange.session.and_then(|key| self.agreed_revision(key));
         let asked = exchange.is_request() && exchange.task.is_none() && exchange.state == State::Open;
-        let tool = param(&exchange.message, "name").and_then(Value::as_str).and_then(|name| self.catalogue.get(name));
-        let times = times.or(tool.and_then(|tool| tool.task.as_ref()).map(|task| task.times()).unwrap_or_default());
+        let tool =
+            param(&exchange.message, "name").and_then(Value::as_str).and_then(|name| self.catalogue.tools.get(name));
+        let times =
+            times.or(tool.as_ref().and_then(|tool| tool.task.as_ref()).map(|task| task.times()).unwrap_or_default());
         if !asked || !self.has_tasks(exchange.era, revision) || !self.task_is_possible(exchange) {
             take_time(exchange, &times);
             return Flow::Next;

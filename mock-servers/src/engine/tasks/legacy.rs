@@ -63,7 +63,7 @@ impl Engine {
     fn list_tasks(&self, exchange: &Exchange) -> Outcome {
         let from = match param(&exchange.message, "cursor") {
             None => Some(0),
-            Some(cursor) => cursor.as_str().and_then(|cursor| self.cursors.decode(cursor)),
+            Some(cursor) => cursor.as_str().and_then(|cursor| self.other_cursors.decode(cursor)),
         };
         let of_session = |id: &&String| self.tasks.by_id.get(*id).is_some_and(|task| task.is_of(exchange.session));
         let ids: Vec<_> = self.tasks.order.iter().filter(of_session).collect();
@@ -74,7 +74,7 @@ impl Engine {
         let page = ids.iter().skip(from).take(count).filter_map(|id| self.tasks.by_id.get(*id)).map(Task::legacy);
         let mut result = Map::from_iter([("tasks".to_owned(), page.collect::<Vec<_>>().into())]);
         if from.saturating_add(count) < ids.len() {
-            result.insert("nextCursor".into(), self.cursors.encode(from + count).into());
+            result.insert("nextCursor".into(), self.other_cursors.encode(from + count).into());
         }
         Outcome::Result(result.into())
     }

@@ -53,7 +53,7 @@ impl Engine {
     pub(super) fn task_result(&self, members: Map<String, Value>, kind: &str) -> Value {
         let mut result = Map::from_iter([("resultType".to_owned(), Value::from(kind))]);
         result.extend(members);
-        result.insert("_meta".into(), serde_json::json!({ SERVER_INFO_KEY: self.server_info() }));
+        result.insert("_meta".into(), serde_json::json!({ SERVER_INFO_KEY: self.identity() }));
         result.into()
     }
 }

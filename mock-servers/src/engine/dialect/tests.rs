@@ -1,0 +1,147 @@
+use std::{fs, path::Path};
+
+use super::*;
+use crate::engine::LEGACY;
+
+/// The official schema of a revision; none where the specification is not at hand.
+fn definitions(revision: &str) -> Option<Value> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../shared/spec/{revision}.schema.json"));
+    let path = if path.exists() { path } else { Path::new(&std::env::var("MCP_SPEC").ok()?).join(path.file_name()?) };
+    let mut schema: Value = serde_json::from_str(&fs::read_to_string(path).ok()?).expect("the schema is JSON");
+    let key = if schema.get("$defs").is_some() { "$defs" } else { "definitions" };
+    Some(schema[key].take())
+}
+
+/// The names in the schemas of a shape of ours.
+fn names(shape: Shape) -> Vec<String> {
+    match shape {
+        Shape::ResourceContents => vec!["TextResourceContents".into(), "BlobResourceContents".into()],
+        Shape::Progress => vec!["ProgressNotification".into()],
+        other => vec![format!("{other:?}")],
+    }
+}
+
+/// Whether the revision's schema has the member; none if it has not even the shape.
+fn official(definitions: &Value, shape: Shape, member: &str) -> Option<bool> {
+    names(shape)
+        .iter()
+        .map(|name| properties(definitions, definitions.get(name)?))
+        .try_fold(true, |all, properties| Some(all && properties?.get(member).is_some()))
+}
+
+fn properties<'a>(definitions: &'a Value, definition: &'a Value) -> Option<&'a Value> {
+    let own = definition.get("properties")?;
+    // The parameters of a notification are written out in the older schemas, and a definition of their own since.
+    match own.get("params") {
+        None => Some(own),
+        Some(params) => match params.get("$ref").and_then(Value::as_str) {
+            None => params.get("properties"),
+            Some(reference) => definitions.get(reference.rsplit('/').next()?)?.get("properties"),
+        },
+    }
+}
+
+#[test]
+fn the_table_agrees_with_the_official_schemas() {
+    for revision in LEGACY.into_iter().chain([MODERN]) {
+        let Some(definitions) = definitions(revision) else {
+            eprintln!("skipped: the official schemas are not at hand (`../shared/spec`)");
+            return;
+        };
+        let dialect = Dialect::new(revision, false);
+        for row in &MEMBERS {
+            let ((shape, member), ..) = row;
+            if let Some(official) = official(&definitions, *shape, member) {
+                assert_eq!(dialect.is_in(row), official, "{shape:?}.{member} in {revision}");
+            }
+        }
+        for row in &BLOCKS {
+            assert_eq!(dialect.is_in(row), definitions.get(format!("{:?}", row.0)).is_some(), "{row:?} in {revision}");
+        }
+        for row in &METHODS {
+            let known = definitions.to_string().contains(&format!("\"{}\"", row.0));
+            assert_eq!(dialect.is_in(row), known, "{row:?} in {revision}");
+        }
+    }
+}
+
+#[test]
+fn nothing_that_came_later_is_missing_from_the_table() {
+    let Some(first) = definitions(LEGACY[0]) else {
+        eprintln!("skipped: the official schemas are not at hand (`../shared/spec`)");
+        return;
+    };
+    for revision in LEGACY.into_iter().chain([MODERN]) {
+        let definitions = definitions(revision).expect("all are there, or none");
+        for shape in MEMBERS.iter().map(|row| row.0.0) {
+            for name in names(shape) {
+                let (Some(old), Some(new)) = (first.get(&name), definitions.get(&name)) else { continue };
+                let new = properties(&definitions, new).and_then(Value::as_object).expect("an object");
+                for member in
+                    new.keys().filter(|member| properties(&first, old).unwrap().get(member.as_str()).is_none())
+                {
+                    // Of every result of 2026-07-28 (`Engine::complete` sees to it), and of every notification at all times.
+                    let general = member == "resultType" || (shape == Shape::Progress && member == "_meta");
+                    let known = general || MEMBERS.iter().any(|row| row.0 == (shape, member.as_str()));
+                    assert!(known, "{name}.{member} came with {revision} or before");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn takes_away_what_a_revision_does_not_have() {
+    let tool = json!({"name": "t", "title": "T", "annotations": {"readOnlyHint": true}, "icons": [], "execution": {}});
+    for (revision, expected) in [
+        ("2024-11-05", vec!["name"]),
+        ("2025-03-26", vec!["name", "annotations"]),
+        ("2025-06-18", vec!["name", "title", "annotations"]),
+        ("2025-11-25", vec!["name", "title", "annotations", "icons", "execution"]),
+        ("2026-07-28", vec!["name", "title", "annotations", "icons"]),
+    ] {
+        let mut fitted = tool.clone();
+        Dialect::new(revision, false).fit(Shape::Tool, &mut fitted);
+        assert_eq!(fitted.as_object().unwrap().keys().collect::<Vec<_>>(), expected, "{revision}");
+        let mut whole = tool.clone();
+        Dialect::new(revision, true).fit(Shape::Tool, &mut whole);
+        assert_eq!(whole, tool, "{revision}");
+    }
+}
+
+#[test]
+fn names_blocks_that_a_revision_does_not_have() {
+    let result = json!({"structuredContent": {}, "content": [
+        {"type": "text", "text": "a", "annotations": {"priority": 1, "lastModified": "x"}, "_meta": {}},
+        {"type": "audio", "data": "", "mimeType": "audio/wav"},
+        {"type": "resource_link", "uri": "x:/1", "name": "x", "icons": []},
+        {"type": "resource", "resource": {"uri": "x:/2", "text": "", "_meta": {}}, "_meta": {}},
+    ]});
+    let fitted = |revision| {
+        let mut result = result.clone();
+        Dialect::new(revision, false).fit(Shape::CallToolResult, &mut result);
+        result
+    };
+    assert_eq!(fitted("2026-07-28"), result);
+    assert_eq!(
+        fitted("2024-11-05"),
+        json!({"content": [
+            {"type": "text", "text": "a", "annotations": {"priority": 1}},
+            {"type": "text", "text": "[audio: audio/wav]"},
+            {"type": "text", "text": "[resource link: x:/1]"},
+            {"type": "resource", "resource": {"uri": "x:/2", "text": ""}},
+        ]})
+    );
+    assert_eq!(fitted("2025-06-18")["content"][2], json!({"type": "resource_link", "uri": "x:/1", "name": "x"}));
+}
+
+#[test]
+fn structured_content_is_an_object_until_2026() {
+    for (revision, content, kept) in
+        [("2025-11-25", json!([1]), false), ("2025-11-25", json!({}), true), (MODERN, json!([1]), true)]
+    {
+        let mut result = json!({"content": [], "structuredContent": content});
+        Dialect::new(revision, false).fit(Shape::CallToolResult, &mut result);
+        assert_eq!(result.get("structuredContent").is_some(), kept, "{revision} {content}");
+    }
+}

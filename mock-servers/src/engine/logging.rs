@@ -1,0 +1,71 @@
+//! Log messages, and which of them a client wants to see.
+
+use serde_json::{Value, json};
+
+use super::{
+    Engine, Era, Output,
+    exchange::Exchange,
+    message::{Outcome, outgoing, param},
+};
+use crate::script::Log;
+
+/// The member of `_meta` with which a request asks for log messages (2026-07-28, logging).
+const LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
+
+/// The log levels of RFC 5424, which all revisions use, the least severe first.
+const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
+/// How severe a log message is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Level(usize);
+
+impl Level {
+    /// The level of a name; none if there is no such level.
+    pub(crate) fn named(name: &Value) -> Option<Self> {
+        LEVELS.iter().position(|level| name == level).map(Self)
+    }
+}
+
+impl Engine {
+    /// Sets the level of a session (2024-11-05 to 2025-11-25, logging).
+    pub(crate) fn set_level(&mut self, exchange: &Exchange) -> Outcome {
+        let Some(level) = param(&exchange.message, "level").and_then(Level::named) else {
+            return Outcome::invalid_params("unknown log level");
+        };
+        if let Some(session) = exchange.session.and_then(|key| self.sessions.get_mut(&key)) {
+            session.level = Some(level);
+        }
+        Outcome::Result(json!({}))
+    }
+
+    /// Sends a log message if the client wants to see it.
+    pub(crate) fn log(&self, exchange: &Exchange, log: &Log, out: &mut Vec<Output>) {
+        if !self.wants_log(exchange, &log.level) {
+            return;
+        }
+        let facts = exchange.facts();
+        let mut params = json!({ "level": log.level });
+        if let Some(logger) = &log.logger {
+            params["logger"] = facts.fill_text(logger).into();
+        }
+        params["data"] = facts.fill(&log.data);
+        self.say(exchange, outgoing(None, "notifications/message", Some(params)), out);
+    }
+
+    /// A legacy client sees what is as severe as the level that it has set, and everything before it has set one (the
+    /// server decides then); a modern one what the request asks for, and nothing where it asks for none (logging).
+    fn wants_log(&self, exchange: &Exchange, level: &str) -> bool {
+        let severity = LEVELS.iter().position(|known| *known == level).map(Level);
+        match exchange.era {
+            Era::Legacy => {
+                let wanted = exchange.session.and_then(|key| self.sessions.get(&key)).and_then(|session| session.level);
+                severity.zip(wanted).is_none_or(|(severity, wanted)| severity >= wanted)
+            }
+            Era::Modern => {
+                let meta = param(&exchange.message, "_meta");
+                let wanted = meta.and_then(|meta| meta.get(LEVEL_KEY)).and_then(Level::named);
+                severity.zip(wanted).is_some_and(|(severity, wanted)| severity >= wanted)
+            }
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Reports of progress.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Engine, Output, Step,
+    actions::wait,
+    dialect::Shape,
+    exchange::{Exchange, Flow},
+    message::outgoing,
+};
+use crate::script::{Action, Progress};
+
+/// How many reports of progress are made at once, so that a script's slip does not eat the memory.
+const MOST_REPORTS: u32 = 100_000;
+
+impl Engine {
+    /// Sends one report of progress, and puts the others back for later.
+    pub(crate) fn report_progress(
+        &self,
+        exchange: &mut Exchange,
+        mut progress: Progress,
+        out: &mut Vec<Output>,
+    ) -> Flow {
+        let Some(token) = exchange.message.pointer("/params/_meta/progressToken").cloned() else { return Flow::Next };
+        if progress.times == Some(0) {
+            return Flow::Next;
+        }
+        if let Some(every) = progress.every.take() {
+            // The wait comes first; the report itself follows as an action of its own, and then the rest.
+            let times = progress.times.unwrap_or(1);
+            if times > 1 {
+                let rest = Progress {
+                    progress: progress.progress + 1.0,
+                    times: Some(times - 1),
+                    every: Some(every),
+                    ..progress.clone()
+                };
+                exchange.remaining.push_front(Action::Progress(rest));
+            }
+            exchange.remaining.push_front(Action::Progress(Progress { times: Some(1), ..progress }));
+            return wait(exchange, every, out);
+        }
+        for _ in 0..progress.times.unwrap_or(1).min(MOST_REPORTS) {
+            let message = self.progress_message(exchange, &token, &progress);
+            exchange.push(out, Step::Send(message));
+            progress.progress += 1.0;
+        }
+        Flow::Next
+    }
+
+    fn progress_message(&self, exchange: &Exchange, token: &Value, progress: &Progress) -> Value {
+        let mut params = Map::new();
+        params.insert("progressToken".into(), token.clone());
+        params.insert("progress".into(), number(progress.progress));
+        if let Some(total) = progress.total {
+            params.insert("total".into(), number(total));
+        }
+        if let Some(message) = &progress.message {
+            params.insert("message".into(), exchange.facts().fill_text(message).into());
+        }
+        self.dialect(exchange).fit_members(Shape::Progress, &mut params);
+        outgoing(None, "notifications/progress", Some(Value::Object(params)))
+    }
+}
+
+/// A number without a fraction where it has none: some clients read whole numbers only.
+fn number(value: f64) -> Value {
+    // Every whole number below 2^53 is exact in a double, so nothing is lost here.
+    if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 { json!(value as i64) } else { json!(value) }
+}

@@ -1,0 +1,177 @@
+//! Resources and resource templates: what lists show of them, and what reading one answers.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    Engine, Era,
+    catalogue::add,
+    dialect::Shape,
+    exchange::Exchange,
+    generated,
+    message::{Outcome, param},
+    shelf::Offered,
+    template::Facts,
+};
+use crate::script::{Generate, Resource, ResourcePart, ResourceTemplate};
+
+const MADE_TEMPLATE: &str = "generated://template/";
+
+impl Offered for Resource {
+    fn key(&self) -> &str {
+        &self.uri
+    }
+
+    fn definition(&self) -> Value {
+        let name = self.name.clone().unwrap_or_else(|| self.uri.clone());
+        let mut members = Map::new();
+        add(
+            &mut members,
+            [
+                ("uri", Some(self.uri.clone().into())),
+                ("name", Some(name.into())),
+                ("title", self.title.clone().map(Value::from)),
+                ("description", self.description.clone().map(Value::from)),
+                ("mimeType", self.mime_type.clone().map(Value::from)),
+                ("size", self.size.map(Value::from)),
+                ("annotations", self.annotations.clone()),
+                ("icons", self.icons.clone()),
+                ("_meta", self.meta.clone().map(Value::from)),
+            ],
+        );
+        Value::Object(members)
+    }
+
+    fn is_listed(&self) -> bool {
+        !self.hidden
+    }
+
+    fn wanted(generate: &Generate) -> usize {
+        generate.resources
+    }
+
+    fn made(number: usize, generate: &Generate) -> Self {
+        Self {
+            uri: Self::made_key(number),
+            name: Some(format!("resource-{number:05}")),
+            description: Some(generated::description("resource", number, generate)),
+            mime_type: Some("text/plain".into()),
+            ..Self::default()
+        }
+    }
+
+    fn made_key(number: usize) -> String {
+        format!("generated://resource/{number:05}")
+    }
+}
+
+impl Offered for ResourceTemplate {
+    fn key(&self) -> &str {
+        &self.uri_template
+    }
+
+    fn definition(&self) -> Value {
+        let name = self.name.clone().unwrap_or_else(|| self.uri_template.clone());
+        let mut members = Map::new();
+        add(
+            &mut members,
+            [
+                ("uriTemplate", Some(self.uri_template.clone().into())),
+                ("name", Some(name.into())),
+                ("title", self.title.clone().map(Value::from)),
+                ("description", self.description.clone().map(Value::from)),
+                ("mimeType", self.mime_type.clone().map(Value::from)),
+                ("annotations", self.annotations.clone()),
+                ("icons", self.icons.clone()),
+                ("_meta", self.meta.clone().map(Value::from)),
+            ],
+        );
+        Value::Object(members)
+    }
+
+    fn wanted(generate: &Generate) -> usize {
+        generate.resource_templates
+    }
+
+    fn made(number: usize, generate: &Generate) -> Self {
+        Self {
+            uri_template: Self::made_key(number),
+            name: Some(format!("template-{number:05}")),
+            description: Some(generated::description("resource template", number, generate)),
+            mime_type: Some("text/plain".into()),
+            ..Self::default()
+        }
+    }
+
+    fn made_key(number: usize) -> String {
+        format!("{MADE_TEMPLATE}{number:05}/{{id}}")
+    }
+}
+
+impl Engine {
+    /// Reads a resource: one that is on offer itself, else the first of a template that its URI follows.
+    pub(crate) fn read(&self, exchange: &Exchange) -> Outcome {
+        let Some(uri) = param(&exchange.message, "uri").and_then(Value::as_str) else {
+            return Outcome::invalid_params("`uri` is missing");
+        };
+        let facts = exchange.facts();
+        let contents = if let Some(resource) = self.catalogue.resources.get(uri) {
+            parts(&resource.contents, resource.mime_type.as_deref(), uri, &facts)
+        } else if let Some((template, variables)) = self.template_of(uri) {
+            let facts = Facts { variables: Some(&variables), ..facts };
+            parts(&template.contents, template.mime_type.as_deref(), uri, &facts)
+        } else if made_template(uri).is_some_and(|key| self.catalogue.templates.get(&key).is_some()) {
+            parts(&[], Some("text/plain"), uri, &facts)
+        } else {
+            return no_such_resource(exchange, uri);
+        };
+        Outcome::Result(self.resource_result(exchange, contents))
+    }
+
+    /// The result that holds these contents.
+    pub(crate) fn resource_result(&self, exchange: &Exchange, mut contents: Vec<Value>) -> Value {
+        let dialect = self.dialect(exchange);
+        contents.iter_mut().for_each(|part| dialect.fit(Shape::ResourceContents, part));
+        self.complete(exchange, Map::from_iter([("contents".to_owned(), contents.into())]))
+    }
+
+    fn template_of(&self, uri: &str) -> Option<(&ResourceTemplate, Map<String, Value>)> {
+        let mut candidates = self.catalogue.templates.written().zip(&self.catalogue.patterns);
+        candidates.find_map(|(template, pattern)| Some((template, pattern.read(uri)?)))
+    }
+}
+
+/// The key of the template, made up, that a URI follows.
+fn made_template(uri: &str) -> Option<String> {
+    let (number, id) = uri.strip_prefix(MADE_TEMPLATE)?.split_once('/')?;
+    (!id.is_empty() && !id.contains('/')).then(|| format!("{MADE_TEMPLATE}{number}/{{id}}"))
+}
+
+fn parts(parts: &[ResourcePart], mime_type: Option<&str>, uri: &str, facts: &Facts<'_>) -> Vec<Value> {
+    if parts.is_empty() {
+        let part = ResourcePart { text: Some("{{params.uri}}".into()), ..ResourcePart::default() };
+        return vec![written(&part, mime_type, uri, facts)];
+    }
+    parts.iter().map(|part| written(part, mime_type, uri, facts)).collect()
+}
+
+fn written(part: &ResourcePart, mime_type: Option<&str>, uri: &str, facts: &Facts<'_>) -> Value {
+    let filled = |text: &Option<String>| text.as_ref().map(|text| Value::from(facts.fill_text(text)));
+    let mut members = Map::new();
+    add(
+        &mut members,
+        [
+            ("uri", Some(filled(&part.uri).unwrap_or_else(|| uri.into()))),
+            ("mimeType", filled(&part.mime_type).or_else(|| mime_type.map(Value::from))),
+            ("text", filled(&part.text)),
+            ("blob", filled(&part.blob)),
+            ("_meta", part.meta.as_ref().map(|meta| facts.fill_map(meta).into())),
+        ],
+    );
+    Value::Object(members)
+}
+
+/// 2026-07-28 gave up the code of earlier revisions (resources, error handling).
+fn no_such_resource(exchange: &Exchange, uri: &str) -> Outcome {
+    let code = if exchange.era == Era::Modern { -32602 } else { -32002 };
+    Outcome::Error { code, message: "Resource not found".into(), data: Some(json!({ "uri": uri })) }
+}
