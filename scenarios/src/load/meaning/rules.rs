@@ -16,7 +16,7 @@ use super::{
 use crate::model::Transport;
 
 /// What a placeholder in a reply may begin with.
-const PLACEHOLDERS: [&str; 7] = ["arguments", "id", "method", "nth", "params", "response", "responses"];
+const PLACEHOLDERS: [&str; 8] = ["arguments", "id", "method", "nth", "params", "response", "responses", "variables"];
 
 pub(super) fn judge(case: &Case<'_>, script: &Script, spot: Spot<'_>, findings: &mut Findings<'_>) {
     let offer = Offer::of(script);
@@ -50,13 +50,11 @@ pub(super) fn when(case: &Case<'_>, when: &When, spot: Spot<'_>, findings: &mut 
     }
     let Some(method) = &when.method else { return };
     known_method(method, spot.key("method"), findings);
-    for key in ["tool", "arguments"] {
-        if spot.has(key) && method != "tools/call" {
-            findings.key(
-                spot.key(key),
-                format!("`{key}` of `{method}`"),
-                "only `tools/call` has it, so this never applies",
-            );
+    for key in ["tool", "prompt", "uri", "arguments"] {
+        let methods = bearers(key);
+        if spot.has(key) && !methods.contains(&method.as_str()) {
+            let advice = format!("only `{}` has it, so this never applies", methods.join("`, `"));
+            findings.key(spot.key(key), format!("`{key}` of `{method}`"), advice);
         }
     }
     if when.cursor.is_some() && !method.ends_with("/list") {
@@ -65,6 +63,16 @@ pub(super) fn when(case: &Case<'_>, when: &When, spot: Spot<'_>, findings: &mut 
             format!("a cursor of `{method}`"),
             "only lists have cursors, so this never applies",
         );
+    }
+}
+
+/// The methods that have what a field of a rule names.
+fn bearers(key: &str) -> &'static [&'static str] {
+    match key {
+        "tool" => &["tools/call"],
+        "prompt" => &["prompts/get"],
+        "uri" => &["resources/read", "resources/subscribe", "resources/unsubscribe"],
+        _ => &["tools/call", "prompts/get"],
     }
 }
 
@@ -81,6 +89,9 @@ fn shadows(earlier: &When, later: &When) -> bool {
         && arguments
         && wider(earlier.method.as_ref(), later.method.as_ref())
         && wider(earlier.tool.as_ref(), later.tool.as_ref())
+        && wider(earlier.prompt.as_ref(), later.prompt.as_ref())
+        && wider(earlier.uri.as_ref(), later.uri.as_ref())
+        && wider(earlier.revisions.as_ref(), later.revisions.as_ref())
         && wider(earlier.cursor.as_ref(), later.cursor.as_ref())
         && wider(earlier.session.as_ref(), later.session.as_ref())
         && wider(earlier.run.as_ref(), later.run.as_ref())
@@ -107,7 +118,15 @@ fn judge_action(script: &Script, action: &Action, spot: Spot<'_>, findings: &mut
         Action::Reply(given) => reply(given, spot.key("reply"), findings),
         Action::Error(error) => placeholders_in(&error.message, spot.key("error").key("message"), findings),
         Action::Notify(notify) => known_method(&notify.method, spot.key("notify").key("method"), findings),
-        Action::Request(request) => known_method(&request.method, spot.key("request").key("method"), findings),
+        Action::Request(request) => {
+            let spot = spot.key("request");
+            known_method(&request.method, spot.key("method"), findings);
+            for (position, action) in request.otherwise.iter().enumerate() {
+                judge_action(script, action, spot.key("otherwise").item(position), findings);
+            }
+        }
+        Action::Log(log) => placeholders(&log.data, spot.key("log").key("data"), findings),
+        Action::Update(update) => placeholders_in(&update.uri, spot.key("update").key("uri"), findings),
         Action::Progress(progress) => {
             if progress.times == Some(0) {
                 findings.value(spot.key("progress").key("times"), "no notifications at all", "write at least 1");
@@ -145,7 +164,9 @@ fn change(script: &Script, change: &Change, spot: Spot<'_>, findings: &mut Findi
 /// Judges the result that a rule or a tool answers with.
 pub(super) fn reply(reply: &Reply, spot: Spot<'_>, findings: &mut Findings<'_>) {
     if reply.result.is_some() {
-        for key in ["text", "structured", "is_error", "patch"].into_iter().filter(|key| spot.has(key)) {
+        for key in
+            ["text", "content", "structured", "is_error", "_meta", "patch"].into_iter().filter(|key| spot.has(key))
+        {
             findings.key(
                 spot.key(key),
                 format!("`result` and `{key}` in one reply"),

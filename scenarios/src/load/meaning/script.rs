@@ -12,8 +12,17 @@ pub(super) fn judge(case: &Case<'_>, script: &Script, spot: Spot<'_>, findings: 
     if script.page_size == Some(0) {
         findings.value(spot.key("page_size"), "pages without items", "write at least 1, or take it away");
     }
-    if script.generate.is_some_and(|generate| generate.tools == 0) {
-        findings.value(spot.key("generate").key("tools"), "no tools to make up", "write at least 1, or take it away");
+    let generate = script.generate.unwrap_or_default();
+    for (key, number) in [
+        ("tools", generate.tools),
+        ("resources", generate.resources),
+        ("resource_templates", generate.resource_templates),
+        ("prompts", generate.prompts),
+    ] {
+        if number == 0 && spot.key("generate").has(key) {
+            let message = format!("no {} to make up", key.replace('_', " "));
+            findings.value(spot.key("generate").key(key), message, "write at least 1, or take it away");
+        }
     }
     if script.process.command.as_ref().is_some_and(Vec::is_empty) {
         findings.key(spot.key("process").key("command"), "an empty command", "name the program to launch");
