@@ -85,8 +85,9 @@ impl Server<Streamable> {
         options: Options,
         protection: Protection,
     ) -> Result<Self, StartError> {
+        let sessions = options.limits.sessions;
         Self::launch(options, ENDPOINT, recorder.clone(), move |stopper, path| {
-            let (hub, path) = (Arc::new(Hub::new(engine, recorder, stopper)), Arc::<str>::from(path));
+            let (hub, path) = (Arc::new(Hub::new(engine, recorder, stopper, sessions)), Arc::<str>::from(path));
             move |exchange, body| serve(Arc::clone(&hub), Arc::clone(&path), protection.clone(), exchange, body)
         })
         .await
@@ -110,6 +111,7 @@ async fn serve(hub: Arc<Hub>, path: Arc<str>, protection: Protection, exchange: 
                 None => sessions::serve(hub, exchange).await,
             }
         }
-        _ => Ok(exchange.turn_away(StatusCode::METHOD_NOT_ALLOWED)),
+        _ if hub.has_sessions() => Ok(exchange.allow_only("GET, POST, DELETE")),
+        _ => Ok(exchange.allow_only("POST")),
     }
 }

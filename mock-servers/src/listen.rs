@@ -6,6 +6,7 @@
 
 pub(crate) mod exchange;
 mod gate;
+mod limits;
 pub(crate) mod outlet;
 mod server;
 pub(crate) mod serving;
@@ -22,6 +23,7 @@ use thiserror::Error;
 
 pub use self::{
     gate::Allowed,
+    limits::{Limits, raise_descriptor_limit},
     server::{EventStream, Server, Streamable},
     tls::{Tls, TlsError},
 };
@@ -41,6 +43,8 @@ pub struct Options {
     pub allowed_hosts: Allowed,
     /// Which `Origin` headers are let in. A request without one comes from no browser and is always let in.
     pub allowed_origins: Allowed,
+    /// What a client may cost.
+    pub limits: Limits,
 }
 
 impl Options {
@@ -68,6 +72,13 @@ impl Options {
     #[must_use]
     pub fn with_allowed_hosts(mut self, hosts: Allowed) -> Self {
         self.allowed_hosts = hosts;
+        self
+    }
+
+    /// The same within these limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
         self
     }
 

@@ -67,7 +67,8 @@ async fn serve(hub: Arc<Hub>, paths: Arc<Paths>, exchange: Exchange, body: Incom
     match *exchange.method() {
         Method::GET if stream => Ok(hub.open(&exchange)),
         Method::POST if messages => hub.post(&exchange, body).await,
-        _ if stream || messages => Ok(exchange.turn_away(StatusCode::METHOD_NOT_ALLOWED)),
+        _ if stream => Ok(exchange.allow_only("GET")),
+        _ if messages => Ok(exchange.allow_only("POST")),
         _ => Ok(exchange.turn_away(StatusCode::NOT_FOUND)),
     }
 }

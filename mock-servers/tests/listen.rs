@@ -6,7 +6,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 
 use mcp_workbench_mock_servers::{
     HttpMock, Recorder, Script, SseMock,
-    listen::{Address, Allowed, Options, StartError, Tls},
+    listen::{Address, Allowed, Limits, Options, StartError, Tls},
 };
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use serde_json::json;
@@ -163,4 +163,83 @@ async fn the_old_transport_listens_in_the_same_ways() {
         said.push_str(std::str::from_utf8(&bytes[..read]).unwrap());
     }
     assert!(said.contains("data: /events/messages?session="), "{said}");
+}
+
+#[tokio::test]
+async fn what_takes_too_long_to_come_is_not_waited_for() {
+    let limits = Limits::default().with_head_time(Duration::from_millis(50)).with_body_time(Duration::from_millis(50));
+    let mock = start(Options::default().with_limits(limits)).await.unwrap();
+    let address = mock.address().tcp().unwrap();
+    let begun = |text: &'static str| async move { ask(TcpStream::connect(address).await.unwrap(), text).await };
+    let head = begun("POST /mcp HTTP/1.1\r\nhost: localhost\r\n").await;
+    assert!(!head.contains("200 OK"), "{head}");
+    let body = begun("POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{").await;
+    assert!(body.starts_with("HTTP/1.1 408 "), "{body}");
+    assert_eq!(begun("").await, "", "nor is a connection kept for nothing");
+}
+
+#[tokio::test]
+async fn one_session_too_many_ends_the_oldest() {
+    let mock = start(Options::default().with_limits(Limits::default().with_sessions(2))).await.unwrap();
+    let address = mock.address().tcp().unwrap();
+    let mut sessions = Vec::new();
+    for _ in 0..3 {
+        let answer = ask(TcpStream::connect(address).await.unwrap(), &initialize("host: localhost", "/mcp")).await;
+        assert_initialized(&answer);
+        let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().to_owned();
+        assert!(id.len() >= 32 && id.bytes().all(|byte| (0x21..=0x7e).contains(&byte)), "{id}");
+        sessions.push(id);
+    }
+    let mut statuses = Vec::new();
+    for id in &sessions {
+        let ping = request(
+            "POST /mcp",
+            &format!("host: localhost\r\nmcp-session-id: {id}"),
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+        );
+        statuses.push(ask(TcpStream::connect(address).await.unwrap(), &ping).await[9..12].to_owned());
+    }
+    assert_eq!(statuses, ["404", "200", "200"]);
+}
+
+#[tokio::test]
+async fn a_client_that_reads_nothing_is_sent_away() {
+    let flood = json!({"tools": [{"name": "echo"}], "on": [
+        {"when": {"method": "tools/call"}, "do": [{"progress": {"progress": 1, "times": 100_000}}, {"fault": "silence"}]},
+    ]});
+    let limits = Limits::default().with_unread_bytes(1024 * 1024);
+    let options = Options::default().with_limits(limits);
+    let script: Script = serde_json::from_value(flood).unwrap();
+    let mock = HttpMock::start_with(script, "2026-07-28", 7, Recorder::disabled(), options).await.unwrap();
+    let meta = json!({"progressToken": 1, "io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}});
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "echo", "_meta": meta}});
+    let headers = "host: localhost\r\nmcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: echo";
+    let mut stream = TcpStream::connect(mock.address().tcp().unwrap()).await.unwrap();
+    stream.write_all(request("POST /mcp", headers, &call.to_string()).as_bytes()).await.unwrap();
+    let mut beginning = [0; 16];
+    tokio::time::timeout(BOUND, stream.read_exact(&mut beginning)).await.unwrap().unwrap();
+    assert_eq!(&beginning, b"HTTP/1.1 200 OK\r");
+    // The end of the connection is what is waited for, and it comes although nothing more is read.
+    let idle = tokio::time::timeout(BOUND, mock.until_idle(BOUND * 2)).await;
+    assert!(idle.is_ok(), "the connection is still open");
+}
+
+#[tokio::test]
+async fn says_which_methods_a_path_knows() {
+    let mock = start(Options::default()).await.unwrap();
+    let modern = HttpMock::start(Script::default(), "2026-07-28", 7, Recorder::disabled()).await.unwrap();
+    let sse = SseMock::start(Script::default(), "2024-11-05", 7, Recorder::disabled()).await.unwrap();
+    for (address, path, allowed) in [
+        (mock.address(), "/mcp", "GET, POST, DELETE"),
+        (modern.address(), "/mcp", "POST"),
+        (sse.address(), "/sse", "GET"),
+        (sse.address(), "/messages", "POST"),
+    ] {
+        let put = request(&format!("PUT {path}"), "host: localhost", "");
+        let answer = ask(TcpStream::connect(address.tcp().unwrap()).await.unwrap(), &put).await;
+        assert!(
+            answer.starts_with("HTTP/1.1 405 ") && answer.contains(&format!("\r\nallow: {allowed}\r\n")),
+            "{answer}"
+        );
+    }
 }

@@ -11,7 +11,7 @@ use http::{Response, StatusCode};
 
 use super::{
     responder::{Asked, Manner, Presence, Responder, Subject, Verdict, one_object, record_response},
-    roster::{MOST_SESSIONS, Roster},
+    roster::Roster,
 };
 use crate::{
     engine::{Engine, Era, ExchangeId, LEGACY, Output, Reaction, SessionKey, Step, Target},
@@ -53,10 +53,10 @@ enum Heard {
 }
 
 impl Hub {
-    pub(crate) fn new(engine: Engine, recorder: Recorder, stop: Stopper) -> Self {
+    pub(crate) fn new(engine: Engine, recorder: Recorder, stop: Stopper, most_sessions: usize) -> Self {
         let script = engine.http().clone();
         let has_sessions = engine.support().has_era(Era::Legacy) && !script.stateless;
-        let roster = Roster::new(MOST_SESSIONS);
+        let roster = Roster::new(most_sessions);
         let core = Core { engine, responders: HashMap::new(), roster, shared: HashMap::new() };
         Self { core: Mutex::new(core), recorder, stop, script, has_sessions }
     }

@@ -19,7 +19,7 @@ use crate::{
 };
 
 pub(super) async fn serve(hub: Arc<Hub>, protection: Protection, exchange: Exchange, body: Incoming) -> Verdict {
-    let bytes = match wire::read(body).await {
+    let bytes = match exchange.read(body).await {
         Ok(bytes) => bytes,
         Err(status) => return Ok(exchange.turn_away(status)),
     };

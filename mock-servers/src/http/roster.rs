@@ -4,9 +4,6 @@ use std::collections::{HashMap, VecDeque};
 
 use crate::engine::{ExchangeId, Output, SessionKey};
 
-/// How many sessions a server keeps. One more ends the session that was idle for longest, as a server may at any time
-/// (2025-11-25, transports, session management, 3).
-pub(super) const MOST_SESSIONS: usize = 10_000;
 /// How many of the server's own messages are kept for a session that has no stream open.
 const LONGEST_BACKLOG: usize = 1_000;
 /// How many streams of a session are kept that nobody hears at the moment. One more lets go of the oldest.

@@ -1,7 +1,10 @@
 //! One HTTP exchange as a front sees it before the engine does: its head, its place in the record, its refusal.
 
-use axum::body::Body as HttpBody;
-use http::{HeaderMap, Method, Response, StatusCode, Uri, request::Parts};
+use std::time::Duration;
+
+use axum::body::{Body as HttpBody, Bytes};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri, header, request::Parts};
+use hyper::body::Incoming;
 
 use super::socket::Ending;
 use crate::{
@@ -20,11 +23,12 @@ pub(crate) struct Exchange {
     recorder: Recorder,
     head: Parts,
     ending: Ending,
+    body_time: Duration,
 }
 
 impl Exchange {
-    pub(super) fn new(connection: u64, recorder: Recorder, head: Parts, ending: Ending) -> Self {
-        Self { connection, recorder, head, ending }
+    pub(super) fn new(connection: u64, recorder: Recorder, head: Parts, ending: Ending, body_time: Duration) -> Self {
+        Self { connection, recorder, head, ending, body_time }
     }
 
     pub(crate) fn headers(&self) -> &HeaderMap {
@@ -57,6 +61,12 @@ impl Exchange {
         &self.ending
     }
 
+    /// The whole body of the request, or the status for one that cannot be had.
+    pub(crate) async fn read(&self, body: Incoming) -> Result<Bytes, StatusCode> {
+        let read = tokio::time::timeout(self.body_time, wire::read(body)).await;
+        read.unwrap_or(Err(StatusCode::REQUEST_TIMEOUT))
+    }
+
     /// Records the request.
     pub(crate) fn receive(&self, body: impl FnOnce() -> Body) {
         self.recorder.record_with(|| {
@@ -85,6 +95,14 @@ impl Exchange {
     /// Answers with this status alone.
     pub(crate) fn refuse(&self, status: StatusCode) -> Response<HttpBody> {
         self.respond(empty(status))
+    }
+
+    /// Answers that the path knows other methods alone, and which (RFC 9110, section 15.5.6).
+    pub(crate) fn allow_only(&self, methods: &'static str) -> Response<HttpBody> {
+        self.receive_unread();
+        let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));
+        self.respond(response)
     }
 
     /// Answers with this status alone a request whose body is not read.

@@ -65,7 +65,8 @@ impl<Front> Server<Front> {
         let stopper = Stopper::new();
         let gate = Gate::new(&options, &address);
         let service = front(stopper.clone(), &path);
-        let door = Door { socket, tls, gate, recorder, stopper: stopper.clone() };
+        let limits = options.limits;
+        let door = Door { socket, tls, gate, limits, recorder, stopper: stopper.clone() };
         let accepting = tokio::spawn(serving::accept(door, service));
         Ok(Self { address, path, certificate_pem, stopper, accepting, front: PhantomData })
     }

@@ -24,15 +24,13 @@ use tokio_rustls::TlsAcceptor;
 use super::{
     exchange::Exchange,
     gate::Gate,
+    limits::{self, Limits},
     socket::{Ending, Line, Socket},
 };
 use crate::{frame::Mark, record::Recorder};
 
 /// How long an answer that is under way may take when the server is stopped.
 const DRAIN: Duration = Duration::from_millis(50);
-
-/// How many bytes a client may leave unread of what is said on a stream. One message more than that is kept.
-const MOST_UNREAD: usize = 32 * 1024 * 1024;
 
 /// The connection is to be dropped without an answer.
 #[derive(Debug, Error)]
@@ -98,6 +96,7 @@ pub(super) struct Door {
     pub(super) socket: Socket,
     pub(super) tls: Option<TlsAcceptor>,
     pub(super) gate: Gate,
+    pub(super) limits: Limits,
     pub(super) recorder: Recorder,
     pub(super) stopper: Stopper,
 }
@@ -105,6 +104,7 @@ pub(super) struct Door {
 /// What is the same for each connection, and what counts them.
 struct Shared<S> {
     gate: Gate,
+    limits: Limits,
     recorder: Recorder,
     next_exchange: AtomicU64,
     service: S,
@@ -116,10 +116,11 @@ where
     S: Fn(Exchange, Incoming) -> F + Send + Sync + 'static,
     F: Future<Output = Result<Response<HttpBody>, Aborted>> + Send + 'static,
 {
-    let Door { socket, tls, gate, recorder, stopper } = door;
-    let shared = Arc::new(Shared { gate, recorder, next_exchange: AtomicU64::new(0), service });
+    let Door { socket, tls, gate, limits, recorder, stopper } = door;
+    let shared = Arc::new(Shared { gate, limits, recorder, next_exchange: AtomicU64::new(0), service });
     let mut stop = stopper.0.stopped.subscribe();
     let mut connections = JoinSet::new();
+    let mut failures = 0;
     loop {
         let accepted = tokio::select! {
             accepted = socket.accept() => accepted,
@@ -128,7 +129,8 @@ where
         };
         match accepted {
             Ok(stream) => {
-                let ending = Ending::new(MOST_UNREAD);
+                failures = 0;
+                let ending = Ending::new(limits.unread_bytes);
                 let line = Line::new(stream, ending.clone());
                 let conversation = converse(line, ending, tls.clone(), stop.clone(), Arc::clone(&shared));
                 let busy = stopper.busy();
@@ -137,7 +139,13 @@ where
                     drop(busy);
                 });
             }
-            Err(cause) => tracing::warn!(%cause, "could not accept a connection"),
+            Err(cause) => {
+                tracing::warn!(%cause, "could not accept a connection");
+                tokio::select! {
+                    () = tokio::time::sleep(limits::pause_after(failures)) => failures += 1,
+                    () = stopped(&mut stop) => break,
+                }
+            }
         }
     }
     // From here on the system refuses connections.
@@ -158,7 +166,7 @@ async fn converse<S, F>(
 {
     let Some(tls) = tls else { return speak(line, ending, stop, shared).await };
     let encrypted = tokio::select! {
-        encrypted = tokio::time::timeout(HANDSHAKE, tls.accept(line)) => encrypted,
+        encrypted = tokio::time::timeout(shared.limits.head_time, tls.accept(line)) => encrypted,
         () = stopped(&mut stop) => return,
     };
     match encrypted {
@@ -168,9 +176,6 @@ async fn converse<S, F>(
     }
 }
 
-/// How long a TLS handshake may take.
-const HANDSHAKE: Duration = Duration::from_secs(30);
-
 /// Speaks HTTP on a connection until it ends.
 async fn speak<I, S, F>(line: I, ending: Ending, mut stop: watch::Receiver<bool>, shared: Arc<Shared<S>>)
 where
@@ -179,14 +184,21 @@ where
     F: Future<Output = Result<Response<HttpBody>, Aborted>> + Send + 'static,
 {
     let service = service_fn(|request| serve(Arc::clone(&shared), ending.clone(), request));
-    let connection = http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(line), service);
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(shared.limits.head_time)
+        .serve_connection(TokioIo::new(line), service);
     tokio::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
         () = ending.until_cut() => return,
         () = ending.until_finish() => {
             connection.as_mut().graceful_shutdown();
-            connection.await
+            tokio::select! {
+                ended = connection => ended,
+                () = ending.until_cut() => return,
+                () = stopped(&mut stop) => return,
+            }
         }
         () = stopped(&mut stop) => {
             connection.as_mut().graceful_shutdown();
@@ -210,7 +222,7 @@ where
 {
     let (head, body) = request.into_parts();
     let connection = shared.next_exchange.fetch_add(1, Ordering::Relaxed);
-    let exchange = Exchange::new(connection, shared.recorder.clone(), head, ending);
+    let exchange = Exchange::new(connection, shared.recorder.clone(), head, ending, shared.limits.body_time);
     match shared.gate.refuses(exchange.headers()) {
         Some(status) => Ok(exchange.turn_away(status)),
         None => (shared.service)(exchange, body).await,

@@ -78,7 +78,7 @@ impl Hub {
 
     /// Takes in a message. What is said because of it goes out on the stream.
     pub(super) async fn post(self: &Arc<Self>, exchange: &Exchange, body: Incoming) -> Verdict {
-        let bytes = match wire::read(body).await {
+        let bytes = match exchange.read(body).await {
             Ok(bytes) => bytes,
             Err(status) => return Ok(exchange.turn_away(status)),
         };

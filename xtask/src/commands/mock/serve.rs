@@ -4,7 +4,7 @@ use std::{io::Write as _, process::ExitCode};
 
 use anyhow::anyhow;
 use clap::ValueEnum;
-use mock_servers::{MockServer, mock::Transport};
+use mock_servers::{MockServer, listen::raise_descriptor_limit, mock::Transport};
 use serde_json::json;
 
 use super::{
@@ -73,6 +73,9 @@ pub(super) fn run(args: Args) -> CommandResult {
 async fn serve(args: Args, transport: Transport) -> CommandResult {
     // Watched for before anybody can know where the server listens, so that no signal is lost.
     let mut interrupts = Interrupts::watch()?;
+    if let Err(cause) = raise_descriptor_limit() {
+        tracing::warn!(%cause, "fewer connections than the system could grant");
+    }
     let common = &args.common;
     let server = MockServer::builder()
         .script(common.source.read()?)
