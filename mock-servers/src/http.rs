@@ -12,6 +12,7 @@ mod roster;
 mod sessions;
 mod shaped;
 mod stream;
+mod switch;
 mod validate;
 pub(crate) mod wire;
 
@@ -87,7 +88,9 @@ impl Server<Streamable> {
     ) -> Result<Self, StartError> {
         let sessions = options.limits.sessions;
         Self::launch(options, ENDPOINT, recorder.clone(), move |stopper, path| {
+            let board = stopper.clone();
             let (hub, path) = (Arc::new(Hub::new(engine, recorder, stopper, sessions)), Arc::<str>::from(path));
+            board.connect(&hub);
             move |exchange, body| serve(Arc::clone(&hub), Arc::clone(&path), protection.clone(), exchange, body)
         })
         .await

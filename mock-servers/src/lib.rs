@@ -21,3 +21,7 @@ pub use period::Period;
 pub use record::Recorder;
 pub use script::Script;
 pub use sse::SseMock;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

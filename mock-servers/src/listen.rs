@@ -11,6 +11,7 @@ pub(crate) mod outlet;
 mod server;
 pub(crate) mod serving;
 pub(crate) mod socket;
+pub(crate) mod switch;
 mod tls;
 
 use std::{
@@ -25,6 +26,7 @@ pub use self::{
     gate::Allowed,
     limits::{Limits, raise_descriptor_limit},
     server::{EventStream, Server, Streamable},
+    switch::FaultSwitch,
     tls::{Tls, TlsError},
 };
 

@@ -18,6 +18,8 @@
 //! ```
 
 mod builder;
+pub mod control;
+mod duplex;
 mod expect;
 mod front;
 mod ledger;
@@ -27,6 +29,8 @@ mod scoped;
 mod verdict;
 
 use std::{sync::Arc, thread, time::Duration};
+
+use tokio::io::DuplexStream;
 
 pub use self::{
     builder::Builder,
@@ -40,7 +44,7 @@ pub use self::{
 use self::{front::Front, ledger::Ledger};
 use crate::{
     frame::Frame,
-    listen::{Address, StartError},
+    listen::{Address, FaultSwitch, StartError},
     script::Script,
 };
 
@@ -49,7 +53,8 @@ use crate::{
 #[derive(Debug)]
 pub struct MockServer {
     front: Option<Front>,
-    address: Address,
+    faults: FaultSwitch,
+    address: Option<Address>,
     url: String,
     ledger: Arc<Ledger>,
 }
@@ -64,6 +69,16 @@ impl MockServer {
         Self::builder().script(script).start().await
     }
 
+    /// Starts a server in this process that does what a script says; what comes back beside it is the client's end of a
+    /// stream of lines, as over stdio. It can be split into a reader and a writer with [`tokio::io::split`].
+    ///
+    /// # Panics
+    /// Outside of a Tokio runtime.
+    #[must_use]
+    pub fn duplex(script: Script) -> (Self, DuplexStream) {
+        Self::builder().script(script).duplex()
+    }
+
     /// Describes a server.
     #[must_use]
     pub fn builder() -> Builder {
@@ -71,8 +86,8 @@ impl MockServer {
     }
 
     fn new(front: Front, ledger: Ledger) -> Self {
-        let (address, url) = (front.address().clone(), front.url());
-        Self { front: Some(front), address, url, ledger: Arc::new(ledger) }
+        let (address, url, faults) = (front.address().cloned(), front.url(), front.faults().clone());
+        Self { front: Some(front), faults, address, url, ledger: Arc::new(ledger) }
     }
 
     /// The URL that a client is to be given: `http://127.0.0.1:…/mcp`, say.
@@ -86,15 +101,16 @@ impl MockServer {
     pub fn uri(&self) -> String {
         let scheme = if self.certificate_pem().is_some() { "https" } else { "http" };
         match &self.address {
-            Address::Tcp(address) => format!("{scheme}://{address}"),
-            Address::Unix(path) => format!("unix://{}", path.display()),
+            Some(Address::Tcp(address)) => format!("{scheme}://{address}"),
+            Some(Address::Unix(path)) => format!("unix://{}", path.display()),
+            None => self.url(),
         }
     }
 
-    /// The address that the server listens on.
+    /// The address that the server listens on; none of one in this process.
     #[must_use]
-    pub fn address(&self) -> &Address {
-        &self.address
+    pub fn address(&self) -> Option<&Address> {
+        self.address.as_ref()
     }
 
     /// The certificate that a client has to trust, in PEM; none without TLS.
@@ -155,6 +171,12 @@ impl MockServer {
     #[must_use]
     pub fn frames(&self) -> Vec<Frame> {
         self.ledger.recorder().frames()
+    }
+
+    /// Switches the standing faults of the script, those that have a name.
+    #[must_use]
+    pub fn faults(&self) -> &FaultSwitch {
+        &self.faults
     }
 
     /// Forgets what came and what is expected, so that one server can serve several tests in turn.

@@ -118,12 +118,14 @@ struct Shared {
     count: watch::Sender<usize>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Kept {
     next_seq: u64,
     seen: usize,
     frames: Option<Vec<Frame>>,
     file: Option<File>,
+    /// How many of the latest frames stay in memory; none: all, and no more than [`MOST_FRAMES`] are kept anywhere.
+    latest: Option<usize>,
 }
 
 impl Recorder {
@@ -144,8 +146,7 @@ impl Recorder {
     /// # Errors
     /// When the file cannot be opened.
     pub fn to_file(server: impl Into<String>, path: &Path) -> Result<Self, RecordError> {
-        let opened = OpenOptions::new().create(true).append(true).open(path);
-        let file = opened.map_err(|source| RecordError::Open { path: path.to_owned(), source })?;
+        let file = open(path)?;
         Ok(Self::with(server.into(), None, Some(file)))
     }
 
@@ -154,13 +155,27 @@ impl Recorder {
     /// # Errors
     /// When the file cannot be opened.
     pub fn in_memory_and_file(server: impl Into<String>, path: &Path) -> Result<Self, RecordError> {
-        let opened = OpenOptions::new().create(true).append(true).open(path);
-        let file = opened.map_err(|source| RecordError::Open { path: path.to_owned(), source })?;
+        let file = open(path)?;
         Ok(Self::with(server.into(), Some(Vec::new()), Some(file)))
     }
 
+    /// A recorder that keeps the latest frames in memory, at least this many and at most twice as many, and appends all
+    /// of them to a file if there is one: for servers that run for days.
+    ///
+    /// # Errors
+    /// When the file cannot be opened.
+    pub fn latest(server: impl Into<String>, count: usize, path: Option<&Path>) -> Result<Self, RecordError> {
+        let file = path.map(open).transpose()?;
+        let kept = Kept { frames: Some(Vec::new()), file, latest: Some(count), ..Kept::default() };
+        Ok(Self::keeping(server.into(), kept))
+    }
+
     fn with(server: String, frames: Option<Vec<Frame>>, file: Option<File>) -> Self {
-        let kept = Mutex::new(Kept { next_seq: 0, seen: 0, frames, file });
+        Self::keeping(server, Kept { frames, file, ..Kept::default() })
+    }
+
+    fn keeping(server: String, kept: Kept) -> Self {
+        let kept = Mutex::new(kept);
         Self { shared: Some(Arc::new(Shared { server, kept, count: watch::Sender::new(0) })) }
     }
 
@@ -178,7 +193,7 @@ impl Recorder {
         let (connection, direction) = (sighting.connection, sighting.direction);
         let mut kept = lock(&shared.kept);
         kept.seen += 1;
-        if kept.seen <= MOST_FRAMES {
+        if kept.latest.is_some() || kept.seen <= MOST_FRAMES {
             let seq = kept.next_seq;
             kept.next_seq += 1;
             let frame =
@@ -212,7 +227,8 @@ impl Recorder {
     /// How many frames were let go because there were too many.
     #[must_use]
     pub fn dropped(&self) -> usize {
-        self.shared.as_ref().map_or(0, |shared| lock(&shared.kept).seen.saturating_sub(MOST_FRAMES))
+        let dropped = |kept: &Kept| if kept.latest.is_some() { 0 } else { kept.seen.saturating_sub(MOST_FRAMES) };
+        self.shared.as_ref().map_or(0, |shared| dropped(&lock(&shared.kept)))
     }
 
     /// Waits until the frames in memory satisfy the condition. It never returns if they never do: bound it outside.
@@ -247,8 +263,17 @@ impl Kept {
         }
         if let Some(frames) = &mut self.frames {
             frames.push(frame);
+            // Half of them at once, so that each frame is moved no more than once on average.
+            if let Some(latest) = self.latest.filter(|latest| frames.len() >= 2 * latest.max(&1)) {
+                frames.drain(..frames.len() - latest);
+            }
         }
     }
+}
+
+fn open(path: &Path) -> Result<File, RecordError> {
+    let opened = OpenOptions::new().create(true).append(true).open(path);
+    opened.map_err(|source| RecordError::Open { path: path.to_owned(), source })
 }
 
 /// A panic in another thread cannot leave the list half-changed, so its poison is no reason to stop recording.

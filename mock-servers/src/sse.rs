@@ -49,7 +49,9 @@ impl Server<EventStream> {
         Self::launch(options, ENDPOINT, recorder.clone(), move |stopper, stream| {
             let messages = if stream == ENDPOINT { MESSAGES.to_owned() } else { format!("{stream}{MESSAGES}") };
             let paths = Arc::new(Paths { stream: stream.to_owned(), messages: messages.clone() });
+            let board = stopper.clone();
             let hub = Arc::new(Hub::new(engine, recorder, stopper, messages));
+            board.connect(&hub);
             move |exchange, body| serve(Arc::clone(&hub), Arc::clone(&paths), exchange, body)
         })
         .await

@@ -4,6 +4,10 @@
 
 #[path = "mock/client.rs"]
 mod client;
+#[path = "mock/control.rs"]
+mod control;
+#[path = "mock/duplex.rs"]
+mod duplex;
 
 use std::time::Duration;
 

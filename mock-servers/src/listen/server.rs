@@ -13,6 +13,7 @@ use super::{
     gate::Gate,
     serving::{self, Aborted, Door, Stopper},
     socket::Socket,
+    switch::FaultSwitch,
     tls,
 };
 use crate::record::Recorder;
@@ -31,6 +32,7 @@ pub struct Server<Front> {
     path: String,
     certificate_pem: Option<String>,
     stopper: Stopper,
+    faults: FaultSwitch,
     accepting: JoinHandle<()>,
     front: PhantomData<fn() -> Front>,
 }
@@ -68,7 +70,8 @@ impl<Front> Server<Front> {
         let limits = options.limits;
         let door = Door { socket, tls, gate, limits, recorder, stopper: stopper.clone() };
         let accepting = tokio::spawn(serving::accept(door, service));
-        Ok(Self { address, path, certificate_pem, stopper, accepting, front: PhantomData })
+        let faults = stopper.faults();
+        Ok(Self { address, path, certificate_pem, stopper, faults, accepting, front: PhantomData })
     }
 
     /// The URL of the endpoint: `unix:///path/of/the/socket#/mcp` for one on a Unix socket.
@@ -97,6 +100,12 @@ impl<Front> Server<Front> {
     #[must_use]
     pub fn certificate_pem(&self) -> Option<&str> {
         self.certificate_pem.as_deref()
+    }
+
+    /// Switches its standing faults.
+    #[must_use]
+    pub fn faults(&self) -> &FaultSwitch {
+        &self.faults
     }
 
     /// Returns when every client has hung up, and after this time at the latest: what a client did last is then in the

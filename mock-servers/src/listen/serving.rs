@@ -3,7 +3,7 @@
 use std::{
     future::Future,
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -26,6 +26,7 @@ use super::{
     gate::Gate,
     limits::{self, Limits},
     socket::{Ending, Line, Socket},
+    switch::{self, FaultSwitch, Switchboard},
 };
 use crate::{frame::Mark, record::Recorder};
 
@@ -46,6 +47,7 @@ struct State {
     stopped: watch::Sender<bool>,
     /// Open connections, and ends of connections that are not in the record yet.
     busy: watch::Sender<usize>,
+    faults: switch::Socket,
 }
 
 /// Something that goes on until this is dropped.
@@ -60,11 +62,23 @@ impl Drop for Busy {
 
 impl Stopper {
     pub(super) fn new() -> Self {
-        Self(Arc::new(State { stopped: watch::Sender::new(false), busy: watch::Sender::new(0) }))
+        let (stopped, busy) = (watch::Sender::new(false), watch::Sender::new(0));
+        Self(Arc::new(State { stopped, busy, faults: switch::Socket::default() }))
     }
 
     pub(crate) fn stop(&self) {
         self.0.stopped.send_replace(true);
+    }
+
+    /// Tells the server's owner who can switch its faults.
+    pub(crate) fn connect<B: Switchboard + 'static>(&self, board: &Arc<B>) {
+        let board: Weak<B> = Arc::downgrade(board);
+        self.0.faults.connect(board);
+    }
+
+    /// The switch of the server's faults.
+    pub(super) fn faults(&self) -> FaultSwitch {
+        self.0.faults.switch()
     }
 
     /// Returns when the server is stopped.

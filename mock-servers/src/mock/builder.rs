@@ -2,10 +2,14 @@
 
 use std::path::PathBuf;
 
-use super::{MockServer, Transport, front::Front, ledger::Ledger};
+use tokio::io::DuplexStream;
+
+use super::{MockServer, Transport, front::Description, ledger::Ledger};
 use crate::{
     engine::{DEFAULT_NAME, LEGACY, MODERN},
+    faults::FaultRule,
     listen::{Address, Options, StartError, Tls},
+    oauth::OAuthMock,
     record::Recorder,
     script::{Rule, Script, Tool},
 };
@@ -37,6 +41,12 @@ impl Builder {
     /// Departs from the default behaviour. The first rule that matches a message decides.
     pub fn on(mut self, rule: Rule) -> Self {
         self.script.on.push(rule);
+        self
+    }
+
+    /// Has a standing fault: for every message, until it is switched off or unless it says otherwise.
+    pub fn fault(mut self, fault: impl Into<FaultRule>) -> Self {
+        self.script.faults.push(fault.into());
         self
     }
 
@@ -88,15 +98,50 @@ impl Builder {
     ///
     /// # Errors
     /// When it cannot listen.
-    pub async fn start(mut self) -> Result<MockServer, StartError> {
+    pub async fn start(self) -> Result<MockServer, StartError> {
+        self.start_behind(None).await
+    }
+
+    /// Starts the server as a protected resource: requests without a token of this authorization server are challenged.
+    /// Streamable HTTP alone can be protected.
+    ///
+    /// # Errors
+    /// When it cannot listen.
+    pub async fn start_protected(self, authority: &OAuthMock) -> Result<MockServer, StartError> {
+        self.start_behind(Some(authority)).await
+    }
+
+    /// Starts the server in this process; what comes back beside it is the client's end of a stream of lines, as over
+    /// stdio. Where it would listen is of no meaning then, nor what its script says about processes.
+    ///
+    /// # Panics
+    /// Outside of a Tokio runtime.
+    pub fn duplex(self) -> (MockServer, DuplexStream) {
+        let (_, description) = self.finish();
+        let ledger = Ledger::new(description.recorder.clone());
+        let (front, stream) = description.start_duplex();
+        (MockServer::new(front, ledger), stream)
+    }
+
+    async fn start_behind(self, authority: Option<&OAuthMock>) -> Result<MockServer, StartError> {
+        let (transport, description) = self.finish();
+        let ledger = Ledger::new(description.recorder.clone());
+        let front = match (transport, authority) {
+            (Transport::Http, Some(authority)) => description.start_protected(authority).await?,
+            (transport, _) => description.start(transport).await?,
+        };
+        Ok(MockServer::new(front, ledger))
+    }
+
+    /// Settles what was left open.
+    fn finish(mut self) -> (Transport, Description) {
         if self.revision.is_none() && self.script.revisions.is_none() {
             self.script.revisions = Some(self.transport.revisions());
         }
+        let revision = self.revision.unwrap_or_else(|| LEGACY[3].to_owned());
         let recorder = self.recorder.unwrap_or_else(|| Recorder::in_memory(DEFAULT_NAME));
-        let ledger = Ledger::new(recorder.clone());
-        let revision = self.revision.as_deref().unwrap_or(LEGACY[3]);
-        let front = Front::start(self.transport, self.script, revision, self.seed, recorder, self.listen).await?;
-        Ok(MockServer::new(front, ledger))
+        let description = Description { script: self.script, revision, seed: self.seed, recorder, listen: self.listen };
+        (self.transport, description)
     }
 }
 

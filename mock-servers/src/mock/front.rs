@@ -2,9 +2,14 @@
 
 use std::time::Duration;
 
+use tokio::io::DuplexStream;
+
+use super::duplex::DuplexMock;
 use crate::{
+    engine::Engine,
     http::HttpMock,
-    listen::{Address, Options, StartError},
+    listen::{Address, FaultSwitch, Options, StartError},
+    oauth::OAuthMock,
     record::Recorder,
     script::Script,
     sse::SseMock,
@@ -25,6 +30,7 @@ pub enum Transport {
 pub(super) enum Front {
     Http(HttpMock),
     Sse(SseMock),
+    Duplex(DuplexMock),
 }
 
 /// The same for whichever front it is.
@@ -33,35 +39,69 @@ macro_rules! each {
         match $front {
             Front::Http($mock) => $what,
             Front::Sse($mock) => $what,
+            Front::Duplex($mock) => $what,
         }
     };
 }
 
-impl Front {
-    pub(super) async fn start(
-        transport: Transport,
-        script: Script,
-        revision: &str,
-        seed: u64,
-        recorder: Recorder,
-        options: Options,
-    ) -> Result<Self, StartError> {
+/// All that a front is told before it starts.
+pub(super) struct Description {
+    pub(super) script: Script,
+    pub(super) revision: String,
+    pub(super) seed: u64,
+    pub(super) recorder: Recorder,
+    pub(super) listen: Options,
+}
+
+impl Description {
+    pub(super) async fn start(self, transport: Transport) -> Result<Front, StartError> {
+        let Self { script, revision, seed, recorder, listen } = self;
         Ok(match transport {
-            Transport::Http => Self::Http(HttpMock::start_with(script, revision, seed, recorder, options).await?),
-            Transport::Sse => Self::Sse(SseMock::start_with(script, revision, seed, recorder, options).await?),
+            Transport::Http => Front::Http(HttpMock::start_with(script, &revision, seed, recorder, listen).await?),
+            Transport::Sse => Front::Sse(SseMock::start_with(script, &revision, seed, recorder, listen).await?),
         })
     }
 
-    pub(super) fn url(&self) -> String {
-        each!(self, mock => mock.url())
+    pub(super) fn start_duplex(self) -> (Front, DuplexStream) {
+        let Self { script, revision, seed, recorder, .. } = self;
+        let (mock, stream) = DuplexMock::start(Engine::new(script, &revision, seed), recorder);
+        (Front::Duplex(mock), stream)
     }
 
-    pub(super) fn address(&self) -> &Address {
-        each!(self, mock => mock.address())
+    pub(super) async fn start_protected(self, authority: &OAuthMock) -> Result<Front, StartError> {
+        let Self { script, revision, seed, recorder, listen } = self;
+        let mock = HttpMock::start_protected(script, &revision, seed, recorder, listen, authority).await?;
+        Ok(Front::Http(mock))
+    }
+}
+
+impl Front {
+    pub(super) fn url(&self) -> String {
+        match self {
+            Self::Http(mock) => mock.url(),
+            Self::Sse(mock) => mock.url(),
+            Self::Duplex(_) => "duplex:".to_owned(),
+        }
+    }
+
+    pub(super) fn address(&self) -> Option<&Address> {
+        match self {
+            Self::Http(mock) => Some(mock.address()),
+            Self::Sse(mock) => Some(mock.address()),
+            Self::Duplex(_) => None,
+        }
+    }
+
+    pub(super) fn faults(&self) -> &FaultSwitch {
+        each!(self, mock => mock.faults())
     }
 
     pub(super) fn certificate_pem(&self) -> Option<&str> {
-        each!(self, mock => mock.certificate_pem())
+        match self {
+            Self::Http(mock) => mock.certificate_pem(),
+            Self::Sse(mock) => mock.certificate_pem(),
+            Self::Duplex(_) => None,
+        }
     }
 
     pub(super) async fn until_idle(&self, limit: Duration) {

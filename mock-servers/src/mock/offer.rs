@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use crate::script::{Action, Fault, Reply, RpcError, Rule, Tool, When};
+use crate::{
+    faults::{FaultRule, Toward},
+    script::{Action, Fault, Reply, RpcError, Rule, Tool, When},
+};
 
 /// A result with one block of text. Its placeholders are filled as in a script: `{{arguments.text}}`.
 pub fn text(text: impl Into<String>) -> Reply {
@@ -86,6 +89,44 @@ impl Rule {
     pub fn then(mut self, action: impl Into<Action>) -> Self {
         self.actions.push(action.into());
         self
+    }
+}
+
+impl FaultRule {
+    /// A fault that can be switched by this name, and is on at the start.
+    pub fn named(name: impl Into<String>, fault: Fault) -> Self {
+        Self { name: Some(name.into()), ..Self::from(fault) }
+    }
+
+    /// The same, off until it is switched on.
+    #[must_use]
+    pub fn off(self) -> Self {
+        Self { enabled: false, ..self }
+    }
+
+    /// The same for these messages alone.
+    #[must_use]
+    pub fn when(self, when: When) -> Self {
+        Self { when, ..self }
+    }
+
+    /// The same, acting this often: from 0 (never) to 1 (always).
+    #[must_use]
+    pub fn likely(self, probability: f64) -> Self {
+        Self { probability, ..self }
+    }
+
+    /// The same for what the client says, before the server has seen it.
+    #[must_use]
+    pub fn to_server(self) -> Self {
+        Self { direction: Toward::ToServer, ..self }
+    }
+}
+
+impl From<Fault> for FaultRule {
+    fn from(fault: Fault) -> Self {
+        let (direction, when) = (Toward::default(), When::default());
+        Self { name: None, fault, direction, probability: 1.0, when, enabled: true }
     }
 }
 

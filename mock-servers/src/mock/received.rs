@@ -1,5 +1,6 @@
 //! What a client said, message by message.
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::frame::{Body, Frame, Http};
@@ -8,7 +9,7 @@ use crate::frame::{Body, Frame, Http};
 const LONGEST_SHOWN: usize = 200;
 
 /// One message from the client, as it was recorded: scrubbed of secrets, and cut where it was too large.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Received {
     /// The position of its frame in the record. The messages of a batch share one.
     pub seq: u64,
@@ -17,6 +18,7 @@ pub struct Received {
     /// The message.
     pub message: Value,
     /// The HTTP envelope it came in.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub http: Option<Http>,
 }
 

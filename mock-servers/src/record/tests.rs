@@ -61,3 +61,18 @@ fn keeps_no_secret_anywhere() {
     assert!(!format!("{:?}", recorder.frames()).contains("s3cret"));
     assert!(!std::fs::read_to_string(&path).unwrap().contains("s3cret"));
 }
+
+#[test]
+fn the_latest_frames_stay_and_the_file_gets_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("record.jsonl");
+    let recorder = Recorder::latest("mock", 3, Some(&path)).unwrap();
+    for number in 0..11 {
+        recorder.record(Sighting::received(number, Body::Mark(Mark::Opened)));
+        let kept = recorder.inspect(|frames| frames.iter().map(|frame| frame.seq).collect::<Vec<_>>());
+        assert!(kept.len() <= 6 && kept.len() as u64 >= 3.min(number + 1), "{kept:?}");
+        assert_eq!(kept.last(), Some(&number));
+    }
+    assert_eq!(read_file(&path).unwrap().len(), 11);
+    assert_eq!(recorder.dropped(), 0);
+}

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::{
     engine::{Engine, ExchangeId, Origin, Output, Reaction, SessionKey, Step},
-    faults::{Finish, Framed, Shape},
+    faults::{FaultState, Finish, Framed, Shape},
     frame::{Body, Http, Mark},
     http::{
         responder::{Presence, Verdict, empty, scripted},
@@ -23,6 +23,7 @@ use crate::{
         exchange::Exchange,
         outlet::{self, Outlet, Piece},
         serving::Stopper,
+        switch::Switchboard,
     },
     record::{Recorder, Sighting},
 };
@@ -234,4 +235,14 @@ impl Hub {
 fn event_frame(connection: u64, name: &str, body: Body) -> Sighting {
     let http = Http { status: Some(200), event: Some(name.to_owned()), ..Http::default() };
     Sighting::sent(connection, body).with_http(http)
+}
+
+impl Switchboard for Hub {
+    fn switch(&self, name: &str, enabled: bool) -> bool {
+        self.lock().engine.switch(name, enabled)
+    }
+
+    fn faults(&self) -> Vec<FaultState> {
+        self.lock().engine.faults()
+    }
 }

@@ -8,6 +8,7 @@ mod stdio;
 
 use clap::Subcommand;
 use mock_servers::{Recorder, script::ChildScript};
+use scenarios::model::Revision;
 
 use crate::failure::{CommandResult, Failure};
 
@@ -43,9 +44,10 @@ struct Common {
     /// scenario, as YAML or JSON.
     #[arg(value_name = "PROFILE-OR-SCRIPT")]
     source: source::Source,
-    /// The revision to speak where the script names none.
-    #[arg(long, default_value = "2025-11-25")]
-    revision: scenarios::model::Revision,
+    /// The revision to speak where the script names none; absent: 2025-11-25 over standard input and output, all that
+    /// the transport can carry where the server listens.
+    #[arg(long)]
+    revision: Option<Revision>,
     /// The seed of everything drawn at random.
     #[arg(long, default_value_t = 0)]
     seed: u64,

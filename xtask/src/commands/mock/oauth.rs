@@ -4,12 +4,15 @@ use std::{fs, io::Write as _, path::PathBuf, process::ExitCode};
 
 use anyhow::Context as _;
 use mock_servers::{
-    Recorder,
+    MockServer, Recorder,
     oauth::{AuthScript, OAuthMock, OAuthOptions, StartError},
 };
 use serde_json::json;
 
-use super::listening::{Listening, not_started};
+use super::{
+    listening::{Listening, not_started},
+    source::Source,
+};
 use crate::{
     failure::{CommandResult, Failure},
     interrupt::{self, Interrupts},
@@ -30,10 +33,13 @@ pub(super) struct Args {
     origin: Option<String>,
     /// A file to append to what each client did, one JSON value a line, without secrets.
     #[arg(long, value_name = "FILE")]
-    record: Option<PathBuf>,
+    audit: Option<PathBuf>,
     /// A file to append every frame to, one JSON value a line, scrubbed.
     #[arg(long, value_name = "FILE")]
-    record_frames: Option<PathBuf>,
+    record: Option<PathBuf>,
+    /// A profile or a script to serve over Streamable HTTP, on a port of its own, to clients with a token of this server.
+    #[arg(long, value_name = "PROFILE-OR-SCRIPT")]
+    protect: Option<Source>,
     /// Say where the server listens as one line of JSON: `{"issuer", "resource", "pid"}`.
     #[arg(long)]
     json: bool,
@@ -48,19 +54,34 @@ async fn serve(args: Args) -> CommandResult {
     // Watched for before anybody can know where the server listens, so that no signal is lost.
     let mut interrupts = Interrupts::watch()?;
     let script = script(&args)?;
-    let recorder = match &args.record_frames {
+    let recorder = match &args.record {
         Some(path) => Recorder::to_file("oauth", path).map_err(Failure::environment)?,
         None => Recorder::disabled(),
     };
-    let mut options =
-        OAuthOptions::default().with_seed(args.seed).with_listen(args.listening.options()?).with_recorder(recorder);
+    let mut options = OAuthOptions::default()
+        .with_seed(args.seed)
+        .with_listen(args.listening.options()?)
+        .with_recorder(recorder.clone());
     options.origin = args.origin.clone();
-    options.audit_file = args.record.clone();
+    options.audit_file = args.audit.clone();
     let mock = OAuthMock::start(script, options).await.map_err(refused)?;
-    announce(&args, &mock)?;
+    let protected = match &args.protect {
+        Some(source) => {
+            let server = MockServer::builder().script(source.read()?).seed(args.seed).recorder(recorder);
+            Some(server.start_protected(&mock).await.map_err(not_started)?)
+        }
+        None => None,
+    };
+    announce(&args, &mock, protected.as_ref())?;
     interrupts.next().await;
+    let stopped = async {
+        if let Some(server) = protected {
+            server.stop().await;
+        }
+        mock.stop().await;
+    };
     tokio::select! {
-        () = mock.stop() => Ok(ExitCode::SUCCESS),
+        () = stopped => Ok(ExitCode::SUCCESS),
         signal = interrupts.next() => Err(signal.die()),
     }
 }
@@ -83,11 +104,12 @@ fn refused(error: StartError) -> Failure {
 }
 
 /// Says where the server listens, once it does.
-fn announce(args: &Args, mock: &OAuthMock) -> Result<(), Failure> {
+fn announce(args: &Args, mock: &OAuthMock, protected: Option<&MockServer>) -> Result<(), Failure> {
+    let resource = protected.map_or_else(|| mock.protected().to_owned(), MockServer::url);
     let line = if args.json {
-        json!({ "issuer": mock.issuer(), "resource": mock.protected(), "pid": std::process::id() }).to_string()
+        json!({ "issuer": mock.issuer(), "resource": resource, "pid": std::process::id() }).to_string()
     } else {
-        mock.issuer().to_owned()
+        format!("{}\nresource: {resource}", mock.issuer())
     };
     writeln!(std::io::stdout(), "{line}").map_err(Failure::environment)
 }

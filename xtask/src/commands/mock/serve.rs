@@ -1,10 +1,17 @@
 //! `mock serve`: a server that listens.
 
-use std::{io::Write as _, process::ExitCode};
+use std::{io::Write as _, net::SocketAddr, process::ExitCode};
 
 use anyhow::anyhow;
 use clap::ValueEnum;
-use mock_servers::{MockServer, listen::raise_descriptor_limit, mock::Transport};
+use mock_servers::{
+    MockServer, Recorder,
+    listen::raise_descriptor_limit,
+    mock::{
+        Transport,
+        control::{Control, ControlError},
+    },
+};
 use serde_json::json;
 
 use super::{
@@ -17,6 +24,9 @@ use crate::{
     interrupt::{self, Interrupts},
 };
 
+/// How many frames are kept to be asked for.
+const KEPT: usize = 10_000;
+
 /// The arguments of `mock serve`.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -27,6 +37,10 @@ pub(super) struct Args {
     transport: Wire,
     #[command(flatten)]
     listening: Listening,
+    /// Let a running server be told what to do over HTTP at this loopback address: `GET /faults`,
+    /// `PUT /faults/<name>` with `{"enabled": true}`, `GET /requests`, `POST /reset`, `GET /health`.
+    #[arg(long, value_name = "ADDRESS")]
+    control: Option<SocketAddr>,
     /// Say where the server listens as one line of JSON: `{"url", "transport", "pid", "control"}`.
     #[arg(long)]
     json: bool,
@@ -65,6 +79,9 @@ pub(super) fn run(args: Args) -> CommandResult {
             return Err(Failure::input(anyhow!("`--transport unix` needs `--listen unix:/path/of/the/socket`")));
         }
         Wire::Unix => Transport::Http,
+        Wire::Stdio if args.control.is_some() => {
+            return Err(Failure::input(anyhow!("`--control` needs a transport that listens")));
+        }
         Wire::Stdio => return stdio::run(stdio::Args { common: args.common, runs: None }),
     };
     interrupt::runtime()?.block_on(serve(args, transport))
@@ -77,15 +94,21 @@ async fn serve(args: Args, transport: Transport) -> CommandResult {
         tracing::warn!(%cause, "fewer connections than the system could grant");
     }
     let common = &args.common;
-    let server = MockServer::builder()
+    let mut server = MockServer::builder()
         .script(common.source.read()?)
         .transport(transport)
-        .revision(common.revision.to_string())
         .seed(common.seed)
-        .recorder(common.recorder()?)
+        .recorder(args.recorder()?)
         .listen(args.listening.options()?);
+    if let Some(revision) = common.revision {
+        server = server.revision(revision.to_string());
+    }
     let server = server.start().await.map_err(not_started)?;
-    announce(&args, &server.url())?;
+    let control = match args.control {
+        Some(address) => Some(Control::start(address, &server).await.map_err(not_controlled)?),
+        None => None,
+    };
+    announce(&args, &server.url(), control.as_ref().map(Control::url))?;
     tokio::select! {
         _ = interrupts.next() => {}
         () = server.stopped() => {}
@@ -96,13 +119,31 @@ async fn serve(args: Args, transport: Transport) -> CommandResult {
     }
 }
 
+impl Args {
+    /// Whoever controls a server can ask what came, so that is kept; otherwise nothing is, and memory stays as it is.
+    fn recorder(&self) -> Result<Recorder, Failure> {
+        let Common { name, record, .. } = &self.common;
+        match self.control {
+            Some(_) => Recorder::latest(name, KEPT, record.as_deref()).map_err(Failure::environment),
+            None => self.common.recorder(),
+        }
+    }
+}
+
+fn not_controlled(error: ControlError) -> Failure {
+    match error {
+        ControlError::Start(cause) => not_started(cause),
+        other => Failure::input(other),
+    }
+}
+
 /// Says where the server listens, once it does.
-fn announce(args: &Args, url: &str) -> Result<(), Failure> {
+fn announce(args: &Args, url: &str, control: Option<String>) -> Result<(), Failure> {
     let line = if args.json {
-        json!({ "url": url, "transport": args.transport.name(), "pid": std::process::id(), "control": null })
-            .to_string()
+        let (transport, pid) = (args.transport.name(), std::process::id());
+        json!({ "url": url, "transport": transport, "pid": pid, "control": control }).to_string()
     } else {
-        url.to_owned()
+        control.map_or_else(|| url.to_owned(), |control| format!("{url}\ncontrol: {control}"))
     };
     writeln!(std::io::stdout(), "{line}").map_err(Failure::environment)
 }

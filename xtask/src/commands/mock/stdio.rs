@@ -4,6 +4,8 @@ use std::{ffi::OsString, path::PathBuf};
 
 use mock_servers::stdio::{self, StdioMock};
 
+use scenarios::model::Revision;
+
 use super::Common;
 use crate::failure::{CommandResult, Failure};
 
@@ -22,7 +24,7 @@ pub(super) fn run(args: Args) -> CommandResult {
     let Args { common, runs } = args;
     let mock = StdioMock {
         script: common.source.read()?,
-        revision: common.revision.to_string(),
+        revision: common.revision.unwrap_or(Revision::V2025_11_25).to_string(),
         seed: common.seed,
         recorder: common.recorder()?,
         run_file: runs,

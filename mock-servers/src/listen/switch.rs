@@ -1,0 +1,102 @@
+//! The standing faults of a running server, switched on and off by whoever holds it.
+
+use std::{
+    fmt,
+    sync::{Arc, OnceLock, Weak},
+};
+
+use crate::faults::FaultState;
+
+/// What can switch faults: the shared state of a front.
+pub(crate) trait Switchboard: Send + Sync {
+    /// Switches the faults of this name; false if there are none.
+    fn switch(&self, name: &str, enabled: bool) -> bool;
+    /// The faults, in the order of the script.
+    fn faults(&self) -> Vec<FaultState>;
+}
+
+/// Where the state of a front is put as soon as there is one. It does not keep it alive.
+#[derive(Default)]
+pub(super) struct Socket(OnceLock<Weak<dyn Switchboard>>);
+
+impl fmt::Debug for Socket {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Socket")
+    }
+}
+
+impl Socket {
+    pub(super) fn connect(&self, board: Weak<dyn Switchboard>) {
+        if self.0.set(board).is_err() {
+            tracing::warn!("the faults of a server have a switch already");
+        }
+    }
+
+    pub(super) fn switch(&self) -> FaultSwitch {
+        let board = self.0.get().cloned();
+        let start = board.as_ref().and_then(Weak::upgrade).map(|board| board.faults()).unwrap_or_default();
+        FaultSwitch { board, start: start.into() }
+    }
+}
+
+/// Switches the standing faults of a server, those of `faults:` in its script. Clones switch the same. A server that has
+/// ended has no faults.
+#[derive(Clone)]
+pub struct FaultSwitch {
+    board: Option<Weak<dyn Switchboard>>,
+    /// As they were when this was made.
+    start: Arc<[FaultState]>,
+}
+
+impl fmt::Debug for FaultSwitch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("FaultSwitch").field(&self.list()).finish()
+    }
+}
+
+impl FaultSwitch {
+    /// The switch of this board's faults.
+    pub(crate) fn of<B: Switchboard + 'static>(board: &Arc<B>) -> Self {
+        let socket = Socket::default();
+        let board: Weak<B> = Arc::downgrade(board);
+        socket.connect(board);
+        socket.switch()
+    }
+
+    /// Switches the faults of this name on; false if there are none.
+    #[must_use = "a fault that does not exist is not switched"]
+    pub fn enable(&self, name: &str) -> bool {
+        self.set(name, true)
+    }
+
+    /// Switches the faults of this name off; false if there are none.
+    #[must_use = "a fault that does not exist is not switched"]
+    pub fn disable(&self, name: &str) -> bool {
+        self.set(name, false)
+    }
+
+    /// Switches the faults of this name; false if there are none.
+    #[must_use = "a fault that does not exist is not switched"]
+    pub fn set(&self, name: &str, enabled: bool) -> bool {
+        self.board().is_some_and(|board| board.switch(name, enabled))
+    }
+
+    /// The faults, in the order of the script.
+    #[must_use]
+    pub fn list(&self) -> Vec<FaultState> {
+        self.board().map(|board| board.faults()).unwrap_or_default()
+    }
+
+    /// Switches every fault that has a name back to what it was when the server started.
+    pub fn reset(&self) {
+        if let Some(board) = self.board() {
+            for fault in &*self.start {
+                fault.name.as_ref().map(|name| board.switch(name, fault.enabled));
+            }
+        }
+    }
+
+    fn board(&self) -> Option<Arc<dyn Switchboard>> {
+        self.board.as_ref()?.upgrade()
+    }
+}

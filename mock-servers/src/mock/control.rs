@@ -1,0 +1,156 @@
+//! The control endpoint: a running server told what to do over HTTP, by whoever is no part of its process.
+//!
+//! - `GET /health`: that it runs, and its URL.
+//! - `GET /requests`: the messages that came since the start or the last reset, scrubbed of secrets.
+//! - `POST /reset`: what came is forgotten, and every fault is as the script has it at the start.
+//! - `GET /faults`: the standing faults.
+//! - `PUT /faults/<name>` with `{"enabled": false}`: switches the faults of this name.
+//!
+//! It is for this machine alone: it listens on loopback addresses only, and pages of foreign origins are refused.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use ::http::{HeaderValue, Method, Response, StatusCode, header};
+use axum::body::Body as HttpBody;
+use hyper::body::Incoming;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use thiserror::Error;
+
+use super::{MockServer, ledger::Ledger};
+use crate::{
+    http::wire,
+    listen::{self, Address, FaultSwitch, Options, StartError, exchange::Exchange},
+    record::Recorder,
+};
+
+/// Marks a control endpoint.
+#[derive(Debug)]
+enum Controls {}
+
+/// A control endpoint at work. Dropping it stops it.
+#[derive(Debug)]
+pub struct Control {
+    server: listen::Server<Controls>,
+}
+
+/// Why a control endpoint could not be started.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ControlError {
+    /// Others could reach it.
+    #[error("the control endpoint is for this machine alone, and {address} is no loopback address")]
+    NotLoopback {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// It cannot listen.
+    #[error("the control endpoint could not be started")]
+    Start(#[source] StartError),
+}
+
+/// What is controlled.
+struct Controlled {
+    url: String,
+    ledger: Arc<Ledger>,
+    faults: FaultSwitch,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Switch {
+    enabled: bool,
+}
+
+/// A status, and a body of JSON.
+type Answer = (StatusCode, Value);
+
+impl Control {
+    /// Starts the control endpoint of a server; port 0 lets the system choose.
+    ///
+    /// # Errors
+    /// When the address is none of this machine alone, or it cannot listen.
+    pub async fn start(address: SocketAddr, server: &MockServer) -> Result<Self, ControlError> {
+        if !address.ip().is_loopback() {
+            return Err(ControlError::NotLoopback { address });
+        }
+        let ledger = Arc::clone(&server.ledger);
+        let controlled = Arc::new(Controlled { url: server.url(), ledger, faults: server.faults().clone() });
+        let options = Options::at(Address::Tcp(address));
+        let launched = listen::Server::launch(options, "/", Recorder::disabled(), move |_, _| {
+            move |exchange, body| serve(Arc::clone(&controlled), exchange, body)
+        });
+        Ok(Self { server: launched.await.map_err(ControlError::Start)? })
+    }
+
+    /// Where it listens: `http://127.0.0.1:…`, without a path.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.server.url().trim_end_matches('/').to_owned()
+    }
+
+    /// Stops it, and returns when every connection is closed.
+    pub async fn stop(self) {
+        self.server.stop().await;
+    }
+}
+
+async fn serve(
+    controlled: Arc<Controlled>,
+    exchange: Exchange,
+    body: Incoming,
+) -> Result<Response<HttpBody>, listen::serving::Aborted> {
+    let (status, answer) = match wire::read(body).await {
+        Ok(body) => controlled.answer(exchange.method(), exchange.path(), &body),
+        Err(status) => (status, json!({ "error": "the body cannot be read" })),
+    };
+    let mut response = Response::new(HttpBody::from(answer.to_string()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Ok(response)
+}
+
+impl Controlled {
+    fn answer(&self, method: &Method, path: &str, body: &[u8]) -> Answer {
+        match (method.as_str(), path) {
+            ("GET", "/health") => (StatusCode::OK, json!({ "status": "running", "url": self.url })),
+            ("GET", "/requests") => (StatusCode::OK, json!({ "requests": self.ledger.received(0) })),
+            ("POST", "/reset") => {
+                self.ledger.forget();
+                self.faults.reset();
+                (StatusCode::OK, json!({ "faults": self.faults.list() }))
+            }
+            ("GET", "/faults") => (StatusCode::OK, json!({ "faults": self.faults.list() })),
+            ("PUT", path) if path.starts_with("/faults/") => self.switch(path, body),
+            (_, "/health" | "/requests" | "/reset" | "/faults") => refused(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "ask with GET /health, GET /requests, POST /reset, GET /faults or PUT /faults/<name>",
+            ),
+            _ => refused(StatusCode::NOT_FOUND, "there are /health, /requests, /reset, /faults and /faults/<name>"),
+        }
+    }
+
+    fn switch(&self, path: &str, body: &[u8]) -> Answer {
+        let Ok(Switch { enabled }) = serde_json::from_slice(body) else {
+            return refused(StatusCode::BAD_REQUEST, "the body has to be {\"enabled\": true} or {\"enabled\": false}");
+        };
+        let named = self.faults.list().into_iter().filter_map(|fault| fault.name).find(|name| path_of(name) == path);
+        match named.filter(|name| self.faults.set(name, enabled)) {
+            Some(_) => (StatusCode::OK, json!({ "faults": self.faults.list() })),
+            None => refused(StatusCode::NOT_FOUND, "there is no fault of this name; GET /faults lists them"),
+        }
+    }
+}
+
+/// The path of a fault, encoded as clients encode it.
+fn path_of(name: &str) -> String {
+    let mut url = url::Url::parse("http://localhost/faults").expect("the text is constant and a URL");
+    if let Ok(mut segments) = url.path_segments_mut() {
+        segments.push(name);
+    }
+    url.path().to_owned()
+}
+
+fn refused(status: StatusCode, words: &str) -> Answer {
+    (status, json!({ "error": words }))
+}

@@ -1,0 +1,162 @@
+//! `mcp-workbench mock`, as its users run it: what it says, how it ends, and by which exit code.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+#[path = "mock/process.rs"]
+mod process;
+
+use std::{fs, path::Path};
+
+use process::{Ended, Process, run};
+use reqwest::{Client, RequestBuilder, StatusCode};
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+const SCRIPT: &str = "\
+tools: [{ name: echo, reply: { text: '{{arguments.text}}' } }]
+faults: [{ name: silence, fault: silence, when: { method: tools/call }, enabled: false }]
+";
+
+/// A folder with a script in it.
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("script.yaml"), SCRIPT).unwrap();
+    folder
+}
+
+fn initialize(request: RequestBuilder) -> RequestBuilder {
+    let params =
+        json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    let message = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+    request.header("accept", "application/json, text/event-stream").json(&message)
+}
+
+fn lines(path: &Path) -> Vec<Value> {
+    fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn serves_until_it_is_told_to_stop_and_leaves_a_whole_record() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let folder = folder();
+        let (script, record) = (folder.path().join("script.yaml"), folder.path().join("record.jsonl"));
+        let arguments = ["mock", "serve", script.to_str().unwrap(), "--json", "--record", record.to_str().unwrap()];
+        let mut process = Process::start(&arguments);
+        let said: Value = serde_json::from_str(&process.line().await).unwrap();
+        assert_eq!((&said["transport"], &said["control"]), (&json!("http"), &Value::Null));
+        assert_eq!(said["pid"], process.id());
+        let url = said["url"].as_str().unwrap();
+        let answer = initialize(Client::new().post(url)).send().await.unwrap();
+        let session = answer.headers()["mcp-session-id"].clone();
+        assert_eq!(answer.json::<Value>().await.unwrap()["result"]["protocolVersion"], "2025-11-25");
+        // A stream that is open does not hold it up.
+        let stream = Client::new().get(url).header("accept", "text/event-stream").header("mcp-session-id", session);
+        assert_eq!(stream.send().await.unwrap().status(), StatusCode::OK);
+        process.signal(signal);
+        assert_eq!(process.end().await, Ended { code: Some(0), stderr: String::new() });
+        let frames = lines(&record);
+        assert!(frames.iter().any(|frame| frame["body"]["json"]["result"]["serverInfo"].is_object()), "{frames:?}");
+        assert_eq!(frames.iter().filter(|frame| frame["http"]["method"] == "GET").count(), 1, "{frames:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_unix_socket_goes_with_its_server() {
+    let folder = folder();
+    let socket = folder.path().join("mock.sock");
+    let listen = format!("unix:{}", socket.display());
+    let mut process = Process::start(&["mock", "serve", "minimal", "--transport", "unix", "--listen", &listen]);
+    assert_eq!(process.line().await, format!("unix://{}#/mcp", socket.display()));
+    assert!(socket.exists());
+    process.signal(Signal::TERM);
+    assert_eq!(process.end().await.code, Some(0));
+    assert!(!socket.exists());
+}
+
+#[tokio::test]
+async fn a_port_that_is_taken_is_the_fault_of_the_environment() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let ended = run(&["mock", "serve", "minimal", "--listen", &address]).await;
+    assert_eq!(ended.code, Some(3));
+    assert!(ended.stderr.starts_with(&format!("error: could not listen on {address}; choose another")), "{ended:?}");
+    let ended = run(&["mock", "serve", "minimal", "--control", &address]).await;
+    assert_eq!(ended.code, Some(3), "{ended:?}");
+}
+
+#[tokio::test]
+async fn what_cannot_be_meant_is_refused_with_its_place() {
+    let folder = folder();
+    let bad = folder.path().join("bad.yaml");
+    fs::write(&bad, "name: bad\ntools: [{ name: a, replay: { text: hi } }]\n").unwrap();
+    for command in ["serve", "stdio"] {
+        let ended = run(&["mock", command, bad.to_str().unwrap()]).await;
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        assert!(ended.stderr.contains("bad.yaml") && ended.stderr.contains("replay"), "{ended:?}");
+        assert!(ended.stderr.contains("2:19") || ended.stderr.contains("line 2 column 19"), "{ended:?}");
+    }
+    for arguments in [
+        &["serve", "minimal", "--listen", "nowhere"] as &[&str],
+        &["serve", "minimal", "--transport", "unix"],
+        &["serve", "minimal", "--transport", "stdio", "--control", "127.0.0.1:0"],
+        &["serve", "minimal", "--control", "0.0.0.0:0"],
+        &["serve", "minimal", "--path", "no-slash"],
+        &["serve", "no-such-profile"],
+        &["serve", "minimal", "--revision", "2025-01-01"],
+    ] {
+        let ended = run(&[&["mock"], arguments].concat()).await;
+        assert_eq!(ended.code, Some(2), "{arguments:?}: {ended:?}");
+        assert!(ended.stderr.starts_with("error: "), "{ended:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_running_server_is_told_to_misbehave() {
+    let folder = folder();
+    let script = folder.path().join("script.yaml");
+    let arguments = ["mock", "serve", script.to_str().unwrap(), "--control", "127.0.0.1:0", "--json"];
+    let mut process = Process::start(&arguments);
+    let said: Value = serde_json::from_str(&process.line().await).unwrap();
+    let (url, control) = (said["url"].as_str().unwrap(), said["control"].as_str().unwrap());
+    let switch = Client::new().put(format!("{control}/faults/silence")).json(&json!({"enabled": true}));
+    let switched: Value = switch.send().await.unwrap().json().await.unwrap();
+    assert_eq!(switched["faults"][0]["enabled"], true, "{switched}");
+    initialize(Client::new().post(url)).send().await.unwrap();
+    let came: Value = Client::new().get(format!("{control}/requests")).send().await.unwrap().json().await.unwrap();
+    assert_eq!(came["requests"][0]["message"]["method"], "initialize", "{came}");
+    process.signal(Signal::TERM);
+    assert_eq!(process.end().await.code, Some(0));
+}
+
+#[tokio::test]
+async fn an_authorization_server_guards_a_mock() {
+    let folder = folder();
+    let audit = folder.path().join("audit.jsonl");
+    let arguments = ["mock", "oauth", "--protect", "minimal", "--audit", audit.to_str().unwrap(), "--json"];
+    let mut process = Process::start(&arguments);
+    let said: Value = serde_json::from_str(&process.line().await).unwrap();
+    let resource = said["resource"].as_str().unwrap();
+    let answer = initialize(Client::new().post(resource)).send().await.unwrap();
+    assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
+    assert!(answer.headers().contains_key("www-authenticate"));
+    process.signal(Signal::TERM);
+    assert_eq!(process.end().await.code, Some(0));
+    let entries = lines(&audit);
+    assert!(entries.iter().any(|entry| entry.to_string().contains(resource)), "{entries:?}");
+}
+
+#[tokio::test]
+async fn speaks_over_standard_input_and_output_from_profiles_and_from_yaml() {
+    let folder = folder();
+    let script = folder.path().join("script.yaml");
+    for arguments in
+        [&["mock", "stdio", "minimal"] as &[&str], &["mock", "serve", script.to_str().unwrap(), "--transport", "stdio"]]
+    {
+        let mut process = Process::start(arguments);
+        process.say(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping"})).await;
+        let answer: Value = serde_json::from_str(&process.line().await).unwrap();
+        assert_eq!(answer["id"], 1, "{answer}");
+        process.hang_up();
+        assert_eq!(process.end().await.code, Some(0));
+    }
+}
