@@ -85,6 +85,18 @@ impl Engine {
         self.capabilities.get(area).and_then(|area| area.get(ability)) == Some(&Value::Bool(true))
     }
 
+    /// Ends every stream of changes in good order, as a server does that shuts down.
+    pub fn end_subscriptions(&mut self) -> Vec<Output> {
+        let mut out = Vec::new();
+        for id in std::mem::take(&mut self.listeners).into_keys() {
+            let Some(mut exchange) = self.take(id) else { continue };
+            let result = self.listening_ended(&exchange);
+            self.answer(&mut exchange, Outcome::Result(result), &mut out);
+            exchange.push(&mut out, Step::End);
+        }
+        out
+    }
+
     /// The result that ends a stream in good order (subscriptions, graceful closure).
     pub(crate) fn listening_ended(&self, exchange: &Exchange) -> Value {
         let mut result = self.complete(exchange, Map::new());

@@ -4,6 +4,7 @@ mod batches;
 mod cancellation;
 mod eras;
 mod faults;
+mod fixtures;
 mod inputs;
 mod legacy_tasks;
 mod listing;

@@ -130,3 +130,19 @@ fn a_stream_of_changes_can_be_ended_in_good_order() {
     assert_eq!(out, [], "nobody listens any more");
     assert_eq!(bench.error("subscriptions/listen", json!({})), -32602, "a wish is needed");
 }
+
+#[test]
+fn a_server_that_shuts_down_ends_every_stream_of_changes() {
+    let mut bench = Bench::modern(json!({"capabilities": {"tools": {"listChanged": true}}}));
+    let wish = json!({"notifications": {"toolsListChanged": true}});
+    let streams = [bench.ask("subscriptions/listen", wish.clone()).0, bench.ask("subscriptions/listen", wish).0];
+    let ended = bench.engine.end_subscriptions();
+    for (stream, id) in streams.into_iter().zip(1..) {
+        let steps: Vec<_> =
+            ended.iter().filter(|one| one.to == Target::Exchange(stream)).map(|one| one.step.clone()).collect();
+        let answer = final_answer(&steps).unwrap();
+        assert_eq!((&answer["id"], &answer["result"]["resultType"]), (&json!(id), &json!("complete")));
+        assert_eq!(steps.last(), Some(&Step::End));
+    }
+    assert_eq!(bench.engine.end_subscriptions(), []);
+}
