@@ -54,11 +54,12 @@ impl Skills {
 
     /// The resources of the skills that lists show, after the script's own: each one's `SKILL.md`.
     pub(crate) fn resources(&self) -> impl Iterator<Item = Resource> {
-        let of_skill = |file: &&File| self.entries.iter().any(|entry| entry.uri == file.uri);
+        let of_skill = |file: &&File| self.entries.iter().any(|entry| entry.listed && entry.uri == file.uri);
         let text = |file: &File, name: &str| file.resource[name].as_str().map(str::to_owned);
         self.files.iter().filter(of_skill).map(move |file| Resource {
             uri: file.uri.clone(),
             name: text(file, "name"),
+            description: text(file, "description"),
             mime_type: text(file, "mimeType"),
             size: file.resource["size"].as_u64(),
             ..Resource::default()

@@ -53,6 +53,10 @@ fn an_entry_tells_every_file_with_the_digest_of_what_is_read() {
 #[test]
 fn a_skill_that_is_not_listed_is_known_all_the_same() {
     let mut bench = Bench::modern(script());
+    let listed = bench.result("resources/list", json!({}))["resources"].take();
+    let root = "skill://acme/billing/refunds";
+    assert_eq!(uris(&listed), [format!("{root}/SKILL.md"), format!("{root}/nested/SKILL.md")]);
+    assert_eq!((&listed[0]["name"], &listed[1]["description"]), (&json!("refunds"), &json!("Nested")));
     let daily = bench.result("skills/get", json!({"uri": "skill://daily/SKILL.md"}));
     assert_eq!((&daily["skill"]["resources"], &daily["cacheScope"]), (&json!("dynamic"), &json!("public")));
     for uri in [json!("skill://daily"), json!("skill://acme/billing/refunds/a.txt"), json!(7), json!(null)] {
