@@ -1,7 +1,5 @@
 //! A server that runs out of descriptors. The limit holds for a whole process, so this test has one to itself.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
-
 use std::{net::TcpStream, time::Duration};
 
 use mcp_workbench_mock_servers::{HttpMock, Recorder, Script, listen::raise_descriptor_limit};
