@@ -18,6 +18,7 @@
 //! ```
 
 mod builder;
+mod content;
 pub mod control;
 mod duplex;
 mod expect;
@@ -80,7 +81,6 @@ impl MockServer {
     }
 
     /// Describes a server.
-    #[must_use]
     pub fn builder() -> Builder {
         Builder::default()
     }

@@ -15,7 +15,7 @@ use client::Client;
 use mcp_workbench_mock_servers::{
     MockServer, Recorder, Script,
     mock::{Expect, Transport, error, structured, text},
-    script::{Fault, Tool, When},
+    script::{Fault, Prompt, Resource, ResourceTemplate, Tool, When},
 };
 use serde_json::json;
 
@@ -49,6 +49,29 @@ async fn a_described_server_offers_and_answers_what_was_described() {
     assert_eq!(client.call("sum", json!({})).await["result"]["structuredContent"], json!({"sum": 3}));
     assert_eq!(client.call("echo", json!({"text": "no"})).await["error"]["message"], "not that");
     server.stop().await;
+}
+
+#[tokio::test]
+async fn offers_resources_and_prompts() {
+    let server = MockServer::builder()
+        .resource(Resource::new("test://one").holds("uno").typed("text/plain"))
+        .resource_template(ResourceTemplate::new("test://{name}/x").holds("<{{variables.name}}>"))
+        .prompt(Prompt::new("greet").takes("who").says("hello {{arguments.who}}").answers("hi"))
+        .start()
+        .await
+        .unwrap();
+    let client = Client::connect(&server.url()).await;
+    let read =
+        async |uri: &str| client.ask("resources/read", json!({"uri": uri})).await["result"]["contents"][0].clone();
+    assert_eq!(read("test://one").await, json!({"uri": "test://one", "mimeType": "text/plain", "text": "uno"}));
+    assert_eq!(read("test://two/x").await["text"], "<two>");
+    let prompt = client.ask("prompts/get", json!({"name": "greet", "arguments": {"who": "you"}})).await;
+    let said = |text: &str| json!({"type": "text", "text": text});
+    let messages =
+        json!([{"role": "user", "content": said("hello you")}, {"role": "assistant", "content": said("hi")}]);
+    assert_eq!(prompt["result"]["messages"], messages, "{prompt}");
+    let refused = client.ask("prompts/get", json!({"name": "greet"})).await;
+    assert!(refused["error"].is_object(), "{refused}");
 }
 
 #[tokio::test]

@@ -93,7 +93,7 @@ async fn what_cannot_be_meant_is_refused_with_its_place() {
         let ended = run(&["mock", command, bad.to_str().unwrap()]).await;
         assert_eq!(ended.code, Some(2), "{ended:?}");
         assert!(ended.stderr.contains("bad.yaml") && ended.stderr.contains("replay"), "{ended:?}");
-        assert!(ended.stderr.contains("2:19") || ended.stderr.contains("line 2 column 19"), "{ended:?}");
+        assert!(ended.stderr.contains("2:20") || ended.stderr.contains("line 2 column 20"), "{ended:?}");
     }
     for arguments in [
         &["serve", "minimal", "--listen", "nowhere"] as &[&str],

@@ -11,7 +11,7 @@ use crate::{
     listen::{Address, Options, StartError, Tls},
     oauth::OAuthMock,
     record::Recorder,
-    script::{Rule, Script, Tool},
+    script::{Prompt, Resource, ResourceTemplate, Rule, Script, Tool},
 };
 
 /// The description of a mock server.
@@ -35,6 +35,24 @@ impl Builder {
     /// Offers a tool.
     pub fn tool(mut self, tool: Tool) -> Self {
         self.script.tools.push(tool);
+        self
+    }
+
+    /// Offers a resource.
+    pub fn resource(mut self, resource: Resource) -> Self {
+        self.script.resources.push(resource);
+        self
+    }
+
+    /// Offers a family of resources.
+    pub fn resource_template(mut self, template: ResourceTemplate) -> Self {
+        self.script.resource_templates.push(template);
+        self
+    }
+
+    /// Offers a prompt.
+    pub fn prompt(mut self, prompt: Prompt) -> Self {
+        self.script.prompts.push(prompt);
         self
     }
 
