@@ -7,6 +7,10 @@ use serde_json::{Value, json};
 pub(crate) fn required_capability(method: &str, params: Option<&Value>, declared: &Value) -> Option<Value> {
     let param = |name: &str| params.and_then(|params| params.get(name));
     let area = method.split('/').next().unwrap_or_default();
+    // Whoever declares nothing can still be asked whether it lives, and what nobody knows.
+    if !matches!(area, "elicitation" | "sampling" | "roots") {
+        return None;
+    }
     let has = |name: &str| declared.get(area).is_some_and(|area| area.get(name).is_some());
     let whole = || declared.get(area).is_some_and(Value::is_object);
     let (holds, required) = match method {
@@ -66,4 +70,18 @@ fn sampling_flaw(answer: &Value) -> Option<String> {
     }
     let content = answer.get("content").is_some_and(|content| content.is_object() || content.is_array());
     (!content).then(|| "`content` is no content block".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_has_a_capability_needs_one() {
+        let required = |method, declared| required_capability(method, None, &declared);
+        assert_eq!(required("ping", json!({})), None);
+        assert_eq!(required("no/such", Value::Null), None);
+        assert_eq!(required("roots/list", json!({})), Some(json!({ "roots": {} })));
+        assert_eq!(required("roots/list", json!({ "roots": {} })), None);
+    }
 }
