@@ -102,6 +102,7 @@ fn a_script_can_send_batches_of_its_own() {
     let mut bench =
         bench(on_call(json!([{"batch": {"notify": notify}}, {"batch": {"notify": notify, "answer": true}}])));
     let (_, steps) = bench.call_steps("echo");
+    assert!(matches!(steps.as_slice(), [Step::Send(_), Step::Answer { .. }, ..]), "{steps:?}");
     assert_eq!(sent(&steps)[0].as_array().unwrap().len(), 2);
     assert_eq!(sent(&steps)[0][0]["params"]["data"], 2);
     let last = answers(&steps);
