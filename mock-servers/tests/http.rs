@@ -74,7 +74,8 @@ impl Server {
 
 fn initialize(version: &str) -> Value {
     let info = json!({"name": "test", "version": "1"});
-    let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": info});
+    let capabilities = json!({"elicitation": {}, "roots": {}});
+    let params = json!({"protocolVersion": version, "capabilities": capabilities, "clientInfo": info});
     json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
 }
 

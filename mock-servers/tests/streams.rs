@@ -169,7 +169,7 @@ fn three_reports() -> Value {
 /// Waits for the client before it goes on, so that a test decides when.
 fn asking() -> Value {
     script(json!([
-        {"progress": {"progress": 1}}, {"request": {"method": "elicitation/create", "params": {"message": "?"}}},
+        {"progress": {"progress": 1}}, {"request": {"method": "elicitation/create", "params": {"message": "?"}, "anyway": true}},
         {"progress": {"progress": 2}}, {"reply": {"text": "done"}},
     ]))
 }
@@ -322,7 +322,7 @@ async fn what_is_remembered_of_a_stream_is_bounded() {
 async fn a_client_polls_a_stream_that_the_server_closes() {
     let actions = json!([
         {"progress": {"progress": 1}}, {"close-stream": {"retry": "50ms"}},
-        {"request": {"method": "elicitation/create", "params": {"message": "?"}}}, {"close-stream": {}}, {"reply": {"text": "done"}},
+        {"request": {"method": "elicitation/create", "params": {"message": "?"}, "anyway": true}}, {"close-stream": {}}, {"reply": {"text": "done"}},
     ]);
     let server = Server::start(script(actions), POLLING).await;
     let first = Events::of(server.call(1, "echo").send().await.unwrap()).rest().await;
@@ -427,7 +427,7 @@ async fn answers_in_the_form_that_the_script_wants() {
 #[tokio::test]
 async fn a_stateless_server_serves_the_handshake_revisions_without_sessions() {
     let script = json!({"http": {"stateless": true}, "tools": [{"name": "echo"}], "revisions": ["2025-03-26", RESUMING, POLLING], "on": [
-        {"when": {"tool": "echo"}, "do": [{"request": {"method": "elicitation/create"}}, {"reply": {"text": "{{response.action}}"}}]},
+        {"when": {"tool": "echo"}, "do": [{"request": {"method": "elicitation/create", "anyway": true}}, {"reply": {"text": "{{response.action}}"}}]},
     ]});
     let server = Server::start(script, POLLING).await;
     assert_eq!(server.session, None);
