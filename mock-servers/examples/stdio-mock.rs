@@ -1,5 +1,5 @@
 //! A stdio mock as a program of its own, for the tests of the front: `stdio-mock <script> <revision> [record] [runs]`,
-//! where the script is JSON; `stdio-mock child <script>` is a child of it.
+//! where the script is JSON and the seed the environment's `MOCK_SEED`; `stdio-mock child <script>` is a child of it.
 
 use std::{path::Path, process::ExitCode};
 
@@ -18,7 +18,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     Ok(stdio::run(StdioMock {
         script: serde_json::from_str(argument(0).unwrap_or("{}"))?,
         revision: argument(1).unwrap_or("2025-11-25").to_owned(),
-        seed: 1,
+        seed: std::env::var("MOCK_SEED").map_or(Ok(1), |seed| seed.parse())?,
         recorder: recorder.unwrap_or_default(),
         run_file: argument(3).map(Into::into),
         child_arguments: vec!["child".into()],

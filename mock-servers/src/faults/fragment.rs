@@ -48,7 +48,7 @@ impl Fragment {
         let whole = 1..bytes.len();
         let cuts: Vec<usize> = match &self.cut {
             Cut::At(places) => places.clone(),
-            Cut::Every(count) => whole.step_by((*count).max(1)).skip(1).collect(),
+            Cut::Every(count) => ((*count).max(1)..bytes.len()).step_by((*count).max(1)).collect(),
             Cut::Random(_) if whole.is_empty() => Vec::new(),
             Cut::Random(count) => (0..*count).map(|_| random.random_range(whole.clone())).collect(),
             Cut::InsideUtf8 => {

@@ -171,6 +171,10 @@ impl Hub {
                 (Target::Exchange(id), Step::Exit(_)) => {
                     let connection = core.responders.get(&id).map_or(0, Responder::connection);
                     self.recorder.record(Sighting::mark(connection, Mark::Exit));
+                    // Whoever still waits for an answer gets none.
+                    if let Some(responder) = core.responders.get_mut(&id) {
+                        responder.close();
+                    }
                     self.stop.stop();
                 }
                 (Target::Exchange(id), Step::End) => self.end(core, id, output.shape.as_deref()),

@@ -57,9 +57,9 @@ impl Responder {
         let (pieces, body) = outlet::body((), &self.ending);
         let mut response: Response<HttpBody> = Response::new(body);
         *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+        self.dress(&mut response, "application/json");
         // The length that was promised is what shows the client that something is missing.
         response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(rendered.promised));
-        self.dress(&mut response, "application/json");
         self.record_response(&response, rendered.said.clone());
         pieces.play(&rendered);
         if matches!(rendered.finish, Finish::Amid(_)) {

@@ -1,0 +1,38 @@
+use std::os::unix::process::ExitStatusExt;
+
+use serde_json::json;
+
+use super::{
+    process::Process,
+    wire::{End, MODERN, SEED, Server, fault, on_call},
+};
+
+fn status(exit: serde_json::Value) -> std::process::ExitStatus {
+    let mut process = Process::initialized(&on_call(fault(json!({"exit": exit}))), 1);
+    process.call(1);
+    assert_eq!(process.rest(), b"");
+    process.wait()
+}
+
+#[test]
+fn the_process_ends_with_its_code() {
+    assert_eq!(status(json!({"code": 3})).code(), Some(3));
+}
+
+#[test]
+fn the_process_dies_by_any_signal() {
+    for (name, number) in
+        [("SIGKILL", 9), ("SIGTERM", 15), ("SIGABRT", 6), ("SIGSEGV", 11), ("SIGPIPE", 13), ("SIGHUP", 1)]
+    {
+        assert_eq!(status(json!({"signal": name})).signal(), Some(number), "{name}");
+    }
+    assert_eq!(status(json!({"kill": true})).signal(), Some(9));
+}
+
+#[tokio::test]
+async fn over_http_the_server_is_gone() {
+    let server = Server::start(&on_call(fault(json!({"exit": {}}))), MODERN, SEED).await;
+    let heard = server.call().await;
+    assert_eq!((heard.end, heard.bytes.len()), (End::Closed, 0));
+    server.mock.stopped().await;
+}
