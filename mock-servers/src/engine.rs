@@ -84,6 +84,7 @@ pub use self::{
 };
 use crate::{
     faults::Standing,
+    profile,
     script::{Cache, HttpScript, Info, Script, Tool},
 };
 
@@ -157,8 +158,11 @@ struct Session {
 
 impl Engine {
     /// The mind of a server that follows this script in a case of this revision. The same seed gives the same bytes.
+    /// Profiles that the script extends are looked up; what is no profile's name is reported to the log and left out, so
+    /// whoever reads scripts resolves them before ([`profile::resolve`]).
     #[must_use]
-    pub fn new(mut script: Script, revision: &str, seed: u64) -> Self {
+    pub fn new(script: Script, revision: &str, seed: u64) -> Self {
+        let mut script = profile::resolve_or_report(script);
         let capabilities = capabilities::declared(&script);
         let extras = Extras::of(&script);
         let tasks = extras.has_tasks() || capabilities.contains_key("tasks");

@@ -9,6 +9,7 @@ pub mod mock;
 pub mod oauth;
 pub mod one_or_many;
 pub mod period;
+pub mod profile;
 pub mod record;
 pub mod script;
 pub mod sse;

@@ -38,17 +38,19 @@ pub use self::{
     tool::Tool,
 };
 pub use crate::faults::{Exit, Fault, FaultRule, HttpStatus};
-use crate::period::Period;
+use crate::{one_or_many, period::Period};
 
 /// A mock server: what it offers, and where it departs from good behaviour.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct Script {
-    /// What the script builds upon: a profile (`minimal`, `everything`, `large`, `misbehaving/<preset>`), or in a script
-    /// file another file, named from where it stands. Lists are put together, with this script's rules first and its
-    /// tools, resources and prompts in the place of those of the same name; everything else that is said here holds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub extends: Option<String>,
+    /// What the script builds upon, one or several: profiles (`minimal`, `everything`, `large`,
+    /// `misbehaving/<preset>`), or in a script file other files, named from where it stands. Lists are put together: the
+    /// rules of this script come first, and its tools, resources and prompts take the place of those of the same name.
+    /// Of everything else, what is said here holds, and then what the last of them says.
+    #[serde(with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "one_or_many::OneOrManySchema<String>")]
+    pub extends: Vec<String>,
     /// The name that the server gives itself in `serverInfo`; `mcp-workbench-mock` if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,

@@ -21,6 +21,7 @@ use crate::{
     engine::Engine,
     faults::Signal,
     frame::Mark,
+    profile,
     record::{Recorder, Sighting},
     script::{Exit, ProcessScript, Script},
 };
@@ -83,6 +84,7 @@ pub(crate) enum Ending {
 pub fn run(mock: StdioMock) -> Result<ExitCode, StdioError> {
     let run = count_run(mock.run_file.as_ref())?;
     let StdioMock { script, recorder, .. } = mock;
+    let script = profile::resolve_or_report(script);
     let process = script.process.clone();
     recorder.record(Sighting::mark(run, Mark::Opened));
     let (endings, ended) = mpsc::channel();

@@ -6,6 +6,8 @@
 
 use std::{borrow::Cow, path::Path};
 
+use mock_servers::profile;
+
 use crate::model::Scenario;
 
 mod diagnostic;
@@ -58,8 +60,21 @@ pub fn from_bytes(bytes: &[u8], file: &str, vocabulary: &Vocabulary) -> Result<L
     let scenario = shape::read(source, &tree).map_err(LoadErrors::one)?;
     match LoadErrors::several(meaning::judge(&scenario, &tree, vocabulary)) {
         Some(errors) => Err(errors),
-        None => Ok(Loaded { scenario, file: file.to_owned(), id: tree.root().key("scenario").place() }),
+        None => {
+            Ok(Loaded { scenario: resolved(scenario), file: file.to_owned(), id: tree.root().key("scenario").place() })
+        }
     }
+}
+
+/// The scenario with everything that its servers extend, so that whoever runs it sees whole scripts. What is no profile
+/// has been refused before.
+fn resolved(mut scenario: Scenario) -> Scenario {
+    for script in scenario.server.iter_mut().chain(scenario.servers.values_mut()) {
+        if let Ok(whole) = profile::resolve(script.clone()) {
+            *script = whole;
+        }
+    }
+    scenario
 }
 
 /// Loads a scenario from a file.

@@ -3,13 +3,16 @@
 mod batches;
 mod cancellation;
 mod eras;
+mod everything;
 mod faults;
 mod fixtures;
 mod inputs;
 mod legacy_tasks;
 mod listing;
+mod primitives;
 mod properties;
 mod rules;
+mod server_requests;
 mod skills;
 mod tasks;
 
@@ -36,6 +39,42 @@ impl Bench {
         let mut engine = Engine::new(script, revision, 42);
         let session = engine.open_session();
         Self { engine, session, next_id: 0 }
+    }
+
+    /// A bench for a profile, in this revision, with a client that declares everything.
+    fn of_profile(name: &str, revision: &str) -> Self {
+        let script = crate::profile::load(name).unwrap_or_else(|error| panic!("{error}"));
+        let mut bench = Self { engine: Engine::new(script, revision, 42), session: SessionKey(0), next_id: 0 };
+        bench.session = bench.engine.open_session();
+        if revision != MODERN {
+            let capabilities = json!({"sampling": {}, "elicitation": {"form": {}, "url": {}}, "roots": {}});
+            bench.shake(revision, &capabilities);
+        }
+        bench
+    }
+
+    /// A bench of a handshake revision, whose client declares these capabilities.
+    fn of_revision(script: Value, revision: &str, capabilities: &Value) -> Self {
+        let mut bench = Self::new(script, revision);
+        bench.shake(revision, capabilities);
+        bench
+    }
+
+    fn shake(&mut self, revision: &str, capabilities: &Value) {
+        let params = json!({"protocolVersion": revision, "capabilities": capabilities});
+        let (_, steps) = self.send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params}));
+        assert_eq!(final_answer(&steps).expect("an answer")["result"]["protocolVersion"], revision);
+    }
+
+    /// A request in the manner of this very revision.
+    fn plain(&mut self, revision: &str, method: &str, mut params: Value) -> (ExchangeId, Vec<Step>) {
+        self.next_id += 1;
+        if revision == MODERN {
+            params["_meta"]["io.modelcontextprotocol/protocolVersion"] = MODERN.into();
+            params["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+                json!({"sampling": {}, "elicitation": {"form": {}, "url": {}}, "roots": {}});
+        }
+        self.send(&json!({"jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params}))
     }
 
     /// A bench whose session is initialized.

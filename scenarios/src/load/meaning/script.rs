@@ -2,12 +2,20 @@
 //!
 //! A mock may offer nonsense on purpose, so only that is refused which could not have been meant.
 
-use mock_servers::script::Script;
+use std::borrow::Cow;
+
+use mock_servers::{profile, script::Script};
 
 use super::{super::tree::Spot, Case, Findings, faults, rules};
 use crate::model::Revision;
 
 pub(super) fn judge(case: &Case<'_>, script: &Script, spot: Spot<'_>, findings: &mut Findings<'_>) {
+    for (position, name) in script.extends.iter().enumerate() {
+        // A scenario stands for itself: it builds upon profiles alone, which are part of the program.
+        if !profile::names().any(|known| known == name) {
+            findings.unknown(spot.key("extends").item(position), "profile", name, profile::names());
+        }
+    }
     revisions(script, spot.key("revisions"), findings);
     if script.page_size == Some(0) {
         findings.value(spot.key("page_size"), "pages without items", "write at least 1, or take it away");
@@ -50,19 +58,25 @@ fn revisions(script: &Script, list: Spot<'_>, findings: &mut Findings<'_>) {
 }
 
 /// What a load, a step or a rule may name as a tool; `None` if that cannot be told from the script.
-pub(super) struct Offer<'a> {
-    names: Vec<&'a str>,
+pub(super) struct Offer {
+    names: Vec<String>,
     generated: usize,
 }
 
-impl<'a> Offer<'a> {
-    /// The tools that the script ever offers. A script that lists none, or that answers `tools/list` by itself, may offer
-    /// anything.
-    pub(super) fn of(script: &'a Script) -> Option<Self> {
+impl Offer {
+    /// The tools that the script, with the profiles that it extends, ever offers. A script that lists none, or that
+    /// answers `tools/list` by itself, may offer anything.
+    pub(super) fn of(script: &Script) -> Option<Self> {
         use mock_servers::script::Action;
 
+        let script = match script.extends.as_slice() {
+            [] => Cow::Borrowed(script),
+            // What is wrong with the profiles is told elsewhere.
+            _ => Cow::Owned(profile::resolve(script.clone()).ok()?),
+        };
         let answers_list = script.on.iter().any(|rule| {
             let listed = rule.when.method.as_deref().is_none_or(|method| method == "tools/list");
+            let listed = listed && rule.when.tool.is_none() && rule.when.prompt.is_none() && rule.when.uri.is_none();
             listed && rule.actions.iter().any(|action| matches!(action, Action::Reply(_)))
         });
         let generated = script.generate.map_or(0, |generate| generate.tools);
@@ -74,17 +88,17 @@ impl<'a> Offer<'a> {
             Action::Change(change) => change.put.as_slice(),
             _ => &[],
         });
-        let names = script.tools.iter().chain(put).map(|tool| tool.name.as_str()).collect();
+        let names = script.tools.iter().chain(put).map(|tool| tool.name.clone()).collect();
         Some(Self { names, generated })
     }
 
     /// Complains about a tool that is never offered.
     pub(super) fn judge(&self, tool: &str, spot: Spot<'_>, findings: &mut Findings<'_>) {
-        if self.names.contains(&tool) || self.is_generated(tool) {
+        if self.names.iter().any(|name| name == tool) || self.is_generated(tool) {
             return;
         }
         let first = (self.generated > 0).then_some("tool-00000");
-        findings.unknown(spot, "tool", tool, self.names.iter().copied().chain(first));
+        findings.unknown(spot, "tool", tool, self.names.iter().map(String::as_str).chain(first));
     }
 
     fn is_generated(&self, tool: &str) -> bool {

@@ -1,15 +1,8 @@
 //! Where a mock server's script comes from: a profile, or a file.
 
-use std::{
-    convert::Infallible,
-    ffi::OsString,
-    fs,
-    path::{Path, PathBuf},
-    str::FromStr,
-};
+use std::{convert::Infallible, ffi::OsString, path::PathBuf, str::FromStr};
 
-use anyhow::Context as _;
-use mock_servers::Script;
+use mock_servers::{Script, profile};
 
 use crate::failure::Failure;
 
@@ -26,41 +19,14 @@ impl FromStr for Source {
 }
 
 impl Source {
-    /// Reads the script.
+    /// Reads the script, with what it extends.
     pub(super) fn read(&self) -> Result<Script, Failure> {
-        if let Some(profile) = self.0.to_str().and_then(profile) {
-            return Ok(profile);
-        }
-        let bytes = fs::read(&self.0).with_context(|| format!("cannot read the script {}", self.0.display()));
-        parse(&self.0, &bytes.map_err(Failure::input)?)
-            .with_context(|| format!("{} is not a script of a mock server", self.0.display()))
-            .map_err(Failure::input)
+        // A name that is no text is no profile's either, so that nothing is lost but the message's exactness.
+        profile::load(&self.0.to_string_lossy()).map_err(Failure::input)
     }
 
     /// The folder of the script, which marks what belongs to it in a list of processes.
     pub(super) fn folder(&self) -> OsString {
         self.0.parent().map(|folder| folder.as_os_str().to_owned()).unwrap_or_default()
     }
-}
-
-/// JSON is YAML too, but has the quicker reader, and a stdio server must start at once.
-fn parse(path: &Path, bytes: &[u8]) -> anyhow::Result<Script> {
-    if path.extension().is_some_and(|extension| extension == "json") {
-        return Ok(serde_json::from_slice(bytes)?);
-    }
-    Ok(serde_saphyr::from_slice(bytes)?)
-}
-
-fn profile(name: &str) -> Option<Script> {
-    let text = match name {
-        "minimal" => r#"{"tools": [{"name": "echo", "reply": {"text": "{{arguments.text}}"}}]}"#,
-        "everything" => {
-            r#"{"tools": [{"name": "echo", "reply": {"text": "{{arguments.text}}"}},
-                {"name": "test_simple_text", "reply": {"text": "This is a simple text response for testing."}}],
-                "capabilities": {"tools": {"listChanged": true}, "resources": {}, "prompts": {}, "logging": {},
-                "completions": {}}}"#
-        }
-        _ => return None,
-    };
-    serde_json::from_str(text).ok()
 }
