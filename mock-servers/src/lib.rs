@@ -11,6 +11,7 @@ pub mod one_or_many;
 pub mod period;
 pub mod profile;
 pub mod record;
+pub mod schema;
 pub mod script;
 pub mod sse;
 pub mod stdio;

@@ -80,6 +80,13 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name)
 }
 
+/// What a built-in profile is, in a sentence or two: the comment that it opens with.
+#[must_use]
+pub fn about(name: &str) -> Option<String> {
+    let lines = built_in(name)?.lines().map_while(|line| line.strip_prefix('#'));
+    Some(lines.map(str::trim).collect::<Vec<_>>().join(" "))
+}
+
 /// The script of a built-in profile or of a file, with everything that it extends. A name that is a profile's means the
 /// profile; a file's ending `.json` makes it JSON, every other one YAML.
 ///
@@ -193,7 +200,9 @@ impl Place<'_> {
     }
 }
 
-fn built_in(name: &str) -> Option<&'static str> {
+/// The text of a built-in profile, as YAML.
+#[must_use]
+pub fn built_in(name: &str) -> Option<&'static str> {
     BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 

@@ -2,6 +2,7 @@
 
 mod listening;
 mod oauth;
+mod profiles;
 mod serve;
 mod source;
 mod stdio;
@@ -27,6 +28,8 @@ enum Kind {
     Stdio(stdio::Args),
     /// Be an OAuth authorization server, and a resource that it protects, until SIGTERM or SIGINT.
     Oauth(oauth::Args),
+    /// List the profiles, or show one.
+    Profiles(profiles::Args),
     /// Be a process that such a server starts and never looks after.
     #[command(hide = true)]
     Child {
@@ -74,6 +77,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
         Kind::Serve(args) => serve::run(args),
         Kind::Stdio(args) => stdio::run(args),
         Kind::Oauth(args) => oauth::run(args),
+        Kind::Profiles(args) => profiles::run(&args),
         Kind::Child { script, .. } => {
             let script: ChildScript = serde_json::from_str(&script).map_err(Failure::input)?;
             mock_servers::stdio::run_child(&script).map_err(Failure::environment)

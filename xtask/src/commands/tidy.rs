@@ -18,10 +18,14 @@ pub(crate) struct Args {
 /// Holds the conventions.
 pub(crate) fn run(args: &Args) -> CommandResult {
     let root = root()?;
-    let generated: Vec<Generated> = [scenarios::schema::schema_file(), reports::schema_file()]
-        .into_iter()
-        .map(|(path, content)| Generated { path: path.to_owned(), content })
-        .collect();
+    let schemas = [
+        scenarios::schema::schema_file(),
+        reports::schema_file(),
+        mock_servers::schema::script_file(),
+        mock_servers::schema::authorization_script_file(),
+    ];
+    let generated: Vec<Generated> =
+        schemas.into_iter().map(|(path, content)| Generated { path: path.to_owned(), content }).collect();
     let mut out = std::io::stdout().lock();
     if args.write {
         for path in tidy::write(&root, &generated).map_err(Failure::environment)? {
