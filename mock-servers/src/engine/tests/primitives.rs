@@ -39,7 +39,7 @@ fn only_subscribers_hear_of_an_update() {
         let sent = sent(&bench.call_steps("echo").1);
         sent.into_iter().map(|message| message["params"]["uri"].clone()).collect::<Vec<_>>()
     };
-    assert_eq!(told(&mut bench), [json!(0); 0]);
+    assert!(told(&mut bench).is_empty());
     bench.result("resources/subscribe", json!({"uri": "x:/1"}));
     assert_eq!(told(&mut bench), ["x:/1"]);
     bench.result("resources/subscribe", json!({"uri": "x:/2"}));
@@ -155,7 +155,7 @@ fn logs_reach_whom_they_concern() {
     assert_eq!(levels(&bench.call_steps("echo").1), ["emergency"]);
     // In 2026-07-28 only the request itself can ask for messages.
     let mut bench = Bench::modern(script);
-    assert_eq!(levels(&bench.call_steps("echo").1), [json!(0); 0]);
+    assert!(levels(&bench.call_steps("echo").1).is_empty());
     let meta = json!({"io.modelcontextprotocol/logLevel": "warning"});
     let (_, steps) = bench.ask("tools/call", json!({"name": "echo", "_meta": meta}));
     assert_eq!(levels(&steps), ["warning", "emergency"]);
