@@ -28,6 +28,7 @@ mod output;
 mod overtaking;
 mod progress;
 mod prompts;
+mod quick;
 mod reply;
 mod resources;
 mod revision;
@@ -66,6 +67,7 @@ use self::{
     inputs::Spent,
     listen::Listener,
     overtaking::HeldBack,
+    quick::Quick,
     rules::Rules,
     sealed::Seal,
     skills::Skills,
@@ -75,6 +77,7 @@ use self::{
 };
 pub(crate) use self::{
     message::outgoing,
+    quick::PlainCall,
     rules::{Arrived, matches},
     template::Facts,
 };
@@ -136,6 +139,8 @@ pub struct Engine {
     asides: Vec<Output>,
     time: Time,
     timers: Timers,
+    /// Calls that need no more than a look into here.
+    quick: Quick,
     calls: HashMap<String, u64>,
     next_exchange: u64,
     next_session: u64,
@@ -169,6 +174,7 @@ impl Engine {
         let skills = Skills::new(&script.skills);
         script.resources.extend(skills.resources());
         let catalogue = Catalogue::of(&mut script, tasks);
+        let quick = Quick::of(&script, &catalogue, &capabilities);
         let revisions = script.revisions.filter(|list| !list.is_empty()).unwrap_or_else(|| vec![revision.to_owned()]);
         Self {
             info: info(script.name, script.info),
@@ -203,6 +209,7 @@ impl Engine {
             asides: Vec::new(),
             time: Time::new(),
             timers: Timers::default(),
+            quick,
             calls: HashMap::new(),
             next_exchange: 0,
             next_session: 0,

@@ -118,6 +118,7 @@ impl Engine {
     /// Changes what is on offer, and tells so if the script wants it.
     pub(crate) fn change(&mut self, change: &Change, out: &mut Vec<Output>) {
         self.catalogue.change(change);
+        self.quick.close();
         if change.announce {
             for method in announced(change) {
                 self.announce(method, None, out);

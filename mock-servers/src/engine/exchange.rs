@@ -60,6 +60,28 @@ pub(crate) enum State {
 }
 
 impl Exchange {
+    /// An exchange about this message, at its very beginning, outside of sessions.
+    pub(crate) fn of(era: Era, message: Value) -> Self {
+        Self {
+            id: ExchangeId(0),
+            session: None,
+            era,
+            message,
+            nth: 0,
+            remaining: VecDeque::new(),
+            response: None,
+            defect: None,
+            state: State::Open,
+            survives: false,
+            inputs: Inputs::default(),
+            task: None,
+            host: None,
+            faults: 0,
+            due: VecDeque::new(),
+            twists: Vec::new(),
+        }
+    }
+
     pub(crate) fn is_request(&self) -> bool {
         self.request_id().is_some()
     }
@@ -85,20 +107,9 @@ impl Engine {
         let mut exchange = Exchange {
             id,
             session: origin.session,
-            era,
-            message: message.clone(),
-            nth: 0,
-            remaining: VecDeque::new(),
-            response: None,
-            defect,
-            state: State::Open,
-            survives: false,
-            inputs: Inputs::default(),
-            task: None,
             host: origin.host.clone(),
-            faults: 0,
-            due: VecDeque::new(),
-            twists: Vec::new(),
+            defect,
+            ..Exchange::of(era, message.clone())
         };
         if matches!(Kind::of(message), Kind::Request | Kind::Notification) {
             self.strike(&mut exchange);

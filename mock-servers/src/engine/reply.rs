@@ -120,7 +120,7 @@ fn contents(mut block: Value, uri: Option<&Value>) -> Value {
     Value::Object(part)
 }
 
-fn text_content(text: &str) -> Map<String, Value> {
+pub(crate) fn text_content(text: &str) -> Map<String, Value> {
     Map::from_iter([("content".to_owned(), json!([{ "type": "text", "text": text }]))])
 }
 

@@ -63,6 +63,12 @@ impl Support {
         self.0.iter().map(String::as_str).find(|one| Era::of(one) == Era::Legacy)
     }
 
+    /// The same for a message that neither begins nor looks for a server, and names its revision or does not.
+    pub(crate) fn era_named(&self, named: bool) -> Era {
+        let modern = self.has_era(Era::Modern) && (named || !self.has_era(Era::Legacy));
+        if modern { Era::Modern } else { Era::Legacy }
+    }
+
     /// Under which era's rules a message is served. A dual-era server selects its behaviour from how the client opens:
     /// metadata on the request means modern, `initialize` means legacy (2026-07-28, versioning).
     #[must_use]

@@ -49,7 +49,9 @@ impl EventId {
     }
 }
 
-/// A server-sent event.
+/// A server-sent event. Any of the three line ends that the format knows ends a line of the data (HTML, server-sent
+/// events, parsing an event stream): one that went out as it is would end the field, and what follows would be one of
+/// its own.
 pub(crate) fn event(id: Option<EventId>, name: &str, data: &str) -> String {
     let mut text = String::with_capacity(data.len() + name.len() + 48);
     text.push_str("event: ");
@@ -58,9 +60,9 @@ pub(crate) fn event(id: Option<EventId>, name: &str, data: &str) -> String {
     if let Some(id) = id {
         push_id(&mut text, id);
     }
-    for line in data.split('\n') {
+    for line in data.split("\r\n").flat_map(|part| part.split(['\r', '\n'])) {
         text.push_str("data: ");
-        text.push_str(line.trim_end_matches('\r'));
+        text.push_str(line);
         text.push('\n');
     }
     text.push('\n');
@@ -131,6 +133,7 @@ mod tests {
     fn splits_event_data_into_lines() {
         assert_eq!(event(None, "message", "{}"), "event: message\ndata: {}\n\n");
         assert_eq!(event(None, "message", "a\r\nb"), "event: message\ndata: a\ndata: b\n\n");
+        assert_eq!(event(None, "message", "a\r\revent: b"), "event: message\ndata: a\ndata: \ndata: event: b\n\n");
     }
 
     #[test]

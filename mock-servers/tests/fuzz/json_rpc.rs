@@ -64,7 +64,7 @@ impl Front {
     /// Looks at everything that was said, and remembers what a client may bring back.
     fn look_at(&mut self, said: &[Output]) {
         for output in said {
-            if let Step::Send(message) | Step::Answer { message, .. } | Step::Truncated { message, .. } = &output.step {
+            if let Step::Send(message) | Step::Answer { message, .. } = &output.step {
                 let text = serde_json::to_string(message).expect("what is said is JSON");
                 assert_eq!(&serde_json::from_str::<Value>(&text).expect("it reads back"), message);
                 assert!(!text.contains(['\n', '\r']), "one message is one line: {text}");
@@ -157,7 +157,7 @@ fn whatever_a_script_does_nothing_breaks_and_an_exchange_has_one_answer() {
             }
             // What has no session, or another one, must not break anything either.
             if let Some(message) = &message {
-                again.on_message(&Origin { session: (!once_in(random, 3)).then_some(session), defect: None }, message);
+                again.on_message(&Origin { session: (!once_in(random, 3)).then_some(session), ..Origin::default() }, message);
             }
             front.disturb(random);
         }

@@ -24,6 +24,11 @@ pub(crate) fn plain(random: &mut impl Rng) -> Script {
 /// A script in which anything may happen.
 pub(crate) fn wild(random: &mut impl Rng) -> Script {
     let mut script = serde_json::to_value(plain(random)).unwrap();
+    script["faults"] = json!([
+        {"fault": "unknown-fields", "probability": 0.1},
+        {"fault": "float-id", "probability": 0.05, "direction": "to-server"},
+        {"fault": {"latency": {"base": "5ms", "jitter": "5ms"}}, "probability": 0.1},
+    ]);
     script["on"] = json!([
         {"when": {"tool": "ask"}, "do": [
             {"request": {"method": "elicitation/create", "params": {"message": "{{arguments.text}}"}}},
