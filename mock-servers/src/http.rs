@@ -5,6 +5,7 @@
 //! something else comes first.
 
 mod hub;
+mod plain;
 mod post;
 mod protection;
 pub(crate) mod responder;

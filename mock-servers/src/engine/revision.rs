@@ -63,7 +63,8 @@ impl Support {
         self.0.iter().map(String::as_str).find(|one| Era::of(one) == Era::Legacy)
     }
 
-    /// The same for a message that neither begins nor looks for a server, and names its revision or does not.
+    /// The same as [`Self::era_for`], for a message that neither begins a conversation nor listens, by whether it names
+    /// its revision.
     pub(crate) fn era_named(&self, named: bool) -> Era {
         let modern = self.has_era(Era::Modern) && (named || !self.has_era(Era::Legacy));
         if modern { Era::Modern } else { Era::Legacy }

@@ -66,6 +66,11 @@ impl Hub {
         self.has_sessions
     }
 
+    /// Whether a call may be answered where it arrives: nobody wants it recorded, and nothing is streamed that need not be.
+    pub(super) fn answers_in_passing(&self) -> bool {
+        !self.recorder.is_enabled() && self.script.respond.unwrap_or_default() != Respond::Sse
+    }
+
     /// A panic elsewhere cannot leave the state half-changed in a way that matters to a mock: it goes on.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Core> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::{
     hub::{Core, Hub},
+    plain,
     protection::Protection,
     responder::{Asked, Subject, Verdict},
     validate, wire,
@@ -23,6 +24,13 @@ pub(super) async fn serve(hub: Arc<Hub>, protection: Protection, exchange: Excha
         Ok(bytes) => bytes,
         Err(status) => return Ok(exchange.turn_away(status)),
     };
+    let unfit = unfit(&exchange);
+    if unfit.is_none()
+        && protection.is_open()
+        && let Some(answer) = plain::answer(&hub, &exchange, &bytes)
+    {
+        return Ok(answer);
+    }
     let message = serde_json::from_slice::<Value>(&bytes).ok();
     exchange.receive(|| match &message {
         Some(message) => Body::Json(message.clone()),
@@ -32,7 +40,7 @@ pub(super) async fn serve(hub: Arc<Hub>, protection: Protection, exchange: Excha
     if let Some(refusal) = protection.refuses(&exchange, message.as_ref()) {
         return Ok(refusal);
     }
-    if let Some(status) = unfit(&exchange) {
+    if let Some(status) = unfit {
         return Ok(exchange.refuse(status));
     }
     let (_, verdict) = match message {

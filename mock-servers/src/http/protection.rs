@@ -23,6 +23,11 @@ impl Protection {
         Self::Guarded(Arc::default())
     }
 
+    /// Whether nothing stands before the endpoint.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self, Self::Open)
+    }
+
     /// Puts the guard in its place.
     pub(super) fn complete(&self, guard: Guard) {
         if let Self::Guarded(place) = self

@@ -315,6 +315,13 @@ fn dress(response: &mut Response<HttpBody>, content_type: &'static str, session:
     }
 }
 
+/// These bytes as JSON.
+pub(super) fn json(bytes: impl Into<HttpBody>) -> Response<HttpBody> {
+    let mut response = Response::new(bytes.into());
+    dress(&mut response, "application/json", None);
+    response
+}
+
 /// An answer as one JSON object.
 pub(super) fn one_object(message: &Value, status: u16, session: Option<&str>) -> Response<HttpBody> {
     let mut response = Response::new(HttpBody::from(message.to_string()));

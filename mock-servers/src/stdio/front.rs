@@ -16,7 +16,7 @@ use super::{
     wakes::Wakes,
 };
 use crate::{
-    engine::{self, Deed, Engine, Origin, Step, Target},
+    engine::{self, Deed, Engine, Origin, PlainCall, Step, Target},
     faults::{Framed, Shape},
     frame::{Body, Mark},
     record::{Recorder, Sighting},
@@ -109,7 +109,7 @@ impl Front {
         match line {
             Line::Whole(place) => {
                 let line = lines.bytes(place).trim_ascii();
-                if !line.is_empty() {
+                if !line.is_empty() && !self.answer_plain(&mut state, line) {
                     let outputs = self.receive(&mut state, line);
                     state.play(outputs, &self.wakes);
                 }
@@ -123,6 +123,16 @@ impl Front {
         if !lines.is_whole() {
             state.output.flush();
         }
+    }
+
+    /// Answers a plain call that nobody wants recorded; false if it is none.
+    fn answer_plain(&self, state: &mut State, line: &[u8]) -> bool {
+        if self.recorder.is_enabled() {
+            return false;
+        }
+        let Some(call) = PlainCall::read(line) else { return false };
+        let State { engine, output, .. } = state;
+        output.in_place(|out| engine.answer_plain(self.origin.session, &call, out))
     }
 
     fn receive(&self, state: &mut State, line: &[u8]) -> Vec<engine::Output> {

@@ -114,6 +114,16 @@ impl Output {
         self.add(b"\n");
     }
 
+    /// Adds a message that is written in its place; false if none was, which leaves everything as it is.
+    pub(super) fn in_place(&mut self, write: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
+        let written = !self.closed && write(&mut self.batch);
+        if written {
+            self.held = false;
+            self.add(b"\n");
+        }
+        written
+    }
+
     /// Adds text, and the end of the line where it has none.
     pub(super) fn line(&mut self, text: String) {
         self.text(if text.ends_with('\n') { text } else { text + "\n" });

@@ -27,7 +27,7 @@ pub(crate) fn wild(random: &mut impl Rng) -> Script {
     script["faults"] = json!([
         {"fault": "unknown-fields", "probability": 0.1},
         {"fault": "float-id", "probability": 0.05, "direction": "to-server"},
-        {"fault": {"latency": {"base": "5ms", "jitter": "5ms"}}, "probability": 0.1},
+        {"fault": {"latency": {"from": "5ms", "to": "10ms"}}, "probability": 0.1},
     ]);
     script["on"] = json!([
         {"when": {"tool": "ask"}, "do": [

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::engine::{LEGACY, MODERN, Origin, Step};
+use crate::engine::{LEGACY, MODERN, Origin, Step, VERSION_KEY, modern::CAPABILITIES_KEY};
 
 const OLD: &str = LEGACY[3];
 
@@ -131,15 +131,15 @@ fn call() -> impl Strategy<Value = Value> {
     ];
     let meta = prop_oneof![
         2 => Just(json!({})),
-        4 => Just(json!({VERSION_KEY: MODERN, super::super::modern::CAPABILITIES_KEY: {}})),
-        1 => argument().prop_map(|value| json!({VERSION_KEY: MODERN, super::super::modern::CAPABILITIES_KEY: value})),
-        1 => argument().prop_map(|value| json!({VERSION_KEY: value, super::super::modern::CAPABILITIES_KEY: {}})),
+        4 => Just(json!({VERSION_KEY: MODERN, CAPABILITIES_KEY: {}})),
+        1 => argument().prop_map(|value| json!({VERSION_KEY: MODERN, CAPABILITIES_KEY: value})),
+        1 => argument().prop_map(|value| json!({VERSION_KEY: value, CAPABILITIES_KEY: {}})),
         1 => argument().prop_map(|value| json!({
-            VERSION_KEY: MODERN, super::super::modern::CAPABILITIES_KEY: {}, "progressToken": value,
+            VERSION_KEY: MODERN, CAPABILITIES_KEY: {}, "progressToken": value,
             "io.modelcontextprotocol/clientInfo": {"name": value},
         })),
         1 => argument().prop_map(|value| json!({
-            VERSION_KEY: MODERN, super::super::modern::CAPABILITIES_KEY: {}, "io.modelcontextprotocol/logLevel": value,
+            VERSION_KEY: MODERN, CAPABILITIES_KEY: {}, "io.modelcontextprotocol/logLevel": value,
         })),
         1 => argument(),
     ];
@@ -183,7 +183,7 @@ proptest! {
 
 /// The plainest calls there are.
 fn plainest() -> Vec<Vec<u8>> {
-    let meta = json!({VERSION_KEY: MODERN, super::super::modern::CAPABILITIES_KEY: {}});
+    let meta = json!({VERSION_KEY: MODERN, CAPABILITIES_KEY: {}});
     let names = ["echo", "text", "plain", "text", "echo"];
     let call = |name| json!({"name": name, "arguments": {"text": "hi", "n": [1.5]}, "_meta": meta});
     let message = |name| json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call(name)});

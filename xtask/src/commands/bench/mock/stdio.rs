@@ -95,12 +95,11 @@ impl Line {
 
     /// Keeps so many calls in flight until it is enough, and returns how many were answered.
     pub(super) fn call(&mut self, in_flight: usize, enough: impl Fn(u64) -> bool) -> anyhow::Result<u64> {
-        let requests = self.request.repeat(in_flight);
         // Every answer is the same, so what is read is held against a row of them, wherever in the row it begins.
         let row = self.reply.repeat(READ / self.reply.len() + 2);
         let (mut buffer, mut offset) = (vec![0; READ], 0);
         let (mut made, mut open) = (0_u64, in_flight);
-        self.input.write_all(&requests)?;
+        self.input.write_all(&self.request.repeat(in_flight))?;
         while open > 0 {
             let count = self.output.read(&mut buffer)?;
             if count == 0 {
@@ -114,8 +113,11 @@ impl Line {
             made += answered as u64;
             if enough(made) {
                 open -= answered;
-            } else {
-                self.input.write_all(&requests[..answered * self.request.len()])?;
+                continue;
+            }
+            // Each call is written by itself, as clients do who know nothing of each other.
+            for _ in 0..answered {
+                self.input.write_all(&self.request)?;
             }
         }
         Ok(made)
