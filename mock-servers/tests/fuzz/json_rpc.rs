@@ -133,7 +133,7 @@ fn without_rules_each_request_is_answered_once_under_its_id_and_nothing_else_is(
             }
             for id in &asked {
                 let times = answers.iter().filter(|answer| &answer["id"] == id).count();
-                let wanted = asked.iter().filter(|other| *other == id).count();
+                let wanted = named.iter().filter(|other| **other == id).count();
                 assert!(times <= wanted, "answered {times} times: {}", shown());
             }
             if message.as_ref().is_none_or(|message| !message.is_array()) {
