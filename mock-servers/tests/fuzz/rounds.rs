@@ -34,7 +34,7 @@ pub(crate) fn play(target: &str, mut round: impl FnMut(&mut ChaCha8Rng)) {
             resume_unwind(failure);
         }
     };
-    if let Some(seed) = env::var(SEED).ok() {
+    if let Ok(seed) = env::var(SEED) {
         return one(seed.parse().unwrap_or_else(|_| panic!("{SEED} is a number")));
     }
     let seconds =
