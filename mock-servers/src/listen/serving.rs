@@ -200,6 +200,8 @@ where
     let service = service_fn(|request| serve(Arc::clone(&shared), ending.clone(), request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
+        // Head and body of a small answer in one buffer cost the system less than two parts of one write.
+        .writev(false)
         .header_read_timeout(shared.limits.head_time)
         .serve_connection(TokioIo::new(line), service);
     tokio::pin!(connection);
