@@ -174,6 +174,11 @@ impl Shape {
         })
     }
 
+    /// Whether events go out without an id, the first one of a stream included.
+    pub(crate) fn leaves_out_ids(&self) -> bool {
+        self.strokes.iter().any(|stroke| stroke.fault == Fault::NoEventId)
+    }
+
     /// What these faults make of the text of a message.
     pub(crate) fn respell(&self, payload: &mut Vec<u8>) {
         for stroke in &self.strokes {

@@ -396,11 +396,18 @@ impl Core {
             .is_some_and(|stream| stream.remembers(after))
     }
 
-    /// Ends a session and everything that is open in it: streams end, and what has no answer gets none but the news.
+    /// Ends a session with its own streams, and those of requests that nobody hears.
     pub(crate) fn close_session(&mut self, key: SessionKey) {
         self.engine.close_session(key);
         self.roster.strike(key);
-        for (_, mut responder) in self.responders.extract_if(|_, responder| responder.session == Some(key)) {
+        // A request that is still to be answered stays as it is until its client hangs up: a call that was given up must
+        // not look answered because the session was ended after it.
+        let ends = |responder: &mut Responder| {
+            let waits = responder.subject == Subject::Request
+                && (responder.is_undecided() || responder.stream().is_some_and(|stream| stream.is_heard()));
+            responder.session == Some(key) && !waits
+        };
+        for (_, mut responder) in self.responders.extract_if(|_, responder| ends(responder)) {
             responder.end_stream();
             responder.answer_empty(StatusCode::NOT_FOUND);
         }

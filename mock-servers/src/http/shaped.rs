@@ -19,6 +19,10 @@ impl Responder {
             return;
         }
         self.content_type = shape.content_type().or(self.content_type.take());
+        if shape.leaves_out_ids() {
+            // Nobody can come back to a stream that has no ids to come back with.
+            self.manner.resumable = None;
+        }
         match step {
             Step::Answer { message, status } if self.is_undecided() && !self.streams_answer(status) => {
                 self.answer_shaped(message, status, shape);
