@@ -10,6 +10,7 @@ pub mod oauth;
 pub mod one_or_many;
 pub mod period;
 pub mod profile;
+pub mod reading;
 pub mod record;
 pub mod schema;
 pub mod script;

@@ -42,8 +42,45 @@ impl Serialize for Period {
 
 impl<'de> Deserialize<'de> for Period {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = Cow::<str>::deserialize(deserializer)?;
-        text.parse().map_err(de::Error::custom)
+        // Numbers are asked for too, so that whoever leaves the unit away is told so.
+        deserializer.deserialize_any(Written)
+    }
+}
+
+/// Reads what is written as a length of time.
+struct Written;
+
+impl Written {
+    fn without_unit<E: de::Error>(number: impl fmt::Display) -> E {
+        E::custom(format!("`{number}` has no unit; write `{number}ms` or `{number}s`"))
+    }
+}
+
+impl de::Visitor<'_> for Written {
+    type Value = Period;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a length of time, as in `500ms` or `2s`,")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<Period, E> {
+        text.parse().map_err(E::custom)
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<Period, E> {
+        Err(Self::without_unit(number))
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<Period, E> {
+        Err(Self::without_unit(number))
+    }
+
+    fn visit_f64<E: de::Error>(self, number: f64) -> Result<Period, E> {
+        Err(E::custom(format!("`{number}` has no unit; write it with one, as in `500ms` or `2s`")))
+    }
+
+    fn visit_bool<E: de::Error>(self, truth: bool) -> Result<Period, E> {
+        self.visit_str(if truth { "true" } else { "false" })
     }
 }
 

@@ -4,24 +4,20 @@
 //! that they extend, and no others; the built-in profiles are part of the program.
 
 mod extension;
-mod misreading;
-mod reading;
 
-use std::{
-    fs,
-    io::{self, Read as _},
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
 use thiserror::Error;
 
-pub use self::misreading::Misreading;
-use crate::script::Script;
+use crate::{
+    reading::{self, Diagnostic, FileError, Source, Tree, nearest, printable},
+    script::{self, Script},
+};
 
-/// The largest script file that is read.
-const LARGEST: u64 = 4 << 20;
 /// How many scripts may build upon each other.
 const DEEPEST: usize = 16;
+/// How many scripts one may build upon in all: a few files that each name the next one twice are a great many.
+const MOST: usize = 200;
 
 /// The built-in profiles, by their names.
 const BUILT_IN: [(&str, &str); 17] = [
@@ -47,32 +43,23 @@ const BUILT_IN: [(&str, &str); 17] = [
 /// Why there is no script to be had.
 #[derive(Debug, Error)]
 pub enum ProfileError {
-    /// A file cannot be read.
-    #[error("cannot read the script {path}")]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
-    /// A file is larger than a script can be.
-    #[error("{path} is larger than {LARGEST} bytes, which no script is")]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A file is not what a script is.
+    /// A file cannot be read, or is not what a script is.
     #[error(transparent)]
-    Misread(#[from] Misreading),
+    File(#[from] FileError),
     /// There is no such profile, nor a file of this name.
-    #[error("unknown profile `{name}`; {advice}")]
+    #[error("unknown profile `{}`; {advice}", printable(.name))]
     Unknown {
         /// What was asked for.
         name: String,
         /// What may have been meant.
         advice: String,
     },
+}
+
+impl From<Diagnostic> for ProfileError {
+    fn from(diagnostic: Diagnostic) -> Self {
+        FileError::from(diagnostic).into()
+    }
 }
 
 /// The names of the built-in profiles.
@@ -94,17 +81,14 @@ pub fn about(name: &str) -> Option<String> {
 /// When there is neither a profile nor a file of that name, or it or what it extends cannot be read as a script.
 pub fn load(name_or_path: &str) -> Result<Script, ProfileError> {
     if let Some(text) = built_in(name_or_path) {
-        return extended(reading::read(text, name_or_path)?, &Place::built_in(name_or_path, text), 0);
+        return Origin::built_in(name_or_path, text).script(&mut Chain::default());
     }
     let path = Path::new(name_or_path);
     let looks_like_a_file = path.extension().is_some() || path.components().count() > 1;
     if !path.exists() && !looks_like_a_file {
-        return Err(ProfileError::Unknown {
-            name: name_or_path.to_owned(),
-            advice: misreading::advice(name_or_path, names()),
-        });
+        return Err(unknown(name_or_path));
     }
-    load_file(path, 0)
+    load_file(path, &mut Chain::default())
 }
 
 /// The script that a text holds, with everything that it extends. `file` is its name in messages; files that it extends
@@ -113,8 +97,8 @@ pub fn load(name_or_path: &str) -> Result<Script, ProfileError> {
 /// # Errors
 /// As of [`load`].
 pub fn parse(text: &str, file: &str) -> Result<Script, ProfileError> {
-    let place = Place { file, text, folder: Path::new(file).parent() };
-    extended(reading::read(text, file)?, &place, 0)
+    let text = reading::from_utf8(text.as_bytes(), file, &script::FORMAT)?;
+    Origin { source: Source { file, text: &text }, folder: Path::new(file).parent() }.script(&mut Chain::default())
 }
 
 /// The script with the built-in profiles that it extends. Files are not looked for: whoever has a script in hand and no
@@ -123,7 +107,7 @@ pub fn parse(text: &str, file: &str) -> Result<Script, ProfileError> {
 /// # Errors
 /// When it extends what is no profile.
 pub fn resolve(script: Script) -> Result<Script, ProfileError> {
-    extended(script, &Place { file: "the script", text: "", folder: None }, 0)
+    extended(script, None, &mut Chain::default())
 }
 
 /// The same for those who cannot refuse a script any more: what is no profile is left out.
@@ -143,32 +127,65 @@ pub(crate) fn resolve_or_report(mut script: Script) -> Script {
     resolve(script).unwrap_or(own)
 }
 
-/// Where a script stands.
-struct Place<'a> {
-    file: &'a str,
-    text: &'a str,
+/// How far scripts have been followed.
+#[derive(Debug, Default)]
+struct Chain {
+    /// How many build upon each other here.
+    depth: usize,
+    /// How many were read so far.
+    read: usize,
+}
+
+impl Chain {
+    /// What stops the next script from being read, with advice.
+    fn refusal(&self) -> Option<(String, &'static str)> {
+        if self.depth == DEEPEST {
+            return Some((format!("more than {DEEPEST} scripts build upon each other"), "is this one in a circle?"));
+        }
+        let advice = "does a script extend another one several times?";
+        (self.read == MOST).then(|| (format!("more than {MOST} scripts are built upon"), advice))
+    }
+}
+
+/// The file that a script stands in.
+struct Origin<'a> {
+    source: Source<'a>,
     /// Where files are named from; none if files are not looked for.
     folder: Option<&'a Path>,
 }
 
-impl<'a> Place<'a> {
+impl<'a> Origin<'a> {
     fn built_in(name: &'a str, text: &'a str) -> Self {
-        Self { file: name, text, folder: None }
+        Self { source: Source { file: name, text }, folder: None }
+    }
+
+    /// The script with everything that it extends.
+    fn script(&self, chain: &mut Chain) -> Result<Script, ProfileError> {
+        extended(reading::value(self.source, &script::FORMAT)?, Some(self), chain)
+    }
+
+    /// What is wrong with the name at this position in `extends`.
+    fn complaint(&self, position: usize, message: impl AsRef<str>, advice: impl AsRef<str>) -> Diagnostic {
+        let diagnostic = Diagnostic::new(self.source.file, message).advise(advice);
+        match Tree::read(self.source, &script::FORMAT) {
+            Ok(tree) => diagnostic.at(tree.root().key("extends").item(position).place()),
+            // JSON may be what the reader of YAML does not take.
+            Err(_) => diagnostic,
+        }
     }
 }
 
-fn extended(mut script: Script, place: &Place<'_>, depth: usize) -> Result<Script, ProfileError> {
-    let bases = std::mem::take(&mut script.extends);
-    if bases.is_empty() {
-        return Ok(script);
-    }
-    if depth == DEEPEST {
-        let words = format!("more than {DEEPEST} scripts build upon each other");
-        return Err(place.complaint(&bases[0], words, "is this one in a circle?".into()));
-    }
+/// The script with everything that it extends. Without a file that it stands in, it extends profiles alone.
+fn extended(mut script: Script, origin: Option<&Origin<'_>>, chain: &mut Chain) -> Result<Script, ProfileError> {
     let mut base: Option<Script> = None;
-    for name in &bases {
-        let next = place.find(name, depth)?;
+    for (position, name) in std::mem::take(&mut script.extends).iter().enumerate() {
+        if let (Some(origin), Some((message, advice))) = (origin, chain.refusal()) {
+            return Err(origin.complaint(position, message, advice).into());
+        }
+        chain.depth += 1;
+        chain.read += 1;
+        let next = find(name, position, origin, chain)?;
+        chain.depth -= 1;
         base = Some(match base {
             None => next,
             Some(earlier) => extension::extend(earlier, next),
@@ -180,24 +197,30 @@ fn extended(mut script: Script, place: &Place<'_>, depth: usize) -> Result<Scrip
     })
 }
 
-impl Place<'_> {
-    fn find(&self, name: &str, depth: usize) -> Result<Script, ProfileError> {
-        if let Some(text) = built_in(name) {
-            return extended(reading::read(text, name)?, &Place::built_in(name, text), depth + 1);
-        }
-        match self.folder.map(|folder| folder.join(name)) {
-            Some(path) if path.is_file() => load_file(&path, depth + 1),
-            _ => Err(self.complaint(name, format!("unknown profile `{name}`"), misreading::advice(name, names()))),
-        }
+/// The script that the name at this position in `extends` stands for.
+fn find(name: &str, position: usize, origin: Option<&Origin<'_>>, chain: &mut Chain) -> Result<Script, ProfileError> {
+    if let Some(text) = built_in(name) {
+        return Origin::built_in(name, text).script(chain);
     }
+    let Some(origin) = origin else { return Err(unknown(name)) };
+    match origin.folder.map(|folder| folder.join(name)) {
+        Some(path) if path.is_file() => load_file(&path, chain),
+        _ => Err(origin.complaint(position, format!("unknown profile `{name}`"), advice(name)).into()),
+    }
+}
 
-    /// What is wrong with a name in `extends`.
-    fn complaint(&self, name: &str, words: String, advice: String) -> ProfileError {
-        if self.text.is_empty() {
-            return ProfileError::Unknown { name: name.to_owned(), advice };
-        }
-        reading::complaint(self.text, self.file, name, words, advice).into()
-    }
+fn unknown(name: &str) -> ProfileError {
+    ProfileError::Unknown { name: name.to_owned(), advice: advice(name) }
+}
+
+/// Advice for a name that is no profile's. A profile's name may have been given without its folder.
+fn advice(name: &str) -> String {
+    let last = |name: &'static str| name.rsplit('/').next().unwrap_or_default();
+    let meant = nearest::nearest(name, names()).or_else(|| {
+        let near = nearest::nearest(name, names().map(last))?;
+        names().find(|name| last(name) == near)
+    });
+    meant.map_or_else(|| nearest::told(&names().collect::<Vec<_>>()), |meant| format!("did you mean `{meant}`?"))
 }
 
 /// The text of a built-in profile, as YAML.
@@ -206,17 +229,10 @@ pub fn built_in(name: &str) -> Option<&'static str> {
     BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
 }
 
-fn load_file(path: &Path, depth: usize) -> Result<Script, ProfileError> {
-    let unreadable = |source| ProfileError::Unreadable { path: path.to_owned(), source };
-    let mut text = String::new();
-    let file = fs::File::open(path).map_err(unreadable)?;
-    file.take(LARGEST + 1).read_to_string(&mut text).map_err(unreadable)?;
-    if text.len() as u64 > LARGEST {
-        return Err(ProfileError::TooLarge { path: path.to_owned() });
-    }
-    let name = path.display().to_string();
-    let place = Place { file: &name, text: &text, folder: path.parent() };
-    extended(reading::read(&text, &name)?, &place, depth)
+fn load_file(path: &Path, chain: &mut Chain) -> Result<Script, ProfileError> {
+    let text = reading::read_file(path, &script::FORMAT)?;
+    let file = path.display().to_string();
+    Origin { source: Source { file: &file, text: &text }, folder: path.parent() }.script(chain)
 }
 
 #[cfg(test)]

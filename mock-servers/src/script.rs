@@ -16,11 +16,13 @@ mod rule;
 mod skill;
 mod task;
 mod tool;
+mod words;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub(crate) use self::words::FORMAT;
 pub use self::{
     action::{Action, Batch, Change, Log, Notify, Progress, Replace, Reply, Request, RpcError, Switch, Update},
     ask::{Ask, AskState, Undeclared},
@@ -36,6 +38,7 @@ pub use self::{
     skill::{Skill, SkillFile},
     task::{Lapse, TaskSupport, TaskTimes, ToolTask},
     tool::Tool,
+    words::name_of_words,
 };
 pub use crate::faults::{Exit, Fault, FaultRule, HttpStatus};
 use crate::{one_or_many, period::Period};

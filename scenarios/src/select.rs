@@ -7,10 +7,10 @@
 use std::collections::BTreeSet;
 
 use globset::{Glob, GlobMatcher};
+use mock_servers::reading::nearest;
 use thiserror::Error;
 
 use crate::{
-    load::nearest,
     model::{Revision, Subject, Transport},
     plan::Case,
 };

@@ -2,6 +2,8 @@
 
 use std::{io::Write as _, process::ExitCode};
 
+use mock_servers::reading::printable;
+
 /// A verdict or a threshold failed, or nothing was judged.
 pub(crate) const VERDICT: u8 = 1;
 /// The input is wrong: arguments, a scenario, a configuration.
@@ -46,6 +48,8 @@ impl Failure {
         }
         // What a library renders as whole diagnostics says `error:` itself, once for each.
         let prefix = if text.starts_with("error: ") { "" } else { "error: " };
+        // A cause may quote a name, a file or a server: no control character of theirs gets to the terminal.
+        let text = text.split('\n').map(printable).collect::<Vec<_>>().join("\n");
         let _ = writeln!(std::io::stderr(), "{prefix}{text}");
         if self.code == FAULT {
             let _ =

@@ -93,8 +93,16 @@ async fn what_cannot_be_meant_is_refused_with_its_place() {
         let ended = run(&["mock", command, bad.to_str().unwrap()]).await;
         assert_eq!(ended.code, Some(2), "{ended:?}");
         assert!(ended.stderr.contains("bad.yaml") && ended.stderr.contains("replay"), "{ended:?}");
-        assert!(ended.stderr.contains("2:20") || ended.stderr.contains("line 2 column 20"), "{ended:?}");
+        assert!(ended.stderr.contains("bad.yaml:2:20\n2 | tools: [{ name: a, replay:"), "{ended:?}");
+        assert!(ended.stderr.ends_with("^^^^^^ did you mean `reply`?\n"), "{ended:?}");
     }
+    let lying = folder.path().join("lying.yaml");
+    fs::write(&lying, "issuer_path: /a\nlies: [{ tell: wrong-stat }]\n").unwrap();
+    let ended = run(&["mock", "oauth", lying.to_str().unwrap()]).await;
+    let place = format!("  {}:2:16\n2 | lies: [{{ tell: wrong-stat }}]\n", lying.display());
+    let advice = "  |                ^^^^^^^^^^ did you mean `wrong-state`?\n";
+    let stderr = format!("error: unknown lie `wrong-stat`\n{place}{advice}");
+    assert_eq!(ended, Ended { code: Some(2), stderr });
     for arguments in [
         &["serve", "minimal", "--listen", "nowhere"] as &[&str],
         &["serve", "minimal", "--transport", "unix"],
@@ -107,6 +115,29 @@ async fn what_cannot_be_meant_is_refused_with_its_place() {
         let ended = run(&[&["mock"], arguments].concat()).await;
         assert_eq!(ended.code, Some(2), "{arguments:?}: {ended:?}");
         assert!(ended.stderr.starts_with("error: "), "{ended:?}");
+    }
+}
+
+/// A file of a hostile author, or of a hostile archive: neither its name nor what it says acts upon the terminal.
+#[tokio::test]
+async fn no_control_character_of_a_file_reaches_the_terminal() {
+    let folder = folder();
+    for (name, text) in [
+        ("\u{1b}[2Jkey.yaml", "\"\\e]0;title\\a\": 1\n"),
+        ("\u{1b}[2Jjson.json", "{\"\\u001b[31m\": 1}"),
+        ("\u{1b}[2Jraw.yaml", "name: \u{1b}[31m\n"),
+    ] {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        for command in ["serve", "stdio", "oauth"] {
+            // What is there says something wrong; what is not there is wrong itself.
+            for path in [path.clone(), path.with_extension("absent.yaml")] {
+                let ended = run(&["mock", command, path.to_str().unwrap()]).await;
+                assert_eq!(ended.code, Some(2), "{ended:?}");
+                assert!(ended.stderr.contains("\\u{1b}[2J"), "{ended:?}");
+                assert!(!ended.stderr.chars().any(|ch| ch != '\n' && ch.is_control()), "{ended:?}");
+            }
+        }
     }
 }
 

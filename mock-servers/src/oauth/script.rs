@@ -8,6 +8,9 @@ mod clients;
 mod federation;
 mod resource;
 mod server;
+mod words;
+
+use std::path::Path;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +25,10 @@ pub use self::{
     },
 };
 use super::lies::Lie;
-use crate::one_or_many;
+use crate::{
+    one_or_many,
+    reading::{self, Diagnostic, FileError, Source},
+};
 
 /// A fake authorization server, the resource that it protects, and where both depart from good behaviour.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -114,12 +120,22 @@ impl Default for AuthScript {
     }
 }
 
-/// Reads a script from YAML, or from JSON, which is YAML as well.
+/// Reads a script from a file: JSON where its name ends in `.json`, else YAML.
+///
+/// # Errors
+/// When the file cannot be read, or is no script, with the place and the reason.
+pub fn load(path: &Path) -> Result<AuthScript, FileError> {
+    let text = reading::read_file(path, &words::FORMAT)?;
+    Ok(reading::value(Source { file: &path.display().to_string(), text: &text }, &words::FORMAT)?)
+}
+
+/// Reads a script from a text. `file` is its name in messages; where it ends in `.json`, the text is JSON, else YAML.
 ///
 /// # Errors
 /// When the text is no script, with the place and the reason.
-pub fn parse(text: &str) -> Result<AuthScript, serde_saphyr::Error> {
-    serde_saphyr::from_str(text)
+pub fn parse(text: &str, file: &str) -> Result<AuthScript, Diagnostic> {
+    let text = reading::from_utf8(text.as_bytes(), file, &words::FORMAT)?;
+    reading::value(Source { file, text: &text }, &words::FORMAT)
 }
 
 impl AuthScript {
@@ -146,14 +162,14 @@ mod tests {
 
     #[test]
     fn a_script_says_what_it_departs_in_and_unknown_words_are_refused() {
-        let script: AuthScript = serde_saphyr::from_str(
-            "issuer_path: /tenant1\nuser: [denies, { consents-to: [read] }]\nlifetimes: { access_token: 2s }\n",
-        )
-        .unwrap();
+        let yaml = "issuer_path: /tenant1\nuser: [denies, { consents-to: [read] }]\nlifetimes: { access_token: 2s }\n";
+        let script = parse(yaml, "mine.yaml").unwrap();
         assert_eq!(script.issuer_path, "/tenant1");
         assert_eq!(script.user, [User::Denies, User::ConsentsTo(vec!["read".to_owned()])]);
-        assert!(serde_saphyr::from_str::<AuthScript>("isuer_path: /x\n").is_err());
+        assert!(parse("isuer_path: /x\n", "mine.yaml").is_err());
         let text = serde_json::to_string(&script).unwrap();
-        assert_eq!(serde_json::from_str::<AuthScript>(&text).unwrap(), script);
+        assert_eq!(parse(&text, "mine.json").unwrap(), script);
+        // JSON is YAML as well.
+        assert_eq!(parse(&text, "mine.yaml").unwrap(), script);
     }
 }

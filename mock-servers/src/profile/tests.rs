@@ -90,34 +90,53 @@ fn says_where_and_how_a_file_departs_from_the_format() {
         (
             "name: x\ntoolz: []\n",
             "s.yaml",
-            "unknown key `toolz`\n  s.yaml:2:1\n2 | toolz: []\n  | ^ did you mean `tools`?",
+            "error: unknown key `toolz`\n  s.yaml:2:1\n2 | toolz: []\n  | ^^^^^ did you mean `tools`?",
         ),
         (
             "on:\n  - when: { method: ping }\n    do: { fault: silense }\n",
             "s.yaml",
-            "unknown word `silense`\n  s.yaml:3:18\n3 |     do: { fault: silense }\n  |                  ^ did you mean `silence`?",
+            "error: unknown fault `silense`\n  s.yaml:3:18\n3 |     do: { fault: silense }\n  |                  ^^^^^^^ did you mean `silence`?",
         ),
         (
             "name: x\nextends: evrything\n",
             "s.yaml",
-            "unknown profile `evrything`\n  s.yaml:2:10\n2 | extends: evrything\n  |          ^ did you mean `everything`?",
+            "error: unknown profile `evrything`\n  s.yaml:2:10\n2 | extends: evrything\n  |          ^^^^^^^^^ did you mean `everything`?",
         ),
         (
             "extends: [minimal, silennt]\n",
             "s.yaml",
-            "unknown profile `silennt`\n  s.yaml:1:20\n1 | extends: [minimal, silennt]\n  |                    ^ did you mean `misbehaving/silent`?",
+            "error: unknown profile `silennt`\n  s.yaml:1:20\n1 | extends: [minimal, silennt]\n  |                    ^^^^^^^ did you mean `misbehaving/silent`?",
         ),
     ] {
         assert_eq!(words(&parse(text, file).unwrap_err()), expected);
     }
-    let json = words(&parse("{\n  \"toolz\": []\n}", "s.json").unwrap_err());
-    assert!(json.starts_with("unknown field `toolz`") && json.contains("s.json:2:9"), "{json}");
 }
 
 #[test]
 fn a_name_that_is_neither_profile_nor_file_gets_advice() {
     assert_eq!(words(&load("evrything").unwrap_err()), "unknown profile `evrything`; did you mean `everything`?");
-    assert!(matches!(load("no/such/file.yaml").unwrap_err(), ProfileError::Unreadable { .. }));
+    assert!(matches!(load("no/such/file.yaml").unwrap_err(), ProfileError::File(FileError::Unreadable { .. })));
     let far = words(&load("zzzzzzzzz").unwrap_err());
     assert!(far.contains("known are `minimal`, `everything`"), "{far}");
+}
+
+#[test]
+fn no_name_gets_through_to_a_terminal_as_it_is() {
+    for name in ["\u{1b}[2J", "no/such\u{1b}[2J.yaml"] {
+        let told = words(&load(name).unwrap_err());
+        assert!(told.contains("\\u{1b}[2J") && !told.contains('\u{1b}'), "{told:?}");
+    }
+}
+
+#[test]
+fn scripts_that_multiply_by_extending_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for level in 0..14 {
+        let next = format!("{}.yaml", level + 1);
+        fs::write(folder.path().join(format!("{level}.yaml")), format!("extends: [{}]\n", vec![next; 9].join(", ")))
+            .unwrap();
+    }
+    fs::write(folder.path().join("14.yaml"), "name: last\n").unwrap();
+    let told = words(&load(folder.path().join("0.yaml").to_str().unwrap()).unwrap_err());
+    assert!(told.starts_with("error: more than 200 scripts are built upon"), "{told}");
 }

@@ -9,14 +9,12 @@ use client::{
     CallOptions, ConnectError, Connection, Endpoint, ListError, ServerConfig, ToolList, TransportKind, connect,
 };
 use futures::{StreamExt, TryStreamExt, future, stream};
+use mock_servers::reading::nearest;
 use serde_json::Value;
 use thiserror::Error;
 
 use super::{Caller, LoadPlan};
-use crate::{
-    load::nearest,
-    model::{Load, Shape},
-};
+use crate::model::{Load, Shape};
 
 /// The kind of error of a call that the tool itself answered with a failure.
 pub const TOOL_ERROR: &str = "tool-error";

@@ -5,14 +5,12 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use mock_servers::Period;
-
-use super::{
-    diagnostic::{Diagnostic, Place},
-    nearest,
-    tree::{Spot, Tree},
-    vocabulary::Vocabulary,
+use mock_servers::{
+    Period,
+    reading::{Diagnostic, Place, Spot, Tree, nearest},
 };
+
+use super::vocabulary::Vocabulary;
 use crate::{model::Scenario, plan::DEFAULT_LIMIT};
 
 mod axes;

@@ -1,5 +1,3 @@
-use std::collections::BTreeSet;
-
 use super::*;
 use crate::catalogue::built_in_files;
 
@@ -31,25 +29,6 @@ fn every_object_that_people_write_refuses_unknown_keys() {
         assert!(definition.get("description").is_some(), "{name} is not described");
     }
     assert_eq!(schema["additionalProperties"], false);
-}
-
-#[test]
-fn the_loader_knows_which_keys_are_lengths_of_time() {
-    fn look(value: &Value, found: &mut BTreeSet<String>) {
-        let Some(members) = value.as_object() else {
-            return value.as_array().into_iter().flatten().for_each(|item| look(item, found));
-        };
-        for (name, property) in members.get("properties").and_then(Value::as_object).into_iter().flatten() {
-            if property.to_string().contains("\"#/$defs/Period\"") && property.get("properties").is_none() {
-                found.insert(name.clone());
-            }
-        }
-        members.values().for_each(|member| look(member, found));
-    }
-    let mut found = BTreeSet::new();
-    look(&scenario_schema(), &mut found);
-    let known: BTreeSet<String> = crate::load::period_keys().iter().map(|key| (*key).to_owned()).collect();
-    assert_eq!(found, known);
 }
 
 #[test]

@@ -2,10 +2,9 @@
 
 use std::str::FromStr;
 
-use mock_servers::Period;
+use mock_servers::{Period, reading::nearest};
 
 use super::{Limit, Metric, Operator, Threshold, ThresholdError, ThresholdProblem};
-use crate::load::nearest;
 
 impl FromStr for Threshold {
     type Err = ThresholdError;

@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
+use mock_servers::reading::{Spot, nearest};
+
 use super::{
-    super::{
-        nearest,
-        tree::Spot,
-        vocabulary::{ERROR_KINDS, METHODS},
-    },
+    super::vocabulary::{ERROR_KINDS, METHODS},
     Case, Findings, values,
 };
 use crate::model::{Expect, FrameExpectation, Transport};

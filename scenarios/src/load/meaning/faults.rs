@@ -2,10 +2,11 @@
 
 use mock_servers::{
     faults::{Cut, Fault, HttpStatus, Toward},
+    reading::Spot,
     script::{Script, Switch},
 };
 
-use super::{super::tree::Spot, Case, Findings, rules, steps::header_names};
+use super::{Case, Findings, rules, steps::header_names};
 
 /// Judges the faults that a server has all the time.
 pub(super) fn standing(case: &Case<'_>, script: &Script, spot: Spot<'_>, findings: &mut Findings<'_>) {

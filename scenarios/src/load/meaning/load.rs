@@ -1,6 +1,8 @@
 //! The load: numbers that are none, and what a load leaves no place for.
 
-use super::{super::tree::Spot, Case, Findings, script::Offer};
+use mock_servers::reading::Spot;
+
+use super::{Case, Findings, script::Offer};
 use crate::{
     bench::{LoadPlan, PlanError, Threshold, ThresholdError},
     model::Shape,

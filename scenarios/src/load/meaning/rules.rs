@@ -2,17 +2,12 @@
 
 use mock_servers::{
     faults::Fault,
+    reading::{Spot, nearest},
     script::{Action, Change, Reply, Rule, Script, When},
 };
 use serde_json::Value;
 
-use super::{
-    super::{nearest, tree::Spot},
-    Case, Findings,
-    expectations::known_method,
-    faults,
-    script::Offer,
-};
+use super::{Case, Findings, expectations::known_method, faults, script::Offer};
 use crate::model::Transport;
 
 /// What a placeholder in a reply may begin with.

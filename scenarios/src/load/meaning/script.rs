@@ -4,9 +4,9 @@
 
 use std::borrow::Cow;
 
-use mock_servers::{profile, script::Script};
+use mock_servers::{profile, reading::Spot, script::Script};
 
-use super::{super::tree::Spot, Case, Findings, faults, rules};
+use super::{Case, Findings, faults, rules};
 use crate::model::Revision;
 
 pub(super) fn judge(case: &Case<'_>, script: &Script, spot: Spot<'_>, findings: &mut Findings<'_>) {

@@ -1,9 +1,8 @@
 //! What stands at the other end, and how the client is set up.
 
-use super::{
-    super::{nearest, vocabulary::CAPABILITIES},
-    Case, Findings,
-};
+use mock_servers::reading::nearest;
+
+use super::{super::vocabulary::CAPABILITIES, Case, Findings};
 use crate::model::Subject;
 
 /// The longest name of a server, in characters. What a client makes of a strange name is for it to show, so every name

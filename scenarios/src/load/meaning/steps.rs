@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use mock_servers::Period;
+use mock_servers::{Period, reading::Spot};
 
 use super::{
-    super::tree::Spot,
     Case, Findings,
     expectations::{judge_step, known_method, known_server},
 };

@@ -1,8 +1,9 @@
 //! What a value must hold: JSONPaths, regular expressions, and expectations that could not fail.
 
+use mock_servers::reading::Spot;
 use serde_json_path::JsonPath;
 
-use super::{super::tree::Spot, Findings};
+use super::Findings;
 use crate::model::ValueExpectation;
 
 /// The fields of which one is given beside `path`.

@@ -1,8 +1,7 @@
 //! `mock oauth`: an authorization server that listens, with a resource that it protects.
 
-use std::{fs, io::Write as _, path::PathBuf, process::ExitCode};
+use std::{io::Write as _, path::PathBuf, process::ExitCode};
 
-use anyhow::Context as _;
 use mock_servers::{
     MockServer, Recorder,
     oauth::{AuthScript, OAuthMock, OAuthOptions, StartError},
@@ -88,11 +87,7 @@ async fn serve(args: Args) -> CommandResult {
 
 fn script(args: &Args) -> Result<AuthScript, Failure> {
     let Some(path) = &args.script else { return Ok(AuthScript::default()) };
-    let text = fs::read_to_string(path).with_context(|| format!("cannot read the script {}", path.display()));
-    // JSON is YAML as well.
-    mock_servers::oauth::script::parse(&text.map_err(Failure::input)?)
-        .with_context(|| format!("{} is not a script of an authorization server", path.display()))
-        .map_err(Failure::input)
+    mock_servers::oauth::script::load(path).map_err(Failure::input)
 }
 
 fn refused(error: StartError) -> Failure {

@@ -1,49 +1,52 @@
 //! The text of a file as a tree in which every node knows its place.
 //!
 //! It owns places, and the limits of what is read at all: a file is hostile until proven otherwise. What the nodes mean
-//! is nobody's business here; [`super::shape`] reads the text into a scenario and asks the tree where it went wrong.
+//! is nobody's business here; [`super::yaml`] reads the text into a value and asks the tree where it went wrong.
 
-use super::diagnostic::{Diagnostic, Place};
+use super::{Diagnostic, Format, Place};
 
 mod build;
 
-/// The largest file that is read, in bytes.
-pub(crate) const MAX_BYTES: usize = 1 << 20;
-/// The deepest nesting that is read.
-pub(crate) const MAX_DEPTH: usize = 64;
-/// The most nodes that are read.
-pub(crate) const MAX_NODES: usize = 20_000;
+pub(super) use build::NOT_YAML;
 
 /// The text of one file, and its name.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Source<'a> {
+pub struct Source<'a> {
     /// How the file was named.
-    pub(crate) file: &'a str,
+    pub file: &'a str,
     /// Its text, with line feeds between lines and no byte order mark.
-    pub(crate) text: &'a str,
+    pub text: &'a str,
 }
 
 impl Source<'_> {
-    /// The place at this line and column, counted from 1.
-    pub(crate) fn place(self, line: usize, column: usize, width: usize) -> Place {
+    /// Whether the file says by its name that it is JSON.
+    pub(super) fn is_json(self) -> bool {
+        self.file.ends_with(".json")
+    }
+
+    /// The place at this line and column, counted from 1. The width is that of what is there, in characters.
+    #[must_use]
+    pub fn place(self, line: usize, column: usize, width: usize) -> Place {
         let excerpt = self.text.split('\n').nth(line.saturating_sub(1)).unwrap_or_default().to_owned();
         Place { line, column, width: width.max(1), excerpt }
     }
 
     /// A diagnostic at this line and column.
-    fn error(self, line: usize, column: usize, width: usize, message: impl AsRef<str>) -> Diagnostic {
+    #[must_use]
+    pub fn error(self, line: usize, column: usize, width: usize, message: impl AsRef<str>) -> Diagnostic {
         Diagnostic::new(self.file, message).at(self.place(line, column, width))
     }
 }
 
 /// A node of the tree, by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct NodeId(usize);
+struct NodeId(usize);
 
 /// A file as a tree of places. Aliases lead to the node that they name, so the tree may be a graph, without cycles.
 #[derive(Debug)]
-pub(crate) struct Tree<'a> {
+pub struct Tree<'a> {
     source: Source<'a>,
+    format: Format,
     nodes: Vec<Node>,
     root: NodeId,
 }
@@ -64,31 +67,40 @@ enum Content {
 }
 
 impl<'a> Tree<'a> {
-    /// Reads the text.
-    pub(crate) fn read(source: Source<'a>) -> Result<Self, Diagnostic> {
-        let (nodes, root) = build::build(source)?;
-        let empty =
-            || source.error(1, 1, 1, "the file is empty").advise("a scenario begins with `scenario: <area>/<name>`");
-        let tree = Self { source, nodes, root: root.ok_or_else(empty)? };
+    /// Reads the text of a file that is to be a mapping.
+    ///
+    /// # Errors
+    /// When it is not YAML, no mapping, says a key twice, or holds more than the format allows.
+    pub fn read(source: Source<'a>, format: &Format) -> Result<Self, Diagnostic> {
+        let Format { noun, opening, .. } = format;
+        let (nodes, root) = build::build(source, format)?;
+        let empty = || source.error(1, 1, 1, "the file is empty").advise(format!("a {noun} {opening}"));
+        let tree = Self { source, format: *format, nodes, root: root.ok_or_else(empty)? };
         match tree.content(tree.root) {
             Content::Map(_) => Ok(tree),
             Content::Scalar(text) if text.is_empty() => Err(empty()),
             Content::Scalar(_) | Content::List(_) => {
                 let Place { line, column, width, .. } = tree.place(tree.root);
-                Err(source
-                    .error(line, column, width, "a scenario is a mapping")
-                    .advise("it begins with `scenario: <area>/<name>`"))
+                let message = format!("a {noun} is a mapping");
+                Err(source.error(line, column, width, message).advise(format!("it {opening}")))
             }
         }
     }
 
+    /// The format that it was read for.
+    pub(super) fn format(&self) -> &Format {
+        &self.format
+    }
+
     /// The text that it was read from.
-    pub(crate) fn source(&self) -> Source<'a> {
+    #[must_use]
+    pub fn source(&self) -> Source<'a> {
         self.source
     }
 
     /// The top of it.
-    pub(crate) fn root(&self) -> Spot<'_> {
+    #[must_use]
+    pub fn root(&self) -> Spot<'_> {
         Spot { tree: self, key: None, value: self.root, found: true }
     }
 
@@ -111,9 +123,9 @@ impl<'a> Tree<'a> {
 
     /// The spots from the top down to the last one that begins at or before this line and column: where a reader that
     /// complains about this place was.
-    pub(crate) fn way_to(&self, line: usize, column: usize) -> Vec<Spot<'_>> {
+    pub(super) fn way_to(&self, line: usize, column: usize) -> Vec<Spot<'_>> {
         let mut way = vec![self.root()];
-        while way.len() <= MAX_DEPTH {
+        while way.len() <= self.format.limits.depth {
             let here = way[way.len() - 1];
             let Some(next) = here.children().into_iter().rfind(|child| child.starts_by(line, column)) else { break };
             way.push(next);
@@ -125,7 +137,7 @@ impl<'a> Tree<'a> {
 /// Where a reader of the tree stands: at a value, and at the key that leads to it. Going to what is not there stays
 /// where it is, so that a complaint about something missing points to where it belongs.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Spot<'t> {
+pub struct Spot<'t> {
     tree: &'t Tree<'t>,
     key: Option<NodeId>,
     value: NodeId,
@@ -134,7 +146,8 @@ pub(crate) struct Spot<'t> {
 
 impl<'t> Spot<'t> {
     /// The value under this key.
-    pub(crate) fn key(self, name: &str) -> Self {
+    #[must_use]
+    pub fn key(self, name: &str) -> Self {
         match self.entry(name) {
             Some((key, value)) if self.found => Self { key: Some(key), value, ..self },
             _ => Self { found: false, ..self },
@@ -142,7 +155,8 @@ impl<'t> Spot<'t> {
     }
 
     /// The element at this position; the value itself where one element stands without brackets.
-    pub(crate) fn item(self, position: usize) -> Self {
+    #[must_use]
+    pub fn item(self, position: usize) -> Self {
         match self.tree.content(self.value) {
             Content::List(items) if self.found => match items.get(position) {
                 Some(&value) => Self { key: None, value, ..self },
@@ -153,32 +167,38 @@ impl<'t> Spot<'t> {
     }
 
     /// Whether the value has this key.
-    pub(crate) fn has(self, name: &str) -> bool {
+    #[must_use]
+    pub fn has(self, name: &str) -> bool {
         self.found && self.entry(name).is_some()
     }
 
     /// The value's keys.
-    pub(crate) fn keys(self) -> Vec<&'t str> {
+    #[must_use]
+    pub fn keys(self) -> Vec<&'t str> {
         self.children().into_iter().filter_map(Self::name).collect()
     }
 
     /// The text of the key that leads here.
-    pub(crate) fn name(self) -> Option<&'t str> {
+    #[must_use]
+    pub fn name(self) -> Option<&'t str> {
         self.key.and_then(|key| self.tree.text(key))
     }
 
     /// The text of the value, if it is a scalar.
-    pub(crate) fn text(self) -> Option<&'t str> {
+    #[must_use]
+    pub fn text(self) -> Option<&'t str> {
         self.tree.text(self.value)
     }
 
     /// Whether the value is a list.
-    pub(crate) fn is_list(self) -> bool {
+    #[must_use]
+    pub fn is_list(self) -> bool {
         matches!(self.tree.content(self.value), Content::List(_))
     }
 
     /// The place to point to: a scalar itself, else the key that leads to the value, else the first thing in it.
-    pub(crate) fn place(self) -> Place {
+    #[must_use]
+    pub fn place(self) -> Place {
         match (self.tree.content(self.value), self.key) {
             // What was left out cannot be pointed to.
             (Content::Scalar(_), Some(key)) if self.tree.nodes[self.value.0].width == 0 => self.tree.place(key),
@@ -189,12 +209,14 @@ impl<'t> Spot<'t> {
     }
 
     /// The place of the key that leads here, else that of the value.
-    pub(crate) fn key_place(self) -> Place {
+    #[must_use]
+    pub fn key_place(self) -> Place {
         self.key.map_or_else(|| self.place(), |key| self.tree.place(key))
     }
 
     /// The place of the first thing in the value.
-    pub(crate) fn first_place(self) -> Place {
+    #[must_use]
+    pub fn first_place(self) -> Place {
         self.children().first().map_or_else(|| self.place(), |child| child.key_place())
     }
 
@@ -211,7 +233,8 @@ impl<'t> Spot<'t> {
 
     /// The place of a part of the text, counted in characters from its start; of all of it where the text is not written
     /// word for word. A part of no width, or beyond the end, is the last character.
-    pub(crate) fn part(self, start: usize, width: usize) -> Place {
+    #[must_use]
+    pub fn part(self, start: usize, width: usize) -> Place {
         match self.text_start() {
             Some(text) if text.width > 0 => {
                 let start = start.min(text.width - 1);

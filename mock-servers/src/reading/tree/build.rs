@@ -4,19 +4,26 @@ use std::collections::BTreeMap;
 
 use serde_saphyr::granit_parser::{ErrorKind, Event, Parser, ScanError, Span};
 
-use super::{super::diagnostic::Diagnostic, Content, MAX_DEPTH, MAX_NODES, Node, NodeId, Source};
+use super::{
+    super::{Diagnostic, Format, Limits},
+    Content, Node, NodeId, Source,
+};
+
+/// What a message about text that is no YAML begins with.
+pub(crate) const NOT_YAML: &str = "not YAML: ";
 
 /// Reads the text into nodes, and the number of the topmost of them, if there is any.
-pub(super) fn build(source: Source<'_>) -> Result<(Vec<Node>, Option<NodeId>), Diagnostic> {
+pub(super) fn build(source: Source<'_>, format: &Format) -> Result<(Vec<Node>, Option<NodeId>), Diagnostic> {
+    let Format { noun, limits, .. } = *format;
     refuse_control_characters(source)?;
     let options = serde_saphyr::granit_parser::options! {
         emit_comments: false,
-        flow_nesting_limit: MAX_DEPTH,
-        block_nesting_limit: MAX_DEPTH,
+        flow_nesting_limit: limits.depth,
+        block_nesting_limit: limits.depth,
     };
-    let mut builder = Builder { source, nodes: Vec::new(), open: Vec::new(), anchors: BTreeMap::new(), root: None };
+    let mut builder = Builder::new(source, noun, limits);
     for event in Parser::new_from_str_with_options(source.text, options) {
-        let (event, span) = event.map_err(|cause| syntax_error(source, &cause))?;
+        let (event, span) = event.map_err(|cause| syntax_error(source, limits, &cause))?;
         builder.take(event, span)?;
     }
     Ok((builder.nodes, builder.root))
@@ -25,6 +32,10 @@ pub(super) fn build(source: Source<'_>) -> Result<(Vec<Node>, Option<NodeId>), D
 /// Puts the tree together from the parser's events, without recursion.
 struct Builder<'a> {
     source: Source<'a>,
+    noun: &'static str,
+    limits: Limits,
+    /// The lines of the text. To look for one anew for each node would take as long as nodes times lines.
+    lines: Vec<&'a str>,
     nodes: Vec<Node>,
     /// The collections that are not closed yet.
     open: Vec<Open>,
@@ -41,11 +52,17 @@ struct Open {
     keys: BTreeMap<String, usize>,
 }
 
-impl Builder<'_> {
+impl<'a> Builder<'a> {
+    fn new(source: Source<'a>, noun: &'static str, limits: Limits) -> Self {
+        let lines = source.text.split('\n').collect();
+        Self { source, noun, limits, lines, nodes: Vec::new(), open: Vec::new(), anchors: BTreeMap::new(), root: None }
+    }
+
     fn take(&mut self, event: Event<'_>, span: Span) -> Result<(), Diagnostic> {
         match event {
             Event::DocumentStart(..) if self.root.is_some() => {
-                return Err(self.error(span, "a second document").advise("a file holds one scenario; take `---` away"));
+                let advice = format!("a file holds one {}; take `---` away", self.noun);
+                return Err(self.error(span, "a second document").advise(advice));
             }
             Event::Scalar(text, _, anchor, _) => {
                 // A value that is left out arrives as `~` of no width.
@@ -72,8 +89,8 @@ impl Builder<'_> {
     }
 
     fn open(&mut self, span: Span, content: Content, anchor: usize) -> Result<(), Diagnostic> {
-        if self.open.len() >= MAX_DEPTH {
-            return Err(self.error(span, format!("nested more than {MAX_DEPTH} levels deep")));
+        if self.open.len() >= self.limits.depth {
+            return Err(self.error(span, too_deep(self.limits)));
         }
         let id = self.add(span, content)?;
         self.anchors.insert(anchor, id);
@@ -82,8 +99,8 @@ impl Builder<'_> {
     }
 
     fn add(&mut self, span: Span, content: Content) -> Result<NodeId, Diagnostic> {
-        if self.nodes.len() >= MAX_NODES {
-            return Err(self.error(span, format!("more than {MAX_NODES} values in one file")));
+        if self.nodes.len() >= self.limits.values {
+            return Err(self.error(span, format!("more than {} values in one file", self.limits.values)));
         }
         let (line, column) = (span.start.line(), span.start.col() + 1);
         let width = self.width(span);
@@ -132,9 +149,13 @@ impl Builder<'_> {
         if span.start.line() == span.end.line() {
             return span.end.col() - span.start.col();
         }
-        let line = self.source.place(span.start.line(), 1, 1).excerpt;
+        let line = self.lines.get(span.start.line().saturating_sub(1)).copied().unwrap_or_default();
         line.trim_end().chars().count().saturating_sub(span.start.col())
     }
+}
+
+fn too_deep(limits: Limits) -> String {
+    format!("nested more than {} levels deep", limits.depth)
 }
 
 /// YAML has no place for control characters but tabs and line ends (YAML 1.2.2, 5.1).
@@ -151,7 +172,7 @@ fn refuse_control_characters(source: Source<'_>) -> Result<(), Diagnostic> {
 }
 
 /// What the parser says of text that is not YAML, with the advice that it calls for.
-fn syntax_error(source: Source<'_>, cause: &ScanError) -> Diagnostic {
+fn syntax_error(source: Source<'_>, limits: Limits, cause: &ScanError) -> Diagnostic {
     let mark = cause.marker();
     let advice = match cause.kind() {
         ErrorKind::TabNotAllowed | ErrorKind::TabInBlockIndentation => Some("indent with spaces"),
@@ -181,11 +202,7 @@ fn syntax_error(source: Source<'_>, cause: &ScanError) -> Diagnostic {
         text[..indent].find('\t').map(|column| (line + 1, column + 1))
     });
     let (line, column) = tab.filter(|_| info.contains("tab")).unwrap_or((mark.line(), mark.col() + 1));
-    let message = if info.contains("recursion limit") {
-        format!("nested more than {MAX_DEPTH} levels deep")
-    } else {
-        format!("not YAML: {info}")
-    };
+    let message = if info.contains("recursion limit") { too_deep(limits) } else { format!("{NOT_YAML}{info}") };
     let diagnostic = source.error(line, column, 1, message);
     match advice {
         Some(advice) => diagnostic.advise(advice),

@@ -1,9 +1,9 @@
 //! What is wrong with a file, and where: data first, and one way of writing it down for a person.
 //!
-//! This module owns the house form of a message. It knows nothing of YAML or scenarios, and it never lets a control
-//! character of a file through to a terminal.
+//! This module owns the house form of a message. It knows nothing of YAML or of any format, and it never lets a control
+//! character of a file, or of its name, through to a terminal.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 
 use unicode_width::UnicodeWidthChar;
 
@@ -41,25 +41,28 @@ pub struct Place {
 
 impl Diagnostic {
     /// A diagnostic with neither place nor advice.
-    pub(crate) fn new(file: &str, message: impl AsRef<str>) -> Self {
-        Self { message: printable(message.as_ref(), MESSAGE_CHARS), file: file.to_owned(), place: None, advice: None }
+    #[must_use]
+    pub fn new(file: &str, message: impl AsRef<str>) -> Self {
+        Self { message: bounded(message.as_ref()), file: file.to_owned(), place: None, advice: None }
     }
 
     /// The same, at this place.
-    pub(crate) fn at(self, place: Place) -> Self {
+    #[must_use]
+    pub fn at(self, place: Place) -> Self {
         Self { place: Some(place), ..self }
     }
 
     /// The same, with this advice.
-    pub(crate) fn advise(self, advice: impl AsRef<str>) -> Self {
-        Self { advice: Some(printable(advice.as_ref(), MESSAGE_CHARS)), ..self }
+    #[must_use]
+    pub fn advise(self, advice: impl AsRef<str>) -> Self {
+        Self { advice: Some(bounded(advice.as_ref())), ..self }
     }
 }
 
 impl fmt::Display for Diagnostic {
     /// Writes it in the house form, several lines without a line feed at the end.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let file = printable(&self.file, MESSAGE_CHARS);
+        let file = bounded(&self.file);
         write!(f, "error: {}", self.message)?;
         let Some(place) = &self.place else {
             write!(f, "\n  {file}")?;
@@ -73,6 +76,8 @@ impl fmt::Display for Diagnostic {
         self.advice.iter().try_for_each(|advice| write!(f, " {advice}"))
     }
 }
+
+impl std::error::Error for Diagnostic {}
 
 impl Place {
     /// The part of the line that is shown, the terminal columns in front of the place, and those that it covers.
@@ -104,64 +109,28 @@ impl Place {
     }
 }
 
-/// Everything that is wrong with one file, or with several that were loaded together. Never empty.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LoadErrors(Vec<Diagnostic>);
-
-impl LoadErrors {
-    /// One thing is wrong.
-    pub(crate) fn one(diagnostic: Diagnostic) -> Self {
-        Self(vec![diagnostic])
-    }
-
-    /// These things are wrong; `None` if there are none.
-    pub(crate) fn several(diagnostics: Vec<Diagnostic>) -> Option<Self> {
-        if diagnostics.is_empty() { None } else { Some(Self(diagnostics)) }
-    }
-
-    /// What is wrong, in the order of the files.
-    #[must_use]
-    pub fn diagnostics(&self) -> &[Diagnostic] {
-        &self.0
-    }
-
-    /// What is wrong, to be put together with what else is.
-    pub(crate) fn into_diagnostics(self) -> Vec<Diagnostic> {
-        self.0
-    }
-}
-
-impl fmt::Display for LoadErrors {
-    /// Writes all of them in the house form, with an empty line in between.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (position, diagnostic) in self.0.iter().enumerate() {
-            if position > 0 {
-                f.write_str("\n\n")?;
-            }
-            diagnostic.fmt(f)?;
-        }
-        Ok(())
-    }
-}
-
-impl std::error::Error for LoadErrors {}
-
-/// The text without anything that a terminal would act upon, and no longer than `limit` characters.
-fn printable(text: &str, limit: usize) -> String {
-    let mut out = String::with_capacity(text.len().min(limit));
-    for (position, ch) in text.chars().enumerate() {
-        if position == limit {
-            out.push('…');
-            break;
-        }
+/// The text without anything that a terminal would act upon: such characters are written as `\u{1b}`, and a line feed
+/// among them. The other characters stay as they are.
+#[must_use]
+pub fn printable(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for ch in text.chars() {
         if is_unsafe(ch) {
-            // Writing to a `String` cannot fail.
-            let _ = write!(out, "{}", ch.escape_unicode());
+            out.extend(ch.escape_unicode());
         } else {
             out.push(ch);
         }
     }
     out
+}
+
+/// The same, no longer than a message is.
+fn bounded(text: &str) -> String {
+    let mut rest = text.char_indices().skip(MESSAGE_CHARS);
+    match rest.next() {
+        Some((end, _)) => format!("{}…", printable(&text[..end])),
+        None => printable(text),
+    }
 }
 
 /// Whether a terminal could act upon the character: controls, line separators, and those that change the direction of

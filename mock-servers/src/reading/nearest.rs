@@ -4,7 +4,8 @@
 const TOLD: usize = 12;
 
 /// The known word that was probably meant, if one is near enough.
-pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+#[must_use]
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = plain(word);
     let allowed = (wanted.chars().count() / 3).clamp(1, 3);
     known
@@ -17,7 +18,8 @@ pub(crate) fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) 
 }
 
 /// Advice for a word that is not known: the nearest one, else those that are.
-pub(crate) fn advice<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+#[must_use]
+pub fn advice<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     if let Some(meant) = nearest(word, known.iter().copied()) {
         return format!("did you mean `{meant}`?");
@@ -26,7 +28,8 @@ pub(crate) fn advice<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -
 }
 
 /// Advice that tells what is known.
-pub(crate) fn told(known: &[&str]) -> String {
+#[must_use]
+pub fn told(known: &[&str]) -> String {
     match known {
         [] => "there is none".to_owned(),
         [only] => format!("the only one is `{only}`"),

@@ -1,33 +1,29 @@
-//! Reads text into the shape of a scenario, and says where and how it departs from it: an unknown key, a wrong type, a
+//! Reads text into the shape of a value, and says where and how it departs from it: an unknown key, a wrong type, a
 //! word that is none of those allowed. It stops at the first.
 //!
-//! What the words mean together is looked at in [`super::meaning`].
+//! What the words mean together is looked at by whoever owns the format.
 
-use serde_saphyr::{Error, MergeKeyPolicy, NonFiniteFloatPolicy};
+use serde::de::DeserializeOwned;
+use serde_saphyr::{Error, MergeKeyPolicy, MessageFormatter as _, NonFiniteFloatPolicy, Options, UserMessageFormatter};
 
-use super::{
-    diagnostic::{Diagnostic, Place},
-    nearest,
-    tree::{MAX_DEPTH, MAX_NODES, Source, Spot, Tree},
-};
-use crate::model::Scenario;
+use super::{Diagnostic, Limits, Place, Source, Spot, Tree, nearest};
 
-/// The most aliases, and anchors, of one file.
-const MAX_ALIASES: usize = 200;
-/// The most nodes that aliases may stand for.
-const MAX_REPLAYED: usize = 20_000;
+/// Reads the text of the tree into a value.
+pub(super) fn read<T: DeserializeOwned>(tree: &Tree<'_>) -> Result<T, Diagnostic> {
+    let options = options(tree.format().limits);
+    serde_saphyr::from_str_with_options(tree.source().text, options).map_err(|cause| explain(tree, &cause))
+}
 
-/// Reads the text into a scenario.
-pub(super) fn read(source: Source<'_>, tree: &Tree<'_>) -> Result<Scenario, Diagnostic> {
-    let options = serde_saphyr::options! {
+fn options(limits: Limits) -> Options {
+    serde_saphyr::options! {
         budget: serde_saphyr::budget! {
-            max_depth: MAX_DEPTH,
-            max_nodes: MAX_NODES,
-            max_aliases: MAX_ALIASES,
-            max_anchors: MAX_ALIASES,
+            max_depth: limits.depth,
+            max_nodes: limits.values,
+            max_aliases: limits.aliases,
+            max_anchors: limits.aliases,
             max_documents: 1,
         },
-        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: MAX_REPLAYED },
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: limits.replayed },
         // As the JSON Schema has it: a number is no text, and only `true` and `false` are booleans.
         no_schema: true,
         strict_booleans: true,
@@ -35,12 +31,11 @@ pub(super) fn read(source: Source<'_>, tree: &Tree<'_>) -> Result<Scenario, Diag
         non_finite_float_policy: NonFiniteFloatPolicy::Reject,
         reject_unsupported_tags: true,
         with_snippet: false,
-    };
-    serde_saphyr::from_str_with_options(source.text, options).map_err(|cause| explain(source, tree, &cause))
+    }
 }
 
 /// Turns what the reader says into a message for the author of the file.
-fn explain(source: Source<'_>, tree: &Tree<'_>, cause: &Error) -> Diagnostic {
+fn explain(tree: &Tree<'_>, cause: &Error) -> Diagnostic {
     let mut cause = cause.without_snippet();
     while let Error::AliasError { error, .. } = cause {
         cause = error.without_snippet();
@@ -49,8 +44,7 @@ fn explain(source: Source<'_>, tree: &Tree<'_>, cause: &Error) -> Diagnostic {
     let (line, column) =
         location.map_or((1, 1), |location| (small(location.line()).max(1), small(location.column()).max(1)));
     let way = tree.way_to(line, column);
-    let scene = Scene { source, way: &way, line, column };
-    scene.explain(cause)
+    Scene { tree, way: &way, line, column }.explain(cause)
 }
 
 /// A number of lines or columns; a file is far too small for it not to fit.
@@ -60,7 +54,7 @@ fn small(number: u64) -> usize {
 
 /// Where the reader was when it gave up.
 struct Scene<'a> {
-    source: Source<'a>,
+    tree: &'a Tree<'a>,
     way: &'a [Spot<'a>],
     line: usize,
     column: usize,
@@ -80,6 +74,9 @@ impl Scene<'_> {
             Error::UnexpectedValueForUnitEnumVariant { .. } => self.no_value_belongs(),
             Error::ExpectedMappingEndAfterEnumVariantValue { .. } => self.second_key(),
             Error::UnsupportedTag { tag, .. } => self.here(format!("the YAML tag `{tag}`")).advise("take it away"),
+            // A word that stands alone, as the reader of one element or several has it, and as that of any value.
+            Error::SerdeInvalidType { unexpected, .. } if unexpected == "unit variant" => self.alone("..."),
+            Error::UnexpectedMappingEnd { .. } if self.wants_a_word() => self.alone("..."),
             Error::SerdeInvalidType { unexpected, expected, .. } => {
                 self.here(format!("{expected} belongs here, not {unexpected}"))
             }
@@ -99,7 +96,11 @@ impl Scene<'_> {
 
     /// A diagnostic at the innermost thing that begins where the reader stopped.
     fn here(&self, message: impl AsRef<str>) -> Diagnostic {
-        Diagnostic::new(self.source.file, message).at(self.place())
+        Diagnostic::new(self.source().file, message).at(self.place())
+    }
+
+    fn source(&self) -> Source<'_> {
+        self.tree.source()
     }
 
     fn spot(&self) -> Spot<'_> {
@@ -148,7 +149,7 @@ impl Scene<'_> {
         } else {
             nearest::advice(key, expected.iter().copied())
         };
-        Diagnostic::new(self.source.file, format!("unknown key `{key}`{of}")).at(place).advise(advice)
+        Diagnostic::new(self.source().file, format!("unknown key `{key}`{of}")).at(place).advise(advice)
     }
 
     fn unknown_word(&self, word: &str, expected: &[&str]) -> Diagnostic {
@@ -157,8 +158,8 @@ impl Scene<'_> {
             || self.place(),
             |spot| if spot.name() == Some(word) { spot.key_place() } else { spot.place() },
         );
-        let noun = if self.key() == Some("subject") { "subject" } else { noun(expected) };
-        Diagnostic::new(self.source.file, format!("unknown {noun} `{word}`"))
+        let noun = (self.tree.format().name_of_words)(expected, self.key()).unwrap_or("word");
+        Diagnostic::new(self.source().file, format!("unknown {noun} `{word}`"))
             .at(place)
             .advise(nearest::advice(word, expected.iter().copied()))
     }
@@ -167,16 +168,11 @@ impl Scene<'_> {
         let holder = self.holder();
         let of = holder.name().map(|name| format!(" in `{name}`")).unwrap_or_default();
         let place = if of.is_empty() { holder.first_place() } else { holder.key_place() };
-        Diagnostic::new(self.source.file, format!("`{key}` is missing{of}")).at(place).advise(format!("add `{key}:`"))
+        Diagnostic::new(self.source().file, format!("`{key}` is missing{of}")).at(place).advise(format!("add `{key}:`"))
     }
 
     fn not_a_text(&self, value: &str) -> Diagnostic {
-        match self.key() {
-            Some(key) if PERIODS.contains(&key) => {
-                self.here(format!("`{value}` has no unit")).advise(format!("write `{value}ms` or `{value}s`"))
-            }
-            _ => self.here(format!("a text belongs here, not `{value}`")).advise(format!("write \"{value}\"")),
-        }
+        self.here(format!("a text belongs here, not `{value}`")).advise(format!("write \"{value}\""))
     }
 
     fn not_a_number(&self, kind: &str) -> Diagnostic {
@@ -205,12 +201,8 @@ impl Scene<'_> {
             }
             ("sequence start", None) => self.here("a list belongs here").advise("begin each element with `- `"),
             // The payload of a word that has none: `fault: delay`, `- disconnect`.
-            ("string scalar", Some(text)) if self.wants_a_word() => {
-                self.here(format!("`{text}` has nothing to go with it")).advise(format!("write `{text}: ...`"))
-            }
-            ("mapping start", Some(text)) if self.wants_a_word() => {
-                self.here(format!("`{text}` has nothing to go with it")).advise(format!("write `{text}: {{}}`"))
-            }
+            ("string scalar", Some(_)) if self.wants_a_word() => self.alone("..."),
+            ("mapping start", Some(_)) if self.wants_a_word() => self.alone("{}"),
             ("mapping start", Some(text)) => {
                 self.here(format!("a mapping belongs here, not `{text}`")).advise("write `{ key: value }`")
             }
@@ -218,6 +210,14 @@ impl Scene<'_> {
             ("string scalar", _) => self.here("a text belongs here"),
             (other, _) => self.here(format!("expected {other}")),
         }
+    }
+
+    /// The word here has something to go with it, and stands alone.
+    fn alone(&self, rest: &str) -> Diagnostic {
+        let word = self.spot().text().unwrap_or_default();
+        Diagnostic::new(self.source().file, format!("`{word}` has nothing to go with it"))
+            .at(self.spot().place())
+            .advise(format!("write `{word}: {rest}`"))
     }
 
     fn no_value_belongs(&self) -> Diagnostic {
@@ -238,60 +238,11 @@ impl Scene<'_> {
 
     /// Whether the value is one of several words, of which most have something to go with them.
     fn wants_a_word(&self) -> bool {
-        matches!(self.key(), Some("steps" | "do" | "fault" | "shape"))
+        self.key().is_some_and(|key| self.tree.format().words_with_values.contains(&key))
     }
-}
-
-/// The keys whose value is a length of time: a bare number there wants a unit, not quotation marks. A test compares it
-/// with the JSON Schema.
-pub(super) const PERIODS: &[&str] = &[
-    "after",
-    "call_ceiling",
-    "call_timeout",
-    "ceiling",
-    "close_grace",
-    "delay",
-    "duration",
-    "every",
-    "from",
-    "gone_after_disconnect",
-    "gone_within",
-    "late-reply",
-    "limit",
-    "linger",
-    "not_before",
-    "pause",
-    "poll",
-    "retry",
-    "start_delay",
-    "startup_timeout",
-    "term_grace",
-    "timeout",
-    "to",
-    "ttl",
-    "warmup",
-    "within",
-];
-
-/// What the words of an enum are called, by one of them.
-fn noun(expected: &[&str]) -> &'static str {
-    let nouns = [
-        ("finish", "step"),
-        ("silence", "fault"),
-        ("reply", "action"),
-        ("stdio", "transport"),
-        ("2025-11-25", "revision"),
-        ("closed", "load shape"),
-        ("pinned", "protocol setup"),
-        ("tools-changed", "event"),
-        ("shell", "wrapper"),
-        ("client", "party"),
-    ];
-    nouns.into_iter().find(|(word, _)| expected.contains(word)).map_or("word", |(_, noun)| noun)
 }
 
 /// The reader's own words, for what has none of ours.
 fn message_of(cause: &Error) -> String {
-    use serde_saphyr::{MessageFormatter, UserMessageFormatter};
     UserMessageFormatter.format_message(cause).into_owned()
 }

@@ -1,0 +1,19 @@
+//! What a reader of scripts has to know of the format beyond its shape.
+
+use crate::reading::{Format, Limits};
+
+/// Scripts of mock servers as files of their own.
+pub(crate) const FORMAT: Format = Format {
+    noun: "script",
+    opening: "holds keys, as in `name: mine`; an empty one is `{}`",
+    limits: Limits { bytes: 4 << 20, depth: 100, values: 200_000, aliases: 1_000, replayed: 100_000 },
+    name_of_words: |known, _| name_of_words(known),
+    words_with_values: &["do", "fault"],
+};
+
+/// What the words of an enum of the format are called, by one of them.
+#[must_use]
+pub fn name_of_words(known: &[&str]) -> Option<&'static str> {
+    let names = [("silence", "fault"), ("reply", "action"), ("shell", "wrapper"), ("resource_link", "content")];
+    names.into_iter().find(|(word, _)| known.contains(word)).map(|(_, name)| name)
+}

@@ -1,0 +1,4 @@
+//! What the authors of broken scripts are told.
+
+mod golden;
+mod hostile;
