@@ -123,7 +123,7 @@ pub enum Fault {
     /// Forget the session, and answer that it is unknown: over HTTP with 404, from now on. Over stdio the server
     /// forgets that it was initialized.
     SessionExpiry,
-    /// Open the stream that was asked for, then break it off (over Streamable HTTP, for a GET).
+    /// Open the stream that was asked for, then break it off (over HTTP, for a GET).
     StreamError(StreamError),
     /// Answer under an id that nobody asked with, and never under the right one.
     WrongId,

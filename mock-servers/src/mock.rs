@@ -44,6 +44,7 @@ pub use self::{
 };
 use self::{front::Front, ledger::Ledger};
 use crate::{
+    faults::Exit,
     frame::Frame,
     listen::{Address, FaultSwitch, StartError},
     script::Script,
@@ -179,9 +180,12 @@ impl MockServer {
         &self.faults
     }
 
-    /// Forgets what came and what is expected, so that one server can serve several tests in turn.
+    /// Forgets what came, what was counted and what is expected, so that one server can serve several tests in turn: `nth`
+    /// counts from one again, and every fault is as the script has it at the start. Sessions go on, and what a script has
+    /// changed stays changed.
     pub fn reset(&self) {
         self.ledger.reset();
+        self.faults.reset();
     }
 
     /// Returns when every client has hung up, and after this time at the latest: what a client did last is then in the
@@ -197,6 +201,13 @@ impl MockServer {
         if let Some(front) = &self.front {
             front.stopped().await;
         }
+    }
+
+    /// How the script wants the server's process to end, by an `exit` fault; none if it has not said so. The server is gone
+    /// by then; the process is its owner's, and [`crate::stdio::end_process`] ends it in that way.
+    #[must_use]
+    pub fn exit(&self) -> Option<Exit> {
+        self.front.as_ref()?.exit()
     }
 
     /// Stops the server, returns when every connection is closed, and panics as dropping it does.

@@ -2,6 +2,7 @@
 //! the client says.
 
 mod hub;
+mod stream;
 
 use std::sync::Arc;
 
@@ -67,7 +68,7 @@ struct Paths {
 async fn serve(hub: Arc<Hub>, paths: Arc<Paths>, exchange: Exchange, body: Incoming) -> Verdict {
     let (stream, messages) = (exchange.path() == paths.stream, exchange.path() == paths.messages);
     match *exchange.method() {
-        Method::GET if stream => Ok(hub.open(&exchange)),
+        Method::GET if stream => hub.open(&exchange).await,
         Method::POST if messages => hub.post(&exchange, body).await,
         _ if stream => Ok(exchange.allow_only("GET")),
         _ if messages => Ok(exchange.allow_only("POST")),

@@ -110,10 +110,17 @@ pub fn run(mock: StdioMock) -> Result<ExitCode, StdioError> {
     thread::Builder::new().name("stdio".into()).spawn(serving).map_err(StdioError::Spawn)?;
     let exit = wait_for_end(&ended, &process, &recorder, run);
     recorder.record(Sighting::mark(run, Mark::Exit));
+    Ok(end_process(&exit))
+}
+
+/// Ends this process as an `exit` fault says: it dies by the signal here, or is left to end with the code that comes back.
+/// For whoever owns the process of a server that listens.
+#[must_use]
+pub fn end_process(exit: &Exit) -> ExitCode {
     if let Some(signal) = exit.deadly() {
         die_by(signal);
     }
-    Ok(ExitCode::from(exit.code))
+    ExitCode::from(exit.code)
 }
 
 /// Waits until something ends the server for good.

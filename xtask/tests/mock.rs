@@ -53,7 +53,7 @@ async fn serves_until_it_is_told_to_stop_and_leaves_a_whole_record() {
         let stream = Client::new().get(url).header("accept", "text/event-stream").header("mcp-session-id", session);
         assert_eq!(stream.send().await.unwrap().status(), StatusCode::OK);
         process.signal(signal);
-        assert_eq!(process.end().await, Ended { code: Some(0), stderr: String::new() });
+        assert_eq!(process.end().await, Ended { code: Some(0), signal: None, stderr: String::new() });
         let frames = lines(&record);
         assert!(frames.iter().any(|frame| frame["body"]["json"]["result"]["serverInfo"].is_object()), "{frames:?}");
         assert_eq!(frames.iter().filter(|frame| frame["http"]["method"] == "GET").count(), 1, "{frames:?}");
@@ -157,6 +157,28 @@ async fn a_running_server_is_told_to_misbehave() {
     assert_eq!(came["requests"][0]["message"]["method"], "initialize", "{came}");
     process.signal(Signal::TERM);
     assert_eq!(process.end().await.code, Some(0));
+}
+
+#[tokio::test]
+async fn a_server_that_listens_ends_as_its_script_says() {
+    for (exit, expected) in [
+        ("{ code: 7 }", (Some(7), None)),
+        ("{ signal: SIGABRT }", (None, Some(6))),
+        ("{ kill: true }", (None, Some(9))),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("script.yaml");
+        fs::write(
+            &script,
+            format!("on: [{{ when: {{ method: initialize }}, do: {{ fault: {{ exit: {exit} }} }} }}]\n"),
+        )
+        .unwrap();
+        let mut process = Process::start(&["mock", "serve", script.to_str().unwrap()]);
+        let url = process.line().await;
+        assert!(initialize(Client::new().post(url)).send().await.is_err(), "there is no answer");
+        let ended = process.end().await;
+        assert_eq!((ended.code, ended.signal), expected);
+    }
 }
 
 #[tokio::test]

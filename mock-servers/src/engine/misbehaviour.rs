@@ -106,6 +106,15 @@ impl Engine {
         self.standing.switch(name, enabled)
     }
 
+    /// Counts from the beginning again: how often rules, faults and tools were met. Faults are on or off as at the start.
+    /// What is drawn at random for a message follows from these counts, so that is as at the start as well. Sessions, what
+    /// is under way and what the script has changed are no counts, and stay.
+    pub fn reset(&mut self) {
+        self.rules.reset();
+        self.standing.reset();
+        self.calls.clear();
+    }
+
     /// The standing faults, in their order.
     #[must_use]
     pub fn faults(&self) -> Vec<FaultState> {

@@ -69,7 +69,7 @@ pub enum Step {
     Close,
     /// End the connection by a TCP reset; close it where there is no TCP.
     Reset,
-    /// Over Streamable HTTP: open the stream, though there is nothing to say yet. Elsewhere: nothing.
+    /// Over HTTP: open the stream, though there is nothing to say yet. Elsewhere: nothing.
     Open,
     /// Over HTTP: forget the session that this is for. Over stdio: nothing.
     ExpireSession,

@@ -51,6 +51,11 @@ impl Rules {
         self.run
     }
 
+    /// No message has been met yet.
+    pub(crate) fn reset(&mut self) {
+        self.rules.iter_mut().for_each(|(_, met)| *met = 0);
+    }
+
     /// The first rule that matches decides. The others count the message all the same, because `nth` counts the
     /// messages that the other fields match, whoever decides about them.
     pub(crate) fn decide(&mut self, arrived: Arrived<'_>) -> Option<Decision> {

@@ -84,6 +84,12 @@ pub struct FaultState {
     pub acted: u64,
 }
 
+impl FaultState {
+    fn at_first(rule: &FaultRule) -> Self {
+        Self { name: rule.name.clone(), enabled: rule.enabled, matched: 0, acted: 0 }
+    }
+}
+
 /// The standing faults of a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Standing {
@@ -93,11 +99,17 @@ pub(crate) struct Standing {
 
 impl Standing {
     pub(crate) fn new(rules: Vec<FaultRule>, seed: u64) -> Self {
-        let state =
-            |rule: &FaultRule| FaultState { name: rule.name.clone(), enabled: rule.enabled, matched: 0, acted: 0 };
-        Self {
-            rules: rules.into_iter().map(|rule| (state(&rule), rule)).map(|(state, rule)| (rule, state)).collect(),
-            seed,
+        let with_state = |rule: FaultRule| {
+            let state = FaultState::at_first(&rule);
+            (rule, state)
+        };
+        Self { rules: rules.into_iter().map(with_state).collect(), seed }
+    }
+
+    /// Everything is as at the start.
+    pub(crate) fn reset(&mut self) {
+        for (rule, state) in &mut self.rules {
+            *state = FaultState::at_first(rule);
         }
     }
 

@@ -173,14 +173,14 @@ impl Hub {
                     self.play_aside(core, session, Output { to: output.to, step, shape: output.shape });
                 }
                 (Target::Exchange(id), Step::Wake(after)) => self.wake_later(id, after),
-                (Target::Exchange(id), Step::Exit(_)) => {
+                (Target::Exchange(id), Step::Exit(exit)) => {
                     let connection = core.responders.get(&id).map_or(0, Responder::connection);
                     self.recorder.record(Sighting::mark(connection, Mark::Exit));
                     // Whoever still waits for an answer gets none.
                     if let Some(responder) = core.responders.get_mut(&id) {
                         responder.close();
                     }
-                    self.stop.stop();
+                    self.stop.exit(exit);
                 }
                 (Target::Exchange(id), Step::End) => self.end(core, id, output.shape.as_deref()),
                 (Target::Exchange(id), step) => {

@@ -11,4 +11,8 @@ impl Switchboard for Hub {
     fn faults(&self) -> Vec<FaultState> {
         self.lock().engine.faults()
     }
+
+    fn reset(&self) {
+        self.lock().engine.reset();
+    }
 }

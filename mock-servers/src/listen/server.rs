@@ -16,7 +16,7 @@ use super::{
     switch::FaultSwitch,
     tls,
 };
-use crate::record::Recorder;
+use crate::{faults::Exit, record::Recorder};
 
 /// Marks a server of Streamable HTTP.
 #[derive(Debug)]
@@ -117,6 +117,13 @@ impl<Front> Server<Front> {
     /// Returns when the server has stopped, because its script says so: an `exit` fault, say.
     pub async fn stopped(&self) {
         self.stopper.stopped().await;
+    }
+
+    /// How the script wants the server's process to end, by an `exit` fault; none if it has not said so. The process is its
+    /// owner's: [`crate::stdio::end_process`] ends it.
+    #[must_use]
+    pub fn exit(&self) -> Option<Exit> {
+        self.stopper.exited()
     }
 
     /// Stops the server, and returns when every connection is closed.

@@ -3,7 +3,7 @@
 use std::{
     future::Future,
     sync::{
-        Arc, Weak,
+        Arc, OnceLock, Weak,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -28,7 +28,7 @@ use super::{
     socket::{Ending, Line, Socket},
     switch::{self, FaultSwitch, Switchboard},
 };
-use crate::{frame::Mark, record::Recorder};
+use crate::{faults::Exit, frame::Mark, record::Recorder};
 
 /// How long an answer that is under way may take when the server is stopped.
 const DRAIN: Duration = Duration::from_millis(50);
@@ -48,6 +48,8 @@ struct State {
     /// Open connections, and ends of connections that are not in the record yet.
     busy: watch::Sender<usize>,
     faults: switch::Socket,
+    /// How the script wants the server's process to end.
+    exit: OnceLock<Exit>,
 }
 
 /// Something that goes on until this is dropped.
@@ -63,11 +65,22 @@ impl Drop for Busy {
 impl Stopper {
     pub(super) fn new() -> Self {
         let (stopped, busy) = (watch::Sender::new(false), watch::Sender::new(0));
-        Self(Arc::new(State { stopped, busy, faults: switch::Socket::default() }))
+        Self(Arc::new(State { stopped, busy, faults: switch::Socket::default(), exit: OnceLock::new() }))
     }
 
     pub(crate) fn stop(&self) {
         self.0.stopped.send_replace(true);
+    }
+
+    /// Stops the server because its script says so, and tells its owner how the process is to end. The first word counts.
+    pub(crate) fn exit(&self, exit: Exit) {
+        self.0.exit.get_or_init(|| exit);
+        self.stop();
+    }
+
+    /// How the script wants the process to end; none if it has not said so.
+    pub(super) fn exited(&self) -> Option<Exit> {
+        self.0.exit.get().cloned()
     }
 
     /// Tells the server's owner who can switch its faults.

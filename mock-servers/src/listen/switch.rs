@@ -13,6 +13,8 @@ pub(crate) trait Switchboard: Send + Sync {
     fn switch(&self, name: &str, enabled: bool) -> bool;
     /// The faults, in the order of the script.
     fn faults(&self) -> Vec<FaultState>;
+    /// Forgets what was counted, and switches every fault back to what the script says.
+    fn reset(&self);
 }
 
 /// Where the state of a front is put as soon as there is one. It does not keep it alive.
@@ -33,9 +35,7 @@ impl Socket {
     }
 
     pub(super) fn switch(&self) -> FaultSwitch {
-        let board = self.0.get().cloned();
-        let start = board.as_ref().and_then(Weak::upgrade).map(|board| board.faults()).unwrap_or_default();
-        FaultSwitch { board, start: start.into() }
+        FaultSwitch { board: self.0.get().cloned() }
     }
 }
 
@@ -44,8 +44,6 @@ impl Socket {
 #[derive(Clone)]
 pub struct FaultSwitch {
     board: Option<Weak<dyn Switchboard>>,
-    /// As they were when this was made.
-    start: Arc<[FaultState]>,
 }
 
 impl fmt::Debug for FaultSwitch {
@@ -87,12 +85,12 @@ impl FaultSwitch {
         self.board().map(|board| board.faults()).unwrap_or_default()
     }
 
-    /// Switches every fault that has a name back to what it was when the server started.
+    /// Has the server count from the beginning again, and every fault as the script has it at the start: `nth` of rules,
+    /// of faults and of tools, and with them what is drawn at random for a message. Sessions go on, and what a script has
+    /// changed stays changed.
     pub fn reset(&self) {
         if let Some(board) = self.board() {
-            for fault in &*self.start {
-                fault.name.as_ref().map(|name| board.switch(name, fault.enabled));
-            }
+            board.reset();
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! - `GET /health`: that it runs, and its URL.
 //! - `GET /requests`: the messages that came since the start or the last reset, scrubbed of secrets.
-//! - `POST /reset`: what came is forgotten, and every fault is as the script has it at the start.
+//! - `POST /reset`: what came and what was counted is forgotten (`nth` counts from one again), and every fault is as the
+//!   script has it at the start. Sessions go on, and what a script has changed stays changed.
 //! - `GET /faults`: the standing faults.
 //! - `PUT /faults/<name>` with `{"enabled": false}`: switches the faults of this name.
 //!

@@ -3,7 +3,7 @@
 //! What a script says about processes has no meaning here and is left out; everything else is played as over stdio.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -16,7 +16,7 @@ use tokio::{
 
 use crate::{
     engine::{self, Engine, ExchangeId, Origin, Step, Target},
-    faults::{FaultState, Finish, Framed, Piece, Shape},
+    faults::{Exit, FaultState, Finish, Framed, Piece, Shape},
     frame::{Body, Mark},
     listen::switch::{FaultSwitch, Switchboard},
     record::{Recorder, Sighting},
@@ -33,6 +33,7 @@ pub(super) struct DuplexMock {
     faults: FaultSwitch,
     /// Whether the client has hung up, and whether the server has ended.
     ended: watch::Receiver<bool>,
+    exit: Arc<OnceLock<Exit>>,
     reading: JoinHandle<()>,
     writing: JoinHandle<()>,
 }
@@ -50,6 +51,8 @@ struct Shared {
     recorder: Recorder,
     origin: Origin,
     ended: watch::Sender<bool>,
+    /// How the script wants the server's process to end.
+    exit: Arc<OnceLock<Exit>>,
 }
 
 struct State {
@@ -70,10 +73,11 @@ impl DuplexMock {
         let origin = Origin::session(engine.open_session());
         let state = Mutex::new(State { engine, jobs, closed: false, held: Vec::new() });
         recorder.record(Sighting::mark(1, Mark::Opened));
-        let shared = Arc::new(Shared { state, recorder, origin, ended: sender });
+        let exit = Arc::default();
+        let shared = Arc::new(Shared { state, recorder, origin, ended: sender, exit: Arc::clone(&exit) });
         let faults = FaultSwitch::of(&shared);
         let (reading, writing) = (tokio::spawn(read(shared, input)), tokio::spawn(write(output, queue)));
-        (Self { faults, ended, reading, writing }, theirs)
+        (Self { faults, ended, exit, reading, writing }, theirs)
     }
 
     pub(super) fn faults(&self) -> &FaultSwitch {
@@ -90,6 +94,11 @@ impl DuplexMock {
     pub(super) async fn stopped(&self) {
         // An error means that the reader is gone, which is an end as well.
         let _ = self.ended.clone().wait_for(|ended| *ended).await;
+    }
+
+    /// How the script wants the server's process to end; none if it has not said so.
+    pub(super) fn exit(&self) -> Option<Exit> {
+        self.exit.get().cloned()
     }
 
     pub(super) async fn stop(mut self) {
@@ -177,9 +186,10 @@ impl Shared {
                 (Step::Raw(text), _) => self.say(state, text.clone(), Body::Text(text), output.shape.as_deref()),
                 (Step::Wake(after), Target::Exchange(exchange)) => self.wake_later(after, exchange),
                 (Step::Close | Step::Reset, _) => self.close(state),
-                (Step::Exit(_), _) => {
+                (Step::Exit(exit), _) => {
                     self.close(state);
                     self.recorder.record(Sighting::mark(1, Mark::Exit));
+                    self.exit.get_or_init(|| exit);
                     self.ended.send_replace(true);
                 }
                 (Step::End, _) => state.release(),
@@ -268,5 +278,9 @@ impl Switchboard for Shared {
 
     fn faults(&self) -> Vec<FaultState> {
         self.lock().engine.faults()
+    }
+
+    fn reset(&self) {
+        self.lock().engine.reset();
     }
 }

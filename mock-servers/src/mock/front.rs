@@ -7,6 +7,7 @@ use tokio::io::DuplexStream;
 use super::duplex::DuplexMock;
 use crate::{
     engine::Engine,
+    faults::Exit,
     http::HttpMock,
     listen::{Address, FaultSwitch, Options, StartError},
     oauth::OAuthMock,
@@ -110,6 +111,10 @@ impl Front {
 
     pub(super) async fn stopped(&self) {
         each!(self, mock => mock.stopped().await);
+    }
+
+    pub(super) fn exit(&self) -> Option<Exit> {
+        each!(self, mock => mock.exit())
     }
 
     pub(super) async fn stop(self) {

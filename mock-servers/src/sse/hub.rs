@@ -7,22 +7,20 @@ use std::{
 };
 
 use axum::body::Body as HttpBody;
-use http::{HeaderValue, Response, StatusCode, header};
+use http::{Response, StatusCode};
 use hyper::body::Incoming;
-use serde_json::Value;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
+use super::stream::Stream;
 use crate::{
-    engine::{Engine, ExchangeId, Origin, Output, Reaction, SessionKey, Step},
-    faults::{FaultState, Finish, Framed, Shape},
-    frame::{Body, Http, Mark},
-    http::{
-        responder::{Presence, Verdict, empty, scripted},
-        wire,
-    },
+    engine::{Engine, ExchangeId, Origin, Output, Reaction, SessionKey, Step, Target},
+    faults::FaultState,
+    frame::{Body, Mark},
+    http::responder::{Presence, Verdict, empty, scripted},
     listen::{
         exchange::Exchange,
-        outlet::{self, Outlet, Piece},
-        serving::Stopper,
+        serving::{Aborted, Stopper},
         switch::Switchboard,
     },
     record::{Recorder, Sighting},
@@ -41,16 +39,13 @@ struct Core {
     engine: Engine,
     streams: HashMap<SessionKey, Stream>,
     by_id: HashMap<String, SessionKey>,
-}
-
-struct Stream {
-    connection: u64,
-    pieces: Outlet,
+    /// The POSTs that wait for what the script has to say about their answer.
+    posts: HashMap<ExchangeId, oneshot::Sender<Verdict>>,
 }
 
 impl Hub {
     pub(super) fn new(engine: Engine, recorder: Recorder, stop: Stopper, messages: String) -> Self {
-        let core = Core { engine, streams: HashMap::new(), by_id: HashMap::new() };
+        let core = Core { engine, streams: HashMap::new(), by_id: HashMap::new(), posts: HashMap::new() };
         Self { core: Mutex::new(core), recorder, stop, messages }
     }
 
@@ -59,22 +54,31 @@ impl Hub {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens a stream and with it a session. The first event tells where to post (2024-11-05, transports).
-    pub(super) fn open(self: &Arc<Self>, exchange: &Exchange) -> Response<HttpBody> {
+    /// Opens a stream and with it a session, unless the script has something else to say to a GET.
+    pub(super) async fn open(self: &Arc<Self>, exchange: &Exchange) -> Verdict {
         exchange.receive_unread();
-        let mut core = self.lock();
-        let key = core.engine.open_session();
-        let id = core.engine.token();
-        let (pieces, body) = outlet::body(self.presence(key), exchange.ending());
-        let mut response = Response::new(body);
-        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-        response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        let response = exchange.respond(response);
-        let stream = Stream { connection: exchange.connection, pieces };
-        self.say(&stream, "endpoint", &format!("{}?session={id}", self.messages), Body::Text);
-        core.streams.insert(key, stream);
-        core.by_id.insert(id, key);
-        response
+        let host = exchange.header("host").map(str::to_owned);
+        let (key, verdict, presence) = {
+            let mut core = self.lock();
+            let key = core.engine.open_session();
+            let id = core.engine.token();
+            let first = format!("{}?session={id}", self.messages);
+            let (stream, verdict) = Stream::wanted(exchange, first, self.recorder.clone());
+            core.streams.insert(key, stream);
+            core.by_id.insert(id, key);
+            // The engine sees a GET as a message of that method, so that scripts can have rules for it.
+            let message = json!({ "jsonrpc": "2.0", "method": "GET" });
+            let reaction = core.engine.on_message(&Origin { host, ..Origin::session(key) }, &message);
+            self.play(&mut core, key, reaction.outputs);
+            (key, verdict, self.presence(key))
+        };
+        // Whoever drops a stream that is wanted has said something else than a stream: the connection goes with it.
+        let verdict = verdict.await.unwrap_or(Err(Aborted));
+        // From here on the body tells whether the client is still there. Where there is no stream, the session is over.
+        if self.lock().streams.contains_key(&key) {
+            presence.dismiss();
+        }
+        verdict
     }
 
     /// Takes in a message. What is said because of it goes out on the stream.
@@ -83,36 +87,64 @@ impl Hub {
             Ok(bytes) => bytes,
             Err(status) => return Ok(exchange.turn_away(status)),
         };
-        let message = serde_json::from_slice::<Value>(&bytes).ok();
-        let text = || Body::Text(String::from_utf8_lossy(&bytes).into_owned());
+        match self.take_in(exchange, &bytes) {
+            Taken::Answered(response) => Ok(response),
+            Taken::Waiting(verdict) => verdict.await.unwrap_or(Err(Aborted)).map(|response| exchange.respond(response)),
+        }
+    }
+
+    fn take_in(self: &Arc<Self>, exchange: &Exchange, bytes: &[u8]) -> Taken {
+        let message = serde_json::from_slice::<Value>(bytes).ok();
+        let text = || Body::Text(String::from_utf8_lossy(bytes).into_owned());
         exchange.receive(|| message.clone().map_or_else(text, Body::Json));
         let mut core = self.lock();
         let id = exchange.query().and_then(|query| query.strip_prefix("session="));
         let Some(key) = id.and_then(|id| core.by_id.get(id).copied()) else {
-            return Ok(exchange.refuse(StatusCode::NOT_FOUND));
+            return Taken::Answered(exchange.refuse(StatusCode::NOT_FOUND));
         };
         let Some(message) = message else {
-            return Ok(exchange.refuse(StatusCode::BAD_REQUEST));
+            return Taken::Answered(exchange.refuse(StatusCode::BAD_REQUEST));
         };
         let host = exchange.header("host").map(str::to_owned);
-        let Reaction { outputs, .. } = core.engine.on_message(&Origin { host, ..Origin::session(key) }, &message);
+        let Reaction { exchange: id, outputs } =
+            core.engine.on_message(&Origin { host, ..Origin::session(key) }, &message);
         // A status that the script words is the answer to the POST: the stream has none to give.
-        let worded = outputs.iter().find_map(|output| match &output.step {
-            Step::Status(status) => Some(scripted(status)),
-            Step::ExpireSession => Some(empty(StatusCode::NOT_FOUND)),
-            _ => None,
-        });
-        // The answer to the POST is recorded first: a client may not see the reply on the stream before it.
-        let response = exchange.respond(worded.unwrap_or_else(|| empty(StatusCode::ACCEPTED)));
+        let word = worded(&outputs);
+        let taken = if word.is_none() && core.engine.words_envelope(id) {
+            let (sender, verdict) = oneshot::channel();
+            core.posts.insert(id, sender);
+            Taken::Waiting(verdict)
+        } else {
+            // The answer to the POST is recorded first: a client may not see the reply on the stream before it.
+            Taken::Answered(exchange.respond(word.unwrap_or_else(|| empty(StatusCode::ACCEPTED))))
+        };
         self.play(&mut core, key, outputs);
-        Ok(response)
+        taken
+    }
+
+    /// Answers the POSTs that waited for these outputs, or for the exchange that led to them.
+    fn answer_posts(core: &mut Core, woken: Option<ExchangeId>, outputs: &[Output]) {
+        let spoken_of = outputs.iter().filter_map(|output| match output.to {
+            Target::Exchange(id) => Some(id),
+            Target::Session(_) => None,
+        });
+        for id in woken.into_iter().chain(spoken_of) {
+            let word = worded(outputs);
+            if (word.is_some() || !core.engine.words_envelope(id))
+                && let Some(waiting) = core.posts.remove(&id)
+                && waiting.send(Ok(word.unwrap_or_else(|| empty(StatusCode::ACCEPTED)))).is_err()
+            {
+                tracing::debug!("the client left before the answer");
+            }
+        }
     }
 
     fn play(self: &Arc<Self>, core: &mut Core, key: SessionKey, outputs: Vec<Output>) {
+        Self::answer_posts(core, None, &outputs);
         for output in outputs {
             let to = match output.to {
-                crate::engine::Target::Session(other) => other,
-                crate::engine::Target::Exchange(exchange) => {
+                Target::Session(other) => other,
+                Target::Exchange(exchange) => {
                     if let Step::Wake(after) = output.step {
                         self.wake_later(key, exchange, after);
                         continue;
@@ -120,81 +152,16 @@ impl Hub {
                     key
                 }
             };
-            if let Step::Exit(_) = output.step {
-                let connection = core.streams.get(&to).map_or(0, |stream| stream.connection);
+            if let Step::Exit(exit) = output.step {
+                let connection = core.streams.get(&to).map_or(0, Stream::connection);
                 self.recorder.record(Sighting::mark(connection, Mark::Exit));
-                self.stop.stop();
-            } else if self.play_step(core, to, output.step, output.shape.as_deref()) {
+                self.stop.exit(exit);
+            } else if let Some(stream) = core.streams.get_mut(&to)
+                && stream.play(output.step, output.shape.as_deref(), || self.presence(to))
+            {
                 core.streams.remove(&to);
             }
         }
-    }
-
-    /// Plays one step on a session's stream; true when that ends the stream.
-    fn play_step(&self, core: &Core, to: SessionKey, step: Step, shape: Option<&Shape>) -> bool {
-        let Some(stream) = core.streams.get(&to) else { return false };
-        if let Some(shape) = shape {
-            return self.play_shaped(stream, step, shape);
-        }
-        match step {
-            Step::Send(message) | Step::Answer { message, .. } => {
-                self.say(stream, "message", &message.to_string(), |_| Body::Json(message.clone()));
-                false
-            }
-            Step::Raw(text) => {
-                self.say(stream, "message", &text, Body::Text);
-                false
-            }
-            Step::Close => self.break_off(stream, Piece::Abort),
-            Step::Reset => self.break_off(stream, Piece::Reset),
-            // The session is as long as its stream, so the one ends with the other.
-            Step::ExpireSession => {
-                self.recorder.record(Sighting::mark(stream.connection, Mark::ClosedByServer));
-                true
-            }
-            Step::Status(_)
-            | Step::Wake(_)
-            | Step::Exit(_)
-            | Step::End
-            | Step::Open
-            | Step::Process(_)
-            | Step::CloseStream(_)
-            | Step::Respond(_) => false,
-        }
-    }
-
-    /// Plays one step as these faults want it; true when that ends the stream.
-    fn play_shaped(&self, stream: &Stream, step: Step, shape: &Shape) -> bool {
-        let (text, said) = match step {
-            Step::Send(message) | Step::Answer { message, .. } => (message.to_string(), Body::Json(message)),
-            Step::Raw(text) => (text.clone(), Body::Text(text)),
-            _ => return false,
-        };
-        let empty = wire::event(None, "message", "");
-        let mut rendered = shape.render(text.into_bytes(), said, |payload| Framed::event(&empty, payload));
-        // The body goes on for as long as the session, so what ends the connection after a message ends the body.
-        if let Finish::After(how) = rendered.finish {
-            rendered.finish = Finish::Amid(how);
-        }
-        self.recorder.record_with(|| event_frame(stream.connection, "message", rendered.said.clone()));
-        stream.pieces.play(&rendered);
-        if matches!(rendered.finish, Finish::Keep) {
-            return false;
-        }
-        self.recorder.record(Sighting::mark(stream.connection, Mark::ClosedByServer));
-        true
-    }
-
-    fn break_off(&self, stream: &Stream, end: Piece) -> bool {
-        stream.pieces.push(end);
-        self.recorder.record(Sighting::mark(stream.connection, Mark::ClosedByServer));
-        true
-    }
-
-    fn say(&self, stream: &Stream, name: &str, data: &str, body: impl FnOnce(String) -> Body) {
-        // Recorded before it is sent: what a fast client says in return must not come before it in the record.
-        self.recorder.record_with(|| event_frame(stream.connection, name, body(data.to_owned())));
-        stream.pieces.push(Piece::Bytes(wire::event(None, name, data).into()));
     }
 
     fn wake_later(self: &Arc<Self>, key: SessionKey, exchange: ExchangeId, after: Duration) {
@@ -204,6 +171,7 @@ impl Hub {
             if let Some(hub) = hub.upgrade() {
                 let mut core = hub.lock();
                 let outputs = core.engine.on_wake(exchange);
+                Self::answer_posts(&mut core, Some(exchange), &outputs);
                 hub.play(&mut core, key, outputs);
             }
         });
@@ -221,7 +189,7 @@ impl Hub {
                 runtime.spawn(async move {
                     let mut core = hub.lock();
                     if let Some(stream) = core.streams.remove(&key) {
-                        hub.recorder.record(Sighting::mark(stream.connection, mark));
+                        stream.leave(mark);
                     }
                     core.by_id.retain(|_, session| *session != key);
                     core.engine.close_session(key);
@@ -232,9 +200,20 @@ impl Hub {
     }
 }
 
-fn event_frame(connection: u64, name: &str, body: Body) -> Sighting {
-    let http = Http { status: Some(200), event: Some(name.to_owned()), ..Http::default() };
-    Sighting::sent(connection, body).with_http(http)
+/// What becomes of a POST.
+enum Taken {
+    Answered(Response<HttpBody>),
+    /// The script still has something to say about its answer.
+    Waiting(oneshot::Receiver<Verdict>),
+}
+
+/// The answer to a POST that a script words.
+fn worded(outputs: &[Output]) -> Option<Response<HttpBody>> {
+    outputs.iter().find_map(|output| match &output.step {
+        Step::Status(status) => Some(scripted(status)),
+        Step::ExpireSession => Some(empty(StatusCode::NOT_FOUND)),
+        _ => None,
+    })
 }
 
 impl Switchboard for Hub {
@@ -244,5 +223,9 @@ impl Switchboard for Hub {
 
     fn faults(&self) -> Vec<FaultState> {
         self.lock().engine.faults()
+    }
+
+    fn reset(&self) {
+        self.lock().engine.reset();
     }
 }

@@ -107,6 +107,50 @@ async fn the_control_endpoint_tells_what_came_and_forgets_it() {
     server.reset();
 }
 
+/// A server that counts: its rules, its faults and its tools.
+async fn counting(transport: Transport) -> MockServer {
+    let script = json!({
+        "tools": [{"name": "echo", "reply": {"text": "{{nth}}"}}, {"name": "other", "reply": {"text": "{{nth}}"}}],
+        "on": [{"when": {"tool": "echo", "nth": 2}, "do": {"reply": {"text": "the second"}}}],
+        "faults": [
+            {"fault": "null-id", "when": {"tool": "echo", "nth": 1}},
+            {"fault": "unknown-fields", "when": {"tool": "other"}, "probability": 0.5},
+        ],
+    });
+    let script = serde_json::from_value(script).unwrap();
+    MockServer::builder().transport(transport).script(script).start().await.unwrap()
+}
+
+#[tokio::test]
+async fn after_a_reset_everything_is_counted_from_the_beginning() {
+    let server = counting(Transport::Http).await;
+    let control = start(&server).await;
+    let client = Client::connect(&server.url()).await;
+    let heard = async || {
+        let mut heard = Vec::new();
+        for tool in ["echo", "echo", "echo", "other", "other", "other", "other", "other"] {
+            let mut answer = client.call(tool, json!({})).await;
+            // What the client counts by itself.
+            if answer["id"].is_number() {
+                answer["id"] = "a number".into();
+            }
+            heard.push(answer);
+        }
+        heard
+    };
+    let first = heard().await;
+    let text = |nth: usize| first[nth]["result"]["content"][0]["text"].as_str().unwrap();
+    assert_eq!([text(0), text(1), text(2), text(3), text(7)], ["1", "the second", "2", "1", "5"]);
+    assert_eq!([&first[0]["id"], &first[1]["id"]], [&Value::Null, &json!("a number")]);
+    assert_ne!(heard().await, first, "without a reset the counts go on");
+    let (_, reset) = ask(&control, Method::POST, "/reset", Value::Null).await;
+    let counts = |fault: &Value| (fault["matched"].as_u64(), fault["acted"].as_u64());
+    assert_eq!(reset["faults"].as_array().unwrap().iter().map(counts).collect::<Vec<_>>(), [(Some(0), Some(0)); 2]);
+    assert_eq!(heard().await, first);
+    server.reset();
+    assert_eq!(heard().await, first);
+}
+
 #[tokio::test]
 async fn the_control_endpoint_is_for_this_machine_alone() {
     let server = faulty(Transport::Http).await;

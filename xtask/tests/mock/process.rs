@@ -1,6 +1,6 @@
 //! The program, started and talked to.
 
-use std::{process::Stdio, time::Duration};
+use std::{os::unix::process::ExitStatusExt as _, process::Stdio, time::Duration};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -25,6 +25,8 @@ pub(crate) struct Process {
 pub(crate) struct Ended {
     /// Its exit code; none if a signal ended it.
     pub(crate) code: Option<i32>,
+    /// The signal that ended it, if one did.
+    pub(crate) signal: Option<i32>,
     /// What it wrote to standard error.
     pub(crate) stderr: String,
 }
@@ -70,7 +72,7 @@ impl Process {
         let reading = self.child.stderr.as_mut().unwrap().read_to_string(&mut stderr);
         timeout(BOUND, reading).await.expect("an end in time").unwrap();
         let status = timeout(BOUND, self.child.wait()).await.expect("an end in time").unwrap();
-        Ended { code: status.code(), stderr }
+        Ended { code: status.code(), signal: status.signal(), stderr }
     }
 }
 

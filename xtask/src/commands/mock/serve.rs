@@ -11,6 +11,7 @@ use mock_servers::{
         Transport,
         control::{Control, ControlError},
     },
+    stdio::end_process,
 };
 use serde_json::json;
 
@@ -113,8 +114,9 @@ async fn serve(args: Args, transport: Transport) -> CommandResult {
         _ = interrupts.next() => {}
         () = server.stopped() => {}
     }
+    let exit = server.exit();
     tokio::select! {
-        () = server.stop() => Ok(ExitCode::SUCCESS),
+        () = server.stop() => Ok(exit.map_or(ExitCode::SUCCESS, |exit| end_process(&exit))),
         signal = interrupts.next() => Err(signal.die()),
     }
 }
