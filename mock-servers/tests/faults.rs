@@ -6,6 +6,9 @@
 
 mod faults {
     mod process;
+    mod seed;
+    mod table;
+    mod talk;
     mod wire;
 
     mod bad_retry;
@@ -17,6 +20,7 @@ mod faults {
     mod delay;
     mod disconnect;
     mod duplicate;
+    mod event_stream;
     mod exit;
     mod float_id;
     mod fragment;

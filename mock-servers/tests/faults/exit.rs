@@ -1,5 +1,6 @@
 use std::os::unix::process::ExitStatusExt;
 
+use mcp_workbench_mock_servers::faults::{Exit, Signal};
 use serde_json::json;
 
 use super::{
@@ -35,4 +36,23 @@ async fn over_http_the_server_is_gone() {
     let heard = server.call().await;
     assert_eq!((heard.end, heard.bytes.len()), (End::Closed, 0));
     server.mock.stopped().await;
+    assert_eq!(server.mock.exit(), Some(Exit::default()));
+}
+
+#[tokio::test]
+async fn over_http_the_owner_of_the_process_is_told_how_to_end_it() {
+    for (script, exit) in [
+        (json!({"code": 7}), Exit { code: 7, ..Exit::default() }),
+        (json!({"signal": "SIGABRT"}), Exit { signal: Some(Signal::Abrt), ..Exit::default() }),
+    ] {
+        let actions = fault(json!({ "exit": script }));
+        let server = Server::start(&on_call(actions.clone()), MODERN, SEED).await;
+        assert_eq!(server.mock.exit(), None);
+        server.call().await;
+        server.mock.stopped().await;
+        assert_eq!(server.mock.exit(), Some(exit.clone()));
+        let server = super::talk::ended(&actions).await;
+        server.stopped().await;
+        assert_eq!(server.exit(), Some(exit));
+    }
 }

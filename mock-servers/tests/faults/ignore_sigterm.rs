@@ -5,17 +5,12 @@ use super::{
     wire::{fault, on_call},
 };
 
-fn terminate(process: &Process) {
-    let pid = rustix::process::Pid::from_child(&process.child);
-    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
-}
-
 #[test]
 fn sigterm_is_ignored_from_its_turn_on() {
     let mut process = Process::initialized(&on_call(fault("ignore-sigterm")), 1);
     process.call(1);
     assert_eq!(process.message()["id"], 1);
-    terminate(&process);
+    process.terminate();
     // The signal is taken in the order of its arrival, before the end of the input that follows it.
     process.ping(2);
     assert_eq!(process.message()["id"], 2);
@@ -27,6 +22,6 @@ fn sigterm_is_ignored_from_its_turn_on() {
 #[test]
 fn before_its_turn_it_is_not() {
     let mut process = Process::initialized(&on_call(fault("ignore-sigterm")), 1);
-    terminate(&process);
+    process.terminate();
     assert_eq!(process.wait().code(), Some(0));
 }

@@ -1,6 +1,7 @@
 //! A client of a stdio server that shows the bytes.
 
 use std::{
+    fs,
     io::{Read, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, Command, ExitStatus, Stdio},
@@ -66,10 +67,35 @@ impl Process {
     /// A process that has answered `initialize`.
     pub(super) fn initialized(script: &Value, seed: u64) -> Self {
         let mut process = Self::start(script, seed);
+        process.handshake();
         process
-            .send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": LEGACY}}));
-        process.until(|heard| heard.ends_with(b"}\n"));
-        process
+    }
+
+    /// Initializes the server; what comes back is its answer.
+    pub(super) fn handshake(&mut self) -> Vec<u8> {
+        self.send(&json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": LEGACY}}));
+        self.until(|heard| heard.ends_with(b"}\n"))
+    }
+
+    /// Sends SIGTERM.
+    pub(super) fn terminate(&self) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    }
+
+    /// The processes that it has started, as the system has them.
+    pub(super) fn children(&self) -> Vec<u32> {
+        let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id())).into_iter().flatten();
+        let lists = tasks.map(|task| fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default());
+        lists.flat_map(|list| list.split_whitespace().map(|pid| pid.parse().unwrap()).collect::<Vec<_>>()).collect()
+    }
+
+    /// Ends the processes that it has started.
+    pub(super) fn kill_children(&self) {
+        for child in self.children() {
+            let pid = rustix::process::Pid::from_raw(child.try_into().unwrap()).unwrap();
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        }
     }
 
     pub(super) fn send(&mut self, message: &Value) {

@@ -111,8 +111,12 @@ pub(super) async fn is_drawn(actions: impl Into<Value>) {
 
 impl Server {
     pub(super) async fn start(script: &Value, revision: &str, seed: u64) -> Self {
+        Self::recorded(script, revision, seed, Recorder::default()).await
+    }
+
+    pub(super) async fn recorded(script: &Value, revision: &str, seed: u64, recorder: Recorder) -> Self {
         let script: Script = serde_json::from_value(script.clone()).unwrap();
-        let mock = HttpMock::start(script, revision, seed, Recorder::default()).await.unwrap();
+        let mock = HttpMock::start(script, revision, seed, recorder).await.unwrap();
         let host = mock.address().to_string();
         Self { mock, host, session: None }
     }
@@ -124,7 +128,8 @@ impl Server {
         server
     }
 
-    pub(super) async fn initialize(&mut self) {
+    /// Opens a session; what comes back is the answer.
+    pub(super) async fn initialize(&mut self) -> Heard {
         self.session = None;
         let info = json!({"name": "test", "version": "1"});
         let params = json!({"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": info});
@@ -132,10 +137,15 @@ impl Server {
         let heard = self.connect().await.exchange(&self.post(&request)).await;
         self.session = heard.header("mcp-session-id");
         assert!(self.session.is_some(), "{heard:?}");
+        heard
+    }
+
+    pub(super) fn session(&self) -> Option<&str> {
+        self.session.as_deref()
     }
 
     pub(super) async fn connect(&self) -> Wire {
-        Wire { stream: TcpStream::connect(&self.host).await.unwrap() }
+        Wire::to(&self.host).await
     }
 
     pub(super) fn host(&self) -> &str {
@@ -187,6 +197,10 @@ impl Server {
 }
 
 impl Wire {
+    pub(super) async fn to(host: &str) -> Self {
+        Self { stream: TcpStream::connect(host).await.unwrap() }
+    }
+
     pub(super) async fn send(&mut self, request: &str) {
         self.stream.write_all(request.as_bytes()).await.unwrap();
     }
@@ -198,10 +212,15 @@ impl Wire {
 
     /// Takes in an answer until it is complete, or the connection ends.
     pub(super) async fn hear(&mut self) -> Heard {
+        self.until(Vec::new(), is_complete).await
+    }
+
+    /// Takes in more after these bytes until this holds for them, or the connection ends.
+    pub(super) async fn until(&mut self, mut bytes: Vec<u8>, enough: impl Fn(&[u8]) -> bool) -> Heard {
         let start = Instant::now();
-        let (mut bytes, mut buffer) = (Vec::new(), vec![0; 64 * 1024]);
+        let mut buffer = vec![0; 64 * 1024];
         let end = loop {
-            if is_complete(&bytes) {
+            if enough(&bytes) {
                 break End::Complete;
             }
             let read = tokio::time::timeout(BOUND, self.stream.read(&mut buffer)).await;
@@ -229,7 +248,7 @@ impl Wire {
 }
 
 /// Whether these are all bytes of an answer.
-fn is_complete(bytes: &[u8]) -> bool {
+pub(super) fn is_complete(bytes: &[u8]) -> bool {
     let Some(end) = head_end(bytes) else { return false };
     let head = String::from_utf8_lossy(&bytes[..end]).to_lowercase();
     let body = &bytes[end..];
