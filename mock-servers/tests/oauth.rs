@@ -8,6 +8,8 @@ mod authorization;
 mod bounds;
 #[path = "oauth/clients.rs"]
 mod clients;
+#[path = "oauth/clock.rs"]
+mod clock;
 #[path = "oauth/discovery.rs"]
 mod discovery;
 #[path = "oauth/documents.rs"]

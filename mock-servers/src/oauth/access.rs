@@ -21,6 +21,8 @@ pub(crate) enum TokenError {
     NotOurs,
     /// Its time is over.
     Expired,
+    /// Its time has not come: the clock was set back since it was issued.
+    NotYetValid,
     /// It was revoked.
     Revoked,
 }
@@ -30,6 +32,7 @@ impl TokenError {
         match self {
             Self::NotOurs => "not-ours",
             Self::Expired => "expired",
+            Self::NotYetValid => "not-yet-valid",
             Self::Revoked => "revoked",
         }
     }
@@ -47,6 +50,10 @@ pub(crate) fn verify(server: &Server, token: &str) -> Result<Map<String, Value>,
     }
     if jwt.time("exp").is_none_or(|expires| expires <= server.clock.seconds()) {
         return Err(TokenError::Expired);
+    }
+    // The same clock said when it was issued, so there is no difference of clocks to allow for (RFC 7519 section 4.1.5).
+    if ["nbf", "iat"].iter().any(|name| jwt.time(name).is_some_and(|time| time > server.clock.seconds())) {
+        return Err(TokenError::NotYetValid);
     }
     let state = server.state();
     if jwt.claim("jti").and_then(|id| state.tokens.get(id)).is_some_and(|token| token.revoked) {

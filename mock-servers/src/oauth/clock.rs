@@ -10,6 +10,8 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use super::script::Jump;
+
 /// A clock that counts from the Unix epoch. Clones share the time: advancing one advances all.
 #[derive(Debug, Clone)]
 pub struct Clock {
@@ -46,6 +48,14 @@ impl Clock {
     /// Moves the clock back, as a correction of a machine's time does.
     pub fn rewind(&self, by: Duration) {
         self.moved.fetch_sub(millis(by), Ordering::SeqCst);
+    }
+
+    /// Moves the clock as a script says.
+    pub(crate) fn jump(&self, jump: Jump) {
+        match jump {
+            Jump::Forward(period) => self.advance(period.0),
+            Jump::Back(period) => self.rewind(period.0),
+        }
     }
 
     /// The time since the Unix epoch.

@@ -126,6 +126,9 @@ impl Guard {
             reason: judged.as_ref().err().map(|refused| refused.reason.to_owned()),
         };
         server.note(text("client_id").as_deref(), AuditEvent::Accessed(accessed));
+        if judged.is_ok() && !claims.is_empty() {
+            server.request_passed();
+        }
         answered
     }
 

@@ -5,6 +5,7 @@
 //! insists on what OAuth 2.1 and the specification insist on.
 
 mod clients;
+mod clock;
 mod federation;
 mod resource;
 mod server;
@@ -18,6 +19,7 @@ use serde_json::{Map, Value};
 
 pub use self::{
     clients::{ApplicationType, AuthMethod, ClientIdMetadata, GrantType, RegisteredClient, Registration},
+    clock::{ClockJump, Jump, Occasion},
     federation::{IdentityProvider, TrustedIssuer},
     resource::{MissingResource, Resource, StepUp},
     server::{
@@ -71,6 +73,8 @@ pub struct AuthScript {
     pub subject: String,
     /// How long things are good for.
     pub lifetimes: Lifetimes,
+    /// When the clock jumps that tokens are issued and judged by. Several at one moment act together.
+    pub clock: Vec<ClockJump>,
     /// Refresh tokens.
     pub refresh: Refresh,
     /// Proof of possession (RFC 9449).
@@ -110,6 +114,7 @@ impl Default for AuthScript {
             user: vec![User::Consents],
             subject: "somebody".to_owned(),
             lifetimes: Lifetimes::default(),
+            clock: Vec::new(),
             refresh: Refresh::default(),
             dpop: Dpop::default(),
             resource: Resource::default(),

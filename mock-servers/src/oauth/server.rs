@@ -16,7 +16,7 @@ use super::{
     jwt,
     keys::SigningKey,
     lies::{Lies, Permit},
-    script::{AuthMethod, AuthScript, GrantType, IdentityProvider, RegisteredClient},
+    script::{AuthMethod, AuthScript, GrantType, IdentityProvider, Occasion, RegisteredClient},
     state::{Client, Consent, Issued, State},
 };
 
@@ -119,6 +119,31 @@ impl Server {
         self.audit.add(client, event);
     }
 
+    /// An access token is on its way to its client.
+    pub(crate) fn token_issued(&self) {
+        let mut state = self.state();
+        state.tokens_issued = state.tokens_issued.saturating_add(1);
+        let occasion = Occasion::Tokens(state.tokens_issued);
+        drop(state);
+        self.jump_after(occasion);
+    }
+
+    /// A request with a token was let pass.
+    pub(crate) fn request_passed(&self) {
+        let mut state = self.state();
+        state.requests_passed = state.requests_passed.saturating_add(1);
+        let occasion = Occasion::Requests(state.requests_passed);
+        drop(state);
+        self.jump_after(occasion);
+    }
+
+    /// Moves the clock, where the script has it jump now.
+    fn jump_after(&self, occasion: Occasion) {
+        for jump in self.script.clock.iter().filter(|jump| jump.after == occasion) {
+            self.clock.jump(jump.jump);
+        }
+    }
+
     /// Protects a resource: tokens may be issued for it.
     pub(crate) fn protect(&self, resource: &str) {
         let mut resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
@@ -152,6 +177,7 @@ impl Server {
             ("client_id", Value::from(access.consent.client.as_str())),
             ("scope", Value::from(access.scopes.join(" "))),
             ("iat", Value::from(now)),
+            ("nbf", Value::from(now)),
             ("exp", Value::from(now + self.script.lifetimes.access_token.0.as_secs())),
             ("jti", Value::from(jti.as_str())),
         ] {

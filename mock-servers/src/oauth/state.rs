@@ -91,6 +91,10 @@ pub(crate) struct State {
     pub(crate) looked: usize,
     /// The code that was issued last.
     pub(crate) last_code: Option<String>,
+    /// How many access tokens have been issued.
+    pub(crate) tokens_issued: u32,
+    /// How many requests with a token the resource has let pass.
+    pub(crate) requests_passed: u32,
     families: u64,
 }
 
@@ -105,6 +109,8 @@ impl State {
             seen: BoundedMap::new(MOST_SEEN),
             looked: 0,
             last_code: None,
+            tokens_issued: 0,
+            requests_passed: 0,
             families: 0,
         }
     }

@@ -67,7 +67,9 @@ pub(crate) fn token(server: &Server, headers: &HeaderMap, params: &Params) -> An
         None => match claim.and_then(|claim| issue(server, headers, params, &claim)) {
             Ok((body, granted)) => {
                 noted.granted_scope = Some(granted);
-                finish(server, body)
+                let answer = finish(server, body);
+                server.token_issued();
+                answer
             }
             Err(refusal) => {
                 noted.error = Some(refusal.error.clone());
