@@ -39,6 +39,7 @@ mod faults {
     mod notification_flood;
     mod null_id;
     mod oversize;
+    mod presets;
     mod redirect;
     mod reorder;
     mod retry_after;

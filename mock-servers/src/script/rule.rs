@@ -24,8 +24,8 @@ pub struct Rule {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct When {
-    /// The JSON-RPC method, exactly. Over Streamable HTTP also `GET` (the client opens a stream) and `DELETE` (it ends
-    /// its session).
+    /// The JSON-RPC method, exactly. Over HTTP also `GET` (the client opens a stream) and, over Streamable HTTP, `DELETE`
+    /// (it ends its session).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
     /// The tool of a `tools/call`, exactly.

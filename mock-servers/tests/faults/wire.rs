@@ -190,6 +190,13 @@ impl Server {
         self.post(&json!({"jsonrpc": "2.0", "id": id.into(), "method": "tools/call", "params": params}))
     }
 
+    /// A request of 2026-07-28 over HTTP.
+    pub(super) fn modern(&self, method: &str, mut params: Value) -> String {
+        params["_meta"]["io.modelcontextprotocol/protocolVersion"] = MODERN.into();
+        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
+        self.post(&json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
+    }
+
     /// What a call on a connection of its own is answered with.
     pub(super) async fn call(&self) -> Heard {
         self.connect().await.exchange(&self.calling(1)).await
