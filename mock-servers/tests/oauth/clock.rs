@@ -91,6 +91,6 @@ fn a_jump_of_no_known_kind_is_refused() {
         "clock: [{ after: { days: 1 }, jump: { forward: 1h } }]",
         "clock: [{ jump: { forward: 1h } }]",
     ] {
-        assert!(mcp_workbench_mock_servers::oauth::script::parse(text).is_err(), "{text}");
+        assert!(mcp_workbench_mock_servers::oauth::script::parse(text, "clock.yaml").is_err(), "{text}");
     }
 }
