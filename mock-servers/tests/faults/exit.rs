@@ -1,4 +1,4 @@
-use std::os::unix::process::ExitStatusExt;
+use std::{os::unix::process::ExitStatusExt, time::Duration};
 
 use mcp_workbench_mock_servers::faults::{Exit, Signal};
 use serde_json::json;
@@ -13,6 +13,10 @@ fn status(exit: serde_json::Value) -> std::process::ExitStatus {
     process.call(1);
     assert_eq!(process.rest(), b"");
     process.wait()
+}
+
+async fn stops(server: &Server) {
+    tokio::time::timeout(Duration::from_secs(10), server.mock.stopped()).await.expect("the server ends");
 }
 
 #[test]
@@ -35,7 +39,7 @@ async fn over_http_the_server_is_gone() {
     let server = Server::start(&on_call(fault(json!({"exit": {}}))), MODERN, SEED).await;
     let heard = server.call().await;
     assert_eq!((heard.end, heard.bytes.len()), (End::Closed, 0));
-    server.mock.stopped().await;
+    stops(&server).await;
     assert_eq!(server.mock.exit(), Some(Exit::default()));
 }
 
@@ -49,10 +53,9 @@ async fn over_http_the_owner_of_the_process_is_told_how_to_end_it() {
         let server = Server::start(&on_call(actions.clone()), MODERN, SEED).await;
         assert_eq!(server.mock.exit(), None);
         server.call().await;
-        server.mock.stopped().await;
+        stops(&server).await;
         assert_eq!(server.mock.exit(), Some(exit.clone()));
         let server = super::talk::ended(&actions).await;
-        server.stopped().await;
         assert_eq!(server.exit(), Some(exit));
     }
 }

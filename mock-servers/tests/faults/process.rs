@@ -40,6 +40,13 @@ pub(super) fn crlf_answer(actions: impl Into<Value>) -> Vec<u8> {
     process.until(|heard| heard.ends_with(b"\n"))
 }
 
+/// What this comes to, which may wait for a process, but not for ever.
+pub(super) fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    let (sender, result) = mpsc::channel();
+    thread::spawn(move || sender.send(work()));
+    result.recv_timeout(BOUND).expect("an end in time")
+}
+
 impl Process {
     pub(super) fn start(script: &Value, seed: u64) -> Self {
         let mut child = Command::new(executable())

@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use mcp_workbench_mock_servers::Recorder;
 use serde_json::json;
 
 use super::{
@@ -22,13 +23,17 @@ fn the_second_answer_comes_first() {
 
 #[tokio::test]
 async fn over_http_the_first_waits_for_the_second() {
-    let server = Server::start(&first_waits("10s"), MODERN, SEED).await;
+    let recorder = Recorder::in_memory("mock");
+    let server = Server::recorded(&first_waits("10s"), MODERN, SEED, recorder.clone()).await;
     let mut first = server.connect().await;
     first.send(&server.calling(1)).await;
-    // Whichever of the two arrives first, both are answered only because the other one is.
+    let arrived = recorder.wait_until(|frames| frames.iter().any(|frame| frame.id() == Some(&json!(1))));
+    tokio::time::timeout(Duration::from_secs(10), arrived).await.unwrap();
     let second = server.connect().await.exchange(&server.calling(2)).await;
     assert_eq!(first.hear().await.json()["id"], 1);
     assert_eq!(second.json()["id"], 2);
+    let answers: Vec<_> = recorder.frames().into_iter().filter(|frame| frame.is_response()).collect();
+    assert_eq!(answers.iter().map(|frame| frame.id().unwrap()).collect::<Vec<_>>(), [2, 1]);
 }
 
 #[tokio::test]

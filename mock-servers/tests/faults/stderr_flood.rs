@@ -1,19 +1,27 @@
-use std::io::Read;
+use std::{io::Read, process::ChildStderr};
 
 use serde_json::json;
 
 use super::{
-    process::Process,
+    process::{Process, in_time},
     wire::{fault, on_call},
 };
+
+/// So many bytes of standard error, and what is left of it.
+fn read(mut stderr: ChildStderr, count: usize) -> (ChildStderr, Vec<u8>) {
+    in_time(move || {
+        let mut bytes = vec![0; count];
+        stderr.read_exact(&mut bytes).unwrap();
+        (stderr, bytes)
+    })
+}
 
 #[test]
 fn standard_error_gets_that_many_bytes() {
     let mut process = Process::initialized(&on_call(fault(json!({"stderr-flood": {"bytes": 100_040}}))), 1);
-    let mut stderr = process.child.stderr.take().unwrap();
+    let stderr = process.child.stderr.take().unwrap();
     process.call(1);
-    let mut flood = vec![0; 100_040];
-    stderr.read_exact(&mut flood).unwrap();
+    let (_stderr, flood) = read(stderr, 100_040);
     assert!(flood.ends_with(b".\n"));
     assert_eq!(process.message()["id"], 1);
 }
@@ -23,10 +31,8 @@ fn a_client_that_does_not_read_it_gets_no_answer() {
     let mut process = Process::initialized(&on_call(fault(json!({"stderr-flood": {"bytes": 1_000_000}}))), 1);
     process.call(1);
     // The server is stuck in the middle of the flood, so what is read last is all that there is before the answer.
-    let mut stderr = process.child.stderr.take().unwrap();
-    let mut flood = vec![0; 999_999];
-    stderr.read_exact(&mut flood[..1]).unwrap();
+    let (stderr, _) = read(process.child.stderr.take().unwrap(), 1);
     assert!(process.nothing_yet());
-    stderr.read_exact(&mut flood).unwrap();
+    let (_stderr, _) = read(stderr, 999_999);
     assert_eq!(process.message()["id"], 1);
 }
