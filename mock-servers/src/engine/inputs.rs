@@ -30,6 +30,9 @@ const INPUT: &str = "input";
 pub(crate) struct Inputs {
     /// Which rule decided, by its position in the script.
     pub(crate) rule: Option<usize>,
+    /// Which `request` actions were given up for their `otherwise`: the first by its position in the rule, each further
+    /// one by that in the `otherwise` before.
+    path: Vec<usize>,
     /// Everything that has been answered, for `{{responses…}}`.
     pub(crate) responses: Value,
     /// What has been answered of the question that is open.
@@ -77,6 +80,8 @@ impl Engine {
         let Request { method, params, anyway, otherwise } = request;
         let question = Notify { method, params, anyway };
         if !anyway && !otherwise.is_empty() && self.undeclared(exchange, &question).is_some() {
+            let at = self.position(exchange);
+            exchange.inputs.path.extend(at);
             exchange.remaining = otherwise.into();
             return Flow::Next;
         }
@@ -175,17 +180,25 @@ impl Engine {
         result
     }
 
+    /// Where the action at hand stands in its list, which is the rule's or an `otherwise`.
+    fn position(&self, exchange: &Exchange) -> Option<usize> {
+        let actions = self.rules.actions(exchange.inputs.rule?)?;
+        let list = within(actions, &exchange.inputs.path)?;
+        list.len().checked_sub(exchange.remaining.len() + 1)
+    }
+
     /// The state that a retry has to bring, where the question carries any.
     fn request_state(&mut self, exchange: &Exchange, ask: &Ask, out: &mut Vec<Output>) -> Option<String> {
         let rule = exchange.inputs.rule.filter(|_| ask.state == AskState::Sealed)?;
-        let actions = self.rules.actions(rule)?.len();
+        // The question itself is asked again on the retry, and finds its answers there.
+        let at = self.position(exchange)?;
         self.next_state += 1;
         let state = RequestState {
             number: self.next_state,
             request: Claim::of(&exchange.message),
             rule,
-            // The question itself is asked again on the retry, and finds its answers there.
-            at: actions.checked_sub(exchange.remaining.len() + 1)?,
+            path: exchange.inputs.path.clone(),
+            at,
             nth: exchange.nth,
             responses: exchange.inputs.responses.clone(),
             partial: exchange.inputs.partial.clone(),
@@ -231,7 +244,8 @@ impl Engine {
         if state.once && !self.spent.spend(state.number) {
             return refuse(exchange, "`requestState` has been used before");
         }
-        let rest = self.rules.actions(state.rule).and_then(|actions| actions.get(state.at..)).unwrap_or_default();
+        let list = self.rules.actions(state.rule).and_then(|actions| within(actions, &state.path));
+        let rest = list.and_then(|actions| actions.get(state.at..)).unwrap_or_default();
         if !matches!(rest.first(), Some(Action::Ask(_) | Action::Request(_))) {
             return refuse(exchange, "`requestState` is of another script");
         }
@@ -239,6 +253,7 @@ impl Engine {
         exchange.nth = state.nth;
         exchange.inputs = Inputs {
             rule: Some(state.rule),
+            path: state.path,
             responses: state.responses,
             partial: state.partial,
             offered: std::mem::take(&mut exchange.inputs.offered),
@@ -288,6 +303,14 @@ impl Engine {
 fn refuse(exchange: &mut Exchange, words: &str) -> bool {
     exchange.defect = Some(Defect::new(200, -32602, words));
     true
+}
+
+/// The `otherwise` that this path leads to; the actions themselves at its end.
+fn within<'a>(actions: &'a [Action], path: &[usize]) -> Option<&'a [Action]> {
+    path.iter().try_fold(actions, |actions, at| match actions.get(*at)? {
+        Action::Request(request) => Some(request.otherwise.as_slice()),
+        _ => None,
+    })
 }
 
 /// What is asked, with everything filled in.

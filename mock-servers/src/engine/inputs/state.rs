@@ -21,7 +21,9 @@ pub(super) struct RequestState {
     pub(super) request: Claim,
     /// Which rule asked.
     pub(super) rule: usize,
-    /// Which of its actions asked.
+    /// Which of its requests were given up for their `otherwise`, each by its position in the one before.
+    pub(super) path: Vec<usize>,
+    /// Which of the actions there asked.
     pub(super) at: usize,
     pub(super) nth: u64,
     /// What earlier questions were answered with.

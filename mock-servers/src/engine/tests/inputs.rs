@@ -64,6 +64,50 @@ fn several_questions_are_asked_in_one_result_and_the_missing_ones_again() {
     assert_eq!(text(&done), "Ada, hello, file:///r");
 }
 
+/// A `request` for a form, with this instead where the client cannot fill any in.
+fn or_else(message: &str, otherwise: Value) -> Value {
+    let mut request = form(message, "name");
+    request["otherwise"] = otherwise;
+    json!({ "request": request })
+}
+
+fn without_forms() -> Value {
+    json!({"sampling": {}})
+}
+
+#[test]
+fn what_is_done_instead_of_a_question_asks_nothing_again() {
+    let mut bench = Bench::modern(on_call(json!([
+        or_else("Name?", json!([{"reply": {"text": "instead"}}])), {"reply": {"text": "{{response.content.name}}"}},
+    ])));
+    let answer = call(&mut bench, without_forms(), json!({})).1;
+    assert_eq!((text(&answer), &answer["result"]["resultType"]), ("instead", &json!("complete")));
+    let asked = call(&mut bench, all(), json!({})).1["result"].take();
+    let done = retry(&mut bench, &asked, json!({"input": accepted("name", "Ada")}));
+    assert_eq!(text(&done), "Ada", "who can be asked is asked");
+    let asked = call(&mut bench, all(), json!({})).1["result"].take();
+    let changed = json!({"requestState": asked["requestState"], "inputResponses": {"input": accepted("name", "Ada")}});
+    let answer = call(&mut bench, without_forms(), changed).1;
+    assert_eq!(text(&answer), "instead", "who can be asked no more gets the answer of those who cannot");
+}
+
+#[test]
+fn another_question_instead_is_asked_once_and_the_retry_goes_on_after_it() {
+    let notify = json!({"log": {"level": "info", "data": "instead"}});
+    let instead = json!([notify, {"request": sampling()}, {"reply": {"text": "{{response.content.text}}"}}]);
+    let nested = json!([or_else("Again?", instead.clone())]);
+    for (instead, after) in [(instead, json!([])), (nested, json!([{"reply": {"text": "asked"}}, {"reply": {}}]))] {
+        let mut actions = vec![json!({"log": {"level": "info", "data": "before"}}), or_else("Name?", instead)];
+        actions.extend(after.as_array().cloned().unwrap());
+        let mut bench = Bench::modern(on_call(actions.into()));
+        let asked = call(&mut bench, without_forms(), json!({})).1["result"].take();
+        assert_eq!(asked["inputRequests"], json!({"input": sampling()}));
+        let answers = json!({"requestState": asked["requestState"], "inputResponses": {"input": completion("hello")}});
+        let done = call(&mut bench, without_forms(), answers).1;
+        assert_eq!(text(&done), "hello");
+    }
+}
+
 #[test]
 fn a_rule_can_ask_in_several_rounds() {
     let mut bench = Bench::modern(on_call(json!([
