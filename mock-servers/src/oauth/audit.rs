@@ -191,6 +191,10 @@ pub struct Accessed {
     /// Why it was refused, finer than the error that the client was told: `no-token`, `expired`, `wrong-audience`,
     /// `revoked`, `not-ours`, `insufficient-scope`, `scheme`, `dpop`, `nonce`, `insists`, `query-token`, `malformed`.
     pub reason: Option<String>,
+    /// How many times the resource has asked for more scopes by now, where this is one of them: a client that tries
+    /// again and again shows here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
 }
 
 #[derive(Debug, Default)]

@@ -4,7 +4,10 @@
 mod challenge;
 mod request;
 
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{
+    Arc, Mutex, PoisonError, RwLock,
+    atomic::{AtomicU32, Ordering},
+};
 
 use axum::body::Body as HttpBody;
 use http::{HeaderMap, Method, Response, Uri};
@@ -45,6 +48,8 @@ struct Inner {
     authority: RwLock<Arc<Server>>,
     /// How often each step-up rule has insisted.
     insisted: Mutex<Vec<u32>>,
+    /// How often a request was refused for its scopes.
+    asked_for_more: AtomicU32,
 }
 
 /// Whom a request was let through for.
@@ -76,6 +81,7 @@ impl Guard {
             policy: server.script.resource.clone(),
             authority: RwLock::new(Arc::clone(server)),
             insisted: Mutex::new(vec![0; server.script.resource.step_up.len()]),
+            asked_for_more: AtomicU32::new(0),
         }))
     }
 
@@ -112,6 +118,8 @@ impl Guard {
             Ok(granted) => Ok(granted.clone()),
             Err(refused) => Err(self.challenge(&server, &refused.wording)),
         };
+        let attempt = judged.as_ref().err().filter(|refused| refused.wording.scopes.is_some());
+        let attempt = attempt.map(|_| self.0.asked_for_more.fetch_add(1, Ordering::Relaxed) + 1);
         let text = |name: &str| claims.get(name).and_then(Value::as_str).map(short);
         let first = calls.first();
         let accessed = Accessed {
@@ -124,6 +132,7 @@ impl Guard {
             scope: text("scope"),
             status: answered.as_ref().err().map_or(200, |challenge| challenge.status),
             reason: judged.as_ref().err().map(|refused| refused.reason.to_owned()),
+            attempt,
         };
         server.note(text("client_id").as_deref(), AuditEvent::Accessed(accessed));
         if judged.is_ok() && !claims.is_empty() {
@@ -242,8 +251,8 @@ impl Guard {
         }
         let mut insisted = self.0.insisted.lock().unwrap_or_else(PoisonError::into_inner);
         for (index, rule) in matching {
-            if let Some(count) = insisted.get_mut(index).filter(|count| **count < rule.insists) {
-                *count += 1;
+            if let Some(count) = insisted.get_mut(index).filter(|count| rule.always_insists || **count < rule.insists) {
+                *count = count.saturating_add(1);
                 return Err(refused("insists", Wording::insufficient_scope(rule.scopes.clone())));
             }
         }

@@ -101,6 +101,28 @@ async fn certain_requests_need_more_scopes_and_the_resource_may_insist() {
 }
 
 #[tokio::test]
+async fn a_resource_may_ask_for_more_for_ever_and_counts_how_often_a_client_tries() {
+    let step_up = "resource: { step_up: [{ method: tools/call, scopes: admin, always_insists: true }] }\n";
+    let peer = Peer::new(step_up).await;
+    let client = peer.public_client().await;
+    for (attempt, scope) in (1..).zip(["", "admin", "admin", "admin", "admin"]) {
+        let tokens = peer.tokens(&client, &[("scope", scope)]).await;
+        let refused =
+            peer.call("tools/call", Some(&format!("Bearer {}", tokens["access_token"].as_str().unwrap()))).await;
+        assert_eq!(refused.error(), (403, "insufficient_scope".to_owned()), "{attempt}");
+        assert!(refused.header("www-authenticate").contains("scope=\"admin\""), "{refused:?}");
+        let AuditEvent::Accessed(seen) = peer.last().event else { panic!("{:?}", peer.last()) };
+        let reason = if scope.is_empty() { "insufficient-scope" } else { "insists" };
+        assert_eq!((seen.attempt, seen.reason.as_deref()), (Some(attempt), Some(reason)));
+    }
+    assert_eq!(peer.call("tools/call", None).await.status, 401);
+    let AuditEvent::Accessed(seen) = peer.last().event else { panic!("{:?}", peer.last()) };
+    assert_eq!(seen.attempt, None, "who shows no token asks for nothing more");
+    let authorized = peer.events().into_iter().filter(|event| matches!(event, AuditEvent::Authorized(_))).count();
+    assert_eq!(authorized, 5, "this is what a check counts");
+}
+
+#[tokio::test]
 async fn a_challenge_may_name_the_missing_scopes_only() {
     let peer =
         Peer::new(&format!("{}  challenge_missing_only: true\n", STEP_UP.replace("insists: 1", "insists: 0"))).await;

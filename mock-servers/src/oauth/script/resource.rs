@@ -87,4 +87,8 @@ pub struct StepUp {
     pub scopes: Vec<String>,
     /// How often the resource asks all the same when the token has the scopes: a loop that the client has to end.
     pub insists: u32,
+    /// Whether it asks all the same for ever, so that no token is ever enough: a client must not try for ever either
+    /// (2025-11-25 and 2026-07-28, authorization, step-up authorization flow). The audit log counts its attempts.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub always_insists: bool,
 }
