@@ -18,6 +18,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     Ok(stdio::run(StdioMock {
         script: serde_json::from_str(argument(0).unwrap_or("{}"))?,
         revision: argument(1).unwrap_or("2025-11-25").to_owned(),
+        calendar: false,
         seed: std::env::var("MOCK_SEED").map_or(Ok(1), |seed| seed.parse())?,
         recorder: recorder.unwrap_or_default(),
         run_file: argument(3).map(Into::into),

@@ -50,7 +50,7 @@ mod tests;
 use std::{
     borrow::Cow,
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
-    time::SystemTime,
+    time::{Instant, SystemTime},
 };
 
 use rand::{Rng, SeedableRng};
@@ -232,6 +232,20 @@ impl Engine {
         self
     }
 
+    /// The same mind, whose own time is that of the calendar: the clock showed this moment when the calendar showed that
+    /// time, and [`Engine::is_now`] says what it shows since.
+    #[must_use]
+    pub fn with_calendar(mut self, epoch: SystemTime, begun: Instant) -> Self {
+        self.time.begin_at(epoch);
+        self.time.go_by_since(begun);
+        self
+    }
+
+    /// Tells a mind that goes by the calendar what the clock shows. Any other mind takes no notice.
+    pub fn is_now(&mut self, now: Instant) {
+        self.time.is_now(now);
+    }
+
     /// The revisions that the server supports.
     #[must_use]
     pub fn support(&self) -> &Support {
@@ -326,6 +340,20 @@ impl Engine {
         }
         self.conclude(&mut outputs);
         outputs
+    }
+
+    /// Whether the engine has something left to do in an exchange when it is woken: one that was cancelled, or that
+    /// nothing but the server's own time waits for, has not.
+    pub(crate) fn has_more_to_say(&self, id: ExchangeId) -> bool {
+        self.exchanges.contains_key(&id) || self.arrivals.contains_key(&id) || self.held_back.contains_key(&id)
+    }
+
+    /// The exchanges that have to go on before this one is answered: those of the messages of a batch, and the work of a
+    /// task whose result is waited for.
+    pub(crate) fn waits_for(&self, id: ExchangeId) -> Vec<ExchangeId> {
+        let mut others = self.batches.members(id);
+        others.extend(self.tasks.worker_for(id));
+        others
     }
 
     /// Tells the engine that the client has closed the stream of this exchange. From 2026-07-28 on that is a

@@ -4,10 +4,10 @@
 //! request is answered with one JSON object when its answer is all that is said, and with an event stream as soon as
 //! something else comes first.
 
+mod farewell;
 mod hub;
 mod plain;
 mod post;
-mod protection;
 pub(crate) mod responder;
 mod roster;
 mod sessions;
@@ -22,11 +22,11 @@ use std::sync::Arc;
 use ::http::{Method, StatusCode};
 use hyper::body::Incoming;
 
-use self::{hub::Hub, protection::Protection, responder::Verdict};
+use self::{hub::Hub, responder::Verdict};
 pub use crate::listen::StartError;
 use crate::{
     engine::Engine,
-    listen::{Options, Server, Streamable, exchange::Exchange},
+    listen::{Options, Server, Streamable, exchange::Exchange, protection::Protection},
     oauth::OAuthMock,
     record::Recorder,
     script::Script,
@@ -58,7 +58,7 @@ impl Server<Streamable> {
         recorder: Recorder,
         options: Options,
     ) -> Result<Self, StartError> {
-        Self::start_behind(Engine::new(script, revision, seed), recorder, options, Protection::Open).await
+        Self::start_open(Engine::new(script, revision, seed), recorder, options).await
     }
 
     /// Starts a server that lets requests with a token of this authorization server pass and challenges the others. It
@@ -74,8 +74,20 @@ impl Server<Streamable> {
         options: Options,
         authority: &OAuthMock,
     ) -> Result<Self, StartError> {
+        Self::start_guarded(Engine::new(script, revision, seed), recorder, options, authority).await
+    }
+
+    pub(crate) async fn start_open(engine: Engine, recorder: Recorder, options: Options) -> Result<Self, StartError> {
+        Self::start_behind(engine, recorder, options, Protection::Open).await
+    }
+
+    pub(crate) async fn start_guarded(
+        engine: Engine,
+        recorder: Recorder,
+        options: Options,
+        authority: &OAuthMock,
+    ) -> Result<Self, StartError> {
         let protection = Protection::guarded();
-        let engine = Engine::new(script, revision, seed);
         let server = Self::start_behind(engine, recorder, options, protection.clone()).await?;
         protection.complete(authority.guard(&server.url()));
         Ok(server)

@@ -1,5 +1,6 @@
 //! Programmable Model Context Protocol servers that speak raw JSON, so that they can say anything.
 
+mod awaited;
 pub mod engine;
 pub mod faults;
 pub mod frame;

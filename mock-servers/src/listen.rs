@@ -8,6 +8,7 @@ pub(crate) mod exchange;
 mod gate;
 mod limits;
 pub(crate) mod outlet;
+pub(crate) mod protection;
 mod server;
 pub(crate) mod serving;
 pub(crate) mod socket;

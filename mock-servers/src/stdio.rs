@@ -8,11 +8,23 @@ mod child;
 mod front;
 mod lines;
 mod output;
+mod parting;
 mod wakes;
 
-use std::{ffi::OsString, fs, io, path::PathBuf, process::ExitCode, sync::mpsc, thread};
+use std::{
+    ffi::OsString,
+    fs, io,
+    path::PathBuf,
+    process::ExitCode,
+    sync::mpsc,
+    thread,
+    time::{Instant, SystemTime},
+};
 
-use signal_hook::{consts::SIGTERM, iterator::Signals};
+use signal_hook::{
+    consts::{SIGINT, SIGTERM},
+    iterator::Signals,
+};
 use thiserror::Error;
 
 pub use self::child::run_child;
@@ -35,6 +47,8 @@ pub struct StdioMock {
     pub revision: String,
     /// The seed of all randomness.
     pub seed: u64,
+    /// Whether its timestamps are those of the calendar, instead of the same in every run.
+    pub calendar: bool,
     /// Where its frames go.
     pub recorder: Recorder,
     /// A file that counts the runs of the server's process; absent: this is the first.
@@ -56,8 +70,8 @@ pub enum StdioError {
         #[source]
         source: io::Error,
     },
-    /// SIGTERM could not be watched for.
-    #[error("could not watch for SIGTERM")]
+    /// SIGTERM and SIGINT could not be watched for.
+    #[error("could not watch for SIGTERM and SIGINT")]
     Signals(#[source] io::Error),
     /// A thread or a child process could not be started.
     #[error("could not start a thread or a child of the server")]
@@ -72,6 +86,8 @@ pub enum StdioError {
 pub(crate) enum Ending {
     InputClosed,
     Sigterm,
+    /// By SIGINT, which no fault ignores: it comes from a person at a terminal.
+    Interrupted,
     Exit(Exit),
     /// From here on SIGTERM is ignored.
     Deaf,
@@ -90,6 +106,7 @@ pub fn run(mock: StdioMock) -> Result<ExitCode, StdioError> {
     let (endings, ended) = mpsc::channel();
     watch_signals(endings.clone())?;
     let engine = Engine::new(script, &mock.revision, mock.seed).with_run(run);
+    let engine = if mock.calendar { engine.with_calendar(SystemTime::now(), Instant::now()) } else { engine };
     let front = Front::new(engine, recorder.clone(), run, endings.clone(), mock.child_arguments.clone());
     front.greet(&process);
     if let Some(code) = process.exit_at_start {
@@ -101,6 +118,7 @@ pub fn run(mock: StdioMock) -> Result<ExitCode, StdioError> {
         recorder.record(Sighting::mark(run, Mark::ChildStarted));
     }
     let delay = process.start_delay;
+    let parting = front.parting();
     let serving = move || {
         if let Some(delay) = delay {
             thread::sleep(delay.0);
@@ -108,7 +126,10 @@ pub fn run(mock: StdioMock) -> Result<ExitCode, StdioError> {
         front.serve();
     };
     thread::Builder::new().name("stdio".into()).spawn(serving).map_err(StdioError::Spawn)?;
-    let exit = wait_for_end(&ended, &process, &recorder, run);
+    let exit = wait_for_end(&ended, &process, &recorder, run).unwrap_or_else(|| {
+        parting.take_leave();
+        Exit::default()
+    });
     recorder.record(Sighting::mark(run, Mark::Exit));
     Ok(end_process(&exit))
 }
@@ -123,8 +144,13 @@ pub fn end_process(exit: &Exit) -> ExitCode {
     ExitCode::from(exit.code)
 }
 
-/// Waits until something ends the server for good.
-fn wait_for_end(ended: &mpsc::Receiver<Ending>, process: &ProcessScript, recorder: &Recorder, run: u64) -> Exit {
+/// Waits until something ends the server for good; how the script has it die, or nothing where it ends in good order.
+fn wait_for_end(
+    ended: &mpsc::Receiver<Ending>,
+    process: &ProcessScript,
+    recorder: &Recorder,
+    run: u64,
+) -> Option<Exit> {
     let mut deaf = process.ignore_sigterm;
     loop {
         // The signal watcher holds a sender for ever, so there is always one.
@@ -138,26 +164,28 @@ fn wait_for_end(ended: &mpsc::Receiver<Ending>, process: &ProcessScript, recorde
                 recorder.record(Sighting::mark(run, Mark::Sigterm));
                 deaf
             }
+            Ending::Interrupted => false,
             Ending::Deaf => {
                 deaf = true;
                 continue;
             }
-            Ending::Exit(exit) => return exit.clone(),
+            Ending::Exit(exit) => return Some(exit.clone()),
         };
         if !ignored {
             if let Some(linger) = process.linger {
                 thread::sleep(linger.0);
             }
-            return Exit::default();
+            return None;
         }
     }
 }
 
 fn watch_signals(endings: mpsc::Sender<Ending>) -> Result<(), StdioError> {
-    let mut signals = Signals::new([SIGTERM]).map_err(StdioError::Signals)?;
+    let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(StdioError::Signals)?;
     let watching = move || {
-        for _ in signals.forever() {
-            if endings.send(Ending::Sigterm).is_err() {
+        for signal in signals.forever() {
+            let ending = if signal == SIGINT { Ending::Interrupted } else { Ending::Sigterm };
+            if endings.send(ending).is_err() {
                 return;
             }
         }

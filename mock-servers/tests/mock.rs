@@ -256,3 +256,25 @@ async fn a_recorder_of_ones_own_gets_every_frame() {
     let written = std::fs::read_to_string(&file).unwrap();
     assert!(written.contains("\"server\":\"mine\"") && written.contains("\"method\":\"initialize\""), "{written}");
 }
+
+/// When a task of this server was created, in seconds since 1970.
+async fn created(calendar: bool) -> u64 {
+    let tasks = json!({"requests": {"tools": {"call": {}}}});
+    let script = json!({"capabilities": {"tasks": tasks}, "tools": [{"name": "long", "task": {"support": "required", "after": "1h"}}]});
+    let builder = MockServer::builder().script(serde_json::from_value(script).unwrap());
+    let server = if calendar { builder.calendar() } else { builder }.start().await.unwrap();
+    let client = Client::connect(&server.url()).await;
+    let task = client.ask("tools/call", json!({"name": "long", "arguments": {}, "task": {"ttl": 60_000}})).await;
+    let created = task["result"]["task"]["createdAt"].as_str().unwrap_or_else(|| panic!("{task}")).to_owned();
+    let created = humantime::parse_rfc3339(&created).unwrap();
+    created.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
+}
+
+#[tokio::test]
+async fn time_is_the_same_in_every_run_unless_it_is_to_be_that_of_the_calendar() {
+    let now = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    assert_eq!(created(false).await, 1_785_196_800);
+    let before = now();
+    let of_today = created(true).await;
+    assert!((before..=now()).contains(&of_today), "{before} {of_today} {}", now());
+}

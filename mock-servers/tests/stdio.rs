@@ -262,6 +262,81 @@ fn starts_late() {
 }
 
 #[test]
+fn what_is_under_way_is_said_before_it_ends() {
+    for ends_by_signal in [false, true] {
+        let actions = json!([{"fault": {"delay": "150ms"}}, {"fault": {"slow-drip": {"bytes": 40, "every": "10ms"}}}]);
+        let mut server = Server::initialized(&one_rule(actions));
+        server.call(1, "echo");
+        server.call(2, "other");
+        assert_eq!(server.message()["id"], 2);
+        if ends_by_signal {
+            server.terminate()
+        } else {
+            server.close_input()
+        }
+        assert_eq!(server.message()["result"]["content"][0]["text"], "echo: {}");
+        assert!(server.output_ended());
+        assert_eq!(server.wait().code(), Some(0));
+    }
+}
+
+#[test]
+fn what_takes_too_long_is_not_waited_for() {
+    let mut server = Server::initialized(&one_rule(json!({"fault": {"delay": "3600s"}})));
+    server.call(1, "echo");
+    server.call(2, "other");
+    assert_eq!(server.message()["id"], 2);
+    server.close_input();
+    assert!(server.output_ended());
+    assert_eq!(server.wait().code(), Some(0));
+}
+
+#[test]
+fn a_client_that_does_not_read_keeps_it_from_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = json!({"on": [{"when": {"method": "ping"}, "do": {"fault": {"oversize": 1_000_000}}}]});
+    let mut child = Command::new(executable())
+        .args([script.to_string(), "2025-11-25".to_owned()])
+        .args([dir.path().join("record.jsonl"), dir.path().join("runs")])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let (stdin, _unread, lines) = (child.stdin.take(), child.stdout.take(), mpsc::channel().1);
+    let mut server = Server { child, stdin, lines, dir };
+    server.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
+    // More than a pipe holds: from here on the server cannot go on.
+    let record = server.dir.path().join("record.jsonl");
+    let answers = || record::read_file(&record).is_ok_and(|frames| frames.iter().any(Frame::is_response));
+    within(|| answers().then_some(())).expect("an answer is being written");
+    server.terminate();
+    assert_eq!(server.wait().code(), Some(0));
+}
+
+#[test]
+fn a_subscription_gets_its_result_when_the_server_is_told_to_end() {
+    let script = json!({"capabilities": {"tools": {"listChanged": true}}});
+    for signal in [Signal::TERM, Signal::INT] {
+        let mut server = Server::start_in(tempfile::tempdir().unwrap(), &script, "2026-07-28");
+        server.send(&json!({"jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen", "params": {
+            "notifications": {"toolsListChanged": true},
+            "_meta": {
+                "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+                "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+                "io.modelcontextprotocol/clientCapabilities": {},
+            },
+        }}));
+        assert_eq!(server.message()["method"], "notifications/subscriptions/acknowledged");
+        kill_process(Pid::from_child(&server.child), signal).unwrap();
+        let last = server.message();
+        assert_eq!((&last["id"], &last["result"]["resultType"]), (&json!(7), &json!("complete")));
+        assert_eq!(last["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 7);
+        assert!(server.output_ended());
+        assert_eq!(server.wait().code(), Some(0));
+    }
+}
+
+#[test]
 fn ends_on_sigterm() {
     let mut server = Server::initialized(&json!({}));
     server.terminate();

@@ -5,7 +5,7 @@
 #[path = "mock/process.rs"]
 mod process;
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, time::Duration};
 
 use process::{Ended, Process, run};
 use reqwest::{Client, RequestBuilder, StatusCode};
@@ -51,8 +51,12 @@ async fn serves_until_it_is_told_to_stop_and_leaves_a_whole_record() {
         assert_eq!(answer.json::<Value>().await.unwrap()["result"]["protocolVersion"], "2025-11-25");
         // A stream that is open does not hold it up.
         let stream = Client::new().get(url).header("accept", "text/event-stream").header("mcp-session-id", session);
-        assert_eq!(stream.send().await.unwrap().status(), StatusCode::OK);
+        let stream = stream.send().await.unwrap();
+        assert_eq!(stream.status(), StatusCode::OK);
         process.signal(signal);
+        // It ends in good order: the body is whole, where a connection that broke off would be an error.
+        let rest = tokio::time::timeout(Duration::from_secs(30), stream.bytes()).await.expect("an end in time");
+        assert!(rest.is_ok(), "{rest:?}");
         assert_eq!(process.end().await, Ended { code: Some(0), signal: None, stderr: String::new() });
         let frames = lines(&record);
         assert!(frames.iter().any(|frame| frame["body"]["json"]["result"]["serverInfo"].is_object()), "{frames:?}");
@@ -102,7 +106,7 @@ async fn what_cannot_be_meant_is_refused_with_its_place() {
     let place = format!("  {}:2:16\n2 | lies: [{{ tell: wrong-stat }}]\n", lying.display());
     let advice = "  |                ^^^^^^^^^^ did you mean `wrong-state`?\n";
     let stderr = format!("error: unknown lie `wrong-stat`\n{place}{advice}");
-    assert_eq!(ended, Ended { code: Some(2), stderr });
+    assert_eq!(ended, Ended { code: Some(2), signal: None, stderr });
     for arguments in [
         &["serve", "minimal", "--listen", "nowhere"] as &[&str],
         &["serve", "minimal", "--transport", "unix"],
@@ -182,20 +186,65 @@ async fn a_server_that_listens_ends_as_its_script_says() {
 }
 
 #[tokio::test]
-async fn an_authorization_server_guards_a_mock() {
+async fn subscriptions_and_answers_under_way_come_to_their_end_when_it_is_told_to_stop() {
     let folder = folder();
-    let audit = folder.path().join("audit.jsonl");
-    let arguments = ["mock", "oauth", "--protect", "minimal", "--audit", audit.to_str().unwrap(), "--json"];
+    let script = folder.path().join("changing.yaml");
+    let text = "capabilities: { tools: { listChanged: true } }\ntools: [{ name: slow }]\n\
+                on: [{ when: { tool: slow }, do: { fault: { delay: 500ms } } }]\n";
+    fs::write(&script, text).unwrap();
+    let arguments = ["mock", "serve", script.to_str().unwrap(), "--control", "127.0.0.1:0", "--json"];
     let mut process = Process::start(&arguments);
     let said: Value = serde_json::from_str(&process.line().await).unwrap();
-    let resource = said["resource"].as_str().unwrap();
-    let answer = initialize(Client::new().post(resource)).send().await.unwrap();
-    assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
-    assert!(answer.headers().contains_key("www-authenticate"));
+    let (url, control) = (said["url"].as_str().unwrap(), said["control"].as_str().unwrap());
+    let post = |id: u64, method: &str, mut params: Value| {
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let request = Client::new().post(url).header("accept", "application/json, text/event-stream");
+        let request = request.header("mcp-protocol-version", "2026-07-28").header("mcp-method", method);
+        let name = params["name"].as_str().unwrap_or_default().to_owned();
+        request.header("mcp-name", name).json(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+    };
+    let wish = json!({"notifications": {"toolsListChanged": true}});
+    let stream = post(1, "subscriptions/listen", wish).send().await.unwrap();
+    assert_eq!(stream.status(), StatusCode::OK);
+    let call = tokio::spawn(post(2, "tools/call", json!({"name": "slow"})).send());
+    // The control endpoint tells when the call has come.
+    let came = async || {
+        let came: Value = Client::new().get(format!("{control}/requests")).send().await.unwrap().json().await.unwrap();
+        came.to_string().contains("tools/call")
+    };
+    tokio::time::timeout(Duration::from_secs(30), async { while !came().await {} }).await.expect("the call comes");
     process.signal(Signal::TERM);
-    assert_eq!(process.end().await.code, Some(0));
-    let entries = lines(&audit);
-    assert!(entries.iter().any(|entry| entry.to_string().contains(resource)), "{entries:?}");
+    let events = stream.text().await.unwrap();
+    assert!(events.contains(r#""id":1,"result":{"resultType":"complete""#), "{events}");
+    let answer: Value = call.await.unwrap().unwrap().json().await.unwrap();
+    assert_eq!((&answer["id"], answer.get("error")), (&json!(2), None), "{answer}");
+    assert_eq!(process.end().await, Ended { code: Some(0), signal: None, stderr: String::new() });
+}
+
+#[tokio::test]
+async fn an_authorization_server_guards_a_mock_over_either_transport() {
+    for transport in ["http", "sse"] {
+        let folder = folder();
+        let audit = folder.path().join("audit.jsonl");
+        let arguments = ["mock", "oauth", "--protect", "minimal", "--transport", transport, "--json"];
+        let mut process = Process::start(&[&arguments as &[&str], &["--audit", audit.to_str().unwrap()]].concat());
+        let said: Value = serde_json::from_str(&process.line().await).unwrap();
+        let resource = said["resource"].as_str().unwrap();
+        let answer = match transport {
+            "http" => initialize(Client::new().post(resource)).send().await.unwrap(),
+            _ => Client::new().get(resource).send().await.unwrap(),
+        };
+        assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
+        assert!(answer.headers()["www-authenticate"].to_str().unwrap().contains("resource_metadata="));
+        process.signal(Signal::TERM);
+        assert_eq!(process.end().await.code, Some(0));
+        let entries = lines(&audit);
+        assert!(entries.iter().any(|entry| entry.to_string().contains(resource)), "{entries:?}");
+    }
 }
 
 #[tokio::test]

@@ -101,6 +101,11 @@ impl Tasks {
         self.by_id.remove(&oldest)
     }
 
+    /// The exchange that does the work of a task whose result this exchange waits for.
+    pub(super) fn worker_for(&self, waiting: ExchangeId) -> Option<ExchangeId> {
+        self.by_id.values().find(|task| task.waiting.contains(&waiting)).map(|task| task.worker)
+    }
+
     fn remove(&mut self, id: &str) -> Option<Task> {
         self.order.retain(|one| one != id);
         self.by_id.remove(id)

@@ -1,9 +1,10 @@
 //! The server's own time: what it knows of time without a clock.
 //!
 //! Time goes by when the engine is woken, and at no other moment. So a script gives the same bytes every time it is
-//! run, timestamps included, and no answer speaks of a time that lies behind what was waited for.
+//! run, timestamps included, and no answer speaks of a time that lies behind what was waited for. Only an engine that is
+//! to go by the calendar is told what the clock says, with each message.
 
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::period::Period;
 
@@ -15,16 +16,30 @@ const EPOCH: Duration = Duration::from_secs(1_785_196_800);
 pub(crate) struct Time {
     epoch: SystemTime,
     elapsed: Duration,
+    /// When it began, where it goes by with the calendar.
+    begun: Option<Instant>,
 }
 
 impl Time {
     pub(crate) fn new() -> Self {
-        Self { epoch: SystemTime::UNIX_EPOCH + EPOCH, elapsed: Duration::ZERO }
+        Self { epoch: SystemTime::UNIX_EPOCH + EPOCH, elapsed: Duration::ZERO, begun: None }
     }
 
     /// Lets it begin at this time.
     pub(crate) fn begin_at(&mut self, epoch: SystemTime) {
         self.epoch = epoch;
+    }
+
+    /// Lets it go by with the calendar, which it began at this moment to do.
+    pub(crate) fn go_by_since(&mut self, begun: Instant) {
+        self.begun = Some(begun);
+    }
+
+    /// It is this late on the clock that it goes by, if it goes by one.
+    pub(crate) fn is_now(&mut self, now: Instant) {
+        if let Some(begun) = self.begun {
+            self.reach(now.saturating_duration_since(begun));
+        }
     }
 
     /// The moment this far from now.
@@ -63,6 +78,20 @@ pub(crate) fn millis(duration: Duration) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn goes_by_with_the_calendar_where_it_is_to() {
+        let begun = Instant::now();
+        let later = begun + Duration::from_millis(1_500);
+        let mut time = Time::new();
+        time.is_now(later);
+        assert_eq!(time.stamp(), "2026-07-28T00:00:00.000Z");
+        time.begin_at(SystemTime::UNIX_EPOCH);
+        time.go_by_since(begun);
+        time.is_now(later);
+        time.is_now(begun);
+        assert_eq!(time.stamp(), "1970-01-01T00:00:01.500Z");
+    }
 
     #[test]
     fn goes_by_only_with_what_was_waited_for() {

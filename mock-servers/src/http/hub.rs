@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use axum::body::Body as HttpBody;
@@ -14,6 +14,7 @@ use super::{
     roster::Roster,
 };
 use crate::{
+    awaited::Awaited,
     engine::{Engine, Era, ExchangeId, LEGACY, Output, Reaction, SessionKey, Step, Target},
     faults::Shape,
     frame::{Body, Mark},
@@ -29,7 +30,7 @@ use crate::{
 pub(crate) struct Hub {
     core: Mutex<Core>,
     recorder: Recorder,
-    stop: Stopper,
+    pub(super) stop: Stopper,
     script: HttpScript,
     /// The era support never changes, so it can be asked without the lock.
     has_sessions: bool,
@@ -41,6 +42,7 @@ pub(crate) struct Core {
     pub(super) roster: Roster,
     /// The sessions that stand for all clients of a revision, where there are no others.
     shared: HashMap<String, SessionKey>,
+    pub(super) awaited: Awaited,
 }
 
 /// What a client may leave.
@@ -57,7 +59,8 @@ impl Hub {
         let script = engine.http().clone();
         let has_sessions = engine.support().has_era(Era::Legacy) && !script.stateless;
         let roster = Roster::new(most_sessions);
-        let core = Core { engine, responders: HashMap::new(), roster, shared: HashMap::new() };
+        let core =
+            Core { engine, responders: HashMap::new(), roster, shared: HashMap::new(), awaited: Awaited::default() };
         Self { core: Mutex::new(core), recorder, stop, script, has_sessions }
     }
 
@@ -85,6 +88,7 @@ impl Hub {
     ) -> (ExchangeId, Verdict) {
         let (id, verdict, presence) = {
             let mut core = self.lock();
+            core.engine.is_now(Instant::now());
             let reaction = react(&mut core.engine);
             let manner = self.manner(&core, &asked);
             let id = reaction.exchange;
@@ -96,6 +100,7 @@ impl Hub {
             core.responders.insert(id, responder);
             self.play(&mut core, outputs);
             self.decide_early(&mut core, id);
+            self.end_what_is_over(&mut core);
             (id, verdict, self.presence(id, Heard::Exchange))
         };
         // Whoever drops an open answer has said something else than an answer: the connection goes with it.
@@ -165,14 +170,17 @@ impl Hub {
     }
 
     /// Plays steps in their order.
-    fn play(self: &Arc<Self>, core: &mut Core, outputs: Vec<Output>) {
+    pub(super) fn play(self: &Arc<Self>, core: &mut Core, outputs: Vec<Output>) {
         for output in outputs {
             match (output.to, output.step) {
                 (Target::Session(session), Step::ExpireSession) => core.close_session(session),
                 (Target::Session(session), step) => {
                     self.play_aside(core, session, Output { to: output.to, step, shape: output.shape });
                 }
-                (Target::Exchange(id), Step::Wake(after)) => self.wake_later(id, after),
+                (Target::Exchange(id), Step::Wake(after)) => {
+                    core.awaited.set(id, after);
+                    self.wake_later(id, after);
+                }
                 (Target::Exchange(id), Step::Exit(exit)) => {
                     let connection = core.responders.get(&id).map_or(0, Responder::connection);
                     self.recorder.record(Sighting::mark(connection, Mark::Exit));
@@ -226,7 +234,7 @@ impl Hub {
     }
 
     /// Keeps a stream that nobody hears for a client that comes back, or lets go of it.
-    fn settle(&self, core: &mut Core, id: ExchangeId) {
+    pub(super) fn settle(&self, core: &mut Core, id: ExchangeId) {
         let Some(responder) = core.responders.get_mut(&id) else { return };
         let session = responder.session;
         let Some(stream) = responder.stream().filter(|stream| !stream.is_heard()) else { return };
@@ -308,8 +316,11 @@ impl Hub {
             tokio::time::sleep(after).await;
             if let Some(hub) = hub.upgrade() {
                 let mut core = hub.lock();
+                core.awaited.come(id);
+                core.engine.is_now(Instant::now());
                 let outputs = core.engine.on_wake(id);
                 hub.play(&mut core, outputs);
+                hub.end_what_is_over(&mut core);
             }
         });
     }

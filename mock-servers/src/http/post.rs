@@ -9,14 +9,13 @@ use serde_json::Value;
 use super::{
     hub::{Core, Hub},
     plain,
-    protection::Protection,
     responder::{Asked, Subject, Verdict},
     validate, wire,
 };
 use crate::{
     engine::{Defect, Engine, Era, LEGACY, Origin, SessionKey},
     frame::{Body, Mark},
-    listen::exchange::Exchange,
+    listen::{exchange::Exchange, protection::Protection},
 };
 
 pub(super) async fn serve(hub: Arc<Hub>, protection: Protection, exchange: Exchange, body: Incoming) -> Verdict {

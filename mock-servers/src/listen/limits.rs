@@ -13,6 +13,9 @@ pub struct Limits {
     pub head_time: Duration,
     /// How long the body of a request may take; a request whose body takes longer gets 408.
     pub body_time: Duration,
+    /// How long the answers that are under way may take when the server is stopped. Those that would take longer are not
+    /// waited for.
+    pub stop_time: Duration,
     /// How many bytes a client may leave unread of what is said on a stream. One message more than that is kept, then
     /// the connection is dropped.
     pub unread_bytes: usize,
@@ -26,6 +29,7 @@ impl Default for Limits {
         Self {
             head_time: Duration::from_secs(30),
             body_time: Duration::from_secs(60),
+            stop_time: Duration::from_secs(2),
             unread_bytes: 32 * 1024 * 1024,
             sessions: 10_000,
         }
@@ -43,6 +47,12 @@ impl Limits {
     #[must_use]
     pub fn with_body_time(self, body_time: Duration) -> Self {
         Self { body_time, ..self }
+    }
+
+    /// The same with this time for the answers that are under way when the server is stopped.
+    #[must_use]
+    pub fn with_stop_time(self, stop_time: Duration) -> Self {
+        Self { stop_time, ..self }
     }
 
     /// The same with this many bytes unread.

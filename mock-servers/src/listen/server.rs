@@ -26,7 +26,7 @@ pub enum Streamable {}
 #[derive(Debug)]
 pub enum EventStream {}
 
-/// A running mock server. Dropping it stops it.
+/// A running mock server. Dropping it stops it as [`Server::stop`] does, as far as the runtime goes on for that.
 pub struct Server<Front> {
     address: Address,
     path: String,
@@ -126,9 +126,12 @@ impl<Front> Server<Front> {
         self.stopper.exited()
     }
 
-    /// Stops the server, and returns when every connection is closed.
+    /// Stops the server in good order, and returns when every connection is closed: connections are refused from now on,
+    /// streams of events end, and answers that are under way are waited for, within [`Limits::stop_time`].
+    ///
+    /// [`Limits::stop_time`]: super::Limits::stop_time
     pub async fn stop(mut self) {
-        self.stopper.stop();
+        self.stopper.close();
         if let Err(cause) = (&mut self.accepting).await {
             tracing::warn!(%cause, "the server's task failed");
         }
@@ -137,6 +140,6 @@ impl<Front> Server<Front> {
 
 impl<Front> Drop for Server<Front> {
     fn drop(&mut self) {
-        self.stopper.stop();
+        self.stopper.close();
     }
 }

@@ -1,6 +1,7 @@
 //! Accepting connections, serving them, and stopping, with the power to drop a connection in the middle of an answer.
 
 use std::{
+    fmt,
     future::Future,
     sync::{
         Arc, OnceLock, Weak,
@@ -30,7 +31,7 @@ use super::{
 };
 use crate::{faults::Exit, frame::Mark, record::Recorder};
 
-/// How long an answer that is under way may take when the server is stopped.
+/// How long what is written already may take to get out when connections are about to be dropped.
 const DRAIN: Duration = Duration::from_millis(50);
 
 /// The connection is to be dropped without an answer.
@@ -38,13 +39,39 @@ const DRAIN: Duration = Duration::from_millis(50);
 #[error("the script drops the connection")]
 pub(crate) struct Aborted;
 
-/// Stops a server: it refuses new connections and drops the open ones. Also knows whether anything is still going on.
+/// What a server tells that it is about to end: the shared state of a front.
+pub(crate) trait Farewell: Send + Sync {
+    /// Ends in good order what would never end by itself, and everything that has nothing more to say within this time.
+    fn bid_farewell(self: Arc<Self>, patience: Duration);
+}
+
+/// The front of a server, which it does not keep alive.
+struct Closing(Weak<dyn Farewell>);
+
+impl fmt::Debug for Closing {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Closing")
+    }
+}
+
+/// How far a server is from its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    Serving,
+    /// New connections are refused; answers that are under way may still be given.
+    Closing,
+    /// Connections are dropped.
+    Stopped,
+}
+
+/// Stops a server, at once or in good order. Also knows whether anything is still going on.
 #[derive(Debug, Clone)]
 pub(crate) struct Stopper(Arc<State>);
 
 #[derive(Debug)]
 struct State {
-    stopped: watch::Sender<bool>,
+    phase: watch::Sender<Phase>,
+    front: OnceLock<Closing>,
     /// Open connections, and ends of connections that are not in the record yet.
     busy: watch::Sender<usize>,
     faults: switch::Socket,
@@ -64,12 +91,19 @@ impl Drop for Busy {
 
 impl Stopper {
     pub(super) fn new() -> Self {
-        let (stopped, busy) = (watch::Sender::new(false), watch::Sender::new(0));
-        Self(Arc::new(State { stopped, busy, faults: switch::Socket::default(), exit: OnceLock::new() }))
+        let (phase, busy) = (watch::Sender::new(Phase::Serving), watch::Sender::new(0));
+        Self(Arc::new(State {
+            phase,
+            front: OnceLock::new(),
+            busy,
+            faults: switch::Socket::default(),
+            exit: OnceLock::new(),
+        }))
     }
 
+    /// Stops the server at once: it refuses new connections and drops the open ones, as one does that dies.
     pub(crate) fn stop(&self) {
-        self.0.stopped.send_replace(true);
+        self.advance(Phase::Stopped);
     }
 
     /// Stops the server because its script says so, and tells its owner how the process is to end. The first word counts.
@@ -83,10 +117,35 @@ impl Stopper {
         self.0.exit.get().cloned()
     }
 
-    /// Tells the server's owner who can switch its faults.
-    pub(crate) fn connect<B: Switchboard + 'static>(&self, board: &Arc<B>) {
-        let board: Weak<B> = Arc::downgrade(board);
+    /// Stops the server in good order: what is under way comes to its end first, within a bound.
+    pub(crate) fn close(&self) {
+        self.advance(Phase::Closing);
+    }
+
+    /// There is no way back.
+    fn advance(&self, to: Phase) {
+        self.0.phase.send_if_modified(|phase| {
+            let further = *phase < to;
+            *phase = to.max(*phase);
+            further
+        });
+    }
+
+    /// Tells the server's owner who can switch its faults, and the server whom to tell of its end.
+    pub(crate) fn connect<F: Switchboard + Farewell + 'static>(&self, front: &Arc<F>) {
+        let board: Weak<F> = Arc::downgrade(front);
+        let closing = Closing(Arc::downgrade(front) as Weak<dyn Farewell>);
         self.0.faults.connect(board);
+        if self.0.front.set(closing).is_err() {
+            tracing::warn!("a server has a front already");
+        }
+    }
+
+    /// Lets the front take its leave.
+    fn bid_farewell(&self, patience: Duration) {
+        if let Some(front) = self.0.front.get().and_then(|Closing(front)| front.upgrade()) {
+            front.bid_farewell(patience);
+        }
     }
 
     /// The switch of the server's faults.
@@ -96,12 +155,17 @@ impl Stopper {
 
     /// Returns when the server is stopped.
     pub(super) async fn stopped(&self) {
-        stopped(&mut self.0.stopped.subscribe()).await;
+        reached(Phase::Closing, &mut self.0.phase.subscribe()).await;
+    }
+
+    /// Whether the server is about to end in good order.
+    pub(crate) fn is_closing(&self) -> bool {
+        *self.0.phase.borrow() == Phase::Closing
     }
 
     /// What a stream that ends now ends by: the server itself if it is ending, else the client.
     pub(crate) fn end_mark(&self) -> Mark {
-        if *self.0.stopped.borrow() { Mark::ClosedByServer } else { Mark::ClosedByPeer }
+        if *self.0.phase.borrow() == Phase::Serving { Mark::ClosedByPeer } else { Mark::ClosedByServer }
     }
 
     /// Something goes on that has to be over before the record is complete.
@@ -145,14 +209,14 @@ where
 {
     let Door { socket, tls, gate, limits, recorder, stopper } = door;
     let shared = Arc::new(Shared { gate, limits, recorder, next_exchange: AtomicU64::new(0), service });
-    let mut stop = stopper.0.stopped.subscribe();
+    let mut stop = stopper.0.phase.subscribe();
     let mut connections = JoinSet::new();
     let mut failures = 0;
     loop {
         let accepted = tokio::select! {
             accepted = socket.accept() => accepted,
             Some(_) = connections.join_next() => continue,
-            () = stopped(&mut stop) => break,
+            () = reached(Phase::Closing, &mut stop) => break,
         };
         match accepted {
             Ok(stream) => {
@@ -170,14 +234,30 @@ where
                 tracing::warn!(%cause, "could not accept a connection");
                 tokio::select! {
                     () = tokio::time::sleep(limits::pause_after(failures)) => failures += 1,
-                    () = stopped(&mut stop) => break,
+                    () = reached(Phase::Closing, &mut stop) => break,
                 }
             }
         }
     }
     // From here on the system refuses connections.
     drop(socket);
+    if stopper.is_closing() {
+        close(&mut connections, &stopper, shared.limits.stop_time).await;
+    }
     while connections.join_next().await.is_some() {}
+}
+
+/// Lets what is under way come to its end for this long, then drops what is left.
+async fn close(connections: &mut JoinSet<()>, stopper: &Stopper, patience: Duration) {
+    stopper.bid_farewell(patience);
+    let mut stop = stopper.0.phase.subscribe();
+    tokio::select! {
+        () = async { while connections.join_next().await.is_some() {} } => {}
+        () = tokio::time::sleep(patience) => stopper.bid_farewell(Duration::ZERO),
+        // A script may have the server die while it closes.
+        () = reached(Phase::Stopped, &mut stop) => {}
+    }
+    stopper.stop();
 }
 
 /// Serves one connection, from its handshake on.
@@ -185,7 +265,7 @@ async fn converse<S, F>(
     line: Line,
     ending: Ending,
     tls: Option<TlsAcceptor>,
-    mut stop: watch::Receiver<bool>,
+    mut stop: watch::Receiver<Phase>,
     shared: Arc<Shared<S>>,
 ) where
     S: Fn(Exchange, Incoming) -> F + Send + Sync + 'static,
@@ -194,7 +274,7 @@ async fn converse<S, F>(
     let Some(tls) = tls else { return speak(line, ending, stop, shared).await };
     let encrypted = tokio::select! {
         encrypted = tokio::time::timeout(shared.limits.head_time, tls.accept(line)) => encrypted,
-        () = stopped(&mut stop) => return,
+        () = reached(Phase::Closing, &mut stop) => return,
     };
     match encrypted {
         Ok(Ok(line)) => speak(line, ending, stop, shared).await,
@@ -204,7 +284,7 @@ async fn converse<S, F>(
 }
 
 /// Speaks HTTP on a connection until it ends.
-async fn speak<I, S, F>(line: I, ending: Ending, mut stop: watch::Receiver<bool>, shared: Arc<Shared<S>>)
+async fn speak<I, S, F>(line: I, ending: Ending, mut stop: watch::Receiver<Phase>, shared: Arc<Shared<S>>)
 where
     I: AsyncRead + AsyncWrite + Unpin,
     S: Fn(Exchange, Incoming) -> F + Send + Sync + 'static,
@@ -226,12 +306,18 @@ where
             tokio::select! {
                 ended = connection => ended,
                 () = ending.until_cut() => return,
-                () = stopped(&mut stop) => return,
+                () = reached(Phase::Stopped, &mut stop) => return,
             }
         }
-        () = stopped(&mut stop) => {
+        () = reached(Phase::Closing, &mut stop) => {
             connection.as_mut().graceful_shutdown();
-            tokio::time::timeout(DRAIN, connection).await.unwrap_or(Ok(()))
+            tokio::select! {
+                ended = connection.as_mut() => ended,
+                () = ending.until_cut() => return,
+                () = reached(Phase::Stopped, &mut stop) => {
+                    tokio::time::timeout(DRAIN, connection).await.unwrap_or(Ok(()))
+                }
+            }
         }
     };
     if let Err(cause) = ended {
@@ -258,10 +344,10 @@ where
     }
 }
 
-/// Waits until the server is to stop.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
+/// Waits until the server is so far.
+async fn reached(wanted: Phase, stop: &mut watch::Receiver<Phase>) {
     // An error means that nobody is left who could stop it otherwise, which is a stop as well.
-    if stop.wait_for(|stopped| *stopped).await.is_err() {
+    if stop.wait_for(|phase| *phase >= wanted).await.is_err() {
         tracing::debug!("the server has no owner left");
     }
 }

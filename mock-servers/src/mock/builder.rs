@@ -1,12 +1,15 @@
 //! How a server is described before it runs.
 
-use std::path::PathBuf;
+use std::{
+    path::PathBuf,
+    time::{Instant, SystemTime},
+};
 
 use tokio::io::DuplexStream;
 
 use super::{MockServer, Transport, front::Description, ledger::Ledger};
 use crate::{
-    engine::{DEFAULT_NAME, LEGACY, MODERN},
+    engine::{DEFAULT_NAME, Engine, LEGACY, MODERN},
     faults::FaultRule,
     listen::{Address, Options, StartError, Tls},
     oauth::OAuthMock,
@@ -22,6 +25,7 @@ pub struct Builder {
     transport: Transport,
     revision: Option<String>,
     seed: u64,
+    calendar: bool,
     recorder: Option<Recorder>,
     listen: Options,
 }
@@ -78,6 +82,12 @@ impl Builder {
         Self { seed, ..self }
     }
 
+    /// Goes by the calendar: timestamps are those of today, and not the same in every run. For servers that people look
+    /// at.
+    pub fn calendar(self) -> Self {
+        Self { calendar: true, ..self }
+    }
+
     /// How messages travel; Streamable HTTP unless this says otherwise.
     pub fn transport(self, transport: Transport) -> Self {
         Self { transport, ..self }
@@ -121,7 +131,6 @@ impl Builder {
     }
 
     /// Starts the server as a protected resource: requests without a token of this authorization server are challenged.
-    /// Streamable HTTP alone can be protected.
     ///
     /// # Errors
     /// When it cannot listen.
@@ -145,8 +154,8 @@ impl Builder {
         let (transport, description) = self.finish();
         let ledger = Ledger::new(description.recorder.clone());
         let front = match (transport, authority) {
-            (Transport::Http, Some(authority)) => description.start_protected(authority).await?,
-            (transport, _) => description.start(transport).await?,
+            (transport, Some(authority)) => description.start_protected(transport, authority).await?,
+            (transport, None) => description.start(transport).await?,
         };
         Ok(MockServer::new(front, ledger))
     }
@@ -158,7 +167,9 @@ impl Builder {
         }
         let revision = self.revision.unwrap_or_else(|| LEGACY[3].to_owned());
         let recorder = self.recorder.unwrap_or_else(|| Recorder::in_memory(DEFAULT_NAME));
-        let description = Description { script: self.script, revision, seed: self.seed, recorder, listen: self.listen };
+        let engine = Engine::new(self.script, &revision, self.seed);
+        let engine = if self.calendar { engine.with_calendar(SystemTime::now(), Instant::now()) } else { engine };
+        let description = Description { engine, recorder, listen: self.listen };
         (self.transport, description)
     }
 }

@@ -3,18 +3,20 @@
 //! What a script says about processes has no meaning here and is left out; everything else is played as over stdio.
 
 use std::{
+    fmt,
     sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf},
-    sync::{mpsc, watch},
+    sync::{Notify, mpsc, watch},
     task::JoinHandle,
 };
 
 use crate::{
+    awaited::Awaited,
     engine::{self, Engine, ExchangeId, Origin, Step, Target},
     faults::{Exit, FaultState, Finish, Framed, Piece, Shape},
     frame::{Body, Mark},
@@ -27,9 +29,12 @@ const PIPE: usize = 64 * 1024;
 /// The longest line that is read as one message.
 const LONGEST_LINE: u64 = 64 * 1024 * 1024;
 
+/// How long what is said in the end may take to be read.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
 /// A running server. Dropping it ends its stream.
-#[derive(Debug)]
 pub(super) struct DuplexMock {
+    shared: Arc<Shared>,
     faults: FaultSwitch,
     /// Whether the client has hung up, and whether the server has ended.
     ended: watch::Receiver<bool>,
@@ -53,6 +58,8 @@ struct Shared {
     ended: watch::Sender<bool>,
     /// How the script wants the server's process to end.
     exit: Arc<OnceLock<Exit>>,
+    /// Somebody was woken.
+    woken: Notify,
 }
 
 struct State {
@@ -61,6 +68,13 @@ struct State {
     closed: bool,
     /// What waits for the next message, to be written together with it.
     held: Vec<u8>,
+    awaited: Awaited,
+}
+
+impl fmt::Debug for DuplexMock {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("DuplexMock").finish_non_exhaustive()
+    }
 }
 
 impl DuplexMock {
@@ -71,13 +85,15 @@ impl DuplexMock {
         let (jobs, queue) = mpsc::unbounded_channel();
         let (sender, ended) = watch::channel(false);
         let origin = Origin::session(engine.open_session());
-        let state = Mutex::new(State { engine, jobs, closed: false, held: Vec::new() });
+        let state = Mutex::new(State { engine, jobs, closed: false, held: Vec::new(), awaited: Awaited::default() });
         recorder.record(Sighting::mark(1, Mark::Opened));
         let exit = Arc::default();
-        let shared = Arc::new(Shared { state, recorder, origin, ended: sender, exit: Arc::clone(&exit) });
+        let woken = Notify::new();
+        let shared = Arc::new(Shared { state, recorder, origin, ended: sender, exit: Arc::clone(&exit), woken });
         let faults = FaultSwitch::of(&shared);
-        let (reading, writing) = (tokio::spawn(read(shared, input)), tokio::spawn(write(output, queue)));
-        (Self { faults, ended, exit, reading, writing }, theirs)
+        let reading = tokio::spawn(read(Arc::clone(&shared), input));
+        let writing = tokio::spawn(write(output, queue));
+        (Self { shared, faults, ended, exit, reading, writing }, theirs)
     }
 
     pub(super) fn faults(&self) -> &FaultSwitch {
@@ -101,15 +117,17 @@ impl DuplexMock {
         self.exit.get().cloned()
     }
 
+    /// Ends the stream in good order, and returns when the client has read the last of it, or does not.
     pub(super) async fn stop(mut self) {
         self.reading.abort();
-        self.writing.abort();
-        for task in [&mut self.reading, &mut self.writing] {
-            if let Err(cause) = task.await
-                && !cause.is_cancelled()
-            {
-                tracing::warn!(%cause, "the server's task failed");
-            }
+        self.shared.lock().awaited.end_after(LAST_WORDS);
+        // What is not said by then is not said at all.
+        let _ = tokio::time::timeout(LAST_WORDS, self.shared.until_all_is_said()).await;
+        self.shared.bid_farewell();
+        match tokio::time::timeout(LAST_WORDS, &mut self.writing).await {
+            Ok(Ok(())) => {}
+            Ok(Err(cause)) => tracing::warn!(%cause, "the server's task failed"),
+            Err(_) => self.writing.abort(),
         }
     }
 }
@@ -117,7 +135,8 @@ impl DuplexMock {
 impl Drop for DuplexMock {
     fn drop(&mut self) {
         self.reading.abort();
-        self.writing.abort();
+        // The writer ends by itself once this is out.
+        self.shared.bid_farewell();
     }
 }
 
@@ -147,7 +166,12 @@ async fn write(mut output: WriteHalf<DuplexStream>, mut queue: mpsc::UnboundedRe
                 tokio::time::sleep(time).await;
                 Ok(())
             }
-            Job::Close => output.shutdown().await,
+            Job::Close => {
+                if let Err(cause) = output.shutdown().await {
+                    tracing::debug!(%cause, "the client is gone");
+                }
+                return;
+            }
         };
         if let Err(cause) = done {
             tracing::debug!(%cause, "the client is gone");
@@ -170,6 +194,7 @@ impl Shared {
         let text = || Body::Text(String::from_utf8_lossy(line).into_owned());
         self.recorder.record_with(|| Sighting::received(1, message.clone().map_or_else(text, Body::Json)));
         let mut state = self.lock();
+        state.engine.is_now(Instant::now());
         let reaction = match &message {
             Some(message) => state.engine.on_message(&self.origin, message),
             None => state.engine.on_garbage(),
@@ -184,7 +209,10 @@ impl Shared {
                     self.say(state, message.to_string(), Body::Json(message), output.shape.as_deref());
                 }
                 (Step::Raw(text), _) => self.say(state, text.clone(), Body::Text(text), output.shape.as_deref()),
-                (Step::Wake(after), Target::Exchange(exchange)) => self.wake_later(after, exchange),
+                (Step::Wake(after), Target::Exchange(exchange)) => {
+                    state.awaited.set(exchange, after);
+                    self.wake_later(after, exchange);
+                }
                 (Step::Close | Step::Reset, _) => self.close(state),
                 (Step::Exit(exit), _) => {
                     self.close(state);
@@ -229,6 +257,28 @@ impl Shared {
         }
     }
 
+    /// Returns when nobody waits for an answer that will come by itself.
+    async fn until_all_is_said(&self) {
+        loop {
+            let news = self.woken.notified();
+            {
+                let state = self.lock();
+                if state.closed || state.awaited.worth_waiting(&state.engine).next().is_none() {
+                    return;
+                }
+            }
+            news.await;
+        }
+    }
+
+    /// Ends every subscription, and then the stream.
+    fn bid_farewell(self: &Arc<Self>) {
+        let mut state = self.lock();
+        let outputs = state.engine.end_subscriptions();
+        self.play(&mut state, outputs);
+        self.close(&mut state);
+    }
+
     fn close(&self, state: &mut State) {
         state.release();
         if !state.closed {
@@ -244,8 +294,11 @@ impl Shared {
             tokio::time::sleep(after).await;
             if let Some(shared) = shared.upgrade() {
                 let mut state = shared.lock();
+                state.awaited.come(exchange);
+                state.engine.is_now(Instant::now());
                 let outputs = state.engine.on_wake(exchange);
                 shared.play(&mut state, outputs);
+                shared.woken.notify_one();
             }
         });
     }

@@ -12,7 +12,6 @@ use crate::{
     listen::{Address, FaultSwitch, Options, StartError},
     oauth::OAuthMock,
     record::Recorder,
-    script::Script,
     sse::SseMock,
 };
 
@@ -47,32 +46,35 @@ macro_rules! each {
 
 /// All that a front is told before it starts.
 pub(super) struct Description {
-    pub(super) script: Script,
-    pub(super) revision: String,
-    pub(super) seed: u64,
+    pub(super) engine: Engine,
     pub(super) recorder: Recorder,
     pub(super) listen: Options,
 }
 
 impl Description {
     pub(super) async fn start(self, transport: Transport) -> Result<Front, StartError> {
-        let Self { script, revision, seed, recorder, listen } = self;
+        let Self { engine, recorder, listen } = self;
         Ok(match transport {
-            Transport::Http => Front::Http(HttpMock::start_with(script, &revision, seed, recorder, listen).await?),
-            Transport::Sse => Front::Sse(SseMock::start_with(script, &revision, seed, recorder, listen).await?),
+            Transport::Http => Front::Http(HttpMock::start_open(engine, recorder, listen).await?),
+            Transport::Sse => Front::Sse(SseMock::start_open(engine, recorder, listen).await?),
         })
     }
 
     pub(super) fn start_duplex(self) -> (Front, DuplexStream) {
-        let Self { script, revision, seed, recorder, .. } = self;
-        let (mock, stream) = DuplexMock::start(Engine::new(script, &revision, seed), recorder);
+        let (mock, stream) = DuplexMock::start(self.engine, self.recorder);
         (Front::Duplex(mock), stream)
     }
 
-    pub(super) async fn start_protected(self, authority: &OAuthMock) -> Result<Front, StartError> {
-        let Self { script, revision, seed, recorder, listen } = self;
-        let mock = HttpMock::start_protected(script, &revision, seed, recorder, listen, authority).await?;
-        Ok(Front::Http(mock))
+    pub(super) async fn start_protected(
+        self,
+        transport: Transport,
+        authority: &OAuthMock,
+    ) -> Result<Front, StartError> {
+        let Self { engine, recorder, listen } = self;
+        Ok(match transport {
+            Transport::Http => Front::Http(HttpMock::start_guarded(engine, recorder, listen, authority).await?),
+            Transport::Sse => Front::Sse(SseMock::start_guarded(engine, recorder, listen, authority).await?),
+        })
     }
 }
 

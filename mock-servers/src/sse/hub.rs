@@ -1,9 +1,9 @@
 //! The sessions of one HTTP+SSE server: each is as long as its stream.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use axum::body::Body as HttpBody;
@@ -14,13 +14,15 @@ use tokio::sync::oneshot;
 
 use super::stream::Stream;
 use crate::{
+    awaited::Awaited,
     engine::{Engine, ExchangeId, Origin, Output, Reaction, SessionKey, Step, Target},
     faults::FaultState,
     frame::{Body, Mark},
     http::responder::{Presence, Verdict, empty, scripted},
     listen::{
         exchange::Exchange,
-        serving::{Aborted, Stopper},
+        protection::Protection,
+        serving::{Aborted, Farewell, Stopper},
         switch::Switchboard,
     },
     record::{Recorder, Sighting},
@@ -33,6 +35,7 @@ pub(super) struct Hub {
     stop: Stopper,
     /// The path that messages are posted to.
     messages: String,
+    protection: Protection,
 }
 
 struct Core {
@@ -41,12 +44,28 @@ struct Core {
     by_id: HashMap<String, SessionKey>,
     /// The POSTs that wait for what the script has to say about their answer.
     posts: HashMap<ExchangeId, oneshot::Sender<Verdict>>,
+    /// Whose session an exchange that is to be woken belongs to.
+    session_of: HashMap<ExchangeId, SessionKey>,
+    awaited: Awaited,
 }
 
 impl Hub {
-    pub(super) fn new(engine: Engine, recorder: Recorder, stop: Stopper, messages: String) -> Self {
-        let core = Core { engine, streams: HashMap::new(), by_id: HashMap::new(), posts: HashMap::new() };
-        Self { core: Mutex::new(core), recorder, stop, messages }
+    pub(super) fn new(
+        engine: Engine,
+        recorder: Recorder,
+        stop: Stopper,
+        messages: String,
+        protection: Protection,
+    ) -> Self {
+        let core = Core {
+            engine,
+            streams: HashMap::new(),
+            by_id: HashMap::new(),
+            posts: HashMap::new(),
+            session_of: HashMap::new(),
+            awaited: Awaited::default(),
+        };
+        Self { core: Mutex::new(core), recorder, stop, messages, protection }
     }
 
     /// A panic elsewhere cannot leave the state half-changed in a way that matters to a mock: it goes on.
@@ -54,9 +73,17 @@ impl Hub {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens a stream and with it a session, unless the script has something else to say to a GET.
-    pub(super) async fn open(self: &Arc<Self>, exchange: &Exchange) -> Verdict {
+    /// Answers a GET of the stream.
+    pub(super) async fn get(self: &Arc<Self>, exchange: &Exchange) -> Verdict {
         exchange.receive_unread();
+        match self.protection.refuses(exchange, None) {
+            Some(refusal) => Ok(refusal),
+            None => self.open(exchange).await,
+        }
+    }
+
+    /// Opens a stream and with it a session, unless the script has something else to say to a GET.
+    async fn open(self: &Arc<Self>, exchange: &Exchange) -> Verdict {
         let host = exchange.header("host").map(str::to_owned);
         let (key, verdict, presence) = {
             let mut core = self.lock();
@@ -68,8 +95,10 @@ impl Hub {
             core.by_id.insert(id, key);
             // The engine sees a GET as a message of that method, so that scripts can have rules for it.
             let message = json!({ "jsonrpc": "2.0", "method": "GET" });
+            core.engine.is_now(Instant::now());
             let reaction = core.engine.on_message(&Origin { host, ..Origin::session(key) }, &message);
             self.play(&mut core, key, reaction.outputs);
+            self.end_what_is_over(&mut core);
             (key, verdict, self.presence(key))
         };
         // Whoever drops a stream that is wanted has said something else than a stream: the connection goes with it.
@@ -97,6 +126,9 @@ impl Hub {
         let message = serde_json::from_slice::<Value>(bytes).ok();
         let text = || Body::Text(String::from_utf8_lossy(bytes).into_owned());
         exchange.receive(|| message.clone().map_or_else(text, Body::Json));
+        if let Some(refusal) = self.protection.refuses(exchange, message.as_ref()) {
+            return Taken::Answered(refusal);
+        }
         let mut core = self.lock();
         let id = exchange.query().and_then(|query| query.strip_prefix("session="));
         let Some(key) = id.and_then(|id| core.by_id.get(id).copied()) else {
@@ -106,6 +138,7 @@ impl Hub {
             return Taken::Answered(exchange.refuse(StatusCode::BAD_REQUEST));
         };
         let host = exchange.header("host").map(str::to_owned);
+        core.engine.is_now(Instant::now());
         let Reaction { exchange: id, outputs } =
             core.engine.on_message(&Origin { host, ..Origin::session(key) }, &message);
         // A status that the script words is the answer to the POST: the stream has none to give.
@@ -119,6 +152,7 @@ impl Hub {
             Taken::Answered(exchange.respond(word.unwrap_or_else(|| empty(StatusCode::ACCEPTED))))
         };
         self.play(&mut core, key, outputs);
+        self.end_what_is_over(&mut core);
         taken
     }
 
@@ -146,6 +180,8 @@ impl Hub {
                 Target::Session(other) => other,
                 Target::Exchange(exchange) => {
                     if let Step::Wake(after) = output.step {
+                        core.awaited.set(exchange, after);
+                        core.session_of.insert(exchange, key);
                         self.wake_later(key, exchange, after);
                         continue;
                     }
@@ -170,11 +206,27 @@ impl Hub {
             tokio::time::sleep(after).await;
             if let Some(hub) = hub.upgrade() {
                 let mut core = hub.lock();
+                core.awaited.come(exchange);
+                core.engine.is_now(Instant::now());
+                core.session_of.remove(&exchange);
                 let outputs = core.engine.on_wake(exchange);
                 Self::answer_posts(&mut core, Some(exchange), &outputs);
                 hub.play(&mut core, key, outputs);
+                hub.end_what_is_over(&mut core);
             }
         });
+    }
+
+    /// While the server closes: ends in good order all streams on which nothing more will be said.
+    fn end_what_is_over(&self, core: &mut Core) {
+        if !self.stop.is_closing() {
+            return;
+        }
+        let awaited: HashSet<_> =
+            core.awaited.worth_waiting(&core.engine).filter_map(|id| core.session_of.get(&id).copied()).collect();
+        for (_, stream) in core.streams.extract_if(|key, _| !awaited.contains(key)) {
+            self.recorder.record(Sighting::mark(stream.connection(), Mark::ClosedByServer));
+        }
     }
 
     /// What tells when the client closes its stream, and with it the session.
@@ -214,6 +266,14 @@ fn worded(outputs: &[Output]) -> Option<Response<HttpBody>> {
         Step::ExpireSession => Some(empty(StatusCode::NOT_FOUND)),
         _ => None,
     })
+}
+
+impl Farewell for Hub {
+    fn bid_farewell(self: Arc<Self>, patience: Duration) {
+        let mut core = self.lock();
+        core.awaited.end_after(patience);
+        self.end_what_is_over(&mut core);
+    }
 }
 
 impl Switchboard for Hub {

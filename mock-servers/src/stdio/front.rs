@@ -3,8 +3,9 @@
 use std::{
     ffi::OsString,
     io::{self, Write},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc},
     thread,
+    time::Instant,
 };
 
 use serde_json::Value;
@@ -13,9 +14,11 @@ use super::{
     Ending, child,
     lines::{Line, Lines},
     output::Output,
+    parting::Parting,
     wakes::Wakes,
 };
 use crate::{
+    awaited::Awaited,
     engine::{self, Deed, Engine, Origin, PlainCall, Step, Target},
     faults::{Framed, Shape},
     frame::{Body, Mark},
@@ -30,14 +33,17 @@ const LONGEST_LINE: usize = 64 * 1024 * 1024;
 pub(super) struct Front {
     state: Arc<Mutex<State>>,
     wakes: Arc<Wakes>,
+    /// Somebody was woken.
+    woken: Arc<Condvar>,
     recorder: Recorder,
     run: u64,
     origin: Origin,
 }
 
-struct State {
-    engine: Engine,
-    output: Output,
+pub(super) struct State {
+    pub(super) engine: Engine,
+    pub(super) output: Output,
+    pub(super) awaited: Awaited,
     endings: mpsc::Sender<Ending>,
     child_arguments: Vec<OsString>,
 }
@@ -52,8 +58,14 @@ impl Front {
     ) -> Self {
         let origin = Origin::session(engine.open_session());
         let output = Output::new(recorder.clone(), run);
-        let state = Arc::new(Mutex::new(State { engine, output, endings, child_arguments }));
-        Self { state, wakes: Arc::new(Wakes::default()), recorder, run, origin }
+        let state =
+            Arc::new(Mutex::new(State { engine, output, awaited: Awaited::default(), endings, child_arguments }));
+        Self { state, wakes: Arc::default(), woken: Arc::default(), recorder, run, origin }
+    }
+
+    /// What ends this front in good order.
+    pub(super) fn parting(&self) -> Parting {
+        Parting { state: Arc::clone(&self.state), wakes: Arc::clone(&self.wakes), woken: Arc::clone(&self.woken) }
     }
 
     /// Says what the process says before it serves.
@@ -74,14 +86,17 @@ impl Front {
 
     /// Serves until the input ends.
     pub(super) fn serve(self) {
-        let (state, wakes) = (Arc::clone(&self.state), Arc::clone(&self.wakes));
+        let (state, wakes, woken) = (Arc::clone(&self.state), Arc::clone(&self.wakes), Arc::clone(&self.woken));
         let waking = move || {
             loop {
                 let exchange = wakes.next();
                 let mut state = lock(&state);
+                state.awaited.come(exchange);
+                state.engine.is_now(Instant::now());
                 let outputs = state.engine.on_wake(exchange);
                 state.play(outputs, &wakes);
                 state.output.flush();
+                woken.notify_all();
             }
         };
         if let Err(cause) = thread::Builder::new().name("wakes".into()).spawn(waking) {
@@ -139,6 +154,7 @@ impl Front {
         match serde_json::from_slice::<Value>(line) {
             Ok(message) => {
                 self.recorder.record_with(|| Sighting::received(self.run, Body::Json(message.clone())));
+                state.engine.is_now(Instant::now());
                 state.engine.on_message(&self.origin, &message).outputs
             }
             Err(_) => self.receive_garbage(state, line),
@@ -153,7 +169,7 @@ impl Front {
 }
 
 impl State {
-    fn play(&mut self, outputs: Vec<engine::Output>, wakes: &Wakes) {
+    pub(super) fn play(&mut self, outputs: Vec<engine::Output>, wakes: &Wakes) {
         for output in outputs {
             if let Some(shape) = &output.shape
                 && self.play_shaped(&output.step, shape)
@@ -163,7 +179,10 @@ impl State {
             match (output.step, output.to) {
                 (Step::Send(message) | Step::Answer { message, .. }, _) => self.output.message(message),
                 (Step::Raw(text), _) => self.output.line(text),
-                (Step::Wake(after), Target::Exchange(exchange)) => wakes.set(after, exchange),
+                (Step::Wake(after), Target::Exchange(exchange)) => {
+                    self.awaited.set(exchange, after);
+                    wakes.set(after, exchange);
+                }
                 // A pipe knows no reset.
                 (Step::Close | Step::Reset, _) => self.output.close(),
                 (Step::Exit(exit), _) => {
@@ -241,6 +260,6 @@ fn flood(bytes: usize) {
 }
 
 /// A panic elsewhere cannot leave the state half-changed in a way that matters to a mock: it goes on.
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+pub(super) fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -2,8 +2,10 @@
 
 use std::{io::Write as _, path::PathBuf, process::ExitCode};
 
+use clap::ValueEnum;
 use mock_servers::{
     MockServer, Recorder,
+    mock::Transport,
     oauth::{AuthScript, OAuthMock, OAuthOptions, StartError},
 };
 use serde_json::json;
@@ -36,12 +38,24 @@ pub(super) struct Args {
     /// A file to append every frame to, one JSON value a line, scrubbed.
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// A profile or a script to serve over Streamable HTTP, on a port of its own, to clients with a token of this server.
+    /// A profile or a script to serve, on a port of its own, to clients with a token of this server.
     #[arg(long, value_name = "PROFILE-OR-SCRIPT")]
     protect: Option<Source>,
+    /// How messages travel to and from what is protected.
+    #[arg(long, value_enum, default_value_t = Wire::Http, requires = "protect")]
+    transport: Wire,
     /// Say where the server listens as one line of JSON: `{"issuer", "resource", "pid"}`.
     #[arg(long)]
     json: bool,
+}
+
+/// How messages travel where a token is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Wire {
+    /// Streamable HTTP.
+    Http,
+    /// HTTP+SSE, of 2024-11-05.
+    Sse,
 }
 
 /// Serves until it is told to stop.
@@ -66,7 +80,12 @@ async fn serve(args: Args) -> CommandResult {
     let mock = OAuthMock::start(script, options).await.map_err(refused)?;
     let protected = match &args.protect {
         Some(source) => {
-            let server = MockServer::builder().script(source.read()?).seed(args.seed).recorder(recorder);
+            let transport = match args.transport {
+                Wire::Http => Transport::Http,
+                Wire::Sse => Transport::Sse,
+            };
+            let server = MockServer::builder().script(source.read()?).transport(transport);
+            let server = server.seed(args.seed).calendar().recorder(recorder);
             Some(server.start_protected(&mock).await.map_err(not_started)?)
         }
         None => None,

@@ -83,7 +83,7 @@ pub(super) fn run(args: Args) -> CommandResult {
         Wire::Stdio if args.control.is_some() => {
             return Err(Failure::input(anyhow!("`--control` needs a transport that listens")));
         }
-        Wire::Stdio => return stdio::run(stdio::Args { common: args.common, runs: None }),
+        Wire::Stdio => return stdio::serve(args.common),
     };
     interrupt::runtime()?.block_on(serve(args, transport))
 }
@@ -99,6 +99,7 @@ async fn serve(args: Args, transport: Transport) -> CommandResult {
         .script(common.source.read()?)
         .transport(transport)
         .seed(common.seed)
+        .calendar()
         .recorder(args.recorder()?)
         .listen(args.listening.options()?);
     if let Some(revision) = common.revision {

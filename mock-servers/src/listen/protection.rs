@@ -6,12 +6,12 @@ use axum::body::Body as HttpBody;
 use http::{Method, Response, StatusCode};
 use serde_json::Value;
 
-use super::responder::empty;
-use crate::{listen::exchange::Exchange, oauth::Guard};
+use super::exchange::Exchange;
+use crate::{http::responder::empty, oauth::Guard};
 
 /// What stands before the endpoint. Clones share it.
 #[derive(Debug, Clone)]
-pub(super) enum Protection {
+pub(crate) enum Protection {
     /// Nothing.
     Open,
     /// A guard, as soon as it is known under which URL it stands: that is decided when the port is bound.
@@ -19,17 +19,17 @@ pub(super) enum Protection {
 }
 
 impl Protection {
-    pub(super) fn guarded() -> Self {
+    pub(crate) fn guarded() -> Self {
         Self::Guarded(Arc::default())
     }
 
     /// Whether nothing stands before the endpoint.
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         matches!(self, Self::Open)
     }
 
     /// Puts the guard in its place.
-    pub(super) fn complete(&self, guard: Guard) {
+    pub(crate) fn complete(&self, guard: Guard) {
         if let Self::Guarded(place) = self
             && place.set(guard).is_err()
         {
@@ -38,7 +38,7 @@ impl Protection {
     }
 
     /// The answer to a request that may not pass. Until the guard is there, none may.
-    pub(super) fn refuses(&self, exchange: &Exchange, message: Option<&Value>) -> Option<Response<HttpBody>> {
+    pub(crate) fn refuses(&self, exchange: &Exchange, message: Option<&Value>) -> Option<Response<HttpBody>> {
         let Self::Guarded(place) = self else { return None };
         let Some(guard) = place.get() else { return Some(exchange.respond(empty(StatusCode::SERVICE_UNAVAILABLE))) };
         let checked = guard.check(exchange.method(), exchange.uri(), exchange.headers(), message);
@@ -46,7 +46,7 @@ impl Protection {
     }
 
     /// The metadata of the resource, where this is a request for it.
-    pub(super) async fn metadata(&self, exchange: &Exchange) -> Option<Response<HttpBody>> {
+    pub(crate) async fn metadata(&self, exchange: &Exchange) -> Option<Response<HttpBody>> {
         let Self::Guarded(place) = self else { return None };
         if *exchange.method() != Method::GET {
             return None;
