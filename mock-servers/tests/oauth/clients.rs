@@ -30,6 +30,8 @@ async fn a_secret_is_taken_from_the_header_or_the_form_and_not_from_both() {
     for value in ["Basic", "Basic !!!", "Basic bm9jb2xvbg==", "Digest x"] {
         assert_eq!(basic(value.to_owned(), &[GRANT]).await.error(), (401, "invalid_client".to_owned()), "{value}");
     }
+    let other_scheme = header("an+id%3A1", "a%20secret%2B1").replace("Basic", "Digest");
+    assert_eq!(basic(other_scheme, &[GRANT]).await.error(), (401, "invalid_client".to_owned()));
     let form = [GRANT, ("client_id", "an id:1"), ("client_secret", "a secret+1")];
     assert_eq!(peer.form("/token", &form).await.status, 200);
     let both = basic(header("an+id%3A1", "a%20secret%2B1"), &form).await;
@@ -121,6 +123,10 @@ async fn an_assertion_of_the_client_has_to_be_its_own_fresh_and_for_this_server(
     assert_eq!(present(stranger.sign("JWT", &with("jti", json!("3")))).await.error().1, "invalid_client");
     let unsigned = key.sign_with(&json!({"alg": "none"}), &with("jti", json!("4")));
     assert_eq!(present(unsigned).await.error().1, "invalid_client");
+    let assertion = key.sign("JWT", &with("jti", json!("5")));
+    let other_kind = "urn:ietf:params:oauth:client-assertion-type:saml2-bearer";
+    let form = [GRANT, ("client_assertion_type", other_kind), ("client_assertion", &assertion)];
+    assert_eq!(peer.form("/token", &form).await.error(), (401, "invalid_client".to_owned()));
     assert_eq!(present("no token".to_owned()).await.error().1, "invalid_client");
 }
 

@@ -80,6 +80,10 @@ async fn a_proof_that_is_wrong_in_anything_is_refused() {
         let answer = redeem(&peer, &client, &proof(&peer, "POST", &endpoint, &over)).await;
         assert_eq!(answer.error(), (400, "invalid_dpop_proof".to_owned()), "{over}");
     }
+    let picky = Peer::new("dpop: { mode: required, algs: [RS256] }\n").await;
+    let picky_client = picky.public_client().await;
+    let sound = proof(&picky, "POST", &picky.at("/token"), &json!({}));
+    assert_eq!(redeem(&picky, &picky_client, &sound).await.error(), (400, "invalid_dpop_proof".to_owned()));
     let good = json!({"jti": "x", "htm": "POST", "htu": endpoint, "iat": now});
     let jwk = key().public_jwk().clone();
     let mut private = jwk.clone();

@@ -69,6 +69,10 @@ async fn tokens_of_others_and_tokens_in_the_wrong_place_are_refused() {
         assert_eq!(accessed.reason.as_deref(), Some(reason));
     }
     assert_eq!(peer.list(Some(&format!("bearer {token}"))).await.status, 200);
+    let bearer = format!("Bearer {token}");
+    let twice = peer.http.post(peer.mock.protected()).json(&json!({"method": "ping", "id": 1}));
+    let twice = crate::peer::read(twice.header("authorization", &bearer).header("authorization", &bearer)).await;
+    assert_eq!(twice.error(), (400, "invalid_request".to_owned()), "which of them would count?");
     let url = format!("{}?access_token={token}", peer.mock.protected());
     let answer = crate::peer::read(peer.http.post(url).json(&json!({"method": "ping", "id": 1}))).await;
     assert_eq!(answer.status, 400);

@@ -73,10 +73,14 @@ async fn metadata_that_makes_no_sense_is_refused() {
         json!({"redirect_uris": [CALLBACK], "application_type": "native", "grant_types": ["password"]}),
         json!({"redirect_uris": [CALLBACK], "application_type": "native", "token_endpoint_auth_method": 1}),
         json!({"redirect_uris": [CALLBACK], "application_type": "native", "token_endpoint_auth_method": "private_key_jwt"}),
+        json!({"redirect_uris": [CALLBACK], "application_type": "native", "jwks": {}, "jwks_uri": "http://x.example/"}),
         json!([]),
     ] {
         assert_eq!(peer.register(&body).await.error(), (400, "invalid_client_metadata".to_owned()), "{body}");
     }
+    let good = json!({"redirect_uris": [CALLBACK], "application_type": "native"}).to_string();
+    let as_text = peer.http.post(peer.at("/register")).header("content-type", "text/plain").body(good);
+    assert_eq!(crate::peer::read(as_text).await.error(), (400, "invalid_client_metadata".to_owned()));
 }
 
 #[tokio::test]
