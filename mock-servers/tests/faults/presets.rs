@@ -149,7 +149,6 @@ async fn over_http(name: &str) {
     }
 }
 
-#[expect(clippy::too_many_lines, reason = "a table of all profiles that misbehave")]
 fn over_stdio(name: &str) {
     let mut process = Process::initialized(&script(name), SEED);
     let ask = |process: &mut Process, id: u64, method: &str, params: Value| {
