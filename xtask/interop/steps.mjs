@@ -56,3 +56,48 @@ export const answers = {
   }),
   roots: () => ({ roots: [{ uri: 'file:///interop', name: 'interop' }] }),
 };
+
+/** The text of a result of a tool. */
+export const text = (result) => result.content[0].text;
+
+/** The log messages that the logging tool of the tests sends. */
+export const ofLoggingTool = (logged) => logged.filter((data) => String(data).startsWith('Tool '));
+
+/** What both major versions of the TypeScript SDK are asked in the same words, in either era. */
+export const plainSteps = (client) => ({
+  'call-text': async () => text(await client.callTool({ name: 'test_simple_text', arguments: {} })),
+  'call-structured': async () => {
+    const result = await client.callTool({ name: 'test_structured_content', arguments: { city: 'Oslo' } });
+    return result.structuredContent;
+  },
+  'call-error': async () => {
+    const result = await client.callTool({ name: 'test_error_handling', arguments: {} });
+    return { isError: result.isError, text: text(result) };
+  },
+  'read-resource': async () => (await client.readResource({ uri: 'test://static-text' })).contents[0].text,
+  'read-blob': async () => (await client.readResource({ uri: 'test://static-binary' })).contents[0].mimeType,
+  'read-template': async () => (await client.readResource({ uri: 'test://template/7/data' })).contents[0].text,
+  'get-prompt': async () => {
+    const args = { arg1: 'hello', arg2: 'world' };
+    const prompt = await client.getPrompt({ name: 'test_prompt_with_arguments', arguments: args });
+    return prompt.messages[0].content.text;
+  },
+  complete: async () => {
+    const ref = { type: 'ref/prompt', name: 'test_prompt_with_arguments' };
+    return (await client.complete({ ref, argument: { name: 'arg1', value: 'par' } })).completion.values;
+  },
+});
+
+/** What servers with a handshake ask of their clients, and clients of them. `call` gives the text of a tool's result. */
+export const stepsWithHandshake = (client, call, logged) => ({
+  elicitation: () => call('test_elicitation', { message: 'Who are you?' }),
+  sampling: () => call('test_sampling', { prompt: 'Say something' }),
+  roots: () => call('test_list_roots'),
+  logging: async () => {
+    await client.setLoggingLevel('debug');
+    logged.length = 0;
+    await call('test_tool_with_logging');
+    return ofLoggingTool(logged);
+  },
+  ping: () => client.ping(),
+});

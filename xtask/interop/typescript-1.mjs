@@ -10,7 +10,7 @@ import {
   ListRootsRequestSchema,
   LoggingMessageNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { answers, report, target } from './steps.mjs';
+import { answers, plainSteps, report, stepsWithHandshake, target, text } from './steps.mjs';
 
 const to = target();
 const transport = {
@@ -37,7 +37,6 @@ client.setRequestHandler(CreateMessageRequestSchema, answers.sampling);
 client.setRequestHandler(ListRootsRequestSchema, answers.roots);
 client.setNotificationHandler(LoggingMessageNotificationSchema, (message) => void logged.push(message.params.data));
 
-const text = (result) => result.content[0].text;
 const call = async (name, args = {}) => text(await client.callTool({ name, arguments: args }));
 
 /** All pages of a list. */
@@ -58,46 +57,17 @@ await report('typescript-1', {
     return agreed;
   },
   'list-tools': async () => (await all((page) => client.listTools(page), 'tools')).map((tool) => tool.name),
-  'call-text': () => call('test_simple_text'),
-  'call-structured': async () => {
-    const result = await client.callTool({ name: 'test_structured_content', arguments: { city: 'Oslo' } });
-    return result.structuredContent;
-  },
-  'call-error': async () => {
-    const result = await client.callTool({ name: 'test_error_handling', arguments: {} });
-    return { isError: result.isError, text: text(result) };
-  },
   'list-resources': async () => (await all((page) => client.listResources(page), 'resources')).map(({ uri }) => uri),
-  'read-resource': async () => (await client.readResource({ uri: 'test://static-text' })).contents[0].text,
-  'read-blob': async () => (await client.readResource({ uri: 'test://static-binary' })).contents[0].mimeType,
   'list-templates': async () =>
     (await all((page) => client.listResourceTemplates(page), 'resourceTemplates')).map((each) => each.uriTemplate),
-  'read-template': async () => (await client.readResource({ uri: 'test://template/7/data' })).contents[0].text,
   'list-prompts': async () => (await all((page) => client.listPrompts(page), 'prompts')).map(({ name }) => name),
-  'get-prompt': async () => {
-    const args = { arg1: 'hello', arg2: 'world' };
-    const prompt = await client.getPrompt({ name: 'test_prompt_with_arguments', arguments: args });
-    return prompt.messages[0].content.text;
-  },
-  complete: async () => {
-    const ref = { type: 'ref/prompt', name: 'test_prompt_with_arguments' };
-    return (await client.complete({ ref, argument: { name: 'arg1', value: 'par' } })).completion.values;
-  },
+  ...plainSteps(client),
   progress: async () => {
     const steps = [];
     const options = { onprogress: ({ progress }) => void steps.push(progress) };
     await client.callTool({ name: 'test_tool_with_progress', arguments: {} }, undefined, options);
     return steps;
   },
-  elicitation: () => call('test_elicitation', { message: 'Who are you?' }),
-  sampling: () => call('test_sampling', { prompt: 'Say something' }),
-  roots: () => call('test_list_roots'),
-  logging: async () => {
-    await client.setLoggingLevel('debug');
-    logged.length = 0;
-    await call('test_tool_with_logging');
-    return logged.filter((data) => String(data).startsWith('Tool '));
-  },
-  ping: () => client.ping(),
+  ...stepsWithHandshake(client, call, logged),
   close: () => client.close(),
 });
