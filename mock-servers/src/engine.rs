@@ -77,7 +77,7 @@ use self::{
 };
 pub(crate) use self::{
     message::outgoing,
-    quick::PlainCall,
+    quick::{Envelope, PlainCall},
     rules::{Arrived, matches},
     template::Facts,
 };

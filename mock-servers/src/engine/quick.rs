@@ -5,6 +5,7 @@
 //! the short one never refuses, and changes nothing when it declines. A property test holds the two together.
 
 mod call;
+mod envelope;
 mod skipped;
 mod template;
 
@@ -12,8 +13,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value, json};
 
-pub(crate) use self::call::PlainCall;
 use self::template::Template;
+pub(crate) use self::{call::PlainCall, envelope::Envelope};
 use super::{Engine, Era, SessionKey, catalogue::Catalogue, exchange::Exchange, message::Outcome, reply::text_content};
 use crate::script::{Reply, Script, Tool, When};
 
@@ -120,15 +121,15 @@ impl Engine {
         }
         let Quick { tools, frames: Some([legacy, modern]) } = &self.quick else { return false };
         let Some(plain) = tools.get(call.name()) else { return false };
-        if !self.calls.contains_key(call.name()) {
-            self.calls.insert(call.name().to_owned(), 0);
-        }
-        let Some(count) = self.calls.get_mut(call.name()) else { return false };
+        let count = match self.calls.get_mut(call.name()) {
+            Some(count) => count,
+            None => self.calls.entry(call.name().to_owned()).or_default(),
+        };
         *count += 1;
         self.next_exchange += 1;
         let frame = if era == Era::Legacy { legacy } else { modern };
         out.extend_from_slice(&frame.before);
-        call.write_id(out);
+        out.extend_from_slice(call.id.as_bytes());
         out.extend_from_slice(&frame.between);
         plain.template.write(call, *count, out);
         out.extend_from_slice(&frame.after);
@@ -141,7 +142,7 @@ impl Engine {
             Era::Legacy => session.is_some_and(|key| self.agreed_revision(key).is_some()),
             Era::Modern => {
                 let known = |version: &str| Era::of(version) == Era::Modern && self.support.has(version);
-                call.is_well_founded() && call.version().is_some_and(known)
+                call.is_well_founded && call.version().is_some_and(known)
             }
         }
     }

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     awaited::Awaited,
-    engine::{self, Deed, Engine, Origin, PlainCall, Step, Target},
+    engine::{self, Deed, Engine, Envelope, Origin, Step, Target},
     faults::{Framed, Shape},
     frame::{Body, Mark},
     record::{Recorder, Sighting},
@@ -42,6 +42,8 @@ pub(super) struct Front {
 
 pub(super) struct State {
     pub(super) engine: Engine,
+    /// What stood around the values of the last plain call.
+    envelope: Envelope,
     pub(super) output: Output,
     pub(super) awaited: Awaited,
     endings: mpsc::Sender<Ending>,
@@ -58,8 +60,8 @@ impl Front {
     ) -> Self {
         let origin = Origin::session(engine.open_session());
         let output = Output::new(recorder.clone(), run);
-        let state =
-            Arc::new(Mutex::new(State { engine, output, awaited: Awaited::default(), endings, child_arguments }));
+        let (envelope, awaited) = (Envelope::default(), Awaited::default());
+        let state = Arc::new(Mutex::new(State { engine, envelope, output, awaited, endings, child_arguments }));
         Self { state, wakes: Arc::default(), woken: Arc::default(), recorder, run, origin }
     }
 
@@ -145,8 +147,8 @@ impl Front {
         if self.recorder.is_enabled() {
             return false;
         }
-        let Some(call) = PlainCall::read(line) else { return false };
-        let State { engine, output, .. } = state;
+        let State { engine, envelope, output, .. } = state;
+        let Some(call) = envelope.read(line) else { return false };
         output.in_place(|out| engine.answer_plain(self.origin.session, &call, out))
     }
 

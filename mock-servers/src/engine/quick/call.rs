@@ -4,29 +4,29 @@
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, value::RawValue};
 
 use super::{super::modern::CAPABILITIES_KEY, super::revision::VERSION_KEY, skipped::Skipped};
+
+/// How deep arguments may be nested; the long way knows how deep a whole message may be.
+const DEPTH: usize = 100;
 
 /// A call of a tool with nothing special about it.
 #[derive(Debug)]
 pub(crate) struct PlainCall<'a> {
-    id: Id<'a>,
-    params: Params<'a>,
-}
-
-/// The id of a request.
-#[derive(Debug)]
-enum Id<'a> {
-    Text(&'a str),
-    Natural(u64),
-    Negative(i64),
+    /// As it is written: a text without escapes or a whole number, which an answer repeats byte for byte.
+    pub(super) id: &'a str,
+    pub(super) name: &'a str,
+    pub(super) arguments: Option<Map<String, Value>>,
+    pub(super) version: Option<&'a str>,
+    /// Whether its metadata says what the client can do.
+    pub(super) is_well_founded: bool,
 }
 
 #[derive(Debug, Default)]
 struct Params<'a> {
     name: Option<&'a str>,
-    arguments: Option<Map<String, Value>>,
+    arguments: Option<&'a RawValue>,
     meta: Option<Meta<'a>>,
 }
 
@@ -39,74 +39,80 @@ struct Meta<'a> {
 impl<'a> PlainCall<'a> {
     /// Reads a message; none if it is no plain call.
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
-        serde_json::from_slice(bytes).ok()
+        Self::with_arguments(bytes).map(|(call, _)| call)
+    }
+
+    /// The same, with the arguments as they are written.
+    pub(super) fn with_arguments(bytes: &'a [u8]) -> Option<(Self, Option<&'a str>)> {
+        let Message { version: Some("2.0"), id, method: Some("tools/call"), params } =
+            serde_json::from_str(str::from_utf8(bytes).ok()?).ok()?
+        else {
+            return None;
+        };
+        let (id, Params { name, arguments: written, meta }) = (id?.get(), params?);
+        let arguments = match written {
+            Some(text) => Some(arguments(text.get())?),
+            None => None,
+        };
+        let Meta { version, capabilities } = meta.unwrap_or_default();
+        let is_well_founded = capabilities == Some(Skipped::Object);
+        let call = Self { id, name: name?, arguments, version, is_well_founded };
+        is_repeatable(id).then_some((call, written.map(RawValue::get)))
     }
 
     /// The tool.
     pub(crate) fn name(&self) -> &'a str {
-        self.params.name.unwrap_or_default()
-    }
-
-    /// The arguments, if there are any.
-    pub(super) fn arguments(&self) -> Option<&Map<String, Value>> {
-        self.params.arguments.as_ref()
+        self.name
     }
 
     /// The revision that its metadata names.
     pub(crate) fn version(&self) -> Option<&'a str> {
-        self.params.meta.as_ref()?.version
+        self.version
     }
+}
 
-    /// Whether its metadata says what the client can do.
-    pub(super) fn is_well_founded(&self) -> bool {
-        self.params.meta.as_ref().is_some_and(|meta| meta.capabilities == Some(Skipped::Object))
-    }
+/// Reads arguments.
+pub(super) fn arguments(text: &str) -> Option<Map<String, Value>> {
+    let is_flat = text.len() <= DEPTH || text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count() <= DEPTH;
+    if is_flat { serde_json::from_str(text).ok() } else { None }
+}
 
-    /// Writes the id as JSON.
-    pub(super) fn write_id(&self, out: &mut Vec<u8>) {
-        // A vector takes everything, and these three have a JSON form.
-        let written = match self.id {
-            Id::Text(text) => serde_json::to_writer(out, text),
-            Id::Natural(number) => serde_json::to_writer(out, &number),
-            Id::Negative(number) => serde_json::to_writer(out, &number),
-        };
-        if let Err(cause) = written {
-            tracing::error!(%cause, "an id has no JSON form");
-        }
+/// Whether an id is written as a JSON writer would write it.
+fn is_repeatable(id: &str) -> bool {
+    match id.as_bytes() {
+        [b'"', ..] => !id.contains('\\'),
+        // JSON has a negative zero, which is no whole number.
+        [b'-', digits @ ..] => digits != b"0" && id.parse::<i64>().is_ok(),
+        _ => id.parse::<u64>().is_ok(),
     }
 }
 
 /// Takes the members of an object one by one.
 trait Object<'de>: Sized {
-    type Whole;
-
     /// Takes one.
     fn member<A: MapAccess<'de>>(&mut self, name: &'de str, members: &mut A) -> Result<(), A::Error>;
-
-    /// All have been taken.
-    fn whole<E: Error>(self) -> Result<Self::Whole, E>;
 }
 
 /// Reads an object, and nothing in its place.
 struct Reader<T>(T);
 
 impl<'de, T: Object<'de>> Visitor<'de> for Reader<T> {
-    type Value = T::Whole;
+    type Value = T;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("an object")
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<T::Whole, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<T, A::Error> {
         while let Some(name) = members.next_key::<&'de str>()? {
             self.0.member(name, &mut members)?;
         }
-        self.0.whole()
+        Ok(self.0)
     }
 }
 
-fn read<'de, D: Deserializer<'de>, T: Object<'de>>(deserializer: D, empty: T) -> Result<T::Whole, D::Error> {
-    deserializer.deserialize_any(Reader(empty))
+fn read<'de, D: Deserializer<'de>, T: Object<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
+    deserializer.deserialize_any(Reader(T::default()))
 }
 
 /// Sets what must be set once only.
@@ -118,14 +124,12 @@ fn once<T, E: Error>(place: &mut Option<T>, value: T) -> Result<(), E> {
 #[derive(Default)]
 struct Message<'a> {
     version: Option<&'a str>,
-    id: Option<Id<'a>>,
+    id: Option<&'a RawValue>,
     method: Option<&'a str>,
     params: Option<Params<'a>>,
 }
 
 impl<'de> Object<'de> for Message<'de> {
-    type Whole = PlainCall<'de>;
-
     fn member<A: MapAccess<'de>>(&mut self, name: &'de str, members: &mut A) -> Result<(), A::Error> {
         match name {
             "jsonrpc" => once(&mut self.version, members.next_value()?),
@@ -135,20 +139,9 @@ impl<'de> Object<'de> for Message<'de> {
             _ => Err(A::Error::custom("unknown")),
         }
     }
-
-    fn whole<E: Error>(self) -> Result<PlainCall<'de>, E> {
-        match (self.version, self.id, self.method, self.params) {
-            (Some("2.0"), Some(id), Some("tools/call"), Some(params)) if params.name.is_some() => {
-                Ok(PlainCall { id, params })
-            }
-            _ => Err(E::custom("no call")),
-        }
-    }
 }
 
 impl<'de> Object<'de> for Params<'de> {
-    type Whole = Self;
-
     fn member<A: MapAccess<'de>>(&mut self, name: &'de str, members: &mut A) -> Result<(), A::Error> {
         match name {
             "name" => once(&mut self.name, members.next_value()?),
@@ -157,15 +150,9 @@ impl<'de> Object<'de> for Params<'de> {
             _ => Err(A::Error::custom("unknown")),
         }
     }
-
-    fn whole<E: Error>(self) -> Result<Self, E> {
-        Ok(self)
-    }
 }
 
 impl<'de> Object<'de> for Meta<'de> {
-    type Whole = Self;
-
     fn member<A: MapAccess<'de>>(&mut self, name: &'de str, members: &mut A) -> Result<(), A::Error> {
         match name {
             VERSION_KEY => once(&mut self.version, members.next_value()?),
@@ -175,54 +162,22 @@ impl<'de> Object<'de> for Meta<'de> {
             _ => Err(A::Error::custom("unknown")),
         }
     }
-
-    fn whole<E: Error>(self) -> Result<Self, E> {
-        Ok(self)
-    }
 }
 
-impl<'de> Deserialize<'de> for PlainCall<'de> {
+impl<'de> Deserialize<'de> for Message<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer, Message::default())
+        read(deserializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Params<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer, Self::default())
+        read(deserializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Meta<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(deserializer, Self::default())
-    }
-}
-
-impl<'de> Deserialize<'de> for Id<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(IdReader)
-    }
-}
-
-struct IdReader;
-
-impl<'de> Visitor<'de> for IdReader {
-    type Value = Id<'de>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a text or a whole number")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Id<'de>, E> {
-        Ok(Id::Text(text))
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<Id<'de>, E> {
-        Ok(Id::Natural(number))
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<Id<'de>, E> {
-        Ok(Id::Negative(number))
+        read(deserializer)
     }
 }

@@ -52,12 +52,12 @@ impl Template {
             match piece {
                 Piece::Text(piece) => text.push_str(piece),
                 Piece::Nth => text.push_str(&nth.to_string()),
-                Piece::Argument(name) => match call.arguments().and_then(|arguments| arguments.get(name)) {
+                Piece::Argument(name) => match call.arguments.as_ref().and_then(|arguments| arguments.get(name)) {
                     None | Some(Value::Null) => {}
                     Some(Value::String(value)) => text.push_str(value),
                     Some(value) => text.push_str(&value.to_string()),
                 },
-                Piece::Arguments(none) => text.push_str(&call.arguments().map_or((*none).to_owned(), all)),
+                Piece::Arguments(none) => text.push_str(&call.arguments.as_ref().map_or((*none).to_owned(), all)),
             }
         }
         // A vector takes everything, and a text has a JSON form.

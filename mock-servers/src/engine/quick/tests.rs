@@ -52,8 +52,17 @@ fn long_way(engine: &mut Engine, session: Option<SessionKey>, bytes: &[u8]) -> O
 }
 
 fn short_way(engine: &mut Engine, session: Option<SessionKey>, bytes: &[u8]) -> Option<String> {
+    short_way_within(&mut Envelope::default(), engine, session, bytes)
+}
+
+fn short_way_within(
+    envelope: &mut Envelope,
+    engine: &mut Engine,
+    session: Option<SessionKey>,
+    bytes: &[u8],
+) -> Option<String> {
     let mut out = Vec::new();
-    let call = PlainCall::read(bytes)?;
+    let call = envelope.read(bytes)?;
     engine.answer_plain(session, &call, &mut out).then(|| String::from_utf8(out).unwrap())
 }
 
@@ -62,9 +71,9 @@ fn compare(revisions: &[&str], rules: Value, messages: &[Vec<u8>]) -> usize {
     let (mut long, session) = engine(revisions, rules.clone());
     let (mut short, _) = engine(revisions, rules);
     let session = (!revisions.is_empty()).then_some(session);
-    let mut taken = 0;
+    let (mut envelope, mut taken) = (Envelope::default(), 0);
     for bytes in messages {
-        match short_way(&mut short, session, bytes) {
+        match short_way_within(&mut envelope, &mut short, session, bytes) {
             Some(said) => {
                 let expected = long_way(&mut long, session, bytes);
                 assert_eq!(Some((said, 200)), expected, "{}", String::from_utf8_lossy(bytes));
@@ -178,6 +187,50 @@ proptest! {
         revisions in prop::sample::select(vec![vec![OLD], vec![MODERN], vec![OLD, MODERN], vec!["2025-03-26"]]),
     ) {
         compare(&revisions, json!([]), &messages);
+    }
+}
+
+/// The texts of an id and of arguments, mostly valid ones.
+fn values() -> impl Strategy<Value = (String, String)> {
+    let id = prop_oneof![
+        6 => any::<u64>().prop_map(|id| id.to_string()),
+        6 => (0_u64..12).prop_map(|id| id.to_string()),
+        2 => prop::sample::select(vec!["", "007", "00", "-0", "-7", "1.5", "1e3", "\"a\"", "99999999999999999999", "null", " 3", "4 "])
+            .prop_map(str::to_owned),
+    ];
+    let deep = |depth: usize| format!("{{\"text\":{}{}}}", "[".repeat(depth), "]".repeat(depth));
+    let arguments = prop_oneof![
+        6 => (argument(), argument()).prop_map(|(text, n)| json!({"text": text, "n": n}).to_string()),
+        1 => (90_usize..135).prop_map(deep),
+        2 => prop::sample::select(vec![
+            "", "{}", " {} ", "null", "[]", "{", "{}}", "{},\"name\":\"plain\"", "{\"text\":1,\"text\":2}", "{\"text\":\"\\ud800\"}",
+            "{\"text\":1e999}", "{\"text\":\"\u{1}\"}",
+        ])
+        .prop_map(str::to_owned),
+    ];
+    (id, arguments)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn says_the_same_of_calls_in_the_same_envelope(
+        values in prop::collection::vec(values(), 1..12),
+        id_comes_first in any::<bool>(),
+        modern in any::<bool>(),
+    ) {
+        let meta = if modern { json!({VERSION_KEY: MODERN, CAPABILITIES_KEY: {}}) } else { json!({}) };
+        let messages: Vec<_> = values.iter().map(|(id, arguments)| {
+            let params = format!(r#""params":{{"name":"text","arguments":{arguments},"_meta":{meta}}}"#);
+            let (first, last) = if id_comes_first {
+                (format!(r#""id":{id}"#), params)
+            } else {
+                (params, format!(r#""id":{id}"#))
+            };
+            format!(r#"{{"method":"tools/call",{first},"jsonrpc":"2.0",{last}}}"#).into_bytes()
+        }).collect();
+        compare(&[if modern { MODERN } else { OLD }], json!([]), &messages);
     }
 }
 
