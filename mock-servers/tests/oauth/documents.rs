@@ -8,7 +8,12 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, http::HeaderMap, response::IntoResponse, routing::get};
+use axum::{
+    Router,
+    http::{HeaderMap, StatusCode},
+    response::IntoResponse,
+    routing::get,
+};
 use mcp_workbench_mock_servers::oauth::{AuditEvent, Outcome, SigningKey};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -22,7 +27,11 @@ struct Site {
 }
 
 impl Site {
-    async fn new(headers: &[(&'static str, &'static str)], document: impl Fn(&str) -> String) -> Self {
+    async fn new(headers: &[(&str, &str)], document: impl Fn(&str) -> String) -> Self {
+        Self::answering(StatusCode::OK, headers, document).await
+    }
+
+    async fn answering(status: StatusCode, headers: &[(&str, &str)], document: impl Fn(&str) -> String) -> Self {
         let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/client.json", socket.local_addr().unwrap());
         let (body, served) = (document(&url), Arc::new(AtomicUsize::new(0)));
@@ -32,7 +41,7 @@ impl Site {
         let answer = move || {
             count.fetch_add(1, Ordering::SeqCst);
             let (headers, body) = (headers.clone(), body.clone());
-            async move { (headers, body).into_response() }
+            async move { (status, headers, body).into_response() }
         };
         let router = Router::new().route("/client.json", get(answer));
         tokio::spawn(async move { axum::serve(socket, router).await });
@@ -113,6 +122,22 @@ async fn a_document_that_is_not_right_makes_no_client() {
             outcome: Outcome::Refused("the document took too long".to_owned())
         })
     );
+}
+
+#[tokio::test]
+async fn a_good_document_under_any_status_but_200_makes_no_client() {
+    // Two other successes, a redirect to where the document would be, and two errors: each of them brings it along.
+    for status in [203, 206, 302, 404, 500] {
+        let (peer, elsewhere) = (Peer::new("{}").await, Site::json(good).await);
+        let headers = [("content-type", "application/json"), ("location", elsewhere.url.as_str())];
+        let status = StatusCode::from_u16(status).unwrap();
+        let site = Site::answering(status, &headers, |url| good(url).to_string()).await;
+        assert_eq!(peer.authorize(&site.url, &[]).await.status, 400, "{status}");
+        let refused = Outcome::Refused("the document was not answered with 200".to_owned());
+        assert!(peer.events().contains(&AuditEvent::DocumentFetched { outcome: refused }), "{:?}", peer.events());
+        let asked = (site.served.load(Ordering::SeqCst), elsewhere.served.load(Ordering::SeqCst));
+        assert_eq!(asked, (1, 0), "{status}: a redirect is not followed");
+    }
 }
 
 #[tokio::test]
