@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use mcp_workbench_mock_servers::oauth::{AuditEvent, SigningKey};
+use mcp_workbench_mock_servers::oauth::{AuditEvent, OAuthMock, OAuthOptions, SigningKey};
 use serde_json::{Value, json};
 
-use crate::peer::{Peer, Read, claims};
+use crate::peer::{Peer, Read, claims, script};
 
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const EXCHANGE: &str = "urn:ietf:params:oauth:grant-type:token-exchange";
@@ -69,6 +69,11 @@ async fn a_client_that_may_not_present_assertions_is_told_so() {
 
 const ENTERPRISE: &str = "identity_provider: { client_id: idp-client, server_client_id: app, allowed_scopes: [read] }\n\
     clients: [{ id: app, secret: s, grant_types: ['urn:ietf:params:oauth:grant-type:jwt-bearer'] }]\n";
+
+/// The key of the identity provider of every peer, which follows from its seed.
+fn provider_key() -> SigningKey {
+    SigningKey::seeded(7, "identity provider")
+}
 
 async fn exchange(peer: &Peer, over: &[(&str, &str)]) -> Read {
     let (token, resource) = (peer.mock.id_token().unwrap(), peer.mock.protected().to_owned());
@@ -137,6 +142,12 @@ async fn the_identity_provider_checks_what_it_exchanges() {
     let token = |claims: Value| peer.mock.assertion(&peer.at("/idp"), claims).unwrap();
     let for_another = token(json!({"sub": "x", "aud": "another", "exp": now + 60}));
     let expired = token(json!({"sub": "x", "aud": "idp-client", "exp": now - 60}));
+    let claims = json!({"iss": peer.at("/idp"), "sub": "x", "aud": "idp-client", "exp": now + 60});
+    assert_eq!(exchange(&peer, &[("subject_token", &token(claims.clone()))]).await.status, 200);
+    let forged = SigningKey::seeded(1, "forger").sign("JWT", &claims);
+    // By the right key, and yet no ID token: of another issuer, and of the type of the grants.
+    let of_another = token(json!({"iss": peer.mock.issuer(), "sub": "x", "aud": "idp-client", "exp": now + 60}));
+    let grant = provider_key().sign("oauth-id-jag+jwt", &claims);
     for (over, error) in [
         (("grant_type", "client_credentials"), "unsupported_grant_type"),
         (("requested_token_type", "urn:ietf:params:oauth:token-type:access_token"), "invalid_request"),
@@ -145,6 +156,9 @@ async fn the_identity_provider_checks_what_it_exchanges() {
         (("subject_token", "nonsense"), "invalid_grant"),
         (("subject_token", &for_another), "invalid_grant"),
         (("subject_token", &expired), "invalid_grant"),
+        (("subject_token", &forged), "invalid_grant"),
+        (("subject_token", &of_another), "invalid_grant"),
+        (("subject_token", &grant), "invalid_grant"),
         (("audience", "https://another.example"), "invalid_target"),
         (("audience", ""), "invalid_request"),
         (("resource", ""), "invalid_request"),
@@ -170,4 +184,65 @@ async fn the_policy_and_the_time_limit_the_grant() {
         "resource": peer.mock.protected()});
     let other = peer.mock.assertion(&peer.at("/idp"), claims).unwrap();
     assert_eq!(redeem(&peer, &other, "s").await.error().1, "invalid_grant");
+}
+
+#[tokio::test]
+async fn a_grant_of_the_enterprise_names_its_client_its_resource_and_itself() {
+    let peer = Peer::new(ENTERPRISE).await;
+    let now = peer.clock.seconds();
+    let sign = |name: &str, value: Value| {
+        let mut claims = json!({
+            "iss": peer.at("/idp"), "sub": "x", "aud": peer.mock.issuer(), "client_id": "app", "jti": format!("{name} {value}"),
+            "resource": peer.mock.protected(), "scope": "read", "iat": now, "exp": now + 60,
+        });
+        claims[name] = value;
+        claims.as_object_mut().unwrap().retain(|_, value| !value.is_null());
+        provider_key().sign("oauth-id-jag+jwt", &claims)
+    };
+    let good = redeem(&peer, &sign("jti", json!("1")), "s").await;
+    assert_eq!(good.status, 200, "only what is wrong below makes the difference: {good:?}");
+    for (name, value) in [
+        ("client_id", json!("idp-client")),
+        ("client_id", Value::Null),
+        ("jti", Value::Null),
+        ("resource", json!("https://another.example/mcp")),
+        ("resource", Value::Null),
+    ] {
+        let answer = redeem(&peer, &sign(name, value.clone()), "s").await;
+        assert_eq!(answer.error(), (400, "invalid_grant".to_owned()), "{name}: {value}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_presents_the_grant_only_if_it_authenticates_as_the_enterprise_wants() {
+    // A secret where the enterprise wants a key; and no secret, where by default anything but that is good.
+    let keys_only = ENTERPRISE.replace("allowed_scopes", "server_auth_methods: [private_key_jwt], allowed_scopes");
+    for (text, secret) in [(keys_only, "s"), (ENTERPRISE.replace(" secret: s,", ""), "")] {
+        let peer = Peer::new(&text).await;
+        let grant = exchange(&peer, &[]).await.json()["access_token"].as_str().unwrap().to_owned();
+        let mut form = vec![("grant_type", JWT_BEARER), ("client_id", "app"), ("assertion", &grant)];
+        form.extend(Some(("client_secret", secret)).filter(|(_, secret)| !secret.is_empty()));
+        let answer = peer.form("/token", &form).await;
+        assert_eq!(answer.error(), (401, "invalid_client".to_owned()), "{text}");
+        assert_eq!(answer.json()["error_description"], "the client has to authenticate in another way", "{text}");
+    }
+}
+
+#[tokio::test]
+async fn the_keys_of_an_issuer_are_read_at_the_start_or_there_is_none() {
+    let key = SigningKey::seeded(1, "issuer");
+    let with = |keys: String| WORKLOAD.replace("subjects: [pod-1]", &keys);
+    let peer = Peer::new(&with(format!("jwks: {}", json!({"keys": [key.public_jwk()]})))).await;
+    let claims = json!({
+        "iss": "https://idp.example", "sub": "pod-1", "aud": peer.mock.issuer(), "exp": peer.clock.seconds() + 60,
+    });
+    assert_eq!(present(&peer, &key.sign("JWT", &claims), &[]).await.status, 200);
+    let held_by_nobody = peer.mock.assertion("https://idp.example", claims);
+    assert_eq!(held_by_nobody, None, "the mock does not sign for an issuer that has keys of its own");
+    for keys in ["jwks: { keys: [] }", "jwks: { keys: [{ kty: oct, k: c2VjcmV0 }] }", "jwks: {}", "public_key: no key"]
+    {
+        let refused = OAuthMock::start(script(&with(keys.to_owned())), OAuthOptions::default()).await;
+        let error = refused.expect_err(keys).to_string();
+        assert!(error.contains("the keys of the issuer `https://idp.example` are not understood"), "{error}");
+    }
 }
