@@ -1,10 +1,10 @@
 //! The resource: what it asks for, how it says so, and for whom it opens.
 
 use http::{HeaderMap, HeaderValue, Method, Uri};
-use mcp_workbench_mock_servers::oauth::{AuditEvent, AuthScript, Guard, OAuthMock, OAuthOptions};
+use mcp_workbench_mock_servers::oauth::{AuditEvent, AuthScript, Guard, OAuthMock, OAuthOptions, SigningKey};
 use serde_json::{Value, json};
 
-use crate::peer::{Peer, script};
+use crate::peer::{Peer, claims, script};
 
 #[tokio::test]
 async fn the_first_challenge_says_where_to_begin_and_what_to_ask_for() {
@@ -77,6 +77,34 @@ async fn tokens_of_others_and_tokens_in_the_wrong_place_are_refused() {
     let answer = crate::peer::read(peer.http.post(url).json(&json!({"method": "ping", "id": 1}))).await;
     assert_eq!(answer.status, 400);
     assert!(matches!(peer.last().event, AuditEvent::Accessed(seen) if seen.token_in_query));
+}
+
+#[tokio::test]
+async fn what_the_server_signs_for_other_ends_is_no_access_token() {
+    let peer = Peer::new("{}").await;
+    let client = peer.public_client().await;
+    let issued = claims(&peer.tokens(&client, &[]).await["access_token"]);
+    // The key of the peer's server, which follows from its seed.
+    let key = SigningKey::seeded(7, "authorization server");
+    let with = |name: &str, value: Value| {
+        let mut claims = issued.clone();
+        claims[name] = value;
+        claims
+    };
+    let again = peer.list_with(&json!(key.sign("at+jwt", &issued))).await;
+    assert_eq!(again.status, 200, "only what is wrong below makes the difference: {again:?}");
+    for token in [
+        key.sign("JWT", &issued),
+        key.sign_with(&json!({"alg": "ES256"}), &issued),
+        key.sign("at+jwt", &with("iss", json!("https://another.example"))),
+        key.sign("at+jwt", &with("iss", Value::Null)),
+    ] {
+        let refused = peer.list_with(&json!(token)).await;
+        assert_eq!(refused.status, 401, "{token}");
+        assert!(refused.header("www-authenticate").contains("error=\"invalid_token\""), "{refused:?}");
+        let AuditEvent::Accessed(accessed) = peer.last().event else { panic!("{:?}", peer.last()) };
+        assert_eq!(accessed.reason.as_deref(), Some("not-ours"));
+    }
 }
 
 const STEP_UP: &str = "resource:\n  required_scopes: [basic]\n  step_up:\n    - { method: tools/call, tool: test-tool, scopes: write, insists: 1 }\n";
