@@ -17,7 +17,7 @@ use super::{
     dpop::{self, Checker, Expected, ProofError},
     lies::{Permit, TokenFacts},
     params::{Params, short},
-    script::{DpopMode, GrantType, RefreshIssue},
+    script::{AuthMethod, DpopMode, GrantType, RefreshIssue},
     server::{Access, Server},
     state::{Client, Consent, RefreshToken, State},
 };
@@ -29,6 +29,8 @@ pub(crate) struct Request<'a> {
     pub(crate) server: &'a Server,
     pub(crate) params: &'a Params,
     pub(crate) client: Client,
+    /// How the client authenticated.
+    pub(crate) method: AuthMethod,
     /// The thumbprint of the key that the client proved.
     pub(crate) jkt: Option<String>,
 }
@@ -105,7 +107,7 @@ fn issue(
         return Err(Refusal::new("unauthorized_client", "the client may not use this grant"));
     }
     let jkt = prove(server, headers, &client)?;
-    let request = Request { server, params, client, jkt };
+    let request = Request { server, params, client, method: claim.method, jkt };
     let granted = match grant {
         GrantType::AuthorizationCode => code::redeem(&request)?,
         GrantType::RefreshToken => refresh::redeem(&request)?,

@@ -215,9 +215,13 @@ async fn a_grant_of_the_enterprise_names_its_client_its_resource_and_itself() {
 
 #[tokio::test]
 async fn a_client_presents_the_grant_only_if_it_authenticates_as_the_enterprise_wants() {
-    // A secret where the enterprise wants a key; and no secret, where by default anything but that is good.
-    let keys_only = ENTERPRISE.replace("allowed_scopes", "server_auth_methods: [private_key_jwt], allowed_scopes");
-    for (text, secret) in [(keys_only, "s"), (ENTERPRISE.replace(" secret: s,", ""), "")] {
+    // A secret where the enterprise wants a key, or in the form where it wants it in the header; and no secret, where by
+    // default anything but that is good.
+    let wanted = |method: &str| {
+        ENTERPRISE.replace("allowed_scopes", &format!("server_auth_methods: [{method}], allowed_scopes"))
+    };
+    let none = ENTERPRISE.replace(" secret: s,", "");
+    for (text, secret) in [(wanted("private_key_jwt"), "s"), (wanted("client_secret_basic"), "s"), (none, "")] {
         let peer = Peer::new(&text).await;
         let grant = exchange(&peer, &[]).await.json()["access_token"].as_str().unwrap().to_owned();
         let mut form = vec![("grant_type", JWT_BEARER), ("client_id", "app"), ("assertion", &grant)];

@@ -84,18 +84,11 @@ mod tests {
 
     #[test]
     fn an_envelope_is_known_again_with_other_values_in_it() {
-        let first = |id: &str, arguments: &str| {
-            format!(
-                r#"{{"id":{id},"jsonrpc":"2.0","method":"tools/call","params":{{"name":"a","arguments":{arguments}}}}}"#
-            )
-        };
-        let last = |id: &str, arguments: &str| {
-            format!(
-                r#"{{"method":"tools/call","params":{{"name":"a","arguments":{arguments}}},"jsonrpc":"2.0","id":{id}}}"#
-            )
-        };
-        let (first, last): (&dyn Fn(&str, &str) -> String, &dyn Fn(&str, &str) -> String) = (&first, &last);
-        for call in [first, last] {
+        for pattern in [
+            r#"{"id":ID,"jsonrpc":"2.0","method":"tools/call","params":{"name":"a","arguments":ARGUMENTS}}"#,
+            r#"{"method":"tools/call","params":{"name":"a","arguments":ARGUMENTS},"jsonrpc":"2.0","id":ID}"#,
+        ] {
+            let call = |id: &str, arguments: &str| pattern.replace("ID", id).replace("ARGUMENTS", arguments);
             let mut envelope = Envelope::default();
             assert!(envelope.read(call("1", "{}").as_bytes()).is_some());
             let known = envelope.0.as_ref().unwrap();

@@ -80,7 +80,7 @@ fn enterprise(request: &Request<'_>, jwt: &Jwt<'_>) -> Result<Vec<String>, Refus
         return Err(invalid("the grant is for another client"));
     }
     let methods = request.server.provider().map(|(provider, _)| provider.server_auth_methods.as_slice());
-    if !request.client.methods.iter().any(|method| methods.unwrap_or_default().contains(method)) {
+    if !methods.unwrap_or_default().contains(&request.method) {
         return Err(Refusal::client("the client has to authenticate in another way"));
     }
     if jwt.claim("jti").is_none() {
