@@ -1,0 +1,80 @@
+//! The metadata of the protected resource (RFC 9728): where it is, and what it says.
+
+use axum::body::Body as HttpBody;
+use http::Response;
+use serde_json::{Map, Value, json};
+
+use super::{
+    super::{
+        answer::Answer,
+        audit::{AuditEvent, Discovered},
+        discovery::lay_over,
+        front::render,
+        lies::Document,
+        params::short,
+        script::DpopMode,
+        server::Server,
+    },
+    Guard,
+};
+
+const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+impl Guard {
+    /// Where the metadata of the resource is; none where there is none.
+    pub(super) fn metadata_url(&self, server: &Server) -> Option<String> {
+        let discovery = &server.script.discovery;
+        let path = match &discovery.protected_resource_path {
+            Some(path) => path.clone(),
+            None if discovery.protected_resource => format!("{WELL_KNOWN}{}", self.0.path),
+            None if discovery.protected_resource_at_root => WELL_KNOWN.to_owned(),
+            None => return None,
+        };
+        Some(format!("{}{path}", self.0.origin))
+    }
+
+    /// The metadata of the resource (RFC 9728 section 3.2), if this path of the resource's origin is where it is.
+    pub async fn metadata_route(&self, path: &str) -> Option<Response<HttpBody>> {
+        let answer = self.metadata(path)?;
+        Some(render(answer).await)
+    }
+
+    pub(in crate::oauth) fn metadata(&self, path: &str) -> Option<Answer> {
+        let server = self.authority();
+        let discovery = &server.script.discovery;
+        let here = discovery.protected_resource_path.as_deref() == Some(path)
+            || (discovery.protected_resource && path.strip_prefix(WELL_KNOWN) == Some(&self.0.path))
+            || (discovery.protected_resource_at_root && path == WELL_KNOWN);
+        if !here {
+            return None;
+        }
+        let mut document = Map::new();
+        let (policy, dpop) = (&self.0.policy, &server.script.dpop);
+        for (name, value) in [
+            ("resource", json!(self.0.resource)),
+            ("authorization_servers", json!([server.issuer])),
+            ("bearer_methods_supported", json!(["header"])),
+            ("scopes_supported", json!(policy.scopes_supported)),
+            (
+                "dpop_bound_access_tokens_required",
+                if dpop.mode == DpopMode::Required { json!(true) } else { Value::Null },
+            ),
+            (
+                "dpop_signing_alg_values_supported",
+                if dpop.mode == DpopMode::Off { Value::Null } else { json!(dpop.algs) },
+            ),
+        ] {
+            if !value.is_null() {
+                document.insert(name.to_owned(), value);
+            }
+        }
+        lay_over(&mut document, &policy.metadata, &server);
+        server.lies.tell(&mut document, |lie, document| lie.resource_metadata(document));
+        let mut answer = Answer::json(200, &Value::Object(document));
+        server.lies.tell(&mut answer, |lie, answer| lie.document(Document::ProtectedResource, answer));
+        let discovered =
+            Discovered { document: "protected-resource".to_owned(), path: short(path), status: answer.status };
+        server.note(None, AuditEvent::Discovered(discovered));
+        Some(answer)
+    }
+}
