@@ -51,8 +51,7 @@ pub(crate) enum Command {
     Ci(ci::Args),
     /// Try the mock servers with the official conformance suite, and with clients on the official SDKs.
     Interop(interop::Args),
-    /// Be the built-in client.
-    #[command(hide = true)]
+    /// Be a client: connect to a server, and use what it offers.
     Client(client::Args),
 }
 
