@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{pagination::PageFault, process::ExitInfo, tool::ToolList};
+use crate::{auth::AuthError, pagination::PageFault, process::ExitInfo, tool::ToolList};
 
 /// A cause from below, whatever its type.
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
@@ -147,6 +147,13 @@ pub enum ConnectFailure {
         /// The value of `WWW-Authenticate`, if the server sent one.
         challenge: Option<String>,
     },
+    /// Authorization was tried and failed.
+    #[error("authorization failed")]
+    Auth {
+        /// The reason, and what helps.
+        #[source]
+        source: AuthError,
+    },
     /// The transport failed.
     #[error("the transport failed")]
     Transport {
@@ -173,6 +180,7 @@ impl ConnectFailure {
             Self::Rpc { .. } => "rpc-error",
             Self::HttpStatus { .. } => "http-status",
             Self::NeedsAuth { .. } => "needs-auth",
+            Self::Auth { source } => source.kind(),
             Self::Transport { .. } => "transport",
             Self::Closed => "connection-lost",
         }
@@ -230,6 +238,13 @@ pub enum CallError {
         /// The value of `WWW-Authenticate`, if the server sent one.
         challenge: Option<String>,
     },
+    /// Authorization was tried and failed.
+    #[error("authorization failed")]
+    Auth {
+        /// The reason, and what helps.
+        #[source]
+        source: AuthError,
+    },
     /// The connection ended before the answer came.
     #[error("connection lost: {reason}")]
     ConnectionLost {
@@ -275,6 +290,7 @@ impl CallError {
             Self::Rpc { .. } => "rpc-error",
             Self::HttpStatus { .. } => "http-status",
             Self::NeedsAuth { .. } => "needs-auth",
+            Self::Auth { source } => source.kind(),
             Self::ConnectionLost { .. } => "connection-lost",
             Self::Transport { .. } => "transport",
             Self::Stale { .. } => "stale",

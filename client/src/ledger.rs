@@ -5,6 +5,7 @@
 //! garbage, answers to unknown ids, and revisions that this client does not speak are caught.
 
 mod decode;
+mod pause;
 mod progress;
 
 use std::{
@@ -21,9 +22,11 @@ use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use decode::MALFORMED;
+pub(crate) use pause::Pause;
 pub(crate) use progress::Progress;
 
 use crate::{
+    auth::AuthError,
     config::Limits,
     error::Stage,
     event::{CallId, Happening, Reporter, SkipReason, excerpt},
@@ -95,6 +98,7 @@ struct Books {
     greeting: Option<Value>,
     probe_outcome: Option<String>,
     http_problem: Option<HttpProblem>,
+    auth_failure: Option<AuthError>,
 }
 
 /// An answer as it was on the wire, while a shortened one travels through rmcp's HTTP worker in its place.
@@ -115,6 +119,8 @@ pub(crate) struct Ledger {
     pub(crate) wanted: Wanted,
     /// Cancelled when the connection has to end at once.
     pub(crate) over: CancellationToken,
+    /// Time that does not count because a person is being asked.
+    pub(crate) pause: Pause,
     failure: OnceLock<Failure>,
     garbage: AtomicU64,
     tool_changes: AtomicU64,
@@ -141,6 +147,7 @@ impl Ledger {
             limits,
             wanted,
             over: CancellationToken::new(),
+            pause: Pause::default(),
             failure: OnceLock::new(),
             garbage: AtomicU64::new(0),
             tool_changes: AtomicU64::new(0),
@@ -234,6 +241,15 @@ impl Ledger {
 
     pub(crate) fn http_problem(&self) -> Option<HttpProblem> {
         self.books().http_problem.clone()
+    }
+
+    /// Takes note that authorization was tried and failed.
+    pub(crate) fn note_auth_failure(&self, failure: &AuthError) {
+        self.books().auth_failure = Some(failure.clone());
+    }
+
+    pub(crate) fn auth_failure(&self) -> Option<AuthError> {
+        self.books().auth_failure.clone()
     }
 
     /// Ends the connection for this reason; the first reason counts.

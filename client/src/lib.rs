@@ -21,6 +21,7 @@
 //! that the [`ServerConfig`] sets. A host program calls [`process::supervisor::main_if_requested`] first thing in `main`
 //! to have servers and all that they start end with it, however it ends.
 
+pub mod auth;
 pub mod call;
 pub mod catalogue;
 pub mod config;

@@ -20,6 +20,7 @@ use rmcp::{
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::{
+    auth::Authorize,
     config::{Endpoint, HttpEndpoint, ProtocolChoice, ServerConfig, StdioEndpoint},
     connection::{Connection, Handler, Parts},
     error::{ConnectError, ConnectFailure, Stage},
@@ -123,6 +124,10 @@ impl Attempt {
         }
     }
 
+    fn authorizer(&self) -> Option<&Arc<dyn Authorize>> {
+        None
+    }
+
     fn ledger(&self) -> Arc<Ledger> {
         let (handshake, pinned) = match self.config.protocol {
             ProtocolChoice::Pinned(revision) => (revision, true),
@@ -178,8 +183,8 @@ impl Attempt {
             let detail = format!("`{}` is neither an http nor an https URL", endpoint.url);
             return Err(config_failure(ConnectFailure::Config { detail }));
         }
-        let transport =
-            http::transport(endpoint, &ledger, self.config.timeouts.probe_limit()).map_err(config_failure)?;
+        let probe_limit = self.config.timeouts.probe_limit();
+        let transport = http::transport(endpoint, &ledger, probe_limit, self.authorizer()).map_err(config_failure)?;
         match self.greet(transport, &ledger, self.mode(), false).await {
             Ok(service) => Ok(self.assemble(service, &ledger, TransportKind::StreamableHttp, None)),
             Err(failure) => {
@@ -203,7 +208,7 @@ impl Attempt {
         }
         let ledger = self.ledger();
         let limit = self.config.timeouts.startup;
-        let opened = tokio::time::timeout(limit, SseTransport::open(endpoint, &ledger)).await;
+        let opened = ledger.pause.timeout(limit, SseTransport::open(endpoint, &ledger, self.authorizer())).await;
         let transport = opened
             .unwrap_or(Err(ConnectFailure::StartupTimeout { limit }))
             .map_err(|failure| Failed::at(Stage::Connect, failure))?;
@@ -253,7 +258,7 @@ impl Attempt {
         let hello = InitializeRequestParams::new(ClientCapabilities::default(), client)
             .with_protocol_version(ledger.wanted.handshake.to_sdk());
         let serving = serve_client_with_lifecycle(Handler::new(hello), link, mode);
-        match tokio::time::timeout(timeouts.startup, serving).await {
+        match ledger.pause.timeout(timeouts.startup, serving).await {
             Ok(Ok(service)) => Ok(service),
             Ok(Err(error)) => Err(failure::of_handshake(error, ledger)),
             Err(_) => {

@@ -210,12 +210,14 @@ fn of_transport(error: crate::error::Cause) -> CallError {
         Ok(StreamableHttpError::Client(HttpFailure::Status { status, body, .. })) => {
             CallError::HttpStatus { status, body }
         }
+        Ok(StreamableHttpError::Client(HttpFailure::Auth(source))) => CallError::Auth { source },
         Ok(StreamableHttpError::UnexpectedServerResponse(detail)) => {
             CallError::MalformedResult { detail: detail.into_owned() }
         }
         Ok(other) => CallError::Transport { source: other.into() },
         Err(error) => match error.downcast::<HttpFailure>().map(|error| *error) {
             Ok(HttpFailure::Status { status, body, .. }) => CallError::HttpStatus { status, body },
+            Ok(HttpFailure::Auth(source)) => CallError::Auth { source },
             Ok(other) => CallError::Transport { source: other.into() },
             Err(source) => CallError::Transport { source },
         },

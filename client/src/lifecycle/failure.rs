@@ -34,6 +34,11 @@ pub(super) fn of_handshake(error: ClientInitializeError, ledger: &Ledger) -> Con
         return failure;
     }
     if is_transport(&error)
+        && let Some(source) = ledger.auth_failure()
+    {
+        return ConnectFailure::Auth { source };
+    }
+    if is_transport(&error)
         && let Some(problem) = ledger.http_problem()
     {
         return match problem.status {

@@ -4,6 +4,7 @@
 //! it bounds what it reads, keeps answers raw through the [`Ledger`], turns the refusal of a probe into an answer that
 //! makes rmcp fall back to `initialize`, and remembers the status of what failed.
 
+mod authorized;
 mod response;
 
 use std::{collections::HashMap, str::FromStr, sync::Arc, time::Duration};
@@ -11,7 +12,7 @@ use std::{collections::HashMap, str::FromStr, sync::Arc, time::Duration};
 use futures::stream::BoxStream;
 use http::{
     HeaderName, HeaderValue, StatusCode,
-    header::{ACCEPT, CONTENT_TYPE},
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
 };
 use reqwest::RequestBuilder;
 use rmcp::{
@@ -27,8 +28,14 @@ use rmcp::{
 };
 use sse_stream::Sse;
 
+pub(crate) use self::authorized::Sender;
 use super::events::events;
-use crate::{config::HttpEndpoint, error::ConnectFailure, ledger::Ledger};
+use crate::{
+    auth::{AuthError, Authorize},
+    config::HttpEndpoint,
+    error::ConnectFailure,
+    ledger::Ledger,
+};
 
 const EVENT_STREAM: &str = "text/event-stream";
 const JSON: &str = "application/json";
@@ -46,12 +53,15 @@ pub(crate) enum HttpFailure {
     /// The status.
     #[error("HTTP status {status}")]
     Status { status: u16, body: String, challenge: Option<String> },
+    /// The request could not be authorized.
+    #[error(transparent)]
+    Auth(#[from] AuthError),
 }
 
 /// Makes the requests of one connection.
 #[derive(Debug, Clone)]
 pub(crate) struct HttpClient {
-    client: reqwest::Client,
+    sender: Sender,
     ledger: Arc<Ledger>,
     probe_limit: Duration,
 }
@@ -64,14 +74,17 @@ pub(crate) fn transport(
     endpoint: &HttpEndpoint,
     ledger: &Arc<Ledger>,
     probe_limit: Duration,
+    authorizer: Option<&Arc<dyn Authorize>>,
 ) -> Result<StreamableHttpClientTransport<HttpClient>, ConnectFailure> {
-    let client = HttpClient { client: new_client(&endpoint.url)?, ledger: Arc::clone(ledger), probe_limit };
+    let headers = headers(endpoint)?;
+    let sender = Sender::new(new_client(&endpoint.url)?, authorizer, headers.contains_key(&AUTHORIZATION), ledger);
+    let client = HttpClient { sender, ledger: Arc::clone(ledger), probe_limit };
     let mut backoff = ExponentialBackoff::default();
     backoff.max_times = Some(STREAM_RETRIES);
     let mut config = StreamableHttpClientTransportConfig::with_uri(endpoint.url.as_str())
         .max_concurrent_requests(ledger.limits.concurrent_requests)
         .max_sse_event_size(ledger.limits.message_bytes)
-        .custom_headers(headers(endpoint)?);
+        .custom_headers(headers);
     config.retry_config = Arc::new(backoff);
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
@@ -129,12 +142,18 @@ pub(crate) async fn failure_of(response: reqwest::Response) -> HttpFailure {
 
 /// The same, while connecting.
 pub(crate) async fn refusal(response: reqwest::Response) -> ConnectFailure {
-    match response::failure(response).await {
+    of_failure(response::failure(response).await)
+}
+
+/// A failed exchange, while connecting.
+pub(crate) fn of_failure(failure: HttpFailure) -> ConnectFailure {
+    match failure {
         HttpFailure::Status { status: status @ (401 | 403), challenge, .. } => {
             ConnectFailure::NeedsAuth { status, challenge }
         }
         HttpFailure::Status { status, body, .. } => ConnectFailure::HttpStatus { status, body },
         HttpFailure::Exchange(source) => ConnectFailure::Transport { source: source.into() },
+        HttpFailure::Auth(source) => ConnectFailure::Auth { source },
     }
 }
 
@@ -170,10 +189,10 @@ impl HttpClient {
         headers: Headers,
     ) -> Outcome<StreamableHttpPostResponse> {
         let request =
-            self.client.post(uri).header(ACCEPT, format!("{JSON}, {EVENT_STREAM}")).header(CONTENT_TYPE, JSON);
+            self.sender.client.post(uri).header(ACCEPT, format!("{JSON}, {EVENT_STREAM}")).header(CONTENT_TYPE, JSON);
         let body = serde_json::to_vec(message)?;
         let request = self.prepare(request, auth, session, headers).body(body);
-        let response = request.send().await.map_err(HttpFailure::from).map_err(StreamableHttpError::Client)?;
+        let response = self.sender.send(request).await.map_err(StreamableHttpError::Client)?;
         response::of_post(response, message, session.is_some(), &self.ledger).await
     }
 
@@ -184,7 +203,7 @@ impl HttpClient {
         posted: impl Future<Output = Outcome<StreamableHttpPostResponse>>,
         message: &ClientJsonRpcMessage,
     ) -> Outcome<StreamableHttpPostResponse> {
-        let answered = tokio::time::timeout(self.probe_limit, async {
+        let answered = self.ledger.pause.timeout(self.probe_limit, async {
             let (answer, session) = posted.await?.expect_initialized().await?;
             Ok(StreamableHttpPostResponse::Json(answer, session))
         });
@@ -230,8 +249,9 @@ impl StreamableHttpClient for HttpClient {
         auth_header: Option<String>,
         custom_headers: Headers,
     ) -> Outcome<()> {
-        let request = self.prepare(self.client.delete(uri.as_ref()), auth_header, Some(&session_id), custom_headers);
-        let response = request.send().await.map_err(HttpFailure::from).map_err(StreamableHttpError::Client)?;
+        let request =
+            self.prepare(self.sender.client.delete(uri.as_ref()), auth_header, Some(&session_id), custom_headers);
+        let response = self.sender.send(request).await.map_err(StreamableHttpError::Client)?;
         // A server may refuse to let clients end sessions (2025-03-26, transports, "Session Management").
         if response.status() == StatusCode::METHOD_NOT_ALLOWED || response.status().is_success() {
             return Ok(());
@@ -247,12 +267,12 @@ impl StreamableHttpClient for HttpClient {
         auth_header: Option<String>,
         custom_headers: Headers,
     ) -> Outcome<BoxStream<'static, Result<Sse, SseError>>> {
-        let mut request = self.client.get(uri.as_ref()).header(ACCEPT, EVENT_STREAM);
+        let mut request = self.sender.client.get(uri.as_ref()).header(ACCEPT, EVENT_STREAM);
         if let Some(id) = last_event_id {
             request = request.header(LAST_EVENT_ID, id);
         }
         let request = self.prepare(request, auth_header, session_id.as_deref(), custom_headers);
-        let response = request.send().await.map_err(HttpFailure::from).map_err(StreamableHttpError::Client)?;
+        let response = self.sender.send(request).await.map_err(StreamableHttpError::Client)?;
         match response.status() {
             status if status.is_success() => {}
             // The server offers no stream, or will not for this client: asking again is useless.

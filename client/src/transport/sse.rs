@@ -6,7 +6,7 @@ use std::{collections::VecDeque, sync::Arc};
 use futures::{StreamExt, stream::BoxStream};
 use http::{
     HeaderMap,
-    header::{ACCEPT, CONTENT_TYPE},
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
 };
 use rmcp::{
     RoleClient,
@@ -18,9 +18,10 @@ use url::Url;
 
 use super::{
     events::events,
-    http::{HttpFailure, headers, new_client},
+    http::{HttpFailure, Sender, headers, new_client},
 };
 use crate::{
+    auth::Authorize,
     config::HttpEndpoint,
     error::ConnectFailure,
     event::excerpt,
@@ -29,7 +30,7 @@ use crate::{
 
 /// The transport.
 pub(crate) struct SseTransport {
-    client: reqwest::Client,
+    sender: Sender,
     headers: HeaderMap,
     post_to: Url,
     events: BoxStream<'static, Result<Sse, SseError>>,
@@ -39,12 +40,18 @@ pub(crate) struct SseTransport {
 
 impl SseTransport {
     /// Opens the stream and waits for the `endpoint` event.
-    pub(crate) async fn open(endpoint: &HttpEndpoint, ledger: &Arc<Ledger>) -> Result<Self, ConnectFailure> {
+    pub(crate) async fn open(
+        endpoint: &HttpEndpoint,
+        ledger: &Arc<Ledger>,
+        authorizer: Option<&Arc<dyn Authorize>>,
+    ) -> Result<Self, ConnectFailure> {
         let base = Url::parse(&endpoint.url)
             .map_err(|error| ConnectFailure::Config { detail: format!("`{}` is no URL: {error}", endpoint.url) })?;
-        let (client, headers) = (new_client(&endpoint.url)?, headers(endpoint)?.into_iter().collect::<HeaderMap>());
-        let request = client.get(base.clone()).headers(headers.clone()).header(ACCEPT, "text/event-stream");
-        let response = request.send().await.map_err(|error| ConnectFailure::Transport { source: error.into() })?;
+        let headers = headers(endpoint)?.into_iter().collect::<HeaderMap>();
+        let has_own = headers.contains_key(AUTHORIZATION);
+        let sender = Sender::new(new_client(&endpoint.url)?, authorizer, has_own, ledger);
+        let request = sender.client.get(base.clone()).headers(headers.clone()).header(ACCEPT, "text/event-stream");
+        let response = sender.send(request).await.map_err(super::http::of_failure)?;
         let status = response.status();
         if !status.is_success() {
             return Err(super::http::refusal(response).await);
@@ -56,7 +63,7 @@ impl SseTransport {
         }
         let mut events = events(response, ledger.limits.message_bytes);
         let post_to = named_endpoint(&mut events, &base).await?;
-        Ok(Self { client, headers, post_to, events, read: VecDeque::new(), ledger: Arc::clone(ledger) })
+        Ok(Self { sender, headers, post_to, events, read: VecDeque::new(), ledger: Arc::clone(ledger) })
     }
 }
 
@@ -90,9 +97,10 @@ impl Transport<RoleClient> for SseTransport {
         &mut self,
         message: ClientJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let request = self.client.post(self.post_to.clone()).headers(self.headers.clone()).json(&message);
+        let request = self.sender.client.post(self.post_to.clone()).headers(self.headers.clone()).json(&message);
+        let sender = self.sender.clone();
         async move {
-            let response = request.send().await?;
+            let response = sender.send(request).await?;
             if response.status().is_success() {
                 // The body means nothing here; it is read so that the connection can be used again.
                 super::http::discard(response).await;

@@ -1,0 +1,88 @@
+//! Sending a request with what authorizes it, and again where a refusal has led to something better.
+
+use std::sync::Arc;
+
+use http::{
+    HeaderMap, StatusCode,
+    header::{AUTHORIZATION, WWW_AUTHENTICATE},
+};
+use reqwest::{RequestBuilder, Response};
+
+use super::{HttpFailure, response};
+use crate::{
+    auth::{AuthError, Authorize, Refusal},
+    ledger::Ledger,
+};
+
+/// How often one request is sent at most. The authorizer gives up earlier; this holds whoever implements it.
+const ATTEMPTS: u32 = 8;
+
+/// Sends the requests of one connection.
+#[derive(Debug, Clone)]
+pub(crate) struct Sender {
+    pub(crate) client: reqwest::Client,
+    authorizer: Option<Arc<dyn Authorize>>,
+    ledger: Arc<Ledger>,
+}
+
+impl Sender {
+    /// A sender. A configured `Authorization` header stays as it is: whoever set it wants no other.
+    pub(crate) fn new(
+        client: reqwest::Client,
+        authorizer: Option<&Arc<dyn Authorize>>,
+        has_own_authorization: bool,
+        ledger: &Arc<Ledger>,
+    ) -> Self {
+        let authorizer = authorizer.filter(|_| !has_own_authorization).cloned();
+        Self { client, authorizer, ledger: Arc::clone(ledger) }
+    }
+
+    /// Sends a request; gives the answer, be it a refusal.
+    pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, HttpFailure> {
+        let Some(authorizer) = &self.authorizer else { return Ok(request.send().await?) };
+        let mut request = request;
+        for attempt in 1..=ATTEMPTS {
+            let again = request.try_clone();
+            let mut built = request.build()?;
+            let headers = {
+                let _paused = self.ledger.pause.begin();
+                self.noted(authorizer.headers(built.method(), built.url()).await)?
+            };
+            let presented = headers.get(AUTHORIZATION).cloned();
+            let url = built.url().clone();
+            built.headers_mut().extend(headers);
+            let response = self.client.execute(built).await?;
+            authorizer.answered(response.headers());
+            let status = response.status();
+            let Some(again) = again.filter(|_| matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN))
+            else {
+                return Ok(response);
+            };
+            let www_authenticate = challenges(response.headers());
+            let refusal = Refusal { status: status.as_u16(), www_authenticate, url, presented, attempt };
+            let better = {
+                let _paused = self.ledger.pause.begin();
+                self.noted(authorizer.refused(refusal).await)?
+            };
+            if !better || attempt == ATTEMPTS {
+                return Ok(response);
+            }
+            response::discard(response).await;
+            request = again;
+        }
+        unreachable!("the last attempt returns")
+    }
+
+    /// The books remember what went wrong: rmcp tells of a failed handshake without its cause.
+    fn noted<T>(&self, outcome: Result<T, AuthError>) -> Result<T, AuthError> {
+        outcome.inspect_err(|error| self.ledger.note_auth_failure(error))
+    }
+}
+
+fn challenges(headers: &HeaderMap) -> Vec<String> {
+    headers
+        .get_all(WWW_AUTHENTICATE)
+        .iter()
+        .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+        .collect()
+}
