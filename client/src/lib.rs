@@ -30,6 +30,7 @@ pub mod drift;
 pub mod error;
 pub mod event;
 pub mod names;
+pub mod options;
 pub mod pagination;
 pub mod process;
 pub mod revision;
@@ -49,6 +50,7 @@ pub use error::{CallError, Clock, ConnectError, ConnectFailure, ListError, ListF
 pub use event::{CallId, ClientEvent, EventSink, Happening, TransportKind};
 pub use lifecycle::{connect, connect_over, connect_with};
 pub use names::{NameLimit, qualified_name};
+pub use options::ConnectOptions;
 pub use pagination::PageFault;
 pub use revision::{Era, Revision};
 pub use tool::{RejectedTool, Tool, ToolList};

@@ -24,9 +24,10 @@ use crate::{
     config::{Endpoint, HttpEndpoint, ProtocolChoice, ServerConfig, StdioEndpoint},
     connection::{Connection, Handler, Parts},
     error::{ConnectError, ConnectFailure, Stage},
-    event::{EventSink, Reporter, TransportKind},
+    event::{Reporter, TransportKind},
     ledger::{Ledger, Wanted},
     link::Link,
+    options::ConnectOptions,
     process::ChildProcess,
     revision::{Era, Revision},
     transport::{http, sse::SseTransport, stdio::StdioTransport},
@@ -38,16 +39,15 @@ use crate::{
 /// A [`ConnectError`] that names the server, the stage and the last lines of its standard error. Whatever was started for
 /// the attempt is being ended by then.
 pub async fn connect(config: ServerConfig) -> Result<Connection, ConnectError> {
-    connect_with(config, EventSink::default()).await
+    connect_with(config, ConnectOptions::default()).await
 }
 
-/// Connects to a server, and reports to `events` from the first moment on.
+/// Connects to a server with what the host program brings: events are reported from the first moment on.
 ///
 /// # Errors
 /// As [`connect`].
-pub async fn connect_with(config: ServerConfig, events: EventSink) -> Result<Connection, ConnectError> {
-    let reporter = Reporter::new(&config.name, events);
-    Attempt { config: Arc::new(config), reporter, tried: Vec::new() }.run().await
+pub async fn connect_with(config: ServerConfig, options: ConnectOptions) -> Result<Connection, ConnectError> {
+    Attempt::new(config, options).run().await
 }
 
 /// Connects to a server at the other end of two byte streams, one message per line as over stdio. The endpoint of `config`
@@ -59,10 +59,9 @@ pub async fn connect_over(
     config: ServerConfig,
     reader: impl AsyncRead + Unpin + Send + 'static,
     writer: impl AsyncWrite + Unpin + Send + 'static,
-    events: EventSink,
+    options: ConnectOptions,
 ) -> Result<Connection, ConnectError> {
-    let reporter = Reporter::new(&config.name, events);
-    let attempt = Attempt { config: Arc::new(config), reporter, tried: Vec::new() };
+    let attempt = Attempt::new(config, options);
     let outcome = attempt.streams(reader, writer).await;
     outcome.map_err(|failed| attempt.explain(failed))
 }
@@ -90,6 +89,11 @@ impl Failed {
 }
 
 impl Attempt {
+    fn new(config: ServerConfig, options: ConnectOptions) -> Self {
+        let reporter = Reporter::new(&config.name, options.events);
+        Self { config: Arc::new(config), reporter, tried: Vec::new() }
+    }
+
     async fn run(mut self) -> Result<Connection, ConnectError> {
         let config = Arc::clone(&self.config);
         let outcome = match &config.endpoint {

@@ -97,7 +97,7 @@ async fn connect(endpoint: Endpoint, protocol: ProtocolChoice) -> (Result<Connec
     config.protocol = protocol;
     config.timeouts.probe = Duration::from_millis(300);
     config.timeouts.startup = Duration::from_secs(5);
-    (connect_with(config, events.clone()).await, events)
+    (connect_with(config, events.clone().into()).await, events)
 }
 
 fn at(url: &str) -> HttpEndpoint {
@@ -180,7 +180,7 @@ async fn a_legacy_server_gets_a_handshake_a_session_and_its_end() {
     let events = EventSink::default();
     let mut heard = events.subscribe();
     let config = ServerConfig::new("stub", Endpoint::StreamableHttp(at(&url)));
-    let connection = connect_with(config, events).await.unwrap();
+    let connection = connect_with(config, events.into()).await.unwrap();
     assert_eq!(connection.revision(), Revision::V2025_11_25);
     assert!(connection.why().contains("400"), "{}", connection.why());
     assert_eq!(connection.call("good", json!({}), CallOptions::default()).await.unwrap().text(), "streamed");

@@ -27,7 +27,7 @@ pub(crate) async fn connect_to(
     let transcript = Transcript::default();
     tokio::spawn(serve(far, answer, Arc::clone(&transcript)));
     let (reader, writer) = tokio::io::split(near);
-    (connect_over(config, reader, writer, events).await, transcript)
+    (connect_over(config, reader, writer, events.into()).await, transcript)
 }
 
 async fn serve(stream: DuplexStream, mut answer: impl FnMut(&Value) -> Vec<String>, transcript: Transcript) {

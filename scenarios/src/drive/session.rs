@@ -127,7 +127,7 @@ impl<'a> Session<'a> {
             return Err(refused("invalid-config", format!("the context names no server `{name}`")));
         };
         let config = self.config(name, endpoint, timeout);
-        connect_with(config, self.sink.clone()).await.map_err(|error| Outcome::Error(of_connect_error(&error)))
+        connect_with(config, self.sink.clone().into()).await.map_err(|error| Outcome::Error(of_connect_error(&error)))
     }
 
     fn keep(&mut self, name: &str, attempt: Result<Connection, Outcome>) -> Outcome {
