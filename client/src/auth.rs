@@ -4,7 +4,12 @@
 //! answered, and sends a refused request again where that has become worth it. [`Authorizer`] is the one that speaks OAuth.
 //! Nothing here opens a browser or listens on a port: a [`Browser`] does.
 
+pub mod credentials;
+pub mod renewal;
+pub mod store;
+
 mod error;
+mod secret;
 
 use std::fmt::Debug;
 
