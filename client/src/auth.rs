@@ -4,6 +4,7 @@
 //! answered, and sends a refused request again where that has become worth it. [`Authorizer`] is the one that speaks OAuth.
 //! Nothing here opens a browser or listens on a port: a [`Browser`] does.
 
+pub mod callback;
 pub mod credentials;
 pub mod renewal;
 pub mod store;

@@ -11,14 +11,18 @@ use super::{
     secret::Secret,
 };
 
+mod choice;
 mod entry;
 mod files;
 mod lock;
 mod memory;
+mod vault;
 
+pub use choice::{FOLDER_VARIABLE, STORE_VARIABLE, StoreChoice, default_folder, open_default};
 pub use files::FileStore;
 pub use lock::StoreLock;
 pub use memory::MemoryStore;
+pub use vault::{KeyringStore, Vault};
 
 /// Keeps credentials, one entry for each key.
 pub trait CredentialStore: Send + Sync + fmt::Debug {
