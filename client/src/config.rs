@@ -62,19 +62,61 @@ pub struct StdioEndpoint {
     pub args: Vec<String>,
     /// Environment variables to set, on top of what is inherited.
     pub env: BTreeMap<String, String>,
-    /// Whether the child starts without the variables of this process.
-    pub clear_env: bool,
+    /// Names of variables of this process to pass on, beside what `inherit` passes on.
+    pub env_vars: Vec<String>,
+    /// What else the child gets to see of the variables of this process.
+    pub inherit: Inherit,
     /// The working directory; this process's own if absent.
     pub cwd: Option<PathBuf>,
+}
+
+/// Which variables of this process a child gets to see.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Inherit {
+    /// Those that programs need to work at all: where their files, their user, their language and their terminal are.
+    /// Any other may be a secret that is none of the server's business.
+    #[default]
+    Default,
+    /// All.
+    Everything,
+    /// None.
+    Nothing,
 }
 
 /// A URL, and what to send with every request to it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HttpEndpoint {
-    /// The URL.
+    /// The URL: `http://…`, `https://…`, or `unix:///path/of/the/socket#/path/of/the/endpoint`.
     pub url: String,
     /// Headers to send with every request.
     pub headers: BTreeMap<String, String>,
+    /// Headers whose values are taken from the environment: their names, and those of the variables.
+    pub env_headers: BTreeMap<String, String>,
+    /// The environment variable that holds a bearer token.
+    pub bearer_token_env: Option<String>,
+    /// A command that says more headers. It is asked when the connection is made, and again when the server answers with
+    /// 401.
+    pub headers_helper: Option<HeadersHelper>,
+}
+
+/// A command that writes a JSON object of header names and values to its standard output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeadersHelper {
+    /// The program: a path, or a name to look up in `PATH`.
+    pub command: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// How long it may take.
+    pub timeout: Duration,
+}
+
+impl HeadersHelper {
+    /// A helper without arguments that may take ten seconds.
+    #[must_use]
+    pub fn new(command: impl Into<String>) -> Self {
+        Self { command: command.into(), args: Vec::new(), timeout: Duration::from_secs(10) }
+    }
 }
 
 /// Which revision to speak.

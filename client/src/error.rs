@@ -86,6 +86,14 @@ pub enum ConnectFailure {
         /// What is wrong.
         detail: String,
     },
+    /// The command that was to say the headers did not say them.
+    #[error("the headers helper `{command}` is of no use: {detail}")]
+    HeadersHelper {
+        /// The command.
+        command: String,
+        /// What is wrong with it.
+        detail: String,
+    },
     /// The server was not ready in time.
     #[error("not ready within {limit:?}")]
     StartupTimeout {
@@ -154,6 +162,15 @@ pub enum ConnectFailure {
         #[source]
         source: AuthError,
     },
+    /// The server sends the client elsewhere, and following would lose the message or carry the user's headers to a
+    /// stranger.
+    #[error("the server redirects to `{to}`, which is not followed: {reason}")]
+    RedirectRefused {
+        /// Where, without query and user.
+        to: String,
+        /// Why it is not followed.
+        reason: String,
+    },
     /// The transport failed.
     #[error("the transport failed")]
     Transport {
@@ -172,6 +189,7 @@ impl ConnectFailure {
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Config { .. } => "invalid-config",
+            Self::HeadersHelper { .. } => "headers-helper-failed",
             Self::StartupTimeout { .. } => "startup-timeout",
             Self::Spawn { .. } => "spawn-failed",
             Self::Exited { .. } => "exited",
@@ -181,6 +199,7 @@ impl ConnectFailure {
             Self::HttpStatus { .. } => "http-status",
             Self::NeedsAuth { .. } => "needs-auth",
             Self::Auth { source } => source.kind(),
+            Self::RedirectRefused { .. } => "redirect-refused",
             Self::Transport { .. } => "transport",
             Self::Closed => "connection-lost",
         }
@@ -278,6 +297,27 @@ pub enum CallError {
         /// What is wrong with it.
         detail: String,
     },
+    /// The answer exceeds [`crate::Limits::message_bytes`]. Only this request is lost.
+    #[error("the answer is longer than {limit} bytes")]
+    OversizeReply {
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// The server had forgotten the session, and the request could not be sent again in a new one.
+    #[error("the session is lost: {reason}")]
+    SessionLost {
+        /// Why it could not be sent again.
+        reason: String,
+    },
+    /// The server sends the client elsewhere, and following would lose the message or carry the user's headers to a
+    /// stranger.
+    #[error("the server redirects to `{to}`, which is not followed: {reason}")]
+    RedirectRefused {
+        /// Where, without query and user.
+        to: String,
+        /// Why it is not followed.
+        reason: String,
+    },
 }
 
 impl CallError {
@@ -296,6 +336,9 @@ impl CallError {
             Self::Stale { .. } => "stale",
             Self::UnknownTool { .. } => "unknown-tool",
             Self::MalformedResult { .. } => "malformed-result",
+            Self::OversizeReply { .. } => "oversize-reply",
+            Self::SessionLost { .. } => "session-lost",
+            Self::RedirectRefused { .. } => "redirect-refused",
         }
     }
 }

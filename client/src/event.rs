@@ -112,6 +112,15 @@ pub enum Happening {
         /// The status.
         status: u16,
     },
+    /// The server asked to be left alone for a while; the request is sent again afterwards.
+    Throttled {
+        /// 429 or 503.
+        status: u16,
+        /// How long the server is left alone, in milliseconds.
+        wait_ms: u64,
+    },
+    /// The server had forgotten the session, and a new one was opened in its place.
+    SessionRenewed,
     /// The connection is over.
     Disconnected {
         /// Why, in words.
@@ -131,6 +140,8 @@ pub enum SkipReason {
     UnknownId,
     /// It answers a request that was cancelled before.
     LateReply,
+    /// It is longer than a message may be, and no answer to a request that is known.
+    TooLong,
 }
 
 /// A way to reach a server.

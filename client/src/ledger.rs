@@ -21,7 +21,7 @@ use serde_json::Value;
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use decode::MALFORMED;
+pub(crate) use decode::{MALFORMED, OVERSIZE};
 pub(crate) use pause::Pause;
 pub(crate) use progress::Progress;
 
@@ -99,6 +99,7 @@ struct Books {
     probe_outcome: Option<String>,
     http_problem: Option<HttpProblem>,
     auth_failure: Option<AuthError>,
+    redirect: Option<crate::transport::http::Refused>,
 }
 
 /// An answer as it was on the wire, while a shortened one travels through rmcp's HTTP worker in its place.
@@ -250,6 +251,15 @@ impl Ledger {
 
     pub(crate) fn auth_failure(&self) -> Option<AuthError> {
         self.books().auth_failure.clone()
+    }
+
+    /// Takes note of a redirect that was not followed.
+    pub(crate) fn note_redirect(&self, refused: crate::transport::http::Refused) {
+        self.books().redirect = Some(refused);
+    }
+
+    pub(crate) fn redirect(&self) -> Option<crate::transport::http::Refused> {
+        self.books().redirect.clone()
     }
 
     /// Ends the connection for this reason; the first reason counts.

@@ -43,7 +43,10 @@ mod transport;
 
 pub use call::{CallOptions, PendingCall, ToolResult};
 pub use catalogue::Catalogue;
-pub use config::{Endpoint, Graces, HttpEndpoint, Limits, ProtocolChoice, ServerConfig, StdioEndpoint, Timeouts};
+pub use config::{
+    Endpoint, Graces, HeadersHelper, HttpEndpoint, Inherit, Limits, ProtocolChoice, ServerConfig, StdioEndpoint,
+    Timeouts,
+};
 pub use connection::{CloseReport, Connection};
 pub use drift::{Drift, Fingerprint, Severity};
 pub use error::{CallError, Clock, ConnectError, ConnectFailure, ListError, ListFault, Stage};

@@ -180,15 +180,9 @@ impl Attempt {
     async fn streamable_http(&self, endpoint: &HttpEndpoint) -> Result<Connection, Failed> {
         let ledger = self.ledger();
         let config_failure = |failure| Failed::at(Stage::Configure, failure);
-        let parsed = url::Url::parse(&endpoint.url).map_err(|error| {
-            config_failure(ConnectFailure::Config { detail: format!("`{}` is no URL: {error}", endpoint.url) })
-        })?;
-        if !matches!(parsed.scheme(), "http" | "https") {
-            let detail = format!("`{}` is neither an http nor an https URL", endpoint.url);
-            return Err(config_failure(ConnectFailure::Config { detail }));
-        }
         let probe_limit = self.config.timeouts.probe_limit();
-        let transport = http::transport(endpoint, &ledger, probe_limit, self.authorizer()).map_err(config_failure)?;
+        let opened = http::transport(endpoint, &ledger, probe_limit, self.authorizer()).await;
+        let transport = opened.map_err(config_failure)?;
         match self.greet(transport, &ledger, self.mode(), false).await {
             Ok(service) => Ok(self.assemble(service, &ledger, TransportKind::StreamableHttp, None)),
             Err(failure) => {

@@ -9,6 +9,7 @@
 pub mod supervisor;
 
 mod child;
+pub(crate) mod environment;
 mod stderr;
 pub mod subtree;
 

@@ -6,5 +6,6 @@
 pub(crate) mod events;
 pub(crate) mod http;
 pub(crate) mod lines;
+mod skim;
 pub(crate) mod sse;
 pub(crate) mod stdio;

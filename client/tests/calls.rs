@@ -224,16 +224,6 @@ async fn a_lost_connection_fails_what_is_under_way_and_what_follows() {
     assert!(connection.is_closed());
 }
 
-#[tokio::test(start_paused = true)]
-async fn an_oversize_line_fails_the_connection_instead_of_hanging() {
-    let mut small = pinned(Revision::V2025_11_25);
-    small.limits.message_bytes = 10_000;
-    let big = legacy(|message| result(message, text(&"x".repeat(20_000))));
-    let (connection, _) = connect_to(small, EventSink::default(), big).await;
-    let failure = connection.unwrap().call("big", Value::Null, CallOptions::default()).await.unwrap_err();
-    assert!(matches!(&failure, CallError::ConnectionLost { reason } if reason.contains("10000 bytes")), "{failure}");
-}
-
 fn changing_server(era: Revision) -> impl FnMut(&Value) -> Vec<String> + Send + 'static {
     let mut state = 0;
     let mut listening = Value::Null;
@@ -323,4 +313,30 @@ async fn a_tool_that_is_gone_is_refused_before_it_is_sent() {
     // A tool that was never listed is the server's to refuse.
     assert!(connection.call("hidden", Value::Null, CallOptions::default()).await.is_ok());
     assert_eq!(methods(&transcript).iter().filter(|method| *method == "tools/call").count(), 1);
+}
+
+#[tokio::test]
+async fn an_oversize_line_costs_only_its_own_call() {
+    let mut config = config();
+    config.limits.message_bytes = 10_000;
+    let server = legacy(|message| match message["params"]["name"].as_str() {
+        Some("long") => {
+            let result = json!({"content": [{"type": "text", "text": "x".repeat(50_000)}]});
+            // In the order of the TypeScript SDK: the id comes last.
+            vec![format!(r#"{{"result":{result},"jsonrpc":"2.0","id":{}}}"#, message["id"])]
+        }
+        Some("stray") => {
+            let stray = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": "x".repeat(50_000)});
+            [vec![stray.to_string()], result(message, json!({"content": []}))].concat()
+        }
+        _ => result(message, json!({"content": [{"type": "text", "text": "short"}]})),
+    });
+    let (connection, _) = connect_to(config, EventSink::default(), server).await;
+    let connection = connection.unwrap();
+    let call = async |tool: &'static str| connection.call(tool, Value::Null, CallOptions::default()).await;
+    let (long, short, stray) = tokio::join!(call("long"), call("short"), call("stray"));
+    assert!(matches!(long, Err(CallError::OversizeReply { limit: 10_000 })), "{long:?}");
+    assert_eq!(short.unwrap().text(), "short");
+    assert!(stray.is_ok(), "{stray:?}");
+    assert!(!connection.is_closed());
 }

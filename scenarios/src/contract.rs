@@ -80,7 +80,7 @@ impl Endpoint {
 
     /// The same place, in the words of the client library.
     pub(crate) fn for_client(&self) -> client::Endpoint {
-        let at = |url: &String| client::HttpEndpoint { url: url.clone(), headers: BTreeMap::new() };
+        let at = |url: &String| client::HttpEndpoint { url: url.clone(), ..client::HttpEndpoint::default() };
         match self {
             Self::Stdio { command } => client::Endpoint::Stdio(client::StdioEndpoint {
                 command: command.first().cloned().unwrap_or_default(),

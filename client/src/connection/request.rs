@@ -16,11 +16,13 @@ use super::Connection;
 use crate::{
     error::{CallError, Clock},
     event::CallId,
-    ledger::{MALFORMED, Progress},
+    ledger::{MALFORMED, OVERSIZE, Progress},
     link::CallTag,
     transport::http::HttpFailure,
 };
 
+/// What rmcp 3.9 says of an answer that was still to come over the stream of a session that the server has forgotten.
+const SESSION_GONE: &str = "streamable HTTP session was re-initialized before the response arrived";
 /// How long the end of a process may take to become known after its pipe was closed.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
@@ -90,7 +92,10 @@ impl Connection {
     /// The error for a connection that is over, with the reason as far as it is known.
     async fn lost(&self) -> CallError {
         let failure = self.inner.ledger.failure().map(ToString::to_string);
-        let mut reason = failure.unwrap_or_else(|| "the connection is closed".to_owned());
+        let mut reason = failure.unwrap_or_else(|| match self.is_closed() {
+            true => "the connection is closed".to_owned(),
+            false => "the response stream ended before the answer".to_owned(),
+        });
         if let Some(child) = &self.inner.child
             && let Some(crate::process::Ended::Exited { exit, .. }) = child.wait(LAST_WORDS).await
         {
@@ -169,6 +174,12 @@ impl Exchange {
                 if error.data.as_ref().is_some_and(|data| data.get(MALFORMED).is_some()) {
                     return Err(CallError::MalformedResult { detail: error.message.into_owned() });
                 }
+                if error.data.as_ref().is_some_and(|data| data.get(OVERSIZE).is_some()) {
+                    return Err(CallError::OversizeReply { limit: self.connection.inner.config.limits.message_bytes });
+                }
+                if error.message == SESSION_GONE && error.data.is_none() {
+                    return Err(CallError::SessionLost { reason: "it ended before the answer came".into() });
+                }
                 Err(CallError::Rpc { code: error.code.0.into(), message: error.message.into_owned(), data: error.data })
             }
             Err(ServiceError::TransportClosed) => Err(self.connection.lost().await),
@@ -211,6 +222,15 @@ fn of_transport(error: crate::error::Cause) -> CallError {
             CallError::HttpStatus { status, body }
         }
         Ok(StreamableHttpError::Client(HttpFailure::Auth(source))) => CallError::Auth { source },
+        Ok(StreamableHttpError::Client(HttpFailure::Redirect(refused))) => {
+            CallError::RedirectRefused { to: refused.to, reason: refused.reason }
+        }
+        Ok(StreamableHttpError::ResponseBodyTooLarge { max_size }) => CallError::OversizeReply { limit: max_size },
+        Ok(
+            lost @ (StreamableHttpError::SessionExpired
+            | StreamableHttpError::SessionRecoveryTimeout
+            | StreamableHttpError::ReinitializationFailed(_)),
+        ) => CallError::SessionLost { reason: lost.to_string() },
         Ok(StreamableHttpError::UnexpectedServerResponse(detail)) => {
             CallError::MalformedResult { detail: detail.into_owned() }
         }
@@ -218,6 +238,7 @@ fn of_transport(error: crate::error::Cause) -> CallError {
         Err(error) => match error.downcast::<HttpFailure>().map(|error| *error) {
             Ok(HttpFailure::Status { status, body, .. }) => CallError::HttpStatus { status, body },
             Ok(HttpFailure::Auth(source)) => CallError::Auth { source },
+            Ok(HttpFailure::Redirect(refused)) => CallError::RedirectRefused { to: refused.to, reason: refused.reason },
             Ok(other) => CallError::Transport { source: other.into() },
             Err(source) => CallError::Transport { source },
         },

@@ -14,6 +14,8 @@ use crate::{
 
 /// Marks errors that this client puts in the place of an answer that it cannot read.
 pub(crate) const MALFORMED: &str = "mcp-workbench/malformed";
+/// Marks errors that this client puts in the place of an answer that is longer than it accepts.
+pub(crate) const OVERSIZE: &str = "mcp-workbench/oversize";
 /// `UnsupportedProtocolVersionError` (2026-07-28, schema).
 const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
 
@@ -29,6 +31,22 @@ impl Ledger {
                 Vec::new()
             }
         }
+    }
+
+    /// What stands for an answer that was too long to be kept: an error for the request that it was about, if that is
+    /// known and under way. Anything else is skipped and counted.
+    pub(crate) fn too_long(&self, id: Option<Value>) -> Option<ServerJsonRpcMessage> {
+        let Some((id, purpose)) = self.asked(id.as_ref()) else {
+            self.skip(SkipReason::TooLong, b"");
+            return None;
+        };
+        let limit = self.limits.message_bytes;
+        if purpose == Purpose::Initialize {
+            self.fail(Failure::Protocol(format!("the answer to `initialize` is longer than {limit} bytes")));
+        }
+        let text = format!("the answer is longer than {limit} bytes");
+        let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, text, Some(json!({ OVERSIZE: limit })));
+        Some(ServerJsonRpcMessage::error(error, Some(id)))
     }
 
     /// Reads one message.

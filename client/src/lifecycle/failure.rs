@@ -7,7 +7,7 @@ use rmcp::service::ClientInitializeError;
 use super::{Failed, is_transport};
 use crate::{
     error::{ConnectFailure, Stage},
-    ledger::{Failure, Ledger, MALFORMED},
+    ledger::{Failure, Ledger, MALFORMED, OVERSIZE},
     process::{ChildProcess, Ended},
 };
 
@@ -39,6 +39,11 @@ pub(super) fn of_handshake(error: ClientInitializeError, ledger: &Ledger) -> Con
         return ConnectFailure::Auth { source };
     }
     if is_transport(&error)
+        && let Some(refused) = ledger.redirect()
+    {
+        return ConnectFailure::RedirectRefused { to: refused.to, reason: refused.reason };
+    }
+    if is_transport(&error)
         && let Some(problem) = ledger.http_problem()
     {
         return match problem.status {
@@ -63,7 +68,7 @@ pub(super) fn of_handshake(error: ClientInitializeError, ledger: &Ledger) -> Con
 }
 
 fn of_rpc(error: rmcp::model::ErrorData) -> ConnectFailure {
-    if error.data.as_ref().is_some_and(|data| data.get(MALFORMED).is_some()) {
+    if error.data.as_ref().is_some_and(|data| data.get(MALFORMED).or_else(|| data.get(OVERSIZE)).is_some()) {
         return ConnectFailure::Protocol { detail: error.message.into_owned() };
     }
     ConnectFailure::Rpc { code: error.code.0.into(), message: error.message.into_owned(), data: error.data }

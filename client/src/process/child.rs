@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_pro
 use tokio::sync::watch;
 
 use super::{
-    Closing, Ending, ExitInfo,
+    Closing, Ending, ExitInfo, environment,
     stderr::StderrTail,
     supervisor::{self, Supervision, SupervisorReport, Trigger},
 };
@@ -156,10 +156,7 @@ impl Drop for ChildProcess {
 
 fn prepare(command: &mut Command, endpoint: &StdioEndpoint) {
     command.args(&endpoint.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    if endpoint.clear_env {
-        command.env_clear();
-    }
-    command.envs(&endpoint.env);
+    command.env_clear().envs(environment::of(endpoint));
     if let Some(cwd) = &endpoint.cwd {
         command.current_dir(cwd);
     }

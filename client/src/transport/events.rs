@@ -1,28 +1,76 @@
 //! Server-sent events out of an HTTP body, with a bound on their size.
+//!
+//! The parser below collects an event without a bound. Bytes beyond the limit are therefore swallowed before they reach
+//! it, and the event is given another name by which [`is_oversize`] knows it.
 
 use std::{
+    collections::VecDeque,
     pin::Pin,
     task::{Context, Poll},
 };
 
 use bytes::Bytes;
-use futures::{Stream, StreamExt, stream::BoxStream};
+use futures::{
+    Stream, StreamExt,
+    stream::{BoxStream, Fuse},
+};
+use serde_json::Value;
 use sse_stream::{Error as SseError, Sse, SseStream};
 
-/// One event of a body exceeded the limit.
+use super::skim::Skim;
+
+/// The name of an event of which only the beginning and the end are left.
+const OVERSIZE: &str = "mcp-workbench/oversize";
+/// How much of the end of such an event is kept.
+const TAIL_BYTES: usize = 512;
+/// How many times its limit an event may be long before the stream is given up.
+const PATIENCE: usize = 64;
+
+/// An event goes on and on.
 #[derive(Debug, thiserror::Error)]
-#[error("an event is longer than {limit} bytes")]
-pub(crate) struct EventTooLong {
+#[error("an event goes on after {read} bytes, the limit is {limit}")]
+pub(crate) struct Endless {
     limit: usize,
+    read: usize,
 }
 
 /// The events of a body.
 pub(crate) fn events(body: reqwest::Response, limit: usize) -> BoxStream<'static, Result<Sse, SseError>> {
-    let body = body.bytes_stream().map(|chunk| chunk.map_err(|error| Box::new(error) as crate::error::Cause));
-    SseStream::from_bytes_stream(
-        Bounded { body: body.boxed(), limit, since_blank: 0, line_empty: true }.map(|chunk| chunk.map_err(Wrapped)),
-    )
-    .boxed()
+    bounded(body.bytes_stream().map(|chunk| chunk.map_err(|error| Box::new(error) as crate::error::Cause)), limit)
+}
+
+/// Whether an event was too long to be kept.
+pub(crate) fn is_oversize(event: &Sse) -> bool {
+    event.event.as_deref() == Some(OVERSIZE)
+}
+
+/// The id of the request that such an event answers, if it can be told. `asked` is the request whose own stream it is.
+pub(crate) fn answered(event: &Sse, asked: Option<Value>) -> Option<Value> {
+    let data = event.data.as_deref().unwrap_or_default();
+    let (head, tail) = data.rsplit_once('\n').unwrap_or((data, ""));
+    let mut skim = Skim::default();
+    skim.pass(head.as_bytes());
+    if skim.is_question() {
+        return None;
+    }
+    asked.or_else(|| skim.answered()).or_else(|| last_member(tail))
+}
+
+/// The id at the very end of a message, where some servers write it.
+fn last_member(tail: &str) -> Option<Value> {
+    let (_, rest) = tail.rsplit_once("\"id\"")?;
+    let mut values = serde_json::Deserializer::from_str(rest.trim_start().strip_prefix(':')?).into_iter::<Value>();
+    let id = values.next()?.ok()?;
+    let rest: String = rest.trim_start()[1 + values.byte_offset()..].split_whitespace().collect();
+    matches!(rest.as_str(), "}" | ",\"jsonrpc\":\"2.0\"}").then_some(id)
+}
+
+fn bounded(
+    body: impl Stream<Item = Result<Bytes, crate::error::Cause>> + Send + 'static,
+    limit: usize,
+) -> BoxStream<'static, Result<Sse, SseError>> {
+    let bounded = Bounded { body: body.boxed().fuse(), limit, length: 0, line_empty: true, swallowed: None };
+    SseStream::from_bytes_stream(bounded.map(|chunk| chunk.map_err(Wrapped))).boxed()
 }
 
 /// The parser asks for one error type that is an `Error`.
@@ -30,29 +78,85 @@ pub(crate) fn events(body: reqwest::Response, limit: usize) -> BoxStream<'static
 #[error(transparent)]
 struct Wrapped(crate::error::Cause);
 
-/// Counts the bytes since the last empty line: the parser itself collects without a bound.
+/// What is left of the part of an event that exceeds the limit.
+#[derive(Debug)]
+struct Swallowed {
+    /// Whether the part that the parser has got ends with a line.
+    after_line: bool,
+    tail: VecDeque<u8>,
+}
+
+impl Swallowed {
+    fn keep(&mut self, byte: u8) {
+        if self.tail.len() == TAIL_BYTES {
+            self.tail.pop_front();
+        }
+        self.tail.push_back(if matches!(byte, b'\r' | b'\n') { b' ' } else { byte });
+    }
+
+    /// The lines that end the event for the parser.
+    fn into_end(self) -> Vec<u8> {
+        let mut end = Vec::with_capacity(TAIL_BYTES + 64);
+        if !self.after_line {
+            end.push(b'\n');
+        }
+        end.extend_from_slice(format!("event: {OVERSIZE}\ndata: ").as_bytes());
+        end.extend(self.tail);
+        end.extend_from_slice(b"\n\n");
+        end
+    }
+}
+
+/// Counts the bytes since the last empty line.
 struct Bounded {
-    body: BoxStream<'static, Result<Bytes, crate::error::Cause>>,
+    body: Fuse<BoxStream<'static, Result<Bytes, crate::error::Cause>>>,
     limit: usize,
-    since_blank: usize,
+    length: usize,
     line_empty: bool,
+    swallowed: Option<Swallowed>,
 }
 
 impl Bounded {
-    fn fits(&mut self, chunk: &[u8]) -> bool {
-        for byte in chunk {
+    /// What the parser gets of a chunk.
+    fn admit(&mut self, chunk: Bytes) -> Result<Bytes, Endless> {
+        let mut admitted: Option<Vec<u8>> = None;
+        let mut from = 0;
+        for (at, byte) in chunk.iter().copied().enumerate() {
+            let ends_event = byte == b'\n' && self.line_empty;
             match byte {
-                b'\n' if self.line_empty => self.since_blank = 0,
                 b'\n' => self.line_empty = true,
                 b'\r' => {}
                 _ => self.line_empty = false,
             }
-            self.since_blank += 1;
-            if self.since_blank > self.limit {
-                return false;
+            self.length = if ends_event { 0 } else { self.length + 1 };
+            match self.swallowed.take() {
+                Some(swallowed) if ends_event => {
+                    admitted.get_or_insert_default().extend(swallowed.into_end());
+                    from = at + 1;
+                }
+                Some(mut swallowed) => {
+                    swallowed.keep(byte);
+                    self.swallowed = Some(swallowed);
+                    if self.length > self.limit.saturating_mul(PATIENCE) {
+                        return Err(Endless { limit: self.limit, read: self.length });
+                    }
+                }
+                None if self.length > self.limit => {
+                    admitted.get_or_insert_default().extend_from_slice(&chunk[from..=at]);
+                    self.swallowed = Some(Swallowed { after_line: byte == b'\n', tail: VecDeque::new() });
+                }
+                None => {}
             }
         }
-        true
+        let rest = if self.swallowed.is_some() { &[][..] } else { &chunk[from..] };
+        Ok(match admitted {
+            Some(mut admitted) => {
+                admitted.extend_from_slice(rest);
+                admitted.into()
+            }
+            None if self.swallowed.is_some() => Bytes::new(),
+            None => chunk,
+        })
     }
 }
 
@@ -60,29 +164,62 @@ impl Stream for Bounded {
     type Item = Result<Bytes, crate::error::Cause>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let next = std::task::ready!(self.body.poll_next_unpin(context));
-        Poll::Ready(match next {
-            Some(Ok(chunk)) if !self.fits(&chunk) => Some(Err(Box::new(EventTooLong { limit: self.limit }))),
-            other => other,
+        Poll::Ready(match std::task::ready!(self.body.poll_next_unpin(context)) {
+            Some(Ok(chunk)) => Some(self.admit(chunk).map_err(Into::into)),
+            None => self.swallowed.take().map(|swallowed| Ok(swallowed.into_end().into())),
+            failed => failed,
         })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    async fn read(text: &str, piece: usize, limit: usize) -> Vec<Sse> {
+        let chunks: Vec<_> = text.as_bytes().chunks(piece).map(|piece| Ok(Bytes::copy_from_slice(piece))).collect();
+        bounded(futures::stream::iter(chunks), limit).map(Result::unwrap).collect().await
+    }
 
     #[tokio::test]
     async fn bounds_one_event_but_not_the_stream() {
-        let chunks = |text: &[&str]| -> BoxStream<'static, Result<Bytes, crate::error::Cause>> {
-            let chunks: Vec<_> = text.iter().map(|text| Ok(Bytes::copy_from_slice(text.as_bytes()))).collect();
-            futures::stream::iter(chunks).boxed()
+        let text = "data: 1234567\n\ndata: 1234567\r\n\r\ndata: 12345678901234567890\n\ndata: 1\n\ndata: 2345\ndata: \
+                    67890\ndata: 1\n\n";
+        for piece in [1, 7, 1_000] {
+            let events = read(text, piece, 20).await;
+            let oversize: Vec<_> = events.iter().map(is_oversize).collect();
+            assert_eq!(oversize, [false, false, true, false, true], "in pieces of {piece}");
+            assert_eq!(events[3].data.as_deref(), Some("1"), "in pieces of {piece}");
+        }
+        let cut_off = read("data: 12345678901234567890", 4, 20).await;
+        assert!(is_oversize(&cut_off[0]));
+    }
+
+    #[tokio::test]
+    async fn tells_which_request_an_event_answers() {
+        let padding = "x".repeat(2_000);
+        let check = async |message: String, asked: Option<Value>, expected: Option<Value>| {
+            let events = read(&format!("id: 7\ndata: {message}\n\n"), 100, 200).await;
+            assert_eq!(answered(&events[0], asked), expected, "{message}");
         };
-        let count = async |text: &[&str]| {
-            let bounded = Bounded { body: chunks(text), limit: 20, since_blank: 0, line_empty: true };
-            bounded.map(|chunk| chunk.is_ok()).collect::<Vec<_>>().await
-        };
-        assert_eq!(count(&["data: 1234567\n\n", "data: 1234567\r\n\r\n", "data: 1\n\n"]).await, [true, true, true]);
-        assert_eq!(count(&["data: 12345", "67890123456789"]).await, [true, false]);
+        let first = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"a":"{padding}"}}}}"#);
+        let last = |id: &str| format!(r#"{{"result":{{"a":"{padding}","b":{{"id":9}}}},"jsonrpc":"2.0","id":{id}}}"#);
+        check(first("7"), None, Some(json!(7))).await;
+        check(last("7"), None, Some(json!(7))).await;
+        check(last("\"a\""), None, Some(json!("a"))).await;
+        check(format!(r#"{{"result":{{"a":"{padding}","b":{{"id":9}}}},"jsonrpc":"2.0"}}"#), None, None).await;
+        check(format!(r#"{{"result":{{"a":"{padding}"}},"id":7,"jsonrpc":"2.0"}}"#), None, Some(json!(7))).await;
+        check(format!("{padding}"), Some(json!(5)), Some(json!(5))).await;
+        let told = format!(r#"{{"method":"notifications/message","params":{{"data":"{padding}"}}}}"#);
+        check(told, Some(json!(5)), None).await;
+    }
+
+    #[tokio::test]
+    async fn gives_up_an_event_without_end() {
+        let chunks = futures::stream::repeat_with(|| Ok(Bytes::from_static(&[b'x'; 100])));
+        let events: Vec<_> = bounded(chunks, 20).take(1).collect().await;
+        assert!(events[0].is_err());
     }
 }

@@ -5,21 +5,33 @@
 //! makes rmcp fall back to `initialize`, and remembers the status of what failed.
 
 mod authorized;
+mod backoff;
+pub(crate) mod headers;
+pub(crate) mod pool;
+mod redirect;
 mod response;
+mod throttle;
 
-use std::{collections::HashMap, str::FromStr, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
 
 use futures::stream::BoxStream;
 use http::{
-    HeaderName, HeaderValue, StatusCode,
+    HeaderMap, HeaderName, HeaderValue, StatusCode,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
 };
-use reqwest::RequestBuilder;
+use reqwest::{RequestBuilder, Response};
 use rmcp::{
-    model::{ClientJsonRpcMessage, ClientRequest},
+    model::{ClientJsonRpcMessage, ClientRequest, ServerJsonRpcMessage},
     transport::{
         StreamableHttpClientTransport,
-        common::client_side_sse::ExponentialBackoff,
+        common::client_side_sse::SseRetryPolicy,
         streamable_http_client::{
             SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
             StreamableHttpPostResponse,
@@ -28,111 +40,113 @@ use rmcp::{
 };
 use sse_stream::Sse;
 
-pub(crate) use self::authorized::Sender;
+pub(crate) use self::{authorized::Sender, redirect::Refused};
+use self::{backoff::Backoff, pool::Address};
 use super::events::events;
 use crate::{
     auth::{AuthError, Authorize},
     config::HttpEndpoint,
     error::ConnectFailure,
-    ledger::Ledger,
+    event::Happening,
+    ledger::{InFlight, Ledger, Pause, Purpose},
 };
 
 const EVENT_STREAM: &str = "text/event-stream";
 const JSON: &str = "application/json";
 const LAST_EVENT_ID: &str = "last-event-id";
 const SESSION_ID: &str = "mcp-session-id";
-/// How often a stream is opened again before it is given up.
-const STREAM_RETRIES: usize = 5;
+/// How long requests of a forgotten session may take to end before a new one is opened without them.
+const SESSION_RECOVERY: Duration = Duration::from_secs(5);
 
 /// Why an HTTP exchange failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HttpFailure {
     /// The exchange itself.
     #[error("the HTTP exchange failed")]
-    Exchange(#[from] reqwest::Error),
+    Exchange(#[source] reqwest::Error),
     /// The status.
     #[error("HTTP status {status}")]
     Status { status: u16, body: String, challenge: Option<String> },
     /// The request could not be authorized.
     #[error(transparent)]
     Auth(#[from] AuthError),
+    /// A redirect that is not followed.
+    #[error(transparent)]
+    Redirect(Refused),
+}
+
+impl HttpFailure {
+    /// Whether it would be the same the next time: the server offers no such thing, or not to this client.
+    fn is_permanent(&self) -> bool {
+        match self {
+            Self::Exchange(_) => false,
+            Self::Auth(_) | Self::Redirect(_) => true,
+            // The request was in order and may be repeated after 408, 425 and 429 (RFC 9110, RFC 8470, RFC 6585).
+            Self::Status { status, .. } => (400..500).contains(status) && !matches!(status, 408 | 425 | 429),
+        }
+    }
+}
+
+impl From<reqwest::Error> for HttpFailure {
+    fn from(error: reqwest::Error) -> Self {
+        match Refused::behind(&error) {
+            Some(refused) => Self::Redirect(refused.clone()),
+            None => Self::Exchange(error),
+        }
+    }
 }
 
 /// Makes the requests of one connection.
 #[derive(Debug, Clone)]
 pub(crate) struct HttpClient {
+    shared: Arc<Shared>,
+}
+
+/// What the clones of an [`HttpClient`] have in common: rmcp makes one for every stream.
+#[derive(Debug)]
+struct Shared {
     sender: Sender,
+    endpoint: HttpEndpoint,
+    /// What the user has configured; asked anew where a helper says it and the server refuses.
+    headers: RwLock<HeaderMap>,
     ledger: Arc<Ledger>,
     probe_limit: Duration,
+    /// While a server is left alone, the clock of the probe stands still.
+    put_off: Pause,
+    /// The session whose stream was opened. Before that, a failure to open it is a failure of the first try.
+    streaming: Mutex<Option<Arc<str>>>,
+    greeted: AtomicBool,
 }
 
 type Outcome<T> = Result<T, StreamableHttpError<HttpFailure>>;
 type Headers = HashMap<HeaderName, HeaderValue>;
 
 /// A transport to a URL.
-pub(crate) fn transport(
+pub(crate) async fn transport(
     endpoint: &HttpEndpoint,
     ledger: &Arc<Ledger>,
     probe_limit: Duration,
     authorizer: Option<&Arc<dyn Authorize>>,
 ) -> Result<StreamableHttpClientTransport<HttpClient>, ConnectFailure> {
-    let headers = headers(endpoint)?;
-    let sender = Sender::new(new_client(&endpoint.url)?, authorizer, headers.contains_key(&AUTHORIZATION), ledger);
-    let client = HttpClient { sender, ledger: Arc::clone(ledger), probe_limit };
-    let mut backoff = ExponentialBackoff::default();
-    backoff.max_times = Some(STREAM_RETRIES);
-    let mut config = StreamableHttpClientTransportConfig::with_uri(endpoint.url.as_str())
+    let address = Address::of(endpoint)?;
+    let headers = headers::configured(endpoint, ledger.reporter.server()).await?;
+    let client = pool::client(&address, &headers)?;
+    let shared = Shared {
+        sender: Sender::new(client, authorizer, headers.contains_key(AUTHORIZATION), ledger),
+        endpoint: endpoint.clone(),
+        headers: RwLock::new(headers),
+        ledger: Arc::clone(ledger),
+        probe_limit,
+        put_off: Pause::default(),
+        streaming: Mutex::default(),
+        greeted: AtomicBool::new(false),
+    };
+    let mut config = StreamableHttpClientTransportConfig::with_uri(address.url.as_str())
         .max_concurrent_requests(ledger.limits.concurrent_requests)
         .max_sse_event_size(ledger.limits.message_bytes)
-        .custom_headers(headers);
-    config.retry_config = Arc::new(backoff);
-    Ok(StreamableHttpClientTransport::with_client(client, config))
-}
-
-/// An HTTP client that follows only redirects which keep method, body and origin: anything else would lose the message
-/// or carry the user's headers to a stranger.
-pub(crate) fn new_client(url: &str) -> Result<reqwest::Client, ConnectFailure> {
-    const REDIRECTS: usize = 10;
-    let policy = reqwest::redirect::Policy::custom(|attempt| {
-        let keeps_body = matches!(attempt.status(), StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT);
-        let same_origin = attempt.previous().first().is_some_and(|first| first.origin() == attempt.url().origin());
-        if keeps_body && same_origin && attempt.previous().len() <= REDIRECTS {
-            attempt.follow()
-        } else {
-            attempt.stop()
-        }
-    });
-    let mut builder = reqwest::Client::builder().redirect(policy);
-    if is_plain_loopback(url) {
-        // Reading the system's certificates takes longer than the whole handshake, and no redirect leads away from here.
-        builder = builder.tls_certs_only([]);
-    }
-    let built = builder.build();
-    built.map_err(|error| ConnectFailure::Transport { source: error.into() })
-}
-
-fn is_plain_loopback(url: &str) -> bool {
-    let Ok(url) = url::Url::parse(url) else { return false };
-    let loopback = match url.host() {
-        Some(url::Host::Ipv4(address)) => address.is_loopback(),
-        Some(url::Host::Ipv6(address)) => address.is_loopback(),
-        Some(url::Host::Domain(name)) => name == "localhost",
-        None => false,
-    };
-    url.scheme() == "http" && loopback
-}
-
-/// The headers that the user has configured.
-pub(crate) fn headers(endpoint: &HttpEndpoint) -> Result<Headers, ConnectFailure> {
-    let parse = |(name, value): (&String, &String)| {
-        // The value may be a secret, so only the name is told.
-        let bad = || ConnectFailure::Config { detail: format!("header `{name}` cannot be sent over HTTP") };
-        let name = HeaderName::from_str(name).map_err(|_| bad())?;
-        let mut value = HeaderValue::from_str(value).map_err(|_| bad())?;
-        value.set_sensitive(true);
-        Ok((name, value))
-    };
-    endpoint.headers.iter().map(parse).collect()
+        .session_recovery_timeout(SESSION_RECOVERY);
+    config.retry_config = Arc::new(Backoff);
+    Ok(StreamableHttpClientTransport::with_client(HttpClient { shared: Arc::new(shared) }, config))
 }
 
 /// What a refused exchange amounts to.
@@ -145,13 +159,14 @@ pub(crate) async fn refusal(response: reqwest::Response) -> ConnectFailure {
     of_failure(response::failure(response).await)
 }
 
-/// A failed exchange, while connecting.
+/// What a failed exchange amounts to while connecting.
 pub(crate) fn of_failure(failure: HttpFailure) -> ConnectFailure {
     match failure {
         HttpFailure::Status { status: status @ (401 | 403), challenge, .. } => {
             ConnectFailure::NeedsAuth { status, challenge }
         }
         HttpFailure::Status { status, body, .. } => ConnectFailure::HttpStatus { status, body },
+        HttpFailure::Redirect(Refused { to, reason }) => ConnectFailure::RedirectRefused { to, reason },
         HttpFailure::Exchange(source) => ConnectFailure::Transport { source: source.into() },
         HttpFailure::Auth(source) => ConnectFailure::Auth { source },
     }
@@ -163,21 +178,55 @@ pub(crate) async fn discard(response: reqwest::Response) {
 }
 
 impl HttpClient {
-    fn prepare(
+    /// Makes a request as often as it takes: a server that asks for patience gets it, and one that refuses what a helper has
+    /// said gets what the helper says now.
+    async fn exchange(
         &self,
-        request: RequestBuilder,
-        auth: Option<String>,
+        request: impl Fn() -> RequestBuilder,
         session: Option<&str>,
-        headers: Headers,
-    ) -> RequestBuilder {
-        let mut request = request;
-        if let Some(token) = auth {
-            request = request.bearer_auth(token);
+        headers: &Headers,
+    ) -> Result<Response, HttpFailure> {
+        let mut put_off = 0;
+        let mut asked_anew = false;
+        loop {
+            let mut all = self.shared.headers.read().unwrap_or_else(PoisonError::into_inner).clone();
+            all.extend(headers.iter().map(|(name, value)| (name.clone(), value.clone())));
+            if let Some(session) = session.and_then(|session| HeaderValue::from_str(session).ok()) {
+                all.insert(SESSION_ID, session);
+            }
+            let response = self.shared.sender.send(request().headers(all)).await?;
+            let status = response.status();
+            if status == StatusCode::UNAUTHORIZED && !asked_anew && self.shared.endpoint.headers_helper.is_some() {
+                asked_anew = true;
+                if self.ask_anew().await {
+                    discard(response).await;
+                    continue;
+                }
+            }
+            let pause = throttle::pause(status, response.headers(), SystemTime::now());
+            let Some(pause) = pause.filter(|_| put_off < throttle::ATTEMPTS) else { return Ok(response) };
+            put_off += 1;
+            discard(response).await;
+            let wait_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
+            self.shared.ledger.reporter.report(|| Happening::Throttled { status: status.as_u16(), wait_ms });
+            let _waiting = self.shared.put_off.begin();
+            tokio::time::sleep(pause).await;
         }
-        if let Some(session) = session {
-            request = request.header(SESSION_ID, session);
+    }
+
+    /// Asks the helper again. Whether it said something new.
+    async fn ask_anew(&self) -> bool {
+        let shared = &self.shared;
+        match headers::configured(&shared.endpoint, shared.ledger.reporter.server()).await {
+            Ok(headers) => {
+                let mut known = shared.headers.write().unwrap_or_else(PoisonError::into_inner);
+                std::mem::replace(&mut *known, headers) != *known
+            }
+            Err(error) => {
+                tracing::warn!(%error, "the headers stay as they were");
+                false
+            }
         }
-        request.headers(headers.into_iter().collect())
     }
 
     async fn post(
@@ -185,15 +234,90 @@ impl HttpClient {
         uri: &str,
         message: &ClientJsonRpcMessage,
         session: Option<&str>,
-        auth: Option<String>,
-        headers: Headers,
+        headers: &Headers,
     ) -> Outcome<StreamableHttpPostResponse> {
-        let request =
-            self.sender.client.post(uri).header(ACCEPT, format!("{JSON}, {EVENT_STREAM}")).header(CONTENT_TYPE, JSON);
-        let body = serde_json::to_vec(message)?;
-        let request = self.prepare(request, auth, session, headers).body(body);
-        let response = self.sender.send(request).await.map_err(StreamableHttpError::Client)?;
-        response::of_post(response, message, session.is_some(), &self.ledger).await
+        let body = bytes::Bytes::from(serde_json::to_vec(message)?);
+        let request = || {
+            let request = self.shared.sender.client.post(uri).header(ACCEPT, format!("{JSON}, {EVENT_STREAM}"));
+            request.header(CONTENT_TYPE, JSON).body(body.clone())
+        };
+        let response = self.exchange(request, session, headers).await.map_err(|failure| self.note(failure))?;
+        response::of_post(response, message, session.is_some(), &self.shared.ledger).await
+    }
+
+    /// Keeps in the books why the connection cannot be made, where rmcp would not tell.
+    fn note(&self, failure: HttpFailure) -> StreamableHttpError<HttpFailure> {
+        if let HttpFailure::Redirect(refused) = &failure {
+            self.shared.ledger.note_redirect(refused.clone());
+        }
+        StreamableHttpError::Client(failure)
+    }
+
+    /// rmcp sends the handshake again, under its old id, where the server has forgotten the session. The books have closed
+    /// that id long ago.
+    async fn renew(
+        &self,
+        posted: impl Future<Output = Outcome<StreamableHttpPostResponse>>,
+        id: &rmcp::model::RequestId,
+    ) -> Outcome<StreamableHttpPostResponse> {
+        let ledger = &self.shared.ledger;
+        ledger.open(
+            id.clone(),
+            InFlight { purpose: Purpose::Initialize, token: None, call: None, progress: Arc::default() },
+        );
+        let renewed = async {
+            let (answer, session) = posted.await?.expect_initialized().await?;
+            Ok(StreamableHttpPostResponse::Json(answer, session))
+        };
+        let renewed = renewed.await;
+        ledger.settle(id);
+        if let Ok(StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Response(_), _)) = &renewed {
+            ledger.reporter.report(|| Happening::SessionRenewed);
+            // Whatever changed in between was told to nobody.
+            ledger.tools_changed();
+        }
+        renewed
+    }
+
+    /// Opens a stream. The first one of a session is tried again as often as a later one.
+    async fn stream(
+        &self,
+        uri: &str,
+        session: Option<Arc<str>>,
+        last_event_id: Option<String>,
+        headers: &Headers,
+    ) -> Outcome<Response> {
+        let streaming = || self.shared.streaming.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = last_event_id.is_none() && *streaming() != session;
+        let mut tries = 0;
+        loop {
+            let request = || {
+                let request = self.shared.sender.client.get(uri).header(ACCEPT, EVENT_STREAM);
+                match &last_event_id {
+                    Some(id) => request.header(LAST_EVENT_ID, id),
+                    None => request,
+                }
+            };
+            let failure = match self.exchange(request, session.as_deref(), headers).await {
+                Ok(response) if response.status().is_success() => {
+                    if first {
+                        streaming().clone_from(&session);
+                    }
+                    return Ok(response);
+                }
+                Ok(response) => response::failure(response).await,
+                Err(failure) => failure,
+            };
+            if failure.is_permanent() {
+                tracing::debug!(%failure, "there is no stream to be had");
+                return Err(StreamableHttpError::ServerDoesNotSupportSse);
+            }
+            let Some(wait) = Backoff.retry(tries).filter(|_| first) else {
+                return Err(StreamableHttpError::Client(failure));
+            };
+            tries += 1;
+            tokio::time::sleep(wait).await;
+        }
     }
 
     /// A server that keeps silent on a probe is of the legacy era, as it is over stdio. rmcp waits for the answer to its
@@ -203,13 +327,23 @@ impl HttpClient {
         posted: impl Future<Output = Outcome<StreamableHttpPostResponse>>,
         message: &ClientJsonRpcMessage,
     ) -> Outcome<StreamableHttpPostResponse> {
-        let answered = self.ledger.pause.timeout(self.probe_limit, async {
+        let (shared, never) = (&self.shared, std::future::pending::<()>);
+        let answered = async {
             let (answer, session) = posted.await?.expect_initialized().await?;
             Ok(StreamableHttpPostResponse::Json(answer, session))
-        });
-        match (answered.await, message) {
+        };
+        let answered = tokio::select! {
+            biased;
+            answered = answered => Ok(answered),
+            _ = async { tokio::join!(
+                shared.ledger.pause.timeout(shared.probe_limit, never()),
+                shared.put_off.timeout(shared.probe_limit, never()),
+            ) } => Err(()),
+        };
+        match (answered, message) {
             (Err(_), ClientJsonRpcMessage::Request(request)) => {
-                let answer = self.ledger.legacy(request.id.clone(), "`server/discover` was not answered in time");
+                let answer =
+                    self.shared.ledger.legacy(request.id.clone(), "`server/discover` was not answered in time");
                 Ok(StreamableHttpPostResponse::Json(answer, None))
             }
             (Ok(outcome), _) => outcome,
@@ -231,14 +365,19 @@ impl StreamableHttpClient for HttpClient {
         uri: Arc<str>,
         message: ClientJsonRpcMessage,
         session_id: Option<Arc<str>>,
-        auth_header: Option<String>,
-        custom_headers: Headers,
+        _: Option<String>,
+        headers: Headers,
     ) -> Outcome<StreamableHttpPostResponse> {
-        let posted = self.post(&uri, &message, session_id.as_deref(), auth_header, custom_headers);
-        if is_probe(&message) && self.ledger.wanted.both_eras {
-            self.probe(posted, &message).await
-        } else {
-            posted.await
+        let posted = self.post(&uri, &message, session_id.as_deref(), &headers);
+        match &message {
+            message if is_probe(message) && self.shared.ledger.wanted.both_eras => self.probe(posted, message).await,
+            ClientJsonRpcMessage::Request(request)
+                if matches!(request.request, ClientRequest::InitializeRequest(_))
+                    && self.shared.greeted.swap(true, Ordering::AcqRel) =>
+            {
+                self.renew(posted, &request.id).await
+            }
+            _ => posted.await,
         }
     }
 
@@ -246,12 +385,12 @@ impl StreamableHttpClient for HttpClient {
         &self,
         uri: Arc<str>,
         session_id: Arc<str>,
-        auth_header: Option<String>,
-        custom_headers: Headers,
+        _: Option<String>,
+        headers: Headers,
     ) -> Outcome<()> {
-        let request =
-            self.prepare(self.sender.client.delete(uri.as_ref()), auth_header, Some(&session_id), custom_headers);
-        let response = self.sender.send(request).await.map_err(StreamableHttpError::Client)?;
+        let request = || self.shared.sender.client.delete(uri.as_ref());
+        let response =
+            self.exchange(request, Some(&session_id), &headers).await.map_err(StreamableHttpError::Client)?;
         // A server may refuse to let clients end sessions (2025-03-26, transports, "Session Management").
         if response.status() == StatusCode::METHOD_NOT_ALLOWED || response.status().is_success() {
             return Ok(());
@@ -264,28 +403,14 @@ impl StreamableHttpClient for HttpClient {
         uri: Arc<str>,
         session_id: Option<Arc<str>>,
         last_event_id: Option<String>,
-        auth_header: Option<String>,
-        custom_headers: Headers,
+        _: Option<String>,
+        headers: Headers,
     ) -> Outcome<BoxStream<'static, Result<Sse, SseError>>> {
-        let mut request = self.sender.client.get(uri.as_ref()).header(ACCEPT, EVENT_STREAM);
-        if let Some(id) = last_event_id {
-            request = request.header(LAST_EVENT_ID, id);
-        }
-        let request = self.prepare(request, auth_header, session_id.as_deref(), custom_headers);
-        let response = self.sender.send(request).await.map_err(StreamableHttpError::Client)?;
-        match response.status() {
-            status if status.is_success() => {}
-            // The server offers no stream, or will not for this client: asking again is useless.
-            StatusCode::METHOD_NOT_ALLOWED
-            | StatusCode::NOT_FOUND
-            | StatusCode::UNAUTHORIZED
-            | StatusCode::FORBIDDEN => return Err(StreamableHttpError::ServerDoesNotSupportSse),
-            _ => return Err(StreamableHttpError::Client(response::failure(response).await)),
-        }
+        let response = self.stream(&uri, session_id, last_event_id, &headers).await?;
         if !response::is_of_type(&response, EVENT_STREAM) {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
         }
-        let limit = self.ledger.limits.message_bytes;
-        Ok(response::shortened(events(response, limit), Arc::clone(&self.ledger)))
+        let ledger = &self.shared.ledger;
+        Ok(response::shortened(events(response, ledger.limits.message_bytes), None, Arc::clone(ledger)))
     }
 }

@@ -2,15 +2,36 @@
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
+use super::skim::Skim;
+
+/// How many times its limit a line may be long before the stream is given up: what nobody keeps still has to be read.
+const PATIENCE: usize = 64;
+
 /// Why there is no next line.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LineError {
-    /// A line exceeds the limit.
-    #[error("a line is longer than {limit} bytes")]
-    TooLong { limit: usize },
+    /// A line goes on and on.
+    #[error("a line goes on after {read} bytes, the limit is {limit}")]
+    Endless { limit: usize, read: usize },
     /// Reading failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),
+}
+
+/// A line, without its end.
+#[derive(Debug)]
+pub(crate) enum Line<'a> {
+    /// All of it.
+    Whole(&'a [u8]),
+    /// It exceeded the limit, and nothing of it was kept but what was seen in passing.
+    TooLong(Skim),
+}
+
+/// A line under way that exceeds the limit.
+#[derive(Debug)]
+struct Passing {
+    skim: Skim,
+    read: usize,
 }
 
 /// Reads lines. Dropping the future of [`Self::next`] loses nothing.
@@ -20,16 +41,18 @@ pub(crate) struct Lines<R> {
     line: Vec<u8>,
     /// Whether `line` was handed out and has to be cleared.
     handed_out: bool,
+    passing: Option<Passing>,
     limit: usize,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     pub(crate) fn new(source: R, limit: usize) -> Self {
-        Self { source: BufReader::with_capacity(64 * 1024, source), line: Vec::new(), handed_out: false, limit }
+        let source = BufReader::with_capacity(64 * 1024, source);
+        Self { source, line: Vec::new(), handed_out: false, passing: None, limit }
     }
 
-    /// The next line without its end, or `None` at the end of the stream. A last line without an end is a line.
-    pub(crate) async fn next(&mut self) -> Result<Option<&[u8]>, LineError> {
+    /// The next line, or `None` at the end of the stream. A last line without an end is a line.
+    pub(crate) async fn next(&mut self) -> Result<Option<Line<'_>>, LineError> {
         if std::mem::take(&mut self.handed_out) {
             self.line.clear();
             // One long line must not hold its memory for ever.
@@ -38,20 +61,37 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         loop {
             let chunk = self.source.fill_buf().await?;
             if chunk.is_empty() {
+                if let Some(passing) = self.passing.take() {
+                    return Ok(Some(Line::TooLong(passing.skim)));
+                }
                 self.handed_out = !self.line.is_empty();
-                return Ok(self.handed_out.then_some(self.line.as_slice()));
+                return Ok(self.handed_out.then_some(Line::Whole(&self.line)));
             }
             let end = chunk.iter().position(|byte| *byte == b'\n');
             let piece = &chunk[..end.unwrap_or(chunk.len())];
-            if self.line.len() + piece.len() > self.limit {
-                return Err(LineError::TooLong { limit: self.limit });
-            }
-            self.line.extend_from_slice(piece);
             let used = end.map_or(chunk.len(), |end| end + 1);
+            if self.passing.is_none() && self.line.len() + piece.len() > self.limit {
+                let mut skim = Skim::default();
+                skim.pass(&std::mem::take(&mut self.line));
+                self.passing = Some(Passing { skim, read: 0 });
+            }
+            match &mut self.passing {
+                Some(passing) => {
+                    passing.skim.pass(piece);
+                    passing.read += piece.len();
+                    if passing.read > self.limit.saturating_mul(PATIENCE) {
+                        return Err(LineError::Endless { limit: self.limit, read: passing.read });
+                    }
+                }
+                None => self.line.extend_from_slice(piece),
+            }
             self.source.consume(used);
             if end.is_some() {
+                if let Some(passing) = self.passing.take() {
+                    return Ok(Some(Line::TooLong(passing.skim)));
+                }
                 self.handed_out = true;
-                return Ok(Some(self.line.as_slice()));
+                return Ok(Some(Line::Whole(&self.line)));
             }
         }
     }
@@ -61,19 +101,46 @@ impl<R: AsyncRead + Unpin> Lines<R> {
 mod tests {
     use super::*;
 
+    fn whole<'a>(line: Option<Line<'a>>) -> Option<&'a [u8]> {
+        line.map(|line| match line {
+            Line::Whole(line) => line,
+            Line::TooLong(_) => panic!("too long"),
+        })
+    }
+
+    fn too_long(line: Option<Line<'_>>) -> Option<serde_json::Value> {
+        match line {
+            Some(Line::TooLong(skim)) => skim.answered(),
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[tokio::test]
-    async fn joins_pieces_and_bounds_length() {
+    async fn joins_pieces() {
         let (mut write, read) = tokio::io::duplex(3);
         let writer = tokio::spawn(async move {
             tokio::io::AsyncWriteExt::write_all(&mut write, "größe\r\n\nrest".as_bytes()).await.unwrap();
         });
         let mut lines = Lines::new(read, 8);
-        assert_eq!(lines.next().await.unwrap(), Some("größe\r".as_bytes()));
-        assert_eq!(lines.next().await.unwrap(), Some(&b""[..]));
-        assert_eq!(lines.next().await.unwrap(), Some(&b"rest"[..]));
-        assert_eq!(lines.next().await.unwrap(), None);
+        assert_eq!(whole(lines.next().await.unwrap()), Some("größe\r".as_bytes()));
+        assert_eq!(whole(lines.next().await.unwrap()), Some(&b""[..]));
+        assert_eq!(whole(lines.next().await.unwrap()), Some(&b"rest"[..]));
+        assert!(whole(lines.next().await.unwrap()).is_none());
         writer.await.unwrap();
-        let mut lines = Lines::new(&b"123456789\n"[..], 8);
-        assert!(matches!(lines.next().await, Err(LineError::TooLong { limit: 8 })));
+    }
+
+    #[tokio::test]
+    async fn lets_a_long_line_pass_and_goes_on_with_the_next() {
+        let mut lines = Lines::new(&b"{\"result\":1,\"id\":7}\nshort\n{\"id\":8,\"result\":"[..], 8);
+        assert_eq!(too_long(lines.next().await.unwrap()), Some(7.into()));
+        assert_eq!(whole(lines.next().await.unwrap()), Some(&b"short"[..]));
+        assert_eq!(too_long(lines.next().await.unwrap()), Some(8.into()));
+        assert!(lines.next().await.unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn gives_up_a_line_without_end() {
+        let mut lines = Lines::new(tokio::io::repeat(b'x'), 8);
+        assert!(matches!(lines.next().await, Err(LineError::Endless { limit: 8, .. })));
     }
 }

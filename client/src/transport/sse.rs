@@ -17,8 +17,13 @@ use sse_stream::{Error as SseError, Sse};
 use url::Url;
 
 use super::{
-    events::events,
-    http::{HttpFailure, Sender, headers, new_client},
+    events::{answered, events, is_oversize},
+    http::{
+        HttpFailure, Sender,
+        headers::configured,
+        of_failure,
+        pool::{self, Address},
+    },
 };
 use crate::{
     auth::Authorize,
@@ -45,13 +50,12 @@ impl SseTransport {
         ledger: &Arc<Ledger>,
         authorizer: Option<&Arc<dyn Authorize>>,
     ) -> Result<Self, ConnectFailure> {
-        let base = Url::parse(&endpoint.url)
-            .map_err(|error| ConnectFailure::Config { detail: format!("`{}` is no URL: {error}", endpoint.url) })?;
-        let headers = headers(endpoint)?.into_iter().collect::<HeaderMap>();
-        let has_own = headers.contains_key(AUTHORIZATION);
-        let sender = Sender::new(new_client(&endpoint.url)?, authorizer, has_own, ledger);
+        let address = Address::of(endpoint)?;
+        let headers = configured(endpoint, ledger.reporter.server()).await?;
+        let (client, base) = (pool::client(&address, &headers)?, address.url);
+        let sender = Sender::new(client, authorizer, headers.contains_key(AUTHORIZATION), ledger);
         let request = sender.client.get(base.clone()).headers(headers.clone()).header(ACCEPT, "text/event-stream");
-        let response = sender.send(request).await.map_err(super::http::of_failure)?;
+        let response = sender.send(request).await.map_err(of_failure)?;
         let status = response.status();
         if !status.is_success() {
             return Err(super::http::refusal(response).await);
@@ -116,6 +120,7 @@ impl Transport<RoleClient> for SseTransport {
                 return Some(message);
             }
             match self.events.next().await? {
+                Ok(event) if is_oversize(&event) => self.read.extend(self.ledger.too_long(answered(&event, None))),
                 Ok(Sse { event, data: Some(data), .. }) if matches!(event.as_deref(), None | Some("message")) => {
                     self.read.extend(self.ledger.decode(data.as_bytes()));
                 }

@@ -13,7 +13,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::lines::Lines;
+use super::lines::{Line, Lines};
 use crate::ledger::{Failure, Ledger};
 
 /// How many messages may wait for a server that does not read.
@@ -123,26 +123,24 @@ impl<R: AsyncRead + Unpin + Send + 'static> Transport<RoleClient> for StdioTrans
                 return Some(message);
             }
             match self.lines.next().await {
-                Ok(Some(line)) => {
-                    let line = line.trim_ascii();
-                    if !line.is_empty() {
-                        self.read.extend(self.ledger.decode(line));
-                        // Garbage without end must leave room for the rest of the program, and end at its limit.
-                        if self.read.is_empty() {
-                            if self.ledger.over.is_cancelled() {
-                                return None;
-                            }
-                            tokio::task::consume_budget().await;
-                        }
-                    }
-                }
+                Ok(Some(Line::Whole(line))) => match line.trim_ascii() {
+                    [] => continue,
+                    line => self.read.extend(self.ledger.decode(line)),
+                },
+                // The one call that waits for it is told; the others go on.
+                Ok(Some(Line::TooLong(skim))) => self.read.extend(self.ledger.too_long(skim.answered())),
                 Ok(None) => return None,
                 Err(error) => {
-                    // Which request the line answered cannot be known, so the connection ends: a call that waits for an
-                    // answer that was thrown away would wait in vain.
                     self.ledger.fail(Failure::Protocol(error.to_string()));
                     return None;
                 }
+            }
+            // Garbage without end must leave room for the rest of the program, and end at its limit.
+            if self.read.is_empty() {
+                if self.ledger.over.is_cancelled() {
+                    return None;
+                }
+                tokio::task::consume_budget().await;
             }
         }
     }

@@ -58,7 +58,11 @@ impl TargetArgs {
     pub(crate) fn config(&self, transport: Option<Transport>) -> Result<ServerConfig, Failure> {
         let endpoint = match (&self.url, transport) {
             (Some(url), transport) => {
-                let endpoint = HttpEndpoint { url: url.clone(), headers: self.header.iter().cloned().collect() };
+                let endpoint = HttpEndpoint {
+                    url: url.clone(),
+                    headers: self.header.iter().cloned().collect(),
+                    ..HttpEndpoint::default()
+                };
                 match transport {
                     Some(Transport::Sse) => Endpoint::Sse(endpoint),
                     Some(Transport::StreamableHttp) => Endpoint::StreamableHttp(endpoint),

@@ -8,7 +8,7 @@ use http::{
 };
 use reqwest::{RequestBuilder, Response};
 
-use super::{HttpFailure, response};
+use super::{HttpFailure, pool::Pooled, response};
 use crate::{
     auth::{AuthError, Authorize, Refusal},
     ledger::Ledger,
@@ -20,7 +20,7 @@ const ATTEMPTS: u32 = 8;
 /// Sends the requests of one connection.
 #[derive(Debug, Clone)]
 pub(crate) struct Sender {
-    pub(crate) client: reqwest::Client,
+    pub(crate) client: Pooled,
     authorizer: Option<Arc<dyn Authorize>>,
     ledger: Arc<Ledger>,
 }
@@ -28,7 +28,7 @@ pub(crate) struct Sender {
 impl Sender {
     /// A sender. A configured `Authorization` header stays as it is: whoever set it wants no other.
     pub(crate) fn new(
-        client: reqwest::Client,
+        client: Pooled,
         authorizer: Option<&Arc<dyn Authorize>>,
         has_own_authorization: bool,
         ledger: &Arc<Ledger>,

@@ -12,13 +12,14 @@ use rmcp::{
     model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
     transport::streamable_http_client::{SseError, StreamableHttpError, StreamableHttpPostResponse},
 };
+use serde_json::Value;
 use sse_stream::Sse;
 
 use super::{EVENT_STREAM, HttpFailure, JSON, Outcome, SESSION_ID, is_probe};
 use crate::{
     event::{Happening, excerpt},
     ledger::{HttpProblem, Ledger},
-    transport::events::events,
+    transport::events::{answered, events, is_oversize},
 };
 
 /// Of the body of a refusal no more than this is read.
@@ -76,7 +77,11 @@ pub(super) async fn of_post(
         return accepted(response, ledger).await;
     }
     if is_of_type(&response, EVENT_STREAM) {
-        let stream = shortened(events(response, ledger.limits.message_bytes), Arc::clone(ledger));
+        let asked = match message {
+            ClientJsonRpcMessage::Request(request) => Some(request.id.clone().into_json_value()),
+            _ => None,
+        };
+        let stream = shortened(events(response, ledger.limits.message_bytes), asked, Arc::clone(ledger));
         return Ok(StreamableHttpPostResponse::Sse(stream, session));
     }
     if is_of_type(&response, JSON) {
@@ -123,6 +128,8 @@ async fn refused(
         body: excerpt.clone(),
         challenge: challenge.clone(),
     });
+    // One that has no time says nothing about itself.
+    let is_judgement = status != StatusCode::TOO_MANY_REQUESTS;
     // A 401 or 403 stays one, whatever its body says: the way on is authorization.
     let needs_auth = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
     if let (ClientJsonRpcMessage::Request(request), false) = (message, needs_auth) {
@@ -131,7 +138,7 @@ async fn refused(
         }
         // "If the body is empty or is not a recognized modern JSON-RPC error, fall back to `initialize`" (2026-07-28,
         // streamable HTTP, "Backward Compatibility"). A server's own failure says nothing about its era.
-        if is_probe(message) && status.is_client_error() && ledger.wanted.both_eras {
+        if is_probe(message) && is_judgement && status.is_client_error() && ledger.wanted.both_eras {
             let why = format!("`server/discover` was refused with HTTP status {status}");
             return Ok(StreamableHttpPostResponse::Json(ledger.legacy(request.id.clone(), &why), None));
         }
@@ -139,18 +146,36 @@ async fn refused(
     Err(StreamableHttpError::Client(HttpFailure::Status { status: status.as_u16(), body: excerpt, challenge }))
 }
 
-/// Events whose answers were replaced by short ones; what is no message is taken out.
+/// Events whose answers were replaced by short ones; what is no message is taken out. `asked` is the id of the request
+/// whose own stream it is.
 pub(super) fn shortened(
     events: BoxStream<'static, Result<Sse, SseError>>,
+    asked: Option<Value>,
     ledger: Arc<Ledger>,
 ) -> BoxStream<'static, Result<Sse, SseError>> {
-    let shorten = move |event: Result<Sse, SseError>| {
-        let mut event = event?;
-        let Some(data) = event.data.take().filter(|data| !data.trim().is_empty()) else { return Ok(event) };
-        // The first message of a batch is all that one event can carry on.
-        let message = ledger.decode(data.as_bytes()).into_iter().next();
+    let shorten = move |mut event: Sse| {
+        let message = if is_oversize(&event) {
+            event.event = None;
+            ledger.too_long(answered(&event, asked.clone()))
+        } else {
+            let data = event.data.as_deref().unwrap_or_default();
+            if data.trim().is_empty() {
+                event.data = None;
+                return event;
+            }
+            // The first message of a batch is all that one event can carry on.
+            ledger.decode(data.as_bytes()).into_iter().next()
+        };
         event.data = message.and_then(|message| serde_json::to_string(&ledger.shorten(message)).ok());
-        Ok(event)
+        event
     };
-    events.map(shorten).boxed()
+    // A stream that breaks ends, as far as rmcp knows: it opens one that ended again after a while, but one that broke at
+    // once, and for ever.
+    let whole = events.take_while(|event| {
+        if let Err(error) = event {
+            tracing::debug!(%error, "the event stream broke");
+        }
+        std::future::ready(event.is_ok())
+    });
+    whole.map(move |event| event.map(&shorten)).boxed()
 }

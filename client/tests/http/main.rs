@@ -2,6 +2,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
+mod faults;
+mod unix;
+
 use std::{
     collections::BTreeMap,
     convert::Infallible,
@@ -27,6 +30,7 @@ use tokio::sync::mpsc;
 #[derive(Debug, Clone)]
 struct Seen {
     method: String,
+    path: String,
     headers: BTreeMap<String, String>,
     body: Value,
 }
@@ -35,6 +39,11 @@ type Log = Arc<Mutex<Vec<Seen>>>;
 
 /// Starts a server that answers by a closure; gives its URL, without a path, and what it saw.
 async fn start(answer: impl Fn(&Seen) -> Response + Clone + Send + Sync + 'static) -> (String, Log) {
+    let (app, log) = router(answer);
+    (serve(app).await, log)
+}
+
+fn router(answer: impl Fn(&Seen) -> Response + Clone + Send + Sync + 'static) -> (Router, Log) {
     let log = Log::default();
     let entries = Arc::clone(&log);
     let app = Router::new().fallback(move |request: Request| {
@@ -45,15 +54,24 @@ async fn start(answer: impl Fn(&Seen) -> Response + Clone + Send + Sync + 'stati
             let headers =
                 parts.headers.iter().map(|(name, value)| (name.to_string(), value.to_str().unwrap().to_owned()));
             let body = serde_json::from_slice(&body).unwrap_or_default();
-            let seen = Seen { method: parts.method.to_string(), headers: headers.collect(), body };
+            let seen = Seen {
+                method: parts.method.to_string(),
+                path: parts.uri.path().to_owned(),
+                headers: headers.collect(),
+                body,
+            };
             entries.lock().unwrap().push(seen.clone());
             answer(&seen)
         }
     });
+    (app, log)
+}
+
+async fn serve(app: Router) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-    (url, log)
+    url
 }
 
 fn status(code: u16) -> Response {
@@ -101,7 +119,8 @@ async fn connect(endpoint: Endpoint, protocol: ProtocolChoice) -> (Result<Connec
 }
 
 fn at(url: &str) -> HttpEndpoint {
-    HttpEndpoint { url: format!("{url}/mcp"), headers: BTreeMap::from([("x-user".to_owned(), "me".to_owned())]) }
+    let headers = BTreeMap::from([("x-user".to_owned(), "me".to_owned())]);
+    HttpEndpoint { url: format!("{url}/mcp"), headers, ..HttpEndpoint::default() }
 }
 
 async fn until(condition: impl Fn() -> bool) {

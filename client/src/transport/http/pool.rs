@@ -1,0 +1,174 @@
+//! One HTTP client, with its open connections, for every origin and identity: what was authenticated as one user is never
+//! used as another, and ten connections to one server share what they can.
+
+use std::{
+    collections::HashMap,
+    path::PathBuf,
+    sync::{Arc, LazyLock, Mutex, PoisonError, Weak},
+};
+
+use http::HeaderMap;
+use sha2::{Digest, Sha256};
+use url::Url;
+
+use super::redirect;
+use crate::{config::HttpEndpoint, error::ConnectFailure};
+
+/// Where a server is, as HTTP sees it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Address {
+    /// The URL of requests; over a Unix socket its host means nothing.
+    pub(crate) url: Url,
+    /// The Unix socket to connect to instead of the host.
+    pub(crate) socket: Option<PathBuf>,
+}
+
+impl Address {
+    /// Reads `http://…`, `https://…` or `unix:///path/of/the/socket#/path/of/the/endpoint`.
+    ///
+    /// # Errors
+    /// If it is none of them.
+    pub(crate) fn of(endpoint: &HttpEndpoint) -> Result<Self, ConnectFailure> {
+        let text = endpoint.url.as_str();
+        let bad = |detail: String| ConnectFailure::Config { detail };
+        let url = Url::parse(text).map_err(|error| bad(format!("`{text}` is no URL: {error}")))?;
+        match url.scheme() {
+            "http" | "https" => Ok(Self { url, socket: None }),
+            "unix" => {
+                let path = percent_encoding::percent_decode_str(url.path()).decode_utf8();
+                let path = path.map_err(|_| bad(format!("the path of `{text}` is no UTF-8")))?;
+                if url.host_str().is_some_and(|host| !host.is_empty()) || !path.starts_with('/') || path.ends_with('/')
+                {
+                    return Err(bad(format!("`{text}` does not name a socket as `unix:///path/of/the/socket#/mcp`")));
+                }
+                let target = url.fragment().unwrap_or("/");
+                let inner = format!("http://localhost/{}", target.trim_start_matches('/'));
+                let inner = Url::parse(&inner).map_err(|error| bad(format!("`{text}` names no endpoint: {error}")))?;
+                Ok(Self { url: inner, socket: Some(path.into_owned().into()) })
+            }
+            _ => Err(bad(format!("`{text}` is neither an http nor an https nor a unix URL"))),
+        }
+    }
+
+    fn is_plain_loopback(&self) -> bool {
+        let loopback = match self.url.host() {
+            Some(url::Host::Ipv4(address)) => address.is_loopback(),
+            Some(url::Host::Ipv6(address)) => address.is_loopback(),
+            Some(url::Host::Domain(name)) => name == "localhost",
+            None => false,
+        };
+        self.url.scheme() == "http" && (loopback || self.socket.is_some())
+    }
+}
+
+/// An HTTP client that several connections may share.
+#[derive(Debug, Clone)]
+pub(crate) struct Pooled(Arc<reqwest::Client>);
+
+impl std::ops::Deref for Pooled {
+    type Target = reqwest::Client;
+
+    fn deref(&self) -> &reqwest::Client {
+        &self.0
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    origin: String,
+    socket: Option<PathBuf>,
+    identity: [u8; 32],
+    runtime: Option<tokio::runtime::Id>,
+}
+
+impl Key {
+    fn new(address: &Address, headers: &HeaderMap) -> Self {
+        let mut named: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+        named.sort_unstable();
+        let mut digest = Sha256::new();
+        for (name, value) in named {
+            // The lengths keep two headers from looking like one.
+            digest.update(name.len().to_le_bytes());
+            digest.update(name);
+            digest.update(value.len().to_le_bytes());
+            digest.update(value);
+        }
+        // An open connection lives in the runtime that opened it, and ends with it.
+        let runtime = tokio::runtime::Handle::try_current().ok().map(|handle| handle.id());
+        Self {
+            origin: address.url.origin().ascii_serialization(),
+            socket: address.socket.clone(),
+            identity: digest.finalize().into(),
+            runtime,
+        }
+    }
+}
+
+type Clients = HashMap<Key, Weak<reqwest::Client>>;
+
+/// The clients that some connection uses. They are not kept beyond that.
+static CLIENTS: LazyLock<Mutex<Clients>> = LazyLock::new(Mutex::default);
+
+/// The client for this address and these headers.
+pub(crate) fn client(address: &Address, headers: &HeaderMap) -> Result<Pooled, ConnectFailure> {
+    let key = Key::new(address, headers);
+    let mut clients = CLIENTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(client) = clients.get(&key).and_then(Weak::upgrade) {
+        return Ok(Pooled(client));
+    }
+    let client = Arc::new(build(address)?);
+    clients.retain(|_, client| client.strong_count() > 0);
+    clients.insert(key, Arc::downgrade(&client));
+    Ok(Pooled(client))
+}
+
+fn build(address: &Address) -> Result<reqwest::Client, ConnectFailure> {
+    // Proxies are taken from the environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, in either case.
+    let mut builder = reqwest::Client::builder().redirect(redirect::policy());
+    if let Some(socket) = &address.socket {
+        builder = builder.unix_socket(socket.as_path()).no_proxy();
+    }
+    if address.is_plain_loopback() {
+        // Reading the system's certificates takes longer than the whole handshake, and no redirect leads away from here.
+        builder = builder.tls_certs_only([]);
+    }
+    builder.build().map_err(|error| ConnectFailure::Transport { source: error.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(url: &str) -> Result<Address, ConnectFailure> {
+        Address::of(&HttpEndpoint { url: url.into(), ..HttpEndpoint::default() })
+    }
+
+    #[test]
+    fn reads_urls_of_sockets() {
+        let unix = address("unix:///run/a%20b.sock#/mcp").unwrap();
+        assert_eq!((unix.url.as_str(), unix.socket), ("http://localhost/mcp", Some("/run/a b.sock".into())));
+        assert_eq!(address("unix:/run/a.sock").unwrap().url.as_str(), "http://localhost/");
+        assert_eq!(address("https://a.test/mcp").unwrap().socket, None);
+        for bad in ["unix://run/a.sock#/mcp", "unix:///", "unix:///run/", "ftp://a.test", "a b", ""] {
+            assert_eq!(address(bad).unwrap_err().kind(), "invalid-config", "{bad}");
+        }
+    }
+
+    #[tokio::test]
+    async fn one_client_for_each_origin_and_identity() {
+        let at = |url: &str| address(url).unwrap();
+        let headers =
+            |value: &'static str| HeaderMap::from_iter([(http::header::AUTHORIZATION, value.parse().unwrap())]);
+        let first = client(&at("http://127.0.0.1:1/a"), &headers("x")).unwrap();
+        let same =
+            |url: &str, value: &'static str| Arc::ptr_eq(&first.0, &client(&at(url), &headers(value)).unwrap().0);
+        assert!(same("http://127.0.0.1:1/b?c", "x"));
+        assert!(!same("http://127.0.0.1:1/a", "y"));
+        assert!(!same("http://127.0.0.1:2/a", "x"));
+        assert!(!same("https://127.0.0.1:1/a", "x"));
+        assert!(!same("unix:///tmp/a#/a", "x"));
+        let weak = Arc::downgrade(&first.0);
+        drop(first);
+        assert_eq!(weak.strong_count(), 0, "a client is kept though nobody uses it");
+    }
+}

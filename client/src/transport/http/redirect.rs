@@ -1,0 +1,86 @@
+//! Which redirects are followed: those that keep method, body and origin. Anything else would lose the message or carry
+//! the user's headers to a stranger.
+
+use http::StatusCode;
+use reqwest::redirect::Policy;
+use url::Url;
+
+/// How many redirects in a row are followed.
+const REDIRECTS: usize = 10;
+
+/// A redirect that is not followed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("redirected to `{to}`, which is not followed: {reason}")]
+pub(crate) struct Refused {
+    /// Where, without what may be secret.
+    pub(crate) to: String,
+    pub(crate) reason: String,
+}
+
+impl Refused {
+    /// The refusal behind a failed exchange, if it is one.
+    pub(crate) fn behind(error: &reqwest::Error) -> Option<&Self> {
+        let mut source = std::error::Error::source(error);
+        while let Some(error) = source {
+            if let Some(refused) = error.downcast_ref() {
+                return Some(refused);
+            }
+            source = error.source();
+        }
+        None
+    }
+}
+
+pub(crate) fn policy() -> Policy {
+    Policy::custom(|attempt| match judge(attempt.status(), attempt.previous(), attempt.url()) {
+        Ok(()) => attempt.follow(),
+        Err(refused) => attempt.error(refused),
+    })
+}
+
+fn judge(status: StatusCode, previous: &[Url], next: &Url) -> Result<(), Refused> {
+    let refuse = |reason: &str| {
+        let mut to = next.clone();
+        to.set_query(None);
+        to.set_fragment(None);
+        // Neither fails for a URL that has a host, and without one there is no user to hide.
+        let _ = (to.set_username(""), to.set_password(None));
+        Err(Refused { to: to.into(), reason: reason.to_owned() })
+    };
+    if !previous.first().is_some_and(|first| first.origin() == next.origin()) {
+        return refuse("it is of another origin");
+    }
+    // 301, 302 and 303 let or make the client repeat a POST as a GET (RFC 9110, 15.4).
+    if !matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT) {
+        return refuse(&format!("status {} would lose the message", status.as_u16()));
+    }
+    if previous.len() > REDIRECTS {
+        return refuse("there are too many in a row");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn follows_only_what_keeps_method_body_and_origin() {
+        let check = |status: u16, next: &str, hops: usize| {
+            let first = Url::parse("https://example.test/mcp").unwrap();
+            let previous = vec![first; hops];
+            judge(StatusCode::from_u16(status).unwrap(), &previous, &Url::parse(next).unwrap())
+        };
+        assert_eq!(check(307, "https://example.test/other?a=1", 1), Ok(()));
+        assert_eq!(check(308, "https://example.test:443/other", 10), Ok(()));
+        assert!(check(308, "https://example.test/other", 11).is_err());
+        for status in [301, 302, 303] {
+            assert!(check(status, "https://example.test/other", 1).is_err(), "{status}");
+        }
+        for next in ["http://example.test/mcp", "https://example.test:444/mcp", "https://x.example.test/mcp"] {
+            assert!(check(307, next, 1).is_err(), "{next}");
+        }
+        let refused = check(307, "https://user:pass@evil.test/x?token=1#f", 1).unwrap_err();
+        assert_eq!(refused.to, "https://evil.test/x");
+    }
+}
