@@ -9,8 +9,25 @@ pub mod credentials;
 pub mod renewal;
 pub mod store;
 
+mod authorizer;
+mod browser;
+mod challenge;
+mod client_auth;
+mod code;
+mod dpop;
 mod error;
+mod headless;
+mod machine;
+mod random;
+mod reach;
+mod registration;
+mod resource;
+mod scopes;
 mod secret;
+mod server;
+mod settings;
+mod token;
+mod web;
 
 use std::fmt::Debug;
 
@@ -18,7 +35,13 @@ use futures::future::BoxFuture;
 use http::{HeaderMap, HeaderValue, Method};
 use url::Url;
 
-pub use error::{AuthError, AuthFailure};
+pub use self::{
+    authorizer::Authorizer,
+    browser::{Browser, BrowserError, Visit},
+    error::{AuthError, AuthFailure},
+    headless::HeadlessBrowser,
+    settings::{AuthSettings, ConfiguredClient, DpopPolicy, Enterprise, Grant, TokenSource},
+};
 
 /// Authorizes the requests of one connection.
 pub trait Authorize: Send + Sync + Debug {

@@ -70,6 +70,7 @@ pub async fn connect_over(
 struct Attempt {
     config: Arc<ServerConfig>,
     reporter: Reporter,
+    authorizer: Option<Arc<dyn Authorize>>,
     tried: Vec<String>,
 }
 
@@ -91,7 +92,7 @@ impl Failed {
 impl Attempt {
     fn new(config: ServerConfig, options: ConnectOptions) -> Self {
         let reporter = Reporter::new(&config.name, options.events);
-        Self { config: Arc::new(config), reporter, tried: Vec::new() }
+        Self { config: Arc::new(config), reporter, authorizer: options.authorizer, tried: Vec::new() }
     }
 
     async fn run(mut self) -> Result<Connection, ConnectError> {
@@ -129,7 +130,7 @@ impl Attempt {
     }
 
     fn authorizer(&self) -> Option<&Arc<dyn Authorize>> {
-        None
+        self.authorizer.as_ref()
     }
 
     fn ledger(&self) -> Arc<Ledger> {

@@ -3,17 +3,21 @@
 //! This module owns the seams between a connection and its surroundings. What a user writes about a server is a
 //! [`crate::ServerConfig`] instead.
 
-use crate::event::EventSink;
+use std::sync::Arc;
+
+use crate::{auth::Authorize, event::EventSink};
 
 /// What a host program brings to a connection. Clones share it: one set of options may serve many connections.
 #[derive(Debug, Clone, Default)]
 pub struct ConnectOptions {
     /// Where events go, from the first moment on.
     pub events: EventSink,
+    /// What authorizes HTTP requests. A configured `Authorization` header wins over it.
+    pub authorizer: Option<Arc<dyn Authorize>>,
 }
 
 impl From<EventSink> for ConnectOptions {
     fn from(events: EventSink) -> Self {
-        Self { events }
+        Self { events, ..Self::default() }
     }
 }

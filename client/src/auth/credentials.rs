@@ -105,6 +105,9 @@ pub struct ClientRegistration {
     pub private_key: Option<Secret>,
     /// How it came to be known.
     pub source: RegistrationSource,
+    /// Where it registered that people are sent back to: at another place it would not be known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redirect_uri: Option<String>,
     /// What manages the registration (RFC 7592).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registration_access_token: Option<Secret>,

@@ -160,6 +160,12 @@ pub enum AuthFailure {
         /// What went wrong.
         problem: String,
     },
+    /// The token could not be renewed, for a reason that may pass.
+    #[error("the token could not be renewed: {problem}")]
+    Renewal {
+        /// What went wrong.
+        problem: String,
+    },
     /// Credentials could not be read or kept.
     #[error("credentials could not be read or kept")]
     Store {
@@ -225,6 +231,7 @@ impl AuthFailure {
             Self::Unreachable { .. } => "authorization-unreachable",
             Self::Config { .. } => "invalid-authorization-config",
             Self::Browser { .. } => "browser-failed",
+            Self::Renewal { .. } => "renewal-failed",
             Self::Store { .. } => "credential-store-failed",
         }
     }

@@ -17,6 +17,7 @@ pub(crate) fn credentials() -> Credentials {
             source: RegistrationSource::Dynamic,
             registration_access_token: Some(Secret::new("hidden-registration")),
             secret_expires_at: None,
+            redirect_uri: None,
         },
         access_token: Secret::new("hidden-access"),
         token_type: TokenType::DPoP,

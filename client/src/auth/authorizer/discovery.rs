@@ -1,0 +1,107 @@
+//! Which authorization server to ask, and for which resource.
+
+use super::Inner;
+use crate::auth::{
+    challenge::Challenges,
+    credentials::Credentials,
+    error::{AuthFailure, told},
+    resource::{self, ResourceMetadata, canonical},
+    server::{self, ServerMetadata, is_same},
+    settings::DpopPolicy,
+};
+
+/// What was found out.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) server: ServerMetadata,
+    pub(super) metadata: Option<ResourceMetadata>,
+    /// The resource to ask tokens for.
+    pub(super) resource: String,
+    /// Whether the token is to be bound to a key.
+    pub(super) bind: bool,
+}
+
+impl Inner {
+    /// Finds the authorization server, anew each time: it may have changed.
+    pub(super) async fn discover(
+        &self,
+        challenges: &Challenges,
+        before: Option<&Credentials>,
+    ) -> Result<Found, AuthFailure> {
+        let mut tried = Vec::new();
+        let metadata = resource::discover(&self.web, &self.url, challenges, &mut tried).await?;
+        let server = match &metadata {
+            Some(metadata) => self.named_server(metadata, before, &mut tried).await?,
+            None => self.own_server(&mut tried).await?,
+        };
+        let bind = self.binds(&server, metadata.as_ref(), challenges)?;
+        let resource = metadata.as_ref().map_or_else(|| canonical(&self.url), |metadata| metadata.resource.clone());
+        Ok(Found { server, metadata, resource, bind })
+    }
+
+    /// The first usable one of those that the resource names: the one at which the client is configured, else the one that
+    /// granted what is kept.
+    async fn named_server(
+        &self,
+        metadata: &ResourceMetadata,
+        before: Option<&Credentials>,
+        tried: &mut Vec<String>,
+    ) -> Result<ServerMetadata, AuthFailure> {
+        let mut issuers: Vec<&String> = metadata.authorization_servers.iter().collect();
+        let configured = self.settings.client.as_ref().and_then(|client| client.issuer.as_ref());
+        if let Some(known_at) = configured {
+            issuers.retain(|issuer| is_same(known_at, issuer));
+            if issuers.is_empty() {
+                let now =
+                    metadata.authorization_servers.iter().map(|issuer| told(issuer)).collect::<Vec<_>>().join(", ");
+                return Err(AuthFailure::ServerChanged { registered_at: known_at.clone(), now });
+            }
+        }
+        issuers.sort_by_key(|issuer| !before.is_some_and(|before| before.is_of(issuer)));
+        let mut first = None;
+        for issuer in issuers {
+            match server::discover(&self.web, issuer, tried).await {
+                Ok(Some(server)) => return Ok(server),
+                Ok(None) => {}
+                Err(failure) => {
+                    first.get_or_insert(failure);
+                }
+            }
+        }
+        Err(first.unwrap_or_else(|| AuthFailure::Discovery { tried: std::mem::take(tried) }))
+    }
+
+    /// Before 2025-06-18 an MCP server was its own authorization server: "the authorization base URL MUST be determined from
+    /// the MCP server URL by discarding any existing path component" (2025-03-26, authorization).
+    async fn own_server(&self, tried: &mut Vec<String>) -> Result<ServerMetadata, AuthFailure> {
+        let issuer = self.url.origin().ascii_serialization();
+        match server::discover(&self.web, &issuer, tried).await? {
+            Some(server) => Ok(server),
+            None => Ok(ServerMetadata::assumed(&self.url)),
+        }
+    }
+
+    /// Many authorization servers can bind tokens, and few resources take such tokens: both have to say so.
+    fn binds(
+        &self,
+        server: &ServerMetadata,
+        metadata: Option<&ResourceMetadata>,
+        challenges: &Challenges,
+    ) -> Result<bool, AuthFailure> {
+        let unsupported =
+            |what: &str| AuthFailure::Unsupported { issuer: server.issuer.clone(), what: what.to_owned() };
+        let needed = metadata.is_some_and(|metadata| metadata.needs_dpop);
+        let taken = challenges.wants_dpop() || metadata.is_some_and(|metadata| metadata.takes_dpop);
+        match self.settings.dpop {
+            DpopPolicy::Never if needed => Err(AuthFailure::Config {
+                what: "DPoP is switched off".to_owned(),
+                problem: "the server takes no other tokens than bound ones".to_owned(),
+            }),
+            DpopPolicy::Never => Ok(false),
+            DpopPolicy::Always if !server.binds_to_es256 => Err(unsupported("DPoP with ES256")),
+            DpopPolicy::Always => Ok(true),
+            DpopPolicy::Auto if needed && !server.binds_to_es256 => Err(unsupported("DPoP with ES256")),
+            DpopPolicy::Auto => Ok(taken && server.binds_to_es256),
+        }
+    }
+}

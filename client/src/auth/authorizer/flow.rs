@@ -1,0 +1,295 @@
+//! From a refusal to a token: which way leads there, and walking it.
+
+use std::sync::Arc;
+
+use http::HeaderValue;
+
+use super::{Held, Inner, SAME_SCOPES, discovery::Found, keep};
+use crate::auth::{
+    Refusal,
+    challenge::Challenges,
+    code,
+    credentials::{ClientRegistration, Credentials, RegistrationSource},
+    dpop::DpopKey,
+    error::AuthFailure,
+    machine, registration,
+    scopes::{self, Known},
+    settings::Grant,
+    token::{self, Granted, TokenRequest},
+};
+
+impl Inner {
+    /// Gets a token that the server may accept, in the least troublesome way. The flow lock is held.
+    pub(super) async fn authorize(
+        self: &Arc<Self>,
+        challenges: &Challenges,
+        refusal: Option<&Refusal>,
+    ) -> Result<Arc<Held>, AuthFailure> {
+        let before = self.reload().await?;
+        let found = self.discover(challenges, before.as_ref().map(|held| &held.credentials)).await?;
+        let before = self.still_valid(before, &found).await?;
+        let presented = refusal.and_then(|refusal| refusal.presented.clone());
+        if let (Some(held), Some(refusal)) = (&before, refusal) {
+            if Some(&held.header) != presented.as_ref() && held.credentials.is_good() {
+                return Ok(Arc::clone(held));
+            }
+            // A token that was just renewed and is refused again will not get better by renewing.
+            if refusal.status == 401
+                && refusal.attempt == 1
+                && let Some(renewed) = self.renewed_instead_of(held, presented).await?
+            {
+                return Ok(renewed);
+            }
+        }
+        let scopes = self.choose(challenges, &found, before.as_deref());
+        self.count_step_up(challenges, refusal, &scopes)?;
+        let held = match self.settings.grant {
+            Grant::AuthorizationCode => self.by_code(&found, before.as_deref(), &scopes).await?,
+            _ => self.by_machine(&found, before.as_deref(), &scopes).await?,
+        };
+        scopes::add(&mut self.session().asked, &scopes);
+        Ok(held)
+    }
+
+    /// What is kept, if it comes from the authorization server that the resource names now. "Clients MUST NOT reuse client
+    /// credentials from a different authorization server" (2026-07-28, client registration).
+    async fn still_valid(&self, before: Option<Arc<Held>>, found: &Found) -> Result<Option<Arc<Held>>, AuthFailure> {
+        let Some(held) = before else { return Ok(None) };
+        let kept = &held.credentials;
+        if kept.is_of(&found.server.issuer) {
+            return Ok(Some(held));
+        }
+        let configured = self.settings.client.as_ref();
+        let is_bound = kept.client.source == RegistrationSource::PreRegistered
+            && configured.is_some_and(|client| client.id == kept.client.id && client.issuer.is_none());
+        if is_bound {
+            let (registered_at, now) = (kept.issuer.clone(), found.server.issuer.clone());
+            return Err(AuthFailure::ServerChanged { registered_at, now });
+        }
+        self.forget().await?;
+        Ok(None)
+    }
+
+    /// A renewed token, where there is a way to renew it; none where only a new authorization helps.
+    async fn renewed_instead_of(
+        self: &Arc<Self>,
+        held: &Held,
+        presented: Option<HeaderValue>,
+    ) -> Result<Option<Arc<Held>>, AuthFailure> {
+        let by_code = matches!(self.settings.grant, Grant::AuthorizationCode);
+        if by_code && held.credentials.refresh_token.is_none() {
+            return Ok(None);
+        }
+        let is_good = move |kept: &Credentials| {
+            kept.is_good() && Held::new(kept.clone()).is_some_and(|held| Some(held.header) != presented)
+        };
+        match self.renewed(is_good).await {
+            Ok(held) => Ok(Some(held)),
+            Err(AuthFailure::LoginRequired { .. }) if by_code => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    fn choose(&self, challenges: &Challenges, found: &Found, before: Option<&Held>) -> Vec<String> {
+        let mut asked = self.session().asked.clone();
+        scopes::add(&mut asked, before.map(|held| held.credentials.scopes.as_slice()).unwrap_or_default());
+        let challenged = challenges.scopes();
+        scopes::select(&Known {
+            challenged: challenged.as_deref(),
+            of_resource: found.metadata.as_ref().and_then(|metadata| metadata.scopes.as_deref()),
+            of_server: found.server.scopes.as_deref(),
+            configured: self.settings.scopes.as_deref(),
+            before: &asked,
+            wants_refresh: matches!(self.settings.grant, Grant::AuthorizationCode),
+        })
+    }
+
+    /// Ends a loop in which a server asks for scopes that it was shown.
+    fn count_step_up(
+        &self,
+        challenges: &Challenges,
+        refusal: Option<&Refusal>,
+        scopes: &[String],
+    ) -> Result<(), AuthFailure> {
+        if refusal.is_none_or(|refusal| refusal.status != 403) {
+            return Ok(());
+        }
+        let mut sorted = scopes.to_vec();
+        sorted.sort_unstable();
+        let mut session = self.session();
+        let count = session.step_ups.entry(sorted).or_default();
+        *count += 1;
+        if *count > SAME_SCOPES {
+            return Err(AuthFailure::InsufficientScope { scopes: challenges.scopes().unwrap_or_default() });
+        }
+        Ok(())
+    }
+
+    async fn by_code(
+        self: &Arc<Self>,
+        found: &Found,
+        before: Option<&Held>,
+        scopes: &[String],
+    ) -> Result<Arc<Held>, AuthFailure> {
+        let Some(browser) = &self.browser else {
+            let reason =
+                if before.is_some() { "what was granted does not do any more" } else { "nobody has logged in yet" };
+            return Err(AuthFailure::LoginRequired { reason: reason.to_owned() });
+        };
+        let broken = |error: crate::auth::BrowserError| AuthFailure::Browser { problem: error.problem };
+        found.server.has_grant("authorization_code")?;
+        let visit = browser.prepare().await.map_err(broken)?;
+        let redirect_uri = visit.redirect_uri().to_owned();
+        let client = self.code_client(found, before, &redirect_uri).await?;
+        let (url, pending) = code::request(&found.server, &client.id, &redirect_uri, scopes, &found.resource)?;
+        self.web.check(&url).await?;
+        let response = visit.open(url).await.map_err(broken)?;
+        let code = pending.redeem(&response)?;
+        let form = vec![
+            ("code", code.code.expose().to_owned()),
+            ("redirect_uri", code.redirect_uri),
+            ("code_verifier", code.verifier.expose().to_owned()),
+            ("resource", found.resource.clone()),
+        ];
+        let key = found.bind.then(|| before.and_then(|held| held.key.clone()).unwrap_or_else(DpopKey::generate));
+        let granted = self.ask(found, &client, "authorization_code", form, key.as_ref()).await?;
+        self.keep(credentials(found, client, key.as_ref(), scopes, granted)).await
+    }
+
+    /// The client for the code flow: the one that registered before, where the server still knows it.
+    async fn code_client(
+        &self,
+        found: &Found,
+        before: Option<&Held>,
+        redirect_uri: &str,
+    ) -> Result<ClientRegistration, AuthFailure> {
+        let forgotten = self.session().forgotten_client.clone();
+        let reusable = before.map(|held| &held.credentials.client).filter(|client| {
+            client.source == RegistrationSource::Dynamic
+                && self.settings.client.is_none()
+                && client.redirect_uri.as_deref() == Some(redirect_uri)
+                && Some(&client.id) != forgotten.as_ref()
+                && registration::is_alive(client)
+        });
+        match reusable {
+            Some(client) => Ok(client.clone()),
+            None => registration::client(&self.web, &self.settings, &found.server, redirect_uri, found.bind).await,
+        }
+    }
+
+    async fn by_machine(
+        self: &Arc<Self>,
+        found: &Found,
+        before: Option<&Held>,
+        scopes: &[String],
+    ) -> Result<Arc<Held>, AuthFailure> {
+        let client = machine::client(&self.settings, &found.server)?;
+        let key = found.bind.then(|| before.and_then(|held| held.key.clone()).unwrap_or_else(DpopKey::generate));
+        let grant = machine::prepare(&self.web, &self.settings, &found.server, &found.resource, scopes).await?;
+        let Some(grant) = grant else {
+            return Err(AuthFailure::LoginRequired { reason: "this grant needs a person".to_owned() });
+        };
+        let mut form = grant.form;
+        form.push(("resource", found.resource.clone()));
+        if !scopes.is_empty() {
+            form.push(("scope", scopes.join(" ")));
+        }
+        let granted = self.ask(found, &client, grant.name, form, key.as_ref()).await?;
+        self.keep(credentials(found, client, key.as_ref(), scopes, granted)).await
+    }
+
+    async fn ask(
+        &self,
+        found: &Found,
+        client: &ClientRegistration,
+        grant: &str,
+        form: Vec<(&'static str, String)>,
+        key: Option<&DpopKey>,
+    ) -> Result<Granted, AuthFailure> {
+        let request = TokenRequest {
+            endpoint: &found.server.token_endpoint,
+            issuer: &found.server.issuer,
+            grant,
+            form,
+            client,
+            algorithm: self.algorithm(),
+            dpop: key.map(|key| (key, &self.nonces)),
+        };
+        token::request(&self.web, request).await
+    }
+
+    fn algorithm(&self) -> Option<&str> {
+        self.settings.client.as_ref()?.signing_algorithm.as_deref()
+    }
+
+    /// A new token for a refresh token (RFC 6749, section 6).
+    pub(super) async fn refresh(&self, old: &Credentials) -> Result<Credentials, AuthFailure> {
+        let Some(refresh_token) = &old.refresh_token else {
+            return Err(AuthFailure::LoginRequired { reason: "the token has ended, and cannot be renewed".to_owned() });
+        };
+        let endpoint = keep::endpoint(old)?;
+        let mut form = vec![("refresh_token", refresh_token.expose().to_owned())];
+        form.extend(old.resource.iter().map(|resource| ("resource", resource.clone())));
+        let key = old.dpop_key.as_ref().and_then(DpopKey::from_jwk);
+        let request = TokenRequest {
+            endpoint: &endpoint,
+            issuer: &old.issuer,
+            grant: "refresh_token",
+            form,
+            client: &old.client,
+            algorithm: self.algorithm(),
+            dpop: key.as_ref().map(|key| (key, &self.nonces)),
+        };
+        let granted = token::request(&self.web, request).await?;
+        Ok(Credentials {
+            access_token: granted.access_token,
+            token_type: granted.token_type,
+            expires_at: granted.expires_at,
+            // A server that rotates sends a new one; from one that does not, the old one stays good.
+            refresh_token: granted.refresh_token.or_else(|| old.refresh_token.clone()),
+            scopes: granted.scopes.unwrap_or_else(|| old.scopes.clone()),
+            ..old.clone()
+        })
+    }
+
+    /// A new token for a machine, in the same way as the old one.
+    pub(super) async fn machine_again(self: &Arc<Self>, old: &Credentials) -> Result<Credentials, AuthFailure> {
+        let found = self.discover(&Challenges::default(), Some(old)).await?;
+        if !old.is_of(&found.server.issuer) {
+            return Err(AuthFailure::LoginRequired { reason: "the authorization server has changed".to_owned() });
+        }
+        let client = machine::client(&self.settings, &found.server)?;
+        let grant = machine::prepare(&self.web, &self.settings, &found.server, &found.resource, &old.scopes).await?;
+        let Some(grant) = grant else { return self.refresh(old).await };
+        let mut form = grant.form;
+        form.push(("resource", found.resource.clone()));
+        if !old.scopes.is_empty() {
+            form.push(("scope", old.scopes.join(" ")));
+        }
+        let key = old.dpop_key.as_ref().and_then(DpopKey::from_jwk);
+        let granted = self.ask(&found, &client, grant.name, form, key.as_ref()).await?;
+        Ok(credentials(&found, client, key.as_ref(), &old.scopes, granted))
+    }
+}
+
+fn credentials(
+    found: &Found,
+    client: ClientRegistration,
+    key: Option<&DpopKey>,
+    asked: &[String],
+    granted: Granted,
+) -> Credentials {
+    Credentials {
+        issuer: found.server.issuer.clone(),
+        token_endpoint: found.server.token_endpoint.to_string(),
+        resource: Some(found.resource.clone()),
+        client,
+        access_token: granted.access_token,
+        token_type: granted.token_type,
+        expires_at: granted.expires_at,
+        refresh_token: granted.refresh_token,
+        // "If omitted, [it is] identical to the scope requested by the client" (RFC 6749, section 5.1).
+        scopes: granted.scopes.unwrap_or_else(|| asked.to_vec()),
+        dpop_key: key.map(DpopKey::to_jwk),
+    }
+}

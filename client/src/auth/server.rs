@@ -1,0 +1,221 @@
+//! The metadata of an authorization server (RFC 8414, OpenID Connect Discovery; 2026-07-28, authorization server discovery,
+//! "Authorization Server Metadata Discovery").
+
+use url::Url;
+
+use super::{
+    credentials::AuthMethod,
+    error::{AuthFailure, told},
+    reach::shown,
+    web::{Document, Object, Web, text, texts, url},
+};
+
+/// What an authorization server says about itself, as far as it matters here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ServerMetadata {
+    /// The issuer, exactly as in the document.
+    pub(super) issuer: String,
+    pub(super) authorization_endpoint: Option<Url>,
+    pub(super) token_endpoint: Url,
+    pub(super) registration_endpoint: Option<Url>,
+    /// How clients may authenticate; as the standard has it where the document is silent.
+    pub(super) auth_methods: Vec<AuthMethod>,
+    /// The grants, where the document names them.
+    pub(super) grants: Option<Vec<String>>,
+    /// The scopes, where the document names them.
+    pub(super) scopes: Option<Vec<String>>,
+    /// Whether the PKCE method `S256` is known to be there.
+    pub(super) has_s256: bool,
+    /// Whether authorization responses carry `iss` (RFC 9207).
+    pub(super) sends_iss: bool,
+    /// Whether a client ID may be the URL of a document.
+    pub(super) takes_metadata_documents: bool,
+    /// Whether it binds tokens to ES256 keys (RFC 9449, section 5.1).
+    pub(super) binds_to_es256: bool,
+    /// Whether there was no document, and the endpoints are those of 2025-03-26.
+    pub(super) is_assumed: bool,
+}
+
+impl ServerMetadata {
+    /// Refuses a server that says it does not know a grant. One that says nothing is asked.
+    pub(super) fn has_grant(&self, grant: &str) -> Result<(), AuthFailure> {
+        match &self.grants {
+            Some(grants) if !grants.iter().any(|known| known == grant) => {
+                Err(AuthFailure::Unsupported { issuer: self.issuer.clone(), what: format!("the {grant} grant") })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// What 2025-03-26 falls back to where there is no metadata at all (authorization, "Fallbacks for Servers without
+    /// Metadata Discovery").
+    pub(super) fn assumed(server: &Url) -> Self {
+        let endpoint = |path: &str| {
+            let mut url = server.clone();
+            url.set_path(path);
+            url.set_query(None);
+            url.set_fragment(None);
+            url
+        };
+        Self {
+            issuer: server.origin().ascii_serialization(),
+            authorization_endpoint: Some(endpoint("/authorize")),
+            token_endpoint: endpoint("/token"),
+            registration_endpoint: Some(endpoint("/register")),
+            auth_methods: vec![AuthMethod::None, AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost],
+            grants: None,
+            scopes: None,
+            // "PKCE is REQUIRED for all clients" (2025-03-26, authorization), with or without metadata.
+            has_s256: true,
+            sends_iss: false,
+            takes_metadata_documents: false,
+            binds_to_es256: false,
+            is_assumed: true,
+        }
+    }
+}
+
+/// Finds the metadata of an issuer, at every place where it may be. `None` where there is none.
+///
+/// # Errors
+/// When there is metadata that must not be used.
+pub(super) async fn discover(
+    web: &Web,
+    issuer: &str,
+    tried: &mut Vec<String>,
+) -> Result<Option<ServerMetadata>, AuthFailure> {
+    let forbidden = |problem: &str| AuthFailure::ForbiddenUrl { what: told(issuer), problem: problem.to_owned() };
+    let base = Url::parse(issuer).map_err(|_| forbidden("it is no URL"))?;
+    // "It has no query or fragment components" (RFC 8414, section 2).
+    if base.query().is_some() || base.fragment().is_some() {
+        return Err(forbidden("an issuer has neither query nor fragment"));
+    }
+    let mut false_issuer = None;
+    for place in well_known(&base) {
+        match web.document(&place).await? {
+            Document::Found(document) => match text(&document, "issuer") {
+                Some(found) if is_same(issuer, found) => return read(&place, found, &document).map(Some),
+                Some(found) => {
+                    tried.push(format!("{}: it is of issuer {}", shown(&place), told(found)));
+                    false_issuer.get_or_insert_with(|| told(found));
+                }
+                None => tried.push(format!("{}: it names no issuer", shown(&place))),
+            },
+            Document::Absent(what) => tried.push(format!("{}: {what}", shown(&place))),
+        }
+    }
+    match false_issuer {
+        Some(found) => Err(AuthFailure::IssuerMismatch { expected: told(issuer), found }),
+        None => Ok(None),
+    }
+}
+
+/// Whether a document of this issuer is what was asked for. Exactly, as RFC 8414 section 3.3 has it, but for the slash of a
+/// bare origin: the two are one URL, and many servers write one in their metadata and the other elsewhere.
+pub(super) fn is_same(asked: &str, found: &str) -> bool {
+    let is_origin = |text: &str| Url::parse(text).is_ok_and(|url| url.path() == "/");
+    asked == found
+        || (asked.trim_end_matches('/') == found.trim_end_matches('/') && is_origin(asked) && is_origin(found))
+}
+
+fn well_known(issuer: &Url) -> Vec<Url> {
+    let path = issuer.path().trim_end_matches('/');
+    let at = |path: String| {
+        let mut url = issuer.clone();
+        url.set_path(&path);
+        url
+    };
+    let mut places = vec![
+        at(format!("/.well-known/oauth-authorization-server{path}")),
+        at(format!("/.well-known/openid-configuration{path}")),
+    ];
+    if !path.is_empty() {
+        places.push(at(format!("{path}/.well-known/openid-configuration")));
+    }
+    places
+}
+
+fn read(place: &Url, issuer: &str, document: &Object) -> Result<ServerMetadata, AuthFailure> {
+    let flag = |name: &str| document.get(name) == Some(&true.into());
+    let lists = |name: &str, wanted: &str| texts(document, name).is_some_and(|all| all.iter().any(|one| one == wanted));
+    let token_endpoint = url(document, "token_endpoint").ok_or_else(|| AuthFailure::Malformed {
+        endpoint: shown(place),
+        problem: "it names no token endpoint".to_owned(),
+    })?;
+    // "If omitted, the default is `client_secret_basic`" (RFC 8414, section 2).
+    let auth_methods = texts(document, "token_endpoint_auth_methods_supported").map_or_else(
+        || vec![AuthMethod::ClientSecretBasic],
+        |names| names.iter().filter_map(|name| auth_method(name)).collect(),
+    );
+    Ok(ServerMetadata {
+        issuer: issuer.to_owned(),
+        authorization_endpoint: url(document, "authorization_endpoint"),
+        token_endpoint,
+        registration_endpoint: url(document, "registration_endpoint"),
+        auth_methods,
+        grants: texts(document, "grant_types_supported"),
+        scopes: texts(document, "scopes_supported"),
+        has_s256: lists("code_challenge_methods_supported", "S256"),
+        sends_iss: flag("authorization_response_iss_parameter_supported"),
+        takes_metadata_documents: flag("client_id_metadata_document_supported"),
+        binds_to_es256: lists("dpop_signing_alg_values_supported", "ES256"),
+        is_assumed: false,
+    })
+}
+
+/// The method of this name (RFC 7591, section 2).
+pub(super) fn auth_method(name: &str) -> Option<AuthMethod> {
+    match name {
+        "none" => Some(AuthMethod::None),
+        "client_secret_basic" => Some(AuthMethod::ClientSecretBasic),
+        "client_secret_post" => Some(AuthMethod::ClientSecretPost),
+        "private_key_jwt" => Some(AuthMethod::PrivateKeyJwt),
+        _ => None,
+    }
+}
+
+/// The name of a method.
+pub(super) fn method_name(method: AuthMethod) -> &'static str {
+    match method {
+        AuthMethod::None => "none",
+        AuthMethod::ClientSecretBasic => "client_secret_basic",
+        AuthMethod::ClientSecretPost => "client_secret_post",
+        AuthMethod::PrivateKeyJwt => "private_key_jwt",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn issuers_are_compared_exactly_but_for_the_slash_of_an_origin() {
+        for (asked, found, same) in [
+            ("https://as.example", "https://as.example", true),
+            ("https://as.example", "https://as.example/", true),
+            ("https://as.example/", "https://as.example", true),
+            ("https://as.example/t", "https://as.example/t/", false),
+            ("https://as.example/t", "https://as.example", false),
+            ("https://as.example", "HTTPS://as.example", false),
+            ("https://as.example", "https://AS.example", false),
+            ("https://as.example", "https://as.example:443", false),
+            ("https://as.example", "https://as.example//", false),
+        ] {
+            assert_eq!(is_same(asked, found), same, "{asked} {found}");
+        }
+    }
+
+    #[test]
+    fn metadata_is_looked_for_in_the_order_of_the_specification() {
+        let of = |text: &str| well_known(&Url::parse(text).unwrap()).into_iter().map(String::from).collect::<Vec<_>>();
+        assert_eq!(
+            of("https://as.example/tenant1"),
+            [
+                "https://as.example/.well-known/oauth-authorization-server/tenant1",
+                "https://as.example/.well-known/openid-configuration/tenant1",
+                "https://as.example/tenant1/.well-known/openid-configuration",
+            ]
+        );
+        assert_eq!(of("https://as.example/").len(), 2);
+    }
+}
