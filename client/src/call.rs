@@ -17,6 +17,9 @@ use crate::{
     event::{CallId, Happening},
 };
 
+/// What calls a tool.
+const METHOD: &str = "tools/call";
+
 /// How one call is made. The defaults are those of the server's configuration.
 #[derive(Debug, Clone)]
 pub struct CallOptions {
@@ -110,6 +113,8 @@ pub struct PendingCall {
     connection: Connection,
     exchange: Option<Exchange>,
     patience: Patience,
+    /// To make the request again, should the server ask for more.
+    params: Map<String, Value>,
     id: CallId,
 }
 
@@ -149,9 +154,9 @@ impl Connection {
             params.insert("arguments".into(), arguments);
         }
         let id = self.next_call();
-        let exchange = self.send("tools/call", Some(Value::Object(params)), Some(id)).await?;
+        let exchange = self.send(METHOD, Some(Value::Object(params.clone())), Some(id)).await?;
         self.report(|| Happening::CallStarted { call: id, tool: tool.to_owned() });
-        Ok(PendingCall { connection: self.clone(), exchange: Some(exchange), patience, id })
+        Ok(PendingCall { connection: self.clone(), exchange: Some(exchange), patience, params, id })
     }
 }
 
@@ -181,7 +186,9 @@ impl PendingCall {
         let Some(exchange) = self.exchange.take() else { return Err(CallError::Cancelled) };
         let begun = exchange.begun();
         let mut end = EndReport { connection: &self.connection, call: self.id, begun, outcome: None };
-        let outcome = exchange.answer(&self.patience).await.and_then(ToolResult::read);
+        let params = std::mem::take(&mut self.params);
+        let seen_through = self.connection.see_through(exchange, METHOD, params, Some(self.id), &self.patience);
+        let outcome = seen_through.await.and_then(ToolResult::read);
         end.outcome = Some(match &outcome {
             Ok(result) if result.is_error() => "tool-error",
             Ok(_) => "ok",

@@ -1,8 +1,10 @@
 //! A connection to one server.
 
+mod features;
 mod handler;
 mod listing;
 mod request;
+mod rounds;
 mod subscription;
 
 use std::{
@@ -15,12 +17,13 @@ use std::{
 
 use rmcp::{
     RoleClient,
-    model::{CancelledNotification, CancelledNotificationParam, RequestId},
+    model::{CancelledNotification, CancelledNotificationParam, RequestId, RootsListChangedNotification},
     service::{Peer, RunningService},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
 
 pub(crate) use handler::Handler;
 pub(crate) use request::{Exchange, Patience};
@@ -28,6 +31,7 @@ pub(crate) use request::{Exchange, Patience};
 use crate::{
     config::{ServerConfig, Timeouts},
     event::{CallId, ClientEvent, Happening, TransportKind},
+    host::{Desk, Root},
     ledger::Ledger,
     process::{ChildProcess, Closing},
     revision::{Era, Revision},
@@ -51,6 +55,7 @@ pub struct Connection {
 pub(crate) struct Parts {
     pub(crate) config: Arc<ServerConfig>,
     pub(crate) ledger: Arc<Ledger>,
+    pub(crate) desk: Arc<Desk>,
     pub(crate) service: RunningService<RoleClient, Handler>,
     pub(crate) revision: Revision,
     pub(crate) transport: TransportKind,
@@ -62,6 +67,7 @@ pub(crate) struct Parts {
 struct Inner {
     config: Arc<ServerConfig>,
     ledger: Arc<Ledger>,
+    desk: Arc<Desk>,
     peer: Peer<RoleClient>,
     service: tokio::sync::Mutex<RunningService<RoleClient, Handler>>,
     revision: Revision,
@@ -88,11 +94,14 @@ pub struct CloseReport {
 
 impl Connection {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { config, ledger, service, revision, transport, why, child } = parts;
+        let Parts { config, ledger, desk, service, revision, transport, why, child } = parts;
         let peer = service.peer().clone();
         let (cancellations, jobs) = mpsc::channel(CANCELLATIONS);
         tokio::spawn(send_cancellations(peer.clone(), jobs));
         tokio::spawn(report_end(Arc::clone(&ledger)));
+        if let Some(link) = desk.link().filter(|link| link.support().roots && revision.era() == Era::Legacy) {
+            tokio::spawn(tell_of_roots(peer.clone(), link.watch_roots(), ledger.over.clone()));
+        }
         ledger.reporter.report(|| Happening::Connected { revision, era: revision.era(), transport, why: why.clone() });
         let inner = Inner {
             listing: Listing::default(),
@@ -102,6 +111,7 @@ impl Connection {
             service: tokio::sync::Mutex::new(service),
             config,
             ledger,
+            desk,
             peer,
             revision,
             transport,
@@ -248,6 +258,19 @@ async fn send_cancellations(peer: Peer<RoleClient>, mut jobs: mpsc::Receiver<Job
             }
             // Whoever asked may have stopped waiting.
             Job::Flush(done) => drop(done.send(())),
+        }
+    }
+}
+
+/// Tells the server whenever the roots have changed (2025-11-25, roots, "Root List Changes").
+async fn tell_of_roots(peer: Peer<RoleClient>, mut roots: watch::Receiver<Vec<Root>>, over: CancellationToken) {
+    loop {
+        tokio::select! {
+            () = over.cancelled() => return,
+            changed = roots.changed() => if changed.is_err() { return },
+        }
+        if peer.send_notification(RootsListChangedNotification::default().into()).await.is_err() {
+            return;
         }
     }
 }

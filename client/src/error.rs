@@ -291,6 +291,29 @@ pub enum CallError {
         /// The tool.
         tool: String,
     },
+    /// The server asked for something on the way that it cannot be given: it was not declared, makes no sense, or was
+    /// refused by the user.
+    #[error("the server asked for `{method}` (`{key}`) on the way, which was refused: {reason}")]
+    InputRefused {
+        /// The server's key of the request.
+        key: String,
+        /// What it asked for.
+        method: String,
+        /// Why it was refused.
+        reason: String,
+    },
+    /// The revision that both speak has no such request. Nothing was sent.
+    #[error("the revision of this connection has no `{method}`")]
+    NotInRevision {
+        /// The method.
+        method: String,
+    },
+    /// The server asked for more input each time that it was given some.
+    #[error("no result after {limit} rounds of input")]
+    TooManyRounds {
+        /// How often the request was made.
+        limit: usize,
+    },
     /// The answer is not what the specification prescribes.
     #[error("malformed result: {detail}")]
     MalformedResult {
@@ -335,6 +358,9 @@ impl CallError {
             Self::Transport { .. } => "transport",
             Self::Stale { .. } => "stale",
             Self::UnknownTool { .. } => "unknown-tool",
+            Self::InputRefused { .. } => "input-refused",
+            Self::NotInRevision { .. } => "not-in-revision",
+            Self::TooManyRounds { .. } => "too-many-rounds",
             Self::MalformedResult { .. } => "malformed-result",
             Self::OversizeReply { .. } => "oversize-reply",
             Self::SessionLost { .. } => "session-lost",

@@ -16,7 +16,7 @@ use std::{
     },
 };
 
-use rmcp::model::{ProgressToken, RequestId};
+use rmcp::model::{CustomRequest, ProgressToken, RequestId, ServerRequest};
 use serde_json::Value;
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
@@ -34,6 +34,9 @@ use crate::{
 
 /// How many cancelled requests to remember, to tell a late reply from one that nobody asked for.
 const CANCELLED_MEMORY: usize = 256;
+
+/// How many requests of the server may be on their way through rmcp.
+const ASKED_MEMORY: usize = 1_024;
 
 /// What a request is for, where that matters to the reading of its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +96,8 @@ struct Books {
     tokens: HashMap<ProgressToken, RequestId>,
     cancelled: VecDeque<RequestId>,
     raw: HashMap<RequestId, RawAnswer>,
+    /// What the server asks, as it was on the wire, until rmcp is handed it.
+    asked: HashMap<RequestId, CustomRequest>,
     probe: Option<(RequestId, Instant)>,
     stage: Option<Stage>,
     greeting: Option<Value>,
@@ -197,6 +202,20 @@ impl Ledger {
             }
             books.cancelled.push_back(id.clone());
         }
+    }
+
+    /// Keeps the wording of a request of the server: rmcp's types would drop what they do not know, and its HTTP worker
+    /// reads each event into them.
+    pub(crate) fn keep_request(&self, id: RequestId, request: CustomRequest) {
+        let mut books = self.books();
+        if books.asked.len() < ASKED_MEMORY {
+            books.asked.insert(id, request);
+        }
+    }
+
+    /// The same request in the server's own words, where they are kept.
+    pub(crate) fn reword(&self, id: &RequestId, request: ServerRequest) -> ServerRequest {
+        self.books().asked.remove(id).map_or(request, ServerRequest::CustomRequest)
     }
 
     /// The clock of a request that is under way.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use rmcp::{
     RoleClient,
-    model::{ClientCapabilities, Implementation, InitializeRequestParams},
+    model::{Implementation, InitializeRequestParams},
     service::{ClientInitializeError, ClientLifecycleMode, RunningService, serve_client_with_lifecycle},
     transport::Transport,
 };
@@ -25,6 +25,7 @@ use crate::{
     connection::{Connection, Handler, Parts},
     error::{ConnectError, ConnectFailure, Stage},
     event::{Reporter, TransportKind},
+    host::Desk,
     ledger::{Ledger, Wanted},
     link::Link,
     options::ConnectOptions,
@@ -71,6 +72,8 @@ struct Attempt {
     config: Arc<ServerConfig>,
     reporter: Reporter,
     authorizer: Option<Arc<dyn Authorize>>,
+    /// Where the server's questions are taken.
+    desk: Arc<Desk>,
     tried: Vec<String>,
 }
 
@@ -92,7 +95,8 @@ impl Failed {
 impl Attempt {
     fn new(config: ServerConfig, options: ConnectOptions) -> Self {
         let reporter = Reporter::new(&config.name, options.events);
-        Self { config: Arc::new(config), reporter, authorizer: options.authorizer, tried: Vec::new() }
+        let desk = Arc::new(Desk::new(&config.name, options.host));
+        Self { config: Arc::new(config), reporter, authorizer: options.authorizer, desk, tried: Vec::new() }
     }
 
     async fn run(mut self) -> Result<Connection, ConnectError> {
@@ -254,9 +258,10 @@ impl Attempt {
         let probing = link_probes && ledger.wanted.both_eras;
         let link = Link::new(transport, Arc::clone(ledger), probing.then(|| timeouts.probe_limit()));
         let client = Implementation::new("mcp-workbench", env!("CARGO_PKG_VERSION"));
-        let hello = InitializeRequestParams::new(ClientCapabilities::default(), client)
+        let hello = InitializeRequestParams::new(self.desk.capabilities(), client)
             .with_protocol_version(ledger.wanted.handshake.to_sdk());
-        let serving = serve_client_with_lifecycle(Handler::new(hello), link, mode);
+        let handler = Handler::new(hello, Arc::clone(&self.desk), Arc::clone(ledger));
+        let serving = serve_client_with_lifecycle(handler, link, mode);
         match ledger.pause.timeout(timeouts.startup, serving).await {
             Ok(Ok(service)) => Ok(service),
             Ok(Err(error)) => Err(failure::of_handshake(error, ledger)),
@@ -283,7 +288,8 @@ impl Attempt {
         };
         let why = self.tried.iter().fold(why, |why, tried| format!("{tried}; {why}"));
         let config = Arc::clone(&self.config);
-        Connection::new(Parts { config, ledger: Arc::clone(ledger), service, revision, transport, why, child })
+        let (ledger, desk) = (Arc::clone(ledger), Arc::clone(&self.desk));
+        Connection::new(Parts { config, ledger, desk, service, revision, transport, why, child })
     }
 }
 

@@ -84,7 +84,10 @@ impl<T> Link<T> {
                     None
                 }
             },
-            request @ ServerJsonRpcMessage::Request(_) => Some(request),
+            ServerJsonRpcMessage::Request(mut request) => {
+                request.request = self.ledger.reword(&request.id, request.request);
+                Some(ServerJsonRpcMessage::Request(request))
+            }
         }
     }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::{auth::Authorize, event::EventSink};
+use crate::{auth::Authorize, event::EventSink, host::HostLink};
 
 /// What a host program brings to a connection. Clones share it: one set of options may serve many connections.
 #[derive(Debug, Clone, Default)]
@@ -14,6 +14,8 @@ pub struct ConnectOptions {
     pub events: EventSink,
     /// What authorizes HTTP requests. A configured `Authorization` header wins over it.
     pub authorizer: Option<Arc<dyn Authorize>>,
+    /// What servers may ask of the user, and who answers; without it they may ask nothing.
+    pub host: Option<HostLink>,
 }
 
 impl From<EventSink> for ConnectOptions {

@@ -1,20 +1,26 @@
 //! What the client answers when the server asks.
 
+use std::sync::Arc;
+
 use rmcp::{
     ClientHandler, RoleClient, model,
-    model::{ClientConfig, ErrorData, ListRootsRequestMethod},
+    model::{ClientConfig, CustomRequest, CustomResult, ErrorData, ListRootsRequestMethod},
     service::RequestContext,
 };
 
-/// Answers pings, and refuses whatever the client has not declared to support.
+use crate::{host::Desk, ledger::Ledger};
+
+/// Answers pings, hands to the desk what concerns the user, and refuses the rest.
 #[derive(Debug)]
 pub(crate) struct Handler {
     hello: ClientConfig,
+    desk: Arc<Desk>,
+    ledger: Arc<Ledger>,
 }
 
 impl Handler {
-    pub(crate) fn new(hello: ClientConfig) -> Self {
-        Self { hello }
+    pub(crate) fn new(hello: ClientConfig, desk: Arc<Desk>, ledger: Arc<Ledger>) -> Self {
+        Self { hello, desk, ledger }
     }
 }
 
@@ -22,6 +28,23 @@ impl Handler {
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
         self.hello.clone()
+    }
+
+    /// Requests of the server arrive in its own words (see [`crate::ledger::Ledger::reword`]).
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleClient>,
+    ) -> Result<CustomResult, ErrorData> {
+        let _pause = self.ledger.pause.begin();
+        let id = context.id.into_json_value();
+        let asked = self.desk.ask(&request.method, request.params, id, None);
+        tokio::select! {
+            biased;
+            // Whatever is answered to a request that was withdrawn is dropped by rmcp.
+            () = context.ct.cancelled() => Err(ErrorData::internal_error("withdrawn", None)),
+            answer = asked => answer.map(CustomResult),
+        }
     }
 
     /// rmcp would answer with an empty list, though the capability is not declared.

@@ -9,7 +9,10 @@ use rmcp::{
     transport::streamable_http_client::StreamableHttpError,
 };
 use serde_json::Value;
-use tokio::time::{Instant, sleep_until};
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::Connection;
@@ -53,6 +56,9 @@ pub(crate) struct Exchange {
     handle: RequestHandle<RoleClient>,
     progress: Option<Arc<Progress>>,
     begun: Instant,
+    pauses: watch::Receiver<usize>,
+    /// How long all pauses had taken when it was sent, and at its last sign of life.
+    paused: (Duration, (Instant, Duration)),
     /// Whether the server still owes an answer that nobody has given up.
     open: bool,
 }
@@ -76,7 +82,9 @@ impl Connection {
             Ok(handle) => handle,
             Err(_) => return Err(self.lost().await),
         };
-        Ok(Exchange { connection: self.clone(), handle, progress: None, begun, open: true })
+        let (pauses, before) = (self.inner.ledger.pause.watch(), self.inner.ledger.pause.so_far());
+        let paused = (before, (begun, before));
+        Ok(Exchange { connection: self.clone(), handle, progress: None, begun, pauses, paused, open: true })
     }
 
     /// Sends a request and waits for its answer.
@@ -108,15 +116,14 @@ impl Connection {
 impl Exchange {
     /// Waits for the answer.
     pub(crate) async fn answer(mut self, patience: &Patience) -> Result<Value, CallError> {
-        let ceiling = self.begun + patience.ceiling;
         loop {
             // The entry is made when rmcp hands the request to the transport, which may come after `send`.
             if self.progress.is_none() && patience.reset_on_progress {
                 self.progress = self.connection.inner.ledger.progress_of(&self.handle.id);
             }
             let last = self.progress.as_ref().map_or(self.begun, |progress| progress.last().max(self.begun));
-            let idle = last + patience.idle;
-            let (deadline, clock) = if idle < ceiling { (idle, Clock::Idle) } else { (ceiling, Clock::Ceiling) };
+            let deadline = self.deadline(patience, last);
+            let clock = deadline.map_or(Clock::Idle, |(_, clock)| clock);
             let progress = self.progress.clone();
             tokio::select! {
                 biased;
@@ -131,7 +138,9 @@ impl Exchange {
                     self.give_up("cancelled by the caller");
                     return Err(CallError::Cancelled);
                 }
-                () = sleep_until(deadline) => {
+                // The sender lives in the connection.
+                _ = self.pauses.changed() => {}
+                () = expired(deadline) => {
                     // Progress may have been seen since the deadline was set.
                     if clock == Clock::Idle && self.has_moved(patience, last) {
                         continue;
@@ -143,6 +152,19 @@ impl Exchange {
                 () = changed(progress) => {}
             }
         }
+    }
+
+    /// When which clock runs out; `None` in a pause, while the user is asked: then both stand still.
+    fn deadline(&mut self, patience: &Patience, last: Instant) -> Option<(Instant, Clock)> {
+        let pause = &self.connection.inner.ledger.pause;
+        if self.paused.1.0 != last {
+            self.paused.1 = (last, pause.so_far());
+        }
+        let spent = pause.spent()?;
+        let (before, (_, at_last)) = self.paused;
+        let ceiling = self.begun + patience.ceiling + spent.saturating_sub(before);
+        let idle = last + patience.idle + spent.saturating_sub(at_last);
+        Some(if idle < ceiling { (idle, Clock::Idle) } else { (ceiling, Clock::Ceiling) })
     }
 
     /// Where both clocks are set to one time, it is the plain timeout that ran out.
@@ -203,6 +225,13 @@ impl Exchange {
 impl Drop for Exchange {
     fn drop(&mut self) {
         self.give_up("the caller is gone");
+    }
+}
+
+async fn expired(deadline: Option<(Instant, Clock)>) {
+    match deadline {
+        Some((deadline, _)) => sleep_until(deadline).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -1,8 +1,8 @@
 //! From bytes to messages.
 
 use rmcp::model::{
-    CustomResult, DiscoverResult, EmptyResult, ErrorCode, ErrorData, InitializeResult, ListToolsResult, NumberOrString,
-    RequestId, ServerJsonRpcMessage, ServerResult, Tool,
+    CustomRequest, CustomResult, DiscoverResult, EmptyResult, ErrorCode, ErrorData, InitializeResult, ListToolsResult,
+    NumberOrString, RequestId, ServerJsonRpcMessage, ServerResult, Tool,
 };
 use serde_json::{Value, json};
 
@@ -54,7 +54,10 @@ impl Ledger {
         let is_message = value.get("jsonrpc").and_then(Value::as_str) == Some("2.0");
         if is_message && value.get("method").is_some_and(Value::is_string) {
             return match serde_json::from_value(value.clone()) {
-                Ok(message) => Some(message),
+                Ok(message) => {
+                    self.note_request(&message, value);
+                    Some(message)
+                }
                 Err(_) => self.skip_value(SkipReason::NotJsonRpc, &value),
             };
         }
@@ -74,6 +77,16 @@ impl Ledger {
             (result, _) => {
                 Some(malformed(id, "the answer holds both a result and an error", json!({"result": result})))
             }
+        }
+    }
+
+    /// Keeps what the server asks the user in its own words.
+    fn note_request(&self, message: &ServerJsonRpcMessage, mut value: Value) {
+        let ServerJsonRpcMessage::Request(request) = message else { return };
+        if let Some(method) = value.get("method").and_then(Value::as_str).filter(|method| *method != "ping") {
+            let method = method.to_owned();
+            let params = value.get_mut("params").map(Value::take);
+            self.keep_request(request.id.clone(), CustomRequest::new(method, params));
         }
     }
 

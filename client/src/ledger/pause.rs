@@ -43,9 +43,28 @@ impl Pause {
 
     /// Stops the clocks until the answer is dropped.
     pub(crate) fn begin(&self) -> Paused<'_> {
-        self.state().since.get_or_insert_with(Instant::now);
-        self.changed.send_modify(|count| *count += 1);
+        self.changed.send_modify(|count| {
+            *count += 1;
+            self.state().since.get_or_insert_with(Instant::now);
+        });
         Paused(self)
+    }
+
+    /// How long all pauses so far took; `None` while one lasts.
+    pub(crate) fn spent(&self) -> Option<Duration> {
+        let state = self.state();
+        state.since.is_none().then_some(state.total)
+    }
+
+    /// How long they took, the one that lasts included.
+    pub(crate) fn so_far(&self) -> Duration {
+        let state = self.state();
+        state.total + state.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// Hears of each beginning and end from now on.
+    pub(crate) fn watch(&self) -> watch::Receiver<usize> {
+        self.changed.subscribe()
     }
 
     /// Runs something within a limit; what was paused does not count.

@@ -1,0 +1,87 @@
+//! Results that ask for more before they come (2026-07-28, patterns, "Multi Round-Trip Requests").
+
+use futures::future::try_join_all;
+use serde_json::{Map, Value};
+
+use super::{Connection, Exchange, Patience};
+use crate::{error::CallError, event::CallId, revision::Era};
+
+/// How often one request is made before a server that always asks for more is given up.
+const ROUNDS: usize = 10;
+
+impl Connection {
+    /// Waits for the answer to a request that was sent, and as long as it is a question has the user answer it and sends
+    /// the request again. The time that the user takes is nobody's.
+    pub(crate) async fn see_through(
+        &self,
+        mut exchange: Exchange,
+        method: &'static str,
+        mut params: Map<String, Value>,
+        call: Option<CallId>,
+        patience: &Patience,
+    ) -> Result<Value, CallError> {
+        let mut left = patience.clone();
+        let mut round = 1;
+        loop {
+            let begun = exchange.begun();
+            let mut result = exchange.answer(&left).await?;
+            if self.era() == Era::Legacy || result.get("resultType").is_none_or(|kind| kind != "input_required") {
+                return Ok(result);
+            }
+            if round == ROUNDS {
+                return Err(CallError::TooManyRounds { limit: ROUNDS });
+            }
+            left.ceiling = left.ceiling.saturating_sub(begun.elapsed());
+            let asked = result.get_mut("inputRequests").map(Value::take);
+            let state = result.get_mut("requestState").map(Value::take);
+            if asked.is_none() && state.is_none() {
+                let detail = "it asks for input, but neither holds `inputRequests` nor `requestState`".into();
+                return Err(CallError::MalformedResult { detail });
+            }
+            let answers = self.answer_inputs(asked, call, patience).await?;
+            // Each retry answers the result before it, and no other: what that one did not hold is left out.
+            for (field, value) in [("inputResponses", answers), ("requestState", state)] {
+                params.remove(field);
+                params.extend(value.map(|value| (field.to_owned(), value)));
+            }
+            exchange = self.send(method, Some(Value::Object(params.clone())), call).await?;
+            round += 1;
+        }
+    }
+
+    async fn answer_inputs(
+        &self,
+        asked: Option<Value>,
+        call: Option<CallId>,
+        patience: &Patience,
+    ) -> Result<Option<Value>, CallError> {
+        let Some(asked) = asked else { return Ok(None) };
+        let Value::Object(asked) = asked else {
+            return Err(CallError::MalformedResult { detail: "`inputRequests` is not an object".into() });
+        };
+        let answers = asked.into_iter().map(|(key, request)| self.answer_input(key, request, call));
+        tokio::select! {
+            biased;
+            () = patience.cancel.cancelled() => Err(CallError::Cancelled),
+            answers = try_join_all(answers) => Ok(Some(Value::Object(answers?.into_iter().collect()))),
+        }
+    }
+
+    async fn answer_input(
+        &self,
+        key: String,
+        mut request: Value,
+        call: Option<CallId>,
+    ) -> Result<(String, Value), CallError> {
+        let method = request.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let params = request.get_mut("params").map(Value::take);
+        let answered = self.inner.desk.ask(&method, params, key.clone().into(), call).await;
+        match answered {
+            Ok(answer) => Ok((key, answer)),
+            Err(error) => {
+                let reason = error.message.into_owned();
+                Err(CallError::InputRefused { key, method, reason })
+            }
+        }
+    }
+}

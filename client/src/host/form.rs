@@ -1,0 +1,165 @@
+//! Forms: the flat schemas of elicitation, their defaults, and what fits them (2025-11-25 and 2026-07-28, elicitation,
+//! "Requested Schema").
+//!
+//! The constraints are those of JSON Schema and checked by a validator of it; what the specification leaves out of these
+//! schemas (nesting, references, patterns) is refused before one is built.
+
+use serde_json::{Map, Value, json};
+
+/// More fields than this are no form that anybody fills in.
+const FIELDS: usize = 200;
+/// What may stand in the schema of a field. `pattern` is left out on purpose: its cost is the server's choice.
+const KEYWORDS: [&str; 13] = [
+    "type",
+    "enum",
+    "oneOf",
+    "minLength",
+    "maxLength",
+    "format",
+    "minimum",
+    "maximum",
+    "minItems",
+    "maxItems",
+    "items",
+    "anyOf",
+    "const",
+];
+
+/// A form that a server wants filled in.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Form {
+    fields: Vec<FormField>,
+}
+
+/// A field of a form.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FormField {
+    /// Its name in the answer.
+    pub name: String,
+    /// Whether the server cannot do without.
+    pub required: bool,
+    /// What to show before the user changes it.
+    pub default: Option<Value>,
+    /// Its schema as the server gave it: type, title, description, choices and bounds.
+    pub schema: Map<String, Value>,
+}
+
+/// What is wrong with a field.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldProblem {
+    /// Its name.
+    pub field: String,
+    /// What is wrong, in words.
+    pub problem: String,
+}
+
+impl Form {
+    /// Reads the `requestedSchema` of an elicitation.
+    pub(super) fn read(schema: &Value) -> Result<Self, String> {
+        let empty = Map::new();
+        let properties = match schema.get("properties") {
+            None => &empty,
+            Some(properties) => properties.as_object().ok_or("`properties` is not an object")?,
+        };
+        if schema.get("type") != Some(&Value::from("object")) {
+            return Err("the requested schema is not one of an object".into());
+        }
+        if properties.len() > FIELDS {
+            return Err(format!("the form has more than {FIELDS} fields"));
+        }
+        let required = schema.get("required").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let fields = properties.iter().map(|(name, schema)| {
+            let required = required.iter().any(|entry| entry == name);
+            FormField::read(name, schema, required).map_err(|reason| format!("field `{name}`: {reason}"))
+        });
+        Ok(Self { fields: fields.collect::<Result<_, _>>()? })
+    }
+
+    /// The fields, in the server's order.
+    #[must_use]
+    pub fn fields(&self) -> &[FormField] {
+        &self.fields
+    }
+
+    /// The content with the defaults of what it leaves out.
+    ///
+    /// # Errors
+    /// Every field that does not fit, or is missing, or is not asked for.
+    pub fn fill(&self, mut content: Map<String, Value>) -> Result<Map<String, Value>, Vec<FieldProblem>> {
+        let mut problems = Vec::new();
+        let mut complain = |field: &str, problem: String| {
+            problems.push(FieldProblem { field: field.to_owned(), problem });
+        };
+        let mut filled = Map::new();
+        for field in &self.fields {
+            match content.remove(&field.name).or_else(|| field.default.clone()) {
+                Some(value) => {
+                    if let Some(problem) = field.problem_with(&value) {
+                        complain(&field.name, problem);
+                    }
+                    filled.insert(field.name.clone(), value);
+                }
+                None if field.required => complain(&field.name, "a value is required".into()),
+                None => {}
+            }
+        }
+        for name in content.keys() {
+            complain(name, "the form has no such field".into());
+        }
+        if problems.is_empty() { Ok(filled) } else { Err(problems) }
+    }
+}
+
+impl FormField {
+    fn read(name: &str, schema: &Value, required: bool) -> Result<Self, String> {
+        let schema = schema.as_object().ok_or("its schema is not an object")?;
+        let kind = schema.get("type").and_then(Value::as_str).ok_or("it has no type")?;
+        match kind {
+            "string" | "number" | "integer" | "boolean" => {}
+            "array" => {
+                let items = schema.get("items").and_then(Value::as_object).ok_or("a list without `items`")?;
+                if !["enum", "anyOf", "oneOf"].iter().any(|key| items.get(*key).is_some_and(Value::is_array)) {
+                    return Err("a list that is no choice".into());
+                }
+            }
+            other => return Err(format!("a form has no values of type `{other}`")),
+        }
+        let field =
+            Self { name: name.to_owned(), required, default: schema.get("default").cloned(), schema: schema.clone() };
+        field.validator()?;
+        // A default that does not fit would be refused when the user sends it unseen.
+        let default = field.default.clone().filter(|default| field.problem_with(default).is_none());
+        Ok(Self { default, ..field })
+    }
+
+    fn validator(&self) -> Result<jsonschema::Validator, String> {
+        let schema = Value::Object(bare(&self.schema));
+        let built = jsonschema::options().should_validate_formats(true).build(&schema);
+        built.map_err(|error| format!("its schema makes no sense: {error}"))
+    }
+
+    fn problem_with(&self, value: &Value) -> Option<String> {
+        let validator = self.validator().ok()?;
+        validator.iter_errors(value).next().map(|error| error.to_string())
+    }
+}
+
+/// The constraints alone.
+fn bare(schema: &Map<String, Value>) -> Map<String, Value> {
+    let kept = schema.iter().filter(|(keyword, _)| KEYWORDS.contains(&keyword.as_str()));
+    kept.map(|(keyword, value)| (keyword.clone(), inner(keyword, value))).collect()
+}
+
+fn inner(keyword: &str, value: &Value) -> Value {
+    match (keyword, value) {
+        ("items", Value::Object(schema)) => Value::Object(bare(schema)),
+        ("oneOf" | "anyOf", Value::Array(choices)) => choices
+            .iter()
+            .map(|choice| choice.get("const").map_or_else(|| json!(false), |constant| json!({ "const": constant })))
+            .collect(),
+        _ => value.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests;
