@@ -17,6 +17,7 @@ mod code;
 mod dpop;
 mod error;
 mod headless;
+mod loopback;
 mod machine;
 mod random;
 mod reach;
@@ -40,6 +41,7 @@ pub use self::{
     browser::{Browser, BrowserError, Visit},
     error::{AuthError, AuthFailure},
     headless::HeadlessBrowser,
+    loopback::{LoopbackBrowser, Show},
     settings::{AuthSettings, ConfiguredClient, DpopPolicy, Enterprise, Grant, TokenSource},
 };
 

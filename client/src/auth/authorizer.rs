@@ -29,6 +29,7 @@ use super::{
     error::{AuthError, AuthFailure, told},
     settings::AuthSettings,
     store::CredentialStore,
+    token,
     web::Web,
 };
 
@@ -99,6 +100,11 @@ impl Held {
         // Without its key a bound token is worth nothing.
         (key.is_some() || credentials.token_type == TokenType::Bearer).then_some(Self { credentials, key, header })
     }
+
+    /// Whether the token has not ended, as far as is known.
+    fn is_alive(&self) -> bool {
+        self.credentials.expires_at.is_none_or(|end| end > token::now())
+    }
 }
 
 impl Authorizer {
@@ -116,10 +122,13 @@ impl Authorizer {
         browser: Option<Arc<dyn Browser>>,
     ) -> Result<Self, AuthError> {
         let server = server.into();
-        let web = Web::new(url, settings.timeout).map_err(|failure| AuthError::new(server.clone(), failure))?;
+        let mut url = url.clone();
+        // Both fail only for URLs without a host, which have neither.
+        let _ = (url.set_username(""), url.set_password(None));
+        let web = Web::new(&url, settings.timeout).map_err(|failure| AuthError::new(server.clone(), failure))?;
         Ok(Self(Arc::new(Inner {
             server,
-            url: url.clone(),
+            url,
             key,
             settings,
             store,
@@ -219,8 +228,9 @@ impl Inner {
             return Ok(false);
         }
         let _flow = self.flow.lock().await;
-        let now = self.session().held.as_ref().map(|held| held.header.clone());
-        if now.is_some() && now != refusal.presented {
+        let held = self.session().held.clone();
+        // Whoever waited for the flow of another finds what that has got.
+        if held.is_some_and(|held| held.is_alive() && Some(&held.header) != refusal.presented.as_ref()) {
             return Ok(true);
         }
         self.authorize(&challenges, Some(refusal)).await.map(|_| true)

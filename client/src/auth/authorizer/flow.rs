@@ -30,7 +30,7 @@ impl Inner {
         let before = self.still_valid(before, &found).await?;
         let presented = refusal.and_then(|refusal| refusal.presented.clone());
         if let (Some(held), Some(refusal)) = (&before, refusal) {
-            if Some(&held.header) != presented.as_ref() && held.credentials.is_good() {
+            if Some(&held.header) != presented.as_ref() && held.is_alive() {
                 return Ok(Arc::clone(held));
             }
             // A token that was just renewed and is refused again will not get better by renewing.

@@ -11,7 +11,6 @@ use crate::auth::{
     renewal::{self, RenewalError, RenewalFailure},
     settings::Grant,
     store::StoreError,
-    token::now,
 };
 
 impl Inner {
@@ -45,7 +44,7 @@ impl Inner {
         match self.renewed(|credentials| credentials.is_good()).await {
             Ok(held) => Ok(Some(held)),
             // It was renewed early: what is left of the old token will do.
-            Err(_) if held.credentials.expires_at.is_some_and(|end| end > now()) => Ok(Some(held)),
+            Err(_) if held.is_alive() => Ok(Some(held)),
             // The request goes without a token, and the refusal says what is wanted now.
             Err(AuthFailure::LoginRequired { .. }) => Ok(None),
             Err(failure) => Err(failure),
