@@ -6,6 +6,7 @@ mod listing;
 mod request;
 mod rounds;
 mod subscription;
+mod tasks;
 
 use std::{
     sync::{

@@ -136,7 +136,7 @@ impl Connection {
         checked(result, Some(field))
     }
 
-    async fn plain(
+    pub(super) async fn plain(
         &self,
         method: &'static str,
         params: Value,

@@ -59,12 +59,21 @@ impl Connection {
         let Value::Object(asked) = asked else {
             return Err(CallError::MalformedResult { detail: "`inputRequests` is not an object".into() });
         };
-        let answers = asked.into_iter().map(|(key, request)| self.answer_input(key, request, call));
         tokio::select! {
             biased;
             () = patience.cancel.cancelled() => Err(CallError::Cancelled),
-            answers = try_join_all(answers) => Ok(Some(Value::Object(answers?.into_iter().collect()))),
+            answers = self.answer_each(asked, call) => answers.map(|answers| Some(Value::Object(answers))),
         }
+    }
+
+    /// Answers all of several requests at the same time.
+    pub(super) async fn answer_each(
+        &self,
+        asked: Map<String, Value>,
+        call: Option<CallId>,
+    ) -> Result<Map<String, Value>, CallError> {
+        let answers = asked.into_iter().map(|(key, request)| self.answer_input(key, request, call));
+        Ok(try_join_all(answers).await?.into_iter().collect())
     }
 
     async fn answer_input(

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_workbench_client::{ConnectError, Connection, Endpoint, EventSink, ServerConfig, StdioEndpoint, connect_over};
+use mcp_workbench_client::{
+    ConnectError, ConnectOptions, Connection, Endpoint, ServerConfig, StdioEndpoint, connect_over,
+};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream};
 
@@ -20,14 +22,14 @@ pub(crate) fn config() -> ServerConfig {
 /// Connects to a server that answers each message with what the closure returns: raw lines.
 pub(crate) async fn connect_to(
     config: ServerConfig,
-    events: EventSink,
+    options: impl Into<ConnectOptions>,
     answer: impl FnMut(&Value) -> Vec<String> + Send + 'static,
 ) -> (Result<Connection, ConnectError>, Transcript) {
     let (near, far) = tokio::io::duplex(64 * 1024);
     let transcript = Transcript::default();
     tokio::spawn(serve(far, answer, Arc::clone(&transcript)));
     let (reader, writer) = tokio::io::split(near);
-    (connect_over(config, reader, writer, events.into()).await, transcript)
+    (connect_over(config, reader, writer, options.into()).await, transcript)
 }
 
 async fn serve(stream: DuplexStream, mut answer: impl FnMut(&Value) -> Vec<String>, transcript: Transcript) {

@@ -9,6 +9,8 @@ use super::{authorization, outcome::Row, sdk, suite, tools::Tools};
 pub(super) enum Check {
     /// The official server suite, for a revision.
     Suite(&'static str),
+    /// The official client suite, for a revision.
+    ClientSuite(&'static str),
     /// The official scenarios for authorization servers, as this kind of client.
     Authorization(authorization::ClientKind),
     /// A client on an SDK.
@@ -20,13 +22,15 @@ impl Check {
     pub(super) fn all() -> Vec<Self> {
         let suites = suite::REVISIONS.into_iter().map(Self::Suite);
         let authorization = authorization::ClientKind::ALL.into_iter().map(Self::Authorization);
-        suites.chain(authorization).chain(sdk::Subject::all().into_iter().map(Self::Sdk)).collect()
+        let clients = suite::client::REVISIONS.into_iter().map(Self::ClientSuite);
+        suites.chain(clients).chain(authorization).chain(sdk::Subject::all().into_iter().map(Self::Sdk)).collect()
     }
 
     /// The name, in parts from the general to the special.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Suite(revision) => format!("suite/{revision}"),
+            Self::ClientSuite(revision) => format!("client-suite/{revision}"),
             Self::Authorization(client) => format!("authorization/{}", client.word()),
             Self::Sdk(subject) => subject.name(),
         }
@@ -52,6 +56,7 @@ impl Check {
     pub(super) async fn run(&self, tools: &Tools, folder: &Path) -> anyhow::Result<Vec<Row>> {
         match self {
             Self::Suite(revision) => suite::run(tools, revision, folder).await,
+            Self::ClientSuite(revision) => suite::client::run(tools, revision, folder).await,
             Self::Authorization(client) => authorization::run(tools, *client, folder).await,
             Self::Sdk(subject) => sdk::run(tools, *subject, folder).await,
         }

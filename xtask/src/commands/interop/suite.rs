@@ -1,5 +1,6 @@
 //! The official server suite against `mock serve everything`.
 
+pub(super) mod client;
 mod requirements;
 mod results;
 

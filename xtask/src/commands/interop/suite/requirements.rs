@@ -1,4 +1,4 @@
-//! Reads the official suite's sets of requirements: which scenarios a revision asks of a server.
+//! Reads the official suite's sets of requirements: which scenarios a revision asks of a server, and of a client.
 
 use anyhow::Context as _;
 use serde::Deserialize;
@@ -15,6 +15,7 @@ pub(in super::super) struct Expected {
 #[derive(Debug, Deserialize)]
 struct Requirements {
     server: Vec<String>,
+    client: Vec<String>,
     #[serde(default)]
     not_scored: Vec<NotScored>,
 }
@@ -28,11 +29,24 @@ struct NotScored {
 
 /// The scenarios for servers, those that are not scored last, as the suite runs them.
 pub(super) fn server_scenarios(text: &str) -> anyhow::Result<Vec<Expected>> {
-    let read: Requirements = serde_saphyr::from_str(text).context("the suite's requirements are not understood")?;
-    let scored = read.server.into_iter().map(|scenario| Expected { scenario, kind: "scored".to_owned() });
-    let others = read.not_scored.into_iter().filter(|entry| entry.leg == "server");
-    let others = others.map(|entry| Expected { scenario: entry.scenario, kind: entry.reason });
-    Ok(scored.chain(others).collect())
+    let read = read(text)?;
+    Ok(of_leg("server", read.server, read.not_scored))
+}
+
+/// The scenarios for clients, likewise.
+pub(super) fn client_scenarios(text: &str) -> anyhow::Result<Vec<Expected>> {
+    let read = read(text)?;
+    Ok(of_leg("client", read.client, read.not_scored))
+}
+
+fn read(text: &str) -> anyhow::Result<Requirements> {
+    serde_saphyr::from_str(text).context("the suite's requirements are not understood")
+}
+
+fn of_leg(leg: &str, scored: Vec<String>, others: Vec<NotScored>) -> Vec<Expected> {
+    let scored = scored.into_iter().map(|scenario| Expected { scenario, kind: "scored".to_owned() });
+    let others = others.into_iter().filter(|entry| entry.leg == leg);
+    scored.chain(others.map(|entry| Expected { scenario: entry.scenario, kind: entry.reason })).collect()
 }
 
 #[cfg(test)]
@@ -50,7 +64,18 @@ mod tests {
     }
 
     #[test]
-    fn refuses_a_set_without_servers() {
+    fn takes_what_concerns_clients_likewise() {
+        let text = "server: [ping]\nclient: [initialize]\nnot_scored:\n\
+                    \x20 - { scenario: auth/dpop, leg: client, reason: extension }\n\
+                    \x20 - { scenario: tasks-lifecycle, leg: server, reason: extension }\n";
+        let names: Vec<_> = client_scenarios(text).unwrap().into_iter().map(|e| (e.scenario, e.kind)).collect();
+        let expected = [("initialize", "scored"), ("auth/dpop", "extension")];
+        assert_eq!(names, expected.map(|(scenario, kind)| (scenario.to_owned(), kind.to_owned())));
+    }
+
+    #[test]
+    fn refuses_a_set_without_servers_or_clients() {
         assert!(server_scenarios("client: []\n").is_err());
+        assert!(client_scenarios("server: []\n").is_err());
     }
 }
