@@ -7,7 +7,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{auth::AuthError, pagination::PageFault, process::ExitInfo, tool::ToolList};
+use crate::{
+    auth::AuthError,
+    pagination::PageFault,
+    process::{ExitInfo, StartProblem},
+    tool::ToolList,
+};
 
 /// A cause from below, whatever its type.
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
@@ -101,10 +106,12 @@ pub enum ConnectFailure {
         limit: Duration,
     },
     /// The program could not be started.
-    #[error("cannot start `{command}`")]
+    #[error("cannot start `{command}`: {problem}")]
     Spawn {
         /// The program.
         command: String,
+        /// Why, as far as can be told by looking at it.
+        problem: StartProblem,
         /// The reason.
         #[source]
         source: std::io::Error,

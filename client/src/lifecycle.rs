@@ -163,10 +163,7 @@ impl Attempt {
         let ledger = self.ledger();
         let config = &self.config;
         let spawned = ChildProcess::spawn(endpoint, config.shutdown, config.limits.stderr_lines);
-        let start_failure = |source| {
-            let command = endpoint.command.clone();
-            Failed::at(Stage::Spawn, ConnectFailure::Spawn { command, source })
-        };
+        let start_failure = |source| Failed::at(Stage::Spawn, failure::of_start(endpoint, source));
         let (child, pipes) = spawned.map_err(start_failure)?;
         let stdin = tokio::net::unix::pipe::Sender::from_owned_fd(pipes.stdin).map_err(start_failure)?;
         let stdout = tokio::net::unix::pipe::Receiver::from_owned_fd(pipes.stdout).map_err(start_failure)?;
@@ -176,7 +173,7 @@ impl Attempt {
             Ok(service) => Ok(self.assemble(service, &ledger, TransportKind::Stdio, Some(child))),
             Err(failure) => {
                 let mut failed = Failed::at(ledger.stage(), failure);
-                failure::of_process(&mut failed, &child, &endpoint.command).await;
+                failure::of_process(&mut failed, &child, endpoint).await;
                 Err(failed)
             }
         }

@@ -9,7 +9,9 @@
 pub mod supervisor;
 
 mod child;
+mod diagnosis;
 pub(crate) mod environment;
+mod exit;
 mod stderr;
 pub mod subtree;
 
@@ -18,6 +20,9 @@ use std::{fmt, time::Duration};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use child::{ChildProcess, Ended};
+pub use diagnosis::StartProblem;
+pub(crate) use diagnosis::diagnose;
+pub use exit::end_all;
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]

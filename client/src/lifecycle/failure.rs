@@ -6,9 +6,10 @@ use rmcp::service::ClientInitializeError;
 
 use super::{Failed, is_transport};
 use crate::{
+    config::StdioEndpoint,
     error::{ConnectFailure, Stage},
     ledger::{Failure, Ledger, MALFORMED, OVERSIZE},
-    process::{ChildProcess, Ended},
+    process::{ChildProcess, Ended, diagnose, environment},
 };
 
 /// How long a process whose pipe is closed may take to say how it ended.
@@ -74,15 +75,22 @@ fn of_rpc(error: rmcp::model::ErrorData) -> ConnectFailure {
     ConnectFailure::Rpc { code: error.code.0.into(), message: error.message.into_owned(), data: error.data }
 }
 
+/// What it amounts to that a program cannot be started.
+pub(super) fn of_start(endpoint: &StdioEndpoint, source: io::Error) -> ConnectFailure {
+    let environment = environment::of(endpoint);
+    let problem = diagnose(&endpoint.command, endpoint.cwd.as_deref(), &environment, &source);
+    ConnectFailure::Spawn { command: endpoint.command.clone(), problem, source }
+}
+
 /// Looks at the process: where it has ended, its end is the reason, and a closed pipe only the symptom.
-pub(super) async fn of_process(failed: &mut Failed, child: &ChildProcess, command: &str) {
+pub(super) async fn of_process(failed: &mut Failed, child: &ChildProcess, endpoint: &StdioEndpoint) {
     let symptom = matches!(failed.failure, ConnectFailure::Closed | ConnectFailure::Transport { .. });
     let ended = if symptom { child.wait(LAST_WORDS).await } else { child.ended() };
     match ended {
         Some(Ended::NotStarted { os_error, message }) => {
             let source = os_error.map_or_else(|| io::Error::other(message), io::Error::from_raw_os_error);
             failed.stage = Stage::Spawn;
-            failed.failure = ConnectFailure::Spawn { command: command.to_owned(), source };
+            failed.failure = of_start(endpoint, source);
         }
         Some(Ended::Exited { exit, .. }) if symptom => failed.failure = ConnectFailure::Exited { exit },
         _ => {}

@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, kill_pro
 use tokio::sync::watch;
 
 use super::{
-    Closing, Ending, ExitInfo, environment,
+    Closing, Ending, ExitInfo, environment, exit,
     stderr::StderrTail,
     supervisor::{self, Supervision, SupervisorReport, Trigger},
 };
@@ -78,6 +78,7 @@ impl ChildProcess {
         };
         let stderr = StderrTail::new(stderr_lines);
         let pid = Arc::new(Mutex::new(Some(Pid::from_child(&child))));
+        exit::remember(&pid, supervised);
         let ended = watch_over(child, nonce, stderr.clone(), Arc::clone(&pid))?;
         Ok((Self { pid, ended, stderr, supervised, graces }, pipes))
     }

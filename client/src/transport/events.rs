@@ -69,7 +69,7 @@ fn bounded(
     body: impl Stream<Item = Result<Bytes, crate::error::Cause>> + Send + 'static,
     limit: usize,
 ) -> BoxStream<'static, Result<Sse, SseError>> {
-    let bounded = Bounded { body: body.boxed().fuse(), limit, length: 0, line_empty: true, swallowed: None };
+    let bounded = Bounded { body: body.boxed().fuse(), limit, length: 0, line_empty: true, after_return: false, swallowed: None };
     SseStream::from_bytes_stream(bounded.map(|chunk| chunk.map_err(Wrapped))).boxed()
 }
 
@@ -113,6 +113,7 @@ struct Bounded {
     limit: usize,
     length: usize,
     line_empty: bool,
+    after_return: bool,
     swallowed: Option<Swallowed>,
 }
 
@@ -122,12 +123,11 @@ impl Bounded {
         let mut admitted: Option<Vec<u8>> = None;
         let mut from = 0;
         for (at, byte) in chunk.iter().copied().enumerate() {
-            let ends_event = byte == b'\n' && self.line_empty;
-            match byte {
-                b'\n' => self.line_empty = true,
-                b'\r' => {}
-                _ => self.line_empty = false,
-            }
+            // A line ends with a line feed, a carriage return, or both (WHATWG HTML, 9.2.5).
+            let second_half = std::mem::replace(&mut self.after_return, byte == b'\r') && byte == b'\n';
+            let ends_line = matches!(byte, b'\r' | b'\n') && !second_half;
+            let ends_event = ends_line && self.line_empty;
+            self.line_empty = ends_line || (second_half && self.line_empty);
             self.length = if ends_event { 0 } else { self.length + 1 };
             match self.swallowed.take() {
                 Some(swallowed) if ends_event => {
@@ -143,7 +143,7 @@ impl Bounded {
                 }
                 None if self.length > self.limit => {
                     admitted.get_or_insert_default().extend_from_slice(&chunk[from..=at]);
-                    self.swallowed = Some(Swallowed { after_line: byte == b'\n', tail: VecDeque::new() });
+                    self.swallowed = Some(Swallowed { after_line: ends_line || second_half, tail: VecDeque::new() });
                 }
                 None => {}
             }
@@ -193,6 +193,9 @@ mod tests {
             assert_eq!(oversize, [false, false, true, false, true], "in pieces of {piece}");
             assert_eq!(events[3].data.as_deref(), Some("1"), "in pieces of {piece}");
         }
+        let returns = text.replace("\r\n", "\n").replace('\n', "\r");
+        let oversize: Vec<_> = read(&returns, 7, 20).await.iter().map(is_oversize).collect();
+        assert_eq!(oversize, [false, false, true, false, true], "with carriage returns alone");
         let cut_off = read("data: 12345678901234567890", 4, 20).await;
         assert!(is_oversize(&cut_off[0]));
     }

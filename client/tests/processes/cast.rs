@@ -19,6 +19,9 @@ pub(crate) fn play(arguments: &[String]) -> Option<ExitCode> {
         "server" => Some(server(mark, habits)),
         "sleeper" => Some(sleeper(habits)),
         "client" | "bare-client" => Some(client(mark, habits)),
+        "leaving-client" => Some(leave(mark, habits)),
+        "cycles" => Some(crate::cycles::run(mark, habits)),
+        "proxied" => Some(crate::proxy::call(mark)),
         _ => None,
     }
 }
@@ -118,6 +121,18 @@ fn say(message: &Value) {
     let mut out = std::io::stdout().lock();
     writeln!(out, "{message}").unwrap();
     out.flush().unwrap();
+}
+
+/// Connects, says so, and ends its servers when its input is closed, without a runtime.
+fn leave(mark: &str, habits: &[String]) -> ExitCode {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let connection = runtime.block_on(connect(kit::config_of(mark, habits))).unwrap();
+    println!("ready");
+    std::io::stdin().lock().lines().count();
+    drop(runtime);
+    assert_eq!(mcp_workbench_client::process::end_all(Duration::from_secs(10)), 0);
+    drop(connection);
+    ExitCode::SUCCESS
 }
 
 /// Connects, says so, and stays until its input is closed.

@@ -61,6 +61,28 @@ impl Mark {
         Self(format!("mark-{}-{}-", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)))
     }
 
+    /// The mark that is this word.
+    pub(crate) fn of(word: &str) -> Self {
+        Self(word.to_owned())
+    }
+
+    /// The word itself.
+    pub(crate) fn word(&self) -> &str {
+        &self.0
+    }
+
+    /// The ids of the servers with this mark.
+    pub(crate) fn pids(&self) -> Vec<i32> {
+        let wanted = format!("server\0{}", self.0);
+        let entries = fs::read_dir("/proc").unwrap().flatten();
+        let servers = entries.filter(|entry| {
+            let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            let line = String::from_utf8_lossy(&line);
+            line.contains(&wanted) && !line.contains("__mcp-workbench-supervise")
+        });
+        servers.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    }
+
     /// The command lines of the living processes with this mark, clients and supervisors apart.
     pub(crate) fn alive(&self) -> Vec<String> {
         let entries = fs::read_dir("/proc").unwrap().flatten();
@@ -79,7 +101,7 @@ impl Mark {
         let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
         lines
             .map(|line| String::from_utf8_lossy(&line).replace('\0', " "))
-            .filter(|line| line.contains(&self.0))
+            .filter(|line| line.contains(&self.0) && !line.contains(" cycles "))
             .collect()
     }
 }

@@ -7,14 +7,16 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the played roles speak over their streams")]
 
 mod cast;
+mod cycles;
 mod kit;
+mod proxy;
 
 use std::{process::ExitCode, time::Duration};
 
 use kit::{Mark, config, graces, patient, patient_with_sigterm, shell, until_none_is_left, wait_for};
 use mcp_workbench_client::{
-    CallError, CallOptions, ConnectFailure, Connection, Stage, connect,
-    process::{Ending, ExitInfo, supervisor},
+    CallError, CallOptions, ConnectFailure, Connection, Endpoint, Inherit, ServerConfig, Stage, StdioEndpoint, connect,
+    process::{Ending, ExitInfo, StartProblem, supervisor},
 };
 use serde_json::{Value, json};
 
@@ -46,6 +48,11 @@ fn main() -> ExitCode {
             ("the_supervisor_reports_what_is_left_behind", &reports_left_behind),
             ("what_settles_in_time_is_not_left_behind", &settles),
             ("the_supervisor_passes_on_code_and_signal", &passes_on),
+            ("a_script_is_told_by_what_it_lacks", &broken_scripts),
+            ("a_server_sees_only_the_variables_that_are_its_business", &environment),
+            ("all_servers_end_at_the_exit_of_the_program", &exit_of_the_program),
+            ("starting_and_stopping_leaves_nothing_behind", &cycles::leave_nothing_behind),
+            ("a_proxy_is_used_where_the_environment_says_so", &proxy::is_used_where_the_environment_says_so),
         ],
     )
 }
@@ -147,9 +154,60 @@ async fn missing_command() {
     let begun = std::time::Instant::now();
     let failure = connect(server).await.unwrap_err();
     assert_eq!((failure.kind(), failure.stage), ("spawn-failed", Stage::Spawn), "{failure}");
-    let ConnectFailure::Spawn { command, source } = *failure.failure else { panic!() };
+    let ConnectFailure::Spawn { command, source, problem } = *failure.failure else { panic!() };
     assert_eq!((command.as_str(), source.kind()), ("mcp-workbench-no-such-command", std::io::ErrorKind::NotFound));
+    assert_eq!(problem, StartProblem::NotInPath);
     assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+}
+
+async fn broken_scripts() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    for (text, mode, told) in [
+        ("#!/no/such/shell\n", 0o755, "the interpreter \"/no/such/shell\""),
+        ("#!/bin/sh\n", 0o644, "not executable"),
+        ("no program\n", 0o755, "neither a program nor a script"),
+    ] {
+        let path = folder.path().join("server");
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
+        let endpoint = StdioEndpoint { command: path.to_str().unwrap().into(), ..StdioEndpoint::default() };
+        let failure = connect(ServerConfig::new("script", Endpoint::Stdio(endpoint))).await.unwrap_err();
+        assert_eq!(failure.kind(), "spawn-failed", "{failure}");
+        assert!(failure.to_string().contains(told), "{failure}");
+    }
+    let cwd = Some(folder.path().join("nowhere"));
+    let endpoint = StdioEndpoint { command: "sh".into(), cwd, ..StdioEndpoint::default() };
+    let failure = connect(ServerConfig::new("script", Endpoint::Stdio(endpoint))).await.unwrap_err();
+    assert!(failure.to_string().contains("working directory"), "{failure}");
+}
+
+async fn environment() {
+    let script = "env | cut -d= -f1 | sort | tr '\\n' ' ' >&2; exit 4";
+    let mut endpoint =
+        StdioEndpoint { command: "sh".into(), args: vec!["-c".into(), script.into()], ..StdioEndpoint::default() };
+    endpoint.env.insert("GIVEN".into(), "1".into());
+    endpoint.env_vars.push("CARGO_MANIFEST_DIR".into());
+    let seen = async |endpoint: StdioEndpoint| {
+        let failure = connect(ServerConfig::new("env", Endpoint::Stdio(endpoint))).await.unwrap_err();
+        failure.stderr.join(" ").split(' ').map(str::to_owned).collect::<Vec<_>>()
+    };
+    let names = seen(endpoint.clone()).await;
+    let has = |name: &str| names.iter().any(|own| own == name);
+    // Cargo sets its variables for every test.
+    assert!(has("PATH") && has("GIVEN") && has("CARGO_MANIFEST_DIR") && !has("CARGO_PKG_NAME"), "{names:?}");
+    endpoint.inherit = Inherit::Everything;
+    assert!(seen(endpoint).await.iter().any(|own| own == "CARGO_PKG_NAME"));
+}
+
+async fn exit_of_the_program() {
+    let mark = Mark::new();
+    let mut client = kit::start_client("leaving-client", &mark, &["stay", "child"]);
+    kit::until_ready(&mut client);
+    wait_for(|| mark.alive().len() >= 2).await;
+    drop(client.stdin.take());
+    assert!(client.wait().unwrap().success());
+    assert_eq!(mark.alive(), Vec::<String>::new(), "the program ended before its servers");
 }
 
 async fn ends_at_the_start() {

@@ -1,0 +1,154 @@
+//! Why a program cannot be started: the system has one number for several reasons.
+
+use std::{
+    collections::BTreeMap,
+    ffi::{OsStr, OsString},
+    fmt, fs,
+    io::{self, Read},
+    os::unix::{ffi::OsStrExt, fs::PermissionsExt},
+    path::{Path, PathBuf},
+};
+
+/// How much of a script is read for the name of its interpreter: as much as Linux reads (execve(2)).
+const HEAD_BYTES: u64 = 255;
+
+/// Why a program cannot be started, as far as can be told by looking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StartProblem {
+    /// There is no such working directory.
+    NoWorkingDirectory(PathBuf),
+    /// No folder of `PATH` holds it.
+    NotInPath,
+    /// There is no such file.
+    NoSuchFile(PathBuf),
+    /// It is a folder.
+    IsFolder(PathBuf),
+    /// Nobody may execute the file.
+    NotExecutable(PathBuf),
+    /// It is a script whose interpreter is not there.
+    NoInterpreter {
+        /// The script.
+        script: PathBuf,
+        /// What its first line names.
+        interpreter: String,
+    },
+    /// It is neither a program nor a script that names its interpreter.
+    NoProgram(PathBuf),
+    /// Something else; the error of the system says what.
+    Other,
+}
+
+impl fmt::Display for StartProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoWorkingDirectory(path) => write!(f, "its working directory `{}` does not exist", path.display()),
+            Self::NotInPath => f.write_str("no folder of `PATH` holds it; is it installed?"),
+            Self::NoSuchFile(path) => write!(f, "there is no file `{}`", path.display()),
+            Self::IsFolder(path) => write!(f, "`{}` is a folder", path.display()),
+            Self::NotExecutable(path) => {
+                write!(f, "`{0}` is not executable; `chmod +x {0}` makes it so", path.display())
+            }
+            Self::NoInterpreter { script, interpreter } => {
+                write!(f, "the interpreter {interpreter:?} that `{}` names does not exist", script.display())
+            }
+            Self::NoProgram(path) => {
+                let path = path.display();
+                write!(f, "`{path}` is neither a program nor a script whose first line names an interpreter (`#!`)")
+            }
+            Self::Other => f.write_str("the system refuses"),
+        }
+    }
+}
+
+/// Looks for the reason.
+pub(crate) fn diagnose(
+    command: &str,
+    cwd: Option<&Path>,
+    environment: &BTreeMap<OsString, OsString>,
+    error: &io::Error,
+) -> StartProblem {
+    if let Some(cwd) = cwd.filter(|cwd| !cwd.is_dir()) {
+        return StartProblem::NoWorkingDirectory(cwd.to_owned());
+    }
+    let path = if command.contains('/') {
+        cwd.unwrap_or(Path::new("")).join(command)
+    } else {
+        match in_path(command, environment.get(OsStr::new("PATH"))) {
+            Some(path) => path,
+            None => return StartProblem::NotInPath,
+        }
+    };
+    let Ok(metadata) = fs::metadata(&path) else { return StartProblem::NoSuchFile(path) };
+    if metadata.is_dir() {
+        return StartProblem::IsFolder(path);
+    }
+    if metadata.permissions().mode() & 0o111 == 0 {
+        return StartProblem::NotExecutable(path);
+    }
+    let mut head = Vec::new();
+    let read = fs::File::open(&path).and_then(|file| file.take(HEAD_BYTES).read_to_end(&mut head));
+    match (read, head.strip_prefix(b"#!")) {
+        (Ok(_), Some(line)) => {
+            let line = line.split(|byte| *byte == b'\n').next().unwrap_or_default();
+            let line = line.trim_ascii_start();
+            let name = line.split(|byte| matches!(byte, b' ' | b'\t')).next().unwrap_or_default();
+            if Path::new(OsStr::from_bytes(name)).exists() {
+                return StartProblem::Other;
+            }
+            StartProblem::NoInterpreter { script: path, interpreter: String::from_utf8_lossy(name).into_owned() }
+        }
+        // Exec format error (execve(2), ENOEXEC).
+        (Ok(_), None) if error.raw_os_error() == Some(rustix::io::Errno::NOEXEC.raw_os_error()) => {
+            StartProblem::NoProgram(path)
+        }
+        _ => StartProblem::Other,
+    }
+}
+
+/// The first file of this name that may be executed, or else the first of this name.
+fn in_path(command: &str, path: Option<&OsString>) -> Option<PathBuf> {
+    let folders = std::env::split_paths(path?);
+    let files: Vec<_> = folders.map(|folder| folder.join(command)).filter(|file| file.is_file()).collect();
+    let executable = |file: &&PathBuf| fs::metadata(file).is_ok_and(|file| file.permissions().mode() & 0o111 != 0);
+    files.iter().find(executable).or(files.first()).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_the_reasons_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str, mode: u32| {
+            let path = folder.path().join(name);
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            path
+        };
+        let check = |command: &Path, cwd: Option<&Path>, path: &str| {
+            let environment = BTreeMap::from([("PATH".into(), path.into())]);
+            let noexec = io::Error::from_raw_os_error(rustix::io::Errno::NOEXEC.raw_os_error());
+            diagnose(command.to_str().unwrap(), cwd, &environment, &noexec)
+        };
+        let plain = write("plain", "echo", 0o644);
+        let lost = write("lost", "#! /no/such/shell -e\n", 0o755);
+        let windows = write("windows", "#!/bin/sh\r\necho\n", 0o755);
+        let bare = write("bare", "echo\n", 0o755);
+        let nowhere = folder.path().join("nowhere");
+        let path = folder.path().to_str().unwrap();
+        assert_eq!(check(Path::new("nothing"), None, path), StartProblem::NotInPath);
+        assert_eq!(check(Path::new("plain"), None, path), StartProblem::NotExecutable(plain.clone()));
+        assert_eq!(check(&nowhere, None, path), StartProblem::NoSuchFile(nowhere.clone()));
+        assert_eq!(check(folder.path(), None, path), StartProblem::IsFolder(folder.path().to_owned()));
+        assert_eq!(check(&plain, None, path), StartProblem::NotExecutable(plain));
+        assert_eq!(check(Path::new("bare"), None, path), StartProblem::NoProgram(bare));
+        assert_eq!(check(Path::new("sh"), Some(&nowhere), path), StartProblem::NoWorkingDirectory(nowhere));
+        for (script, named) in [(lost, "/no/such/shell"), (windows, "/bin/sh\r")] {
+            let expected = StartProblem::NoInterpreter { script: script.clone(), interpreter: named.into() };
+            assert_eq!(check(&script, None, path), expected);
+        }
+        assert!(check(Path::new("windows"), None, path).to_string().contains(r"/bin/sh\r"));
+    }
+}
