@@ -34,6 +34,7 @@ use crate::{
     event::{CallId, ClientEvent, Happening, TransportKind},
     host::{Desk, Root},
     ledger::Ledger,
+    lifecycle::Remembered,
     process::{ChildProcess, Closing},
     revision::{Era, Revision},
 };
@@ -147,6 +148,12 @@ impl Connection {
     #[must_use]
     pub fn transport(&self) -> TransportKind {
         self.inner.transport
+    }
+
+    /// What to remember of it for the next connection to this server.
+    #[must_use]
+    pub fn remembered(&self) -> Remembered {
+        Remembered { transport: self.transport(), era: self.era() }
     }
 
     /// Why this era and this transport, in words.

@@ -53,7 +53,7 @@ pub use drift::{Drift, Fingerprint, Severity};
 pub use error::{CallError, Clock, ConnectError, ConnectFailure, ListError, ListFault, Stage};
 pub use event::{CallId, ClientEvent, EventSink, Happening, TransportKind};
 pub use host::{Ask, HostLink, HostRequest, HostRequests, HostSupport, Root};
-pub use lifecycle::{connect, connect_over, connect_with};
+pub use lifecycle::{Remembered, connect, connect_over, connect_with};
 pub use names::{NameLimit, qualified_name};
 pub use options::ConnectOptions;
 pub use pagination::PageFault;

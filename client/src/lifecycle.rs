@@ -8,6 +8,7 @@
 //! | auto | any | Streamable HTTP as above; HTTP+SSE if its POST is answered with 400, 404 or 405 |
 
 mod failure;
+mod memory;
 
 use std::sync::Arc;
 
@@ -18,6 +19,8 @@ use rmcp::{
     transport::Transport,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
+
+pub use memory::Remembered;
 
 use crate::{
     auth::Authorize,
@@ -74,6 +77,7 @@ struct Attempt {
     authorizer: Option<Arc<dyn Authorize>>,
     /// Where the server's questions are taken.
     desk: Arc<Desk>,
+    remembered: Option<Remembered>,
     tried: Vec<String>,
 }
 
@@ -96,18 +100,35 @@ impl Attempt {
     fn new(config: ServerConfig, options: ConnectOptions) -> Self {
         let reporter = Reporter::new(&config.name, options.events);
         let desk = Arc::new(Desk::new(&config.name, options.host));
-        Self { config: Arc::new(config), reporter, authorizer: options.authorizer, desk, tried: Vec::new() }
+        let remembered = options.remembered.filter(|remembered| remembered.helps(&config));
+        let authorizer = options.authorizer;
+        Self { config: Arc::new(config), reporter, authorizer, desk, remembered, tried: Vec::new() }
     }
 
     async fn run(mut self) -> Result<Connection, ConnectError> {
+        let mut outcome = self.once().await;
+        if let (Err(failed), Some(remembered)) = (&outcome, self.remembered)
+            && !memory::is_final(&failed.failure)
+        {
+            let way = if remembered.transport == TransportKind::Sse { "HTTP+SSE" } else { "a handshake" };
+            self.tried.push(format!("{way}, which worked last time: {}", failed.failure));
+            self.remembered = None;
+            outcome = self.once().await;
+        }
+        outcome.map_err(|failed| self.explain(failed))
+    }
+
+    async fn once(&mut self) -> Result<Connection, Failed> {
         let config = Arc::clone(&self.config);
-        let outcome = match &config.endpoint {
+        match &config.endpoint {
             Endpoint::Stdio(endpoint) => self.stdio(endpoint).await,
             Endpoint::StreamableHttp(endpoint) => self.streamable_http(endpoint).await,
             Endpoint::Sse(endpoint) => self.sse(endpoint).await,
+            Endpoint::Auto(endpoint) if self.remembered.is_some_and(|it| it.transport == TransportKind::Sse) => {
+                self.sse(endpoint).await
+            }
             Endpoint::Auto(endpoint) => self.either_http(endpoint).await,
-        };
-        outcome.map_err(|failed| self.explain(failed))
+        }
     }
 
     fn explain(self, failed: Failed) -> ConnectError {
@@ -148,6 +169,7 @@ impl Attempt {
 
     fn mode(&self) -> ClientLifecycleMode {
         match self.config.protocol {
+            ProtocolChoice::Auto if self.remembered.is_some() => ClientLifecycleMode::Initialize,
             ProtocolChoice::Auto => ClientLifecycleMode::Auto {
                 preferred_versions: vec![Revision::NEWEST_MODERN.to_sdk()],
                 legacy_version: Some(Revision::NEWEST_LEGACY.to_sdk()),
@@ -280,6 +302,7 @@ impl Attempt {
         let revision = agreed.and_then(|text| text.parse().ok()).unwrap_or(ledger.wanted.handshake);
         let why = match (self.config.protocol, ledger.probe_outcome()) {
             (ProtocolChoice::Pinned(revision), _) => format!("revision {revision} is configured"),
+            (ProtocolChoice::Auto, _) if self.remembered.is_some() => "it is what worked last time".to_owned(),
             (ProtocolChoice::Auto, Some(outcome)) => outcome,
             (ProtocolChoice::Auto, None) => "the transport belongs to the legacy era".to_owned(),
         };

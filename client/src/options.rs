@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::{auth::Authorize, event::EventSink, host::HostLink};
+use crate::{auth::Authorize, event::EventSink, host::HostLink, lifecycle::Remembered};
 
 /// What a host program brings to a connection. Clones share it: one set of options may serve many connections.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +16,9 @@ pub struct ConnectOptions {
     pub authorizer: Option<Arc<dyn Authorize>>,
     /// What servers may ask of the user, and who answers; without it they may ask nothing.
     pub host: Option<HostLink>,
+    /// How the server was reached last time ([`crate::Connection::remembered`]): what was tried in vain then is not tried
+    /// first again.
+    pub remembered: Option<Remembered>,
 }
 
 impl From<EventSink> for ConnectOptions {

@@ -69,7 +69,8 @@ fn bounded(
     body: impl Stream<Item = Result<Bytes, crate::error::Cause>> + Send + 'static,
     limit: usize,
 ) -> BoxStream<'static, Result<Sse, SseError>> {
-    let bounded = Bounded { body: body.boxed().fuse(), limit, length: 0, line_empty: true, after_return: false, swallowed: None };
+    let bounded =
+        Bounded { body: body.boxed().fuse(), limit, length: 0, line_empty: true, after_return: false, swallowed: None };
     SseStream::from_bytes_stream(bounded.map(|chunk| chunk.map_err(Wrapped))).boxed()
 }
 

@@ -309,3 +309,34 @@ async fn a_helper_is_asked_again_when_what_it_said_is_refused() {
     assert_eq!(std::fs::read_to_string(&count).unwrap().lines().count(), 2);
     assert!(log.lock().unwrap().iter().all(|seen| seen.headers["x-user"] == "me"));
 }
+
+#[tokio::test]
+async fn what_worked_last_time_is_tried_first_and_forgotten_where_it_fails() {
+    use mcp_workbench_client::{ConnectOptions, Remembered};
+    let methods = |log: &Log| {
+        let log = log.lock().unwrap();
+        log.iter().filter_map(|seen| seen.body["method"].as_str().map(str::to_owned)).collect::<Vec<_>>()
+    };
+    let connect = async |url: &str, remembered: Remembered| {
+        let options = ConnectOptions { remembered: Some(remembered), ..ConnectOptions::default() };
+        connect_with(ServerConfig::new("stub", Endpoint::Auto(at(url))), options).await.unwrap()
+    };
+    // A server of the legacy era is spared the probe.
+    let (url, log) = start(legacy_streamable).await;
+    let remembered = Remembered { transport: TransportKind::StreamableHttp, era: Era::Legacy };
+    let connection = connect(&url, remembered).await;
+    assert_eq!((connection.remembered(), methods(&log)[0].as_str()), (remembered, "initialize"));
+    assert!(connection.why().contains("last time"), "{}", connection.why());
+    // A server that has moved on is found out anew, whatever is remembered.
+    for transport in [TransportKind::StreamableHttp, TransportKind::Sse] {
+        let (url, log) = start(|seen: &Seen| match seen.body["method"].as_str() {
+            Some("initialize") => json_body(404, &refusal(seen, -32601)),
+            _ => streamable(seen),
+        })
+        .await;
+        let connection = connect(&url, Remembered { transport, era: Era::Legacy }).await;
+        assert_eq!(connection.remembered(), Remembered { transport: TransportKind::StreamableHttp, era: Era::Modern });
+        assert!(connection.why().contains("last time: "), "{}", connection.why());
+        assert_eq!(methods(&log).last().map(String::as_str), Some("server/discover"));
+    }
+}
