@@ -185,4 +185,4 @@ fn is_origin_of(bare: &str, slashed: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

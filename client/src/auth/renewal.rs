@@ -210,3 +210,6 @@ fn too_slow() -> RenewalFailure {
         lasting: false,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -173,3 +173,6 @@ impl StoreError {
         move |cause| Self::Io { action, path, cause }
     }
 }
+
+#[cfg(test)]
+mod tests;

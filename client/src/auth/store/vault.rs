@@ -115,13 +115,22 @@ impl KeyringStore {
     }
 }
 
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
 impl Shared {
     fn unavailable(&self, detail: &dyn std::fmt::Display) -> StoreError {
         StoreError::Unavailable { store: self.vault.name(), detail: detail.to_string() }
     }
 
+    /// Gives the connection up. That is a request too, and it must not be made where futures run: the library blocks.
     fn close(&self) {
-        *self.opened.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        let Some(opened) = self.opened.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        // Where no thread can be had, the closure is dropped, and the library with it: there is nothing better to do.
+        let _ = std::thread::Builder::new().name("key ring".to_owned()).spawn(move || drop(opened));
     }
 
     fn entry(&self, user: &str) -> Result<keyring_core::Entry, StoreError> {

@@ -1,0 +1,139 @@
+use tokio::sync::oneshot;
+use url::Url;
+
+use super::*;
+use crate::auth::{
+    credentials::{Secret, tests::credentials},
+    store::MemoryStore,
+};
+
+fn key() -> CredentialKey {
+    CredentialKey::of_url(&Url::parse("https://mcp.example/mcp").unwrap())
+}
+
+async fn store() -> Arc<MemoryStore> {
+    let store = Arc::new(MemoryStore::default());
+    store.save(&key(), &credentials()).await.unwrap();
+    store
+}
+
+fn renewed(refresh_token: Option<&str>) -> Credentials {
+    Credentials {
+        access_token: Secret::new("new-access"),
+        expires_at: None,
+        refresh_token: refresh_token.map(Secret::new),
+        ..credentials()
+    }
+}
+
+fn failure(lasting: bool) -> RenewalFailure {
+    RenewalFailure { kind: "invalid_grant".to_owned(), message: "the grant has ended".to_owned(), lasting }
+}
+
+#[tokio::test]
+async fn a_good_token_is_not_renewed() {
+    let kept = fresh(store().await, &key(), |_| true, |_| async { Err(failure(true)) }).await.unwrap();
+    assert_eq!(kept, credentials());
+}
+
+#[tokio::test]
+async fn without_credentials_a_person_has_to_log_in() {
+    let store = Arc::new(MemoryStore::default());
+    let error = fresh(store, &key(), Credentials::is_good, |old| async { Ok(old) }).await.unwrap_err();
+    assert!(error.needs_login());
+    assert!(error.to_string().contains("mcp-workbench client login https://mcp.example/mcp"), "{error}");
+}
+
+#[tokio::test]
+async fn a_new_refresh_token_replaces_the_old_one_which_else_stays() {
+    for (given, kept) in [(Some("rotated"), "rotated"), (None, "hidden-refresh")] {
+        let store = store().await;
+        let new = fresh(store.clone(), &key(), Credentials::is_good, move |_| async move { Ok(renewed(given)) }).await;
+        assert_eq!(new.unwrap().refresh_token, Some(Secret::new(kept)));
+        assert_eq!(store.load(&key()).await.unwrap().unwrap().refresh_token, Some(Secret::new(kept)));
+    }
+}
+
+#[tokio::test]
+async fn a_renewal_is_finished_and_kept_though_nobody_waits_any_more() {
+    let store = store().await;
+    let (asked, was_asked) = oneshot::channel();
+    let (answer, answered) = oneshot::channel();
+    let renewal = tokio::spawn({
+        let store = store.clone();
+        async move {
+            fresh(store, &key(), Credentials::is_good, |_| async {
+                asked.send(()).unwrap();
+                Ok(answered.await.unwrap())
+            })
+            .await
+        }
+    });
+    was_asked.await.unwrap();
+    renewal.abort();
+    assert!(renewal.await.unwrap_err().is_cancelled());
+    answer.send(renewed(Some("rotated"))).unwrap();
+    // The next one waits for the lock, and finds what the abandoned one got.
+    let next = fresh(store, &key(), Credentials::is_good, |_| async { Err(failure(true)) }).await.unwrap();
+    assert_eq!(next.refresh_token, Some(Secret::new("rotated")));
+}
+
+#[tokio::test]
+async fn those_who_waited_take_a_token_that_will_end_soon() {
+    let store = store().await;
+    let mut tasks = Vec::new();
+    let count = Arc::new(std::sync::atomic::AtomicU32::new(0));
+    for _ in 0..25 {
+        let (store, count) = (store.clone(), count.clone());
+        tasks.push(tokio::spawn(async move {
+            let renew = move |_| async move {
+                count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                tokio::task::yield_now().await;
+                Ok(Credentials { expires_at: Some(2), ..renewed(None) })
+            };
+            fresh(store, &key(), Credentials::is_good, renew).await
+        }));
+    }
+    for task in tasks {
+        assert_eq!(task.await.unwrap().unwrap().access_token, Secret::new("new-access"));
+    }
+    assert_eq!(count.load(std::sync::atomic::Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_failure_is_shared_until_a_login_and_names_what_helps() {
+    let store = store().await;
+    let first = fresh(store.clone(), &key(), Credentials::is_good, |_| async { Err(failure(true)) }).await.unwrap_err();
+    assert!(first.needs_login());
+    assert!(
+        first.to_string().ends_with("`mcp-workbench client login https://mcp.example/mcp` gets a new one"),
+        "{first}"
+    );
+    let again = fresh(store.clone(), &key(), Credentials::is_good, |_| async { Ok(renewed(None)) }).await.unwrap_err();
+    assert_eq!(again.kind(), "invalid_grant");
+    store.save(&key(), &Credentials { access_token: Secret::new("of-the-login"), ..credentials() }).await.unwrap();
+    fresh(store, &key(), Credentials::is_good, |_| async { Ok(renewed(None)) }).await.unwrap();
+}
+
+#[test]
+fn a_failure_that_may_pass_stands_shortly_and_a_refusal_longer() {
+    let of = credentials();
+    let aged = |lasting, age: Duration| {
+        let mut remembered = Remembered::new(failure(lasting), &of);
+        remembered.at -= u64::try_from(age.as_millis()).unwrap();
+        remembered.standing(&of)
+    };
+    assert!(aged(false, PASSING / 2).is_some());
+    assert!(aged(false, PASSING).is_none());
+    assert!(aged(true, PASSING).is_some());
+    assert!(aged(true, LASTING).is_none());
+    let mut ahead = Remembered::new(failure(true), &of);
+    ahead.at += 60_000;
+    assert!(ahead.standing(&of).is_none());
+}
+
+#[test]
+fn what_is_remembered_holds_no_token() {
+    let text = serde_json::to_string(&Remembered::new(failure(true), &credentials())).unwrap();
+    assert!(!text.contains("hidden"), "{text}");
+}

@@ -1,0 +1,149 @@
+//! The key rings of a real system: a Secret Service under a D-Bus of its own, and the kernel's.
+
+use std::{
+    path::Path,
+    process::{Command, ExitCode, Stdio},
+};
+
+use libtest_mimic::{Completion, Failed};
+use mcp_workbench_client::auth::{
+    credentials::{CredentialKey, Secret},
+    store::{CredentialStore, KeyringStore, StoreChoice, StoreError, Vault},
+};
+use url::Url;
+
+use crate::{
+    renewing::{ended, key, one_request_with},
+    runtime,
+};
+
+/// Starts a Secret Service with an open key ring, then this program in a role. Both end with the D-Bus.
+const SESSION: &str =
+    r#"printf secret | gnome-keyring-daemon --unlock --components=secrets >/dev/null && exec "$0" "$@""#;
+
+pub(crate) fn secret_service() -> Result<Completion, Failed> {
+    for program in ["dbus-run-session", "gnome-keyring-daemon"] {
+        if !has(program) {
+            return Ok(Completion::ignored_with(format!("there is no {program}: the package gnome-keyring brings it")));
+        }
+    }
+    let home = tempfile::tempdir()?;
+    let mut session = Command::new("dbus-run-session");
+    session.args(["--", "sh", "-c", SESSION]).arg(std::env::current_exe()?).args(["role-vault", "keyring"]);
+    run(session, home.path());
+    Ok(Completion::Completed)
+}
+
+pub(crate) fn kernel() -> Result<Completion, Failed> {
+    let home = tempfile::tempdir()?;
+    let probe =
+        runtime().block_on(KeyringStore::with_service(Vault::Kernel, home.path(), "mcp-workbench-probe").list());
+    if let Err(error @ StoreError::Unavailable { .. }) = probe {
+        return Ok(Completion::ignored_with(format!("containers often forbid it: {error}")));
+    }
+    let mut role = Command::new(std::env::current_exe()?);
+    role.args(["role-vault", "kernel"]);
+    run(role, home.path());
+    Ok(Completion::Completed)
+}
+
+/// Where no D-Bus is, `auto` takes files and says so, and `keyring` names the way out.
+pub(crate) fn no_key_ring() {
+    let home = tempfile::tempdir().unwrap();
+    let mut role = Command::new(std::env::current_exe().unwrap());
+    role.args(["role-vault", "none"]);
+    run(role, home.path());
+}
+
+fn has(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
+fn run(mut command: Command, home: &Path) {
+    let output = command
+        .arg(home.join("credentials"))
+        .env("HOME", home)
+        .env("XDG_DATA_HOME", home.join("data"))
+        .env("XDG_RUNTIME_DIR", home)
+        .env_remove("DBUS_SESSION_BUS_ADDRESS")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}\n{told}", output.status);
+    // A role that panics tells what it compared, which must not be a secret either.
+    assert!(!told.contains("access-0"), "{told}");
+}
+
+/// `role-vault <which> <folder>`.
+pub(crate) fn role(arguments: &[String]) -> ExitCode {
+    let folder = Path::new(&arguments[1]);
+    runtime().block_on(async {
+        match arguments[0].as_str() {
+            "keyring" => {
+                keeps(Vault::System, folder).await;
+                one_request_with("keyring", folder).await;
+                moves_from_files(folder).await;
+            }
+            "kernel" => keeps(Vault::Kernel, folder).await,
+            _ => falls_back(folder).await,
+        }
+    });
+    ExitCode::SUCCESS
+}
+
+async fn keeps(vault: Vault, folder: &Path) {
+    // A name of its own: the kernel's key ring may be that of the user who runs this.
+    let service = format!("mcp-workbench-test-{}", std::process::id());
+    // Each with a connection of its own, as two processes have.
+    let store = KeyringStore::with_service(vault, folder, &service);
+    let again = KeyringStore::with_service(vault, folder, &service);
+    let other = CredentialKey::new(&Url::parse("https://mcp.example/mcp").unwrap(), "other");
+    assert!(store.load(&key()).await.unwrap().is_none());
+    assert!(!store.remove(&key()).await.unwrap());
+
+    let mut credentials = ended("https://as.example/token");
+    store.save(&key(), &credentials).await.unwrap();
+    store.save(&other, &credentials).await.unwrap();
+    assert!(again.load(&key()).await.unwrap() == Some(credentials.clone()));
+    // As long as a key bound to a token and many scopes make it.
+    credentials.dpop_key = Some(Secret::new("k".repeat(8 * 1024)));
+    again.save(&key(), &credentials).await.unwrap();
+    assert!(store.load(&key()).await.unwrap() == Some(credentials));
+
+    let listing = again.list().await.unwrap();
+    assert_eq!((listing.keys, listing.broken.len()), (vec![key(), other.clone()], 0));
+    assert!(store.remove(&key()).await.unwrap());
+    assert!(again.load(&key()).await.unwrap().is_none());
+    assert_eq!(again.list().await.unwrap().keys, vec![other.clone()]);
+    assert!(store.remove(&other).await.unwrap());
+    assert!(store.list().await.unwrap().keys.is_empty());
+}
+
+/// What was kept in files while there was no key ring counts, and goes into the key ring when it is renewed.
+async fn moves_from_files(folder: &Path) {
+    let [files, keyring, auto] =
+        ["file", "keyring", "auto"].map(|name| name.parse::<StoreChoice>().unwrap().open(folder.to_owned()));
+    let (old, mut new) = (ended("https://old.example/token"), ended("https://new.example/token"));
+    keyring.save(&key(), &old).await.unwrap();
+    files.save(&key(), &new).await.unwrap();
+    assert!(auto.load(&key()).await.unwrap() == Some(new.clone()));
+    new.expires_at = Some(2);
+    auto.save(&key(), &new).await.unwrap();
+    assert!(files.load(&key()).await.unwrap().is_none());
+    assert!(keyring.load(&key()).await.unwrap() == Some(new));
+    assert!(auto.remove(&key()).await.unwrap());
+    assert!(keyring.load(&key()).await.unwrap().is_none());
+}
+
+async fn falls_back(folder: &Path) {
+    let auto = StoreChoice::Auto.open(folder.to_owned());
+    let credentials = ended("https://as.example/token");
+    auto.save(&key(), &credentials).await.unwrap();
+    assert!(auto.describe().contains("files"), "{}", auto.describe());
+    assert!(StoreChoice::File.open(folder.to_owned()).load(&key()).await.unwrap() == Some(credentials));
+    let error = StoreChoice::Keyring.open(folder.to_owned()).load(&key()).await.unwrap_err();
+    assert_eq!(error.kind(), "store-unavailable");
+    assert!(error.to_string().contains("MCP_WORKBENCH_CREDENTIALS=file"), "{error}");
+}
