@@ -40,6 +40,7 @@ pub(crate) fn ended(token_endpoint: &str) -> Credentials {
             source: RegistrationSource::PreRegistered,
             registration_access_token: None,
             secret_expires_at: None,
+            redirect_uri: None,
         },
         access_token: Secret::new("access-0"),
         token_type: TokenType::Bearer,
@@ -52,7 +53,9 @@ pub(crate) fn ended(token_endpoint: &str) -> Credentials {
 
 pub(crate) fn one_request() {
     let folder = tempfile::tempdir().unwrap();
-    runtime().block_on(tokio::time::timeout(BOUND, one_request_with("file", folder.path()))).unwrap();
+    let kept = folder.path().join("credentials");
+    let scene = one_request_with("file", &kept);
+    runtime().block_on(async { tokio::time::timeout(BOUND, scene).await }).unwrap();
 }
 
 /// Four processes renew what this store keeps.
@@ -77,10 +80,11 @@ pub(crate) async fn one_request_with(choice: &str, folder: &Path) {
 pub(crate) fn one_refusal() {
     let folder = tempfile::tempdir().unwrap();
     let scene = async {
-        let store = FileStore::new(folder.path());
+        let store = FileStore::new(folder.path().join("credentials"));
         let endpoint = Endpoint::start(true).await;
         store.save(&key(), &ended(&endpoint.url)).await.unwrap();
-        let mut processes: Vec<_> = (0..4).map(|_| Renewing::start("file", folder.path())).collect();
+        let mut processes: Vec<_> =
+            (0..4).map(|_| Renewing::start("file", &folder.path().join("credentials"))).collect();
         for process in &mut processes {
             process.go();
         }
@@ -94,24 +98,24 @@ pub(crate) fn one_refusal() {
         let mut new = ended(&endpoint.url);
         new.refresh_token = Some(Secret::new("refresh-of-the-login"));
         store.save(&key(), &new).await.unwrap();
-        let mut process = Renewing::start("file", folder.path());
+        let mut process = Renewing::start("file", &folder.path().join("credentials"));
         process.go();
         assert_eq!(process.outcomes(), vec!["failed invalid_grant"; TASKS]);
         assert_eq!(endpoint.requests(), 2);
     };
-    runtime().block_on(tokio::time::timeout(BOUND, scene)).unwrap();
+    runtime().block_on(async { tokio::time::timeout(BOUND, scene).await }).unwrap();
 }
 
 pub(crate) fn killed() {
     let folder = tempfile::tempdir().unwrap();
     let scene = async {
-        let store = FileStore::new(folder.path());
+        let store = FileStore::new(folder.path().join("credentials"));
         let endpoint = Endpoint::start(false).await;
         store.save(&key(), &ended(&endpoint.url)).await.unwrap();
-        let mut first = Renewing::start("file", folder.path());
+        let mut first = Renewing::start("file", &folder.path().join("credentials"));
         first.go();
         endpoint.until_asked(1).await;
-        let mut second = Renewing::start("file", folder.path());
+        let mut second = Renewing::start("file", &folder.path().join("credentials"));
         second.go();
         // It was asked and did not answer yet: the refresh token is still good.
         first.kill();
@@ -119,7 +123,7 @@ pub(crate) fn killed() {
         endpoint.open();
         assert!(second.outcomes().iter().all(|outcome| outcome.starts_with("ok access-")));
     };
-    runtime().block_on(tokio::time::timeout(BOUND, scene)).unwrap();
+    runtime().block_on(async { tokio::time::timeout(BOUND, scene).await }).unwrap();
 }
 
 /// A process of tasks that renew.

@@ -36,8 +36,12 @@ pub(crate) fn secret_service() -> Result<Completion, Failed> {
 
 pub(crate) fn kernel() -> Result<Completion, Failed> {
     let home = tempfile::tempdir()?;
-    let probe =
-        runtime().block_on(KeyringStore::with_service(Vault::Kernel, home.path(), "mcp-workbench-probe").list());
+    let probe = runtime().block_on(async {
+        let store = KeyringStore::with_service(Vault::Kernel, home.path().join("probe"), "mcp-workbench-probe");
+        store.save(&key(), &ended("https://as.example/token")).await?;
+        store.load(&key()).await?;
+        store.remove(&key()).await
+    });
     if let Err(error @ StoreError::Unavailable { .. }) = probe {
         return Ok(Completion::ignored_with(format!("containers often forbid it: {error}")));
     }

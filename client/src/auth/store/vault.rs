@@ -133,17 +133,18 @@ impl Shared {
         let _ = std::thread::Builder::new().name("key ring".to_owned()).spawn(move || drop(opened));
     }
 
-    fn entry(&self, user: &str) -> Result<keyring_core::Entry, StoreError> {
+    fn opened(&self) -> keyring_core::Result<Arc<keyring_core::CredentialStore>> {
         let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        let store = match &*opened {
-            Some(store) => store.clone(),
-            None => {
-                let store = self.vault.open().map_err(|error| self.failed(user, error))?;
-                *opened = Some(store.clone());
-                store
-            }
-        };
-        drop(opened);
+        if let Some(store) = &*opened {
+            return Ok(store.clone());
+        }
+        Ok(opened.insert(self.vault.open()?).clone())
+    }
+
+    fn entry(&self, user: &str) -> Result<keyring_core::Entry, StoreError> {
+        // The guard must be gone before an error is looked at: that closes the connection.
+        let opened = self.opened().map_err(|error| self.failed(user, error));
+        let store = opened?;
         store.build(&self.service, user, None).map_err(|error| self.failed(user, error))
     }
 
