@@ -3,6 +3,7 @@
 //! The suite starts a server, then this program with the server's URL as its last argument; what it is to do follows from
 //! the name of the scenario. What was right is the suite's to judge: this program only fails where nothing could be done.
 
+mod auth;
 mod run;
 mod user;
 

@@ -7,7 +7,7 @@ use client::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{Request, user};
+use super::{Request, auth, user};
 
 /// Does what the scenario asks for.
 pub(super) async fn scenario(request: &Request) -> anyhow::Result<()> {
@@ -31,8 +31,9 @@ fn config(request: &Request) -> ServerConfig {
 }
 
 /// What the scenario needs beside the server: whoever answers its questions, and whoever authorizes it.
-fn options(_request: &Request, link: HostLink) -> anyhow::Result<ConnectOptions> {
-    Ok(ConnectOptions { host: Some(link), ..ConnectOptions::default() })
+fn options(request: &Request, link: HostLink) -> anyhow::Result<ConnectOptions> {
+    let authorizer = request.scenario.starts_with("auth/").then(|| auth::authorizer(request)).transpose()?;
+    Ok(ConnectOptions { host: Some(link), authorizer, ..ConnectOptions::default() })
 }
 
 async fn work(request: &Request, connection: &Connection) -> anyhow::Result<()> {
