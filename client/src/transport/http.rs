@@ -39,6 +39,7 @@ use rmcp::{
     },
 };
 use sse_stream::Sse;
+use tokio::sync::watch;
 
 pub(crate) use self::{authorized::Sender, redirect::Refused};
 use self::{backoff::Backoff, pool::Address};
@@ -116,7 +117,12 @@ struct Shared {
     /// The session whose stream was opened. Before that, a failure to open it is a failure of the first try.
     streaming: Mutex<Option<Arc<str>>>,
     greeted: AtomicBool,
+    /// Whether the request for the session's own stream was answered, one way or the other.
+    answers_stream: watch::Sender<bool>,
 }
+
+/// How long a session's first request waits for the session's own stream.
+const STREAM_FIRST: Duration = Duration::from_millis(500);
 
 type Outcome<T> = Result<T, StreamableHttpError<HttpFailure>>;
 type Headers = HashMap<HeaderName, HeaderValue>;
@@ -140,6 +146,7 @@ pub(crate) async fn transport(
         put_off: Pause::default(),
         streaming: Mutex::default(),
         greeted: AtomicBool::new(false),
+        answers_stream: watch::Sender::new(false),
     };
     let mut config = StreamableHttpClientTransportConfig::with_uri(address.url.as_str())
         .max_concurrent_requests(ledger.limits.concurrent_requests)
@@ -178,6 +185,16 @@ pub(crate) async fn discard(response: reqwest::Response) {
 }
 
 impl HttpClient {
+    /// Lets the request for the session's own stream come first, for a moment at most: some servers ask on that stream
+    /// what a call makes them ask, and lose the question where there is none yet.
+    async fn until_stream(&self) {
+        let mut answered = self.shared.answers_stream.subscribe();
+        if tokio::time::timeout(STREAM_FIRST, answered.wait_for(|answered| *answered)).await.is_err() {
+            // It is not waited for again.
+            self.shared.answers_stream.send_replace(true);
+        }
+    }
+
     /// Makes a request as often as it takes: a server that asks for patience gets it, and one that refuses what a helper has
     /// said gets what the helper says now.
     async fn exchange(
@@ -377,6 +394,10 @@ impl StreamableHttpClient for HttpClient {
             {
                 self.renew(posted, &request.id).await
             }
+            ClientJsonRpcMessage::Request(_) if session_id.is_some() => {
+                self.until_stream().await;
+                posted.await
+            }
             _ => posted.await,
         }
     }
@@ -406,7 +427,9 @@ impl StreamableHttpClient for HttpClient {
         _: Option<String>,
         headers: Headers,
     ) -> Outcome<BoxStream<'static, Result<Sse, SseError>>> {
-        let response = self.stream(&uri, session_id, last_event_id, &headers).await?;
+        let response = self.stream(&uri, session_id, last_event_id, &headers).await;
+        self.shared.answers_stream.send_replace(true);
+        let response = response?;
         if !response::is_of_type(&response, EVENT_STREAM) {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
         }
