@@ -36,6 +36,7 @@ use futures::future::BoxFuture;
 use http::{HeaderMap, HeaderValue, Method};
 use url::Url;
 
+pub(crate) use self::challenge::fields as challenge_fields;
 pub use self::{
     authorizer::Authorizer,
     browser::{Browser, BrowserError, Visit},

@@ -12,6 +12,7 @@ pub(crate) mod protection;
 mod server;
 pub(crate) mod serving;
 pub(crate) mod socket;
+mod start;
 pub(crate) mod switch;
 mod tls;
 
@@ -23,6 +24,7 @@ use std::{
 
 use thiserror::Error;
 
+pub(crate) use self::start::Front;
 pub use self::{
     gate::Allowed,
     limits::{Limits, raise_descriptor_limit},

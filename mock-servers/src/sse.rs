@@ -13,10 +13,8 @@ use self::hub::Hub;
 use crate::{
     engine::Engine,
     http::responder::Verdict,
-    listen::{EventStream, Options, Server, StartError, exchange::Exchange, protection::Protection},
-    oauth::OAuthMock,
+    listen::{EventStream, Front, Options, Server, StartError, exchange::Exchange, protection::Protection},
     record::Recorder,
-    script::Script,
 };
 
 /// The path of the stream.
@@ -27,68 +25,14 @@ pub const MESSAGES: &str = "/messages";
 /// A running mock server that speaks HTTP+SSE. Dropping it stops it.
 pub type SseMock = Server<EventStream>;
 
-impl Server<EventStream> {
-    /// Starts a server on a port of 127.0.0.1 that the system chooses.
-    ///
-    /// # Errors
-    /// When no port can be bound.
-    pub async fn start(script: Script, revision: &str, seed: u64, recorder: Recorder) -> Result<Self, StartError> {
-        Self::start_with(script, revision, seed, recorder, Options::default()).await
-    }
-
-    /// Starts a server that listens as these options say.
-    ///
-    /// # Errors
-    /// When the address cannot be bound, or the path or the certificate cannot be used.
-    pub async fn start_with(
-        script: Script,
-        revision: &str,
-        seed: u64,
-        recorder: Recorder,
-        options: Options,
-    ) -> Result<Self, StartError> {
-        Self::start_open(Engine::new(script, revision, seed), recorder, options).await
-    }
-
-    /// Starts a server that lets requests with a token of this authorization server pass and challenges the others: those
-    /// for the stream and those with messages. It serves the metadata of the resource that it is (RFC 9728).
-    ///
-    /// # Errors
-    /// When the address cannot be bound, or the path or the certificate cannot be used.
-    pub async fn start_protected(
-        script: Script,
-        revision: &str,
-        seed: u64,
-        recorder: Recorder,
-        options: Options,
-        authority: &OAuthMock,
-    ) -> Result<Self, StartError> {
-        Self::start_guarded(Engine::new(script, revision, seed), recorder, options, authority).await
-    }
-
-    pub(crate) async fn start_open(engine: Engine, recorder: Recorder, options: Options) -> Result<Self, StartError> {
-        Self::start_behind(engine, recorder, options, Protection::Open).await
-    }
-
-    pub(crate) async fn start_guarded(
-        engine: Engine,
-        recorder: Recorder,
-        options: Options,
-        authority: &OAuthMock,
-    ) -> Result<Self, StartError> {
-        let protection = Protection::guarded();
-        let server = Self::start_behind(engine, recorder, options, protection.clone()).await?;
-        protection.complete(authority.guard(&server.url()));
-        Ok(server)
-    }
-
+impl Front for EventStream {
     async fn start_behind(
         engine: Engine,
         recorder: Recorder,
         options: Options,
         protection: Protection,
-    ) -> Result<Self, StartError> {
-        Self::launch(options, ENDPOINT, recorder.clone(), move |stopper, stream| {
+    ) -> Result<Server<Self>, StartError> {
+        Server::launch(options, ENDPOINT, recorder.clone(), move |stopper, stream| {
             let messages = if stream == ENDPOINT { MESSAGES.to_owned() } else { format!("{stream}{MESSAGES}") };
             let paths = Arc::new(Paths { stream: stream.to_owned(), messages: messages.clone() });
             let board = stopper.clone();

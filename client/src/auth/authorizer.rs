@@ -16,14 +16,14 @@ use std::{
 use futures::future::BoxFuture;
 use http::{
     HeaderMap, HeaderName, HeaderValue, Method,
-    header::{ACCEPT, AUTHORIZATION, WWW_AUTHENTICATE},
+    header::{ACCEPT, AUTHORIZATION},
 };
 use url::Url;
 
 use super::{
     Authorize, Refusal,
     browser::Browser,
-    challenge::Challenges,
+    challenge::{self, Challenges},
     credentials::{CredentialKey, Credentials, TokenType},
     dpop::{DPOP, DpopKey, Nonces},
     error::{AuthError, AuthFailure, told},
@@ -151,20 +151,11 @@ impl Authorizer {
             let request = inner.web.get(&inner.url).await?.header(ACCEPT, "application/json, text/event-stream");
             // A server that streams is left at its headers, which hold all that matters here.
             let headers = inner.web.head_of(&inner.url, request).await?;
-            let challenges = Challenges::parse(&challenges(&headers));
+            let challenges = Challenges::parse(&challenge::fields(&headers));
             inner.authorize(&challenges, None).await.map(|held| held.credentials.clone())
         };
         logged_in.await.map_err(|failure| inner.error(failure))
     }
-}
-
-/// The values of `WWW-Authenticate`.
-fn challenges(headers: &HeaderMap) -> Vec<String> {
-    headers
-        .get_all(WWW_AUTHENTICATE)
-        .iter()
-        .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
-        .collect()
 }
 
 impl Authorize for Authorizer {

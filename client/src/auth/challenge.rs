@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use http::{HeaderMap, header::WWW_AUTHENTICATE};
+
 /// How much of a field is looked at.
 const LONGEST: usize = 16 * 1024;
 
@@ -21,6 +23,15 @@ impl Challenge {
     fn param(&self, name: &str) -> Option<&str> {
         self.params.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
+}
+
+/// The values of `WWW-Authenticate`, as they came.
+pub(crate) fn fields(headers: &HeaderMap) -> Vec<String> {
+    headers
+        .get_all(WWW_AUTHENTICATE)
+        .iter()
+        .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
+        .collect()
 }
 
 /// What all challenges of an answer say together.

@@ -1,7 +1,5 @@
 //! How a client proves who it is at the token endpoint (RFC 6749, section 2.3; RFC 7523, section 2.2).
 
-use std::time::SystemTime;
-
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
 use reqwest::RequestBuilder;
 use serde_json::json;
@@ -10,7 +8,7 @@ use url::form_urlencoded::byte_serialize;
 use super::{
     credentials::{AuthMethod, ClientRegistration, Secret},
     error::AuthFailure,
-    random,
+    random, token,
 };
 
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -52,7 +50,7 @@ pub(super) fn prove(
 fn assertion(client: &ClientRegistration, algorithm: Option<&str>, audience: &str) -> Result<String, AuthFailure> {
     let key = client.private_key.as_ref().ok_or_else(|| config("there is none"))?;
     let (algorithm, key) = signing_key(key, algorithm)?;
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let now = token::now();
     let claims = json!({
         "iss": client.id, "sub": client.id, "aud": audience, "jti": random::text(), "iat": now, "exp": now + ASSERTION_LIFE,
     });

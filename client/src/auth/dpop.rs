@@ -3,7 +3,6 @@
 use std::{
     collections::HashMap,
     sync::{Mutex, PoisonError},
-    time::SystemTime,
 };
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD as BASE64};
@@ -17,7 +16,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use super::{credentials::Secret, random};
+use super::{credentials::Secret, random, token};
 
 /// The header of a proof.
 pub(super) const DPOP: &str = "dpop";
@@ -76,7 +75,7 @@ impl DpopKey {
         let mut target = url.clone();
         target.set_query(None);
         target.set_fragment(None);
-        let issued = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+        let issued = token::now();
         let mut claims = json!({
             "jti": random::text(), "htm": method.as_str(), "htu": target.as_str(), "iat": issued,
         });

@@ -58,6 +58,8 @@ const LAST_EVENT_ID: &str = "last-event-id";
 const SESSION_ID: &str = "mcp-session-id";
 /// How long requests of a forgotten session may take to end before a new one is opened without them.
 const SESSION_RECOVERY: Duration = Duration::from_secs(5);
+/// How long a session's first request waits for the session's own stream.
+const STREAM_FIRST: Duration = Duration::from_millis(500);
 
 /// Why an HTTP exchange failed.
 #[derive(Debug, thiserror::Error)]
@@ -120,9 +122,6 @@ struct Shared {
     /// Whether the request for the session's own stream was answered, one way or the other.
     answers_stream: watch::Sender<bool>,
 }
-
-/// How long a session's first request waits for the session's own stream.
-const STREAM_FIRST: Duration = Duration::from_millis(500);
 
 type Outcome<T> = Result<T, StreamableHttpError<HttpFailure>>;
 type Headers = HashMap<HeaderName, HeaderValue>;

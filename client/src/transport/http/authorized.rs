@@ -2,15 +2,12 @@
 
 use std::sync::Arc;
 
-use http::{
-    HeaderMap, StatusCode,
-    header::{AUTHORIZATION, WWW_AUTHENTICATE},
-};
+use http::{StatusCode, header::AUTHORIZATION};
 use reqwest::{RequestBuilder, Response};
 
 use super::{HttpFailure, pool::Pooled, response};
 use crate::{
-    auth::{AuthError, Authorize, Refusal},
+    auth::{AuthError, Authorize, Refusal, challenge_fields},
     ledger::Ledger,
 };
 
@@ -58,7 +55,7 @@ impl Sender {
             else {
                 return Ok(response);
             };
-            let www_authenticate = challenges(response.headers());
+            let www_authenticate = challenge_fields(response.headers());
             let refusal = Refusal { status: status.as_u16(), www_authenticate, url, presented, attempt };
             let better = {
                 let _paused = self.ledger.pause.begin();
@@ -77,12 +74,4 @@ impl Sender {
     fn noted<T>(&self, outcome: Result<T, AuthError>) -> Result<T, AuthError> {
         outcome.inspect_err(|error| self.ledger.note_auth_failure(error))
     }
-}
-
-fn challenges(headers: &HeaderMap) -> Vec<String> {
-    headers
-        .get_all(WWW_AUTHENTICATE)
-        .iter()
-        .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
-        .collect()
 }

@@ -31,10 +31,15 @@ pub(super) fn is_of_type(response: &Response, media_type: &str) -> bool {
     value.len() >= media_type.len() && value[..media_type.len()].eq_ignore_ascii_case(media_type.as_bytes())
 }
 
+/// What the server asks for instead, if it says so.
+fn challenge(response: &Response) -> Option<String> {
+    response.headers().get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()).map(str::to_owned)
+}
+
 /// What a refused exchange amounts to.
 pub(super) async fn failure(response: Response) -> HttpFailure {
     let status = response.status().as_u16();
-    let challenge = response.headers().get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let challenge = challenge(&response);
     let body = read(response, REFUSAL_BYTES).await.unwrap_or_default();
     HttpFailure::Status { status, body: excerpt(&body), challenge }
 }
@@ -120,7 +125,7 @@ async fn refused(
 ) -> Outcome<StreamableHttpPostResponse> {
     let status = response.status();
     let is_json = is_of_type(&response, JSON);
-    let challenge = response.headers().get(WWW_AUTHENTICATE).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let challenge = challenge(&response);
     let body = read(response, REFUSAL_BYTES).await.unwrap_or_default();
     let excerpt = excerpt(&body);
     ledger.note_http_problem(HttpProblem {
