@@ -116,6 +116,7 @@ pub struct PendingCall {
     /// To make the request again, should the server ask for more.
     params: Map<String, Value>,
     id: CallId,
+    tool: String,
 }
 
 impl Connection {
@@ -132,6 +133,16 @@ impl Connection {
     /// # Errors
     /// A [`CallError`] if the call was refused before it was sent, or the connection is over.
     pub async fn start_call(
+        &self,
+        tool: &str,
+        arguments: Value,
+        options: CallOptions,
+    ) -> Result<PendingCall, CallError> {
+        let started = self.try_start_call(tool, arguments, options).await;
+        started.inspect_err(|error| count(self.name(), tool, error.kind()))
+    }
+
+    async fn try_start_call(
         &self,
         tool: &str,
         arguments: Value,
@@ -156,7 +167,14 @@ impl Connection {
         let id = self.next_call();
         let exchange = self.send(METHOD, Some(Value::Object(params.clone())), Some(id)).await?;
         self.report(|| Happening::CallStarted { call: id, tool: tool.to_owned() });
-        Ok(PendingCall { connection: self.clone(), exchange: Some(exchange), patience, params, id })
+        Ok(PendingCall {
+            connection: self.clone(),
+            exchange: Some(exchange),
+            patience,
+            params,
+            id,
+            tool: tool.to_owned(),
+        })
     }
 }
 
@@ -185,7 +203,8 @@ impl PendingCall {
     pub async fn finish(mut self) -> Result<ToolResult, CallError> {
         let Some(exchange) = self.exchange.take() else { return Err(CallError::Cancelled) };
         let begun = exchange.begun();
-        let mut end = EndReport { connection: &self.connection, call: self.id, begun, outcome: None };
+        let tool = std::mem::take(&mut self.tool);
+        let mut end = EndReport { connection: &self.connection, call: self.id, tool: &tool, begun, outcome: None };
         let params = std::mem::take(&mut self.params);
         let seen_through = self.connection.see_through(exchange, METHOD, params, Some(self.id), &self.patience);
         let outcome = seen_through.await.and_then(ToolResult::read);
@@ -202,22 +221,31 @@ impl Drop for PendingCall {
     fn drop(&mut self) {
         if let Some(exchange) = self.exchange.take() {
             let begun = exchange.begun();
-            drop(EndReport { connection: &self.connection, call: self.id, begun, outcome: None });
+            drop(EndReport { connection: &self.connection, call: self.id, tool: &self.tool, begun, outcome: None });
         }
     }
+}
+
+/// Counts a call by how it ended, whether or not it was ever sent. The name of the field is the one by which
+/// `tracing-opentelemetry` knows a counter.
+pub(crate) fn count(server: &str, tool: &str, status: &str) {
+    tracing::info!(target: "mcp.call", server, tool, status, monotonic_counter.mcp.call = 1_u64);
 }
 
 /// Reports the end of a call, also where its future is dropped.
 struct EndReport<'a> {
     connection: &'a Connection,
     call: CallId,
+    tool: &'a str,
     begun: tokio::time::Instant,
     outcome: Option<&'static str>,
 }
 
 impl Drop for EndReport<'_> {
     fn drop(&mut self) {
-        let (call, outcome) = (self.call, self.outcome.unwrap_or("cancelled").to_owned());
+        let (call, outcome) = (self.call, self.outcome.unwrap_or("cancelled"));
+        count(self.connection.name(), self.tool, outcome);
+        let outcome = outcome.to_owned();
         let took_us = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.connection.report(|| Happening::CallEnded { call, outcome, took_us });
     }

@@ -2,6 +2,8 @@
 //!
 //! A name is resolved by looking it up, never by splitting it: only the catalogue knows which server a name belongs to.
 
+pub mod cache;
+
 use std::{
     collections::{BTreeMap, HashMap},
     sync::Arc,

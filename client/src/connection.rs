@@ -186,6 +186,17 @@ impl Connection {
         self.inner.closed.load(Ordering::Acquire) || self.inner.peer.is_transport_closed()
     }
 
+    /// Returns when the connection is over, with the reason in words.
+    pub async fn ended(&self) -> String {
+        self.inner.ledger.over.cancelled().await;
+        self.inner.ledger.failure().map_or_else(|| "closed by the client".to_owned(), ToString::to_string)
+    }
+
+    /// Counts the announcements of changed tools, and tells of each from now on.
+    pub(crate) fn tool_changes(&self) -> watch::Receiver<u64> {
+        self.inner.ledger.watch_tool_changes()
+    }
+
     /// Closes the connection: over stdio the server's standard input is closed and its process ended, over HTTP the
     /// session is. Calls under way fail as lost. Closing twice is no error.
     pub async fn close(&self) -> CloseReport {

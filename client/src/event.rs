@@ -9,6 +9,7 @@ use tokio::sync::broadcast;
 
 use crate::{
     drift::Drift,
+    manager::Status,
     revision::{Era, Revision},
 };
 
@@ -44,6 +45,11 @@ pub enum Happening {
         transport: TransportKind,
         /// Why this era and this transport, in words.
         why: String,
+    },
+    /// A managed server is doing otherwise than before.
+    Status {
+        /// How it is doing now.
+        status: Status,
     },
     /// The server says that its tools have changed; the catalogue is stale until it is refreshed.
     ToolsChanged,

@@ -129,7 +129,7 @@ pub(crate) struct Ledger {
     pub(crate) pause: Pause,
     failure: OnceLock<Failure>,
     garbage: AtomicU64,
-    tool_changes: AtomicU64,
+    tool_changes: watch::Sender<u64>,
     /// Whether nothing is to be waited for before changes of the tools are heard of (2026-07-28).
     listening: watch::Sender<bool>,
 }
@@ -156,7 +156,7 @@ impl Ledger {
             pause: Pause::default(),
             failure: OnceLock::new(),
             garbage: AtomicU64::new(0),
-            tool_changes: AtomicU64::new(0),
+            tool_changes: watch::Sender::new(0),
             listening: watch::Sender::new(false),
         })
     }
@@ -304,7 +304,7 @@ impl Ledger {
 
     /// Takes note that the server's tools have changed.
     pub(crate) fn tools_changed(&self) {
-        self.tool_changes.fetch_add(1, Ordering::AcqRel);
+        self.tool_changes.send_modify(|count| *count += 1);
         self.reporter.report(|| Happening::ToolsChanged);
     }
 
@@ -321,6 +321,11 @@ impl Ledger {
 
     /// How often the tools have changed so far.
     pub(crate) fn tool_changes(&self) -> u64 {
-        self.tool_changes.load(Ordering::Acquire)
+        *self.tool_changes.borrow()
+    }
+
+    /// Tells of each change from now on.
+    pub(crate) fn watch_tool_changes(&self) -> watch::Receiver<u64> {
+        self.tool_changes.subscribe()
     }
 }

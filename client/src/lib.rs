@@ -30,6 +30,7 @@ pub mod drift;
 pub mod error;
 pub mod event;
 pub mod host;
+pub mod manager;
 pub mod names;
 pub mod options;
 pub mod pagination;
@@ -54,6 +55,7 @@ pub use error::{CallError, Clock, ConnectError, ConnectFailure, ListError, ListF
 pub use event::{CallId, ClientEvent, EventSink, Happening, TransportKind};
 pub use host::{Ask, HostLink, HostRequest, HostRequests, HostSupport, Root};
 pub use lifecycle::{Remembered, connect, connect_over, connect_with};
+pub use manager::{ManagedServer, Manager, ManagerOptions, Status};
 pub use names::{NameLimit, qualified_name};
 pub use options::ConnectOptions;
 pub use pagination::PageFault;

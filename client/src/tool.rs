@@ -7,7 +7,7 @@ use std::{collections::HashSet, sync::Arc};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::drift::Fingerprint;
+use crate::{catalogue::cache::CacheHints, drift::Fingerprint};
 
 /// A tool that a server offers.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,6 +34,9 @@ pub struct ToolList {
     pub rejected: Vec<RejectedTool>,
     /// How many pages were read.
     pub pages: usize,
+    /// What the server said about keeping the list.
+    #[serde(skip)]
+    pub hints: CacheHints,
 }
 
 impl Tool {
@@ -151,6 +154,11 @@ impl Collector {
         }
         self.list.rejected.extend(rejected.iter().cloned());
         rejected
+    }
+
+    /// Takes the hints of a page, after its items.
+    pub(crate) fn take_hints(&mut self, hints: CacheHints) {
+        self.list.hints = if self.list.pages > 1 { self.list.hints.joined(hints) } else { hints };
     }
 
     pub(crate) fn finish(self) -> ToolList {

@@ -6,13 +6,16 @@ use std::{
 };
 
 use serde_json::{Map, Value, json};
+use tokio::time::Instant;
 
 use super::{Connection, request::Patience};
 use crate::{
+    catalogue::cache::CacheHints,
     drift::{Drift, Fingerprint, Severity, compare},
     error::{CallError, ListError, ListFault},
     event::Happening,
     pagination::{PageGuard, Step},
+    revision::Era,
     tool::{Collector, Tool, ToolList},
 };
 
@@ -36,6 +39,8 @@ struct State {
     gone: HashSet<String>,
     /// How many announcements of a change the current list answers.
     as_of: u64,
+    /// When it was asked for.
+    asked_at: Option<Instant>,
 }
 
 impl Listing {
@@ -45,7 +50,7 @@ impl Listing {
 }
 
 impl State {
-    fn replace(&mut self, list: Arc<ToolList>, as_of: u64) -> Drift {
+    fn replace(&mut self, list: Arc<ToolList>, as_of: u64, asked_at: Instant) -> Drift {
         let old = self.current.take().unwrap_or_default();
         let drift = Drift::between(&old.tools, &list.tools);
         let by_name: HashMap<_, _> = list.tools.iter().map(|tool| (tool.name().to_owned(), Arc::clone(tool))).collect();
@@ -68,6 +73,7 @@ impl State {
         self.by_name = by_name;
         self.current = Some(list);
         self.as_of = as_of;
+        self.asked_at = Some(asked_at);
         drift
     }
 
@@ -97,12 +103,13 @@ impl Connection {
     /// # Errors
     /// If the list cannot be read to its end. The error holds what was read; a list that was known before stays.
     pub async fn list_tools(&self) -> Result<Arc<ToolList>, ListError> {
-        if let Some(list) = self.known_tools().filter(|_| !self.is_stale()) {
+        if let Some(list) = self.usable_tools() {
             return Ok(list);
         }
+        let asked = Instant::now();
         let _turn = self.inner.listing.refreshing.lock().await;
         // Another caller may have read it while this one waited for its turn.
-        if let Some(list) = self.known_tools().filter(|_| !self.is_stale()) {
+        if let Some(list) = self.usable_tools().or_else(|| self.tools_read_since(asked)) {
             return Ok(list);
         }
         self.read_and_keep().await.map(|(list, _)| list)
@@ -130,15 +137,30 @@ impl Connection {
         self.inner.ledger.tool_changes() != as_of
     }
 
+    /// The list that is known, if nothing was announced since and the server's own time for it is not over.
+    fn usable_tools(&self) -> Option<Arc<ToolList>> {
+        let fresh = |list: &Arc<ToolList>| self.era() == Era::Legacy || list.hints.is_fresh(Instant::now());
+        self.known_tools().filter(|list| !self.is_stale() && fresh(list))
+    }
+
+    /// The list that is known, if it was asked for after this moment: fresh or not, it answers whoever waited for it.
+    fn tools_read_since(&self, moment: Instant) -> Option<Arc<ToolList>> {
+        if self.is_stale() {
+            return None;
+        }
+        let state = self.inner.listing.state();
+        state.current.clone().filter(|_| state.asked_at.is_some_and(|asked_at| asked_at >= moment))
+    }
+
     async fn read_and_keep(&self) -> Result<(Arc<ToolList>, Drift), ListError> {
         self.until_listening().await;
         // Counted before the reading: a change during it makes the list stale at once.
-        let as_of = self.inner.ledger.tool_changes();
+        let (as_of, asked_at) = (self.inner.ledger.tool_changes(), Instant::now());
         let first = self.known_tools().is_none();
         match self.read_tools().await {
             Ok(list) => {
                 let list = Arc::new(list);
-                let drift = self.inner.listing.state().replace(Arc::clone(&list), as_of);
+                let drift = self.inner.listing.state().replace(Arc::clone(&list), as_of, asked_at);
                 if !first {
                     self.inner.ledger.reporter.report(|| Happening::Refreshed { drift: drift.clone() });
                 }
@@ -193,6 +215,7 @@ impl Connection {
             let (tool, reason) = (rejected.name, rejected.reason);
             self.inner.ledger.reporter.report(|| Happening::ToolRejected { tool, reason });
         }
+        collector.take_hints(CacheHints::of_page(&result, Instant::now()));
         Ok(guard.after_page(count, result.get("nextCursor"))?)
     }
 

@@ -1,0 +1,278 @@
+//! One server of a manager: a machine of few phases, in which each start is shared by all who wait for it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::{sync::watch, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+use super::{ManagedServer, ServerError, Shared, Status, start, watching};
+use crate::{
+    config::Endpoint,
+    connection::Connection,
+    event::{Happening, Reporter},
+};
+
+/// What a start comes to.
+pub(super) type Outcome = Result<Connection, ServerError>;
+
+/// Where a server stands.
+#[derive(Debug)]
+enum Phase {
+    Disabled,
+    Resting,
+    Starting { outcome: watch::Receiver<Option<Outcome>>, stop: CancellationToken },
+    Up { connection: Connection, since: Instant },
+    Down(ServerError),
+}
+
+impl Phase {
+    fn status(&self) -> Status {
+        match self {
+            Self::Disabled => Status::Disabled,
+            Self::Resting => Status::Disconnected,
+            Self::Starting { .. } => Status::Connecting,
+            Self::Up { .. } => Status::Connected,
+            Self::Down(error) => error.status(),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct State {
+    phase: Phase,
+    /// Counts the starts, so that whatever belongs to an earlier one is known by it.
+    epoch: u64,
+    /// How many tries in a row have failed, and when the last one did.
+    failures: u32,
+    failed_at: Option<Instant>,
+}
+
+/// How a start goes about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// One try, after what is left of the wait.
+    Once,
+    /// Until it works or the tries are used up, each after its wait.
+    Persistent,
+}
+
+/// One server of a manager.
+#[derive(Debug)]
+pub(super) struct Server {
+    spec: Mutex<Arc<ManagedServer>>,
+    pub(super) shared: Arc<Shared>,
+    reporter: Reporter,
+    state: Mutex<State>,
+    /// Cancelled when the server is removed, or its manager is gone.
+    pub(super) retired: CancellationToken,
+}
+
+impl Server {
+    pub(super) fn new(spec: ManagedServer, shared: Arc<Shared>) -> Arc<Self> {
+        let reporter = Reporter::new(spec.name(), shared.options.connect.events.clone());
+        let phase = if spec.enabled { Phase::Resting } else { Phase::Disabled };
+        let status = phase.status();
+        reporter.report(|| Happening::Status { status });
+        let state = Mutex::new(State { phase, epoch: 0, failures: 0, failed_at: None });
+        let retired = shared.over.child_token();
+        Arc::new(Self { spec: Mutex::new(Arc::new(spec)), shared, reporter, state, retired })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn spec(&self) -> Arc<ManagedServer> {
+        Arc::clone(&self.spec.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Takes over what does not concern the connection.
+    pub(super) fn adopt(&self, spec: ManagedServer) {
+        *self.spec.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(spec);
+    }
+
+    pub(super) fn status(&self) -> Status {
+        self.state().phase.status()
+    }
+
+    /// The connection, if it is up.
+    pub(super) fn connected(&self) -> Option<Connection> {
+        match &self.state().phase {
+            Phase::Up { connection, .. } if !connection.is_closed() => Some(connection.clone()),
+            _ => None,
+        }
+    }
+
+    /// The connection: the one that is up, the one that is being made, or a new one.
+    pub(super) async fn demand(self: &Arc<Self>, by_hand: bool) -> Outcome {
+        let mut outcome = match self.begin_or_join(by_hand)? {
+            Joined::Up(connection) => return Ok(connection),
+            Joined::Starting(outcome) => outcome,
+        };
+        match outcome.wait_for(Option::is_some).await.map(|outcome| outcome.clone()) {
+            Ok(Some(outcome)) => outcome,
+            Ok(None) | Err(_) => Err(self.stopped()),
+        }
+    }
+
+    /// Starts it, unless it is up or starting, and waits for nothing.
+    pub(super) fn kick(self: &Arc<Self>) {
+        if let Err(error) = self.begin_or_join(false) {
+            tracing::debug!(server = self.reporter.server(), %error, "not started");
+        }
+    }
+
+    fn begin_or_join(self: &Arc<Self>, by_hand: bool) -> Result<Joined, ServerError> {
+        let mut state = self.state();
+        if self.retired.is_cancelled() {
+            return Err(self.stopped());
+        }
+        // The task that watches the connection may not have come to it yet.
+        if matches!(&state.phase, Phase::Up { connection, .. } if connection.is_closed()) {
+            self.note_loss(&mut state, "the connection is closed");
+        }
+        match &state.phase {
+            Phase::Disabled => return Err(ServerError::Disabled { server: self.reporter.server().to_owned() }),
+            Phase::Up { connection, .. } => return Ok(Joined::Up(connection.clone())),
+            Phase::Starting { outcome, .. } => return Ok(Joined::Starting(outcome.clone())),
+            Phase::Down(error) if !by_hand && error.is_permanent() => return Err(error.clone()),
+            Phase::Resting | Phase::Down(_) => {}
+        }
+        if by_hand {
+            (state.failures, state.failed_at) = (0, None);
+        }
+        Ok(Joined::Starting(self.begin(&mut state, Manner::Once)))
+    }
+
+    fn begin(self: &Arc<Self>, state: &mut State, manner: Manner) -> watch::Receiver<Option<Outcome>> {
+        let (sender, outcome) = watch::channel(None);
+        let stop = self.retired.child_token();
+        state.epoch += 1;
+        self.enter(state, Phase::Starting { outcome: outcome.clone(), stop: stop.clone() });
+        tokio::spawn(start::run(Arc::clone(self), manner, state.epoch, stop, sender));
+        outcome
+    }
+
+    fn enter(&self, state: &mut State, phase: Phase) {
+        let (before, status) = (state.phase.status(), phase.status());
+        state.phase = phase;
+        if before != status {
+            tracing::debug!(server = self.reporter.server(), %status, "status");
+            // Under the lock, so that events come in the order of the changes.
+            self.reporter.report(|| Happening::Status { status });
+        }
+    }
+
+    fn stopped(&self) -> ServerError {
+        ServerError::Stopped { server: self.reporter.server().to_owned() }
+    }
+
+    /// How many tries in a row have failed, and when the last one did.
+    pub(super) fn failures(&self) -> (u32, Option<Instant>) {
+        let state = self.state();
+        (state.failures, state.failed_at)
+    }
+
+    /// Takes note of a try that failed. What comes back is the error to show: after too many, that it is given up.
+    pub(super) fn note_failure(&self, error: ServerError) -> ServerError {
+        let mut state = self.state();
+        self.count_failure(&mut state);
+        if error.is_permanent() || state.failures <= self.shared.options.backoff.tries {
+            return error;
+        }
+        self.gave_up(&state, error.to_string())
+    }
+
+    fn count_failure(&self, state: &mut State) {
+        state.failures += 1;
+        state.failed_at = Some(Instant::now());
+    }
+
+    fn gave_up(&self, state: &State, last: String) -> ServerError {
+        ServerError::GaveUp { server: self.reporter.server().to_owned(), failures: state.failures, last }
+    }
+
+    /// Takes over what a start came to, unless it was stopped in between.
+    pub(super) fn settle(self: &Arc<Self>, epoch: u64, outcome: Outcome) -> Outcome {
+        let mut state = self.state();
+        if state.epoch != epoch || self.retired.is_cancelled() {
+            return Err(self.stopped());
+        }
+        match &outcome {
+            Ok(connection) => {
+                let phase = Phase::Up { connection: connection.clone(), since: Instant::now() };
+                self.enter(&mut state, phase);
+                tokio::spawn(watching::run(Arc::clone(self), connection.clone(), epoch));
+            }
+            Err(error) => {
+                if matches!(error.status(), Status::NeedsAuth) {
+                    // Whoever logs in next may be somebody else.
+                    self.shared.cache.forget_private(&self.spec().asker());
+                }
+                self.enter(&mut state, Phase::Down(error.clone()));
+            }
+        }
+        outcome
+    }
+
+    /// Takes note that the connection of this start is over.
+    pub(super) fn lost(self: &Arc<Self>, epoch: u64, reason: &str) {
+        let mut state = self.state();
+        if state.epoch == epoch && !self.retired.is_cancelled() && matches!(state.phase, Phase::Up { .. }) {
+            self.note_loss(&mut state, reason);
+        }
+    }
+
+    fn note_loss(self: &Arc<Self>, state: &mut State, reason: &str) {
+        if matches!(&state.phase, Phase::Up { since, .. } if since.elapsed() >= self.shared.options.backoff.healthy) {
+            (state.failures, state.failed_at) = (0, None);
+        }
+        self.count_failure(state);
+        if state.failures > self.shared.options.backoff.tries {
+            let error = self.gave_up(state, reason.to_owned());
+            return self.enter(state, Phase::Down(error));
+        }
+        self.enter(state, Phase::Resting);
+        // A program that died is started when it is needed; a remote server is waited for, since it comes back by itself.
+        if !matches!(self.spec().config.endpoint, Endpoint::Stdio(_)) {
+            self.begin(state, Manner::Persistent);
+        }
+    }
+
+    /// Ends the connection, or the start; the next demand starts it again.
+    pub(super) async fn disconnect(&self) {
+        let connection = {
+            let mut state = self.state();
+            state.epoch += 1;
+            (state.failures, state.failed_at) = (0, None);
+            if matches!(state.phase, Phase::Disabled) {
+                return;
+            }
+            let ended = match &state.phase {
+                Phase::Starting { stop, .. } => {
+                    stop.cancel();
+                    None
+                }
+                Phase::Up { connection, .. } => Some(connection.clone()),
+                Phase::Disabled | Phase::Resting | Phase::Down(_) => None,
+            };
+            self.enter(&mut state, Phase::Resting);
+            ended
+        };
+        if let Some(connection) = connection {
+            connection.close().await;
+        }
+    }
+
+    /// Ends it for good.
+    pub(super) async fn retire(&self) {
+        self.retired.cancel();
+        self.disconnect().await;
+    }
+}
+
+/// What a demand meets.
+enum Joined {
+    Up(Connection),
+    Starting(watch::Receiver<Option<Outcome>>),
+}

@@ -1,0 +1,99 @@
+//! What is wanted of managed servers: their tools, one by one and together, and calls.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use futures::future::join_all;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::{Manager, UseError, server::Server};
+use crate::{
+    call::{self, CallOptions, ToolResult},
+    catalogue::Catalogue,
+    connection::Connection,
+    error::CallError,
+    names::NameLimit,
+    tool::ToolList,
+};
+
+impl Manager {
+    /// The tools of a server. A list that is still fresh is not asked for again, and does not start the server; a list that
+    /// cannot be read again stays what it was.
+    ///
+    /// # Errors
+    /// If the server cannot be used, or its list was never read.
+    pub async fn tools(&self, name: &str) -> Result<Arc<ToolList>, UseError> {
+        self.server(name)?.tools().await
+    }
+
+    /// The tools of all servers that can be used, under names that no two of them share, and why the others are missing.
+    /// No server waits for another; each is started unless its list is still fresh.
+    pub async fn catalogue(&self, limit: NameLimit) -> (Catalogue, BTreeMap<String, UseError>) {
+        let servers: Vec<_> = self.servers().values().cloned().collect();
+        let lists = servers.iter().map(|server| async move { (server.spec().name().to_owned(), server.tools().await) });
+        let (mut catalogue, mut missing) = (Catalogue::new(limit), BTreeMap::new());
+        for (name, tools) in join_all(lists).await {
+            match tools {
+                Ok(list) => catalogue.set_server(&name, &list.tools),
+                Err(error) => drop(missing.insert(name, error)),
+            }
+        }
+        (catalogue, missing)
+    }
+
+    /// Calls a tool of a server, which is started if it is not up; the clocks of the call run from when it is. A call that was
+    /// sent is never sent again: it may have had its effect.
+    ///
+    /// # Errors
+    /// A [`UseError`].
+    pub async fn call(
+        &self,
+        name: &str,
+        tool: &str,
+        arguments: Value,
+        options: CallOptions,
+    ) -> Result<ToolResult, UseError> {
+        let cancel = options.cancel.clone();
+        let connection = tokio::select! {
+            biased;
+            () = cancel.cancelled() => {
+                call::count(name, tool, CallError::Cancelled.kind());
+                return Err(CallError::Cancelled.into());
+            }
+            connection = self.connection(name) => {
+                connection.inspect_err(|error| call::count(name, tool, error.kind()))?
+            }
+        };
+        Ok(connection.call(tool, arguments, options).await?)
+    }
+}
+
+impl Server {
+    async fn tools(self: &Arc<Self>) -> Result<Arc<ToolList>, UseError> {
+        let asker = self.spec().asker();
+        let connection = match self.connected() {
+            Some(connection) => connection,
+            None => match self.shared.cache.get(&asker, Instant::now()).filter(|_| self.spec().enabled) {
+                Some(list) => return Ok(list),
+                None => self.demand(false).await?,
+            },
+        };
+        if connection.known_tools().is_none()
+            && let Some(list) = self.shared.cache.get(&asker, Instant::now())
+        {
+            return Ok(list);
+        }
+        self.listed(&connection).await
+    }
+
+    async fn listed(&self, connection: &Connection) -> Result<Arc<ToolList>, UseError> {
+        match connection.list_tools().await {
+            Ok(list) => {
+                self.shared.cache.put(&self.spec().asker(), &list, Instant::now());
+                Ok(list)
+            }
+            // "Clients MAY serve stale responses if errors occur during re-fetching" (2026-07-28, caching).
+            Err(error) => connection.known_tools().ok_or(UseError::List(error)),
+        }
+    }
+}

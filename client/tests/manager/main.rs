@@ -1,0 +1,13 @@
+//! Many servers under one manager, all in memory, in paused time.
+
+#![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod calls;
+mod cast;
+mod lists;
+mod reloads;
+mod restarts;
+mod starts;
