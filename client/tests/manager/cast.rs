@@ -133,7 +133,7 @@ pub(crate) fn program(name: &str) -> ManagedServer {
 /// A remote server of this name, spoken to with this token.
 pub(crate) fn remote(name: &str, url: &str, token: &str) -> ManagedServer {
     let headers = [("authorization".to_owned(), token.to_owned())].into();
-    let endpoint = HttpEndpoint { url: url.to_owned(), headers };
+    let endpoint = HttpEndpoint { url: url.to_owned(), headers, ..HttpEndpoint::default() };
     ManagedServer::new(ServerConfig::new(name, Endpoint::StreamableHttp(endpoint)))
 }
 
