@@ -393,10 +393,7 @@ impl ListError {
     /// A stable name of the kind of failure.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
-        match &self.fault {
-            ListFault::Page(fault) => fault.kind(),
-            ListFault::Request(error) => error.kind(),
-        }
+        self.fault.kind()
     }
 }
 
@@ -409,4 +406,15 @@ pub enum ListFault {
     /// The request for a page.
     #[error(transparent)]
     Request(#[from] CallError),
+}
+
+impl ListFault {
+    /// A stable name of the kind of failure.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Page(fault) => fault.kind(),
+            Self::Request(error) => error.kind(),
+        }
+    }
 }

@@ -18,33 +18,69 @@ pub(crate) const FAULT: u8 = 4;
 pub(crate) struct Failure {
     code: u8,
     cause: anyhow::Error,
+    advice: Option<String>,
 }
 
 /// What a command comes back with.
 pub(crate) type CommandResult = Result<ExitCode, Failure>;
 
 impl Failure {
+    fn new(code: u8, cause: impl Into<anyhow::Error>) -> Self {
+        Self { code, cause: cause.into(), advice: None }
+    }
+
+    /// Whoever was asked said no.
+    pub(crate) fn refused(cause: impl Into<anyhow::Error>) -> Self {
+        Self::new(VERDICT, cause)
+    }
+
     /// The input is wrong.
     pub(crate) fn input(cause: impl Into<anyhow::Error>) -> Self {
-        Self { code: INPUT, cause: cause.into() }
+        Self::new(INPUT, cause)
     }
 
     /// The environment failed.
     pub(crate) fn environment(cause: impl Into<anyhow::Error>) -> Self {
-        Self { code: ENVIRONMENT, cause: cause.into() }
+        Self::new(ENVIRONMENT, cause)
     }
 
     /// The workbench itself is at fault.
     pub(crate) fn fault(cause: impl Into<anyhow::Error>) -> Self {
-        Self { code: FAULT, cause: cause.into() }
+        Self::new(FAULT, cause)
+    }
+
+    /// What the user can do about it.
+    pub(crate) fn advise(self, advice: impl Into<String>) -> Self {
+        Self { advice: Some(advice.into()), ..self }
+    }
+
+    /// What the user can do about it, where that is known.
+    pub(crate) fn advice(&self) -> Option<&str> {
+        self.advice.as_deref()
+    }
+
+    /// All of it in one line.
+    pub(crate) fn message(&self) -> String {
+        self.causes().join(": ")
+    }
+
+    /// What happened and why. Some errors tell their causes in their own words, and those are not repeated.
+    fn causes(&self) -> Vec<String> {
+        let mut told: Vec<String> = Vec::new();
+        for cause in self.cause.chain().map(ToString::to_string) {
+            if !told.iter().any(|before| before.contains(&cause)) {
+                told.push(cause);
+            }
+        }
+        told
     }
 
     /// Tells it on standard error, with its causes, and gives the exit code.
     pub(crate) fn report(&self) -> ExitCode {
-        let mut text = self.cause.to_string();
-        for cause in self.cause.chain().skip(1) {
-            text.push_str("\n  because: ");
-            text.push_str(&cause.to_string());
+        let mut text = self.causes().join("\n  because: ");
+        if let Some(advice) = &self.advice {
+            text.push_str("\n  advice: ");
+            text.push_str(advice);
         }
         // What a library renders as whole diagnostics says `error:` itself, once for each.
         let prefix = if text.starts_with("error: ") { "" } else { "error: " };

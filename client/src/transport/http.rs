@@ -65,7 +65,8 @@ const STREAM_FIRST: Duration = Duration::from_millis(500);
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HttpFailure {
     /// The exchange itself.
-    #[error("the HTTP exchange failed")]
+    // rmcp hands on what an error says, and not its causes: the one that tells most goes into the text.
+    #[error("the HTTP exchange failed: {}", innermost(.0))]
     Exchange(#[source] reqwest::Error),
     /// The status.
     #[error("HTTP status {status}")]
@@ -76,6 +77,11 @@ pub(crate) enum HttpFailure {
     /// A redirect that is not followed.
     #[error(transparent)]
     Redirect(Refused),
+}
+
+/// The first of all causes, as "Connection refused".
+fn innermost(error: &dyn std::error::Error) -> String {
+    std::iter::successors(Some(error), |error| error.source()).last().map(ToString::to_string).unwrap_or_default()
 }
 
 impl HttpFailure {

@@ -1,7 +1,20 @@
 //! `client`: the built-in client, for people at a terminal and for conformance cases. One file a command.
 
+mod asking;
+mod call;
 mod conformance;
+mod connect;
 mod drive;
+mod lines;
+mod prompt;
+mod read;
+mod say;
+mod session;
+mod status;
+mod target;
+mod tools;
+mod trouble;
+mod values;
 
 use clap::Subcommand;
 
@@ -16,6 +29,18 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Kind {
+    /// Connect to a server, and tell what it is and what it speaks.
+    Connect(connect::Args),
+    /// List the tools of a server.
+    Tools(tools::Args),
+    /// Call a tool.
+    Call(call::Args),
+    /// Read a resource.
+    Read(read::Args),
+    /// Get a prompt.
+    Prompt(prompt::Args),
+    /// Tell whether a server can be used, and if not, what it wants.
+    Status(status::Args),
     /// Do what the context of a conformance case says.
     #[command(hide = true)]
     Drive(drive::Args),
@@ -27,6 +52,12 @@ enum Kind {
 /// Is a client.
 pub(crate) fn run(args: Args) -> CommandResult {
     match args.kind {
+        Kind::Connect(args) => connect::run(&args),
+        Kind::Tools(args) => tools::run(&args),
+        Kind::Call(args) => call::run(&args),
+        Kind::Read(args) => read::run(&args),
+        Kind::Prompt(args) => prompt::run(&args),
+        Kind::Status(args) => status::run(&args),
         Kind::Drive(args) => drive::run(args),
         Kind::Conformance(args) => conformance::run(args),
     }

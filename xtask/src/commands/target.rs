@@ -98,7 +98,8 @@ fn header(text: &str) -> Result<(String, String), String> {
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
-fn variable(text: &str) -> Result<(String, String), String> {
+/// Reads `NAME=value`.
+pub(crate) fn variable(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once('=').ok_or("a variable is written `NAME=value`")?;
     Ok((name.to_owned(), value.to_owned()))
 }

@@ -1,0 +1,81 @@
+//! Which server a command of the client is for, and how to speak with it.
+
+use std::{env, time::Duration};
+
+use anyhow::anyhow;
+use client::{ProtocolChoice, Revision, ServerConfig};
+use mock_servers::Period;
+use scenarios::model::Transport;
+
+use crate::{commands::target, failure::Failure};
+
+/// The server, and what to print.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct ServerArgs {
+    #[command(flatten)]
+    server: target::TargetArgs,
+    /// How to speak to a URL.
+    #[arg(long, value_name = "TRANSPORT", default_value = "auto", conflicts_with = "command")]
+    transport: Wire,
+    /// The revision to speak; found out where it is not given.
+    #[arg(long, value_name = "REVISION", value_parser = revision)]
+    revision: Option<Revision>,
+    /// How long the start and each request may take (`10s`, `500ms`). Without it MCP_TIMEOUT (start) and MCP_TOOL_TIMEOUT
+    /// (tool calls) say so, in milliseconds. Progress starts the time of a call again.
+    #[arg(long, value_name = "PERIOD")]
+    timeout: Option<Period>,
+    /// Print JSON, failures included.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// How a URL is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Wire {
+    /// Streamable HTTP, or HTTP+SSE where the server speaks no other.
+    Auto,
+    /// Streamable HTTP.
+    Http,
+    /// HTTP+SSE of 2024-11-05.
+    Sse,
+}
+
+impl ServerArgs {
+    /// The server, for the client.
+    pub(crate) fn config(&self) -> Result<ServerConfig, Failure> {
+        let transport = match self.transport {
+            Wire::Auto => None,
+            Wire::Http => Some(Transport::StreamableHttp),
+            Wire::Sse => Some(Transport::Sse),
+        };
+        let mut config = self.server.config(transport)?;
+        if let Some(revision) = self.revision {
+            config.protocol = ProtocolChoice::Pinned(revision);
+        }
+        let (given, timeouts) = (self.timeout.map(|period| period.0), &mut config.timeouts);
+        if let Some(limit) = given.or(milliseconds("MCP_TIMEOUT")?) {
+            timeouts.startup = limit;
+        }
+        if let Some(limit) = given {
+            timeouts.request = limit;
+        }
+        if let Some(limit) = given.or(milliseconds("MCP_TOOL_TIMEOUT")?) {
+            timeouts.call = limit;
+            timeouts.call_ceiling = timeouts.call_ceiling.max(limit);
+        }
+        Ok(config)
+    }
+}
+
+fn revision(text: &str) -> Result<Revision, String> {
+    let known = || Revision::ALL.map(Revision::as_str).join(", ");
+    text.parse().map_err(|error| format!("{error}; the client speaks {}", known()))
+}
+
+/// A limit from the environment.
+fn milliseconds(name: &str) -> Result<Option<Duration>, Failure> {
+    let Some(text) = env::var_os(name) else { return Ok(None) };
+    let number = text.to_str().and_then(|text| text.parse().ok()).filter(|number| *number > 0);
+    let wrong = || Failure::input(anyhow!("{name} is not a number of milliseconds: `{}`", text.to_string_lossy()));
+    number.map(Duration::from_millis).map(Some).ok_or_else(wrong)
+}

@@ -1,0 +1,63 @@
+//! Servers that ask something of the user.
+
+use std::process::Stdio;
+
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    process::Command,
+    time::timeout,
+};
+
+use crate::kit::{BOUND, PROGRAM, Server, Way};
+
+#[tokio::test]
+async fn without_a_terminal_questions_are_declined() {
+    for (way, revision) in [(Way::Stdio, "2026-07-28"), (Way::Http, "2025-11-25")] {
+        let server = Server::start(way).await;
+        let called = server.client(&["call", "test_elicitation", "message=Who are you?", "--revision", revision]).await;
+        assert!(called.said().starts_with("User response: action=decline"), "{called:?}");
+        assert!(called.stderr.contains("asks: Who are you?; declined"), "{called:?}");
+    }
+}
+
+/// Runs a command in a terminal of its own, types what follows each prompt, and gives all that was on the screen.
+async fn at_a_terminal(arguments: &[&str], server: &Server, answers: &[(&str, &str)]) -> String {
+    let words = [PROGRAM, "client"].iter().chain(arguments).map(|word| (*word).to_owned()).chain(server.place.clone());
+    let line: Vec<_> = words.map(|word| format!("'{word}'")).collect();
+    let mut command = Command::new("script");
+    command.args(["--quiet", "--return", "--echo", "never", "--command", &line.join(" "), "/dev/null"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
+    let (mut keyboard, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
+    let (mut shown, mut seen) = (Vec::new(), 0);
+    for (prompt, answer) in answers {
+        let waited = timeout(BOUND, async {
+            loop {
+                let new = String::from_utf8_lossy(&shown[seen..]).into_owned();
+                if new.contains(prompt) {
+                    return true;
+                }
+                if screen.read_buf(&mut shown).await.unwrap() == 0 {
+                    return false;
+                }
+            }
+        });
+        assert!(waited.await == Ok(true), "no `{prompt}` in {:?}", String::from_utf8_lossy(&shown));
+        seen = shown.len();
+        keyboard.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
+    }
+    timeout(BOUND, screen.read_to_end(&mut shown)).await.expect("an end in time").unwrap();
+    String::from_utf8_lossy(&shown).into_owned()
+}
+
+#[tokio::test]
+async fn at_a_terminal_the_user_fills_in_the_form() {
+    let server = Server::start(Way::Stdio).await;
+    let call = ["call", "test_elicitation", "message=Who are you?"];
+    let answers = [("username", "ann"), ("email", "ann@example.com"), ("send this?", "y")];
+    let shown = at_a_terminal(&call, &server, &answers).await;
+    assert!(shown.contains("asks: Who are you?"), "{shown}");
+    assert!(shown.contains("User response: action=accept") && shown.contains("\"username\":\"ann\""), "{shown}");
+    let answers = [("username", "ann"), ("email", "ann@example.com"), ("send this?", "n")];
+    let shown = at_a_terminal(&call, &server, &answers).await;
+    assert!(shown.contains("User response: action=decline"), "{shown}");
+}

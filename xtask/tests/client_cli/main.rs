@@ -1,0 +1,9 @@
+//! `mcp-workbench client`, as its users run it, against mock servers that are processes too.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod asking;
+mod interrupting;
+mod kit;
+mod telling;
+mod transports;
