@@ -99,7 +99,7 @@ impl Connection {
         let Parts { config, ledger, desk, service, revision, transport, why, child } = parts;
         let peer = service.peer().clone();
         let (cancellations, jobs) = mpsc::channel(CANCELLATIONS);
-        tokio::spawn(send_cancellations(peer.clone(), jobs));
+        tokio::spawn(send_cancellations(peer.clone(), Arc::clone(&ledger), jobs));
         tokio::spawn(report_end(Arc::clone(&ledger)));
         if let Some(link) = desk.link().filter(|link| link.support().roots && revision.era() == Era::Legacy) {
             tokio::spawn(tell_of_roots(peer.clone(), link.watch_roots(), ledger.over.clone()));
@@ -197,6 +197,13 @@ impl Connection {
         self.inner.ledger.watch_tool_changes()
     }
 
+    /// How many requests wait for their answer, the subscription to changes of 2026-07-28 among them, and answers and
+    /// questions for somebody to take them.
+    #[must_use]
+    pub fn requests_under_way(&self) -> usize {
+        self.inner.ledger.entries()
+    }
+
     /// Closes the connection: over stdio the server's standard input is closed and its process ended, over HTTP the
     /// session is. Calls under way fail as lost. Closing twice is no error.
     pub async fn close(&self) -> CloseReport {
@@ -266,12 +273,16 @@ enum Job {
 }
 
 /// rmcp sends in the order of its queue, so a cancellation follows its request.
-async fn send_cancellations(peer: Peer<RoleClient>, mut jobs: mpsc::Receiver<Job>) {
+async fn send_cancellations(peer: Peer<RoleClient>, ledger: Arc<Ledger>, mut jobs: mpsc::Receiver<Job>) {
     while let Some(job) = jobs.recv().await {
         match job {
             Job::Cancel(id, reason) => {
-                let params = CancelledNotificationParam::new(Some(id), Some(reason.to_owned()));
-                if peer.send_notification(CancelledNotification::new(params).into()).await.is_err() {
+                let params = CancelledNotificationParam::new(Some(id.clone()), Some(reason.to_owned()));
+                let sent = peer.send_notification(CancelledNotification::new(params).into()).await;
+                // Over Streamable HTTP on 2026-07-28 the end of the response stream says it, and no message.
+                ledger.cancel(&id);
+                // A cancellation that a server refuses says nothing about the next one.
+                if sent.is_err() && peer.is_transport_closed() {
                     return;
                 }
             }

@@ -186,6 +186,7 @@ impl Ledger {
         if let Some(token) = &entry.token {
             books.tokens.remove(token);
         }
+        books.raw.remove(id);
         if books.probe.as_ref().is_some_and(|(probe, _)| probe == id) {
             books.probe = None;
         }
@@ -196,7 +197,6 @@ impl Ledger {
     pub(crate) fn cancel(&self, id: &RequestId) {
         if self.settle(id).is_some() {
             let mut books = self.books();
-            books.raw.remove(id);
             if books.cancelled.len() >= CANCELLED_MEMORY {
                 books.cancelled.pop_front();
             }
@@ -227,6 +227,12 @@ impl Ledger {
     pub(crate) fn by_token(&self, token: &ProgressToken) -> Option<InFlight> {
         let books = self.books();
         books.pending.get(books.tokens.get(token)?).cloned()
+    }
+
+    /// How much is kept for somebody: requests that wait, answers and questions on their way through rmcp.
+    pub(crate) fn entries(&self) -> usize {
+        let books = self.books();
+        books.pending.len().max(books.tokens.len()) + books.raw.len() + books.asked.len()
     }
 
     pub(crate) fn stage(&self) -> Stage {

@@ -129,6 +129,8 @@ impl Exchange {
                 biased;
                 answer = &mut self.handle.rx => {
                     self.open = false;
+                    // Where no answer came there is nobody else to strike it out.
+                    self.connection.inner.ledger.settle(&self.handle.id);
                     return match answer {
                         Ok(answer) => self.judge(answer).await,
                         Err(_) => Err(self.connection.lost().await),

@@ -220,11 +220,16 @@ impl Ledger {
     pub(crate) fn shorten(&self, message: ServerJsonRpcMessage) -> ServerJsonRpcMessage {
         let ServerJsonRpcMessage::Response(mut response) = message else { return message };
         if let ServerResult::CustomResult(CustomResult(result)) = response.result {
-            let lists_tools =
-                self.books().pending.get(&response.id).is_some_and(|entry| entry.purpose == Purpose::ListTools);
+            let purpose = self.books().pending.get(&response.id).map(|entry| entry.purpose);
+            let lists_tools = purpose == Some(Purpose::ListTools);
             let (stand_in, shown) =
                 if lists_tools { tools_of(&result) } else { (ServerResult::EmptyResult(EmptyResult {}), None) };
-            self.books().raw.insert(response.id.clone(), RawAnswer { result, shown });
+            let mut books = self.books();
+            // Nobody would take away an answer to what was given up in this moment.
+            if books.pending.contains_key(&response.id) {
+                books.raw.insert(response.id.clone(), RawAnswer { result, shown });
+            }
+            drop(books);
             response.result = stand_in;
         }
         ServerJsonRpcMessage::Response(response)

@@ -86,6 +86,39 @@ async fn a_forgotten_session_is_renewed_once_for_all_calls_that_met_it() {
 }
 
 #[tokio::test]
+async fn calls_that_fail_leave_nothing_in_the_books_and_each_is_cancelled_whatever_comes_of_the_others() {
+    for protocol in [ProtocolChoice::Pinned(Revision::V2026_07_28), ProtocolChoice::Pinned(Revision::V2025_11_25)] {
+        let (url, log) = start(|seen: &Seen| match seen.body["method"].as_str().unwrap_or_default() {
+            "tools/call" if seen.body["params"]["name"] == "refused" => status(500),
+            // An answer that never comes.
+            "tools/call" => {
+                let body = Body::from_stream(futures::stream::pending::<Result<Bytes, Infallible>>());
+                Response::builder().header("content-type", "text/event-stream").body(body).unwrap()
+            }
+            "server/discover" => json_body(200, &answer(seen, discovered())),
+            "notifications/cancelled" => status(500),
+            _ => legacy_streamable(seen),
+        })
+        .await;
+        let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), protocol).await;
+        let connection = connection.unwrap();
+        let options = || CallOptions { timeout: Some(Duration::from_millis(50)), ..CallOptions::default() };
+        for (tool, kind) in [("refused", "http-status"), ("stuck", "timed-out"), ("stuck", "timed-out")] {
+            assert_eq!(connection.call(tool, json!({}), options()).await.unwrap_err().kind(), kind);
+        }
+        until(|| connection.requests_under_way() == 0).await;
+        if connection.era() == Era::Legacy {
+            let told = || {
+                let log = log.lock().unwrap();
+                log.iter().filter(|seen| seen.body["method"] == "notifications/cancelled").count()
+            };
+            until(|| told() == 2).await;
+        }
+        connection.close().await;
+    }
+}
+
+#[tokio::test]
 async fn a_session_that_cannot_be_renewed_fails_its_calls_as_lost() {
     let handshakes = Arc::new(AtomicUsize::new(0));
     let (url, _) = start(move |seen: &Seen| match seen.body["method"].as_str().unwrap_or_default() {

@@ -126,6 +126,7 @@ impl Standing {
             let drawn = random.random_bool(rule.probability.clamp(0.0, 1.0));
             if drawn && state.enabled && rule.when.counts(state.matched) {
                 state.acted += 1;
+                tracing::debug!(fault = state.name.as_deref().unwrap_or_default(), "a standing fault acts");
                 struck.push((rule.fault.clone(), random));
             }
         }
