@@ -1,5 +1,5 @@
-//! `interop`: the mock servers against programs that nobody here wrote: the official conformance suite, and clients built
-//! on the official SDKs.
+//! `interop`: the mock servers and the built-in client against programs that nobody here wrote: the official conformance
+//! suite, clients and servers built on the official SDKs, and published servers.
 //!
 //! It fills the ignored folder `/interop` of the workspace by itself. What it cannot get there is the environment's fault
 //! and no verdict: exit code 3.
@@ -7,11 +7,13 @@
 mod authorization;
 mod check;
 mod child;
+mod expect;
 mod outcome;
 mod pins;
 mod report;
 mod sdk;
 mod server;
+mod servers;
 mod suite;
 mod tools;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{authorization, outcome::Row, sdk, suite, tools::Tools};
+use super::{authorization, outcome::Row, sdk, servers, suite, tools::Tools};
 
 /// One thing to try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub(super) enum Check {
     Authorization(authorization::ClientKind),
     /// A client on an SDK.
     Sdk(sdk::Subject),
+    /// A server that the built-in client visits.
+    Server(servers::Subject),
 }
 
 impl Check {
@@ -23,7 +25,9 @@ impl Check {
         let suites = suite::REVISIONS.into_iter().map(Self::Suite);
         let authorization = authorization::ClientKind::ALL.into_iter().map(Self::Authorization);
         let clients = suite::client::REVISIONS.into_iter().map(Self::ClientSuite);
-        suites.chain(clients).chain(authorization).chain(sdk::Subject::all().into_iter().map(Self::Sdk)).collect()
+        let sdks = sdk::Subject::all().into_iter().map(Self::Sdk);
+        let servers = servers::Subject::all().into_iter().map(Self::Server);
+        suites.chain(clients).chain(authorization).chain(sdks).chain(servers).collect()
     }
 
     /// The name, in parts from the general to the special.
@@ -33,6 +37,7 @@ impl Check {
             Self::ClientSuite(revision) => format!("client-suite/{revision}"),
             Self::Authorization(client) => format!("authorization/{}", client.word()),
             Self::Sdk(subject) => subject.name(),
+            Self::Server(subject) => subject.name(),
         }
     }
 
@@ -49,7 +54,11 @@ impl Check {
 
     /// Whether it needs what pip installs.
     pub(super) fn needs_python(&self) -> bool {
-        matches!(self, Self::Sdk(subject) if subject.is_python())
+        match self {
+            Self::Sdk(subject) => subject.is_python(),
+            Self::Server(subject) => subject.is_python(),
+            Self::Suite(_) | Self::ClientSuite(_) | Self::Authorization(_) => false,
+        }
     }
 
     /// Carries it out. The folder is for outputs.
@@ -59,6 +68,7 @@ impl Check {
             Self::ClientSuite(revision) => suite::client::run(tools, revision, folder).await,
             Self::Authorization(client) => authorization::run(tools, *client, folder).await,
             Self::Sdk(subject) => sdk::run(tools, *subject, folder).await,
+            Self::Server(subject) => servers::run(tools, *subject, folder).await,
         }
     }
 }

@@ -28,7 +28,7 @@ enum Sdk {
 
 /// A transport that the SDKs have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Transport {
+pub(super) enum Transport {
     Stdio,
     Http,
     Sse,
@@ -36,7 +36,7 @@ enum Transport {
 
 /// How the client speaks: with a handshake, or in the modern way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Era {
+pub(super) enum Era {
     Legacy,
     Modern,
 }
@@ -86,7 +86,7 @@ impl Sdk {
 }
 
 impl Transport {
-    fn word(self) -> &'static str {
+    pub(super) fn word(self) -> &'static str {
         match self {
             Self::Stdio => "stdio",
             Self::Http => "http",
@@ -104,7 +104,7 @@ impl Era {
     }
 
     /// The newest revision that is spoken in this way.
-    fn revision(self) -> &'static str {
+    pub(super) fn revision(self) -> &'static str {
         match self {
             Self::Legacy => "2025-11-25",
             Self::Modern => "2026-07-28",

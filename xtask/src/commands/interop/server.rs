@@ -1,19 +1,31 @@
-//! This program as a mock server, in a process of its own.
+//! A server that listens, in a process of its own: this program as a mock server, or somebody else's.
 
-use std::{fs::File, io::Write as _, path::Path, process::Stdio, time::Duration};
+use std::{
+    fs::File,
+    io::Write as _,
+    path::Path,
+    process::{Command, Stdio},
+    time::Duration,
+};
 
 use anyhow::{Context as _, anyhow, bail};
-use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
+use tokio::{
+    io::{AsyncBufReadExt as _, BufReader, Lines},
+    net::TcpStream,
+};
+use url::Url;
 
 use super::{
     child::{self, Output, Supervised},
     tools::Tools,
 };
 
-/// How long a mock server may take to say where it listens.
+/// How long a server may take to say where it listens, or to listen there.
 const STARTING: Duration = Duration::from_secs(20);
+/// How often to try whether it does.
+const KNOCK: Duration = Duration::from_millis(50);
 
-/// A mock server that listens. It ends when this is dropped.
+/// A server that listens. It ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Server {
     /// Where it listens.
@@ -25,19 +37,24 @@ pub(super) struct Server {
 impl Server {
     /// Starts `mcp-workbench mock …`; its output is kept in the folder.
     pub(super) async fn start(tools: &Tools, arguments: &[&str], folder: &Path) -> anyhow::Result<Self> {
-        let output = Output::in_folder(folder, "server");
         let mut command = child::command(&tools.workbench)?;
         command.arg("mock").args(arguments);
+        Self::start_program(command, &format!("mock {}", arguments.join(" ")), folder).await
+    }
+
+    /// Starts a program that prints where it listens.
+    pub(super) async fn start_program(mut command: Command, what: &str, folder: &Path) -> anyhow::Result<Self> {
+        let output = Output::in_folder(folder, "server");
         command.stdout(Stdio::piped()).stderr(File::create(&output.stderr)?);
-        let mut supervised = Supervised::start(command).context("cannot start a mock server")?;
+        let mut supervised = Supervised::start(command).with_context(|| format!("cannot start `{what}`"))?;
         let stdout = supervised.child.stdout.take().context("no standard output")?;
         let mut lines = BufReader::new(stdout).lines();
         let mut kept = File::create(&output.stdout)?;
         let url = match tokio::time::timeout(STARTING, address(&mut lines, &mut kept)).await {
             Ok(Ok(Some(url))) => url,
-            Ok(Ok(None)) => bail!("`mock {}` ended: {}", arguments.join(" "), output.complaint()),
-            Ok(Err(error)) => return Err(error).context("cannot read what a mock server says"),
-            Err(_) => bail!("`mock {}` has not said where it listens: {}", arguments.join(" "), output.complaint()),
+            Ok(Ok(None)) => bail!("`{what}` ended: {}", output.complaint()),
+            Ok(Err(error)) => return Err(error).with_context(|| format!("cannot read what `{what}` says")),
+            Err(_) => bail!("`{what}` has not said where it listens: {}", output.complaint()),
         };
         // It must never wait for somebody to read on.
         tokio::spawn(async move {
@@ -48,10 +65,32 @@ impl Server {
         Ok(Self { url, supervised, output })
     }
 
+    /// Starts a program that was told where to listen, and waits until it does.
+    pub(super) async fn start_at(mut command: Command, url: &str, folder: &Path) -> anyhow::Result<Self> {
+        let output = Output::in_folder(folder, "server");
+        command.stdout(File::create(&output.stdout)?).stderr(File::create(&output.stderr)?);
+        let at = Url::parse(url)?;
+        let place = at.socket_addrs(|| None)?.first().copied().context("the address has no host")?;
+        let server = Self {
+            url: url.to_owned(),
+            supervised: Supervised::start(command).with_context(|| format!("cannot start the server of {url}"))?,
+            output,
+        };
+        let listening = async {
+            while TcpStream::connect(place).await.is_err() {
+                tokio::time::sleep(KNOCK).await;
+            }
+        };
+        match tokio::time::timeout(STARTING, listening).await {
+            Ok(()) => Ok(server),
+            Err(_) => bail!("nobody listens at {url}: {}", server.output.complaint()),
+        }
+    }
+
     /// Ends it. A server that has ended before did not survive what was done to it.
     pub(super) async fn end(mut self) -> anyhow::Result<()> {
         if let Some(status) = self.supervised.child.try_wait()? {
-            return Err(anyhow!("the mock server ended by itself, {status}: {}", self.output.complaint()));
+            return Err(anyhow!("the server ended by itself, {status}: {}", self.output.complaint()));
         }
         self.supervised.end().await;
         Ok(())

@@ -26,12 +26,18 @@ const INSTALLING: Duration = Duration::from_secs(600);
 const STAMP: &str = "installed.json";
 
 /// The programs that drive the SDKs. They are copied to where their SDK is found.
-const NODE_PROGRAMS: [(&str, &str); 3] = [
+const NODE_PROGRAMS: [(&str, &str); 6] = [
     ("steps.mjs", include_str!("../../../interop/steps.mjs")),
     ("typescript-1.mjs", include_str!("../../../interop/typescript-1.mjs")),
     ("typescript-2.mjs", include_str!("../../../interop/typescript-2.mjs")),
+    ("notebook.mjs", include_str!("../../../interop/notebook.mjs")),
+    ("server-typescript-1.mjs", include_str!("../../../interop/server-typescript-1.mjs")),
+    ("server-typescript-2.mjs", include_str!("../../../interop/server-typescript-2.mjs")),
 ];
-const PYTHON_PROGRAMS: [(&str, &str); 1] = [("python.py", include_str!("../../../interop/python.py"))];
+const PYTHON_PROGRAMS: [(&str, &str); 2] = [
+    ("python.py", include_str!("../../../interop/python.py")),
+    ("server_python.py", include_str!("../../../interop/server_python.py")),
+];
 /// The script of the mock servers that the SDKs meet.
 const PAGED: &str = include_str!("../../../interop/paged.yaml");
 
@@ -82,6 +88,11 @@ impl Tools {
     /// The folder of the official suite.
     pub(super) fn suite(&self) -> PathBuf {
         self.node.join("node_modules/@modelcontextprotocol/conformance")
+    }
+
+    /// A published server, as an argument of Node.
+    pub(super) fn published_server(&self, name: &str) -> PathBuf {
+        self.node.join(format!("node_modules/@modelcontextprotocol/server-{name}/dist/index.js"))
     }
 
     /// A program for Node, as an argument of it.

@@ -6,28 +6,16 @@ use anyhow::{Context as _, bail};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{super::outcome::Row, Era, Transport};
+use super::{
+    super::{expect::Expect, outcome::Row},
+    Era, Transport,
+};
 
 /// What a program prints, on one line.
 #[derive(Debug, Deserialize)]
 struct Report {
     seen: BTreeMap<String, Value>,
     failed: BTreeMap<String, String>,
-}
-
-/// What a step has to have seen.
-#[derive(Debug)]
-enum Expect {
-    /// This, and numbers may be written as whole ones or not.
-    Exactly(Value),
-    /// JSON in a text.
-    Json(Value),
-    /// At least these, and nothing twice.
-    Among(&'static [&'static str]),
-    /// One of these.
-    OneOf(&'static [&'static str]),
-    /// Nothing in particular: it came to its end.
-    Done,
 }
 
 /// Judges a report.
@@ -55,43 +43,7 @@ fn objection(step: &str, expect: &Expect, report: &Report) -> Option<String> {
         return Some(failure.clone());
     }
     let Some(seen) = report.seen.get(step) else { return Some("the client has not taken this step".to_owned()) };
-    let (holds, expected) = match expect {
-        Expect::Exactly(value) => (same(seen, value), value.to_string()),
-        Expect::Json(value) => {
-            let parsed: Option<Value> = seen.as_str().and_then(|text| serde_json::from_str(text).ok());
-            (parsed.is_some_and(|parsed| same(&parsed, value)), value.to_string())
-        }
-        Expect::Among(names) => (holds_once(seen, names), format!("all of {names:?}, nothing twice")),
-        Expect::OneOf(values) => {
-            (seen.as_str().is_some_and(|seen| values.contains(&seen)), format!("one of {values:?}"))
-        }
-        Expect::Done => return None,
-    };
-    (!holds).then(|| format!("saw {seen}, expected {expected}"))
-}
-
-/// Equality of JSON, in which 50 and 50.0 are one number.
-fn same(left: &Value, right: &Value) -> bool {
-    match (left, right) {
-        (Value::Number(left), Value::Number(right)) => left.as_f64() == right.as_f64(),
-        (Value::Array(left), Value::Array(right)) => {
-            left.len() == right.len() && left.iter().zip(right).all(|(left, right)| same(left, right))
-        }
-        (Value::Object(left), Value::Object(right)) => {
-            left.len() == right.len()
-                && left.iter().all(|(key, value)| right.get(key).is_some_and(|other| same(value, other)))
-        }
-        _ => left == right,
-    }
-}
-
-fn holds_once(seen: &Value, names: &[&str]) -> bool {
-    let Some(list) = seen.as_array() else { return false };
-    let seen: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
-    let mut distinct = seen.clone();
-    distinct.sort_unstable();
-    distinct.dedup();
-    distinct.len() == list.len() && names.iter().all(|name| seen.contains(name))
+    expect.objection(seen)
 }
 
 /// The steps, and what the profile answers to the programs' questions.
@@ -115,16 +67,16 @@ fn of_both() -> Vec<(&'static str, Expect)> {
     use Expect::{Among, Exactly, Json};
     let error = json!({ "isError": true, "text": "This tool intentionally returns an error for testing" });
     vec![
-        ("list-tools", Among(&TOOLS)),
+        ("list-tools", Among(TOOLS.to_vec())),
         ("call-text", Exactly("This is a simple text response for testing.".into())),
         ("call-structured", Exactly(json!({ "city": "Oslo", "temperature": 21.5, "conditions": "clear" }))),
         ("call-error", Exactly(error)),
-        ("list-resources", Among(&["test://static-text", "test://static-binary", "test://watched-resource"])),
+        ("list-resources", Among(vec!["test://static-text", "test://static-binary", "test://watched-resource"])),
         ("read-resource", Exactly("This is the content of the static text resource.".into())),
         ("read-blob", Exactly("image/png".into())),
-        ("list-templates", Among(&["test://template/{id}/data"])),
+        ("list-templates", Among(vec!["test://template/{id}/data"])),
         ("read-template", Json(json!({ "id": "7", "templateTest": true, "data": "Data for ID: 7" }))),
-        ("list-prompts", Among(&PROMPTS)),
+        ("list-prompts", Among(PROMPTS.to_vec())),
         ("get-prompt", Exactly("Prompt with arguments: arg1='hello', arg2='world'".into())),
         ("complete", Exactly(json!(["paris", "park", "party"]))),
         ("progress", Exactly(json!([0, 50, 100]))),
@@ -193,6 +145,7 @@ mod tests {
             Expect::Among(names) => json!(names),
             Expect::OneOf(values) => json!(values[0]),
             Expect::Done => Value::Null,
+            Expect::Holding(part) => Value::from(part),
         };
         steps(era, Transport::Http).into_iter().map(|(step, expect)| (step.to_owned(), value(expect))).collect()
     }
