@@ -38,11 +38,11 @@ use url::Url;
 
 pub(crate) use self::challenge::fields as challenge_fields;
 pub use self::{
-    authorizer::Authorizer,
+    authorizer::{Authorizer, LoggedOut, Revocation},
     browser::{Browser, BrowserError, Visit},
     error::{AuthError, AuthFailure},
     headless::HeadlessBrowser,
-    loopback::{LoopbackBrowser, Show},
+    loopback::{LoopbackBrowser, Person},
     settings::{AuthSettings, ConfiguredClient, DpopPolicy, Enterprise, Grant, TokenSource},
 };
 

@@ -6,6 +6,7 @@
 mod discovery;
 mod flow;
 mod keep;
+mod leave;
 
 use std::{
     collections::BTreeMap,
@@ -15,10 +16,12 @@ use std::{
 
 use futures::future::BoxFuture;
 use http::{
-    HeaderMap, HeaderName, HeaderValue, Method,
+    HeaderMap, HeaderName, HeaderValue, Method, StatusCode,
     header::{ACCEPT, AUTHORIZATION},
 };
 use url::Url;
+
+pub use leave::{LoggedOut, Revocation};
 
 use super::{
     Authorize, Refusal,
@@ -150,9 +153,19 @@ impl Authorizer {
         let logged_in = async {
             let request = inner.web.get(&inner.url).await?.header(ACCEPT, "application/json, text/event-stream");
             // A server that streams is left at its headers, which hold all that matters here.
-            let headers = inner.web.head_of(&inner.url, request).await?;
+            let (status, headers) = inner.web.head_of(&inner.url, request).await?;
             let challenges = Challenges::parse(&challenge::fields(&headers));
-            inner.authorize(&challenges, None).await.map(|held| held.credentials.clone())
+            match inner.authorize(&challenges, None).await {
+                Ok(held) => Ok(held.credentials.clone()),
+                // Without metadata the endpoints are guessed. Where nobody has asked for authorization, that they are not
+                // there says that there is none.
+                Err(AuthFailure::Registration { endpoint, error, .. }) if status != StatusCode::UNAUTHORIZED => {
+                    let unasked =
+                        format!("the server answers with HTTP status {} to whom nobody knows", status.as_u16());
+                    Err(AuthFailure::Discovery { tried: vec![unasked, format!("{endpoint}: {error}")] })
+                }
+                Err(failure) => Err(failure),
+            }
         };
         logged_in.await.map_err(|failure| inner.error(failure))
     }

@@ -115,6 +115,16 @@ pub enum AuthFailure {
         /// What the server says about it.
         description: Option<String>,
     },
+    /// The revocation endpoint refused (RFC 7009, section 2.2.1).
+    #[error("{endpoint} did not revoke a token: {error}{}", Described(description))]
+    Revocation {
+        /// The endpoint.
+        endpoint: String,
+        /// The error code, or the status.
+        error: String,
+        /// What the server says about it.
+        description: Option<String>,
+    },
     /// The answer of an endpoint is not what the standards prescribe.
     #[error("{endpoint} gave an unusable answer: {problem}")]
     Malformed {
@@ -225,6 +235,7 @@ impl AuthFailure {
             Self::Response { .. } => "authorization-response-rejected",
             Self::ForbiddenUrl { .. } => "forbidden-url",
             Self::Token { .. } => "token-refused",
+            Self::Revocation { .. } => "revocation-refused",
             Self::Malformed { .. } => "malformed-answer",
             Self::GaveUp { .. } => "authorization-gave-up",
             Self::InsufficientScope { .. } => "insufficient-scope",

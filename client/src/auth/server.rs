@@ -18,6 +18,7 @@ pub(super) struct ServerMetadata {
     pub(super) authorization_endpoint: Option<Url>,
     pub(super) token_endpoint: Url,
     pub(super) registration_endpoint: Option<Url>,
+    pub(super) revocation_endpoint: Option<Url>,
     /// How clients may authenticate; as the standard has it where the document is silent.
     pub(super) auth_methods: Vec<AuthMethod>,
     /// The grants, where the document names them.
@@ -62,6 +63,7 @@ impl ServerMetadata {
             authorization_endpoint: Some(endpoint("/authorize")),
             token_endpoint: endpoint("/token"),
             registration_endpoint: Some(endpoint("/register")),
+            revocation_endpoint: None,
             auth_methods: vec![AuthMethod::None, AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost],
             grants: None,
             scopes: None,
@@ -152,6 +154,7 @@ fn read(place: &Url, issuer: &str, document: &Object) -> Result<ServerMetadata, 
         authorization_endpoint: url(document, "authorization_endpoint"),
         token_endpoint,
         registration_endpoint: url(document, "registration_endpoint"),
+        revocation_endpoint: url(document, "revocation_endpoint"),
         auth_methods,
         grants: texts(document, "grant_types_supported"),
         scopes: texts(document, "scopes_supported"),

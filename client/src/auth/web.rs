@@ -96,13 +96,18 @@ impl Web {
         Ok(self.endpoints.get(url.clone()))
     }
 
-    /// Sends a request, and gives the headers of the answer alone.
-    pub(super) async fn head_of(&self, url: &Url, request: RequestBuilder) -> Result<HeaderMap, AuthFailure> {
+    /// Sends a request, and gives status and headers of the answer alone.
+    pub(super) async fn head_of(
+        &self,
+        url: &Url,
+        request: RequestBuilder,
+    ) -> Result<(StatusCode, HeaderMap), AuthFailure> {
         let unreachable = |source: reqwest::Error| AuthFailure::Unreachable {
             endpoint: shown(url),
             source: Arc::new(source.without_url()),
         };
-        Ok(request.send().await.map_err(unreachable)?.headers().clone())
+        let answer = request.send().await.map_err(unreachable)?;
+        Ok((answer.status(), answer.headers().clone()))
     }
 
     /// Prepares a POST to an endpoint.

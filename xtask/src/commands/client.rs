@@ -1,11 +1,14 @@
 //! `client`: the built-in client, for people at a terminal and for conformance cases. One file a command.
 
+mod access;
 mod asking;
 mod call;
 mod conformance;
 mod connect;
 mod drive;
 mod lines;
+mod login;
+mod logout;
 mod prompt;
 mod read;
 mod say;
@@ -41,6 +44,12 @@ enum Kind {
     Prompt(prompt::Args),
     /// Tell whether a server can be used, and if not, what it wants.
     Status(status::Args),
+    /// Log in at a server, and keep what it grants.
+    Login(login::Args),
+    /// Forget what is kept for a server, and have it revoked.
+    Logout(logout::Args),
+    /// Forget what is kept for every server, and have it revoked.
+    Clear(logout::ClearArgs),
     /// Do what the context of a conformance case says.
     #[command(hide = true)]
     Drive(drive::Args),
@@ -58,6 +67,9 @@ pub(crate) fn run(args: Args) -> CommandResult {
         Kind::Read(args) => read::run(&args),
         Kind::Prompt(args) => prompt::run(&args),
         Kind::Status(args) => status::run(&args),
+        Kind::Login(args) => login::run(&args),
+        Kind::Logout(args) => logout::run(&args),
+        Kind::Clear(args) => logout::clear(&args),
         Kind::Drive(args) => drive::run(args),
         Kind::Conformance(args) => conformance::run(args),
     }

@@ -34,6 +34,11 @@ impl TargetArgs {
         self.url.is_some() || !self.command.is_empty()
     }
 
+    /// The URL, where it has one.
+    pub(crate) fn url(&self) -> Option<&str> {
+        self.url.as_deref()
+    }
+
     /// What the server is called in reports: without the values of headers and variables.
     pub(crate) fn subject(&self) -> String {
         match &self.url {

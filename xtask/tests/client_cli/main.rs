@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod asking;
+mod authorizing;
 mod interrupting;
 mod kit;
+mod realm;
 mod telling;
 mod transports;

@@ -119,7 +119,7 @@ fn completions_and_help_know_the_commands() {
     };
     let script = run(&["completions", "bash"]);
     let help = run(&["client", "--help"]);
-    for command in ["connect", "tools", "call", "read", "prompt", "status"] {
+    for command in ["connect", "tools", "call", "read", "prompt", "status", "login", "logout", "clear"] {
         assert!(script.contains(&format!("client__subcmd__{command}")), "{command} is not completed");
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
         assert!(run(&["client", command, "--help"]).contains("--json"), "{command}");

@@ -218,7 +218,7 @@ impl Inner {
         token::request(&self.web, request).await
     }
 
-    fn algorithm(&self) -> Option<&str> {
+    pub(super) fn algorithm(&self) -> Option<&str> {
         self.settings.client.as_ref()?.signing_algorithm.as_deref()
     }
 

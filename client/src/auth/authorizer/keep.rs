@@ -83,14 +83,14 @@ impl Inner {
         self.hold(credentials)
     }
 
-    /// Forgets everything that another authorization server has granted.
-    pub(super) async fn forget(&self) -> Result<(), AuthFailure> {
-        self.store.remove(&self.key).await.map_err(of_store)?;
+    /// Forgets everything that was granted. Says whether there was anything.
+    pub(super) async fn forget(&self) -> Result<bool, AuthFailure> {
+        let removed = self.store.remove(&self.key).await.map_err(of_store)?;
         let mut session = self.session();
         session.held = None;
         session.asked.clear();
         session.step_ups.clear();
-        Ok(())
+        Ok(removed)
     }
 
     async fn renew(self: Arc<Self>, old: Credentials) -> Result<Credentials, RenewalFailure> {

@@ -32,7 +32,10 @@ where
         let telling = tokio::spawn(tell(events.subscribe()));
         let asking = tokio::spawn(asking::answer(host.subscribe()));
         let options = ConnectOptions { events, host: Some(host), ..ConnectOptions::default() };
-        let connecting = async { Ok::<_, Trouble>(connect_with(target.config()?, options).await?) };
+        let connecting = async {
+            let options = ConnectOptions { authorizer: target.authorizer()?, ..options };
+            Ok::<_, Trouble>(connect_with(target.config()?, options).await?)
+        };
         let connected = tokio::select! {
             interrupt = interrupts.next() => return Err(interrupt.die()),
             connected = connecting => connected,

@@ -1,12 +1,13 @@
 //! Which server a command of the client is for, and how to speak with it.
 
-use std::{env, time::Duration};
+use std::{env, sync::Arc, time::Duration};
 
 use anyhow::anyhow;
-use client::{ProtocolChoice, Revision, ServerConfig};
+use client::{ProtocolChoice, Revision, ServerConfig, auth::Authorize};
 use mock_servers::Period;
 use scenarios::model::Transport;
 
+use super::{access, trouble::Trouble};
 use crate::{commands::target, failure::Failure};
 
 /// The server, and what to print.
@@ -41,6 +42,16 @@ enum Wire {
 }
 
 impl ServerArgs {
+    /// Whether a server is named at all.
+    pub(crate) fn is_given(&self) -> bool {
+        self.server.is_given()
+    }
+
+    /// What authorizes requests to it with what is kept.
+    pub(crate) fn authorizer(&self) -> Result<Option<Arc<dyn Authorize>>, Trouble> {
+        self.server.url().map_or(Ok(None), access::kept)
+    }
+
     /// The server, for the client.
     pub(crate) fn config(&self) -> Result<ServerConfig, Failure> {
         let transport = match self.transport {

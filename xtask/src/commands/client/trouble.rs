@@ -2,7 +2,10 @@
 
 use std::process::ExitCode;
 
-use client::{CallError, ConnectError, ConnectFailure, ListError, ListFault};
+use client::{
+    CallError, ConnectError, ConnectFailure, ListError, ListFault,
+    auth::{AuthError, store::StoreError},
+};
 use serde_json::json;
 
 use super::say;
@@ -12,18 +15,20 @@ use crate::failure::{CommandResult, Failure};
 #[derive(Debug)]
 pub(crate) struct Trouble {
     kind: String,
+    /// The command that mends it, word for word.
+    command: Option<String>,
     failure: Failure,
 }
 
 impl Trouble {
     /// What the user asked for cannot be meant.
     pub(crate) fn input(kind: &str, cause: anyhow::Error) -> Self {
-        Self { kind: kind.to_owned(), failure: Failure::input(cause) }
+        Self { kind: kind.to_owned(), command: None, failure: Failure::input(cause) }
     }
 
     /// Whoever was asked says no.
     pub(crate) fn refused(kind: &str, cause: anyhow::Error) -> Self {
-        Self { kind: kind.to_owned(), failure: Failure::refused(cause) }
+        Self { kind: kind.to_owned(), command: None, failure: Failure::refused(cause) }
     }
 
     /// Something that may help, in place of what the kind of trouble suggests.
@@ -42,15 +47,21 @@ impl Trouble {
             Some(advice) => failure.advise(advice),
             None => failure,
         };
-        Self { kind: kind.to_owned(), failure }
+        Self { kind: kind.to_owned(), command: None, failure }
     }
 }
 
 impl From<ConnectError> for Trouble {
     fn from(error: ConnectError) -> Self {
-        // A server that answers its greeting with an error cannot be used: that is no answer to what was asked.
         match &*error.failure {
-            ConnectFailure::Rpc { .. } => Self { kind: error.kind().to_owned(), failure: Failure::environment(error) },
+            // A server that answers its greeting with an error cannot be used: that is no answer to what was asked.
+            ConnectFailure::Rpc { .. } => {
+                Self { kind: error.kind().to_owned(), command: None, failure: Failure::environment(error) }
+            }
+            ConnectFailure::Auth { source } => {
+                let command = source.command();
+                Self { command, ..Self::of(error.kind(), error) }
+            }
             _ => Self::of(error.kind(), error),
         }
     }
@@ -58,7 +69,26 @@ impl From<ConnectError> for Trouble {
 
 impl From<CallError> for Trouble {
     fn from(error: CallError) -> Self {
-        Self::of(error.kind(), error)
+        let command = match &error {
+            CallError::Auth { source } => source.command(),
+            _ => None,
+        };
+        Self { command, ..Self::of(error.kind(), error) }
+    }
+}
+
+impl From<AuthError> for Trouble {
+    fn from(error: AuthError) -> Self {
+        Self { command: error.command(), ..Self::of(error.kind(), error) }
+    }
+}
+
+impl From<StoreError> for Trouble {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::UnknownStore { .. } | StoreError::NoFolder => Self::input(error.kind(), error.into()),
+            _ => Self::of(error.kind(), error),
+        }
     }
 }
 
@@ -76,7 +106,7 @@ impl From<ListFault> for Trouble {
 
 impl From<Failure> for Trouble {
     fn from(failure: Failure) -> Self {
-        Self { kind: "failure".to_owned(), failure }
+        Self { kind: "failure".to_owned(), command: None, failure }
     }
 }
 
@@ -96,11 +126,14 @@ fn advice(kind: &str) -> Option<&'static str> {
 
 /// Ends a command; with `json`, what went wrong is told on standard output too.
 pub(crate) fn settle(outcome: Result<ExitCode, Trouble>, json: bool) -> CommandResult {
-    outcome.or_else(|Trouble { kind, failure }| {
+    outcome.or_else(|Trouble { kind, command, failure }| {
         if json {
             let mut error = json!({ "kind": kind, "message": failure.message() });
             if let Some(advice) = failure.advice() {
                 error["advice"] = advice.into();
+            }
+            if let Some(command) = command {
+                error["command"] = command.into();
             }
             say::json(&json!({ "error": error }))?;
         }
