@@ -1,7 +1,8 @@
 //! Server-sent events out of an HTTP body, with a bound on their size.
 //!
 //! The parser below collects an event without a bound. Bytes beyond the limit are therefore swallowed before they reach
-//! it, and the event is given another name by which [`is_oversize`] knows it.
+//! it, and the event is given one more line of data by which [`is_oversize`] knows it. It keeps its name: the parser refuses
+//! events with two.
 
 use std::{
     collections::VecDeque,
@@ -19,8 +20,9 @@ use sse_stream::{Error as SseError, Sse, SseStream};
 
 use super::skim::Skim;
 
-/// The name of an event of which only the beginning and the end are left.
-const OVERSIZE: &str = "mcp-workbench/oversize";
+/// How the last line of data begins in an event of which only the beginning and the end are left. No message holds it: JSON has
+/// no place for the character zero (RFC 8259, section 7).
+const OVERSIZE: &str = "\u{0}mcp-workbench/oversize";
 /// How much of the end of such an event is kept.
 const TAIL_BYTES: usize = 512;
 /// How many times its limit an event may be long before the stream is given up.
@@ -41,19 +43,24 @@ pub(crate) fn events(body: reqwest::Response, limit: usize) -> BoxStream<'static
 
 /// Whether an event was too long to be kept.
 pub(crate) fn is_oversize(event: &Sse) -> bool {
-    event.event.as_deref() == Some(OVERSIZE)
+    last_line(event).1.starts_with(OVERSIZE)
 }
 
 /// The id of the request that such an event answers, if it can be told. `asked` is the request whose own stream it is.
 pub(crate) fn answered(event: &Sse, asked: Option<Value>) -> Option<Value> {
-    let data = event.data.as_deref().unwrap_or_default();
-    let (head, tail) = data.rsplit_once('\n').unwrap_or((data, ""));
+    let (head, tail) = last_line(event);
     let mut skim = Skim::default();
     skim.pass(head.as_bytes());
     if skim.is_question() {
         return None;
     }
     asked.or_else(|| skim.answered()).or_else(|| last_member(tail))
+}
+
+/// The data of an event without its last line, and that line.
+fn last_line(event: &Sse) -> (&str, &str) {
+    let data = event.data.as_deref().unwrap_or_default();
+    data.rsplit_once('\n').unwrap_or(("", data))
 }
 
 /// The id at the very end of a message, where some servers write it.
@@ -101,7 +108,7 @@ impl Swallowed {
         if !self.after_line {
             end.push(b'\n');
         }
-        end.extend_from_slice(format!("event: {OVERSIZE}\ndata: ").as_bytes());
+        end.extend_from_slice(format!("data: {OVERSIZE} ").as_bytes());
         end.extend(self.tail);
         end.extend_from_slice(b"\n\n");
         end
@@ -205,8 +212,12 @@ mod tests {
     async fn tells_which_request_an_event_answers() {
         let padding = "x".repeat(2_000);
         let check = async |message: String, asked: Option<Value>, expected: Option<Value>| {
-            let events = read(&format!("id: 7\ndata: {message}\n\n"), 100, 200).await;
-            assert_eq!(answered(&events[0], asked), expected, "{message}");
+            // Official servers name their events.
+            for text in [format!("id: 7\ndata: {message}\n\n"), format!("event: message\nid: 7\ndata: {message}\n\n")] {
+                let events = read(&text, 100, 200).await;
+                assert!(is_oversize(&events[0]), "{message}");
+                assert_eq!(answered(&events[0], asked.clone()), expected, "{message}");
+            }
         };
         let first = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"a":"{padding}"}}}}"#);
         let last = |id: &str| format!(r#"{{"result":{{"a":"{padding}","b":{{"id":9}}}},"jsonrpc":"2.0","id":{id}}}"#);
