@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     evidence::{Noticed, StepOutcome},
-    model::{ClientSetup, Revision, Step, Transport},
+    model::{ClientSetup, Revision, Step, Transport, TransportSetup},
 };
 
 /// The environment variable that names the scenario.
@@ -79,14 +79,21 @@ impl Endpoint {
     }
 
     /// The same place, in the words of the client library.
-    pub(crate) fn for_client(&self) -> client::Endpoint {
-        let at = |url: &String| client::HttpEndpoint { url: url.clone(), ..client::HttpEndpoint::default() };
+    pub(crate) fn for_client(&self, setup: &ClientSetup) -> client::Endpoint {
+        let at = |url: &String| client::HttpEndpoint {
+            url: url.clone(),
+            headers: setup.headers.clone(),
+            ..client::HttpEndpoint::default()
+        };
         match self {
             Self::Stdio { command } => client::Endpoint::Stdio(client::StdioEndpoint {
                 command: command.first().cloned().unwrap_or_default(),
                 args: command.iter().skip(1).cloned().collect(),
                 ..client::StdioEndpoint::default()
             }),
+            Self::Sse { url } | Self::StreamableHttp { url } if setup.transport == Some(TransportSetup::Auto) => {
+                client::Endpoint::Auto(at(url))
+            }
             Self::Sse { url } => client::Endpoint::Sse(at(url)),
             Self::StreamableHttp { url } => client::Endpoint::StreamableHttp(at(url)),
         }

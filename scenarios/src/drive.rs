@@ -9,6 +9,7 @@ mod outcome;
 mod report;
 mod session;
 mod steps;
+mod user;
 
 use std::io;
 

@@ -14,11 +14,15 @@ mod axes;
 mod expect;
 mod load;
 mod step;
+mod user;
 
 pub use axes::{Revision, Subject, Transport};
-pub use expect::{Expect, Expectations, FrameExpectation, Party, ProcessExpectation, ValueExpectation};
+pub use expect::{
+    Expect, Expectations, FrameExpectation, HttpExpectation, Party, ProcessExpectation, ValueExpectation,
+};
 pub use load::{Closed, Load, Open, Shape};
-pub use step::{Await, Call, Connect, EventKind, Finish, HttpStep, List, Pages, Raw, Request, Step, Target};
+pub use step::{Await, Call, Connect, EventKind, Finish, HttpStep, List, Pages, Raw, Request, SetRoots, Step, Target};
+pub use user::{FormAnswer, Root, UrlAnswer, UserSetup};
 
 /// One behaviour that a client or a server must show.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -96,6 +100,18 @@ pub struct ClientSetup {
     /// How long the longest qualified name may be: 64 or 128; absent: 64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name_limit: Option<usize>,
+    /// How it is told to find a server over HTTP; absent: it is told which transport the server speaks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transport: Option<TransportSetup>,
+    /// Headers to send with every HTTP request.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
+    /// The longest message that it takes, in bytes; absent: the client's default.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_message: Option<usize>,
+    /// Who sits in front of it; absent: nobody who could be asked anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<UserSetup>,
     /// How long it waits after closing a server's input before it sends SIGTERM; absent: the client's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub close_grace: Option<Period>,
@@ -108,6 +124,14 @@ impl ClientSetup {
     fn is_default(&self) -> bool {
         *self == Self::default()
     }
+}
+
+/// Over which transport a client is told to speak with a URL.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TransportSetup {
+    /// Whatever it finds out.
+    Auto,
 }
 
 /// Which revision a client is told to speak.

@@ -7,8 +7,8 @@ use std::{
 };
 
 use client::{
-    CallError, Catalogue, Connection, EventSink, Graces, NameLimit, ProtocolChoice, ServerConfig, ToolList, ToolResult,
-    connect_with,
+    CallError, Catalogue, ConnectOptions, Connection, EventSink, Graces, HostLink, NameLimit, ProtocolChoice,
+    ServerConfig, ToolList, ToolResult, connect_with,
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -20,6 +20,7 @@ use super::{
     listener::Listener,
     outcome::{of_connect_error, refused},
     report::Report,
+    user,
 };
 use crate::{
     contract::{Context, Endpoint, ReportLine, now_us},
@@ -40,7 +41,9 @@ pub(super) struct Session<'a> {
     pub(super) context: &'a Context,
     pub(super) report: Report,
     pub(super) listener: Listener,
-    sink: EventSink,
+    options: ConnectOptions,
+    /// The user whom servers can ask, if there is one.
+    pub(super) user: Option<HostLink>,
     pub(super) connections: BTreeMap<String, Connection>,
     pub(super) calls: HashMap<String, OpenCall>,
     /// What the caller last saw of each server's tools: what a `list` step gave it.
@@ -58,6 +61,7 @@ impl<'a> Session<'a> {
         let report = Report::open(&context.report)?;
         let sink = EventSink::default();
         let name_limit = if context.client.name_limit == Some(128) { NameLimit::Chars128 } else { NameLimit::Chars64 };
+        let user = user::link(context.client.user.as_ref());
         Ok(Self {
             listener: Listener::attach(&sink, report.clone()),
             catalogue: Catalogue::new(name_limit),
@@ -68,7 +72,8 @@ impl<'a> Session<'a> {
             latest: HashMap::new(),
             context,
             report,
-            sink,
+            options: ConnectOptions { events: sink, host: user.clone(), ..ConnectOptions::default() },
+            user,
         })
     }
 
@@ -127,7 +132,7 @@ impl<'a> Session<'a> {
             return Err(refused("invalid-config", format!("the context names no server `{name}`")));
         };
         let config = self.config(name, endpoint, timeout);
-        connect_with(config, self.sink.clone().into()).await.map_err(|error| Outcome::Error(of_connect_error(&error)))
+        connect_with(config, self.options.clone()).await.map_err(|error| Outcome::Error(of_connect_error(&error)))
     }
 
     fn keep(&mut self, name: &str, attempt: Result<Connection, Outcome>) -> Outcome {
@@ -143,7 +148,7 @@ impl<'a> Session<'a> {
 
     fn config(&self, name: &str, endpoint: &Endpoint, timeout: Option<Duration>) -> ServerConfig {
         let setup = &self.context.client;
-        let mut config = ServerConfig::new(name, endpoint.for_client());
+        let mut config = ServerConfig::new(name, endpoint.for_client(&self.context.client));
         config.protocol = match setup.protocol {
             Some(ProtocolSetup::Auto) => ProtocolChoice::Auto,
             // Both enumerations list the same five revisions; were one to be missing, the client finds out by itself.
@@ -158,6 +163,7 @@ impl<'a> Session<'a> {
         }
         timeouts.call_ceiling = setup.call_ceiling.map_or(timeouts.call_ceiling, |period| period.0);
         config.limits.pages = setup.max_pages.unwrap_or(config.limits.pages);
+        config.limits.message_bytes = setup.max_message.unwrap_or(config.limits.message_bytes);
         config.limits.items = setup.max_items.unwrap_or(config.limits.items);
         let Graces { stdin_close, sigterm } = config.shutdown;
         config.shutdown = Graces {

@@ -12,11 +12,12 @@ use super::{
     DriveError,
     outcome::{of_call, of_list_error, refused},
     session::{OpenCall, Session},
+    user,
 };
 use crate::{
     contract::{ReportLine, now_us},
     evidence::Outcome,
-    model::{Await, Call, Step},
+    model::{Await, Call, Root, Step},
 };
 
 /// How long `await` waits if it does not say.
@@ -48,6 +49,7 @@ impl Session<'_> {
                 let outcome = self.connect(&name, None).await;
                 (Some(name), outcome)
             }
+            Step::Roots(step) => (None, self.work_at(&step.roots)),
             Step::Die(_) => {
                 self.report.write(&ReportLine::Die { pid: std::process::id() })?;
                 std::future::pending().await
@@ -156,6 +158,12 @@ impl Session<'_> {
             Ok(result) => of_call(result),
             Err(cause) => refused("other", format!("the client ended the call in a panic: {cause}")),
         }
+    }
+
+    fn work_at(&self, roots: &[Root]) -> Outcome {
+        let Some(user) = &self.user else { return refused("invalid-config", "the case knows no user") };
+        user.set_roots(roots.iter().map(user::root).collect());
+        Outcome::Value(Value::Null)
     }
 
     async fn wait(&self, step: &Await) -> Outcome {

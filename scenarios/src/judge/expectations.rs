@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use mock_servers::{Body, Direction, Frame, Mark};
+use mock_servers::{Body, Direction, Frame, Http, Mark};
+use regex::Regex;
 use reports::model::{Judgement, Requirement, Verdict};
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use super::{
 };
 use crate::{
     evidence::{Evidence, Outcome, StepError, StepOutcome},
-    model::{Expect, FrameExpectation, Party, Scenario, Step, Subject, ValueExpectation},
+    model::{Expect, FrameExpectation, HttpExpectation, Party, Scenario, Step, Subject, ValueExpectation},
 };
 
 /// Judges every expectation of one case.
@@ -109,6 +110,10 @@ impl<'a> Expected<'a> {
                     format!("it succeeded: {}", brief(value)),
                     vec![],
                 );
+            }
+            (Outcome::Error(error), None) if step.expect().either => {
+                self.add(&id, true, "the step ends".into(), in_words(error), vec![]);
+                self.timing(&id, step.expect(), outcome);
             }
             (Outcome::Error(error), None) => {
                 self.add(id, false, "the step succeeds".into(), in_words(error), vec![]);
@@ -298,7 +303,22 @@ fn counts(expectation: &FrameExpectation, frame: &Frame) -> bool {
         && expectation.tool.as_deref().is_none_or(|wanted| tool() == Some(wanted))
         && expectation.server.as_deref().is_none_or(|server| frame.server == server)
         && expectation.values.iter().all(|value| frame.json().is_some_and(|json| evaluate(value, json).held))
-        && frame.json().is_some()
+        && match &expectation.http {
+            Some(http) => frame.http.as_ref().is_some_and(|envelope| wears(http, envelope)),
+            None => frame.json().is_some(),
+        }
+}
+
+/// Whether an envelope is as expected.
+fn wears(expectation: &HttpExpectation, envelope: &Http) -> bool {
+    let matches = |(name, pattern): (&String, &String)| {
+        // The loader has refused what is no regular expression.
+        let pattern = Regex::new(pattern);
+        envelope.headers.get(name).is_some_and(|value| pattern.is_ok_and(|pattern| pattern.is_match(value)))
+    };
+    expectation.method.as_ref().is_none_or(|method| envelope.method.as_ref() == Some(method))
+        && expectation.status.is_none_or(|status| envelope.status == Some(status))
+        && expectation.headers.iter().all(matches)
 }
 
 fn described(expectation: &FrameExpectation) -> String {
@@ -312,6 +332,11 @@ fn described(expectation: &FrameExpectation) -> String {
     words.extend(expectation.method.as_ref().map(|method| format!("`{method}`")));
     words.extend(expectation.tool.as_ref().map(|tool| format!("tool `{tool}`")));
     words.extend(expectation.server.as_ref().map(|server| format!("with `{server}`")));
+    if let Some(http) = &expectation.http {
+        words.extend(http.method.clone());
+        words.extend(http.status.map(|status| format!("status {status}")));
+        words.extend(http.headers.iter().map(|(name, pattern)| format!("`{name}` like `{pattern}`")));
+    }
     words.extend(expectation.values.iter().map(|value| evaluate(value, &Value::Null).expected));
     words.join(", ")
 }

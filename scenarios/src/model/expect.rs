@@ -1,5 +1,7 @@
 //! What must come of a step, and of a whole case. Judged in `crate::judge`.
 
+use std::collections::BTreeMap;
+
 use mock_servers::Period;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,6 +22,9 @@ pub struct Expect {
     /// The error's JSON-RPC code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<i64>,
+    /// Whether a failure is as good as success: what matters is told elsewhere.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub either: bool,
     /// What the error's message must contain.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
@@ -114,6 +119,9 @@ pub struct FrameExpectation {
     /// What the message must hold.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<ValueExpectation>,
+    /// What its HTTP envelope must be. Frames without a message count too where this is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http: Option<HttpExpectation>,
     /// Just so many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<usize>,
@@ -123,6 +131,22 @@ pub struct FrameExpectation {
     /// At most so many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<usize>,
+}
+
+/// What the HTTP envelope of a frame must be.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HttpExpectation {
+    /// The request's method.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub method: Option<String>,
+    /// The status of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Headers that are there, by their names in lower case, and the regular expressions that their values match. Secret
+    /// values were scrubbed.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
 }
 
 /// One end of the wire.

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{axes::Subject, expect::Expect};
+use super::{axes::Subject, expect::Expect, user::Root};
 
 /// One thing that the subject is made to do.
 ///
@@ -41,6 +41,8 @@ pub enum Step {
     Disconnect(Target),
     /// Client: disconnect, then connect to the same server again. Value: as of `connect`.
     Reconnect(Target),
+    /// Client: the user works elsewhere from now on. Value: null.
+    Roots(SetRoots),
     /// Client: it is killed with SIGKILL, here and now. No step may follow.
     Die(Target),
     /// Server: send a request and wait for the answer. Value: the result; with `either` the whole response, with `times`
@@ -77,6 +79,7 @@ impl Step {
             Self::Refresh(_) => "refresh",
             Self::Disconnect(_) => "disconnect",
             Self::Reconnect(_) => "reconnect",
+            Self::Roots(_) => "roots",
             Self::Die(_) => "die",
             Self::Request(_) => "request",
             Self::Notify(_) => "notify",
@@ -107,6 +110,7 @@ impl Step {
             Self::Call(step) | Self::Start(step) => &step.expect,
             Self::Finish(step) | Self::Cancel(step) => &step.expect,
             Self::Await(step) => &step.expect,
+            Self::Roots(step) => &step.expect,
             Self::Refresh(step)
             | Self::Disconnect(step)
             | Self::Reconnect(step)
@@ -199,6 +203,17 @@ pub struct Await {
     /// How long to wait at most; absent: 2 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Period>,
+    /// What must come of it.
+    #[serde(default, skip_serializing_if = "Expect::is_default")]
+    pub expect: Expect,
+}
+
+/// The user works elsewhere.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetRoots {
+    /// Where.
+    pub roots: Vec<Root>,
     /// What must come of it.
     #[serde(default, skip_serializing_if = "Expect::is_default")]
     pub expect: Expect,

@@ -85,7 +85,7 @@ pub async fn load_case(
     let mocks = Mocks::start(&stage, scripts(&case.scenario)).await?;
     let no_server = || LoadCaseError::NoServer(case.scenario.scenario.clone());
     let endpoint = mocks.endpoints.values().next().ok_or_else(no_server)?;
-    let mut config = ServerConfig::new("mock", endpoint.for_client());
+    let mut config = ServerConfig::new("mock", endpoint.for_client(&crate::model::ClientSetup::default()));
     // Both enumerations list the same five revisions; were one to be missing, the client finds out by itself.
     config.protocol = case.revision.as_str().parse().map_or(ProtocolChoice::Auto, ProtocolChoice::Pinned);
     let result = load_server(&config, load, None, progress, cancel).await;

@@ -14,6 +14,7 @@ mod message;
 mod modern;
 mod pagination;
 mod processes;
+mod retry;
 mod session;
 mod timeouts;
 mod tools;
@@ -37,6 +38,7 @@ pub(super) fn all() -> impl Iterator<Item = &'static Check> {
         cancellation::ALL,
         timeouts::ALL,
         http::ALL,
+        retry::ALL,
         modern::ALL,
         pagination::ALL,
         tools::ALL,

@@ -3,12 +3,13 @@
 use std::time::Duration;
 
 use mock_servers::reading::{Spot, nearest};
+use regex::Regex;
 
 use super::{
     super::vocabulary::{ERROR_KINDS, METHODS},
     Case, Findings, values,
 };
-use crate::model::{Expect, FrameExpectation, Transport};
+use crate::model::{Expect, FrameExpectation, HttpExpectation, Transport};
 
 /// Judges what must come of the whole case.
 pub(super) fn judge(case: &Case<'_>, findings: &mut Findings<'_>) {
@@ -68,6 +69,12 @@ pub(super) fn judge_step(expect: &Expect, spot: Spot<'_>, limit: Duration, findi
             "every message contains nothing, so this always holds",
             "say what it contains",
         );
+    }
+    if expect.either {
+        for key in ["error", "text", "values"].into_iter().filter(|key| spot.has(key)) {
+            let advice = "a step that may fail as well has no value to judge; take one away";
+            findings.key(spot.key(key), format!("`either` and `{key}` in one expectation"), advice);
+        }
     }
     match &expect.error {
         Some(kinds) => {
@@ -132,6 +139,9 @@ fn judge_frame(case: &Case<'_>, frame: &FrameExpectation, spot: Spot<'_>, findin
     {
         findings.value(spot.key("at_most"), format!("at least {least} and at most {most}"), "no number is both");
     }
+    if let Some(http) = &frame.http {
+        judge_envelope(case, http, spot.key("http"), findings);
+    }
     if let Some(method) = &frame.method {
         known_method(method, spot.key("method"), findings);
         if frame.tool.is_some() && method != "tools/call" {
@@ -141,6 +151,38 @@ fn judge_frame(case: &Case<'_>, frame: &FrameExpectation, spot: Spot<'_>, findin
     if let Some(server) = &frame.server {
         known_server(case, server, spot.key("server"), findings);
     }
+}
+
+fn judge_envelope(case: &Case<'_>, http: &HttpExpectation, spot: Spot<'_>, findings: &mut Findings<'_>) {
+    if *http == HttpExpectation::default() {
+        findings.key(spot, "`http` expects nothing", "add `method`, `status` or `headers`");
+    }
+    if !case.runs_over(Transport::Sse) && !case.runs_over(Transport::StreamableHttp) {
+        findings.key(spot, "an HTTP envelope over `stdio` alone", "add `streamable-http` to the transports");
+    }
+    if http.method.is_some() && http.status.is_some() {
+        let advice = "a request has a method, an answer a status; take one away";
+        findings.key(spot.key("status"), "`method` and `status` in one envelope", advice);
+    }
+    super::steps::header_names(http.headers.keys(), spot.key("headers"), findings);
+    for (name, pattern) in &http.headers {
+        let spot = spot.key("headers").key(name);
+        if name.chars().any(char::is_uppercase) {
+            findings.key(spot, "a header's name with capitals", "write it in lower case, as frames have it");
+        }
+        if let Err(error) = Regex::new(pattern) {
+            findings.value(
+                spot,
+                format!("no regular expression: {}", brief(&error)),
+                "see the syntax of the crate `regex`",
+            );
+        }
+    }
+}
+
+/// The last line of an error, which says what is wrong; the others draw where.
+fn brief(error: &regex::Error) -> String {
+    error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }
 
 /// A method that is nearly one of the specification's is misspelt: a frame expected 0 times would then never be missed.

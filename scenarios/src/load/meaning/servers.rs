@@ -2,8 +2,8 @@
 
 use mock_servers::reading::nearest;
 
-use super::{super::vocabulary::CAPABILITIES, Case, Findings};
-use crate::model::Subject;
+use super::{super::vocabulary::CAPABILITIES, Case, Findings, steps::header_names};
+use crate::model::{Subject, UserSetup};
 
 /// The longest name of a server, in characters. What a client makes of a strange name is for it to show, so every name
 /// of a bearable length is taken.
@@ -73,10 +73,16 @@ fn client_setup(case: &Case<'_>, findings: &mut Findings<'_>) {
     ] {
         findings.not_zero(spot.key(key), period);
     }
-    for (key, number) in [("max_pages", client.max_pages), ("max_items", client.max_items)] {
+    let numbers =
+        [("max_pages", client.max_pages), ("max_items", client.max_items), ("max_message", client.max_message)];
+    for (key, number) in numbers {
         if number == Some(0) {
             findings.value(spot.key(key), "a limit of nothing", "write at least 1");
         }
+    }
+    header_names(client.headers.keys(), spot.key("headers"), findings);
+    if client.user.as_ref().is_some_and(|user| *user == UserSetup::default()) {
+        findings.key(spot.key("user"), "a user who does nothing", "say what they answer, or take it away");
     }
     if let Some(limit) = client.name_limit.filter(|limit| ![64, 128].contains(limit)) {
         findings.value(spot.key("name_limit"), format!("a name limit of {limit}"), "write 64 or 128");

@@ -51,7 +51,7 @@ fn subject(case: &Case<'_>, step: &Step, spot: Spot<'_>, findings: &mut Findings
     }
     let (of, steps) = match case.scenario.subject {
         Subject::Client => {
-            ("server", "connect, list, call, start, finish, cancel, await, refresh, disconnect, reconnect, die")
+            ("server", "connect, list, call, start, finish, cancel, await, refresh, disconnect, reconnect, roots, die")
         }
         Subject::Server => ("client", "request, notify, raw, pages, http, close"),
     };
@@ -105,6 +105,13 @@ fn details(case: &Case<'_>, step: &Step, spot: Spot<'_>, findings: &mut Findings
             }
         }
         Step::Http(step) => http(step, spot, findings),
+        Step::Roots(_) if case.scenario.client.user.as_ref().is_none_or(|user| user.roots.is_none()) => {
+            findings.key(
+                spot,
+                "a user who works elsewhere now, and never worked anywhere",
+                "add `roots` to `client.user`",
+            );
+        }
         _ => {}
     }
 }

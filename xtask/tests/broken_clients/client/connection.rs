@@ -172,9 +172,10 @@ impl Connection {
     }
 
     /// Opens the stream on which a server may speak first (2025-03-26 to 2025-11-25, Streamable HTTP).
-    pub(crate) fn listen_for_notices(&self) {
-        if let Link::Http(http) = &self.link {
-            http.listen();
+    pub(crate) async fn listen_for_notices(&self) -> Result<(), Fault> {
+        match &self.link {
+            Link::Http(http) => http.listen().await,
+            Link::Stdio(_) => Ok(()),
         }
     }
 

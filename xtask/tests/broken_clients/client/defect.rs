@@ -21,6 +21,21 @@ pub(crate) enum Defect {
     ForgetsSessionId,
     FallsBackFromModernPinned,
     SilentSpawnFailure,
+    // HTTP.
+    KeepsLostSession,
+    RenewsForEachCall,
+    ComesBackAtOnce,
+    TakesOnlyStreams,
+    TakesOnlyObjects,
+    NeverComesBack,
+    ComesBackTooSoon,
+    NeedsAStream,
+    ReopensAtOnce,
+    WantsNoAnswer,
+    DiesOfOversize,
+    CarriesCredentials,
+    /// Nothing needs breaking: this client does not speak HTTP+SSE.
+    SpeaksNoSse,
     // Pagination.
     FirstPageOnly,
     FollowsForEver,

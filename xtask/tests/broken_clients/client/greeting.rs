@@ -54,8 +54,7 @@ async fn initialize(connection: &mut Connection, asked: &str) -> Result<(), Faul
     if !connection.flaw.is(Defect::NoInitializedNotification) {
         connection.notify("notifications/initialized", json!({})).await?;
     }
-    connection.listen_for_notices();
-    Ok(())
+    connection.listen_for_notices().await
 }
 
 async fn discover(connection: &mut Connection, auto: bool) -> Result<(), Fault> {

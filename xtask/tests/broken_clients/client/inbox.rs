@@ -88,6 +88,21 @@ impl Inbox {
         }
     }
 
+    /// Whether somebody waits for the answer to this request.
+    pub(crate) fn is_open(&self, id: u64) -> bool {
+        self.with_open(|open| open.contains_key(&id).then_some(())).is_some()
+    }
+
+    /// A message that is too long to be taken, perhaps the answer to this request.
+    pub(crate) fn too_long(&self, id: Option<u64>, limit: usize) {
+        if self.flaw.is(Defect::DiesOfOversize) {
+            return self.lose("the server sent more than this client takes");
+        }
+        if let Some(id) = id {
+            self.fail(id, Fault::new("oversize-reply", format!("the answer is longer than {limit} bytes")));
+        }
+    }
+
     /// Takes one message in; gives the answer that it asks for.
     pub(crate) fn take(&self, message: &Value) -> Option<Value> {
         match (message["method"].as_str(), message.get("id")) {

@@ -19,6 +19,10 @@ pub(crate) struct Setup {
     pub(crate) name_limit: usize,
     pub(crate) close_grace: Duration,
     pub(crate) term_grace: Duration,
+    /// The longest message that is taken, in bytes.
+    pub(crate) max_message: usize,
+    /// Headers for every HTTP request.
+    pub(crate) headers: Vec<(String, String)>,
 }
 
 impl Setup {
@@ -36,9 +40,16 @@ impl Setup {
             max_items: number("max_items", 100_000),
             name_limit: number("name_limit", 64),
             close_grace: time("close_grace", Duration::from_secs(2)),
+            max_message: number("max_message", 16 * 1024 * 1024),
+            headers: headers(&client["headers"]),
             term_grace: time("term_grace", Duration::from_secs(1)),
         }
     }
+}
+
+fn headers(value: &Value) -> Vec<(String, String)> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    value.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), text(value))).collect()
 }
 
 /// A length of time as the context has it: `500ms`, `1m 30s`.

@@ -49,7 +49,7 @@ impl Stdio {
         let stdin = Arc::new(Mutex::new(child.stdin.take()));
         let stderr = Arc::new(SyncMutex::new(String::new()));
         if let (Some(out), Some(err)) = (child.stdout.take(), child.stderr.take()) {
-            tokio::spawn(read(out, Arc::clone(inbox), Arc::clone(&stdin)));
+            tokio::spawn(read(out, Arc::clone(inbox), Arc::clone(&stdin), setup.max_message));
             tokio::spawn(keep(err, Arc::clone(&stderr)));
         }
         let pid = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
@@ -118,11 +118,12 @@ impl Stdio {
 }
 
 /// Reads messages until the server's output ends.
-async fn read(out: ChildStdout, inbox: Arc<Inbox>, stdin: Arc<Mutex<Option<ChildStdin>>>) {
+async fn read(out: ChildStdout, inbox: Arc<Inbox>, stdin: Arc<Mutex<Option<ChildStdin>>>, limit: usize) {
     let mut out = BufReader::new(out);
     let mut line = Vec::new();
     while let Ok(1..) = out.read_until(b'\n', &mut line).await {
-        match serde_json::from_slice(&line) {
+        match serde_json::from_slice::<Value>(&line) {
+            Ok(message) if line.len() > limit => inbox.too_long(message["id"].as_u64(), limit),
             Ok(message) => {
                 if let Some(answer) = inbox.take(&message) {
                     // A server that asks and does not listen finds out by itself.

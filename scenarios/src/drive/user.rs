@@ -1,0 +1,64 @@
+//! The user of the built-in client: answers as the case says.
+
+use client::{Ask, HostLink, HostRequest, HostSupport};
+use serde_json::{Map, Value, json};
+
+use crate::model::{FormAnswer, UrlAnswer, UserSetup};
+
+/// The link to a user who is as the case says; none where the case knows no user.
+pub(super) fn link(setup: Option<&UserSetup>) -> Option<HostLink> {
+    let setup = setup?.clone();
+    let link = HostLink::new(HostSupport {
+        forms: setup.form.is_some(),
+        urls: setup.url.is_some(),
+        sampling: setup.sampling.is_some(),
+        roots: setup.roots.is_some(),
+        ..HostSupport::NONE
+    });
+    link.set_roots(setup.roots.iter().flatten().map(root).collect());
+    if setup.form != Some(FormAnswer::Absent) {
+        let mut requests = link.subscribe();
+        tokio::spawn(async move {
+            while let Some(request) = requests.next().await {
+                answer(request, &setup);
+            }
+        });
+    }
+    Some(link)
+}
+
+/// A root in the client's words.
+pub(super) fn root(root: &crate::model::Root) -> client::Root {
+    client::Root { uri: root.uri.clone(), name: root.name.clone() }
+}
+
+fn answer(mut request: HostRequest, setup: &UserSetup) {
+    let answered = match request.ask() {
+        Ask::Form { .. } => match &setup.form {
+            Some(FormAnswer::Accept(content)) => request.accept(content.clone()),
+            Some(FormAnswer::Decline) => return request.decline(),
+            Some(FormAnswer::Cancel | FormAnswer::Absent) | None => return request.cancel(),
+        },
+        Ask::Url { .. } => match setup.url {
+            Some(UrlAnswer::Accept) => request.consent(),
+            Some(UrlAnswer::Decline) => return request.decline(),
+            Some(UrlAnswer::Cancel) | None => return request.cancel(),
+        },
+        Ask::Sampling { .. } => request.sampled(said(setup.sampling.as_deref().unwrap_or_default())),
+        // What later revisions may ask is dismissed, as it is not answered.
+        _ => Ok(()),
+    };
+    if let Err(error) = answered {
+        tracing::warn!(%error, "the user could not answer");
+    }
+}
+
+fn said(text: &str) -> Map<String, Value> {
+    let members = [
+        ("role", json!("assistant")),
+        ("content", json!({ "type": "text", "text": text })),
+        ("model", json!("model")),
+        ("stopReason", json!("endTurn")),
+    ];
+    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
