@@ -9,6 +9,7 @@ mod subscription;
 mod tasks;
 
 use std::{
+    collections::HashMap,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -23,7 +24,10 @@ use rmcp::{
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::{
+    sync::{broadcast, mpsc, oneshot, watch},
+    task::AbortHandle,
+};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use handler::Handler;
@@ -80,7 +84,9 @@ struct Inner {
     calls: AtomicU64,
     cancellations: mpsc::Sender<Job>,
     closed: AtomicBool,
-    subscription: Mutex<Option<tokio::task::AbortHandle>>,
+    subscription: Mutex<Option<AbortHandle>>,
+    /// The subscriptions to resources, on 2026-07-28.
+    watched: Mutex<HashMap<String, AbortHandle>>,
 }
 
 /// How a connection was closed.
@@ -110,6 +116,7 @@ impl Connection {
             calls: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             subscription: Mutex::new(None),
+            watched: Mutex::default(),
             service: tokio::sync::Mutex::new(service),
             config,
             ledger,
@@ -255,11 +262,7 @@ impl Connection {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.ledger.over.cancel();
-        if let Ok(mut subscription) = self.subscription.lock()
-            && let Some(handle) = subscription.take()
-        {
-            handle.abort();
-        }
+        self.stop_listening();
     }
 }
 

@@ -53,6 +53,15 @@ pub enum Happening {
     },
     /// The server says that its tools have changed; the catalogue is stale until it is refreshed.
     ToolsChanged,
+    /// The server says that its prompts have changed, or may have said so while nobody heard it.
+    PromptsChanged,
+    /// The server says that its list of resources has changed, likewise.
+    ResourcesChanged,
+    /// The server says that a resource has changed to which this client has subscribed, likewise.
+    ResourceUpdated {
+        /// The resource; it may be a part of what was subscribed to.
+        uri: String,
+    },
     /// The list of tools was read again.
     Refreshed {
         /// What is different.

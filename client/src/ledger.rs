@@ -4,6 +4,7 @@
 //! their raw JSON (rmcp's types would drop what they do not know, and refuse a whole list for one bad tool), and where
 //! garbage, answers to unknown ids, and revisions that this client does not speak are caught.
 
+mod changes;
 mod decode;
 mod pause;
 mod progress;
@@ -306,32 +307,5 @@ impl Ledger {
         if count > self.limits.garbage {
             self.fail(Failure::Protocol(format!("more than {} lines that are no messages", self.limits.garbage)));
         }
-    }
-
-    /// Takes note that the server's tools have changed.
-    pub(crate) fn tools_changed(&self) {
-        self.tool_changes.send_modify(|count| *count += 1);
-        self.reporter.report(|| Happening::ToolsChanged);
-    }
-
-    /// Takes note that the server has acknowledged the subscription to changes, or that there is none to wait for.
-    pub(crate) fn listens(&self) {
-        self.listening.send_replace(true);
-    }
-
-    /// Returns once the subscription to changes stands, or is known not to come.
-    pub(crate) async fn until_listening(&self) {
-        // The sender lives in `self`, so the only way out is the value.
-        let _ = self.listening.subscribe().wait_for(|listening| *listening).await;
-    }
-
-    /// How often the tools have changed so far.
-    pub(crate) fn tool_changes(&self) -> u64 {
-        *self.tool_changes.borrow()
-    }
-
-    /// Tells of each change from now on.
-    pub(crate) fn watch_tool_changes(&self) -> watch::Receiver<u64> {
-        self.tool_changes.subscribe()
     }
 }

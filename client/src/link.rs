@@ -116,6 +116,19 @@ impl<T> Link<T> {
                 }
             }
             ServerNotification::ToolListChangedNotification(_) => self.ledger.tools_changed(),
+            ServerNotification::PromptListChangedNotification(_) => {
+                self.ledger.reporter.report(|| Happening::PromptsChanged);
+            }
+            ServerNotification::ResourceListChangedNotification(_) => {
+                self.ledger.reporter.report(|| Happening::ResourcesChanged);
+            }
+            ServerNotification::ResourceUpdatedNotification(updated) => {
+                let uri = updated.params.uri;
+                self.ledger.reporter.report(|| Happening::ResourceUpdated { uri });
+            }
+            // The subscription to a resource says nothing about lists.
+            ServerNotification::SubscriptionsAcknowledgedNotification(acknowledged)
+                if acknowledged.params.notifications.resource_subscriptions.is_some() => {}
             ServerNotification::SubscriptionsAcknowledgedNotification(_) => self.ledger.listens(),
             ServerNotification::LoggingMessageNotification(log) => {
                 // 2026-07-28 deprecates the typed fields; as JSON they read the same in every revision.

@@ -70,22 +70,6 @@ impl Connection {
         self.plain("completion/complete", params, Some("completion")).await
     }
 
-    /// Asks to hear of changes of a resource, in the legacy era.
-    ///
-    /// # Errors
-    /// A [`CallError`]; [`CallError::NotInRevision`] on 2026-07-28, where `subscriptions/listen` has taken its place.
-    pub async fn subscribe_resource(&self, uri: &str) -> Result<(), CallError> {
-        self.legacy("resources/subscribe", json!({ "uri": uri })).await
-    }
-
-    /// Asks to hear no more of them.
-    ///
-    /// # Errors
-    /// As [`Self::subscribe_resource`].
-    pub async fn unsubscribe_resource(&self, uri: &str) -> Result<(), CallError> {
-        self.legacy("resources/unsubscribe", json!({ "uri": uri })).await
-    }
-
     /// Says from which severity on the server is to log, in the words of the specification; in the legacy era.
     ///
     /// # Errors

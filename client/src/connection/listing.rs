@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{Connection, request::Patience};
@@ -233,14 +233,5 @@ impl Connection {
     /// Whether the server says that it has tools.
     fn declares_tools(&self) -> bool {
         self.greeting().is_some_and(|greeting| greeting.pointer("/capabilities/tools").is_some_and(Value::is_object))
-    }
-
-    /// Whether the server says that it announces changes of its tools.
-    pub(super) fn announces_tool_changes(&self) -> bool {
-        let greeting = self.greeting().unwrap_or_default();
-        let declared = |greeting: &Map<String, Value>| -> Option<bool> {
-            greeting.get("capabilities")?.get("tools")?.get("listChanged")?.as_bool()
-        };
-        greeting.as_object().and_then(declared).unwrap_or(false)
     }
 }

@@ -296,7 +296,7 @@ impl HttpClient {
         if let Ok(StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Response(_), _)) = &renewed {
             ledger.reporter.report(|| Happening::SessionRenewed);
             // Whatever changed in between was told to nobody.
-            ledger.tools_changed();
+            ledger.missed_changes();
         }
         renewed
     }

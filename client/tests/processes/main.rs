@@ -9,6 +9,7 @@
 mod cast;
 mod cycles;
 mod kit;
+mod managed;
 mod proxy;
 
 use std::{process::ExitCode, time::Duration};
@@ -52,6 +53,15 @@ fn main() -> ExitCode {
             ("a_server_sees_only_the_variables_that_are_its_business", &environment),
             ("all_servers_end_at_the_exit_of_the_program", &exit_of_the_program),
             ("starting_and_stopping_leaves_nothing_behind", &cycles::leave_nothing_behind),
+            ("only_what_changed_gets_another_process", &managed::only_what_changed_gets_another_process),
+            (
+                "a_server_is_started_when_it_is_wanted_and_again_when_it_has_died",
+                &managed::a_server_is_started_when_it_is_wanted_and_again_when_it_has_died,
+            ),
+            (
+                "a_required_server_that_is_missing_fails_the_start",
+                &managed::a_required_server_that_is_missing_fails_the_start,
+            ),
             ("a_proxy_is_used_where_the_environment_says_so", &proxy::is_used_where_the_environment_says_so),
         ],
     )

@@ -1,0 +1,175 @@
+//! What servers announce: that lists have changed, and resources that are watched.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+mod support;
+
+use std::time::Duration;
+
+use mcp_workbench_client::{CallOptions, ClientEvent, Connection, EventSink, Happening};
+use serde_json::{Value, json};
+use tokio::{sync::broadcast::Receiver, time::timeout};
+
+use crate::support::{Answer, Transcript, config, connect_to, legacy, methods, modern, result, sent, until_sent};
+
+/// Long enough for any machine; no test waits for it unless it fails.
+const BOUND: Duration = Duration::from_secs(600);
+
+fn change(of: &str, params: Value) -> String {
+    json!({"jsonrpc": "2.0", "method": format!("notifications/{of}"), "params": params}).to_string()
+}
+
+/// A server that announces changes of these lists. Called, its tool `change` changes all that there is; it tells what was
+/// asked for, and on 2026-07-28 nothing else. The subscription of that revision ends as often as `ends` says.
+fn server(era: &'static str, lists: &'static [&'static str], mut ends: usize) -> Answer {
+    let in_filter = |list: &str| format!("{list}ListChanged");
+    // Before 2026-07-28 nobody has to ask for it.
+    let mut wanted: Vec<_> = lists.iter().filter(|_| era == "legacy").map(|list| in_filter(list)).collect();
+    let rest = move |message: &Value| match message["method"].as_str().unwrap_or_default() {
+        "resources/subscribe" if era == "legacy" => {
+            wanted.push(message["params"]["uri"].as_str().unwrap().to_owned());
+            result(message, json!({}))
+        }
+        "resources/unsubscribe" if era == "legacy" => {
+            wanted.retain(|wanted| *wanted != message["params"]["uri"]);
+            result(message, json!({}))
+        }
+        "subscriptions/listen" if era == "modern" => {
+            let filter = message["params"]["notifications"].as_object().unwrap();
+            let uris = filter.get("resourceSubscriptions").and_then(Value::as_array).into_iter().flatten();
+            wanted.extend(uris.map(|uri| uri.as_str().unwrap().to_owned()));
+            wanted.extend(filter.iter().filter(|(_, on)| **on == json!(true)).map(|(name, _)| name.clone()));
+            let mut lines = vec![change("subscriptions/acknowledged", json!({"notifications": filter}))];
+            if ends > 0 {
+                ends -= 1;
+                lines.extend(result(message, json!({"resultType": "complete"})));
+            }
+            lines
+        }
+        "tools/call" => {
+            let mut lines: Vec<_> = ["tools", "prompts", "resources"]
+                .iter()
+                .filter(|list| wanted.contains(&in_filter(list)))
+                .map(|list| change(&format!("{list}/list_changed"), json!({})))
+                .collect();
+            let watched = wanted.iter().filter(|wanted| wanted.contains("://"));
+            lines.extend(watched.map(|uri| change("resources/updated", json!({"uri": uri}))));
+            lines.extend(result(message, json!({"content": [], "resultType": "complete"})));
+            lines
+        }
+        _ => vec![],
+    };
+    let mut answer: Answer = if era == "legacy" { Box::new(legacy(rest)) } else { Box::new(modern(rest)) };
+    Box::new(move |message: &Value| answer(message).into_iter().map(|line| declaring(lists, line)).collect())
+}
+
+/// A greeting that declares tools, and that changes of these lists are announced; any other line stays.
+fn declaring(lists: &[&str], line: String) -> String {
+    let mut message: Value = serde_json::from_str(&line).unwrap();
+    let Some(capabilities) = message.pointer_mut("/result/capabilities") else { return line };
+    *capabilities = json!({"tools": {}});
+    for list in lists {
+        capabilities[*list] = json!({"listChanged": true});
+    }
+    message.to_string()
+}
+
+async fn connect(answer: Answer) -> (Connection, Transcript, Receiver<ClientEvent>) {
+    let events = EventSink::default();
+    let heard = events.subscribe();
+    let (connection, transcript) = connect_to(config(), events, answer).await;
+    (connection.unwrap(), transcript, heard)
+}
+
+/// The next announcement.
+async fn announced(heard: &mut Receiver<ClientEvent>) -> Happening {
+    let next = async {
+        loop {
+            let event = heard.recv().await.unwrap();
+            match event.what {
+                Happening::ToolsChanged
+                | Happening::PromptsChanged
+                | Happening::ResourcesChanged
+                | Happening::ResourceUpdated { .. } => return event.what,
+                _ => {}
+            }
+        }
+    };
+    timeout(BOUND, next).await.expect("an announcement")
+}
+
+async fn change_all(connection: &Connection) {
+    connection.call("change", json!({}), CallOptions::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn changes_of_every_list_are_told_in_both_eras() {
+    for era in ["legacy", "modern"] {
+        let (connection, transcript, mut heard) = connect(server(era, &["tools", "prompts", "resources"], 0)).await;
+        if era == "modern" {
+            until_sent(&transcript, "subscriptions/listen").await;
+        }
+        change_all(&connection).await;
+        assert_eq!(announced(&mut heard).await, Happening::ToolsChanged, "{era}");
+        assert_eq!(announced(&mut heard).await, Happening::PromptsChanged, "{era}");
+        assert_eq!(announced(&mut heard).await, Happening::ResourcesChanged, "{era}");
+    }
+}
+
+#[tokio::test]
+async fn only_what_a_server_announces_is_listened_to() {
+    let (connection, transcript, mut heard) = connect(server("modern", &["prompts"], 0)).await;
+    let listened = until_sent(&transcript, "subscriptions/listen").await;
+    assert_eq!(listened["params"]["notifications"], json!({"promptsListChanged": true}));
+    change_all(&connection).await;
+    assert_eq!(announced(&mut heard).await, Happening::PromptsChanged);
+    let (connection, transcript, _) = connect(server("modern", &[], 0)).await;
+    change_all(&connection).await;
+    assert!(sent(&transcript, "subscriptions/listen").is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_have_changed_while_nobody_listened_counts_as_changed() {
+    let (_connection, _, mut heard) = connect(server("modern", &["tools", "prompts", "resources"], 1)).await;
+    assert_eq!(announced(&mut heard).await, Happening::ToolsChanged);
+    assert_eq!(announced(&mut heard).await, Happening::PromptsChanged);
+    assert_eq!(announced(&mut heard).await, Happening::ResourcesChanged);
+}
+
+#[tokio::test]
+async fn a_resource_is_watched_until_it_is_not() {
+    for (era, asks, leaves) in [
+        ("legacy", "resources/subscribe", "resources/unsubscribe"),
+        ("modern", "subscriptions/listen", "notifications/cancelled"),
+    ] {
+        let (connection, transcript, mut heard) = connect(server(era, &[], 0)).await;
+        connection.subscribe_resource("test://a").await.unwrap();
+        let asked = until_sent(&transcript, asks).await;
+        // To ask again changes nothing.
+        connection.subscribe_resource("test://a").await.unwrap();
+        change_all(&connection).await;
+        assert_eq!(announced(&mut heard).await, Happening::ResourceUpdated { uri: "test://a".into() }, "{era}");
+        connection.unsubscribe_resource("test://a").await.unwrap();
+        let left = until_sent(&transcript, leaves).await;
+        match era {
+            "legacy" => {
+                assert_eq!([&asked["params"]["uri"], &left["params"]["uri"]], ["test://a"; 2]);
+            }
+            _ => {
+                assert_eq!(asked["params"]["notifications"], json!({"resourceSubscriptions": ["test://a"]}));
+                assert_eq!(left["params"]["requestId"], asked["id"]);
+                assert_eq!(methods(&transcript).iter().filter(|method| *method == asks).count(), 1);
+            }
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_watch_that_breaks_is_taken_up_again() {
+    let (connection, transcript, mut heard) = connect(server("modern", &[], 1)).await;
+    connection.subscribe_resource("test://a").await.unwrap();
+    assert_eq!(announced(&mut heard).await, Happening::ResourceUpdated { uri: "test://a".into() });
+    while methods(&transcript).iter().filter(|method| *method == "subscriptions/listen").count() < 2 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+}
