@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::{
     sync::{Mutex, mpsc},
     time::{Instant, sleep_until, timeout},
@@ -27,6 +27,9 @@ use super::{
 
 /// So long that nobody sees the end of it.
 const ENDLESS: Duration = Duration::from_secs(1_000_000);
+
+/// How often a request is made before a server that always asks for more is given up.
+const ROUNDS: usize = 10;
 
 /// How long to wait for an answer.
 #[derive(Clone)]
@@ -78,7 +81,7 @@ impl Connection {
         report: Report,
         flaw: Flaw,
     ) -> Result<Self, Fault> {
-        let inbox = Arc::new(Inbox::new(name, report, flaw));
+        let inbox = Arc::new(Inbox::new(name, report, setup.user.clone(), flaw));
         let link = Link::open(endpoint, &setup, &inbox, flaw)?;
         let limit = if flaw.is(Defect::NoStartupLimit) { ENDLESS } else { setup.startup };
         let mut connection = Self {
@@ -116,8 +119,40 @@ impl Connection {
         }
     }
 
-    /// Sends a request and waits for its answer.
-    pub(crate) async fn request(&self, method: &str, params: Value, patience: &Patience) -> Result<Value, Fault> {
+    /// Sends a request and waits for its answer. A result that asks for input is answered by the same request once more
+    /// (2026-07-28, patterns, multi round-trip requests).
+    pub(crate) async fn request(&self, method: &str, mut params: Value, patience: &Patience) -> Result<Value, Fault> {
+        for _ in 0..ROUNDS {
+            let result = self.request_once(method, params.clone(), patience).await?;
+            let is_last = result["resultType"] != "input_required" || self.flaw.is(Defect::TakesQuestionsForResults);
+            if !self.modern || is_last {
+                return Ok(result);
+            }
+            let members = ["inputResponses", "requestState"];
+            params.as_object_mut().into_iter().for_each(|params| params.retain(|name, _| !members.contains(&&**name)));
+            if let Some(asked) = result["inputRequests"].as_object() {
+                params["inputResponses"] = self.answers(asked)?;
+            }
+            if let Some(state) = result.get("requestState").filter(|_| !self.flaw.is(Defect::LosesState)) {
+                params["requestState"] = state.clone();
+            }
+        }
+        Err(Fault::new("too-many-rounds", format!("`{method}` asks for input without end")))
+    }
+
+    fn answers(&self, asked: &Map<String, Value>) -> Result<Value, Fault> {
+        let mut answers = Map::new();
+        for (key, request) in asked {
+            let method = request["method"].as_str().unwrap_or_default();
+            let refused = || Fault::new("input-refused", format!("this client has no `{method}`"));
+            let answer = self.setup.user.answer(method, &request["params"]).ok_or_else(refused)?;
+            let first = answers.values().next().filter(|_| self.flaw.is(Defect::AnswersOneForAll)).cloned();
+            answers.insert(key.clone(), first.unwrap_or(answer));
+        }
+        Ok(answers.into())
+    }
+
+    async fn request_once(&self, method: &str, params: Value, patience: &Patience) -> Result<Value, Fault> {
         let (id, mut incoming) = self.send(method, params).await?;
         let began = Instant::now();
         let end = if self.flaw.is(Defect::NoCeiling) { began + ENDLESS } else { began + patience.ceiling };
@@ -146,7 +181,7 @@ impl Connection {
     async fn send(&self, method: &str, mut params: Value) -> Result<(u64, mpsc::UnboundedReceiver<Incoming>), Fault> {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
         if self.modern && !self.flaw.is(Defect::NoModernMeta) {
-            params["_meta"] = metadata();
+            params["_meta"] = metadata(&self.setup.user);
         }
         if method == "tools/call" {
             params["_meta"]["progressToken"] = id.into();

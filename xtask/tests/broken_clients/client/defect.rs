@@ -36,6 +36,15 @@ pub(crate) enum Defect {
     CarriesCredentials,
     /// Nothing needs breaking: this client does not speak HTTP+SSE.
     SpeaksNoSse,
+    // What servers ask.
+    RefusesWhatItDeclares,
+    AcceptsForTheUser,
+    LeavesOutDefaults,
+    SpeaksAsTheUser,
+    KeepsRootsToItself,
+    AnswersOneForAll,
+    TakesQuestionsForResults,
+    LosesState,
     // Pagination.
     FirstPageOnly,
     FollowsForEver,

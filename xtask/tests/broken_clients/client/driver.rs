@@ -49,7 +49,7 @@ struct Driver<'a> {
 pub(crate) async fn drive(context: &Value, flaw: Flaw) -> anyhow::Result<()> {
     let mut driver = Driver {
         context,
-        setup: Setup::read(context),
+        setup: Setup::read(context, flaw),
         report: Report::open(Path::new(context["report"].as_str().unwrap_or_default()))?,
         flaw,
         connections: BTreeMap::new(),
@@ -101,12 +101,24 @@ impl Driver<'_> {
                 let _ = self.disconnect(server).await;
                 self.connect(server, None).await
             }
+            "roots" => self.work_at(&step["roots"]).await,
             "die" => {
                 self.report.die();
                 std::future::pending().await
             }
             _ => Err(Fault::new("invalid-config", format!("`{kind}` is no step of a client"))),
         }
+    }
+
+    /// The user works elsewhere: servers with a handshake are told (client/roots).
+    async fn work_at(&self, roots: &Value) -> Result<Value, Fault> {
+        self.setup.user.work_at(roots);
+        for connection in self.connections.values() {
+            if !connection.modern && !self.flaw.is(Defect::KeepsRootsToItself) {
+                connection.notify("notifications/roots/list_changed", json!({})).await?;
+            }
+        }
+        Ok(Value::Null)
     }
 
     fn only_server(&self) -> Option<String> {

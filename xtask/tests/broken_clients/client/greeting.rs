@@ -9,6 +9,7 @@ use super::{
     connection::{Connection, Patience},
     defect::Defect,
     fault::Fault,
+    user::User,
 };
 
 /// The revisions with a handshake that this client knows.
@@ -42,7 +43,7 @@ pub(crate) async fn greet(connection: &mut Connection) -> Result<(), Fault> {
 
 async fn initialize(connection: &mut Connection, asked: &str) -> Result<(), Fault> {
     connection.modern = false;
-    let params = json!({ "protocolVersion": asked, "capabilities": {}, "clientInfo": identity() });
+    let params = json!({ "protocolVersion": asked, "capabilities": connection.setup.user.capabilities(), "clientInfo": identity() });
     let greeting = connection.request("initialize", params, &Patience::endless()).await?;
     let answered = greeting["protocolVersion"].as_str().unwrap_or_default().to_owned();
     // "If the client does not support the version in the server's response, it SHOULD disconnect" (2025-11-25, lifecycle).
@@ -73,11 +74,11 @@ async fn discover(connection: &mut Connection, auto: bool) -> Result<(), Fault> 
 }
 
 /// What every request of 2026-07-28 carries.
-pub(crate) fn metadata() -> Value {
+pub(crate) fn metadata(user: &User) -> Value {
     json!({
         VERSION_KEY: MODERN,
         "io.modelcontextprotocol/clientInfo": identity(),
-        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientCapabilities": user.capabilities(),
     })
 }
 

@@ -12,6 +12,7 @@ use super::{
     defect::{Defect, Flaw},
     fault::Fault,
     report::Report,
+    user::User,
 };
 
 /// Something that came for an open request.
@@ -29,15 +30,16 @@ pub(crate) struct Inbox {
     server: String,
     report: Report,
     flaw: Flaw,
+    user: User,
     open: Mutex<Open>,
     /// The server has begun to send notices of changes (2026-07-28, subscriptions).
     pub(crate) subscribed: Notify,
 }
 
 impl Inbox {
-    pub(crate) fn new(server: &str, report: Report, flaw: Flaw) -> Self {
+    pub(crate) fn new(server: &str, report: Report, user: User, flaw: Flaw) -> Self {
         let open = Mutex::new(Some(BTreeMap::new()));
-        Self { server: server.to_owned(), report, flaw, open, subscribed: Notify::new() }
+        Self { server: server.to_owned(), report, flaw, user, open, subscribed: Notify::new() }
     }
 
     /// Opens a request; what comes for it comes out of the other end.
@@ -106,7 +108,7 @@ impl Inbox {
     /// Takes one message in; gives the answer that it asks for.
     pub(crate) fn take(&self, message: &Value) -> Option<Value> {
         match (message["method"].as_str(), message.get("id")) {
-            (Some(method), Some(id)) => self.answer(method, id),
+            (Some(method), Some(id)) => self.answer(method, id, &message["params"]),
             (Some(method), None) => {
                 self.notification(method, &message["params"]);
                 None
@@ -118,7 +120,10 @@ impl Inbox {
         }
     }
 
-    fn answer(&self, method: &str, id: &Value) -> Option<Value> {
+    fn answer(&self, method: &str, id: &Value, params: &Value) -> Option<Value> {
+        if let Some(result) = self.user.answer(method, params) {
+            return Some(json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+        }
         if method != "ping" {
             let error = json!({ "code": -32601, "message": format!("this client has no `{method}`") });
             return Some(json!({ "jsonrpc": "2.0", "id": id, "error": error }));

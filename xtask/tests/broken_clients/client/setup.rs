@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::{defect::Flaw, user::User};
+
 /// The limits of a case, from the context's `client`.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(crate) struct Setup {
     /// The revision of the case.
     pub(crate) revision: String,
@@ -21,12 +23,14 @@ pub(crate) struct Setup {
     pub(crate) term_grace: Duration,
     /// The longest message that is taken, in bytes.
     pub(crate) max_message: usize,
+    /// Who sits in front of the client.
+    pub(crate) user: User,
     /// Headers for every HTTP request.
     pub(crate) headers: Vec<(String, String)>,
 }
 
 impl Setup {
-    pub(crate) fn read(context: &Value) -> Self {
+    pub(crate) fn read(context: &Value, flaw: Flaw) -> Self {
         let client = &context["client"];
         let time = |key: &str, default| period(&client[key]).unwrap_or(default);
         let number = |key: &str, default| client[key].as_u64().and_then(|one| one.try_into().ok()).unwrap_or(default);
@@ -41,6 +45,7 @@ impl Setup {
             name_limit: number("name_limit", 64),
             close_grace: time("close_grace", Duration::from_secs(2)),
             max_message: number("max_message", 16 * 1024 * 1024),
+            user: User::new(&client["user"], flaw),
             headers: headers(&client["headers"]),
             term_grace: time("term_grace", Duration::from_secs(1)),
         }

@@ -1,0 +1,85 @@
+//! The user in front of the client, as the case describes them: what they answer to what servers ask.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Map, Value, json};
+
+use super::defect::{Defect, Flaw};
+
+/// The user, from the context's `client.user`. Clones are one user.
+#[derive(Clone)]
+pub(crate) struct User {
+    described: Arc<Mutex<Value>>,
+    flaw: Flaw,
+}
+
+impl User {
+    pub(crate) fn new(described: &Value, flaw: Flaw) -> Self {
+        Self { described: Arc::new(Mutex::new(described.clone())), flaw }
+    }
+
+    fn described(&self) -> Value {
+        self.described.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What a client with this user declares.
+    pub(crate) fn capabilities(&self) -> Value {
+        let user = self.described();
+        let mut declared = Map::new();
+        let modes = ["form", "url"].into_iter().filter(|mode| user.get(mode).is_some());
+        let modes: Map<String, Value> = modes.map(|mode| (mode.to_owned(), json!({}))).collect();
+        if !modes.is_empty() {
+            declared.insert("elicitation".to_owned(), modes.into());
+        }
+        if user.get("sampling").is_some() {
+            declared.insert("sampling".to_owned(), json!({}));
+        }
+        if user.get("roots").is_some() {
+            declared.insert("roots".to_owned(), json!({ "listChanged": true }));
+        }
+        declared.into()
+    }
+
+    /// The user works elsewhere from now on.
+    pub(crate) fn work_at(&self, roots: &Value) {
+        self.described.lock().unwrap_or_else(PoisonError::into_inner)["roots"] = roots.clone();
+    }
+
+    /// The answer to a request of a server; none where nothing of the kind was declared.
+    pub(crate) fn answer(&self, method: &str, params: &Value) -> Option<Value> {
+        let user = self.described();
+        if self.flaw.is(Defect::RefusesWhatItDeclares) {
+            return None;
+        }
+        match method {
+            "elicitation/create" if params["mode"] == "url" => {
+                user["url"].as_str().map(|choice| json!({ "action": choice }))
+            }
+            "elicitation/create" => user.get("form").map(|choice| self.form(choice, &params["requestedSchema"])),
+            "sampling/createMessage" => {
+                let text = user["sampling"].as_str()?;
+                let role = if self.flaw.is(Defect::SpeaksAsTheUser) { "user" } else { "assistant" };
+                let content = json!({ "type": "text", "text": text });
+                Some(json!({ "role": role, "model": "model", "stopReason": "endTurn", "content": content }))
+            }
+            "roots/list" => user.get("roots").map(|roots| json!({ "roots": roots })),
+            _ => None,
+        }
+    }
+
+    fn form(&self, choice: &Value, schema: &Value) -> Value {
+        let accepted = choice.get("accept").cloned();
+        let accepted = accepted.or_else(|| self.flaw.is(Defect::AcceptsForTheUser).then(|| json!({})));
+        let Some(mut content) = accepted else {
+            return json!({ "action": if choice == "cancel" { "cancel" } else { "decline" } });
+        };
+        for (name, field) in schema["properties"].as_object().into_iter().flatten() {
+            if let (Some(default), None) = (field.get("default"), content.get(name))
+                && !self.flaw.is(Defect::LeavesOutDefaults)
+            {
+                content[name] = default.clone();
+            }
+        }
+        json!({ "action": "accept", "content": content })
+    }
+}
