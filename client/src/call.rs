@@ -15,6 +15,7 @@ use crate::{
     drift::Fingerprint,
     error::CallError,
     event::{CallId, Happening},
+    revision::Era,
 };
 
 /// What calls a tool.
@@ -33,11 +34,21 @@ pub struct CallOptions {
     pub cancel: CancellationToken,
     /// The tool as the caller has seen it. The call is refused if it has changed since in a way that matters.
     pub seen: Option<Fingerprint>,
+    /// Whether to wait for the result of a task that the call has become, within its `ceiling`. Otherwise the task itself is
+    /// the result; see [`ToolResult::result_type`].
+    pub await_task: bool,
 }
 
 impl Default for CallOptions {
     fn default() -> Self {
-        Self { timeout: None, ceiling: None, reset_on_progress: true, cancel: CancellationToken::new(), seen: None }
+        Self {
+            timeout: None,
+            ceiling: None,
+            reset_on_progress: true,
+            cancel: CancellationToken::new(),
+            seen: None,
+            await_task: true,
+        }
     }
 }
 
@@ -115,6 +126,7 @@ pub struct PendingCall {
     patience: Patience,
     /// To make the request again, should the server ask for more.
     params: Map<String, Value>,
+    await_task: bool,
     id: CallId,
     tool: String,
 }
@@ -172,6 +184,7 @@ impl Connection {
             exchange: Some(exchange),
             patience,
             params,
+            await_task: options.await_task && self.era() == Era::Modern,
             id,
             tool: tool.to_owned(),
         })
@@ -207,7 +220,15 @@ impl PendingCall {
         let mut end = EndReport { connection: &self.connection, call: self.id, tool: &tool, begun, outcome: None };
         let params = std::mem::take(&mut self.params);
         let seen_through = self.connection.see_through(exchange, METHOD, params, Some(self.id), &self.patience);
-        let outcome = seen_through.await.and_then(ToolResult::read);
+        let mut outcome = seen_through.await.and_then(ToolResult::read);
+        if let (Ok(result), true) = (&mut outcome, self.await_task)
+            && result.result_type() == "task"
+        {
+            let mut left = self.patience.clone();
+            left.ceiling = left.ceiling.saturating_sub(begun.elapsed());
+            let task = std::mem::take(&mut result.wire);
+            outcome = self.connection.task_result(task, self.id, &left).await.and_then(ToolResult::read);
+        }
         end.outcome = Some(match &outcome {
             Ok(result) if result.is_error() => "tool-error",
             Ok(_) => "ok",

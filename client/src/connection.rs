@@ -1,5 +1,6 @@
 //! A connection to one server.
 
+mod cancellation;
 mod features;
 mod handler;
 mod listing;
@@ -7,11 +8,12 @@ mod request;
 mod rounds;
 mod subscription;
 mod tasks;
+mod visits;
 
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, RwLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -19,13 +21,13 @@ use std::{
 
 use rmcp::{
     RoleClient,
-    model::{CancelledNotification, CancelledNotificationParam, RequestId, RootsListChangedNotification},
+    model::RootsListChangedNotification,
     service::{Peer, RunningService},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::{
-    sync::{broadcast, mpsc, oneshot, watch},
+    sync::{broadcast, watch},
     task::AbortHandle,
 };
 use tokio_util::sync::CancellationToken;
@@ -42,14 +44,11 @@ use crate::{
     process::{ChildProcess, Closing},
     revision::{Era, Revision},
 };
+use cancellation::Cancellations;
 use listing::Listing;
 
 /// How long the transport may take to close: an HTTP session is ended with a DELETE.
 const CLOSE_LIMIT: Duration = Duration::from_secs(8);
-/// How long a connection that is being closed waits for its last cancellations to be sent.
-const FLUSH_LIMIT: Duration = Duration::from_millis(500);
-/// How many cancellations may wait to be sent.
-const CANCELLATIONS: usize = 4_096;
 
 /// A connection to one server. Clones share it; when the last one is dropped it is closed, without waiting.
 #[derive(Debug, Clone)]
@@ -82,7 +81,9 @@ struct Inner {
     child: Option<ChildProcess>,
     listing: Listing,
     calls: AtomicU64,
-    cancellations: mpsc::Sender<Job>,
+    cancellations: Cancellations,
+    /// From which severity on the server is to log, said with each request on 2026-07-28.
+    log_level: RwLock<Option<&'static str>>,
     closed: AtomicBool,
     subscription: Mutex<Option<AbortHandle>>,
     /// The subscriptions to resources, on 2026-07-28.
@@ -104,8 +105,7 @@ impl Connection {
     pub(crate) fn new(parts: Parts) -> Self {
         let Parts { config, ledger, desk, service, revision, transport, why, child } = parts;
         let peer = service.peer().clone();
-        let (cancellations, jobs) = mpsc::channel(CANCELLATIONS);
-        tokio::spawn(send_cancellations(peer.clone(), Arc::clone(&ledger), jobs));
+        let cancellations = Cancellations::start(peer.clone(), Arc::clone(&ledger));
         tokio::spawn(report_end(Arc::clone(&ledger)));
         if let Some(link) = desk.link().filter(|link| link.support().roots && revision.era() == Era::Legacy) {
             tokio::spawn(tell_of_roots(peer.clone(), link.watch_roots(), ledger.over.clone()));
@@ -116,7 +116,6 @@ impl Connection {
             calls: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             subscription: Mutex::new(None),
-            watched: Mutex::default(),
             service: tokio::sync::Mutex::new(service),
             config,
             ledger,
@@ -127,6 +126,8 @@ impl Connection {
             why,
             child,
             cancellations,
+            log_level: RwLock::default(),
+            watched: Mutex::default(),
         };
         let connection = Self { inner: Arc::new(inner) };
         connection.subscribe_to_changes();
@@ -229,16 +230,6 @@ impl Connection {
         CloseReport { transport_closed, process, took: begun.elapsed() }
     }
 
-    /// Waits until the cancellations that were asked for are sent, for a moment at most: a server that is just being
-    /// left should still hear that a call is given up.
-    async fn flush_cancellations(&self) {
-        let (done, flushed) = oneshot::channel();
-        if self.inner.cancellations.send(Job::Flush(done)).await.is_ok() {
-            // Either way there is nothing more to wait for.
-            let _ = tokio::time::timeout(FLUSH_LIMIT, flushed).await;
-        }
-    }
-
     pub(crate) fn timeouts(&self) -> &Timeouts {
         &self.inner.config.timeouts
     }
@@ -250,48 +241,12 @@ impl Connection {
     pub(crate) fn next_call(&self) -> CallId {
         CallId(self.inner.calls.fetch_add(1, Ordering::Relaxed))
     }
-
-    /// Tells the server that nobody waits for an answer any more. Works without a runtime, from `drop` for instance.
-    fn send_cancellation(&self, id: RequestId, reason: &'static str) {
-        if self.inner.cancellations.try_send(Job::Cancel(id, reason)).is_err() {
-            tracing::debug!(server = self.name(), "cancellation not sent: the connection is over or congested");
-        }
-    }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
         self.ledger.over.cancel();
         self.stop_listening();
-    }
-}
-
-/// Something for the task that sends cancellations.
-#[derive(Debug)]
-enum Job {
-    /// Tell the server that nobody waits for this request any more, for this reason.
-    Cancel(RequestId, &'static str),
-    /// Say so when everything before is sent.
-    Flush(oneshot::Sender<()>),
-}
-
-/// rmcp sends in the order of its queue, so a cancellation follows its request.
-async fn send_cancellations(peer: Peer<RoleClient>, ledger: Arc<Ledger>, mut jobs: mpsc::Receiver<Job>) {
-    while let Some(job) = jobs.recv().await {
-        match job {
-            Job::Cancel(id, reason) => {
-                let params = CancelledNotificationParam::new(Some(id.clone()), Some(reason.to_owned()));
-                let sent = peer.send_notification(CancelledNotification::new(params).into()).await;
-                // Over Streamable HTTP on 2026-07-28 the end of the response stream says it, and no message.
-                ledger.cancel(&id);
-                // A cancellation that a server refuses says nothing about the next one.
-                if sent.is_err() && peer.is_transport_closed() {
-                    return;
-                }
-            }
-            // Whoever asked may have stopped waiting.
-            Job::Flush(done) => drop(done.send(())),
-        }
     }
 }
 
@@ -302,8 +257,9 @@ async fn tell_of_roots(peer: Peer<RoleClient>, mut roots: watch::Receiver<Vec<Ro
             () = over.cancelled() => return,
             changed = roots.changed() => if changed.is_err() { return },
         }
-        if peer.send_notification(RootsListChangedNotification::default().into()).await.is_err() {
-            return;
+        // A server that refuses to be told once is told again the next time.
+        if let Err(error) = peer.send_notification(RootsListChangedNotification::default().into()).await {
+            tracing::debug!(%error, "the server was not told of the roots");
         }
     }
 }

@@ -309,6 +309,19 @@ pub enum CallError {
         /// Why it was refused.
         reason: String,
     },
+    /// The user has to visit URLs first, and has not: there is nobody to ask, they refused, or the visit was not over in time
+    /// (2025-11-25, elicitation, "URL Elicitation Required Error").
+    #[error("the server asks for a visit to {} before it answers", urls(elicitations))]
+    UrlElicitationRequired {
+        /// The visits, as the server describes them.
+        elicitations: Vec<Value>,
+    },
+    /// The task that the call had become was cancelled at the server.
+    #[error("the server has cancelled task `{id}`")]
+    TaskCancelled {
+        /// The id of the task.
+        id: String,
+    },
     /// The revision that both speak has no such request. Nothing was sent.
     #[error("the revision of this connection has no `{method}`")]
     NotInRevision {
@@ -366,6 +379,8 @@ impl CallError {
             Self::Stale { .. } => "stale",
             Self::UnknownTool { .. } => "unknown-tool",
             Self::InputRefused { .. } => "input-refused",
+            Self::UrlElicitationRequired { .. } => "url-elicitation-required",
+            Self::TaskCancelled { .. } => "task-cancelled",
             Self::NotInRevision { .. } => "not-in-revision",
             Self::TooManyRounds { .. } => "too-many-rounds",
             Self::MalformedResult { .. } => "malformed-result",
@@ -374,6 +389,11 @@ impl CallError {
             Self::RedirectRefused { .. } => "redirect-refused",
         }
     }
+}
+
+fn urls(elicitations: &[Value]) -> String {
+    let urls = elicitations.iter().filter_map(|elicitation| elicitation.get("url")?.as_str());
+    urls.map(|url| format!("`{}`", crate::event::excerpt(url.as_bytes()))).collect::<Vec<_>>().join(" and ")
 }
 
 /// A list was not read to its end. What was read before is kept.

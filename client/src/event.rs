@@ -62,6 +62,11 @@ pub enum Happening {
         /// The resource; it may be a part of what was subscribed to.
         uri: String,
     },
+    /// The server says that the user has done what there was to do at a URL.
+    ElicitationCompleted {
+        /// The id that it had given the visit.
+        elicitation_id: String,
+    },
     /// The list of tools was read again.
     Refreshed {
         /// What is different.

@@ -6,6 +6,7 @@
 
 mod changes;
 mod decode;
+mod elicitations;
 mod pause;
 mod progress;
 
@@ -23,6 +24,7 @@ use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use decode::{MALFORMED, OVERSIZE};
+pub(crate) use elicitations::Elicitations;
 pub(crate) use pause::Pause;
 pub(crate) use progress::Progress;
 
@@ -128,6 +130,8 @@ pub(crate) struct Ledger {
     pub(crate) over: CancellationToken,
     /// Time that does not count because a person is being asked.
     pub(crate) pause: Pause,
+    /// The URLs that the user was sent to.
+    pub(crate) elicitations: Elicitations,
     failure: OnceLock<Failure>,
     garbage: AtomicU64,
     tool_changes: watch::Sender<u64>,
@@ -155,6 +159,7 @@ impl Ledger {
             wanted,
             over: CancellationToken::new(),
             pause: Pause::default(),
+            elicitations: Elicitations::default(),
             failure: OnceLock::new(),
             garbage: AtomicU64::new(0),
             tool_changes: watch::Sender::new(0),

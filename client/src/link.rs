@@ -22,6 +22,9 @@ use crate::{
     ledger::{Failure, InFlight, Ledger, Purpose},
 };
 
+/// Tells that a user has visited a URL (2025-11-25, elicitation).
+const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
+
 /// Marks a request as a tool call of this id. It travels in rmcp's extensions, never on the wire.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallTag(pub(crate) CallId);
@@ -130,6 +133,12 @@ impl<T> Link<T> {
             ServerNotification::SubscriptionsAcknowledgedNotification(acknowledged)
                 if acknowledged.params.notifications.resource_subscriptions.is_some() => {}
             ServerNotification::SubscriptionsAcknowledgedNotification(_) => self.ledger.listens(),
+            ServerNotification::CustomNotification(other) if other.method == ELICITATION_COMPLETE => {
+                let id = other.params.as_ref().and_then(|params| params.get("elicitationId")?.as_str());
+                if let Some(id) = id.filter(|id| self.ledger.elicitations.end(id)) {
+                    self.ledger.reporter.report(|| Happening::ElicitationCompleted { elicitation_id: id.to_owned() });
+                }
+            }
             ServerNotification::LoggingMessageNotification(log) => {
                 // 2026-07-28 deprecates the typed fields; as JSON they read the same in every revision.
                 let mut params = serde_json::to_value(log.params).unwrap_or_default();

@@ -173,3 +173,32 @@ async fn a_watch_that_breaks_is_taken_up_again() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_modern_server_is_told_with_each_request_what_to_log() {
+    const LEVEL: &str = "io.modelcontextprotocol/logLevel";
+    let answer = modern(|message| {
+        if message["method"] != "tools/call" {
+            return vec![];
+        }
+        let level = &message["params"]["_meta"][LEVEL];
+        let mut lines = vec![];
+        if !level.is_null() {
+            lines.push(change("message", json!({"level": level, "data": {"a": 1}})));
+        }
+        lines.extend(result(message, json!({"content": []})));
+        lines
+    });
+    let (connection, transcript, mut heard) = connect(Box::new(answer)).await;
+    let call = async || connection.call("any", Value::Null, CallOptions::default()).await.unwrap();
+    call().await;
+    let first = sent(&transcript, "tools/call").unwrap();
+    assert!(first["params"]["_meta"].get(LEVEL).is_none(), "{first}");
+    assert_eq!(connection.set_log_level("loud").await.unwrap_err().kind(), "not-in-revision");
+    connection.set_log_level("warning").await.unwrap();
+    call().await;
+    let logged = std::iter::from_fn(|| heard.try_recv().ok()).find(|event| matches!(event.what, Happening::Log { .. }));
+    assert_eq!(logged.unwrap().what, Happening::Log { level: "warning".into(), data: json!({"a": 1}) });
+    let last = transcript.lock().unwrap().last().cloned().unwrap();
+    assert_eq!(last["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28", "{last}");
+}

@@ -1,5 +1,7 @@
 //! What servers offer beside tools: resources, prompts, completion, logging, ping. Everything is the wire's own JSON.
 
+use std::sync::PoisonError;
+
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -9,6 +11,9 @@ use crate::{
     pagination::{PageGuard, Step},
     revision::Era,
 };
+
+/// The severities of RFC 5424 (2026-07-28, utilities, "Logging").
+const LOG_LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 impl Connection {
     /// The resources, page by page within the limits of the configuration.
@@ -70,12 +75,24 @@ impl Connection {
         self.plain("completion/complete", params, Some("completion")).await
     }
 
-    /// Says from which severity on the server is to log, in the words of the specification; in the legacy era.
+    /// Says from which severity on the server is to log, in the words of the specification. On 2026-07-28 each request from
+    /// now on says so itself, and a server that is not told logs nothing.
     ///
     /// # Errors
-    /// A [`CallError`]; [`CallError::NotInRevision`] on 2026-07-28, where each request says so itself.
+    /// A [`CallError`]; on 2026-07-28 only [`CallError::NotInRevision`], for a level that there is not.
     pub async fn set_log_level(&self, level: &str) -> Result<(), CallError> {
-        self.legacy("logging/setLevel", json!({ "level": level })).await
+        if self.era() == Era::Legacy {
+            return self.legacy("logging/setLevel", json!({ "level": level })).await;
+        }
+        let Some(known) = LOG_LEVELS.into_iter().find(|known| *known == level) else {
+            return Err(CallError::NotInRevision { method: format!("log level {level}") });
+        };
+        *self.inner.log_level.write().unwrap_or_else(PoisonError::into_inner) = Some(known);
+        Ok(())
+    }
+
+    pub(super) fn log_level(&self) -> Option<&'static str> {
+        *self.inner.log_level.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the server is there, in the legacy era.

@@ -38,13 +38,20 @@ impl ClientHandler for Handler {
     ) -> Result<CustomResult, ErrorData> {
         let _pause = self.ledger.pause.begin();
         let id = context.id.into_json_value();
+        // The visit may be over before the answer is on its way.
+        let visit = request.params.as_ref().and_then(|params| params.get("elicitationId")?.as_str().map(str::to_owned));
+        visit.iter().for_each(|visit| self.ledger.elicitations.begin(visit));
         let asked = self.desk.ask(&request.method, request.params, id, None);
-        tokio::select! {
+        let answer = tokio::select! {
             biased;
             // Whatever is answered to a request that was withdrawn is dropped by rmcp.
             () = context.ct.cancelled() => Err(ErrorData::internal_error("withdrawn", None)),
-            answer = asked => answer.map(CustomResult),
+            answer = asked => answer,
+        };
+        if !answer.as_ref().is_ok_and(|answer| answer["action"] == "accept") {
+            visit.iter().for_each(|visit| _ = self.ledger.elicitations.end(visit));
         }
+        answer.map(CustomResult)
     }
 
     /// rmcp would answer with an empty list, though the capability is not declared.

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use rmcp::{
     RoleClient,
-    model::{ClientRequest, CustomRequest, CustomResult, GetExtensions, RequestId, ServerResult},
+    model::{ClientRequest, CustomRequest, CustomResult, GetExtensions, GetMeta, RequestId, ServerResult},
     service::{PeerRequestOptions, RequestHandle, ServiceError},
     transport::streamable_http_client::StreamableHttpError,
 };
@@ -26,6 +26,8 @@ use crate::{
 
 /// What rmcp 3.9 says of an answer that was still to come over the stream of a session that the server has forgotten.
 const SESSION_GONE: &str = "streamable HTTP session was re-initialized before the response arrived";
+/// Says with a request from which severity on the server is to log (2026-07-28, utilities, "Logging").
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// How long the end of a process may take to become known after its pipe was closed.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
@@ -76,6 +78,9 @@ impl Connection {
         if let Some(call) = call {
             request.extensions_mut().insert(CallTag(call));
         }
+        if let Some(level) = self.log_level() {
+            request.get_meta_mut().insert(LOG_LEVEL.into(), level.into());
+        }
         let request = ClientRequest::CustomRequest(request);
         let sent = self.inner.peer.send_request_with_option(request, PeerRequestOptions::no_options()).await;
         let handle = match sent {
@@ -98,7 +103,7 @@ impl Connection {
     }
 
     /// The error for a connection that is over, with the reason as far as it is known.
-    async fn lost(&self) -> CallError {
+    pub(super) async fn lost(&self) -> CallError {
         let failure = self.inner.ledger.failure().map(ToString::to_string);
         let mut reason = failure.unwrap_or_else(|| match self.is_closed() {
             true => "the connection is closed".to_owned(),
@@ -186,7 +191,7 @@ impl Exchange {
 
     fn give_up(&mut self, reason: &'static str) {
         if std::mem::take(&mut self.open) {
-            self.connection.send_cancellation(self.handle.id.clone(), reason);
+            self.connection.inner.cancellations.cancel(self.handle.id.clone(), reason);
         }
     }
 

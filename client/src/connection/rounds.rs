@@ -4,10 +4,25 @@ use futures::future::try_join_all;
 use serde_json::{Map, Value};
 
 use super::{Connection, Exchange, Patience};
-use crate::{error::CallError, event::CallId, revision::Era};
+use crate::{
+    error::CallError,
+    event::CallId,
+    revision::{Era, Revision},
+};
 
 /// How often one request is made before a server that always asks for more is given up.
 const ROUNDS: usize = 10;
+
+/// What a server wants before it answers.
+enum Asked {
+    /// Answers to questions (2026-07-28).
+    Inputs { asked: Option<Value>, state: Option<Value> },
+    /// That the user visits URLs: the `data` of its error (2025-11-25).
+    Visits(Value),
+}
+
+/// The code of an error that asks for visits (2025-11-25, elicitation, "URL Elicitation Required Error").
+const URL_ELICITATION_REQUIRED: i64 = -32042;
 
 impl Connection {
     /// Waits for the answer to a request that was sent, and as long as it is a question has the user answer it and sends
@@ -24,25 +39,37 @@ impl Connection {
         let mut round = 1;
         loop {
             let begun = exchange.begun();
-            let mut result = exchange.answer(&left).await?;
-            if self.era() == Era::Legacy || result.get("resultType").is_none_or(|kind| kind != "input_required") {
-                return Ok(result);
-            }
+            let asked = match exchange.answer(&left).await {
+                Ok(mut result) if self.era() == Era::Modern && result["resultType"] == "input_required" => {
+                    let part = |field: &str| result.get_mut(field).map(Value::take);
+                    let [asked, state] = ["inputRequests", "requestState"].map(part);
+                    Asked::Inputs { asked, state }
+                }
+                Err(CallError::Rpc { code: URL_ELICITATION_REQUIRED, data, .. })
+                    if self.revision() == Revision::V2025_11_25 =>
+                {
+                    Asked::Visits(data.unwrap_or_default())
+                }
+                other => return other,
+            };
             if round == ROUNDS {
                 return Err(CallError::TooManyRounds { limit: ROUNDS });
             }
             left.ceiling = left.ceiling.saturating_sub(begun.elapsed());
-            let asked = result.get_mut("inputRequests").map(Value::take);
-            let state = result.get_mut("requestState").map(Value::take);
-            if asked.is_none() && state.is_none() {
-                let detail = "it asks for input, but neither holds `inputRequests` nor `requestState`".into();
-                return Err(CallError::MalformedResult { detail });
-            }
-            let answers = self.answer_inputs(asked, call, patience).await?;
-            // Each retry answers the result before it, and no other: what that one did not hold is left out.
-            for (field, value) in [("inputResponses", answers), ("requestState", state)] {
-                params.remove(field);
-                params.extend(value.map(|value| (field.to_owned(), value)));
+            match asked {
+                Asked::Inputs { asked: None, state: None } => {
+                    let detail = "it asks for input, but neither holds `inputRequests` nor `requestState`".into();
+                    return Err(CallError::MalformedResult { detail });
+                }
+                Asked::Inputs { asked, state } => {
+                    let answers = self.answer_inputs(asked, call, patience).await?;
+                    // Each retry answers the result before it, and no other: what that one did not hold is left out.
+                    for (field, value) in [("inputResponses", answers), ("requestState", state)] {
+                        params.remove(field);
+                        params.extend(value.map(|value| (field.to_owned(), value)));
+                    }
+                }
+                Asked::Visits(data) => self.visit(data, call, &left).await?,
             }
             exchange = self.send(method, Some(Value::Object(params.clone())), call).await?;
             round += 1;

@@ -12,10 +12,9 @@ use rmcp::{
     service::{Peer, PeerRequestOptions, ServiceError},
 };
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc;
 
-use super::{Connection, Job};
-use crate::{error::CallError, event::Happening, revision::Era};
+use super::{Connection, cancellation::Cancellations};
+use crate::{error::CallError, event::Happening, ledger::Ledger, revision::Era};
 
 /// How often a subscription that ended is opened again before it is given up.
 const RETRIES: u32 = 5;
@@ -43,7 +42,7 @@ impl Connection {
         // The task holds no connection, or the connection would live for as long as it listens to itself.
         let peer = self.inner.peer.clone();
         let listening = tokio::spawn(async move {
-            listen(&peer, filter, None, || ledger.missed_changes()).await;
+            listen(&peer, &ledger, filter, None, || ledger.missed_changes()).await;
             // It was refused, or given up: nobody is to wait for it.
             ledger.listens();
         });
@@ -79,7 +78,7 @@ impl Connection {
         let resource = uri.to_owned();
         let listening = tokio::spawn(async move {
             let missed = || ledger.reporter.report(|| Happening::ResourceUpdated { uri: resource.clone() });
-            listen(&peer, filter, Some(jobs), missed).await;
+            listen(&peer, &ledger, filter, Some(jobs), missed).await;
         });
         watched.insert(uri.to_owned(), listening.abort_handle());
         Ok(())
@@ -119,14 +118,13 @@ impl super::Inner {
 /// Cancels a subscription that is left.
 struct Open {
     id: RequestId,
-    jobs: Option<mpsc::Sender<Job>>,
+    jobs: Option<Cancellations>,
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
         if let Some(jobs) = &self.jobs {
-            // Without the task that sends it there is no connection any more, and no subscription.
-            let _ = jobs.try_send(Job::Cancel(self.id.clone(), "not needed any more"));
+            jobs.cancel(self.id.clone(), "not needed any more");
         }
     }
 }
@@ -135,8 +133,9 @@ impl Drop for Open {
 /// changed while nobody listened. With `jobs`, to drop this ends the subscription at the server.
 async fn listen(
     peer: &Peer<RoleClient>,
+    ledger: &Ledger,
     filter: Map<String, Value>,
-    jobs: Option<mpsc::Sender<Job>>,
+    jobs: Option<Cancellations>,
     missed: impl Fn() + Send,
 ) {
     for attempt in 0..=RETRIES {
@@ -152,6 +151,8 @@ async fn listen(
         let mut open = Open { id: handle.id.clone(), jobs: jobs.clone() };
         let ended = handle.rx.await;
         open.jobs = None;
+        // Where no answer came there is nobody else to strike it out.
+        ledger.settle(&open.id);
         match ended {
             Ok(Ok(_)) => tracing::debug!("the server ended the subscription"),
             Ok(Err(ServiceError::McpError(error))) => {

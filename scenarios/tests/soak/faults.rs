@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use crate::{WAYS, Way};
 
-/// How likely each fault is to act on a message.
+/// How likely each fault is to act on a message, and on a request for a stream, of which there are far fewer.
 const PROBABILITY: f64 = 0.01;
+const OF_A_STREAM: f64 = 0.05;
 
 /// How messages travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,11 +92,18 @@ pub(crate) fn names(way: Way) -> BTreeSet<String> {
 /// A server that has them all, and one tool.
 pub(crate) fn script(way: Way) -> Script {
     let front = way.front;
-    let rule = |fault: &Value, when: Value| json!({"name": name(fault), "fault": fault, "probability": PROBABILITY, "when": when});
+    let rule = |fault: &Value, probability: f64, when: Value| json!({"name": name(fault), "fault": fault, "probability": probability, "when": when});
     let faults = all().into_iter().filter(|fault| acts(name(fault), way)).flat_map(|fault| {
         // Nothing but a stream that was asked for can break off, where there are streams.
-        let of_streams = (front != Front::Stdio).then(|| rule(&fault, json!({"method": "GET"})));
-        let of_messages = (name(&fault) != "stream-error" || front == Front::Stdio).then(|| rule(&fault, json!({})));
+        let of_streams = (front != Front::Stdio).then(|| {
+            rule(
+                &fault,
+                if name(&fault) == "stream-error" { OF_A_STREAM } else { PROBABILITY },
+                json!({"method": "GET"}),
+            )
+        });
+        let of_messages =
+            (name(&fault) != "stream-error" || front == Front::Stdio).then(|| rule(&fault, PROBABILITY, json!({})));
         [of_streams, of_messages].into_iter().flatten()
     });
     let faults: Vec<_> = faults.collect();

@@ -1,0 +1,96 @@
+//! Telling the server that nobody waits for an answer any more.
+
+use std::{sync::Arc, time::Duration};
+
+use futures::{StreamExt, stream::FuturesUnordered};
+use rmcp::{
+    RoleClient,
+    model::{CancelledNotification, CancelledNotificationParam, RequestId},
+    service::Peer,
+};
+use tokio::sync::{mpsc, oneshot};
+
+use super::Connection;
+use crate::ledger::Ledger;
+
+/// How long a connection that is being closed waits for its last cancellations to be sent.
+const FLUSH_LIMIT: Duration = Duration::from_millis(500);
+/// How many cancellations may wait to be sent.
+const WAITING: usize = 4_096;
+/// How many may be on their way: over HTTP a server may take its time to accept one.
+const AT_ONCE: usize = 256;
+
+/// Something for the task that sends cancellations.
+#[derive(Debug)]
+enum Job {
+    /// Tell the server that nobody waits for this request any more, for this reason.
+    Cancel(RequestId, &'static str),
+    /// Say so when everything before is sent.
+    Flush(oneshot::Sender<()>),
+}
+
+/// The way to that task.
+#[derive(Debug, Clone)]
+pub(super) struct Cancellations {
+    jobs: mpsc::Sender<Job>,
+}
+
+impl Cancellations {
+    pub(super) fn start(peer: Peer<RoleClient>, ledger: Arc<Ledger>) -> Self {
+        let (jobs, to_do) = mpsc::channel(WAITING);
+        tokio::spawn(send_each(peer, ledger, to_do));
+        Self { jobs }
+    }
+
+    /// Cancels a request. Works without a runtime, from `drop` for instance.
+    pub(super) fn cancel(&self, id: RequestId, reason: &'static str) {
+        if self.jobs.try_send(Job::Cancel(id, reason)).is_err() {
+            tracing::debug!("cancellation not sent: the connection is over or congested");
+        }
+    }
+}
+
+impl Connection {
+    /// Waits until the cancellations that were asked for are sent, for a moment at most: a server that is just being
+    /// left should still hear that a call is given up.
+    pub(super) async fn flush_cancellations(&self) {
+        let (done, flushed) = oneshot::channel();
+        if self.inner.cancellations.jobs.send(Job::Flush(done)).await.is_ok() {
+            // Either way there is nothing more to wait for.
+            let _ = tokio::time::timeout(FLUSH_LIMIT, flushed).await;
+        }
+    }
+}
+
+/// rmcp sends in the order of its queue, so a cancellation follows its request. None waits for the one before to be
+/// accepted.
+async fn send_each(peer: Peer<RoleClient>, ledger: Arc<Ledger>, mut jobs: mpsc::Receiver<Job>) {
+    let mut under_way = FuturesUnordered::new();
+    loop {
+        let job = tokio::select! {
+            Some(()) = under_way.next(), if !under_way.is_empty() => continue,
+            job = jobs.recv(), if under_way.len() < AT_ONCE => job,
+        };
+        match job {
+            Some(Job::Cancel(id, reason)) => under_way.push(send(&peer, &ledger, id, reason)),
+            Some(Job::Flush(done)) => {
+                while under_way.next().await.is_some() {}
+                // Whoever asked may have stopped waiting.
+                let _ = done.send(());
+            }
+            None => break,
+        }
+    }
+    while under_way.next().await.is_some() {}
+}
+
+async fn send(peer: &Peer<RoleClient>, ledger: &Ledger, id: RequestId, reason: &'static str) {
+    let params = CancelledNotificationParam::new(Some(id.clone()), Some(reason.to_owned()));
+    let sent = peer.send_notification(CancelledNotification::new(params).into()).await;
+    // A cancellation that a server refuses says nothing about the next one.
+    if let Err(error) = sent {
+        tracing::debug!(%error, "a cancellation was not taken");
+    }
+    // Over Streamable HTTP on 2026-07-28 the end of the response stream says it, and no message.
+    ledger.cancel(&id);
+}
