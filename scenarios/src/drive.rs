@@ -9,6 +9,7 @@ mod outcome;
 mod report;
 mod session;
 mod steps;
+mod tasks;
 mod user;
 
 use std::io;

@@ -112,6 +112,10 @@ pub struct ClientSetup {
     /// Who sits in front of it; absent: nobody who could be asked anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<UserSetup>,
+    /// Whether it waits for calls that become tasks (the extension `io.modelcontextprotocol/tasks`, 2026-07-28): such a call
+    /// ends with the result of its task. Absent: it does not declare the extension.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub tasks: bool,
     /// How long it waits after closing a server's input before it sends SIGTERM; absent: the client's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub close_grace: Option<Period>,

@@ -61,7 +61,7 @@ impl<'a> Session<'a> {
         let report = Report::open(&context.report)?;
         let sink = EventSink::default();
         let name_limit = if context.client.name_limit == Some(128) { NameLimit::Chars128 } else { NameLimit::Chars64 };
-        let user = user::link(context.client.user.as_ref());
+        let user = user::link(&context.client);
         Ok(Self {
             listener: Listener::attach(&sink, report.clone()),
             catalogue: Catalogue::new(name_limit),

@@ -3,16 +3,20 @@
 use client::{Ask, HostLink, HostRequest, HostSupport};
 use serde_json::{Map, Value, json};
 
-use crate::model::{FormAnswer, UrlAnswer, UserSetup};
+use crate::model::{ClientSetup, FormAnswer, UrlAnswer, UserSetup};
 
-/// The link to a user who is as the case says; none where the case knows no user.
-pub(super) fn link(setup: Option<&UserSetup>) -> Option<HostLink> {
-    let setup = setup?.clone();
+/// The link to a user who is as the case says; none where the case knows neither a user nor tasks.
+pub(super) fn link(client: &ClientSetup) -> Option<HostLink> {
+    if client.user.is_none() && !client.tasks {
+        return None;
+    }
+    let setup = client.user.clone().unwrap_or_default();
     let link = HostLink::new(HostSupport {
         forms: setup.form.is_some(),
         urls: setup.url.is_some(),
         sampling: setup.sampling.is_some(),
         roots: setup.roots.is_some(),
+        tasks: client.tasks,
         ..HostSupport::NONE
     });
     link.set_roots(setup.roots.iter().flatten().map(root).collect());

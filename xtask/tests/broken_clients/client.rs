@@ -23,6 +23,7 @@ mod report;
 mod setup;
 mod sse;
 mod stdio;
+mod tasks;
 mod user;
 
 pub(crate) use defect::Defect;

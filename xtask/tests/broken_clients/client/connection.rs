@@ -140,7 +140,7 @@ impl Connection {
         Err(Fault::new("too-many-rounds", format!("`{method}` asks for input without end")))
     }
 
-    fn answers(&self, asked: &Map<String, Value>) -> Result<Value, Fault> {
+    pub(crate) fn answers(&self, asked: &Map<String, Value>) -> Result<Value, Fault> {
         let mut answers = Map::new();
         for (key, request) in asked {
             let method = request["method"].as_str().unwrap_or_default();
@@ -152,7 +152,7 @@ impl Connection {
         Ok(answers.into())
     }
 
-    async fn request_once(&self, method: &str, params: Value, patience: &Patience) -> Result<Value, Fault> {
+    pub(crate) async fn request_once(&self, method: &str, params: Value, patience: &Patience) -> Result<Value, Fault> {
         let (id, mut incoming) = self.send(method, params).await?;
         let began = Instant::now();
         let end = if self.flaw.is(Defect::NoCeiling) { began + ENDLESS } else { began + patience.ceiling };

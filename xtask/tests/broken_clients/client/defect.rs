@@ -45,6 +45,12 @@ pub(crate) enum Defect {
     AnswersOneForAll,
     TakesQuestionsForResults,
     LosesState,
+    // Tasks.
+    TakesTasksForResults,
+    AsksAboutTasksAllTheTime,
+    LeavesTasksWaiting,
+    LeavesTasksRunning,
+    HidesFailedTasks,
     // Pagination.
     FirstPageOnly,
     FollowsForEver,

@@ -163,7 +163,9 @@ impl Http {
         // 2026-07-28 repeats in headers what intermediaries want to know (streamable-http, request metadata).
         request = request.header("mcp-protocol-version", revision);
         request = request.header("mcp-method", message["method"].as_str().unwrap_or_default());
-        match message["params"]["name"].as_str() {
+        // Requests about a task are named by it (SEP-2663, routing headers).
+        let params = &message["params"];
+        match params["name"].as_str().or(params["taskId"].as_str()) {
             Some(name) => request.header("mcp-name", header_value(name)),
             None => request,
         }

@@ -45,7 +45,7 @@ impl Setup {
             name_limit: number("name_limit", 64),
             close_grace: time("close_grace", Duration::from_secs(2)),
             max_message: number("max_message", 16 * 1024 * 1024),
-            user: User::new(&client["user"], flaw),
+            user: User::new(client, flaw),
             headers: headers(&client["headers"]),
             term_grace: time("term_grace", Duration::from_secs(1)),
         }

@@ -10,12 +10,16 @@ use super::defect::{Defect, Flaw};
 #[derive(Clone)]
 pub(crate) struct User {
     described: Arc<Mutex<Value>>,
+    /// Whether the client waits for tasks.
+    tasks: bool,
     flaw: Flaw,
 }
 
 impl User {
-    pub(crate) fn new(described: &Value, flaw: Flaw) -> Self {
-        Self { described: Arc::new(Mutex::new(described.clone())), flaw }
+    /// `client` is that of the context.
+    pub(crate) fn new(client: &Value, flaw: Flaw) -> Self {
+        let described = Arc::new(Mutex::new(client["user"].clone()));
+        Self { described, tasks: client["tasks"] == true, flaw }
     }
 
     fn described(&self) -> Value {
@@ -36,6 +40,9 @@ impl User {
         }
         if user.get("roots").is_some() {
             declared.insert("roots".to_owned(), json!({ "listChanged": true }));
+        }
+        if self.tasks {
+            declared.insert("extensions".to_owned(), json!({ "io.modelcontextprotocol/tasks": {} }));
         }
         declared.into()
     }

@@ -27,7 +27,8 @@ impl Driver<'_> {
                 true => Some(connection.turn.lock().await),
                 false => None,
             };
-            connection.request("tools/call", params, &patience).await
+            let answered = connection.request("tools/call", params, &patience).await?;
+            connection.see_to_the_end(answered, &patience).await
         });
         Ok(OpenCall { end, cancel })
     }
