@@ -51,7 +51,10 @@ async fn a_burst_of_changes_is_one_reading_in_both_eras() {
         manager.apply(vec![program("a")]).await.unwrap();
         assert_eq!(manager.tools("a").await.unwrap().tools[0].name(), "tool-1", "{era}");
         let mut events = manager.events();
-        manager.call("a", "poke", json!({}), Default::default()).await.unwrap();
+        for _ in 0..3 {
+            manager.call("a", "poke", json!({}), Default::default()).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
         while !matches!(events.recv().await.unwrap().what, Happening::Refreshed { .. }) {}
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(cast.asked("a", "tools/list"), 2, "{era}");

@@ -113,6 +113,7 @@ async fn a_manager_that_is_dropped_leaves_no_connection_behind() {
     let ended = connection.events();
     drop((manager, connection));
     let mut ended = ended;
-    while ended.recv().await.is_ok() {}
+    let last = async { while ended.recv().await.is_ok() {} };
+    tokio::time::timeout(Duration::from_secs(60), last).await.expect("nobody is left who could tell of the connection");
     assert_eq!(std::sync::Arc::strong_count(&cast.transcript("a")), 2, "the server's task has ended");
 }
