@@ -9,7 +9,6 @@ mod outcome;
 mod report;
 mod session;
 mod steps;
-mod tasks;
 mod user;
 
 use std::io;

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use client::{CallOptions, Connection, Drift, ListError, PendingCall, Severity, ToolList, qualified_name};
+use client::{CallOptions, Drift, ListError, Severity, ToolList, qualified_name};
 use futures::future::join_all;
 use mock_servers::Period;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ use super::{
     DriveError,
     outcome::{of_call, of_list_error, refused},
     session::{OpenCall, Session},
-    tasks, user,
+    user,
 };
 use crate::{
     contract::{ReportLine, now_us},
@@ -104,9 +104,8 @@ impl Session<'_> {
     }
 
     async fn call(&self, step: &Call) -> Outcome {
-        let cancel = CancellationToken::new();
-        match self.begin(step, cancel.clone()).await {
-            Ok((connection, call)) => of_call(tasks::end_of(&connection, call.finish().await, &cancel).await),
+        match self.begin(step, CancellationToken::new()).await {
+            Ok(call) => of_call(call.finish().await),
             Err(outcome) => outcome,
         }
     }
@@ -114,11 +113,9 @@ impl Session<'_> {
     async fn start(&mut self, step: &Call) -> Outcome {
         let cancel = CancellationToken::new();
         match self.begin(step, cancel.clone()).await {
-            Ok((connection, call)) => {
+            Ok(call) => {
                 let name = step.name.clone().unwrap_or_else(|| step.tool.clone());
-                let given_up = cancel.clone();
-                let end = async move { tasks::end_of(&connection, call.finish().await, &given_up).await };
-                self.calls.insert(name, OpenCall { end: tokio::spawn(end), cancel });
+                self.calls.insert(name, OpenCall { end: tokio::spawn(call.finish()), cancel });
                 Outcome::Value(Value::Null)
             }
             Err(outcome) => outcome,
@@ -127,7 +124,7 @@ impl Session<'_> {
 
     /// Sends a call. The caller rests it on what it last saw of the tool, so that the client can tell whether that
     /// still holds.
-    async fn begin(&self, step: &Call, cancel: CancellationToken) -> Result<(Connection, PendingCall), Outcome> {
+    async fn begin(&self, step: &Call, cancel: CancellationToken) -> Result<client::PendingCall, Outcome> {
         let (server, tool) = match self.catalogue.resolve(&step.tool).filter(|_| step.qualified) {
             Some(entry) => (Some(entry.server.clone()), entry.tool.name().to_owned()),
             None if step.qualified => {
@@ -147,7 +144,7 @@ impl Session<'_> {
         };
         let arguments = step.arguments.clone().unwrap_or_default();
         let begun = connection.start_call(&tool, Value::Object(arguments), options).await;
-        begun.map(|call| (connection.clone(), call)).map_err(|error| of_call(Err(error)))
+        begun.map_err(|error| of_call(Err(error)))
     }
 
     async fn finish(&mut self, name: &str, cancel: bool) -> Outcome {

@@ -36,6 +36,8 @@ pub const ERROR_KINDS: &[&str] = &[
     "input-refused",
     "not-in-revision",
     "too-many-rounds",
+    "task-cancelled",
+    "url-elicitation-required",
     "headers-helper-failed",
     "unauthorized",
     "invalid-config",
