@@ -25,3 +25,16 @@ async fn an_interruption_cancels_the_call_at_the_server() {
         assert!(server.heard("notifications/cancelled"), "{way:?} {revision}: {:?}", server.frames());
     }
 }
+
+#[tokio::test]
+async fn an_interruption_cancels_a_task_too() {
+    let server = Server::start(Way::Stdio).await;
+    let mut command = server.command(&["call", "slow_compute", "seconds=600", "--revision", "2026-07-28"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    server.until_heard("tasks/get").await;
+    let id = Pid::from_raw(i32::try_from(child.id().unwrap()).unwrap()).unwrap();
+    kill_process(id, Signal::INT).unwrap();
+    let output = timeout(BOUND, child.wait_with_output()).await.expect("an end in time").unwrap();
+    assert_eq!(output.status.signal(), Some(Signal::INT.as_raw()), "{output:?}");
+    assert!(server.heard("tasks/cancel"), "{:?}", server.frames());
+}

@@ -110,6 +110,46 @@ async fn progress_is_told_beside_the_result() {
     }
 }
 
+#[tokio::test]
+async fn what_a_server_logs_is_told_from_the_level_that_was_asked_for() {
+    let server = Server::start(Way::Stdio).await;
+    for revision in ["2025-11-25", "2026-07-28"] {
+        for (level, told) in [("info", true), ("error", false)] {
+            let call = ["call", "test_logging_tool", "--revision", revision, "--log-level", level];
+            let called = server.client(&call).await;
+            assert_eq!(called.said(), "Logging evaluated\n");
+            assert_eq!(called.stderr.contains("info: Diagnostic trace"), told, "{revision} {level}: {called:?}");
+        }
+    }
+    let unknown = server.client(&["tools", "--log-level", "loud"]).await;
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+}
+
+#[tokio::test]
+async fn a_server_is_told_of_the_folders_that_are_named() {
+    let server = Server::start(Way::Stdio).await;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    for revision in ["2025-11-25", "2026-07-28"] {
+        let call = ["call", "test_list_roots", "--revision", revision, "--root", path, "--root", "/"];
+        assert_eq!(server.client(&call).await.said(), "Found 2 root(s)\n", "{revision}");
+    }
+    let told = serde_json::to_string(&server.frames()).unwrap();
+    assert!(told.contains(&format!("file://{}", std::fs::canonicalize(path).unwrap().display())), "{told}");
+    let nowhere = server.client(&["tools", "--root", "/no/such/folder"]).await;
+    assert_eq!(nowhere.code, Some(2), "{nowhere:?}");
+}
+
+#[tokio::test]
+async fn a_call_that_becomes_a_task_is_waited_for() {
+    let server = Server::start(Way::Stdio).await;
+    let called = server.client(&["call", "slow_compute", "seconds=1", "label=pi", "--revision", "2026-07-28"]).await;
+    assert_eq!(called.said(), "Computed pi in 1s\n");
+    assert!(server.heard("tasks/get"), "{:?}", server.frames());
+    let failed = server.client(&["call", "failing_job", "--revision", "2026-07-28"]).await;
+    assert_eq!((failed.code, failed.stdout.as_str()), (Some(1), "The job failed\n"), "{failed:?}");
+}
+
 #[test]
 fn completions_and_help_know_the_commands() {
     let run = |arguments: &[&str]| {

@@ -2,9 +2,7 @@
 
 use std::process::ExitCode;
 
-use client::{
-    ConnectOptions, Connection, EventSink, Happening, HostLink, HostSupport, connect_with, event::ClientEvent,
-};
+use client::{ConnectOptions, Connection, EventSink, Happening, connect_with, event::ClientEvent};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use super::{
@@ -17,9 +15,6 @@ use crate::{
     interrupt::{self, Interrupts},
 };
 
-/// What a server may ask of a person at a terminal.
-const SUPPORT: HostSupport = HostSupport { forms: true, urls: true, ..HostSupport::NONE };
-
 /// Connects, does the work, and closes the connection in good order, also when the user interrupts: whatever was asked of
 /// the server is cancelled then. A second interruption ends the program at once.
 pub(crate) fn run<W>(target: &ServerArgs, work: impl FnOnce(Connection) -> W) -> CommandResult
@@ -28,13 +23,17 @@ where
 {
     interrupt::runtime()?.block_on(async {
         let mut interrupts = Interrupts::watch()?;
-        let (events, host) = (EventSink::default(), HostLink::new(SUPPORT));
+        let (events, host) = (EventSink::default(), target.host());
         let telling = tokio::spawn(tell(events.subscribe()));
         let asking = tokio::spawn(asking::answer(host.subscribe()));
         let options = ConnectOptions { events, host: Some(host), ..ConnectOptions::default() };
         let connecting = async {
             let options = ConnectOptions { authorizer: target.authorizer()?, ..options };
-            Ok::<_, Trouble>(connect_with(target.config()?, options).await?)
+            let connection = connect_with(target.config()?, options).await?;
+            if let Some(level) = target.log_level {
+                connection.set_log_level(level.name()).await?;
+            }
+            Ok::<_, Trouble>(connection)
         };
         let connected = tokio::select! {
             interrupt = interrupts.next() => return Err(interrupt.die()),

@@ -3,9 +3,10 @@
 use std::{env, sync::Arc, time::Duration};
 
 use anyhow::anyhow;
-use client::{ProtocolChoice, Revision, ServerConfig, auth::Authorize};
+use client::{HostLink, HostSupport, ProtocolChoice, Revision, Root, ServerConfig, auth::Authorize};
 use mock_servers::Period;
 use scenarios::model::Transport;
+use url::Url;
 
 use super::{access, trouble::Trouble};
 use crate::{commands::target, failure::Failure};
@@ -25,6 +26,12 @@ pub(crate) struct ServerArgs {
     /// (tool calls) say so, in milliseconds. Progress starts the time of a call again.
     #[arg(long, value_name = "PERIOD")]
     timeout: Option<Period>,
+    /// A folder in which the server may work; may be given several times.
+    #[arg(long, value_name = "DIR", value_parser = root)]
+    root: Vec<Root>,
+    /// From which severity on the server is to log: what it logs goes to standard error.
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) log_level: Option<LogLevel>,
     /// Print JSON, failures included.
     #[arg(long)]
     pub(crate) json: bool,
@@ -41,10 +48,47 @@ enum Wire {
     Sse,
 }
 
+/// A severity, in the words of the specification (2025-11-25, server, "Logging").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum LogLevel {
+    Debug,
+    Info,
+    Notice,
+    Warning,
+    Error,
+    Critical,
+    Alert,
+    Emergency,
+}
+
+impl LogLevel {
+    /// Its name.
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Debug => "debug",
+            Self::Info => "info",
+            Self::Notice => "notice",
+            Self::Warning => "warning",
+            Self::Error => "error",
+            Self::Critical => "critical",
+            Self::Alert => "alert",
+            Self::Emergency => "emergency",
+        }
+    }
+}
+
 impl ServerArgs {
     /// Whether a server is named at all.
     pub(crate) fn is_given(&self) -> bool {
         self.server.is_given()
+    }
+
+    /// What the server may ask. Roots are declared only where there are some.
+    pub(crate) fn host(&self) -> HostLink {
+        let roots = !self.root.is_empty();
+        let host = HostLink::new(HostSupport { forms: true, urls: true, tasks: true, roots, ..HostSupport::NONE });
+        host.set_roots(self.root.clone());
+        host
     }
 
     /// What authorizes requests to it with what is kept.
@@ -76,6 +120,14 @@ impl ServerArgs {
         }
         Ok(config)
     }
+}
+
+fn root(text: &str) -> Result<Root, String> {
+    let path = std::fs::canonicalize(text).map_err(|error| error.to_string())?;
+    let uri = Url::from_directory_path(&path).map_err(|()| "it has no URI".to_owned())?;
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    // Without the slash at the end, which many servers would take for a part of the path.
+    Ok(Root { uri: uri.as_str().trim_end_matches('/').to_owned(), name })
 }
 
 fn revision(text: &str) -> Result<Revision, String> {
