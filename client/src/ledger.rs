@@ -23,7 +23,7 @@ use serde_json::Value;
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-pub(crate) use decode::{MALFORMED, OVERSIZE};
+pub(crate) use decode::{MALFORMED, OVERSIZE, SESSION_GONE};
 pub(crate) use elicitations::Elicitations;
 pub(crate) use pause::Pause;
 pub(crate) use progress::Progress;
@@ -137,6 +137,27 @@ pub(crate) struct Ledger {
     tool_changes: watch::Sender<u64>,
     /// Whether nothing is to be waited for before changes of the tools are heard of (2026-07-28).
     listening: watch::Sender<bool>,
+}
+
+/// A handshake that is made again, unknown to rmcp. Dropped, at whatever moment, it is struck out.
+#[derive(Debug)]
+pub(crate) struct Again {
+    ledger: Arc<Ledger>,
+    id: RequestId,
+}
+
+impl Again {
+    pub(crate) fn enter(ledger: &Arc<Ledger>, id: &RequestId) -> Self {
+        let entry = InFlight { purpose: Purpose::Initialize, token: None, call: None, progress: Arc::default() };
+        ledger.open(id.clone(), entry);
+        Self { ledger: Arc::clone(ledger), id: id.clone() }
+    }
+}
+
+impl Drop for Again {
+    fn drop(&mut self) {
+        self.ledger.settle(&self.id);
+    }
 }
 
 /// Which revisions will do.

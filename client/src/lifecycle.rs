@@ -230,7 +230,7 @@ impl Attempt {
         }
         let ledger = self.ledger();
         let limit = self.config.timeouts.startup;
-        let opened = ledger.pause.timeout(limit, SseTransport::open(endpoint, &ledger, self.authorizer())).await;
+        let opened = ledger.pause.timeout(limit, SseTransport::open(endpoint, &ledger, self.authorizer(), limit)).await;
         let transport = opened
             .unwrap_or(Err(ConnectFailure::StartupTimeout { limit }))
             .map_err(|failure| Failed::at(Stage::Connect, failure))?;

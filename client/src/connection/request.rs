@@ -19,13 +19,11 @@ use super::Connection;
 use crate::{
     error::{CallError, Clock},
     event::CallId,
-    ledger::{MALFORMED, OVERSIZE, Progress},
+    ledger::{MALFORMED, OVERSIZE, Progress, SESSION_GONE},
     link::CallTag,
     transport::http::HttpFailure,
 };
 
-/// What rmcp 3.9 says of an answer that was still to come over the stream of a session that the server has forgotten.
-const SESSION_GONE: &str = "streamable HTTP session was re-initialized before the response arrived";
 /// Says with a request from which severity on the server is to log (2026-07-28, utilities, "Logging").
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// How long the end of a process may take to become known after its pipe was closed.

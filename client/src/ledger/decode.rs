@@ -16,6 +16,8 @@ use crate::{
 pub(crate) const MALFORMED: &str = "mcp-workbench/malformed";
 /// Marks errors that this client puts in the place of an answer that is longer than it accepts.
 pub(crate) const OVERSIZE: &str = "mcp-workbench/oversize";
+/// What rmcp 3.9 says of an answer that was still to come over the stream of a session that is lost, and HTTP+SSE after it.
+pub(crate) const SESSION_GONE: &str = "streamable HTTP session was re-initialized before the response arrived";
 /// `UnsupportedProtocolVersionError` (2026-07-28, schema).
 const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
 

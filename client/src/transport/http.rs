@@ -41,15 +41,15 @@ use rmcp::{
 use sse_stream::Sse;
 use tokio::sync::watch;
 
-pub(crate) use self::{authorized::Sender, redirect::Refused};
-use self::{backoff::Backoff, pool::Address};
+use self::{authorized::Sender, pool::Address};
+pub(crate) use self::{backoff::Backoff, redirect::Refused};
 use super::events::events;
 use crate::{
     auth::{AuthError, Authorize},
     config::HttpEndpoint,
     error::ConnectFailure,
     event::Happening,
-    ledger::{InFlight, Ledger, Pause, Purpose},
+    ledger::{Again, Ledger, Pause},
 };
 
 const EVENT_STREAM: &str = "text/event-stream";
@@ -77,6 +77,12 @@ pub(crate) enum HttpFailure {
     /// A redirect that is not followed.
     #[error(transparent)]
     Redirect(Refused),
+    /// The message cannot be written as JSON.
+    #[error("the message cannot be written")]
+    Body(#[source] serde_json::Error),
+    /// There is no session any more.
+    #[error("the session is over")]
+    Over,
 }
 
 /// The first of all causes, as "Connection refused".
@@ -89,7 +95,7 @@ impl HttpFailure {
     fn is_permanent(&self) -> bool {
         match self {
             Self::Exchange(_) => false,
-            Self::Auth(_) | Self::Redirect(_) => true,
+            Self::Auth(_) | Self::Redirect(_) | Self::Body(_) | Self::Over => true,
             // The request was in order and may be repeated after 408, 425 and 429 (RFC 9110, RFC 8470, RFC 6585).
             Self::Status { status, .. } => (400..500).contains(status) && !matches!(status, 408 | 425 | 429),
         }
@@ -139,26 +145,13 @@ pub(crate) async fn transport(
     probe_limit: Duration,
     authorizer: Option<&Arc<dyn Authorize>>,
 ) -> Result<StreamableHttpClientTransport<HttpClient>, ConnectFailure> {
-    let address = Address::of(endpoint)?;
-    let headers = headers::configured(endpoint, ledger.reporter.server()).await?;
-    let client = pool::client(&address, &headers)?;
-    let shared = Shared {
-        sender: Sender::new(client, authorizer, headers.contains_key(AUTHORIZATION), ledger),
-        endpoint: endpoint.clone(),
-        headers: RwLock::new(headers),
-        ledger: Arc::clone(ledger),
-        probe_limit,
-        put_off: Pause::default(),
-        streaming: Mutex::default(),
-        greeted: AtomicBool::new(false),
-        answers_stream: watch::Sender::new(false),
-    };
-    let mut config = StreamableHttpClientTransportConfig::with_uri(address.url.as_str())
+    let (client, url) = HttpClient::new(endpoint, ledger, probe_limit, authorizer).await?;
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
         .max_concurrent_requests(ledger.limits.concurrent_requests)
         .max_sse_event_size(ledger.limits.message_bytes)
         .session_recovery_timeout(SESSION_RECOVERY);
     config.retry_config = Arc::new(Backoff);
-    Ok(StreamableHttpClientTransport::with_client(HttpClient { shared: Arc::new(shared) }, config))
+    Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
 /// What a refused exchange amounts to.
@@ -181,6 +174,8 @@ pub(crate) fn of_failure(failure: HttpFailure) -> ConnectFailure {
         HttpFailure::Redirect(Refused { to, reason }) => ConnectFailure::RedirectRefused { to, reason },
         HttpFailure::Exchange(source) => ConnectFailure::Transport { source: source.into() },
         HttpFailure::Auth(source) => ConnectFailure::Auth { source },
+        HttpFailure::Body(source) => ConnectFailure::Transport { source: source.into() },
+        HttpFailure::Over => ConnectFailure::Closed,
     }
 }
 
@@ -190,6 +185,38 @@ pub(crate) async fn discard(response: reqwest::Response) {
 }
 
 impl HttpClient {
+    /// A client for this endpoint, and the endpoint's URL.
+    pub(crate) async fn new(
+        endpoint: &HttpEndpoint,
+        ledger: &Arc<Ledger>,
+        probe_limit: Duration,
+        authorizer: Option<&Arc<dyn Authorize>>,
+    ) -> Result<(Self, url::Url), ConnectFailure> {
+        let address = Address::of(endpoint)?;
+        let headers = headers::configured(endpoint, ledger.reporter.server()).await?;
+        let client = pool::client(&address, &headers)?;
+        let shared = Shared {
+            sender: Sender::new(client, authorizer, headers.contains_key(AUTHORIZATION), ledger),
+            endpoint: endpoint.clone(),
+            headers: RwLock::new(headers),
+            ledger: Arc::clone(ledger),
+            probe_limit,
+            put_off: Pause::default(),
+            streaming: Mutex::default(),
+            greeted: AtomicBool::new(false),
+            answers_stream: watch::Sender::new(false),
+        };
+        Ok((Self { shared: Arc::new(shared) }, address.url))
+    }
+
+    /// Makes a request that belongs to no session, as often as it takes.
+    pub(crate) async fn send(
+        &self,
+        request: impl Fn(&reqwest::Client) -> RequestBuilder,
+    ) -> Result<Response, HttpFailure> {
+        self.exchange(|| request(&self.shared.sender.client), None, &Headers::new()).await
+    }
+
     /// Lets the request for the session's own stream come first, for a moment at most: some servers ask on that stream
     /// what a call makes them ask, and lose the question where there is none yet.
     async fn until_stream(&self) {
@@ -283,16 +310,13 @@ impl HttpClient {
         id: &rmcp::model::RequestId,
     ) -> Outcome<StreamableHttpPostResponse> {
         let ledger = &self.shared.ledger;
-        ledger.open(
-            id.clone(),
-            InFlight { purpose: Purpose::Initialize, token: None, call: None, progress: Arc::default() },
-        );
+        let again = Again::enter(ledger, id);
         let renewed = async {
             let (answer, session) = posted.await?.expect_initialized().await?;
             Ok(StreamableHttpPostResponse::Json(answer, session))
         };
         let renewed = renewed.await;
-        ledger.settle(id);
+        drop(again);
         if let Ok(StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Response(_), _)) = &renewed {
             ledger.reporter.report(|| Happening::SessionRenewed);
             // Whatever changed in between was told to nobody.

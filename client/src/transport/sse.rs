@@ -1,97 +1,200 @@
 //! HTTP+SSE, the transport of 2024-11-05 (transports, "HTTP with SSE"): a GET opens the stream on which the server first
 //! names the URL that takes POSTs, and then sends every message.
+//!
+//! Such a stream cannot be resumed: one that is lost ends its session, and with it all that was under way. Another is
+//! opened in its place, and the handshake made again; what is to be sent meanwhile waits.
 
-use std::{collections::VecDeque, sync::Arc};
+mod session;
 
-use futures::{StreamExt, stream::BoxStream};
-use http::{
-    HeaderMap,
-    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
+use std::{
+    collections::{HashSet, VecDeque},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
+
+use futures::{FutureExt, StreamExt, future::BoxFuture};
+use http::{StatusCode, header::CONTENT_TYPE};
 use rmcp::{
     RoleClient,
-    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
-    transport::Transport,
+    model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, RequestId, ServerJsonRpcMessage},
+    transport::{Transport, common::client_side_sse::SseRetryPolicy},
 };
 use sse_stream::{Error as SseError, Sse};
+use tokio::{
+    sync::{mpsc, watch},
+    time::Instant,
+};
 use url::Url;
 
+use self::session::{Renewed, Session};
 use super::{
-    events::{answered, events, is_oversize},
-    http::{
-        HttpFailure, Sender,
-        headers::configured,
-        of_failure,
-        pool::{self, Address},
-    },
+    events::{answered, is_oversize},
+    http::{Backoff, HttpClient, HttpFailure, discard, failure_of},
 };
 use crate::{
     auth::Authorize,
     config::HttpEndpoint,
     error::ConnectFailure,
-    event::excerpt,
-    ledger::{Failure, Ledger},
+    event::Happening,
+    ledger::{Failure, Ledger, SESSION_GONE},
 };
+
+/// A session that was lost earlier than this counts as a failed try to open one, or a server that breaks each off at once would
+/// be asked for ever.
+const BRIEF: Duration = Duration::from_secs(1);
+const JSON: &str = "application/json";
 
 /// The transport.
 pub(crate) struct SseTransport {
-    sender: Sender,
-    headers: HeaderMap,
-    post_to: Url,
-    events: BoxStream<'static, Result<Sse, SseError>>,
+    way: Way,
+    events: session::Events,
     read: VecDeque<ServerJsonRpcMessage>,
+    /// Where messages go; nowhere while there is no session.
+    post_to: watch::Sender<Option<Url>>,
+    /// The URLs that do not know their session any more.
+    forgotten: (mpsc::UnboundedSender<Url>, mpsc::UnboundedReceiver<Url>),
+    /// What a lost stream has taken with it.
+    under_way: Arc<Mutex<HashSet<RequestId>>>,
+    /// The request of the handshake, once the handshake is over.
+    hello: Option<ClientJsonRpcMessage>,
+    greeted: bool,
+    /// Since when there is this session, and how many before it were brief.
+    since: Instant,
+    brief: usize,
+    renewing: Option<BoxFuture<'static, Result<Renewed, String>>>,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone)]
+struct Way {
+    client: HttpClient,
+    base: Url,
     ledger: Arc<Ledger>,
+    /// How long a session may take to open.
+    limit: Duration,
 }
 
 impl SseTransport {
-    /// Opens the stream and waits for the `endpoint` event.
+    /// Opens the stream and waits for the `endpoint` event. `limit` bounds each later session.
     pub(crate) async fn open(
         endpoint: &HttpEndpoint,
         ledger: &Arc<Ledger>,
         authorizer: Option<&Arc<dyn Authorize>>,
+        limit: Duration,
     ) -> Result<Self, ConnectFailure> {
-        let address = Address::of(endpoint)?;
-        let headers = configured(endpoint, ledger.reporter.server()).await?;
-        let (client, base) = (pool::client(&address, &headers)?, address.url);
-        let sender = Sender::new(client, authorizer, headers.contains_key(AUTHORIZATION), ledger);
-        let request = sender.client.get(base.clone()).headers(headers.clone()).header(ACCEPT, "text/event-stream");
-        let response = sender.send(request).await.map_err(of_failure)?;
-        let status = response.status();
-        if !status.is_success() {
-            return Err(super::http::refusal(response).await);
+        let (client, base) = HttpClient::new(endpoint, ledger, limit, authorizer).await?;
+        let way = Way { client, base, ledger: Arc::clone(ledger), limit };
+        let Session { events, post_to } = Session::open(&way).await?;
+        Ok(Self {
+            way,
+            events,
+            read: VecDeque::new(),
+            post_to: watch::Sender::new(Some(post_to)),
+            forgotten: mpsc::unbounded_channel(),
+            under_way: Arc::default(),
+            hello: None,
+            greeted: false,
+            since: Instant::now(),
+            brief: 0,
+            renewing: None,
+        })
+    }
+
+    /// Keeps what a new session takes, and what a lost one owes.
+    fn note(&mut self, message: &ClientJsonRpcMessage) {
+        match message {
+            ClientJsonRpcMessage::Request(request) => {
+                if matches!(request.request, ClientRequest::InitializeRequest(_)) {
+                    self.hello = Some(message.clone());
+                }
+                under_way(&self.under_way).insert(request.id.clone());
+            }
+            ClientJsonRpcMessage::Notification(notification) => {
+                self.greeted |= matches!(notification.notification, ClientNotification::InitializedNotification(_));
+            }
+            _ => {}
         }
-        let content_type = response.headers().get(CONTENT_TYPE).map(|value| value.as_bytes()).unwrap_or_default();
-        if !content_type.starts_with(b"text/event-stream") {
-            let detail = format!("GET was answered with `{}` instead of an event stream", excerpt(content_type));
-            return Err(ConnectFailure::Protocol { detail });
+    }
+
+    /// What the next event holds.
+    fn take(&mut self, event: Sse) {
+        let ledger = &self.way.ledger;
+        let messages: Vec<_> = match event {
+            event if is_oversize(&event) => ledger.too_long(answered(&event, None)).into_iter().collect(),
+            Sse { event, data: Some(data), .. } if matches!(event.as_deref(), None | Some("message")) => {
+                ledger.decode(data.as_bytes()).into_iter().collect()
+            }
+            _ => return,
+        };
+        self.hand_on(messages);
+    }
+
+    fn hand_on(&mut self, messages: Vec<ServerJsonRpcMessage>) {
+        let mut owed = under_way(&self.under_way);
+        for message in &messages {
+            match message {
+                ServerJsonRpcMessage::Response(response) => _ = owed.remove(&response.id),
+                ServerJsonRpcMessage::Error(error) => error.id.iter().for_each(|id| _ = owed.remove(id)),
+                _ => {}
+            }
         }
-        let mut events = events(response, ledger.limits.message_bytes);
-        let post_to = named_endpoint(&mut events, &base).await?;
-        Ok(Self { sender, headers, post_to, events, read: VecDeque::new(), ledger: Arc::clone(ledger) })
+        drop(owed);
+        self.read.extend(messages);
+    }
+
+    /// The session is lost: whatever is under way in it gets no answer any more. Whether there will be another.
+    fn lose(&mut self, why: &str) -> bool {
+        self.events = futures::stream::pending().boxed();
+        let Some(hello) = self.hello.clone().filter(|_| self.greeted) else {
+            self.way.ledger.fail(Failure::Transport(why.to_owned()));
+            return false;
+        };
+        tracing::debug!(why, "the session is lost");
+        self.post_to.send_replace(None);
+        let lost = std::mem::take(&mut *under_way(&self.under_way));
+        let answers = lost
+            .into_iter()
+            .map(|id| ServerJsonRpcMessage::error(ErrorData::internal_error(SESSION_GONE, None), Some(id)));
+        self.read.extend(answers);
+        self.brief = if self.since.elapsed() < BRIEF { self.brief + 1 } else { 0 };
+        let (way, why, tries) = (self.way.clone(), why.to_owned(), self.brief);
+        self.renewing =
+            Some(async move { renew(&way, &hello, tries).await.map_err(|error| format!("{why}; {error}")) }.boxed());
+        true
+    }
+
+    fn go_on(&mut self, renewed: Renewed) {
+        self.events = renewed.session.events;
+        self.since = Instant::now();
+        self.hand_on(renewed.heard);
+        self.post_to.send_replace(Some(renewed.session.post_to));
+        self.way.ledger.reporter.report(|| Happening::SessionRenewed);
+        // Whatever changed in between was told to nobody.
+        self.way.ledger.missed_changes();
     }
 }
 
-/// The URL that the server names. It must be of the origin that the user has chosen: messages, and the headers that the
-/// user has configured, go there.
-async fn named_endpoint(
-    events: &mut BoxStream<'static, Result<Sse, SseError>>,
-    base: &Url,
-) -> Result<Url, ConnectFailure> {
-    let protocol = |detail: String| ConnectFailure::Protocol { detail };
-    while let Some(event) = events.next().await {
-        let event = event.map_err(|error| ConnectFailure::Transport { source: error.into() })?;
-        if event.event.as_deref() != Some("endpoint") {
-            continue;
+fn under_way(ids: &Mutex<HashSet<RequestId>>) -> std::sync::MutexGuard<'_, HashSet<RequestId>> {
+    ids.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Opens another session, at once where nothing has failed before, and then as often as it takes.
+async fn renew(way: &Way, hello: &ClientJsonRpcMessage, mut tries: usize) -> Result<Renewed, String> {
+    let mut last = "each breaks off at once".to_owned();
+    loop {
+        if let Some(failed) = tries.checked_sub(1) {
+            match Backoff.retry(failed) {
+                Some(wait) => tokio::time::sleep(wait).await,
+                None => return Err(format!("it could not be opened again: {last}")),
+            }
         }
-        let named = event.data.unwrap_or_default();
-        let url =
-            base.join(named.trim()).map_err(|error| protocol(format!("the endpoint `{named}` is no URL: {error}")))?;
-        if url.origin() != base.origin() {
-            return Err(protocol(format!("the endpoint `{url}` is of another origin than `{base}`")));
+        match way.ledger.pause.timeout(way.limit, Session::renew(way, hello)).await {
+            Ok(Ok(renewed)) => return Ok(renewed),
+            Ok(Err(error)) => last = error.to_string(),
+            Err(_) => last = format!("no session within {:?}", way.limit),
         }
-        return Ok(url);
+        tries += 1;
     }
-    Err(protocol("the stream ended before an `endpoint` event".into()))
 }
 
 impl Transport<RoleClient> for SseTransport {
@@ -101,16 +204,39 @@ impl Transport<RoleClient> for SseTransport {
         &mut self,
         message: ClientJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let request = self.sender.client.post(self.post_to.clone()).headers(self.headers.clone()).json(&message);
-        let sender = self.sender.clone();
+        self.note(&message);
+        let id = match &message {
+            ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
+            _ => None,
+        };
+        let body = serde_json::to_vec(&message).map(bytes::Bytes::from);
+        let (client, forgotten, owed) =
+            (self.way.client.clone(), self.forgotten.0.clone(), Arc::clone(&self.under_way));
+        let mut post_to = self.post_to.subscribe();
         async move {
-            let response = sender.send(request).await?;
+            let refused = |failure| {
+                id.iter().for_each(|id| _ = under_way(&owed).remove(id));
+                failure
+            };
+            let body = body.map_err(|error| refused(HttpFailure::Body(error)))?;
+            let url = match post_to.wait_for(Option::is_some).await {
+                Ok(url) => url.clone(),
+                Err(_) => None,
+            };
+            let Some(url) = url else { return Err(refused(HttpFailure::Over)) };
+            let request =
+                |client: &reqwest::Client| client.post(url.clone()).header(CONTENT_TYPE, JSON).body(body.clone());
+            let response = client.send(request).await.map_err(refused)?;
             if response.status().is_success() {
                 // The body means nothing here; it is read so that the connection can be used again.
-                super::http::discard(response).await;
+                discard(response).await;
                 return Ok(());
             }
-            Err(super::http::failure_of(response).await)
+            if response.status() == StatusCode::NOT_FOUND {
+                // Nobody listens any more where the transport is closed.
+                let _ = forgotten.send(url);
+            }
+            Err(refused(failure_of(response).await))
         }
     }
 
@@ -119,22 +245,49 @@ impl Transport<RoleClient> for SseTransport {
             if let Some(message) = self.read.pop_front() {
                 return Some(message);
             }
-            match self.events.next().await? {
-                Ok(event) if is_oversize(&event) => self.read.extend(self.ledger.too_long(answered(&event, None))),
-                Ok(Sse { event, data: Some(data), .. }) if matches!(event.as_deref(), None | Some("message")) => {
-                    self.read.extend(self.ledger.decode(data.as_bytes()));
+            if let Some(renewing) = &mut self.renewing {
+                let renewed = renewing.await;
+                self.renewing = None;
+                match renewed {
+                    Ok(renewed) => self.go_on(renewed),
+                    Err(error) => {
+                        self.way.ledger.fail(Failure::Transport(error));
+                        return None;
+                    }
                 }
-                Ok(_) => {}
-                Err(error) => {
-                    self.ledger.fail(Failure::Transport(format!("the event stream broke: {error}")));
-                    return None;
+                continue;
+            }
+            let why = tokio::select! {
+                event = self.events.next() => match event {
+                    Some(Ok(event)) => {
+                        self.take(event);
+                        continue;
+                    }
+                    Some(Err(error)) => broken(&error),
+                    None => "the event stream ended".to_owned(),
+                },
+                // The sender lives in `self`.
+                Some(url) = self.forgotten.1.recv() => {
+                    // That of a session before this one says nothing about this one.
+                    if self.post_to.borrow().as_ref() != Some(&url) || !self.greeted {
+                        continue;
+                    }
+                    "the server has forgotten the session".to_owned()
                 }
+            };
+            if !self.lose(&why) {
+                return None;
             }
         }
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.events = futures::stream::empty().boxed();
+        self.renewing = None;
         Ok(())
     }
+}
+
+fn broken(error: &SseError) -> String {
+    format!("the event stream broke: {error}")
 }

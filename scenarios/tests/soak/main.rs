@@ -172,9 +172,8 @@ async fn connections(way: Way, until: Instant, tally: &Tally, endpoint: impl Fn(
         close(&connection, tally).await;
     }
     // If nothing goes well, nothing is shown.
-    let connected = tally.how_often("connect: ok");
-    if connected < 2 || tally.how_often("call: ok") < connected {
-        tally.wrong("hardly a call succeeds, or a server that died was not connected to again");
+    if tally.how_often("call: ok") == 0 {
+        tally.wrong("no call succeeds");
     }
 }
 
