@@ -5,9 +5,10 @@ use std::{sync::Arc, time::Duration};
 use futures::{StreamExt, stream::FuturesUnordered};
 use rmcp::{
     RoleClient,
-    model::{CancelledNotification, CancelledNotificationParam, RequestId},
-    service::Peer,
+    model::{CancelledNotification, CancelledNotificationParam, ClientRequest, CustomRequest, RequestId},
+    service::{Peer, PeerRequestOptions},
 };
+use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 
 use super::Connection;
@@ -17,6 +18,8 @@ use crate::ledger::Ledger;
 const FLUSH_LIMIT: Duration = Duration::from_millis(500);
 /// How many cancellations may wait to be sent.
 const WAITING: usize = 4_096;
+/// How long a server may take to answer that a task is cancelled.
+const ANSWER: Duration = Duration::from_secs(5);
 /// How many may be on their way: over HTTP a server may take its time to accept one.
 const AT_ONCE: usize = 256;
 
@@ -25,6 +28,8 @@ const AT_ONCE: usize = 256;
 enum Job {
     /// Tell the server that nobody waits for this request any more, for this reason.
     Cancel(RequestId, &'static str),
+    /// Tell it that nobody waits for this task any more.
+    CancelTask(String),
     /// Say so when everything before is sent.
     Flush(oneshot::Sender<()>),
 }
@@ -44,7 +49,16 @@ impl Cancellations {
 
     /// Cancels a request. Works without a runtime, from `drop` for instance.
     pub(super) fn cancel(&self, id: RequestId, reason: &'static str) {
-        if self.jobs.try_send(Job::Cancel(id, reason)).is_err() {
+        self.ask_for(Job::Cancel(id, reason));
+    }
+
+    /// Cancels a task, likewise.
+    pub(super) fn cancel_task(&self, id: String) {
+        self.ask_for(Job::CancelTask(id));
+    }
+
+    fn ask_for(&self, job: Job) {
+        if self.jobs.try_send(job).is_err() {
             tracing::debug!("cancellation not sent: the connection is over or congested");
         }
     }
@@ -72,7 +86,7 @@ async fn send_each(peer: Peer<RoleClient>, ledger: Arc<Ledger>, mut jobs: mpsc::
             job = jobs.recv(), if under_way.len() < AT_ONCE => job,
         };
         match job {
-            Some(Job::Cancel(id, reason)) => under_way.push(send(&peer, &ledger, id, reason)),
+            Some(job @ (Job::Cancel(..) | Job::CancelTask(_))) => under_way.push(carry_out(&peer, &ledger, job)),
             Some(Job::Flush(done)) => {
                 while under_way.next().await.is_some() {}
                 // Whoever asked may have stopped waiting.
@@ -82,6 +96,22 @@ async fn send_each(peer: Peer<RoleClient>, ledger: Arc<Ledger>, mut jobs: mpsc::
         }
     }
     while under_way.next().await.is_some() {}
+}
+
+async fn carry_out(peer: &Peer<RoleClient>, ledger: &Ledger, job: Job) {
+    match job {
+        Job::Cancel(id, reason) => send(peer, ledger, id, reason).await,
+        Job::CancelTask(id) => {
+            let request = CustomRequest::new("tasks/cancel", Some(json!({ "taskId": id })));
+            let options = PeerRequestOptions::with_timeout(ANSWER);
+            match peer.send_request_with_option(ClientRequest::CustomRequest(request), options).await {
+                // Whether it is heard shows in the state of the task, for which nobody asks any more.
+                Ok(handle) => drop(handle.await_response().await),
+                Err(error) => tracing::debug!(%error, "a task was not cancelled"),
+            }
+        }
+        Job::Flush(_) => {}
+    }
 }
 
 async fn send(peer: &Peer<RoleClient>, ledger: &Ledger, id: RequestId, reason: &'static str) {

@@ -30,10 +30,8 @@ struct Wanted {
 
 impl Drop for Wanted {
     fn drop(&mut self) {
-        let Some(id) = self.id.take() else { return };
-        let connection = self.connection.clone();
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { connection.cancel_task(&id).await });
+        if let Some(id) = self.id.take() {
+            self.connection.inner.cancellations.cancel_task(id);
         }
     }
 }
