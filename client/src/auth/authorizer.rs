@@ -12,6 +12,7 @@ use std::{
     collections::BTreeMap,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use futures::future::BoxFuture;
@@ -27,7 +28,7 @@ use super::{
     Authorize, Refusal,
     browser::Browser,
     challenge::{self, Challenges},
-    credentials::{CredentialKey, Credentials, TokenType},
+    credentials::{CredentialKey, Credentials, EARLY, TokenType},
     dpop::{DPOP, DpopKey, Nonces},
     error::{AuthError, AuthFailure, told},
     settings::AuthSettings,
@@ -89,6 +90,8 @@ struct Held {
     credentials: Credentials,
     key: Option<DpopKey>,
     header: HeaderValue,
+    /// How long before its end the token is renewed.
+    early: Duration,
 }
 
 impl Held {
@@ -101,7 +104,26 @@ impl Held {
         header.set_sensitive(true);
         let key = credentials.dpop_key.as_ref().and_then(DpopKey::from_jwk);
         // Without its key a bound token is worth nothing.
-        (key.is_some() || credentials.token_type == TokenType::Bearer).then_some(Self { credentials, key, header })
+        (key.is_some() || credentials.token_type == TokenType::Bearer).then_some(Self {
+            credentials,
+            key,
+            header,
+            early: EARLY,
+        })
+    }
+
+    /// The same, of a token that was had just now: one that lives for a shorter time than renewal is early is used for half of
+    /// its life. It would be renewed for every request otherwise.
+    fn just_had(mut self) -> Self {
+        if let Some(end) = self.credentials.expires_at {
+            self.early = EARLY.min(Duration::from_secs(end.saturating_sub(token::now())) / 2);
+        }
+        self
+    }
+
+    /// Whether the token may be used without being renewed.
+    fn is_good(&self) -> bool {
+        self.credentials.is_good_for(self.early)
     }
 
     /// Whether the token has not ended, as far as is known.

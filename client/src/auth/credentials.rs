@@ -171,6 +171,12 @@ impl Credentials {
         self.is_good_at(SystemTime::now())
     }
 
+    /// Whether the access token does not end within this time.
+    pub(crate) fn is_good_for(&self, time: Duration) -> bool {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        self.expires_at.is_none_or(|end| now + time < Duration::from_secs(end))
+    }
+
     /// Whether it was granted by this authorization server. What another one granted must not be used (2026-07-28,
     /// authorization). Issuers are compared exactly, but for the slash of a bare origin.
     #[must_use]

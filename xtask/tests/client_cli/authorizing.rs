@@ -83,6 +83,17 @@ async fn tokens_are_renewed_until_that_is_refused() {
 }
 
 #[tokio::test]
+async fn a_token_with_a_short_life_is_not_renewed_for_each_request() {
+    // Renewal is half a minute early, so such a token is never good for that long.
+    let realm = Realm::start("lifetimes: { access_token: 28s }\n").await;
+    realm.log_in(&[]).await.said();
+    // The call makes three requests.
+    assert_eq!(realm.call().await.json()["content"][0]["text"], "hello");
+    assert_eq!(realm.audit("accessed").iter().filter(|accessed| accessed["status"] == 200).count(), 3);
+    assert_eq!(realm.grants(), ["authorization_code", "refresh_token"]);
+}
+
+#[tokio::test]
 async fn where_the_browser_is_elsewhere_its_address_is_pasted() {
     let realm = Realm::start("{}\n").await;
     let mut login = Login::start(realm.command(&["login", "--no-browser", "--path", "/back", &realm.url]));

@@ -38,7 +38,7 @@ impl Inner {
     /// Credentials that are good for a request; none where there is nothing to show.
     pub(super) async fn good(self: &Arc<Self>) -> Result<Option<Arc<Held>>, AuthFailure> {
         let Some(held) = self.held().await? else { return Ok(None) };
-        if held.credentials.is_good() {
+        if held.is_good() {
             return Ok(Some(held));
         }
         match self.renewed(|credentials| credentials.is_good()).await {
@@ -70,7 +70,7 @@ impl Inner {
     /// Holds credentials that are kept already.
     fn hold(&self, credentials: Credentials) -> Result<Arc<Held>, AuthFailure> {
         let unusable = || AuthFailure::LoginRequired { reason: "what is kept cannot be used".to_owned() };
-        let held = Arc::new(Held::new(credentials).ok_or_else(unusable)?);
+        let held = Arc::new(Held::new(credentials).ok_or_else(unusable)?.just_had());
         let mut session = self.session();
         session.loaded = true;
         session.held = Some(Arc::clone(&held));
