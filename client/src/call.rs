@@ -137,7 +137,7 @@ impl Connection {
     /// # Errors
     /// A [`CallError`].
     pub async fn call(&self, tool: &str, arguments: Value, options: CallOptions) -> Result<ToolResult, CallError> {
-        self.start_call(tool, arguments, options).await?.finish().await
+        self.prepare_call(tool, arguments, options).await?.finish().await
     }
 
     /// Sends a call without waiting for its result.
@@ -150,11 +150,20 @@ impl Connection {
         arguments: Value,
         options: CallOptions,
     ) -> Result<PendingCall, CallError> {
-        let started = self.try_start_call(tool, arguments, options).await;
-        started.inspect_err(|error| count(self.name(), tool, error.kind()))
+        let mut call = self.prepare_call(tool, arguments, options).await?;
+        if let Some(exchange) = &mut call.exchange {
+            exchange.start();
+        }
+        Ok(call)
     }
 
-    async fn try_start_call(
+    /// A call that is sent at the latest when it is waited for.
+    async fn prepare_call(&self, tool: &str, arguments: Value, options: CallOptions) -> Result<PendingCall, CallError> {
+        let prepared = self.try_prepare_call(tool, arguments, options).await;
+        prepared.inspect_err(|error| count(self.name(), tool, error.kind()))
+    }
+
+    async fn try_prepare_call(
         &self,
         tool: &str,
         arguments: Value,

@@ -33,10 +33,11 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use handler::Handler;
-pub(crate) use request::{Exchange, Patience};
+pub(crate) use request::{Exchange, LOG_LEVEL, Patience, of_transport};
 
 use crate::{
     config::{ServerConfig, Timeouts},
+    direct::Direct,
     event::{CallId, ClientEvent, Happening, TransportKind},
     host::{Desk, Root},
     ledger::Ledger,
@@ -66,6 +67,8 @@ pub(crate) struct Parts {
     pub(crate) transport: TransportKind,
     pub(crate) why: String,
     pub(crate) child: Option<ChildProcess>,
+    /// The way of calls past rmcp, where there is one.
+    pub(crate) direct: Option<Direct>,
 }
 
 #[derive(Debug)]
@@ -79,6 +82,7 @@ struct Inner {
     transport: TransportKind,
     why: String,
     child: Option<ChildProcess>,
+    direct: Option<Direct>,
     listing: Listing,
     calls: AtomicU64,
     cancellations: Cancellations,
@@ -103,7 +107,7 @@ pub struct CloseReport {
 
 impl Connection {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { config, ledger, desk, service, revision, transport, why, child } = parts;
+        let Parts { config, ledger, desk, service, revision, transport, why, child, direct } = parts;
         let peer = service.peer().clone();
         let cancellations = Cancellations::start(peer.clone(), Arc::clone(&ledger));
         tokio::spawn(report_end(Arc::clone(&ledger)));
@@ -125,6 +129,7 @@ impl Connection {
             transport,
             why,
             child,
+            direct,
             cancellations,
             log_level: RwLock::default(),
             watched: Mutex::default(),

@@ -7,6 +7,7 @@
 mod changes;
 mod decode;
 mod elicitations;
+mod hearing;
 mod pause;
 mod progress;
 
@@ -18,9 +19,12 @@ use std::{
     },
 };
 
-use rmcp::model::{CustomRequest, ProgressToken, RequestId, ServerRequest};
+use rmcp::model::{CustomRequest, ErrorData, ProgressToken, RequestId, ServerRequest};
 use serde_json::Value;
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::{oneshot, watch},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use decode::{MALFORMED, OVERSIZE, SESSION_GONE};
@@ -59,6 +63,9 @@ pub(crate) struct InFlight {
     pub(crate) progress: Arc<Progress>,
 }
 
+/// What a server answers to a request.
+pub(crate) type Reply = Result<Value, ErrorData>;
+
 /// Why a connection ended of its own accord.
 #[derive(Debug, Clone)]
 pub(crate) enum Failure {
@@ -96,6 +103,8 @@ pub(crate) struct HttpProblem {
 #[derive(Debug, Default)]
 struct Books {
     pending: HashMap<RequestId, InFlight>,
+    /// Who waits, past rmcp, for the answers to which of them.
+    direct: HashMap<RequestId, oneshot::Sender<Reply>>,
     tokens: HashMap<ProgressToken, RequestId>,
     cancelled: VecDeque<RequestId>,
     raw: HashMap<RequestId, RawAnswer>,
@@ -104,6 +113,8 @@ struct Books {
     probe: Option<(RequestId, Instant)>,
     stage: Option<Stage>,
     greeting: Option<Value>,
+    /// The tools whose schemas ask for headers of their own (2026-07-28).
+    header_tools: HashSet<String>,
     probe_outcome: Option<String>,
     http_problem: Option<HttpProblem>,
     auth_failure: Option<AuthError>,
@@ -206,10 +217,26 @@ impl Ledger {
         books.pending.insert(id, entry);
     }
 
+    /// Enters a request whose answer is handed to the receiver rather than to rmcp.
+    pub(crate) fn open_direct(&self, id: RequestId, entry: InFlight) -> oneshot::Receiver<Reply> {
+        let (sender, receiver) = oneshot::channel();
+        self.books().direct.insert(id.clone(), sender);
+        self.open(id, entry);
+        receiver
+    }
+
+    /// Strikes out a request that was answered, if somebody waits for the answer past rmcp.
+    fn settle_direct(&self, id: &RequestId) -> Option<oneshot::Sender<Reply>> {
+        let waiting = self.books().direct.remove(id)?;
+        self.settle(id);
+        Some(waiting)
+    }
+
     /// Strikes out a request that was answered. `None` if there is none of that id.
     pub(crate) fn settle(&self, id: &RequestId) -> Option<InFlight> {
         let mut books = self.books();
         let entry = books.pending.remove(id)?;
+        books.direct.remove(id);
         if let Some(token) = &entry.token {
             books.tokens.remove(token);
         }
@@ -259,7 +286,7 @@ impl Ledger {
     /// How much is kept for somebody: requests that wait, answers and questions on their way through rmcp.
     pub(crate) fn entries(&self) -> usize {
         let books = self.books();
-        books.pending.len().max(books.tokens.len()) + books.raw.len() + books.asked.len()
+        books.pending.len().max(books.tokens.len()).max(books.direct.len()) + books.raw.len() + books.asked.len()
     }
 
     pub(crate) fn stage(&self) -> Stage {
@@ -286,6 +313,12 @@ impl Ledger {
     /// The raw result of `server/discover` or `initialize`.
     pub(crate) fn greeting(&self) -> Option<Value> {
         self.books().greeting.clone()
+    }
+
+    /// Whether a call of this tool has to send headers that its schema asks for (2026-07-28, streamable HTTP, "Custom Headers
+    /// from Tool Parameters").
+    pub(crate) fn asks_for_headers(&self, tool: &str) -> bool {
+        self.books().header_tools.contains(tool)
     }
 
     pub(crate) fn note_http_problem(&self, problem: HttpProblem) {

@@ -38,6 +38,7 @@ pub mod process;
 pub mod revision;
 pub mod tool;
 
+mod direct;
 mod ledger;
 mod lifecycle;
 mod link;

@@ -14,10 +14,11 @@ use std::sync::Arc;
 
 use rmcp::{
     RoleClient,
-    model::{Implementation, InitializeRequestParams},
+    model::{Implementation, InitializeRequestParams, RequestMetaObject},
     service::{ClientInitializeError, ClientLifecycleMode, RunningService, serve_client_with_lifecycle},
     transport::Transport,
 };
+use serde_json::{Map, Value};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 pub use memory::Remembered;
@@ -26,6 +27,7 @@ use crate::{
     auth::Authorize,
     config::{Endpoint, HttpEndpoint, ProtocolChoice, ServerConfig, StdioEndpoint},
     connection::{Connection, Handler, Parts},
+    direct::{Direct, Wire},
     error::{ConnectError, ConnectFailure, Stage},
     event::{Reporter, TransportKind},
     host::Desk,
@@ -148,8 +150,9 @@ impl Attempt {
     ) -> Result<Connection, Failed> {
         let ledger = self.ledger();
         let transport = StdioTransport::new(reader, writer, Arc::clone(&ledger));
+        let wire = transport.lines().map(Wire::Lines);
         match self.greet(transport, &ledger, self.mode(), true).await {
-            Ok(service) => Ok(self.assemble(service, &ledger, TransportKind::Stdio, None)),
+            Ok(service) => Ok(self.assemble(service, &ledger, TransportKind::Stdio, None, wire)),
             Err(failure) => Err(Failed::at(ledger.stage(), failure)),
         }
     }
@@ -190,9 +193,10 @@ impl Attempt {
         let stdin = tokio::net::unix::pipe::Sender::from_owned_fd(pipes.stdin).map_err(start_failure)?;
         let stdout = tokio::net::unix::pipe::Receiver::from_owned_fd(pipes.stdout).map_err(start_failure)?;
         let transport = StdioTransport::new(stdout, stdin, Arc::clone(&ledger));
+        let wire = transport.lines().map(Wire::Lines);
         let greeted = self.greet(transport, &ledger, self.mode(), true).await;
         match greeted {
-            Ok(service) => Ok(self.assemble(service, &ledger, TransportKind::Stdio, Some(child))),
+            Ok(service) => Ok(self.assemble(service, &ledger, TransportKind::Stdio, Some(child), wire)),
             Err(failure) => {
                 let mut failed = Failed::at(ledger.stage(), failure);
                 failure::of_process(&mut failed, &child, endpoint).await;
@@ -206,9 +210,10 @@ impl Attempt {
         let config_failure = |failure| Failed::at(Stage::Configure, failure);
         let probe_limit = self.config.timeouts.probe_limit();
         let opened = http::transport(endpoint, &ledger, probe_limit, self.authorizer()).await;
-        let transport = opened.map_err(config_failure)?;
+        let (transport, client) = opened.map_err(config_failure)?;
+        let wire = Some(Wire::Http(client));
         match self.greet(transport, &ledger, self.mode(), false).await {
-            Ok(service) => Ok(self.assemble(service, &ledger, TransportKind::StreamableHttp, None)),
+            Ok(service) => Ok(self.assemble(service, &ledger, TransportKind::StreamableHttp, None, wire)),
             Err(failure) => {
                 let mut failed = Failed::at(ledger.stage(), failure);
                 // Only the refusal of the handshake counts: that of a probe has already led to the handshake, or was a modern
@@ -236,7 +241,7 @@ impl Attempt {
             .map_err(|failure| Failed::at(Stage::Connect, failure))?;
         let greeted = self.greet(transport, &ledger, ClientLifecycleMode::Initialize, false).await;
         match greeted {
-            Ok(service) => Ok(self.assemble(service, &ledger, TransportKind::Sse, None)),
+            Ok(service) => Ok(self.assemble(service, &ledger, TransportKind::Sse, None, None)),
             Err(failure) => Err(Failed::at(ledger.stage(), failure)),
         }
     }
@@ -276,8 +281,7 @@ impl Attempt {
         let timeouts = &self.config.timeouts;
         let probing = link_probes && ledger.wanted.both_eras;
         let link = Link::new(transport, Arc::clone(ledger), probing.then(|| timeouts.probe_limit()));
-        let client = Implementation::new("mcp-workbench", env!("CARGO_PKG_VERSION"));
-        let hello = InitializeRequestParams::new(self.desk.capabilities(), client)
+        let hello = InitializeRequestParams::new(self.desk.capabilities(), implementation())
             .with_protocol_version(ledger.wanted.handshake.to_sdk());
         let handler = Handler::new(hello, Arc::clone(&self.desk), Arc::clone(ledger));
         let serving = serve_client_with_lifecycle(handler, link, mode);
@@ -290,12 +294,27 @@ impl Attempt {
         }
     }
 
+    /// What every request says of the client in the modern era (2026-07-28, basic, "_meta").
+    fn meta(&self, revision: Revision) -> Map<String, Value> {
+        let mut meta = RequestMetaObject::new();
+        if revision.era() == Era::Modern {
+            meta.set_protocol_version(revision.to_sdk());
+            meta.set_client_info(implementation());
+            meta.set_client_capabilities(self.desk.capabilities());
+        }
+        match serde_json::to_value(meta) {
+            Ok(Value::Object(meta)) => meta,
+            _ => Map::new(),
+        }
+    }
+
     fn assemble(
         &self,
         service: RunningService<RoleClient, Handler>,
         ledger: &Arc<Ledger>,
         transport: TransportKind,
         child: Option<ChildProcess>,
+        wire: Option<Wire>,
     ) -> Connection {
         let agreed = service.peer_info().map(|info| info.protocol_version.to_string());
         // The ledger lets no other revision pass: neither in the handshake nor in the answer to the probe.
@@ -309,8 +328,14 @@ impl Attempt {
         let why = self.tried.iter().fold(why, |why, tried| format!("{tried}; {why}"));
         let config = Arc::clone(&self.config);
         let (ledger, desk) = (Arc::clone(ledger), Arc::clone(&self.desk));
-        Connection::new(Parts { config, ledger, desk, service, revision, transport, why, child })
+        let direct = wire.map(|wire| Direct::new(wire, revision, Arc::clone(&ledger), self.meta(revision)));
+        Connection::new(Parts { config, ledger, desk, service, revision, transport, why, child, direct })
     }
+}
+
+/// What this client says of itself.
+fn implementation() -> Implementation {
+    Implementation::new("mcp-workbench", env!("CARGO_PKG_VERSION"))
 }
 
 /// Whether an error of the handshake is one of the transport.

@@ -18,12 +18,9 @@ use rmcp::{
 use tokio::time::{Instant, sleep_until};
 
 use crate::{
-    event::{CallId, Happening, SkipReason},
+    event::{CallId, SkipReason},
     ledger::{Failure, InFlight, Ledger, Purpose},
 };
-
-/// Tells that a user has visited a URL (2025-11-25, elicitation).
-const ELICITATION_COMPLETE: &str = "notifications/elicitation/complete";
 
 /// Marks a request as a tool call of this id. It travels in rmcp's extensions, never on the wire.
 #[derive(Debug, Clone, Copy)]
@@ -83,7 +80,7 @@ impl<T> Link<T> {
             ServerJsonRpcMessage::Notification(notification) => match notification.notification {
                 ServerNotification::CancelledNotification(_) => Some(ServerJsonRpcMessage::Notification(notification)),
                 other => {
-                    self.hear(other);
+                    self.ledger.hear(other);
                     None
                 }
             },
@@ -100,54 +97,6 @@ impl<T> Link<T> {
             self.ledger.skip(SkipReason::UnknownId, id.to_string().as_bytes());
         }
         settled.map(|_| ())
-    }
-
-    fn hear(&self, notification: ServerNotification) {
-        match notification {
-            ServerNotification::ProgressNotification(progress) => {
-                let params = progress.params;
-                if let Some(request) = self.ledger.by_token(&params.progress_token) {
-                    request.progress.touch();
-                    if let Some(call) = request.call {
-                        self.ledger.reporter.report(|| Happening::Progress {
-                            call,
-                            progress: params.progress,
-                            total: params.total,
-                            message: params.message,
-                        });
-                    }
-                }
-            }
-            ServerNotification::ToolListChangedNotification(_) => self.ledger.tools_changed(),
-            ServerNotification::PromptListChangedNotification(_) => {
-                self.ledger.reporter.report(|| Happening::PromptsChanged);
-            }
-            ServerNotification::ResourceListChangedNotification(_) => {
-                self.ledger.reporter.report(|| Happening::ResourcesChanged);
-            }
-            ServerNotification::ResourceUpdatedNotification(updated) => {
-                let uri = updated.params.uri;
-                self.ledger.reporter.report(|| Happening::ResourceUpdated { uri });
-            }
-            // The subscription to a resource says nothing about lists.
-            ServerNotification::SubscriptionsAcknowledgedNotification(acknowledged)
-                if acknowledged.params.notifications.resource_subscriptions.is_some() => {}
-            ServerNotification::SubscriptionsAcknowledgedNotification(_) => self.ledger.listens(),
-            ServerNotification::CustomNotification(other) if other.method == ELICITATION_COMPLETE => {
-                let id = other.params.as_ref().and_then(|params| params.get("elicitationId")?.as_str());
-                if let Some(id) = id.filter(|id| self.ledger.elicitations.end(id)) {
-                    self.ledger.reporter.report(|| Happening::ElicitationCompleted { elicitation_id: id.to_owned() });
-                }
-            }
-            ServerNotification::LoggingMessageNotification(log) => {
-                // 2026-07-28 deprecates the typed fields; as JSON they read the same in every revision.
-                let mut params = serde_json::to_value(log.params).unwrap_or_default();
-                let level = params.get("level").and_then(|level| level.as_str()).unwrap_or_default().to_owned();
-                let data = params.get_mut("data").map(serde_json::Value::take).unwrap_or_default();
-                self.ledger.reporter.report(|| Happening::Log { level, data });
-            }
-            other => tracing::debug!(?other, "notification without a use"),
-        }
     }
 }
 

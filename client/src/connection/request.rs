@@ -1,31 +1,38 @@
 //! One request and its answer, with clocks.
 
+mod failure;
+mod way;
+
 use std::{sync::Arc, time::Duration};
 
+use futures::FutureExt;
 use rmcp::{
-    RoleClient,
-    model::{ClientRequest, CustomRequest, CustomResult, GetExtensions, GetMeta, RequestId, ServerResult},
-    service::{PeerRequestOptions, RequestHandle, ServiceError},
-    transport::streamable_http_client::StreamableHttpError,
+    model::{ClientRequest, CustomRequest, CustomResult, ErrorData, GetExtensions, GetMeta, RequestId, ServerResult},
+    service::{PeerRequestOptions, ServiceError},
 };
 use serde_json::Value;
 use tokio::{
-    sync::watch,
+    sync::{
+        oneshot::{self, Receiver},
+        watch,
+    },
     time::{Instant, sleep_until},
 };
-use tokio_util::sync::CancellationToken;
+use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
+pub(crate) use self::failure::of_transport;
+use self::way::{Came, Way};
 use super::Connection;
 use crate::{
+    direct::{Asked, Unanswered},
     error::{CallError, Clock},
     event::CallId,
     ledger::{MALFORMED, OVERSIZE, Progress, SESSION_GONE},
     link::CallTag,
-    transport::http::HttpFailure,
 };
 
 /// Says with a request from which severity on the server is to log (2026-07-28, utilities, "Logging").
-const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+pub(crate) const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// How long the end of a process may take to become known after its pipe was closed.
 const LAST_WORDS: Duration = Duration::from_millis(300);
 
@@ -53,7 +60,8 @@ impl Patience {
 #[derive(Debug)]
 pub(crate) struct Exchange {
     connection: Connection,
-    handle: RequestHandle<RoleClient>,
+    id: RequestId,
+    way: Way,
     progress: Option<Arc<Progress>>,
     begun: Instant,
     pauses: watch::Receiver<usize>,
@@ -72,7 +80,27 @@ impl Connection {
         call: Option<CallId>,
     ) -> Result<Exchange, CallError> {
         let begun = Instant::now();
-        let mut request = CustomRequest::new(method, params);
+        let params = params.unwrap_or_default();
+        let asked = self.inner.direct.as_ref().and_then(|direct| direct.ask(method, &params, call, self.log_level()));
+        let (id, progress, way) = match asked {
+            Some(Asked { id, progress, answer }) => (id, Some(progress), Way::Direct { answer, method, params, call }),
+            None => {
+                let (id, answer) = self.send_through_sdk(method, params, call).await?;
+                (id, None, Way::Sdk(answer))
+            }
+        };
+        let (pauses, before) = (self.inner.ledger.pause.watch(), self.inner.ledger.pause.so_far());
+        let paused = (before, (begun, before));
+        Ok(Exchange { connection: self.clone(), id, way, progress, begun, pauses, paused, open: true })
+    }
+
+    async fn send_through_sdk(
+        &self,
+        method: &'static str,
+        params: Value,
+        call: Option<CallId>,
+    ) -> Result<(RequestId, Receiver<Result<ServerResult, ServiceError>>), CallError> {
+        let mut request = CustomRequest::new(method, Some(params).filter(|params| !params.is_null()));
         if let Some(call) = call {
             request.extensions_mut().insert(CallTag(call));
         }
@@ -81,13 +109,10 @@ impl Connection {
         }
         let request = ClientRequest::CustomRequest(request);
         let sent = self.inner.peer.send_request_with_option(request, PeerRequestOptions::no_options()).await;
-        let handle = match sent {
-            Ok(handle) => handle,
-            Err(_) => return Err(self.lost().await),
-        };
-        let (pauses, before) = (self.inner.ledger.pause.watch(), self.inner.ledger.pause.so_far());
-        let paused = (before, (begun, before));
-        Ok(Exchange { connection: self.clone(), handle, progress: None, begun, pauses, paused, open: true })
+        match sent {
+            Ok(handle) => Ok((handle.id, handle.rx)),
+            Err(_) => Err(self.lost().await),
+        }
     }
 
     /// Sends a request and waits for its answer.
@@ -122,7 +147,7 @@ impl Exchange {
         loop {
             // The entry is made when rmcp hands the request to the transport, which may come after `send`.
             if self.progress.is_none() && patience.reset_on_progress {
-                self.progress = self.connection.inner.ledger.progress_of(&self.handle.id);
+                self.progress = self.connection.inner.ledger.progress_of(&self.id);
             }
             let last = self.progress.as_ref().map_or(self.begun, |progress| progress.last().max(self.begun));
             let deadline = self.deadline(patience, last);
@@ -130,14 +155,13 @@ impl Exchange {
             let progress = self.progress.clone();
             tokio::select! {
                 biased;
-                answer = &mut self.handle.rx => {
+                came = self.way.come() => match self.settle(came).await {
+                    Some(answer) => return answer,
+                    None => self.go_through_sdk().await?,
+                },
+                () = self.connection.inner.ledger.over.cancelled(), if matches!(self.way, Way::Direct { .. }) => {
                     self.open = false;
-                    // Where no answer came there is nobody else to strike it out.
-                    self.connection.inner.ledger.settle(&self.handle.id);
-                    return match answer {
-                        Ok(answer) => self.judge(answer).await,
-                        Err(_) => Err(self.connection.lost().await),
-                    };
+                    return Err(self.connection.lost().await);
                 }
                 () = patience.cancel.cancelled() => {
                     self.give_up("cancelled by the caller");
@@ -182,33 +206,55 @@ impl Exchange {
             return false;
         }
         if self.progress.is_none() {
-            self.progress = self.connection.inner.ledger.progress_of(&self.handle.id);
+            self.progress = self.connection.inner.ledger.progress_of(&self.id);
         }
         self.progress.as_ref().is_some_and(|progress| progress.last() > last)
     }
 
     fn give_up(&mut self, reason: &'static str) {
         if std::mem::take(&mut self.open) {
-            self.connection.inner.cancellations.cancel(self.handle.id.clone(), reason);
+            self.connection.inner.cancellations.cancel(self.id.clone(), reason);
         }
     }
 
-    async fn judge(&self, answer: Result<ServerResult, ServiceError>) -> Result<Value, CallError> {
+    /// Makes sure that the request is on its way also where nobody waits for its answer yet.
+    pub(crate) fn start(&mut self) {
+        if let Way::Direct { answer, .. } = &mut self.way {
+            let under_way = std::mem::replace(answer, std::future::pending().boxed());
+            let task = AbortOnDropHandle::new(tokio::spawn(under_way));
+            // It can only have been ended along with its runtime.
+            *answer = task.map(|ended| ended.unwrap_or(Err(Unanswered::Cut))).boxed();
+        }
+    }
+
+    /// The answer; `None` if the request has to be made again, through rmcp.
+    async fn settle(&mut self, came: Came) -> Option<Result<Value, CallError>> {
+        self.open = false;
+        // Where no answer came there is nobody else to strike it out.
+        self.connection.inner.ledger.settle(&self.id);
+        Some(match came {
+            Came::Sdk(Some(answer)) => self.judge(*answer).await,
+            Came::Direct(Ok(Ok(value))) => Ok(value),
+            Came::Direct(Ok(Err(error))) => Err(self.refusal(error)),
+            Came::Direct(Err(Unanswered::SessionEnded)) => return None,
+            Came::Direct(Err(Unanswered::Failed(error))) => Err(error),
+            Came::Sdk(None) | Came::Direct(Err(Unanswered::Cut)) => Err(self.connection.lost().await),
+        })
+    }
+
+    async fn go_through_sdk(&mut self) -> Result<(), CallError> {
+        let gone = Way::Sdk(oneshot::channel().1);
+        let Way::Direct { method, params, call, .. } = std::mem::replace(&mut self.way, gone) else { return Ok(()) };
+        let (id, answer) = self.connection.send_through_sdk(method, params, call).await?;
+        (self.id, self.way, self.progress, self.open) = (id, Way::Sdk(answer), None, true);
+        Ok(())
+    }
+
+    async fn judge(&mut self, answer: Result<ServerResult, ServiceError>) -> Result<Value, CallError> {
         match answer {
             Ok(ServerResult::CustomResult(CustomResult(value))) => Ok(value),
             Ok(_) => Err(CallError::MalformedResult { detail: "an answer of another kind".into() }),
-            Err(ServiceError::McpError(error)) => {
-                if error.data.as_ref().is_some_and(|data| data.get(MALFORMED).is_some()) {
-                    return Err(CallError::MalformedResult { detail: error.message.into_owned() });
-                }
-                if error.data.as_ref().is_some_and(|data| data.get(OVERSIZE).is_some()) {
-                    return Err(CallError::OversizeReply { limit: self.connection.inner.config.limits.message_bytes });
-                }
-                if error.message == SESSION_GONE && error.data.is_none() {
-                    return Err(CallError::SessionLost { reason: "it ended before the answer came".into() });
-                }
-                Err(CallError::Rpc { code: error.code.0.into(), message: error.message.into_owned(), data: error.data })
-            }
+            Err(ServiceError::McpError(error)) => Err(self.refusal(error)),
             Err(ServiceError::TransportClosed) => Err(self.connection.lost().await),
             Err(ServiceError::TransportSend(error)) => Err(of_transport(error.error)),
             Err(ServiceError::Cancelled { .. }) => Err(CallError::Cancelled),
@@ -216,9 +262,22 @@ impl Exchange {
         }
     }
 
+    fn refusal(&self, error: ErrorData) -> CallError {
+        if error.data.as_ref().is_some_and(|data| data.get(MALFORMED).is_some()) {
+            return CallError::MalformedResult { detail: error.message.into_owned() };
+        }
+        if error.data.as_ref().is_some_and(|data| data.get(OVERSIZE).is_some()) {
+            return CallError::OversizeReply { limit: self.connection.inner.config.limits.message_bytes };
+        }
+        if error.message == SESSION_GONE && error.data.is_none() {
+            return CallError::SessionLost { reason: "it ended before the answer came".into() };
+        }
+        CallError::Rpc { code: error.code.0.into(), message: error.message.into_owned(), data: error.data }
+    }
+
     /// The id of the request on the wire.
     pub(crate) fn id(&self) -> &RequestId {
-        &self.handle.id
+        &self.id
     }
 
     /// When it was sent.
@@ -244,37 +303,5 @@ async fn changed(progress: Option<Arc<Progress>>) {
     match progress {
         Some(progress) => progress.changed().await,
         None => std::future::pending().await,
-    }
-}
-
-fn of_transport(error: crate::error::Cause) -> CallError {
-    match error.downcast::<StreamableHttpError<HttpFailure>>().map(|error| *error) {
-        Ok(StreamableHttpError::Client(HttpFailure::Status { status: status @ (401 | 403), challenge, .. })) => {
-            CallError::NeedsAuth { status, challenge }
-        }
-        Ok(StreamableHttpError::Client(HttpFailure::Status { status, body, .. })) => {
-            CallError::HttpStatus { status, body }
-        }
-        Ok(StreamableHttpError::Client(HttpFailure::Auth(source))) => CallError::Auth { source },
-        Ok(StreamableHttpError::Client(HttpFailure::Redirect(refused))) => {
-            CallError::RedirectRefused { to: refused.to, reason: refused.reason }
-        }
-        Ok(StreamableHttpError::ResponseBodyTooLarge { max_size }) => CallError::OversizeReply { limit: max_size },
-        Ok(
-            lost @ (StreamableHttpError::SessionExpired
-            | StreamableHttpError::SessionRecoveryTimeout
-            | StreamableHttpError::ReinitializationFailed(_)),
-        ) => CallError::SessionLost { reason: lost.to_string() },
-        Ok(StreamableHttpError::UnexpectedServerResponse(detail)) => {
-            CallError::MalformedResult { detail: detail.into_owned() }
-        }
-        Ok(other) => CallError::Transport { source: other.into() },
-        Err(error) => match error.downcast::<HttpFailure>().map(|error| *error) {
-            Ok(HttpFailure::Status { status, body, .. }) => CallError::HttpStatus { status, body },
-            Ok(HttpFailure::Auth(source)) => CallError::Auth { source },
-            Ok(HttpFailure::Redirect(refused)) => CallError::RedirectRefused { to: refused.to, reason: refused.reason },
-            Ok(other) => CallError::Transport { source: other.into() },
-            Err(source) => CallError::Transport { source },
-        },
     }
 }

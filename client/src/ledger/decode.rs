@@ -24,10 +24,12 @@ const UNSUPPORTED_PROTOCOL_VERSION: i64 = -32022;
 impl Ledger {
     /// Reads one line, body or event. A batch (2025-03-26, JSON-RPC batching) gives several messages; whatever is no
     /// message is skipped and counted.
+    /// An answer that somebody waits for past rmcp is handed over and not among them.
     pub(crate) fn decode(&self, bytes: &[u8]) -> Vec<ServerJsonRpcMessage> {
+        let read = |value| self.decode_value(value).and_then(|message| self.hand_over(message));
         match serde_json::from_slice(bytes) {
-            Ok(Value::Array(batch)) => batch.into_iter().filter_map(|value| self.decode_value(value)).collect(),
-            Ok(value) => self.decode_value(value).into_iter().collect(),
+            Ok(Value::Array(batch)) => batch.into_iter().filter_map(read).collect(),
+            Ok(value) => read(value).into_iter().collect(),
             Err(_) => {
                 self.skip(SkipReason::NotJson, bytes);
                 Vec::new()
@@ -48,7 +50,28 @@ impl Ledger {
         }
         let text = format!("the answer is longer than {limit} bytes");
         let error = ErrorData::new(ErrorCode::INTERNAL_ERROR, text, Some(json!({ OVERSIZE: limit })));
-        Some(ServerJsonRpcMessage::error(error, Some(id)))
+        self.hand_over(ServerJsonRpcMessage::error(error, Some(id)))
+    }
+
+    /// Gives an answer to whoever waits for it past rmcp. Any other message comes back.
+    fn hand_over(&self, message: ServerJsonRpcMessage) -> Option<ServerJsonRpcMessage> {
+        let id = match &message {
+            ServerJsonRpcMessage::Response(response) => Some(&response.id),
+            ServerJsonRpcMessage::Error(error) => error.id.as_ref(),
+            _ => None,
+        };
+        let Some(waiting) = id.and_then(|id| self.settle_direct(id)) else { return Some(message) };
+        let reply = match message {
+            ServerJsonRpcMessage::Response(response) => match response.result {
+                ServerResult::CustomResult(CustomResult(result)) => Ok(result),
+                other => Ok(serde_json::to_value(other).unwrap_or_default()),
+            },
+            ServerJsonRpcMessage::Error(error) => Err(error.error),
+            _ => return None,
+        };
+        // Whoever has stopped waiting does not want it.
+        let _ = waiting.send(reply);
+        None
     }
 
     /// Reads one message.
@@ -226,6 +249,9 @@ impl Ledger {
             let lists_tools = purpose == Some(Purpose::ListTools);
             let (stand_in, shown) =
                 if lists_tools { tools_of(&result) } else { (ServerResult::EmptyResult(EmptyResult {}), None) };
+            if lists_tools {
+                self.note_header_tools(&result);
+            }
             let mut books = self.books();
             // Nobody would take away an answer to what was given up in this moment.
             if books.pending.contains_key(&response.id) {
@@ -235,6 +261,18 @@ impl Ledger {
             response.result = stand_in;
         }
         ServerJsonRpcMessage::Response(response)
+    }
+
+    fn note_header_tools(&self, result: &Value) {
+        let mut books = self.books();
+        for tool in result.get("tools").and_then(Value::as_array).into_iter().flatten() {
+            let Some(name) = tool.get("name").and_then(Value::as_str) else { continue };
+            if tool.get("inputSchema").is_some_and(mentions_headers) {
+                books.header_tools.insert(name.to_owned());
+            } else {
+                books.header_tools.remove(name);
+            }
+        }
     }
 
     /// Puts the answer back that [`Self::shorten`] took away.
@@ -259,6 +297,15 @@ impl Ledger {
             }
             keep
         });
+    }
+}
+
+/// Whether there is an annotation somewhere in a schema; whether it is one that counts is for rmcp to say.
+fn mentions_headers(schema: &Value) -> bool {
+    match schema {
+        Value::Object(fields) => fields.contains_key("x-mcp-header") || fields.values().any(mentions_headers),
+        Value::Array(items) => items.iter().any(mentions_headers),
+        _ => false,
     }
 }
 

@@ -2,11 +2,13 @@
 //!
 //! The worker keeps sessions, opens and resumes streams, and sets the headers of each era. This module makes the requests:
 //! it bounds what it reads, keeps answers raw through the [`Ledger`], turns the refusal of a probe into an answer that
-//! makes rmcp fall back to `initialize`, and remembers the status of what failed.
+//! makes rmcp fall back to `initialize`, and remembers the status of what failed. Tool calls go past the worker (`direct`).
 
 mod authorized;
 mod backoff;
+mod direct;
 pub(crate) mod headers;
+mod joined;
 pub(crate) mod pool;
 mod redirect;
 mod response;
@@ -15,7 +17,7 @@ mod throttle;
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, PoisonError, RwLock,
+        Arc, Mutex, OnceLock, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, SystemTime},
@@ -28,7 +30,7 @@ use http::{
 };
 use reqwest::{RequestBuilder, Response};
 use rmcp::{
-    model::{ClientJsonRpcMessage, ClientRequest, ServerJsonRpcMessage},
+    model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, ServerJsonRpcMessage},
     transport::{
         StreamableHttpClientTransport,
         common::client_side_sse::SseRetryPolicy,
@@ -39,9 +41,10 @@ use rmcp::{
     },
 };
 use sse_stream::Sse;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, mpsc, watch};
+use url::Url;
 
-use self::{authorized::Sender, pool::Address};
+use self::{authorized::Sender, direct::Way, joined::HttpTransport, pool::Address};
 pub(crate) use self::{backoff::Backoff, redirect::Refused};
 use super::events::events;
 use crate::{
@@ -53,6 +56,8 @@ use crate::{
 };
 
 const EVENT_STREAM: &str = "text/event-stream";
+/// How many messages that are rmcp's business may wait for it.
+const ASIDE: usize = 256;
 const JSON: &str = "application/json";
 const LAST_EVENT_ID: &str = "last-event-id";
 const SESSION_ID: &str = "mcp-session-id";
@@ -131,6 +136,15 @@ struct Shared {
     /// The session whose stream was opened. Before that, a failure to open it is a failure of the first try.
     streaming: Mutex<Option<Arc<str>>>,
     greeted: AtomicBool,
+    url: Url,
+    /// How requests are sent past rmcp: not before there is a session, nor while another one is opened.
+    way: RwLock<Option<Way>>,
+    /// The session that the server has forgotten last.
+    ended: Mutex<Option<Arc<str>>>,
+    /// How many requests may be under way at a time.
+    turns: Semaphore,
+    /// To rmcp's transport: what comes with the answers to such requests and is its business.
+    aside: OnceLock<mpsc::Sender<ServerJsonRpcMessage>>,
     /// Whether the request for the session's own stream was answered, one way or the other.
     answers_stream: watch::Sender<bool>,
 }
@@ -138,20 +152,24 @@ struct Shared {
 type Outcome<T> = Result<T, StreamableHttpError<HttpFailure>>;
 type Headers = HashMap<HeaderName, HeaderValue>;
 
-/// A transport to a URL.
+/// A transport to a URL, and the way past it.
 pub(crate) async fn transport(
     endpoint: &HttpEndpoint,
     ledger: &Arc<Ledger>,
     probe_limit: Duration,
     authorizer: Option<&Arc<dyn Authorize>>,
-) -> Result<StreamableHttpClientTransport<HttpClient>, ConnectFailure> {
+) -> Result<(HttpTransport, HttpClient), ConnectFailure> {
     let (client, url) = HttpClient::new(endpoint, ledger, probe_limit, authorizer).await?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
         .max_concurrent_requests(ledger.limits.concurrent_requests)
         .max_sse_event_size(ledger.limits.message_bytes)
         .session_recovery_timeout(SESSION_RECOVERY);
     config.retry_config = Arc::new(Backoff);
-    Ok(StreamableHttpClientTransport::with_client(client, config))
+    let (aside, others) = mpsc::channel(ASIDE);
+    // It is set here and nowhere else.
+    let _ = client.shared.aside.set(aside);
+    let worker = StreamableHttpClientTransport::with_client(client.clone(), config);
+    Ok((HttpTransport { worker, others }, client))
 }
 
 /// What a refused exchange amounts to.
@@ -191,7 +209,7 @@ impl HttpClient {
         ledger: &Arc<Ledger>,
         probe_limit: Duration,
         authorizer: Option<&Arc<dyn Authorize>>,
-    ) -> Result<(Self, url::Url), ConnectFailure> {
+    ) -> Result<(Self, Url), ConnectFailure> {
         let address = Address::of(endpoint)?;
         let headers = headers::configured(endpoint, ledger.reporter.server()).await?;
         let client = pool::client(&address, &headers)?;
@@ -204,6 +222,11 @@ impl HttpClient {
             put_off: Pause::default(),
             streaming: Mutex::default(),
             greeted: AtomicBool::new(false),
+            url: address.url.clone(),
+            way: RwLock::default(),
+            ended: Mutex::default(),
+            turns: Semaphore::new(ledger.limits.concurrent_requests),
+            aside: OnceLock::new(),
             answers_stream: watch::Sender::new(false),
         };
         Ok((Self { shared: Arc::new(shared) }, address.url))
@@ -214,12 +237,15 @@ impl HttpClient {
         &self,
         request: impl Fn(&reqwest::Client) -> RequestBuilder,
     ) -> Result<Response, HttpFailure> {
-        self.exchange(|| request(&self.shared.sender.client), None, &Headers::new()).await
+        self.exchange(|| request(&self.shared.sender.client), &HeaderMap::new()).await
     }
 
     /// Lets the request for the session's own stream come first, for a moment at most: some servers ask on that stream
     /// what a call makes them ask, and lose the question where there is none yet.
     async fn until_stream(&self) {
+        if *self.shared.answers_stream.borrow() {
+            return;
+        }
         let mut answered = self.shared.answers_stream.subscribe();
         if tokio::time::timeout(STREAM_FIRST, answered.wait_for(|answered| *answered)).await.is_err() {
             // It is not waited for again.
@@ -232,17 +258,13 @@ impl HttpClient {
     async fn exchange(
         &self,
         request: impl Fn() -> RequestBuilder,
-        session: Option<&str>,
-        headers: &Headers,
+        headers: &HeaderMap,
     ) -> Result<Response, HttpFailure> {
         let mut put_off = 0;
         let mut asked_anew = false;
         loop {
             let mut all = self.shared.headers.read().unwrap_or_else(PoisonError::into_inner).clone();
             all.extend(headers.iter().map(|(name, value)| (name.clone(), value.clone())));
-            if let Some(session) = session.and_then(|session| HeaderValue::from_str(session).ok()) {
-                all.insert(SESSION_ID, session);
-            }
             let response = self.shared.sender.send(request().headers(all)).await?;
             let status = response.status();
             if status == StatusCode::UNAUTHORIZED && !asked_anew && self.shared.endpoint.headers_helper.is_some() {
@@ -290,7 +312,8 @@ impl HttpClient {
             let request = self.shared.sender.client.post(uri).header(ACCEPT, format!("{JSON}, {EVENT_STREAM}"));
             request.header(CONTENT_TYPE, JSON).body(body.clone())
         };
-        let response = self.exchange(request, session, headers).await.map_err(|failure| self.note(failure))?;
+        let response =
+            self.exchange(request, &with_session(headers, session)).await.map_err(|failure| self.note(failure))?;
         response::of_post(response, message, session.is_some(), &self.shared.ledger).await
     }
 
@@ -328,23 +351,20 @@ impl HttpClient {
     /// Opens a stream. The first one of a session is tried again as often as a later one.
     async fn stream(
         &self,
-        uri: &str,
         session: Option<Arc<str>>,
         last_event_id: Option<String>,
-        headers: &Headers,
+        mut headers: HeaderMap,
     ) -> Outcome<Response> {
         let streaming = || self.shared.streaming.lock().unwrap_or_else(PoisonError::into_inner);
         let first = last_event_id.is_none() && *streaming() != session;
         let mut tries = 0;
+        headers.insert(ACCEPT, HeaderValue::from_static(EVENT_STREAM));
+        if let Some(id) = last_event_id.and_then(|id| HeaderValue::from_str(&id).ok()) {
+            headers.insert(LAST_EVENT_ID, id);
+        }
         loop {
-            let request = || {
-                let request = self.shared.sender.client.get(uri).header(ACCEPT, EVENT_STREAM);
-                match &last_event_id {
-                    Some(id) => request.header(LAST_EVENT_ID, id),
-                    None => request,
-                }
-            };
-            let failure = match self.exchange(request, session.as_deref(), headers).await {
+            let request = || self.shared.sender.client.get(self.shared.url.clone());
+            let failure = match self.exchange(request, &headers).await {
                 Ok(response) if response.status().is_success() => {
                     if first {
                         streaming().clone_from(&session);
@@ -398,6 +418,20 @@ impl HttpClient {
     }
 }
 
+/// The headers of a request of rmcp.
+fn with_session(headers: &Headers, session: Option<&str>) -> HeaderMap {
+    let mut all: HeaderMap = headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+    if let Some(session) = session.and_then(|session| HeaderValue::from_str(session).ok()) {
+        all.insert(SESSION_ID, session);
+    }
+    all
+}
+
+fn is_initialized(message: &ClientJsonRpcMessage) -> bool {
+    let ClientJsonRpcMessage::Notification(notification) = message else { return false };
+    matches!(notification.notification, ClientNotification::InitializedNotification(_))
+}
+
 fn is_probe(message: &ClientJsonRpcMessage) -> bool {
     let ClientJsonRpcMessage::Request(request) = message else { return false };
     matches!(request.request, ClientRequest::DiscoverRequest(_))
@@ -423,9 +457,17 @@ impl StreamableHttpClient for HttpClient {
             {
                 self.renew(posted, &request.id).await
             }
+            ClientJsonRpcMessage::Request(_) if self.has_ended(session_id.as_ref()) => {
+                Err(StreamableHttpError::SessionExpired)
+            }
             ClientJsonRpcMessage::Request(_) if session_id.is_some() => {
                 self.until_stream().await;
                 posted.await
+            }
+            message if is_initialized(message) => {
+                let posted = posted.await?;
+                self.open_way(session_id.as_ref(), &headers);
+                Ok(posted)
             }
             _ => posted.await,
         }
@@ -439,8 +481,10 @@ impl StreamableHttpClient for HttpClient {
         headers: Headers,
     ) -> Outcome<()> {
         let request = || self.shared.sender.client.delete(uri.as_ref());
-        let response =
-            self.exchange(request, Some(&session_id), &headers).await.map_err(StreamableHttpError::Client)?;
+        let response = self
+            .exchange(request, &with_session(&headers, Some(&session_id)))
+            .await
+            .map_err(StreamableHttpError::Client)?;
         // A server may refuse to let clients end sessions (2025-03-26, transports, "Session Management").
         if response.status() == StatusCode::METHOD_NOT_ALLOWED || response.status().is_success() {
             return Ok(());
@@ -450,13 +494,14 @@ impl StreamableHttpClient for HttpClient {
 
     async fn get_stream(
         &self,
-        uri: Arc<str>,
+        _: Arc<str>,
         session_id: Option<Arc<str>>,
         last_event_id: Option<String>,
         _: Option<String>,
         headers: Headers,
     ) -> Outcome<BoxStream<'static, Result<Sse, SseError>>> {
-        let response = self.stream(&uri, session_id, last_event_id, &headers).await;
+        let headers = with_session(&headers, session_id.as_deref());
+        let response = self.stream(session_id, last_event_id, headers).await;
         self.shared.answers_stream.send_replace(true);
         let response = response?;
         if !response::is_of_type(&response, EVENT_STREAM) {

@@ -37,7 +37,33 @@ pub(crate) enum StdioError {
     Closed,
 }
 
-type Job = (Vec<u8>, oneshot::Sender<()>);
+/// A line, and who wants to know when it is written.
+type Job = (Vec<u8>, Option<oneshot::Sender<()>>);
+
+/// Where lines are put that go past rmcp. It does not keep the server's input open.
+#[derive(Debug, Clone)]
+pub(crate) struct LineQueue(mpsc::WeakSender<Job>);
+
+impl LineQueue {
+    /// Queues a message, behind all that were sent before.
+    pub(crate) fn push(&self, message: Vec<u8>) -> Result<(), StdioError> {
+        let queue = self.0.upgrade().ok_or(StdioError::Closed)?;
+        push(&queue, message, None)
+    }
+}
+
+fn push(
+    queue: &mpsc::Sender<Job>,
+    mut message: Vec<u8>,
+    written: Option<oneshot::Sender<()>>,
+) -> Result<(), StdioError> {
+    // A newline inside a JSON string is written as an escape, so one message is one line.
+    message.push(b'\n');
+    queue.try_send((message, written)).map_err(|error| match error {
+        mpsc::error::TrySendError::Full(_) => StdioError::Backlog,
+        mpsc::error::TrySendError::Closed(_) => StdioError::Closed,
+    })
+}
 
 /// The transport.
 ///
@@ -65,16 +91,15 @@ impl<R: AsyncRead + Unpin + Send> StdioTransport<R> {
     }
 
     fn enqueue(&self, message: &ClientJsonRpcMessage) -> Result<oneshot::Receiver<()>, StdioError> {
-        // A newline inside a JSON string is written as an escape, so one message is one line.
-        let mut line = serde_json::to_vec(message)?;
-        line.push(b'\n');
         let (written, confirmation) = oneshot::channel();
         let queue = self.queue.as_ref().ok_or(StdioError::Closed)?;
-        queue.try_send((line, written)).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(_) => StdioError::Backlog,
-            mpsc::error::TrySendError::Closed(_) => StdioError::Closed,
-        })?;
+        push(queue, serde_json::to_vec(message)?, Some(written))?;
         Ok(confirmation)
+    }
+
+    /// The way to the same lines past rmcp.
+    pub(crate) fn lines(&self) -> Option<LineQueue> {
+        self.queue.as_ref().map(|queue| LineQueue(queue.downgrade()))
     }
 }
 
@@ -83,12 +108,12 @@ async fn write(mut writer: impl AsyncWrite + Unpin, mut jobs: mpsc::Receiver<Job
     let mut confirmations = Vec::new();
     while let Some((line, confirmation)) = jobs.recv().await {
         batch.extend_from_slice(&line);
-        confirmations.push(confirmation);
+        confirmations.extend(confirmation);
         while batch.len() < BATCH_BYTES
             && let Ok((line, confirmation)) = jobs.try_recv()
         {
             batch.extend_from_slice(&line);
-            confirmations.push(confirmation);
+            confirmations.extend(confirmation);
         }
         let written = async {
             writer.write_all(&batch).await?;

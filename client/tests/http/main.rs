@@ -189,9 +189,73 @@ async fn a_modern_server_is_spoken_to_without_a_handshake() {
     let log = log.lock().unwrap();
     let call = log.iter().find(|seen| seen.body["method"] == "tools/call").unwrap();
     assert_eq!(call.headers["mcp-protocol-version"], "2026-07-28");
+    // It went past rmcp, whose ids are small.
+    assert!(call.body["id"].as_i64() >= Some(1_000_000), "{}", call.body);
     assert_eq!((call.headers["mcp-method"].as_str(), call.headers["mcp-name"].as_str()), ("tools/call", "good"));
     assert_eq!(call.headers["x-user"], "me");
     assert!(log.iter().all(|seen| seen.method == "POST"));
+}
+
+#[tokio::test]
+async fn headers_that_a_call_is_in_need_of_are_sent_with_it() {
+    let (url, log) = start(|seen| match seen.body["method"].as_str() {
+        Some("tools/list") => {
+            let region = json!({"type": "string", "x-mcp-header": "Region"});
+            let schema = json!({"type": "object", "properties": {"region": region}});
+            json_body(200, &answer(seen, json!({"tools": [{"name": "there", "inputSchema": schema}]})))
+        }
+        _ => streamable(seen),
+    })
+    .await;
+    let (connection, _) = connect(Endpoint::Auto(at(&url)), ProtocolChoice::Auto).await;
+    let connection = connection.unwrap();
+    let call = async |tool: &str| {
+        connection.call(tool, json!({"region": "eu"}), CallOptions::default()).await.unwrap();
+        log.lock().unwrap().last().unwrap().headers.clone()
+    };
+    // Before its schema is known nothing can be taken from it.
+    assert!(!call("there").await.contains_key("mcp-param-region"));
+    connection.list_tools().await.unwrap();
+    assert_eq!(call("there").await["mcp-param-region"], "eu");
+    // What cannot stand in a header as it is stands there in Base64 (2026-07-28, streamable HTTP, "Value Encoding").
+    assert_eq!(call("größe").await["mcp-name"], "=?base64?Z3LDtsOfZQ==?=");
+    assert_eq!(call("=?base64?eA==?=").await["mcp-name"], "=?base64?PT9iYXNlNjQ/ZUE9PT89?=");
+}
+
+#[tokio::test]
+async fn a_modern_stream_that_ends_before_its_answer_is_not_resumed() {
+    let (url, log) = start(|seen| match seen.body["method"].as_str() {
+        Some("tools/call") => event_stream("id: e1\nretry: 1\ndata:\n\n".into()),
+        _ => streamable(seen),
+    })
+    .await;
+    let (connection, _) = connect(Endpoint::Auto(at(&url)), ProtocolChoice::Auto).await;
+    let outcome = connection.unwrap().call("good", json!({}), CallOptions::default()).await;
+    assert_eq!(outcome.unwrap_err().kind(), "connection-lost");
+    // "Resumable SSE streams via `Last-Event-ID` are not supported" (2026-07-28, streamable HTTP).
+    assert!(log.lock().unwrap().iter().all(|seen| seen.method == "POST"));
+}
+
+#[tokio::test]
+async fn what_a_server_asks_before_it_answers_a_call_is_answered() {
+    let (url, log) = start(|seen| match seen.body["method"].as_str() {
+        Some("tools/call") => {
+            let asked = json!({"jsonrpc": "2.0", "id": "p1", "method": "ping"});
+            event_stream(format!("data: {asked}\n\ndata: {}\n\n", answer(seen, text("streamed"))))
+        }
+        _ => legacy_streamable(seen),
+    })
+    .await;
+    let (connection, _) = connect(Endpoint::Auto(at(&url)), ProtocolChoice::Auto).await;
+    let connection = connection.unwrap();
+    let call = connection.start_call("good", json!({}), CallOptions::default()).await.unwrap();
+    // It is on its way before anybody waits for its result.
+    assert!(call.request_id().as_i64() >= Some(1_000_000), "it goes past rmcp");
+    let made = |seen: &Seen| seen.body["id"] == call.request_id();
+    until(|| log.lock().unwrap().iter().any(made)).await;
+    assert_eq!(call.finish().await.unwrap().text(), "streamed");
+    let answered = |seen: &Seen| seen.body["id"] == "p1" && seen.body["result"].is_object();
+    until(|| log.lock().unwrap().iter().any(answered)).await;
 }
 
 #[tokio::test]

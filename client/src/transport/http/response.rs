@@ -45,7 +45,7 @@ pub(super) async fn failure(response: Response) -> HttpFailure {
 }
 
 /// The body, if it is no longer than the limit.
-async fn read(response: Response, limit: usize) -> Outcome<Vec<u8>> {
+pub(super) async fn read(response: Response, limit: usize) -> Outcome<Vec<u8>> {
     let mut body = Vec::new();
     let mut stream = response.bytes_stream();
     while let Some(chunk) = stream.next().await {
@@ -92,13 +92,23 @@ pub(super) async fn of_post(
     if is_of_type(&response, JSON) {
         let body = read(response, ledger.limits.message_bytes).await?;
         let Some(answer) = ledger.decode(&body).into_iter().find(is_answer) else {
-            let what = format!("the body holds no answer to the request: {}", excerpt(&body));
-            return Err(StreamableHttpError::UnexpectedServerResponse(what.into()));
+            return Err(no_answer(&body));
         };
         return Ok(StreamableHttpPostResponse::Json(ledger.shorten(answer), session));
     }
+    Err(unexpected_type(&response))
+}
+
+/// The body is a message, but not the answer.
+pub(super) fn no_answer(body: &[u8]) -> StreamableHttpError<HttpFailure> {
+    let what = format!("the body holds no answer to the request: {}", excerpt(body));
+    StreamableHttpError::UnexpectedServerResponse(what.into())
+}
+
+/// The body is neither JSON nor an event stream.
+pub(super) fn unexpected_type(response: &Response) -> StreamableHttpError<HttpFailure> {
     let media_type = response.headers().get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()).into());
-    Err(StreamableHttpError::UnexpectedContentType(media_type))
+    StreamableHttpError::UnexpectedContentType(media_type)
 }
 
 fn is_answer(message: &ServerJsonRpcMessage) -> bool {
@@ -118,37 +128,68 @@ async fn accepted(response: Response, ledger: &Ledger) -> Outcome<StreamableHttp
     Ok(StreamableHttpPostResponse::Accepted)
 }
 
+/// What a server says that refuses a request.
+pub(super) struct Refusal {
+    status: StatusCode,
+    is_json: bool,
+    challenge: Option<String>,
+    body: Vec<u8>,
+}
+
+impl Refusal {
+    /// Reads it, and keeps it in the books.
+    pub(super) async fn read(response: Response, ledger: &Ledger) -> Self {
+        let (status, is_json, challenge) = (response.status(), is_of_type(&response, JSON), challenge(&response));
+        let body = read(response, REFUSAL_BYTES).await.unwrap_or_default();
+        ledger.note_http_problem(HttpProblem {
+            status: status.as_u16(),
+            body: excerpt(&body),
+            challenge: challenge.clone(),
+        });
+        Self { status, is_json, challenge, body }
+    }
+
+    /// The body, if it may be an answer.
+    pub(super) fn message(&self) -> Option<&[u8]> {
+        (self.is_json && !self.needs_auth()).then_some(&self.body)
+    }
+
+    /// A 401 or 403 stays one, whatever its body says: the way on is authorization.
+    fn needs_auth(&self) -> bool {
+        matches!(self.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+    }
+
+    /// Whether it says something about the server's era. One that has no time says nothing about itself, nor does a failure of
+    /// the server.
+    fn is_judgement(&self) -> bool {
+        self.status.is_client_error() && !self.needs_auth() && self.status != StatusCode::TOO_MANY_REQUESTS
+    }
+
+    pub(super) fn into_error(self) -> StreamableHttpError<HttpFailure> {
+        let (status, body) = (self.status.as_u16(), excerpt(&self.body));
+        StreamableHttpError::Client(HttpFailure::Status { status, body, challenge: self.challenge })
+    }
+}
+
 async fn refused(
     response: Response,
     message: &ClientJsonRpcMessage,
     ledger: &Ledger,
 ) -> Outcome<StreamableHttpPostResponse> {
-    let status = response.status();
-    let is_json = is_of_type(&response, JSON);
-    let challenge = challenge(&response);
-    let body = read(response, REFUSAL_BYTES).await.unwrap_or_default();
-    let excerpt = excerpt(&body);
-    ledger.note_http_problem(HttpProblem {
-        status: status.as_u16(),
-        body: excerpt.clone(),
-        challenge: challenge.clone(),
-    });
-    // One that has no time says nothing about itself.
-    let is_judgement = status != StatusCode::TOO_MANY_REQUESTS;
-    // A 401 or 403 stays one, whatever its body says: the way on is authorization.
-    let needs_auth = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-    if let (ClientJsonRpcMessage::Request(request), false) = (message, needs_auth) {
-        if is_json && let Some(answer) = ledger.decode(&body).into_iter().find(is_answer) {
+    let refusal = Refusal::read(response, ledger).await;
+    if let ClientJsonRpcMessage::Request(request) = message {
+        let answer = refusal.message().and_then(|body| ledger.decode(body).into_iter().find(is_answer));
+        if let Some(answer) = answer {
             return Ok(StreamableHttpPostResponse::Json(answer, None));
         }
         // "If the body is empty or is not a recognized modern JSON-RPC error, fall back to `initialize`" (2026-07-28,
-        // streamable HTTP, "Backward Compatibility"). A server's own failure says nothing about its era.
-        if is_probe(message) && is_judgement && status.is_client_error() && ledger.wanted.both_eras {
-            let why = format!("`server/discover` was refused with HTTP status {status}");
+        // streamable HTTP, "Backward Compatibility").
+        if is_probe(message) && refusal.is_judgement() && ledger.wanted.both_eras {
+            let why = format!("`server/discover` was refused with HTTP status {}", refusal.status);
             return Ok(StreamableHttpPostResponse::Json(ledger.legacy(request.id.clone(), &why), None));
         }
     }
-    Err(StreamableHttpError::Client(HttpFailure::Status { status: status.as_u16(), body: excerpt, challenge }))
+    Err(refusal.into_error())
 }
 
 /// Events whose answers were replaced by short ones; what is no message is taken out. `asked` is the id of the request

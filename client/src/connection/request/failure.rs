@@ -1,0 +1,38 @@
+//! What becomes of an error of a transport.
+
+use rmcp::transport::streamable_http_client::StreamableHttpError;
+
+use crate::{error::CallError, transport::http::HttpFailure};
+
+/// What an error of a transport is for the caller.
+pub(crate) fn of_transport(error: crate::error::Cause) -> CallError {
+    match error.downcast::<StreamableHttpError<HttpFailure>>().map(|error| *error) {
+        Ok(StreamableHttpError::Client(HttpFailure::Status { status: status @ (401 | 403), challenge, .. })) => {
+            CallError::NeedsAuth { status, challenge }
+        }
+        Ok(StreamableHttpError::Client(HttpFailure::Status { status, body, .. })) => {
+            CallError::HttpStatus { status, body }
+        }
+        Ok(StreamableHttpError::Client(HttpFailure::Auth(source))) => CallError::Auth { source },
+        Ok(StreamableHttpError::Client(HttpFailure::Redirect(refused))) => {
+            CallError::RedirectRefused { to: refused.to, reason: refused.reason }
+        }
+        Ok(StreamableHttpError::ResponseBodyTooLarge { max_size }) => CallError::OversizeReply { limit: max_size },
+        Ok(
+            lost @ (StreamableHttpError::SessionExpired
+            | StreamableHttpError::SessionRecoveryTimeout
+            | StreamableHttpError::ReinitializationFailed(_)),
+        ) => CallError::SessionLost { reason: lost.to_string() },
+        Ok(StreamableHttpError::UnexpectedServerResponse(detail)) => {
+            CallError::MalformedResult { detail: detail.into_owned() }
+        }
+        Ok(other) => CallError::Transport { source: other.into() },
+        Err(error) => match error.downcast::<HttpFailure>().map(|error| *error) {
+            Ok(HttpFailure::Status { status, body, .. }) => CallError::HttpStatus { status, body },
+            Ok(HttpFailure::Auth(source)) => CallError::Auth { source },
+            Ok(HttpFailure::Redirect(refused)) => CallError::RedirectRefused { to: refused.to, reason: refused.reason },
+            Ok(other) => CallError::Transport { source: other.into() },
+            Err(source) => CallError::Transport { source },
+        },
+    }
+}
