@@ -1,5 +1,7 @@
 //! `bench`: a load on a server, and what it says of its speed.
 
+mod client;
+mod handover;
 mod mock;
 
 use std::{io::Write as _, num::NonZeroUsize, path::PathBuf, sync::Arc, time::Instant};
@@ -60,6 +62,8 @@ pub(crate) struct Args {
 enum Kind {
     /// Measure the mock servers of this program against servers that do nothing.
     Mock(mock::Args),
+    /// Measure the client of this program beside a bare rmcp, a bare hyper and the TypeScript SDK.
+    Client(client::Args),
 }
 
 /// A load, written as arguments.
@@ -127,8 +131,10 @@ enum Task {
 
 /// Puts loads on servers.
 pub(crate) fn run(args: Args) -> CommandResult {
-    if let Some(Kind::Mock(args)) = &args.kind {
-        return mock::run(args);
+    match &args.kind {
+        Some(Kind::Mock(args)) => return mock::run(args),
+        Some(Kind::Client(args)) => return client::run(args),
+        None => {}
     }
     let seed = fresh_seed();
     let tasks = tasks(&args, seed)?;

@@ -3,12 +3,11 @@
 
 mod bare;
 mod bounds;
-mod handover;
 mod http;
 mod memory;
 mod report;
 mod rounds;
-mod speech;
+pub(super) mod speech;
 mod stdio;
 mod subject;
 mod wire;
@@ -21,9 +20,11 @@ use std::{
 use anyhow::anyhow;
 use clap::ValueEnum;
 
-use self::{
-    report::{Calls, Grown, Report, Sessions, http_bound},
-    speech::{LEGACY, MODERN},
+use self::report::{Calls, Grown, Report, Sessions, http_bound};
+pub(super) use self::{
+    rounds::median,
+    speech::{ANSWER, ARGUMENT, LEGACY, MODERN, TOOL},
+    subject::Subject as Server,
 };
 use crate::{
     failure::{CommandResult, Failure, held},
@@ -86,7 +87,7 @@ pub(crate) fn run(args: &Args) -> CommandResult {
         if args.handed_over {
             return Err(Failure::environment(anyhow!("the program that cargo has built is not optimised either")));
         }
-        return handover::run();
+        return super::handover::run();
     }
     let effort = if args.quick { Effort::QUICK } else { Effort::FULL };
     let bench = Bench { runtime: interrupt::runtime()?, effort, began: Instant::now() };

@@ -60,7 +60,7 @@ impl Comparison {
 }
 
 /// The middle one, or the mean of the two in the middle.
-fn median(figures: &mut [f64]) -> f64 {
+pub(in crate::commands::bench) fn median(figures: &mut [f64]) -> f64 {
     figures.sort_by(f64::total_cmp);
     let middle = figures.len() / 2;
     if figures.len().is_multiple_of(2) { f64::midpoint(figures[middle - 1], figures[middle]) } else { figures[middle] }

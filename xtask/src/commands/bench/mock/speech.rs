@@ -3,20 +3,24 @@
 use serde_json::{Value, json};
 
 /// The tool that is called: the one of the `minimal` profile.
-const TOOL: &str = "echo";
+pub(in crate::commands::bench) const TOOL: &str = "echo";
+/// What it is called with: the argument's name and value.
+pub(in crate::commands::bench) const ARGUMENT: (&str, &str) = ("text", "hello");
+/// What it says to that.
+pub(in crate::commands::bench) const ANSWER: &str = "hello";
 /// The first revision without sessions.
-pub(super) const MODERN: &str = "2026-07-28";
+pub(in crate::commands::bench) const MODERN: &str = "2026-07-28";
 /// The newest revision with sessions.
-pub(super) const LEGACY: &str = "2025-11-25";
+pub(in crate::commands::bench) const LEGACY: &str = "2025-11-25";
 
 /// Whether a revision has a handshake and sessions.
-pub(super) fn has_sessions(revision: &str) -> bool {
+pub(in crate::commands::bench) fn has_sessions(revision: &str) -> bool {
     revision < MODERN
 }
 
 /// A call of the tool.
-pub(super) fn call(revision: &str) -> String {
-    let mut params = json!({ "name": TOOL, "arguments": { "text": "hello" } });
+pub(in crate::commands::bench) fn call(revision: &str) -> String {
+    let mut params = json!({ "name": TOOL, "arguments": { ARGUMENT.0: ARGUMENT.1 } });
     if !has_sessions(revision) {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": revision,
@@ -28,7 +32,7 @@ pub(super) fn call(revision: &str) -> String {
 }
 
 /// The handshake's first message.
-pub(super) fn initialize(revision: &str) -> String {
+pub(in crate::commands::bench) fn initialize(revision: &str) -> String {
     let params = json!({
         "protocolVersion": revision,
         "capabilities": {},
@@ -38,7 +42,7 @@ pub(super) fn initialize(revision: &str) -> String {
 }
 
 /// The handshake's last message.
-pub(super) fn initialized() -> String {
+pub(in crate::commands::bench) fn initialized() -> String {
     json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string()
 }
 

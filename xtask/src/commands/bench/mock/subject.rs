@@ -15,16 +15,20 @@ use anyhow::{Context as _, anyhow, bail};
 /// The profile that is measured.
 const PROFILE: &str = "minimal";
 
+fn stdio_arguments(revision: &str) -> [&str; 5] {
+    ["mock", "stdio", PROFILE, "--revision", revision]
+}
+
 /// A process that serves. Dropping it ends it.
 #[derive(Debug)]
-pub(super) struct Subject {
+pub(in crate::commands::bench) struct Subject {
     child: Child,
     stdout: Option<BufReader<ChildStdout>>,
 }
 
 impl Subject {
     /// `mock serve` over Streamable HTTP.
-    pub(super) fn mock_http(revision: &str) -> anyhow::Result<(Self, SocketAddr)> {
+    pub(in crate::commands::bench) fn mock_http(revision: &str) -> anyhow::Result<(Self, SocketAddr)> {
         let arguments =
             ["mock", "serve", PROFILE, "--transport", "http", "--listen", "127.0.0.1:0", "--revision", revision];
         Self::start(arguments)?.listening()
@@ -32,7 +36,14 @@ impl Subject {
 
     /// `mock stdio`.
     pub(super) fn mock_stdio(revision: &str) -> anyhow::Result<Self> {
-        Self::start(["mock", "stdio", PROFILE, "--revision", revision])
+        Self::start(stdio_arguments(revision))
+    }
+
+    /// The command that is `mock stdio`, for a client that starts its server itself.
+    pub(in crate::commands::bench) fn stdio_command(revision: &str) -> anyhow::Result<(String, Vec<String>)> {
+        let program = env::current_exe().context("cannot find this program")?;
+        let program = program.into_os_string().into_string().map_err(|_| anyhow!("this program's path is no text"))?;
+        Ok((program, stdio_arguments(revision).map(str::to_owned).to_vec()))
     }
 
     /// The bare HTTP server that gives this reply.
