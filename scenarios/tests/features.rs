@@ -1,0 +1,60 @@
+//! The list of features names what there is.
+
+#![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use mcp_workbench_scenarios::catalogue::Catalogue;
+use serde::Deserialize;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    feature: String,
+    #[serde(default)]
+    scenarios: Vec<String>,
+    #[serde(default)]
+    tests: Vec<String>,
+}
+
+fn rows() -> BTreeMap<String, Row> {
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("requirements/features.yaml")).unwrap();
+    serde_saphyr::from_str(&text).unwrap()
+}
+
+#[test]
+fn every_feature_is_shown_by_something() {
+    let rows = rows();
+    assert!(rows.len() > 20, "only {} features are listed", rows.len());
+    for (id, row) in rows {
+        assert!(!row.feature.is_empty(), "{id} has no name");
+        assert!(!row.scenarios.is_empty() || !row.tests.is_empty(), "nothing shows {id}, {}", row.feature);
+    }
+}
+
+#[test]
+fn every_scenario_that_shows_a_feature_is_in_the_catalogue() {
+    let catalogue = Catalogue::built_in().unwrap();
+    let ids: Vec<&str> = catalogue.entries().iter().map(|entry| entry.scenario.scenario.as_str()).collect();
+    for (id, row) in rows() {
+        for wanted in row.scenarios {
+            let there = match wanted.strip_suffix('*') {
+                Some(area) => ids.iter().any(|known| known.starts_with(area)),
+                None => ids.contains(&wanted.as_str()),
+            };
+            assert!(there, "{id} is to be shown by `{wanted}`, which is not in the catalogue");
+        }
+    }
+}
+
+#[test]
+fn every_test_that_shows_a_feature_exists() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    for (id, row) in rows() {
+        for wanted in row.tests {
+            let (file, name) = wanted.split_once("::").unwrap_or_else(|| panic!("{id}: `{wanted}` names no test"));
+            let source = fs::read_to_string(root.join(file)).unwrap_or_else(|error| panic!("{id}: {file}: {error}"));
+            assert!(source.contains(&format!("fn {name}()")), "{id} is to be shown by `{name}`, which {file} has not");
+        }
+    }
+}
