@@ -94,13 +94,18 @@ async fn a_lost_stream_takes_with_it_what_is_under_way_and_another_session_goes_
 
 #[tokio::test]
 async fn before_the_handshake_a_lost_stream_is_the_end() {
-    let (url, log) = start(|seen: &Seen| match seen.method.as_str() {
-        "GET" => event_stream("event: endpoint\ndata: /post\n\n".to_owned()),
-        _ => status(202),
+    let server = Old::default();
+    let (url, log) = start(move |seen: &Seen| {
+        if seen.body["method"] == "initialize" {
+            *server.out.lock().unwrap() = None;
+            return status(202);
+        }
+        server.answer(seen)
     })
     .await;
     let (connection, _) = connect(Endpoint::Sse(at(&url)), ProtocolChoice::Auto).await;
-    assert_eq!(connection.unwrap_err().stage, Stage::Initialize);
+    let error = connection.unwrap_err();
+    assert_eq!((error.stage, error.kind()), (Stage::Initialize, "transport"), "{error:?}");
     assert_eq!(log.lock().unwrap().iter().filter(|seen| seen.method == "GET").count(), 1);
 }
 
