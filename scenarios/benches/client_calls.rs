@@ -7,7 +7,8 @@ use client::{
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use mock_servers::{
     MockServer, Recorder,
-    mock::{Builder, Tool, text},
+    mock::{Builder, text},
+    script::Tool,
 };
 use serde_json::json;
 use tokio::runtime::Runtime;
