@@ -13,46 +13,38 @@ pub(crate) mod pool;
 mod redirect;
 mod response;
 mod throttle;
+mod worker;
 
 use std::{
     collections::HashMap,
-    sync::{
-        Arc, Mutex, OnceLock, PoisonError, RwLock,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, atomic::AtomicBool},
     time::{Duration, SystemTime},
 };
 
-use futures::stream::BoxStream;
 use http::{
     HeaderMap, HeaderName, HeaderValue, StatusCode,
-    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE},
+    header::{ACCEPT, AUTHORIZATION},
 };
 use reqwest::{RequestBuilder, Response};
 use rmcp::{
-    model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, ServerJsonRpcMessage},
+    model::ServerJsonRpcMessage,
     transport::{
         StreamableHttpClientTransport,
         common::client_side_sse::SseRetryPolicy,
-        streamable_http_client::{
-            SseError, StreamableHttpClient, StreamableHttpClientTransportConfig, StreamableHttpError,
-            StreamableHttpPostResponse,
-        },
+        streamable_http_client::{StreamableHttpClientTransportConfig, StreamableHttpError},
     },
 };
-use sse_stream::Sse;
 use tokio::sync::{Semaphore, mpsc, watch};
 use url::Url;
 
 use self::{authorized::Sender, direct::Way, joined::HttpTransport, pool::Address};
 pub(crate) use self::{backoff::Backoff, redirect::Refused};
-use super::events::events;
 use crate::{
     auth::{AuthError, Authorize},
     config::HttpEndpoint,
     error::ConnectFailure,
     event::Happening,
-    ledger::{Again, Ledger, Pause},
+    ledger::{Ledger, Pause},
 };
 
 const EVENT_STREAM: &str = "text/event-stream";
@@ -300,52 +292,12 @@ impl HttpClient {
         }
     }
 
-    async fn post(
-        &self,
-        uri: &str,
-        message: &ClientJsonRpcMessage,
-        session: Option<&str>,
-        headers: &Headers,
-    ) -> Outcome<StreamableHttpPostResponse> {
-        let body = bytes::Bytes::from(serde_json::to_vec(message)?);
-        let request = || {
-            let request = self.shared.sender.client.post(uri).header(ACCEPT, format!("{JSON}, {EVENT_STREAM}"));
-            request.header(CONTENT_TYPE, JSON).body(body.clone())
-        };
-        let response =
-            self.exchange(request, &with_session(headers, session)).await.map_err(|failure| self.note(failure))?;
-        response::of_post(response, message, session.is_some(), &self.shared.ledger).await
-    }
-
     /// Keeps in the books why the connection cannot be made, where rmcp would not tell.
     fn note(&self, failure: HttpFailure) -> StreamableHttpError<HttpFailure> {
         if let HttpFailure::Redirect(refused) = &failure {
             self.shared.ledger.note_redirect(refused.clone());
         }
         StreamableHttpError::Client(failure)
-    }
-
-    /// rmcp sends the handshake again, under its old id, where the server has forgotten the session. The books have closed
-    /// that id long ago.
-    async fn renew(
-        &self,
-        posted: impl Future<Output = Outcome<StreamableHttpPostResponse>>,
-        id: &rmcp::model::RequestId,
-    ) -> Outcome<StreamableHttpPostResponse> {
-        let ledger = &self.shared.ledger;
-        let again = Again::enter(ledger, id);
-        let renewed = async {
-            let (answer, session) = posted.await?.expect_initialized().await?;
-            Ok(StreamableHttpPostResponse::Json(answer, session))
-        };
-        let renewed = renewed.await;
-        drop(again);
-        if let Ok(StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Response(_), _)) = &renewed {
-            ledger.reporter.report(|| Happening::SessionRenewed);
-            // Whatever changed in between was told to nobody.
-            ledger.missed_changes();
-        }
-        renewed
     }
 
     /// Opens a stream. The first one of a session is tried again as often as a later one.
@@ -384,130 +336,5 @@ impl HttpClient {
             tries += 1;
             tokio::time::sleep(wait).await;
         }
-    }
-
-    /// A server that keeps silent on a probe is of the legacy era, as it is over stdio. rmcp waits for the answer to its
-    /// first request before it sends another, so the limit is kept here, and the answer is read to its end.
-    async fn probe(
-        &self,
-        posted: impl Future<Output = Outcome<StreamableHttpPostResponse>>,
-        message: &ClientJsonRpcMessage,
-    ) -> Outcome<StreamableHttpPostResponse> {
-        let (shared, never) = (&self.shared, std::future::pending::<()>);
-        let answered = async {
-            let (answer, session) = posted.await?.expect_initialized().await?;
-            Ok(StreamableHttpPostResponse::Json(answer, session))
-        };
-        let answered = tokio::select! {
-            biased;
-            answered = answered => Ok(answered),
-            _ = async { tokio::join!(
-                shared.ledger.pause.timeout(shared.probe_limit, never()),
-                shared.put_off.timeout(shared.probe_limit, never()),
-            ) } => Err(()),
-        };
-        match (answered, message) {
-            (Err(_), ClientJsonRpcMessage::Request(request)) => {
-                let answer =
-                    self.shared.ledger.legacy(request.id.clone(), "`server/discover` was not answered in time");
-                Ok(StreamableHttpPostResponse::Json(answer, None))
-            }
-            (Ok(outcome), _) => outcome,
-            (Err(_), _) => Err(StreamableHttpError::UnexpectedEndOfStream),
-        }
-    }
-}
-
-/// The headers of a request of rmcp.
-fn with_session(headers: &Headers, session: Option<&str>) -> HeaderMap {
-    let mut all: HeaderMap = headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-    if let Some(session) = session.and_then(|session| HeaderValue::from_str(session).ok()) {
-        all.insert(SESSION_ID, session);
-    }
-    all
-}
-
-fn is_initialized(message: &ClientJsonRpcMessage) -> bool {
-    let ClientJsonRpcMessage::Notification(notification) = message else { return false };
-    matches!(notification.notification, ClientNotification::InitializedNotification(_))
-}
-
-fn is_probe(message: &ClientJsonRpcMessage) -> bool {
-    let ClientJsonRpcMessage::Request(request) = message else { return false };
-    matches!(request.request, ClientRequest::DiscoverRequest(_))
-}
-
-impl StreamableHttpClient for HttpClient {
-    type Error = HttpFailure;
-
-    async fn post_message(
-        &self,
-        uri: Arc<str>,
-        message: ClientJsonRpcMessage,
-        session_id: Option<Arc<str>>,
-        _: Option<String>,
-        headers: Headers,
-    ) -> Outcome<StreamableHttpPostResponse> {
-        let posted = self.post(&uri, &message, session_id.as_deref(), &headers);
-        match &message {
-            message if is_probe(message) && self.shared.ledger.wanted.both_eras => self.probe(posted, message).await,
-            ClientJsonRpcMessage::Request(request)
-                if matches!(request.request, ClientRequest::InitializeRequest(_))
-                    && self.shared.greeted.swap(true, Ordering::AcqRel) =>
-            {
-                self.renew(posted, &request.id).await
-            }
-            ClientJsonRpcMessage::Request(_) if self.has_ended(session_id.as_ref()) => {
-                Err(StreamableHttpError::SessionExpired)
-            }
-            ClientJsonRpcMessage::Request(_) if session_id.is_some() => {
-                self.until_stream().await;
-                posted.await
-            }
-            message if is_initialized(message) => {
-                let posted = posted.await?;
-                self.open_way(session_id.as_ref(), &headers);
-                Ok(posted)
-            }
-            _ => posted.await,
-        }
-    }
-
-    async fn delete_session(
-        &self,
-        uri: Arc<str>,
-        session_id: Arc<str>,
-        _: Option<String>,
-        headers: Headers,
-    ) -> Outcome<()> {
-        let request = || self.shared.sender.client.delete(uri.as_ref());
-        let response = self
-            .exchange(request, &with_session(&headers, Some(&session_id)))
-            .await
-            .map_err(StreamableHttpError::Client)?;
-        // A server may refuse to let clients end sessions (2025-03-26, transports, "Session Management").
-        if response.status() == StatusCode::METHOD_NOT_ALLOWED || response.status().is_success() {
-            return Ok(());
-        }
-        Err(StreamableHttpError::Client(response::failure(response).await))
-    }
-
-    async fn get_stream(
-        &self,
-        _: Arc<str>,
-        session_id: Option<Arc<str>>,
-        last_event_id: Option<String>,
-        _: Option<String>,
-        headers: Headers,
-    ) -> Outcome<BoxStream<'static, Result<Sse, SseError>>> {
-        let headers = with_session(&headers, session_id.as_deref());
-        let response = self.stream(session_id, last_event_id, headers).await;
-        self.shared.answers_stream.send_replace(true);
-        let response = response?;
-        if !response::is_of_type(&response, EVENT_STREAM) {
-            return Err(StreamableHttpError::ServerDoesNotSupportSse);
-        }
-        let ledger = &self.shared.ledger;
-        Ok(response::shortened(events(response, ledger.limits.message_bytes), None, Arc::clone(ledger)))
     }
 }

@@ -68,7 +68,8 @@ impl Party {
         let program = folder.join(TYPESCRIPT.0);
         fs::write(&program, TYPESCRIPT.1).with_context(|| format!("cannot write {}", program.display()))?;
         let mut command = Command::new(folder.join("node_modules/node/bin/node"));
-        command.arg(program).args(load.arguments());
+        // The SDK keeps more listeners on one signal than Node likes.
+        command.arg("--no-warnings").arg(program).args(load.arguments());
         if load.url.is_none() {
             let (server, arguments) = Server::stdio_command(load.revision)?;
             command.arg("--").arg(server).args(arguments);
