@@ -237,6 +237,22 @@ async fn a_modern_stream_that_ends_before_its_answer_is_not_resumed() {
 }
 
 #[tokio::test]
+async fn calls_whose_answers_take_their_time_take_no_turn_from_others() {
+    let (url, log) = start(streamable).await;
+    let mut config = ServerConfig::new("stub", Endpoint::StreamableHttp(at(&url)));
+    config.limits.concurrent_requests = 2;
+    let connection = connect_with(config, EventSink::default().into()).await.unwrap();
+    let mut stuck = Vec::new();
+    for _ in 0..3 {
+        stuck.push(connection.start_call("stuck", json!({}), CallOptions::default()).await.unwrap());
+    }
+    let is_stuck = |seen: &&Seen| seen.body["params"]["name"] == "stuck";
+    until(|| log.lock().unwrap().iter().filter(is_stuck).count() >= 2).await;
+    let options = CallOptions { timeout: Some(Duration::from_secs(5)), ..CallOptions::default() };
+    assert_eq!(connection.call("good", json!({}), options).await.unwrap().text(), "streamed");
+}
+
+#[tokio::test]
 async fn what_a_server_asks_before_it_answers_a_call_is_answered() {
     let (url, log) = start(|seen| match seen.body["method"].as_str() {
         Some("tools/call") => {

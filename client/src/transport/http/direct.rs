@@ -102,13 +102,15 @@ impl HttpClient {
     async fn carry(&self, post: &Post, body: Vec<u8>, id: &RequestId) -> Outcome<()> {
         let shared = &self.shared;
         // The semaphore is never closed.
-        let _turn = shared.turns.acquire().await;
+        let turn = shared.turns.acquire().await;
         if post.session.is_some() {
             self.until_stream().await;
         }
         let body = bytes::Bytes::from(body);
         let request = || shared.sender.client.post(shared.url.clone()).body(body.clone());
         let response = self.exchange(request, &post.headers).await.map_err(|failure| self.note(failure))?;
+        // A stream may stay open for as long as its call takes, and others need not wait for that.
+        drop(turn);
         let status = response.status();
         if status == StatusCode::NOT_FOUND && post.session.is_some() {
             self.forget(post.session.as_ref());
@@ -141,6 +143,8 @@ impl HttpClient {
             while let Some(Ok(event)) = stream.next().await {
                 last = event.id.clone().or(last);
                 pause = event.retry.map(std::time::Duration::from_millis).or(pause);
+                // Whoever sends something is there; whoever only opens streams is asked no oftener than one that opens none.
+                tries = 0;
                 self.take(event, id).await;
             }
             let Some(last) = last.clone().filter(|_| post.resumable) else { return Ok(()) };
@@ -151,7 +155,6 @@ impl HttpClient {
             match self.stream(post.session.clone(), Some(last), post.headers.clone()).await {
                 Ok(response) if response::is_of_type(&response, EVENT_STREAM) => {
                     stream = events(response, limit);
-                    tries = 0;
                 }
                 Ok(_) | Err(StreamableHttpError::ServerDoesNotSupportSse) => return Ok(()),
                 Err(_) => stream = futures::stream::empty().boxed(),
