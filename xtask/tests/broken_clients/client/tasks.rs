@@ -21,8 +21,21 @@ impl Connection {
             return Ok(answered);
         }
         let end = Instant::now() + patience.silence;
-        let late = |_| Fault::new("timed-out", "the task did not end in time");
-        timeout_at(end, self.follow(answered, patience)).await.map_err(late)?
+        let id = answered["taskId"].clone();
+        let Ok(ended) = timeout_at(end, self.follow(answered, patience)).await else {
+            self.let_go(&id, patience).await?;
+            return Err(Fault::new("timed-out", "the task did not end in time"));
+        };
+        ended
+    }
+
+    /// Nobody waits for the task any more.
+    async fn let_go(&self, id: &Value, patience: &Patience) -> Result<(), Fault> {
+        if !self.flaw.is(Defect::LeavesTasksRunning) {
+            let own = Patience::of(patience.silence);
+            self.request_once("tasks/cancel", json!({ "taskId": id }), &own).await?;
+        }
+        Ok(())
     }
 
     async fn follow(&self, mut task: Value, patience: &Patience) -> Result<Value, Fault> {
@@ -49,10 +62,7 @@ impl Connection {
             let poll = if self.flaw.is(Defect::AsksAboutTasksAllTheTime) { Duration::from_millis(20) } else { poll };
             tokio::select! {
                 () = patience.cancel.cancelled() => {
-                    if !self.flaw.is(Defect::LeavesTasksRunning) {
-                        let own = Patience::of(patience.silence);
-                        self.request_once("tasks/cancel", json!({ "taskId": id }), &own).await?;
-                    }
+                    self.let_go(&id, patience).await?;
                     return Err(Fault::new("cancelled", "the task was given up"));
                 }
                 () = tokio::time::sleep(poll) => {}
