@@ -76,6 +76,7 @@ async fn a_call_gives_the_wires_own_result_or_the_servers_error() {
         Some("echo") => result(message, text("hello")),
         Some("odd") => result(message, json!({"content": "text"})),
         Some("both") => vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": {}, "error": {}}).to_string()],
+        Some("neither") => vec![json!({"jsonrpc": "2.0", "id": message["id"]}).to_string()],
         Some("string-id") => {
             vec![json!({"jsonrpc": "2.0", "id": message["id"].to_string(), "result": text("id")}).to_string()]
         }
@@ -93,6 +94,7 @@ async fn a_call_gives_the_wires_own_result_or_the_servers_error() {
     assert_eq!(call("float-id").await.unwrap().text(), "id");
     assert_eq!(call("odd").await.unwrap_err().kind(), "malformed-result");
     assert_eq!(call("both").await.unwrap_err().kind(), "malformed-result");
+    assert_eq!(call("neither").await.unwrap_err().kind(), "malformed-result");
     assert!(matches!(call("none").await, Err(CallError::Rpc { code: -32602, .. })));
 }
 

@@ -86,11 +86,16 @@ impl Ledger {
                 Err(_) => self.skip_value(SkipReason::NotJsonRpc, &value),
             };
         }
-        if value.get("result").is_none() && value.get("error").is_none() {
+        let is_answer = value.get("result").is_some() || value.get("error").is_some();
+        if !is_answer && value.get("method").is_some() {
             return self.skip_value(SkipReason::NotJsonRpc, &value);
         }
         let Some((id, purpose)) = self.asked(value.get("id")) else {
-            return self.answer_without_question(value);
+            return if is_answer {
+                self.answer_without_question(value)
+            } else {
+                self.skip_value(SkipReason::NotJsonRpc, &value)
+            };
         };
         if !is_message {
             return Some(malformed(id, "the answer is not marked as JSON-RPC 2.0", value));
@@ -99,6 +104,7 @@ impl Ledger {
         match (fields.remove("result"), fields.remove("error")) {
             (Some(result), None) => Some(self.answer(id, purpose, result)),
             (None, Some(error)) => Some(self.refusal(id, purpose, error)),
+            (None, None) => Some(malformed(id, "the answer holds neither a result nor an error", value)),
             (result, _) => {
                 Some(malformed(id, "the answer holds both a result and an error", json!({"result": result})))
             }
