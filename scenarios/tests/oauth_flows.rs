@@ -22,6 +22,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 use url::Url;
 
+const ACCESS_TOKEN: &str = "urn:ietf:params:oauth:token-type:access_token";
 const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 
 async fn started(script: Value, seed: u64) -> OAuthMock {
@@ -135,6 +136,7 @@ async fn an_enterprise_and_a_workload_are_believed_by_their_assertions() {
             {"id": "workload", "grant_types": [JWT_BEARER]},
         ],
         "trusted_issuers": [{"issuer": "https://idp.example", "subjects": ["pod-1"]}],
+        "lies": [{"tell": {"wrong-issued-token-type": {"issued_token_type": ACCESS_TOKEN}}, "after": 1, "times": 1}],
     });
     let mock = started(script, 1).await;
     let enterprise = Enterprise {
@@ -148,6 +150,8 @@ async fn an_enterprise_and_a_workload_are_believed_by_their_assertions() {
     assert_eq!(by_machine(&mock, Grant::Enterprise(enterprise.clone()), Some(app.clone())).await, Ok(()));
     let grants: Vec<_> = asked(&mock).into_iter().map(|(grant, _)| grant).collect();
     assert_eq!(grants.last().map(String::as_str), Some(JWT_BEARER), "{grants:?}");
+    let refused = by_machine(&mock, Grant::Enterprise(enterprise.clone()), Some(app.clone())).await;
+    assert!(refused.as_ref().is_err_and(|error| error.contains("no authorization grant")), "{refused:?}");
     let forged = Enterprise { id_token: TokenSource::Text(Secret::new("a.b.c")), ..enterprise };
     let refused = by_machine(&mock, Grant::Enterprise(forged), Some(app)).await.expect_err("it is refused");
     assert!(refused.contains("mcp-workbench"), "it names no command: {refused}");

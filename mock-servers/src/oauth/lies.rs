@@ -65,6 +65,7 @@ lies!(
     wider_scope,
     wrong_content_type,
     wrong_iss,
+    wrong_issued_token_type,
     wrong_state,
     wrong_token_type,
 );

@@ -32,6 +32,8 @@ pub(crate) trait Deception: fmt::Debug {
     fn claims(&self, _claims: &mut Map<String, Value>) {}
     /// Changes the body of a token response.
     fn token_response(&self, _body: &mut Map<String, Value>) {}
+    /// Changes what the identity provider answers for an ID token.
+    fn exchange_response(&self, _body: &mut Map<String, Value>) {}
     /// Changes how a token response is answered.
     fn token_answer(&self, _answer: &mut Answer) {}
     /// Changes a challenge of the resource.

@@ -18,8 +18,8 @@ use super::{
     registration_without_id::RegistrationWithoutId, repeated_parameter::RepeatedParameter, same_code::SameCode,
     slow_document::SlowDocument, slow_token::SlowToken, token_refused::TokenRefused, tokens_rejected::TokensRejected,
     unbound_token::UnboundToken, unverifiable_token::UnverifiableToken, wider_scope::WiderScope,
-    wrong_content_type::WrongContentType, wrong_iss::WrongIss, wrong_state::WrongState,
-    wrong_token_type::WrongTokenType,
+    wrong_content_type::WrongContentType, wrong_iss::WrongIss, wrong_issued_token_type::WrongIssuedTokenType,
+    wrong_state::WrongState, wrong_token_type::WrongTokenType,
 };
 
 /// Something that a good authorization server, or a good resource, would not say or do.
@@ -112,6 +112,8 @@ pub enum Falsehood {
     WrongContentType(WrongContentType),
     /// The authorization response carries the issuer of another server: a mix-up (RFC 9207 section 4).
     WrongIss(WrongIss),
+    /// The identity provider exchanges the ID token for something else than a grant (RFC 8693 section 2.2.1).
+    WrongIssuedTokenType(WrongIssuedTokenType),
     /// The authorization response carries another `state` than the request: a forged response (RFC 6749 section
     /// 10.12).
     WrongState,
@@ -165,6 +167,7 @@ impl Falsehood {
             Self::WiderScope(lie) => lie,
             Self::WrongContentType(lie) => lie,
             Self::WrongIss(lie) => lie,
+            Self::WrongIssuedTokenType(lie) => lie,
             Self::WrongState => &WrongState,
             Self::WrongTokenType(lie) => lie,
         }

@@ -46,6 +46,9 @@ pub(crate) fn exchange(server: &Server, headers: &HeaderMap, params: &Params) ->
             if let Some(scope) = scope {
                 body["scope"] = Value::from(scope);
             }
+            if let Some(body) = body.as_object_mut() {
+                server.lies.tell(body, |lie, body| lie.exchange_response(body));
+            }
             Answer::json(200, &body).uncached()
         }
         Err(refusal) => refusal.answer(),
