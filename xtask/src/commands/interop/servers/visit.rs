@@ -23,9 +23,9 @@ use super::{
 use crate::commands::interop::{expect::Expect, outcome::Row, sdk::Transport};
 
 /// How long a server may take to start on a busy machine.
-const STARTING: Duration = Duration::from_secs(30);
+const STARTING: Duration = Duration::from_secs(90);
 /// How long one request may take.
-const REQUEST: Duration = Duration::from_secs(20);
+const REQUEST: Duration = Duration::from_secs(30);
 /// How long something that the server does by and by may take to show.
 const SETTLING: Duration = Duration::from_secs(10);
 /// How often to look whether it does.
