@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// What calls a tool.
-const METHOD: &str = "tools/call";
+pub(crate) const METHOD: &str = "tools/call";
 
 /// How one call is made. The defaults are those of the server's configuration.
 #[derive(Debug, Clone)]

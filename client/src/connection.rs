@@ -32,8 +32,9 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+pub use features::LOG_LEVELS;
 pub(crate) use handler::Handler;
-pub(crate) use request::{Exchange, LOG_LEVEL, Patience, of_transport};
+pub(crate) use request::{Exchange, LOG_LEVEL, Patience};
 
 use crate::{
     config::{ServerConfig, Timeouts},

@@ -18,19 +18,18 @@ use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
 use crate::{
+    call::METHOD,
     connection::LOG_LEVEL,
-    error::CallError,
+    error::Cause,
     event::CallId,
     ledger::{InFlight, Ledger, Progress, Purpose, Reply},
     revision::{Era, Revision},
     transport::{
-        http::HttpClient,
+        http::{HttpClient, Post},
         stdio::{LineQueue, StdioError},
     },
 };
 
-/// What goes this way.
-const METHOD: &str = "tools/call";
 /// rmcp counts its ids from 0; these begin far from where a connection's listings and subscriptions will ever get.
 const FIRST_ID: i64 = 1_000_000;
 
@@ -41,6 +40,12 @@ pub(crate) enum Wire {
     Lines(LineQueue),
     /// A URL.
     Http(HttpClient),
+}
+
+/// The same, ready for one call.
+enum Ready<'a> {
+    Lines(&'a LineQueue),
+    Http(HttpClient, Post),
 }
 
 /// The way of one connection's calls.
@@ -61,8 +66,8 @@ pub(crate) enum Unanswered {
     SessionEnded,
     /// The connection is over, or the call's own response is.
     Cut,
-    /// Something else.
-    Failed(CallError),
+    /// The transport failed.
+    Failed(Cause),
 }
 
 /// What comes of a call; over HTTP nothing happens until it is waited for.
@@ -99,10 +104,10 @@ impl Direct {
     ) -> Option<Asked> {
         let params = params.as_object().filter(|_| method == METHOD && !self.ledger.over.is_cancelled())?;
         let name = params.get("name").and_then(Value::as_str)?;
-        let post = match &self.wire {
-            Wire::Lines(_) => None,
+        let ready = match &self.wire {
+            Wire::Lines(queue) => Ready::Lines(queue),
             Wire::Http(_) if self.era == Era::Modern && self.ledger.asks_for_headers(name) => return None,
-            Wire::Http(client) => Some((client.clone(), client.prepare(self.era, METHOD, name)?)),
+            Wire::Http(client) => Ready::Http(client.clone(), client.prepare(self.era, METHOD, name)?),
         };
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let body = self.body(id, params, log_level)?;
@@ -111,10 +116,9 @@ impl Direct {
         let token = Some(ProgressToken(id.clone()));
         let entry = InFlight { purpose: Purpose::Other, token, call, progress: Arc::clone(&progress) };
         let reply = self.ledger.open_direct(id.clone(), entry);
-        let answer = match (&self.wire, post) {
-            (Wire::Lines(queue), _) => over_lines(queue.push(body), reply).boxed(),
-            (_, Some((client, post))) => client.ask(post, body, id.clone(), reply).boxed(),
-            (Wire::Http(_), None) => return None,
+        let answer = match ready {
+            Ready::Lines(queue) => over_lines(queue.push(body), reply).boxed(),
+            Ready::Http(client, post) => client.ask(post, body, id.clone(), reply).boxed(),
         };
         Some(Asked { id, progress, answer })
     }
@@ -133,7 +137,7 @@ impl Direct {
 async fn over_lines(queued: Result<(), StdioError>, reply: oneshot::Receiver<Reply>) -> Result<Reply, Unanswered> {
     queued.map_err(|error| match error {
         StdioError::Closed => Unanswered::Cut,
-        error => Unanswered::Failed(CallError::Transport { source: error.into() }),
+        error => Unanswered::Failed(error.into()),
     })?;
     reply.await.map_err(|_| Unanswered::Cut)
 }

@@ -38,6 +38,8 @@ pub mod process;
 pub mod revision;
 pub mod tool;
 
+mod chance;
+mod digest;
 mod direct;
 mod ledger;
 mod lifecycle;

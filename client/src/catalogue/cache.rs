@@ -11,10 +11,9 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest as _, Sha256};
 use tokio::time::Instant;
 
-use crate::tool::ToolList;
+use crate::{digest::Digest, tool::ToolList};
 
 /// How many lists are kept.
 const CAPACITY: usize = 256;
@@ -66,28 +65,6 @@ impl CacheHints {
     #[must_use]
     pub fn is_fresh(&self, now: Instant) -> bool {
         self.fresh_until.is_some_and(|until| now < until)
-    }
-}
-
-/// A stand-in for a secret or a long text, which says no more than whether two are the same.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Digest([u8; 32]);
-
-impl Digest {
-    /// Of several parts, in their order. Their lengths go in as well, so that no two lists of parts are one text.
-    pub(crate) fn of<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut hasher = Sha256::new();
-        for part in parts {
-            hasher.update(part.len().to_le_bytes());
-            hasher.update(part);
-        }
-        Self(hasher.finalize().into())
-    }
-}
-
-impl std::fmt::Debug for Digest {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Digest({:02x}{:02x}…)", self.0[0], self.0[1])
     }
 }
 

@@ -26,12 +26,19 @@ const AT_ONCE: usize = 256;
 /// Something for the task that sends cancellations.
 #[derive(Debug)]
 enum Job {
-    /// Tell the server that nobody waits for this request any more, for this reason.
-    Cancel(RequestId, &'static str),
-    /// Tell it that nobody waits for this task any more.
-    CancelTask(String),
+    /// Tell the server.
+    Cancel(Unwanted),
     /// Say so when everything before is sent.
     Flush(oneshot::Sender<()>),
+}
+
+/// What nobody waits for any more.
+#[derive(Debug)]
+enum Unwanted {
+    /// A request, for this reason.
+    Request(RequestId, &'static str),
+    /// A task.
+    Task(String),
 }
 
 /// The way to that task.
@@ -49,16 +56,16 @@ impl Cancellations {
 
     /// Cancels a request. Works without a runtime, from `drop` for instance.
     pub(super) fn cancel(&self, id: RequestId, reason: &'static str) {
-        self.ask_for(Job::Cancel(id, reason));
+        self.ask_for(Unwanted::Request(id, reason));
     }
 
     /// Cancels a task, likewise.
     pub(super) fn cancel_task(&self, id: String) {
-        self.ask_for(Job::CancelTask(id));
+        self.ask_for(Unwanted::Task(id));
     }
 
-    fn ask_for(&self, job: Job) {
-        if self.jobs.try_send(job).is_err() {
+    fn ask_for(&self, unwanted: Unwanted) {
+        if self.jobs.try_send(Job::Cancel(unwanted)).is_err() {
             tracing::debug!("cancellation not sent: the connection is over or congested");
         }
     }
@@ -86,7 +93,7 @@ async fn send_each(peer: Peer<RoleClient>, ledger: Arc<Ledger>, mut jobs: mpsc::
             job = jobs.recv(), if under_way.len() < AT_ONCE => job,
         };
         match job {
-            Some(job @ (Job::Cancel(..) | Job::CancelTask(_))) => under_way.push(carry_out(&peer, &ledger, job)),
+            Some(Job::Cancel(unwanted)) => under_way.push(cancel(&peer, &ledger, unwanted)),
             Some(Job::Flush(done)) => {
                 while under_way.next().await.is_some() {}
                 // Whoever asked may have stopped waiting.
@@ -98,10 +105,10 @@ async fn send_each(peer: Peer<RoleClient>, ledger: Arc<Ledger>, mut jobs: mpsc::
     while under_way.next().await.is_some() {}
 }
 
-async fn carry_out(peer: &Peer<RoleClient>, ledger: &Ledger, job: Job) {
-    match job {
-        Job::Cancel(id, reason) => send(peer, ledger, id, reason).await,
-        Job::CancelTask(id) => {
+async fn cancel(peer: &Peer<RoleClient>, ledger: &Ledger, unwanted: Unwanted) {
+    match unwanted {
+        Unwanted::Request(id, reason) => send(peer, ledger, id, reason).await,
+        Unwanted::Task(id) => {
             let request = CustomRequest::new("tasks/cancel", Some(json!({ "taskId": id })));
             let options = PeerRequestOptions::with_timeout(ANSWER);
             match peer.send_request_with_option(ClientRequest::CustomRequest(request), options).await {
@@ -110,7 +117,6 @@ async fn carry_out(peer: &Peer<RoleClient>, ledger: &Ledger, job: Job) {
                 Err(error) => tracing::debug!(%error, "a task was not cancelled"),
             }
         }
-        Job::Flush(_) => {}
     }
 }
 

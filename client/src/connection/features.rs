@@ -12,8 +12,8 @@ use crate::{
     revision::Era,
 };
 
-/// The severities of RFC 5424 (2026-07-28, utilities, "Logging").
-const LOG_LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+/// The severities of RFC 5424 (2026-07-28, utilities, "Logging"), the least of them first.
+pub const LOG_LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 impl Connection {
     /// The resources, page by page within the limits of the configuration.

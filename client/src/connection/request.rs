@@ -20,8 +20,10 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::AbortOnDropHandle};
 
-pub(crate) use self::failure::of_transport;
-use self::way::{Came, Way};
+use self::{
+    failure::of_transport,
+    way::{Came, Way},
+};
 use super::Connection;
 use crate::{
     direct::{Asked, Unanswered},
@@ -237,7 +239,7 @@ impl Exchange {
             Came::Direct(Ok(Ok(value))) => Ok(value),
             Came::Direct(Ok(Err(error))) => Err(self.refusal(error)),
             Came::Direct(Err(Unanswered::SessionEnded)) => return None,
-            Came::Direct(Err(Unanswered::Failed(error))) => Err(error),
+            Came::Direct(Err(Unanswered::Failed(error))) => Err(of_transport(error)),
             Came::Sdk(None) | Came::Direct(Err(Unanswered::Cut)) => Err(self.connection.lost().await),
         })
     }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use super::ManagedServer;
 use crate::{
-    catalogue::cache::{Asker, Digest},
+    catalogue::cache::Asker,
     config::{Endpoint, HttpEndpoint, ProtocolChoice, StdioEndpoint},
+    digest::Digest,
 };
 
 impl ManagedServer {

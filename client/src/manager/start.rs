@@ -1,10 +1,6 @@
 //! One start of a server, which all who want the server share. It goes on if they stop waiting.
 
-use std::{
-    hash::{BuildHasher as _, RandomState},
-    panic::AssertUnwindSafe,
-    sync::Arc,
-};
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use futures::FutureExt as _;
 use tokio::sync::watch;
@@ -14,6 +10,7 @@ use super::{
     ServerError,
     server::{Manner, Outcome, Server},
 };
+use crate::chance::draw;
 
 /// Makes a connection and tells everybody.
 pub(super) async fn run(
@@ -52,10 +49,4 @@ async fn attempts(server: &Arc<Server>, manner: Manner) -> Outcome {
             return Err(error);
         }
     }
-}
-
-/// Something between 0 and 1 that another process does not draw too. The standard library seeds its hashers so.
-fn draw() -> f64 {
-    let bits = u32::try_from(RandomState::new().hash_one(0_u8) >> 32).unwrap_or_default();
-    f64::from(bits) / f64::from(u32::MAX)
 }

@@ -38,7 +38,7 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use url::Url;
 
 use self::{authorized::Sender, direct::Way, joined::HttpTransport, pool::Address};
-pub(crate) use self::{backoff::Backoff, redirect::Refused};
+pub(crate) use self::{backoff::Backoff, direct::Post, redirect::Refused};
 use crate::{
     auth::{AuthError, Authorize},
     config::HttpEndpoint,
@@ -50,7 +50,9 @@ use crate::{
 const EVENT_STREAM: &str = "text/event-stream";
 /// How many messages that are rmcp's business may wait for it.
 const ASIDE: usize = 256;
-const JSON: &str = "application/json";
+pub(crate) const JSON: &str = "application/json";
+/// What a POST may be answered with.
+const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 const LAST_EVENT_ID: &str = "last-event-id";
 const SESSION_ID: &str = "mcp-session-id";
 /// How long requests of a forgotten session may take to end before a new one is opened without them.

@@ -29,7 +29,7 @@ use url::Url;
 use self::session::{Renewed, Session};
 use super::{
     events::{answered, is_oversize},
-    http::{Backoff, HttpClient, HttpFailure, discard, failure_of},
+    http::{Backoff, HttpClient, HttpFailure, JSON, discard, failure_of},
 };
 use crate::{
     auth::Authorize,
@@ -42,7 +42,6 @@ use crate::{
 /// A session that was lost earlier than this counts as a failed try to open one, or a server that breaks each off at once would
 /// be asked for ever.
 const BRIEF: Duration = Duration::from_secs(1);
-const JSON: &str = "application/json";
 
 /// The transport.
 pub(crate) struct SseTransport {

@@ -2,6 +2,7 @@
 
 mod client;
 mod handover;
+mod measuring;
 mod mock;
 
 use std::{io::Write as _, num::NonZeroUsize, path::PathBuf, sync::Arc, time::Instant};

@@ -1,11 +1,10 @@
 //! How long to wait before a stream is opened again.
 
-use std::{
-    hash::{BuildHasher, Hasher, RandomState},
-    time::Duration,
-};
+use std::time::Duration;
 
 use rmcp::transport::common::client_side_sse::SseRetryPolicy;
+
+use crate::chance::draw;
 
 /// How often a stream is opened again before it is given up.
 const TRIES: usize = 5;
@@ -19,7 +18,7 @@ pub(crate) struct Backoff;
 
 impl SseRetryPolicy for Backoff {
     fn retry(&self, tries_so_far: usize) -> Option<Duration> {
-        wait(tries_so_far, random())
+        wait(tries_so_far, draw())
     }
 }
 
@@ -27,12 +26,6 @@ impl SseRetryPolicy for Backoff {
 fn wait(tries_so_far: usize, chance: f64) -> Option<Duration> {
     let doubling = u32::try_from(tries_so_far).ok().filter(|_| tries_so_far < TRIES)?;
     Some(FIRST.mul_f64(f64::from(2_u32.pow(doubling)) * (0.75 + chance / 2.0)))
-}
-
-/// The standard library seeds each of these anew; that is chance enough to spread clients.
-fn random() -> f64 {
-    let bits = u32::try_from(RandomState::new().build_hasher().finish() >> 32).unwrap_or_default();
-    f64::from(bits) / f64::from(u32::MAX)
 }
 
 #[cfg(test)]

@@ -3,7 +3,10 @@
 use std::sync::{Arc, PoisonError};
 
 use futures::{StreamExt, stream::BoxStream};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header::ACCEPT, header::CONTENT_TYPE};
+use http::{
+    HeaderMap, HeaderName, HeaderValue, StatusCode,
+    header::{ACCEPT, CONTENT_TYPE},
+};
 use reqwest::Response;
 use rmcp::{
     model::{RequestId, ServerJsonRpcMessage, ServerNotification},
@@ -15,16 +18,14 @@ use rmcp::{
 use sse_stream::Sse;
 use tokio::sync::oneshot;
 
-use super::{Backoff, EVENT_STREAM, HttpClient, JSON, Outcome, SESSION_ID, response};
+use super::{ACCEPTED, Backoff, EVENT_STREAM, HttpClient, JSON, Outcome, SESSION_ID, response};
 use crate::{
-    connection::of_transport,
     direct::Unanswered,
     ledger::Reply,
     revision::{Era, Revision},
     transport::events::{answered, events, is_oversize},
 };
 
-const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
@@ -52,7 +53,6 @@ impl HttpClient {
     /// The head of a request that concerns `name`. `None` if rmcp has to send it: between two sessions, or because the name
     /// cannot stand in a header as it is.
     pub(crate) fn prepare(&self, era: Era, method: &'static str, name: &str) -> Option<Post> {
-        let way = self.shared.way.read().unwrap_or_else(PoisonError::into_inner).clone();
         let mut headers = HeaderMap::with_capacity(12);
         headers.insert(ACCEPT, ACCEPTED);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
@@ -64,7 +64,7 @@ impl HttpClient {
             headers.insert(NAME, HeaderValue::from_str(name).ok().filter(|_| plain && !name.is_empty())?);
             None
         } else {
-            let way = way?;
+            let way = self.shared.way.read().unwrap_or_else(PoisonError::into_inner).clone()?;
             headers.insert(PROTOCOL_VERSION, way.revision);
             if let Some(session) = &way.session {
                 headers.insert(SESSION_ID, HeaderValue::from_str(session).ok()?);
@@ -94,7 +94,7 @@ impl HttpClient {
         Err(match outcome {
             Ok(()) => Unanswered::Cut,
             Err(StreamableHttpError::SessionExpired) => Unanswered::SessionEnded,
-            Err(error) => Unanswered::Failed(of_transport(error.into())),
+            Err(error) => Unanswered::Failed(error.into()),
         })
     }
 

@@ -8,11 +8,10 @@ use std::{
 };
 
 use http::HeaderMap;
-use sha2::{Digest, Sha256};
 use url::Url;
 
 use super::redirect;
-use crate::{config::HttpEndpoint, error::ConnectFailure};
+use crate::{config::HttpEndpoint, digest::Digest, error::ConnectFailure};
 
 /// Where a server is, as HTTP sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +76,7 @@ impl std::ops::Deref for Pooled {
 struct Key {
     origin: String,
     socket: Option<PathBuf>,
-    identity: [u8; 32],
+    identity: Digest,
     runtime: Option<tokio::runtime::Id>,
 }
 
@@ -85,20 +84,12 @@ impl Key {
     fn new(address: &Address, headers: &HeaderMap) -> Self {
         let mut named: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
         named.sort_unstable();
-        let mut digest = Sha256::new();
-        for (name, value) in named {
-            // The lengths keep two headers from looking like one.
-            digest.update(name.len().to_le_bytes());
-            digest.update(name);
-            digest.update(value.len().to_le_bytes());
-            digest.update(value);
-        }
         // An open connection lives in the runtime that opened it, and ends with it.
         let runtime = tokio::runtime::Handle::try_current().ok().map(|handle| handle.id());
         Self {
             origin: address.url.origin().ascii_serialization(),
             socket: address.socket.clone(),
-            identity: digest.finalize().into(),
+            identity: Digest::of(named.into_iter().flat_map(|(name, value)| [name.as_bytes(), value])),
             runtime,
         }
     }

@@ -15,20 +15,19 @@ use rmcp::{
 };
 use sse_stream::Sse;
 
-use super::{EVENT_STREAM, Headers, HttpClient, HttpFailure, JSON, Outcome, SESSION_ID, response};
+use super::{ACCEPTED, EVENT_STREAM, Headers, HttpClient, HttpFailure, JSON, Outcome, SESSION_ID, response};
 use crate::{event::Happening, ledger::Again, transport::events::events};
 
 impl HttpClient {
     async fn post(
         &self,
-        uri: &str,
         message: &ClientJsonRpcMessage,
         session: Option<&str>,
         headers: &Headers,
     ) -> Outcome<StreamableHttpPostResponse> {
         let body = bytes::Bytes::from(serde_json::to_vec(message)?);
         let request = || {
-            let request = self.shared.sender.client.post(uri).header(ACCEPT, format!("{JSON}, {EVENT_STREAM}"));
+            let request = self.shared.sender.client.post(self.shared.url.clone()).header(ACCEPT, ACCEPTED);
             request.header(CONTENT_TYPE, JSON).body(body.clone())
         };
         let response =
@@ -45,11 +44,7 @@ impl HttpClient {
     ) -> Outcome<StreamableHttpPostResponse> {
         let ledger = &self.shared.ledger;
         let again = Again::enter(ledger, id);
-        let renewed = async {
-            let (answer, session) = posted.await?.expect_initialized().await?;
-            Ok(StreamableHttpPostResponse::Json(answer, session))
-        };
-        let renewed = renewed.await;
+        let renewed = whole(posted).await;
         drop(again);
         if let Ok(StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Response(_), _)) = &renewed {
             ledger.reporter.report(|| Happening::SessionRenewed);
@@ -67,13 +62,9 @@ impl HttpClient {
         message: &ClientJsonRpcMessage,
     ) -> Outcome<StreamableHttpPostResponse> {
         let (shared, never) = (&self.shared, std::future::pending::<()>);
-        let answered = async {
-            let (answer, session) = posted.await?.expect_initialized().await?;
-            Ok(StreamableHttpPostResponse::Json(answer, session))
-        };
         let answered = tokio::select! {
             biased;
-            answered = answered => Ok(answered),
+            answered = whole(posted) => Ok(answered),
             _ = async { tokio::join!(
                 shared.ledger.pause.timeout(shared.probe_limit, never()),
                 shared.put_off.timeout(shared.probe_limit, never()),
@@ -89,6 +80,14 @@ impl HttpClient {
             (Err(_), _) => Err(StreamableHttpError::UnexpectedEndOfStream),
         }
     }
+}
+
+/// An answer read to its end, in whichever form it comes.
+async fn whole(
+    posted: impl Future<Output = Outcome<StreamableHttpPostResponse>>,
+) -> Outcome<StreamableHttpPostResponse> {
+    let (answer, session) = posted.await?.expect_initialized().await?;
+    Ok(StreamableHttpPostResponse::Json(answer, session))
 }
 
 /// The headers of a request of rmcp.
@@ -115,13 +114,13 @@ impl StreamableHttpClient for HttpClient {
 
     async fn post_message(
         &self,
-        uri: Arc<str>,
+        _: Arc<str>,
         message: ClientJsonRpcMessage,
         session_id: Option<Arc<str>>,
         _: Option<String>,
         headers: Headers,
     ) -> Outcome<StreamableHttpPostResponse> {
-        let posted = self.post(&uri, &message, session_id.as_deref(), &headers);
+        let posted = self.post(&message, session_id.as_deref(), &headers);
         match &message {
             message if is_probe(message) && self.shared.ledger.wanted.both_eras => self.probe(posted, message).await,
             ClientJsonRpcMessage::Request(request)
@@ -148,12 +147,12 @@ impl StreamableHttpClient for HttpClient {
 
     async fn delete_session(
         &self,
-        uri: Arc<str>,
+        _: Arc<str>,
         session_id: Arc<str>,
         _: Option<String>,
         headers: Headers,
     ) -> Outcome<()> {
-        let request = || self.shared.sender.client.delete(uri.as_ref());
+        let request = || self.shared.sender.client.delete(self.shared.url.clone());
         let response = self
             .exchange(request, &with_session(&headers, Some(&session_id)))
             .await

@@ -6,7 +6,7 @@ use rmcp::model::{ClientJsonRpcMessage, ClientNotification, InitializedNotificat
 use sse_stream::{Error as SseError, Sse};
 use url::Url;
 
-use super::{JSON, Way};
+use super::{super::http::JSON, Way};
 use crate::{
     error::ConnectFailure,
     event::excerpt,

@@ -12,7 +12,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::anyhow;
 use clap::{Subcommand, ValueEnum};
 
 use self::{
@@ -21,8 +20,11 @@ use self::{
     party::{Load, Party},
     report::Report,
 };
-use super::mock::{LEGACY, MODERN, Server};
-use crate::failure::{CommandResult, Failure, held};
+use super::{
+    measuring::Measuring,
+    mock::{LEGACY, MODERN, Server},
+};
+use crate::failure::{CommandResult, Failure};
 
 /// How many calls are in flight over HTTP, in turn.
 const HTTP_IN_FLIGHT: [usize; 3] = [1, 16, 64];
@@ -35,17 +37,8 @@ pub(crate) struct Args {
     /// Only this transport; may be given more than once.
     #[arg(long, value_name = "TRANSPORT")]
     only: Vec<Transport>,
-    /// Fewer and shorter rounds: for a look, and for trying the command itself.
-    #[arg(long)]
-    quick: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-    /// Measure this very build, optimised or not, instead of building the optimised one and handing over to it.
-    #[arg(long)]
-    any_build: bool,
-    #[arg(long, hide = true)]
-    handed_over: bool,
+    #[command(flatten)]
+    measuring: Measuring,
     #[command(subcommand)]
     part: Option<Part>,
 }
@@ -83,13 +76,10 @@ pub(crate) fn run(args: &Args) -> CommandResult {
     if let Some(Part::Caller(caller)) = &args.part {
         return caller::run(caller);
     }
-    if cfg!(debug_assertions) && !args.any_build {
-        if args.handed_over {
-            return Err(Failure::environment(anyhow!("the program that cargo has built is not optimised either")));
-        }
-        return super::handover::run();
+    if let Some(elsewhere) = args.measuring.elsewhere() {
+        return elsewhere;
     }
-    let effort = if args.quick { Effort::QUICK } else { Effort::FULL };
+    let effort = if args.measuring.quick { Effort::QUICK } else { Effort::FULL };
     let began = Instant::now();
     let say = |what: &str| {
         // A log that cannot be written is no reason to stop.
@@ -104,10 +94,7 @@ pub(crate) fn run(args: &Args) -> CommandResult {
         }
     }
     let report = Report::new(rows, party::has_typescript());
-    let text =
-        if args.json { serde_json::to_string_pretty(&report).map_err(Failure::fault)? + "\n" } else { report.text() };
-    std::io::stdout().write_all(text.as_bytes()).map_err(Failure::environment)?;
-    Ok(held(report.held()))
+    args.measuring.print(&report, || report.text(), report.held())
 }
 
 fn measure(

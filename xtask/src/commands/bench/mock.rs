@@ -17,7 +17,6 @@ use std::{
     time::{Duration, Instant},
 };
 
-use anyhow::anyhow;
 use clap::ValueEnum;
 
 use self::report::{Calls, Grown, Report, Sessions, http_bound};
@@ -26,8 +25,9 @@ pub(super) use self::{
     speech::{ANSWER, ARGUMENT, LEGACY, MODERN, TOOL},
     subject::Subject as Server,
 };
+use super::measuring::Measuring;
 use crate::{
-    failure::{CommandResult, Failure, held},
+    failure::{CommandResult, Failure},
     interrupt,
 };
 
@@ -37,17 +37,8 @@ pub(crate) struct Args {
     /// Only this part; may be given more than once.
     #[arg(long, value_name = "PART")]
     only: Vec<Part>,
-    /// Fewer, shorter rounds and fewer calls: for a look, and for trying the command itself.
-    #[arg(long)]
-    quick: bool,
-    /// Print JSON.
-    #[arg(long)]
-    json: bool,
-    /// Measure this very build, optimised or not, instead of building the optimised one and handing over to it.
-    #[arg(long)]
-    any_build: bool,
-    #[arg(long, hide = true)]
-    handed_over: bool,
+    #[command(flatten)]
+    measuring: Measuring,
     #[command(subcommand)]
     bare: Option<bare::Bare>,
 }
@@ -83,22 +74,16 @@ pub(crate) fn run(args: &Args) -> CommandResult {
     if let Some(bare) = &args.bare {
         return bare::run(bare);
     }
-    if cfg!(debug_assertions) && !args.any_build {
-        if args.handed_over {
-            return Err(Failure::environment(anyhow!("the program that cargo has built is not optimised either")));
-        }
-        return super::handover::run();
+    if let Some(elsewhere) = args.measuring.elsewhere() {
+        return elsewhere;
     }
-    let effort = if args.quick { Effort::QUICK } else { Effort::FULL };
+    let effort = if args.measuring.quick { Effort::QUICK } else { Effort::FULL };
     let bench = Bench { runtime: interrupt::runtime()?, effort, began: Instant::now() };
     let mut report = Report::new();
     let wanted = |part| args.only.is_empty() || args.only.contains(&part);
     bench.measure(wanted, &mut report).map_err(Failure::environment)?;
     let all_held = report.judge();
-    let text =
-        if args.json { serde_json::to_string_pretty(&report).map_err(Failure::fault)? + "\n" } else { report.text() };
-    std::io::stdout().write_all(text.as_bytes()).map_err(Failure::environment)?;
-    Ok(held(all_held))
+    args.measuring.print(&report, || report.text(), all_held)
 }
 
 /// One run.

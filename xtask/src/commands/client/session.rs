@@ -30,8 +30,8 @@ where
         let connecting = async {
             let options = ConnectOptions { authorizer: target.authorizer()?, ..options };
             let connection = connect_with(target.config()?, options).await?;
-            if let Some(level) = target.log_level {
-                connection.set_log_level(level.name()).await?;
+            if let Some(level) = &target.log_level {
+                connection.set_log_level(level).await?;
             }
             Ok::<_, Trouble>(connection)
         };

@@ -3,7 +3,10 @@
 use std::{env, sync::Arc, time::Duration};
 
 use anyhow::anyhow;
-use client::{HostLink, HostSupport, ProtocolChoice, Revision, Root, ServerConfig, auth::Authorize};
+use clap::builder::PossibleValuesParser;
+use client::{
+    HostLink, HostSupport, ProtocolChoice, Revision, Root, ServerConfig, auth::Authorize, connection::LOG_LEVELS,
+};
 use mock_servers::Period;
 use scenarios::model::Transport;
 use url::Url;
@@ -30,8 +33,8 @@ pub(crate) struct ServerArgs {
     #[arg(long, value_name = "DIR", value_parser = root)]
     root: Vec<Root>,
     /// From which severity on the server is to log: what it logs goes to standard error.
-    #[arg(long, value_name = "LEVEL")]
-    pub(crate) log_level: Option<LogLevel>,
+    #[arg(long, value_name = "LEVEL", value_parser = PossibleValuesParser::new(LOG_LEVELS))]
+    pub(crate) log_level: Option<String>,
     /// Print JSON, failures included.
     #[arg(long)]
     pub(crate) json: bool,
@@ -46,35 +49,6 @@ enum Wire {
     Http,
     /// HTTP+SSE of 2024-11-05.
     Sse,
-}
-
-/// A severity, in the words of the specification (2025-11-25, server, "Logging").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum LogLevel {
-    Debug,
-    Info,
-    Notice,
-    Warning,
-    Error,
-    Critical,
-    Alert,
-    Emergency,
-}
-
-impl LogLevel {
-    /// Its name.
-    pub(crate) const fn name(self) -> &'static str {
-        match self {
-            Self::Debug => "debug",
-            Self::Info => "info",
-            Self::Notice => "notice",
-            Self::Warning => "warning",
-            Self::Error => "error",
-            Self::Critical => "critical",
-            Self::Alert => "alert",
-            Self::Emergency => "emergency",
-        }
-    }
 }
 
 impl ServerArgs {
