@@ -10,12 +10,14 @@ use super::Problem;
 use super::tree::{File, Tree};
 
 /// Each of our crates, and those of ours on which it may depend.
-const RULES: [(&str, &[&str]); 5] = [
+const RULES: [(&str, &[&str]); 7] = [
+    ("agent", &["client"]),
     ("client", &[]),
     ("mock-servers", &[]),
     ("reports", &[]),
     ("scenarios", &["client", "mock-servers", "reports"]),
-    ("xtask", &["client", "mock-servers", "reports", "scenarios"]),
+    ("serve", &["agent", "client", "mock-servers", "reports", "scenarios"]),
+    ("xtask", &["agent", "client", "mock-servers", "reports", "scenarios", "serve"]),
 ];
 
 /// The beginning of the names of our packages; the folder follows, but for `xtask`, whose package is the program.

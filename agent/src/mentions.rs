@@ -1,0 +1,1 @@
+//! Resources that a text mentions as `@server:uri`.

@@ -1,0 +1,1 @@
+//! Whether a tool may be called: rules, hints and a person, in this order.

@@ -1,0 +1,1 @@
+//! Prompts of servers as commands of a chat: `/mcp__server__prompt a b`.

@@ -1,0 +1,1 @@
+//! Resources of several servers at once.

@@ -1,0 +1,1 @@
+//! JSON Schemas of tools as model providers accept them.
