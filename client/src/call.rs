@@ -185,6 +185,7 @@ impl Connection {
         if !arguments.is_null() {
             params.insert("arguments".into(), arguments);
         }
+        self.add_sandbox(&mut params);
         let id = self.next_call();
         let exchange = self.send(METHOD, Some(Value::Object(params.clone())), Some(id)).await?;
         self.report(|| Happening::CallStarted { call: id, tool: tool.to_owned() });

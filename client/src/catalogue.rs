@@ -10,7 +10,7 @@ use std::{
 };
 
 use crate::{
-    names::{NameLimit, qualified_name},
+    names::{Naming, qualified_name},
     tool::Tool,
 };
 
@@ -26,16 +26,16 @@ pub struct Entry {
 /// The tools of several servers.
 #[derive(Debug, Clone, Default)]
 pub struct Catalogue {
-    limit: NameLimit,
+    naming: Naming,
     entries: BTreeMap<String, Entry>,
     servers: HashMap<String, Vec<String>>,
 }
 
 impl Catalogue {
-    /// An empty catalogue whose names keep to this limit.
+    /// An empty catalogue whose tools are named so.
     #[must_use]
-    pub fn new(limit: NameLimit) -> Self {
-        Self { limit, ..Self::default() }
+    pub fn new(naming: impl Into<Naming>) -> Self {
+        Self { naming: naming.into(), ..Self::default() }
     }
 
     /// Puts these tools in the place of those that the server had before. The names of all other tools stay what they
@@ -44,7 +44,7 @@ impl Catalogue {
         self.remove_server(server);
         let mut names = Vec::with_capacity(tools.len());
         for tool in tools {
-            let name = qualified_name(server, tool.name(), self.limit);
+            let name = qualified_name(server, tool.name(), self.naming);
             let entry = Entry { server: server.to_owned(), tool: Arc::clone(tool) };
             // A list holds each name once, and no two pairs share a qualified name: nothing is overwritten.
             self.entries.insert(name.clone(), entry);
@@ -89,6 +89,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::names::NameLimit;
 
     fn tools(names: &[&str]) -> Vec<Arc<Tool>> {
         names.iter().map(|name| Arc::new(Tool::read(json!({"name": name, "inputSchema": {}})).unwrap().0)).collect()

@@ -6,6 +6,7 @@ mod handler;
 mod listing;
 mod request;
 mod rounds;
+mod sandbox;
 mod subscription;
 mod tasks;
 mod visits;
@@ -45,6 +46,7 @@ use crate::{
     lifecycle::Remembered,
     process::{ChildProcess, Closing},
     revision::{Era, Revision},
+    sandbox::SandboxState,
 };
 use cancellation::Cancellations;
 use listing::Listing;
@@ -70,6 +72,7 @@ pub(crate) struct Parts {
     pub(crate) child: Option<ChildProcess>,
     /// The way of calls past rmcp, where there is one.
     pub(crate) direct: Option<Direct>,
+    pub(crate) sandbox: Option<SandboxState>,
 }
 
 #[derive(Debug)]
@@ -84,6 +87,7 @@ struct Inner {
     why: String,
     child: Option<ChildProcess>,
     direct: Option<Direct>,
+    sandbox: Option<SandboxState>,
     listing: Listing,
     calls: AtomicU64,
     cancellations: Cancellations,
@@ -108,7 +112,7 @@ pub struct CloseReport {
 
 impl Connection {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { config, ledger, desk, service, revision, transport, why, child, direct } = parts;
+        let Parts { config, ledger, desk, service, revision, transport, why, child, direct, sandbox } = parts;
         let peer = service.peer().clone();
         let cancellations = Cancellations::start(peer.clone(), Arc::clone(&ledger));
         tokio::spawn(report_end(Arc::clone(&ledger)));
@@ -131,12 +135,14 @@ impl Connection {
             why,
             child,
             direct,
+            sandbox,
             cancellations,
             log_level: RwLock::default(),
             watched: Mutex::default(),
         };
         let connection = Self { inner: Arc::new(inner) };
         connection.subscribe_to_changes();
+        connection.tell_of_sandbox();
         connection
     }
 

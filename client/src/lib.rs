@@ -36,6 +36,7 @@ pub mod options;
 pub mod pagination;
 pub mod process;
 pub mod revision;
+pub mod sandbox;
 pub mod tool;
 
 mod chance;
@@ -59,8 +60,9 @@ pub use event::{CallId, ClientEvent, EventSink, Happening, TransportKind};
 pub use host::{Ask, HostLink, HostRequest, HostRequests, HostSupport, Root};
 pub use lifecycle::{Remembered, connect, connect_over, connect_with};
 pub use manager::{ManagedServer, Manager, ManagerOptions, Status};
-pub use names::{NameLimit, qualified_name};
+pub use names::{NameLimit, NameScheme, Naming, qualified_name};
 pub use options::ConnectOptions;
 pub use pagination::PageFault;
 pub use revision::{Era, Revision};
+pub use sandbox::SandboxState;
 pub use tool::{RejectedTool, Tool, ToolList};

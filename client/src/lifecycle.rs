@@ -36,6 +36,7 @@ use crate::{
     options::ConnectOptions,
     process::ChildProcess,
     revision::{Era, Revision},
+    sandbox::SandboxState,
     transport::{http, sse::SseTransport, stdio::StdioTransport},
 };
 
@@ -80,6 +81,7 @@ struct Attempt {
     /// Where the server's questions are taken.
     desk: Arc<Desk>,
     remembered: Option<Remembered>,
+    sandbox: Option<SandboxState>,
     tried: Vec<String>,
 }
 
@@ -103,8 +105,8 @@ impl Attempt {
         let reporter = Reporter::new(&config.name, options.events);
         let desk = Arc::new(Desk::new(&config.name, options.host));
         let remembered = options.remembered.filter(|remembered| remembered.helps(&config));
-        let authorizer = options.authorizer;
-        Self { config: Arc::new(config), reporter, authorizer, desk, remembered, tried: Vec::new() }
+        let ConnectOptions { authorizer, sandbox, .. } = options;
+        Self { config: Arc::new(config), reporter, authorizer, desk, remembered, sandbox, tried: Vec::new() }
     }
 
     async fn run(mut self) -> Result<Connection, ConnectError> {
@@ -329,7 +331,8 @@ impl Attempt {
         let config = Arc::clone(&self.config);
         let (ledger, desk) = (Arc::clone(ledger), Arc::clone(&self.desk));
         let direct = wire.map(|wire| Direct::new(wire, revision, Arc::clone(&ledger), self.meta(revision)));
-        Connection::new(Parts { config, ledger, desk, service, revision, transport, why, child, direct })
+        let sandbox = self.sandbox.clone();
+        Connection::new(Parts { config, ledger, desk, service, revision, transport, why, child, direct, sandbox })
     }
 }
 

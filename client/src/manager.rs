@@ -47,7 +47,7 @@ pub use backoff::Backoff;
 pub use connector::{Connector, Direct};
 pub use error::{DuplicateName, RequiredError, ServerError, StartError, UseError};
 pub use reload::Reloaded;
-pub use spec::{ManagedServer, StartMode};
+pub use spec::{ManagedServer, StartMode, ToolFilter};
 pub use status::Status;
 
 use crate::{catalogue::cache::ToolCache, connection::Connection, event::ClientEvent, options::ConnectOptions};

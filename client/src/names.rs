@@ -1,18 +1,20 @@
 //! Qualified names: one legal name for each tool of each server.
 //!
-//! **The rule.** The name of a tool is a pure function of the server's name, the tool's name and the length limit:
+//! **The rule.** The name of a tool is a pure function of the server's name, the tool's name and the [`Naming`]:
 //! no other tool has a say, so a name that was saved in a permission rule means the same tool for ever.
 //!
 //! - A part is *plain* when it is not empty, consists of `A-Z a-z 0-9 _ -`, holds no `__`, and neither starts nor ends
 //!   with `_`. If both parts are plain and the whole fits the limit, the name is `mcp__<server>__<tool>`. Two underscores
 //!   in a row then occur in exactly two places, so two pairs never give one name.
-//! - Otherwise the name is `mcp__<server>__<tool>` with each illegal character replaced by `_`, cut to fit, followed by
+//! - [`NameScheme::Short`] joins plain parts to `<server>_<tool>` where the server's holds no `_` and begins with a letter:
+//!   the first underscore is then the one between them, and no two follow each other.
+//! - Otherwise the name is the parts joined likewise with each illegal character replaced by `_`, cut to fit, followed by
 //!   `___` and 26 base-32 characters (130 bits) of the SHA-256 of the exact pair. A plain name never holds three
 //!   underscores in a row, so the two shapes cannot meet; two pairs of the second shape meet only if SHA-256 collides.
 //!   The suffix is that long because a hostile server chooses names at will: 80 bits could be brought to collide.
 //!
-//! Every name starts with `m` and consists of `[A-Za-z0-9_-]`, as OpenAI and Anthropic ask (at most 64) and Gemini accepts
-//! (at most 128). A name is looked up in the [`crate::Catalogue`]; it is never split.
+//! Every name starts with a letter or `_` and consists of `[A-Za-z0-9_-]`, as OpenAI and Anthropic ask (at most 64) and
+//! Gemini accepts (at most 128). A name is looked up in the [`crate::Catalogue`]; it is never split.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -45,16 +47,65 @@ impl NameLimit {
     }
 }
 
+/// How a server's name and a tool's become one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NameScheme {
+    /// `mcp__<server>__<tool>`.
+    #[default]
+    Prefixed,
+    /// `<server>_<tool>`.
+    Short,
+}
+
+impl NameScheme {
+    /// What stands before the server's name, and between it and the tool's.
+    const fn joints(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Prefixed => (PREFIX, "__"),
+            Self::Short => ("", "_"),
+        }
+    }
+
+    /// Whether two plain parts can be found again in what they are joined to.
+    fn keeps_apart(self, server: &str) -> bool {
+        match self {
+            Self::Prefixed => true,
+            Self::Short => !server.contains('_') && server.starts_with(|first: char| first.is_ascii_alphabetic()),
+        }
+    }
+}
+
+/// How tools are named: one choice for all tools of a catalogue.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Naming {
+    /// How the names of a server and a tool become one.
+    pub scheme: NameScheme,
+    /// How long that may be.
+    pub limit: NameLimit,
+}
+
+impl From<NameLimit> for Naming {
+    /// The usual scheme within this limit.
+    fn from(limit: NameLimit) -> Self {
+        Self { limit, ..Self::default() }
+    }
+}
+
 /// The qualified name of a tool, by the rule of this module. Any two strings will do as names.
 #[must_use]
-pub fn qualified_name(server: &str, tool: &str, limit: NameLimit) -> String {
-    let length = PREFIX.len() + server.len() + 2 + tool.len();
-    if length <= limit.chars() && is_plain(server) && is_plain(tool) {
-        return format!("{PREFIX}{server}__{tool}");
+pub fn qualified_name(server: &str, tool: &str, naming: impl Into<Naming>) -> String {
+    let Naming { scheme, limit } = naming.into();
+    let (before, between) = scheme.joints();
+    let length = before.len() + server.len() + between.len() + tool.len();
+    if length <= limit.chars() && is_plain(server) && is_plain(tool) && scheme.keeps_apart(server) {
+        return format!("{before}{server}{between}{tool}");
     }
     let room = limit.chars() - HASH_SEPARATOR.len() - SUFFIX_LENGTH;
-    let mut name: String =
-        PREFIX.chars().chain(sanitise(server)).chain("__".chars()).chain(sanitise(tool)).take(room).collect();
+    let joined = before.chars().chain(sanitise(server)).chain(between.chars()).chain(sanitise(tool));
+    // Gemini on Vertex wants a letter or an underscore first.
+    let starts_well = !joined.clone().next().is_some_and(|first| first.is_ascii_digit() || first == '-');
+    let mut name: String = (!starts_well).then_some('_').into_iter().chain(joined).take(room).collect();
     name.push_str(HASH_SEPARATOR);
     name.push_str(&suffix(server, tool));
     name
@@ -72,7 +123,7 @@ fn is_legal(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '_' | '-')
 }
 
-fn sanitise(part: &str) -> impl Iterator<Item = char> + '_ {
+fn sanitise(part: &str) -> impl Iterator<Item = char> + Clone + '_ {
     part.chars().map(|character| if is_legal(character) { character } else { '_' })
 }
 
@@ -120,6 +171,19 @@ mod tests {
         insta::assert_snapshot!(name("server", &"t".repeat(80)), @"mcp__server__tttttttttttttttttttttt___t7zwckm7x6tovtxf5hytf44yvi");
     }
 
+    const SHORT: Naming = Naming { scheme: NameScheme::Short, limit: NameLimit::Chars64 };
+
+    #[test]
+    fn the_short_scheme_is_readable_where_it_is_not_ambiguous() {
+        assert_eq!(qualified_name("github", "create_issue", SHORT), "github_create_issue");
+        for (server, tool) in [("my_server", "x"), ("7zip", "list"), ("-", "x"), ("a", "_b"), ("a", "b__c"), ("a", "")]
+        {
+            let name = qualified_name(server, tool, SHORT);
+            assert!(name.contains("___") && !name.starts_with(|first: char| !first.is_alphabetic() && first != '_'));
+        }
+        insta::assert_snapshot!(qualified_name("7zip", "list", SHORT), @"_7zip_list___zdozyh7vo4vfzufesamlabwpaw");
+    }
+
     #[test]
     fn known_traps_do_not_collide() {
         let pairs = [
@@ -138,9 +202,14 @@ mod tests {
             ("", "s"),
             ("", ""),
             ("s", "GET_X"),
+            ("a_b", "c"),
+            ("a", "b_c"),
         ];
-        let names: HashSet<_> = pairs.iter().map(|(server, tool)| name(server, tool)).collect();
-        assert_eq!(names.len(), pairs.len());
+        for scheme in [NameScheme::Prefixed, NameScheme::Short] {
+            let naming = Naming { scheme, limit: NameLimit::Chars64 };
+            let names: HashSet<_> = pairs.iter().map(|(server, tool)| qualified_name(server, tool, naming)).collect();
+            assert_eq!(names.len(), pairs.len(), "{scheme:?}");
+        }
     }
 
     #[test]
@@ -173,14 +242,19 @@ mod tests {
         fn no_two_tools_share_a_name(
             pairs in prop::collection::vec((hostile(), hostile()), 1..40),
             wide in any::<bool>(),
+            short in any::<bool>(),
         ) {
             let limit = if wide { NameLimit::Chars128 } else { NameLimit::Chars64 };
+            let scheme = if short { NameScheme::Short } else { NameScheme::Prefixed };
+            let naming = Naming { scheme, limit };
             let mut owners: HashMap<String, (String, String)> = HashMap::new();
             for pair in pairs {
-                let name = qualified_name(&pair.0, &pair.1, limit);
+                let name = qualified_name(&pair.0, &pair.1, naming);
                 prop_assert!(name.len() <= limit.chars(), "{name}");
-                prop_assert!(name.starts_with("mcp__") && name.chars().all(is_legal), "{name}");
-                prop_assert_eq!(&name, &qualified_name(&pair.0, &pair.1, limit));
+                prop_assert!(short || name.starts_with("mcp__"), "{name}");
+                prop_assert!(name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_'), "{name}");
+                prop_assert!(name.chars().all(is_legal), "{name}");
+                prop_assert_eq!(&name, &qualified_name(&pair.0, &pair.1, naming));
                 if let Some(owner) = owners.insert(name, pair.clone()) {
                     prop_assert_eq!(owner, pair);
                 }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::{auth::Authorize, event::EventSink, host::HostLink, lifecycle::Remembered};
+use crate::{auth::Authorize, event::EventSink, host::HostLink, lifecycle::Remembered, sandbox::SandboxState};
 
 /// What a host program brings to a connection. Clones share it: one set of options may serve many connections.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +19,8 @@ pub struct ConnectOptions {
     /// How the server was reached last time ([`crate::Connection::remembered`]): what was tried in vain then is not tried
     /// first again.
     pub remembered: Option<Remembered>,
+    /// The sandbox of the host, for servers that ask to know it.
+    pub sandbox: Option<SandboxState>,
 }
 
 impl From<EventSink> for ConnectOptions {

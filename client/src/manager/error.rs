@@ -138,6 +138,14 @@ pub enum UseError {
     /// A list could not be read.
     #[error(transparent)]
     List(#[from] ListError),
+    /// The configuration switches the tool off.
+    #[error("tool `{tool}` of server `{server}` is disabled")]
+    ToolDisabled {
+        /// The server.
+        server: String,
+        /// The tool.
+        tool: String,
+    },
 }
 
 impl UseError {
@@ -148,6 +156,7 @@ impl UseError {
             Self::Server(error) => error.kind(),
             Self::Call(error) => error.kind(),
             Self::List(error) => error.kind(),
+            Self::ToolDisabled { .. } => "tool-disabled",
         }
     }
 }

@@ -1,6 +1,8 @@
 //! What a manager is told about one of its servers.
 
-use crate::config::ServerConfig;
+use std::{collections::BTreeSet, sync::Arc};
+
+use crate::{config::ServerConfig, tool::ToolList};
 
 /// When a server is started.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -26,13 +28,48 @@ pub struct ManagedServer {
     /// On whose behalf it is spoken to, where the configuration alone does not tell: two accounts on one server never
     /// share what it marks as private.
     pub account: Option<String>,
+    /// Which of its tools may be seen and called.
+    pub tools: ToolFilter,
+}
+
+/// Which tools of a server may be seen and called. The names are the server's own.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolFilter {
+    /// Only these; all, if absent.
+    pub enabled: Option<BTreeSet<String>>,
+    /// Not these, whatever else is said.
+    pub disabled: BTreeSet<String>,
+}
+
+impl ToolFilter {
+    /// Whether a tool is let through.
+    #[must_use]
+    pub fn allows(&self, tool: &str) -> bool {
+        self.enabled.as_ref().is_none_or(|enabled| enabled.contains(tool)) && !self.disabled.contains(tool)
+    }
+
+    /// What of a list is let through.
+    pub(super) fn of(&self, list: Arc<ToolList>) -> Arc<ToolList> {
+        if list.tools.iter().all(|tool| self.allows(tool.name())) {
+            return list;
+        }
+        let tools = list.tools.iter().filter(|tool| self.allows(tool.name())).cloned().collect();
+        Arc::new(ToolList { tools, ..ToolList::clone(&list) })
+    }
 }
 
 impl ManagedServer {
     /// A server that is used, not required, and started with all others.
     #[must_use]
     pub fn new(config: ServerConfig) -> Self {
-        Self { config, enabled: true, required: false, start: StartMode::AtOnce, account: None }
+        Self {
+            config,
+            enabled: true,
+            required: false,
+            start: StartMode::AtOnce,
+            account: None,
+            tools: ToolFilter::default(),
+        }
     }
 
     /// Its name.

@@ -12,26 +12,30 @@ use crate::{
     catalogue::Catalogue,
     connection::Connection,
     error::CallError,
-    names::NameLimit,
+    names::Naming,
     tool::ToolList,
 };
 
 impl Manager {
-    /// The tools of a server. A list that is still fresh is not asked for again, and does not start the server; a list that
+    /// The tools of a server that its configuration lets through. A list that is still fresh is not asked for again, and does not start the server; a list that
     /// cannot be read again stays what it was.
     ///
     /// # Errors
     /// If the server cannot be used, or its list was never read.
     pub async fn tools(&self, name: &str) -> Result<Arc<ToolList>, UseError> {
-        self.server(name)?.tools().await
+        let server = self.server(name)?;
+        Ok(server.spec().tools.of(server.tools().await?))
     }
 
     /// The tools of all servers that can be used, under names that no two of them share, and why the others are missing.
     /// No server waits for another; each is started unless its list is still fresh.
-    pub async fn catalogue(&self, limit: NameLimit) -> (Catalogue, BTreeMap<String, UseError>) {
+    pub async fn catalogue(&self, naming: impl Into<Naming>) -> (Catalogue, BTreeMap<String, UseError>) {
         let servers: Vec<_> = self.servers().values().cloned().collect();
-        let lists = servers.iter().map(|server| async move { (server.spec().name().to_owned(), server.tools().await) });
-        let (mut catalogue, mut missing) = (Catalogue::new(limit), BTreeMap::new());
+        let lists = servers.iter().map(|server| async move {
+            let spec = server.spec();
+            (spec.name().to_owned(), server.tools().await.map(|list| spec.tools.of(list)))
+        });
+        let (mut catalogue, mut missing) = (Catalogue::new(naming), BTreeMap::new());
         for (name, tools) in join_all(lists).await {
             match tools {
                 Ok(list) => catalogue.set_server(&name, &list.tools),
@@ -53,6 +57,11 @@ impl Manager {
         arguments: Value,
         options: CallOptions,
     ) -> Result<ToolResult, UseError> {
+        if self.server(name).is_ok_and(|server| !server.spec().tools.allows(tool)) {
+            let refused = UseError::ToolDisabled { server: name.to_owned(), tool: tool.to_owned() };
+            call::count(name, tool, refused.kind());
+            return Err(refused);
+        }
         let cancel = options.cancel.clone();
         let connection = tokio::select! {
             biased;

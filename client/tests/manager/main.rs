@@ -8,6 +8,7 @@ mod support;
 mod calls;
 mod cast;
 mod lists;
+mod names;
 mod reloads;
 mod restarts;
 mod starts;
