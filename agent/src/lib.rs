@@ -14,3 +14,6 @@ pub mod prompts;
 pub mod resources;
 pub mod schema;
 pub mod search;
+
+mod bounds;
+mod lists;

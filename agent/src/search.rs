@@ -1,1 +1,173 @@
 //! Finding tools that are not shown to the model from the start.
+//!
+//! Where tools are many, their definitions fill a model's context before it has said a word. Then they are *deferred*
+//! ([`mode`]): the model sees one tool that searches ([`tool`]), and the definitions of what that finds. The index ranks by
+//! BM25 over names and descriptions; nothing here asks a server.
+
+pub mod mode;
+mod query;
+#[cfg(test)]
+mod tests;
+pub mod tool;
+mod words;
+
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, HashMap},
+};
+
+use bm25::{Embedder, EmbedderBuilder, Scorer};
+use client::{Catalogue, Tool};
+
+use self::words::Words;
+pub use self::{
+    mode::{Deferral, SearchMode},
+    query::Query,
+};
+use crate::bounds::head;
+
+/// How often the words of a name count: what a tool is called says more than what is told of it.
+const WEIGHT_OF_NAME: usize = 3;
+/// How much of a description is read. Some servers put manuals there.
+const DESCRIPTION_BYTES: usize = 4_096;
+/// How many different words of a query are looked for: the rarest of them.
+const WORDS_OF_QUERY: usize = 12;
+/// How many words that begin with one of the query are looked for as well.
+const COMPLETIONS: usize = 6;
+/// A word of a query stands for those that it begins from this length on.
+const SHORTEST_BEGINNING: usize = 3;
+
+/// A tool that was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// Its qualified name.
+    pub name: String,
+    /// How well it fits; comparable within one search.
+    pub score: f32,
+}
+
+/// The tools that can be found.
+pub struct ToolIndex {
+    /// By their place, in the order of their names: what an equal score is decided by.
+    names: Vec<String>,
+    places: HashMap<String, u32>,
+    embedder: Embedder<u32, Words>,
+    scorer: Scorer<u32, u32>,
+    /// Each word, and how many tools have it.
+    vocabulary: BTreeMap<String, usize>,
+}
+
+impl std::fmt::Debug for ToolIndex {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ToolIndex").field("tools", &self.names.len()).finish_non_exhaustive()
+    }
+}
+
+impl ToolIndex {
+    /// The tools of a catalogue.
+    #[must_use]
+    pub fn of(catalogue: &Catalogue) -> Self {
+        Self::new(catalogue.iter().map(|(name, entry)| (name.to_owned(), text(&entry.server, &entry.tool))))
+    }
+
+    /// Tools by qualified name, each with the text that it is found by.
+    pub fn new(tools: impl IntoIterator<Item = (String, String)>) -> Self {
+        let tools: BTreeMap<String, String> = tools.into_iter().collect();
+        let texts: Vec<&str> = tools.values().map(String::as_str).collect();
+        let embedder = EmbedderBuilder::with_tokenizer_and_fit_to_corpus(Words, &texts).build();
+        let (mut scorer, mut vocabulary) = (Scorer::new(), BTreeMap::new());
+        let (mut names, mut places) = (Vec::with_capacity(tools.len()), HashMap::with_capacity(tools.len()));
+        for (place, (name, text)) in (0_u32..).zip(tools) {
+            scorer.upsert(&place, embedder.embed(&text));
+            for word in words::distinct(&text) {
+                *vocabulary.entry(word).or_insert(0) += 1;
+            }
+            places.insert(name.clone(), place);
+            names.push(name);
+        }
+        Self { names, places, embedder, scorer, vocabulary }
+    }
+
+    /// How many tools there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The tools that fit a query, the best first, at most `limit`. Equal ones stand in the order of their names, so that one
+    /// query has one answer.
+    #[must_use]
+    pub fn search(&self, query: &Query, limit: usize) -> Vec<Found> {
+        match query {
+            Query::Names(wanted) => wanted
+                .iter()
+                .filter(|name| self.places.contains_key(*name))
+                .take(limit)
+                .map(|name| Found { name: name.clone(), score: 1.0 })
+                .collect(),
+            Query::Words { required, words } => self.ranked(required, words, limit),
+        }
+    }
+
+    fn ranked(&self, required: &[String], words: &[String], limit: usize) -> Vec<Found> {
+        let wanted = self.known(required.iter().chain(words));
+        let query = self.embedder.embed(&wanted.join(" "));
+        let needed: Vec<_> = required.iter().map(|word| self.embedder.embed(&self.alike(word).join(" "))).collect();
+        let mut matches: Vec<(f32, u32)> = self
+            .scorer
+            .matches(&query)
+            .into_iter()
+            .filter(|found| needed.iter().all(|one| self.scorer.score(&found.id, one).is_some_and(|score| score > 0.0)))
+            .map(|found| (found.score, found.id))
+            .collect();
+        let better = |one: &(f32, u32), other: &(f32, u32)| -> Ordering {
+            other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1))
+        };
+        if matches.len() > limit && limit > 0 {
+            matches.select_nth_unstable_by(limit - 1, better);
+        }
+        matches.truncate(limit);
+        matches.sort_unstable_by(better);
+        matches.into_iter().map(|(score, place)| Found { name: self.names[place as usize].clone(), score }).collect()
+    }
+
+    /// The words that a query is answered by: those of it that occur, or what they begin, and of too many the rarest.
+    fn known<'a>(&self, words: impl Iterator<Item = &'a String>) -> Vec<String> {
+        let mut all: Vec<String> = words.flat_map(|word| self.alike(word)).collect();
+        all.sort_by_key(|word| (self.vocabulary.get(word).copied().unwrap_or(0), word.clone()));
+        all.dedup();
+        all.truncate(WORDS_OF_QUERY);
+        all
+    }
+
+    /// A word, and words that begin with it.
+    fn alike(&self, word: &str) -> Vec<String> {
+        let mut alike: Vec<String> = self.vocabulary.contains_key(word).then(|| word.to_owned()).into_iter().collect();
+        if word.chars().count() >= SHORTEST_BEGINNING {
+            let longer = self.vocabulary.range::<str, _>((std::ops::Bound::Excluded(word), std::ops::Bound::Unbounded));
+            let longer = longer.map(|(longer, _)| longer).take_while(|longer| longer.starts_with(word));
+            alike.extend(longer.take(COMPLETIONS).cloned());
+        }
+        alike
+    }
+}
+
+/// What a tool is found by: its server, its name, its title and the beginning of its description.
+fn text(server: &str, tool: &Tool) -> String {
+    let mut text = format!("{server} ");
+    for _ in 0..WEIGHT_OF_NAME {
+        text.push_str(tool.name());
+        text.push(' ');
+    }
+    text.push_str(tool.title().unwrap_or_default());
+    text.push(' ');
+    let description = tool.description().unwrap_or_default();
+    text.push_str(head(description, DESCRIPTION_BYTES));
+    text
+}

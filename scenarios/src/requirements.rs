@@ -3,12 +3,15 @@
 //! The register is data, in `scenarios/requirements/register/<area>.yaml`. This module reads it and resolves an id and a
 //! revision to what a report shows. It judges nothing.
 
+mod features;
+
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use include_dir::{Dir, include_dir};
 use reports::model::{Level, Requirement};
 use serde::Deserialize;
 
+pub use self::features::{Feature, features};
 use crate::model::Revision;
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/requirements/register");

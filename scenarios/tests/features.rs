@@ -4,22 +4,13 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use mcp_workbench_scenarios::catalogue::Catalogue;
-use serde::Deserialize;
+use mcp_workbench_scenarios::{
+    catalogue::Catalogue,
+    requirements::{Feature, features},
+};
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Row {
-    feature: String,
-    #[serde(default)]
-    scenarios: Vec<String>,
-    #[serde(default)]
-    tests: Vec<String>,
-}
-
-fn rows() -> BTreeMap<String, Row> {
-    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("requirements/features.yaml")).unwrap();
-    serde_saphyr::from_str(&text).unwrap()
+fn rows() -> BTreeMap<String, Feature> {
+    features().unwrap()
 }
 
 #[test]

@@ -1,0 +1,127 @@
+//! What a person types, taken apart.
+
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use super::Prompt;
+
+/// Why what was typed is no command that can be carried out.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum CommandError {
+    /// It does not begin as one.
+    #[error("a command begins with `/` and a name, as `/mcp__server__prompt`")]
+    NoCommand,
+    /// There is no such prompt.
+    #[error("there is no prompt `/{name}`{}", .nearest.as_ref().map(|near| format!("; did you mean `/{near}`?")).unwrap_or_default())]
+    Unknown {
+        /// What was typed.
+        name: String,
+        /// The command that was perhaps meant.
+        nearest: Option<String>,
+    },
+    /// A value begins with a quote and does not end with one.
+    #[error("the quote at character {at} of the values is not closed")]
+    OpenQuote {
+        /// Where, counted from 1.
+        at: usize,
+    },
+    /// An argument has no value.
+    #[error("`/{name}` wants a value for `{argument}`: type `{usage}`")]
+    Missing {
+        /// The command.
+        name: String,
+        /// The argument.
+        argument: String,
+        /// How the command is typed.
+        usage: String,
+    },
+    /// There are values for a prompt that takes none.
+    #[error("`/{name}` takes no values")]
+    NoArguments {
+        /// The command.
+        name: String,
+    },
+}
+
+/// The name of a command, and what follows it.
+pub(super) fn split(typed: &str) -> Result<(&str, &str), CommandError> {
+    let typed = typed.trim().strip_prefix('/').ok_or(CommandError::NoCommand)?;
+    let (name, rest) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
+    if name.is_empty() { Err(CommandError::NoCommand) } else { Ok((name, rest)) }
+}
+
+/// Values apart by blanks. A value that begins with `"` or `'` goes to the next one that a blank or the end follows; inside of
+/// double quotes `\"` is a quote. Anywhere else quotes and backslashes are as they are: `it's` and `C:\new` are values.
+///
+/// # Errors
+/// If a quote is not closed.
+pub fn values(text: &str) -> Result<Vec<String>, CommandError> {
+    let characters: Vec<char> = text.chars().collect();
+    let (mut values, mut at) = (Vec::new(), 0);
+    while at < characters.len() {
+        match characters[at] {
+            blank if blank.is_whitespace() => at += 1,
+            quote @ ('"' | '\'') => {
+                let (value, end) = quoted(&characters, at, quote)?;
+                values.push(value);
+                at = end;
+            }
+            _ => {
+                let end =
+                    characters[at..].iter().position(|one| one.is_whitespace()).map_or(characters.len(), |n| at + n);
+                values.push(characters[at..end].iter().collect());
+                at = end;
+            }
+        }
+    }
+    Ok(values)
+}
+
+/// The value in quotes that begins here, and where what follows it begins.
+fn quoted(characters: &[char], begin: usize, quote: char) -> Result<(String, usize), CommandError> {
+    let (mut value, mut at) = (String::new(), begin + 1);
+    while let Some(&character) = characters.get(at) {
+        let next = characters.get(at + 1);
+        if character == '\\' && quote == '"' && next == Some(&'"') {
+            value.push('"');
+            at += 2;
+        } else if character == quote && next.is_none_or(|next| next.is_whitespace()) {
+            return Ok((value, at + 1));
+        } else {
+            value.push(character);
+            at += 1;
+        }
+    }
+    Err(CommandError::OpenQuote { at: begin + 1 })
+}
+
+/// The values by the names of the prompt's arguments.
+pub(super) fn arguments(
+    prompt: &Prompt,
+    name: &str,
+    mut values: Vec<String>,
+) -> Result<Map<String, Value>, CommandError> {
+    let known: Vec<(&str, bool)> = prompt.arguments().collect();
+    if known.is_empty() && !values.is_empty() {
+        return Err(CommandError::NoArguments { name: name.to_owned() });
+    }
+    if let Some((argument, _)) = known.iter().skip(values.len()).find(|(_, required)| *required) {
+        let shown =
+            known.iter().map(|(name, required)| if *required { format!(" <{name}>") } else { format!(" [{name}]") });
+        let usage = format!("/{name}{}", shown.collect::<String>());
+        return Err(CommandError::Missing { name: name.to_owned(), argument: (*argument).to_owned(), usage });
+    }
+    if values.len() > known.len() {
+        let last = values.split_off(known.len() - 1).join(" ");
+        values.push(last);
+    }
+    Ok(known.iter().zip(values).map(|((argument, _), value)| ((*argument).to_owned(), value.into())).collect())
+}
+
+/// That there is no such command, with the one that was perhaps meant.
+pub(super) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> CommandError {
+    let near = |known: &String| strsim::normalized_damerau_levenshtein(name, known);
+    let nearest = known.map(|known| (near(known), known)).filter(|(near, _)| *near > 0.7);
+    let nearest = nearest.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, known)| known.clone());
+    CommandError::Unknown { name: name.to_owned(), nearest }
+}

@@ -1,0 +1,117 @@
+//! Whether tools are deferred: the setting `ENABLE_TOOL_SEARCH`, and what it means for these tools.
+
+use std::{fmt, str::FromStr};
+
+use client::Tool;
+use thiserror::Error;
+
+use crate::bounds::head;
+
+/// The share of a model's context that tools may fill before they are deferred, in percent, where nobody says another.
+const SHARE: u8 = 10;
+/// How much of a definition is counted at a time. The counter's work can grow with the square of a text that holds no break.
+const PIECE_BYTES: usize = 2_048;
+
+/// When tools are deferred.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SearchMode {
+    /// If their definitions would fill more than this share of the context, in percent: `auto` (10) or `auto:N`.
+    Auto(u8),
+    /// Always: `true`.
+    Always,
+    /// Never: `false`.
+    Never,
+}
+
+impl Default for SearchMode {
+    fn default() -> Self {
+        Self::Auto(SHARE)
+    }
+}
+
+/// A text that is no such setting.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "`{0}` says not when to search for tools: give `auto`, `auto:N` with N from 0 to 100 percent, `true` or `false`"
+)]
+pub struct NoSearchMode(String);
+
+impl FromStr for SearchMode {
+    type Err = NoSearchMode;
+
+    fn from_str(text: &str) -> Result<Self, NoSearchMode> {
+        let refused = || NoSearchMode(text.chars().take(40).flat_map(char::escape_debug).collect());
+        match text.trim().to_ascii_lowercase().as_str() {
+            "auto" => Ok(Self::default()),
+            "true" | "1" => Ok(Self::Always),
+            "false" | "0" => Ok(Self::Never),
+            other => {
+                let share = other.strip_prefix("auto:").and_then(|share| share.parse().ok());
+                share.filter(|share| *share <= 100).map(Self::Auto).ok_or_else(refused)
+            }
+        }
+    }
+}
+
+impl fmt::Display for SearchMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Auto(SHARE) => f.write_str("auto"),
+            Self::Auto(share) => write!(f, "auto:{share}"),
+            Self::Always => f.write_str("true"),
+            Self::Never => f.write_str("false"),
+        }
+    }
+}
+
+/// What becomes of the tools of all servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deferral {
+    /// Their definitions are shown from the start.
+    Shown,
+    /// They have to be searched for.
+    Deferred,
+}
+
+impl SearchMode {
+    /// What becomes of these tools for a model with a context of so many tokens.
+    #[must_use]
+    pub fn decide<'a>(self, tools: impl IntoIterator<Item = (&'a str, &'a Tool)>, context_tokens: usize) -> Deferral {
+        match self {
+            Self::Always => Deferral::Deferred,
+            Self::Never => Deferral::Shown,
+            Self::Auto(share) => {
+                let limit = context_tokens.saturating_mul(usize::from(share)) / 100;
+                if fits(tools, limit) { Deferral::Shown } else { Deferral::Deferred }
+            }
+        }
+    }
+}
+
+/// Whether the definitions of these tools take at most so many tokens. Counting ends where they take more.
+fn fits<'a>(tools: impl IntoIterator<Item = (&'a str, &'a Tool)>, limit: usize) -> bool {
+    let texts: Vec<String> = tools.into_iter().map(|(name, tool)| definition(name, tool)).collect();
+    // A token is a byte at least.
+    if texts.iter().map(String::len).sum::<usize>() <= limit {
+        return true;
+    }
+    let counter = tiktoken_rs::o200k_base_singleton();
+    let mut taken = 0;
+    for mut text in texts.iter().map(String::as_str) {
+        while !text.is_empty() {
+            let (piece, rest) = text.split_at(head(text, PIECE_BYTES).len());
+            taken += counter.count_ordinary(piece);
+            if taken > limit {
+                return false;
+            }
+            text = rest;
+        }
+    }
+    true
+}
+
+/// What a model reads of a tool.
+fn definition(name: &str, tool: &Tool) -> String {
+    let schema = tool.input_schema().map(|schema| serde_json::to_string(schema).unwrap_or_default());
+    format!("{name}\n{}\n{}", tool.description().unwrap_or_default(), schema.unwrap_or_default())
+}

@@ -1,0 +1,45 @@
+//! What a model asks for.
+
+use bm25::Tokenizer as _;
+
+use super::words::Words;
+use crate::bounds::head;
+
+/// How much of a query is read.
+const LONGEST: usize = 1_024;
+/// How many names can be asked for at a time.
+const NAMES: usize = 50;
+
+/// A search for tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Query {
+    /// Tools of exactly these qualified names: `select:mcp__a__b,mcp__c__d`.
+    Names(Vec<String>),
+    /// Tools that have something of these words.
+    Words {
+        /// Words that each tool must have, written `+word`.
+        required: Vec<String>,
+        /// The others.
+        words: Vec<String>,
+    },
+}
+
+impl Query {
+    /// Reads what a model wrote. Any text is a query; one without a word finds nothing.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let text = text.trim();
+        if let Some(names) = text.strip_prefix("select:") {
+            let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
+            return Self::Names(names.take(NAMES).map(str::to_owned).collect());
+        }
+        let (mut required, mut words) = (Vec::new(), Vec::new());
+        for part in head(text, LONGEST).split_whitespace() {
+            match part.strip_prefix('+') {
+                Some(part) => required.extend(Words.tokenize(part)),
+                None => words.extend(Words.tokenize(part)),
+            }
+        }
+        Self::Words { required, words }
+    }
+}

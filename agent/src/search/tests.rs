@@ -1,0 +1,144 @@
+//! What is found, and when it has to be searched for.
+
+use std::sync::Arc;
+
+use client::{Catalogue, Tool};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn tool(name: &str, description: &str) -> Arc<Tool> {
+    Arc::new(
+        Tool::read(json!({"name": name, "description": description, "inputSchema": {"type": "object"}})).unwrap().0,
+    )
+}
+
+fn catalogue() -> Catalogue {
+    let mut catalogue = Catalogue::default();
+    catalogue.set_server(
+        "github",
+        &[
+            tool("create_issue", "Open a new issue in a repository"),
+            tool("listPullRequests", "List the pull requests of a repository"),
+            tool("search_code", "Find code"),
+        ],
+    );
+    catalogue.set_server("files", &[tool("read_file", "Read a file"), tool("datei_löschen", "Löscht eine Datei")]);
+    catalogue.set_server("wetter", &[tool("天気予報", "今日の天気"), tool("forecast", "The weather of the next days")]);
+    catalogue
+}
+
+fn found(query: &str) -> Vec<String> {
+    let names = ToolIndex::of(&catalogue()).search(&Query::parse(query), 10);
+    names.into_iter().map(|found| found.name).collect()
+}
+
+#[test]
+fn finds_by_name_and_by_description() {
+    assert_eq!(found("create issue")[0], "mcp__github__create_issue");
+    assert_eq!(found("pull")[0], "mcp__github__listPullRequests");
+    assert_eq!(found("weather"), ["mcp__wetter__forecast"]);
+    assert_eq!(found("LÖSCHEN")[0], client::qualified_name("files", "datei_löschen", client::NameLimit::Chars64));
+    assert_eq!(found("天気")[0], client::qualified_name("wetter", "天気予報", client::NameLimit::Chars64));
+}
+
+#[test]
+fn a_name_says_more_than_a_description() {
+    let index = ToolIndex::of(&{
+        let mut catalogue = Catalogue::default();
+        catalogue.set_server("a", &[tool("other", "deploys an app, later"), tool("deploy", "brings an app up, later")]);
+        catalogue
+    });
+    assert_eq!(index.search(&Query::parse("deploy"), 1)[0].name, "mcp__a__deploy");
+}
+
+#[test]
+fn plurals_and_beginnings_of_words_are_found() {
+    assert_eq!(found("issues")[0], "mcp__github__create_issue");
+    assert_eq!(found("repo").len(), 2);
+    assert!(found("re").is_empty(), "two letters begin too much");
+}
+
+#[test]
+fn what_is_required_has_to_be_there() {
+    assert_eq!(found("+code repository"), ["mcp__github__search_code"]);
+    assert!(found("+code +weather").is_empty());
+    assert!(found("+unheard-of code").is_empty());
+}
+
+#[test]
+fn tools_are_selected_by_name() {
+    let wanted = "select: mcp__files__read_file, mcp__none__none,mcp__github__search_code";
+    assert_eq!(found(wanted), ["mcp__files__read_file", "mcp__github__search_code"]);
+}
+
+#[test]
+fn equal_tools_stand_in_the_order_of_their_names() {
+    let index = ToolIndex::new((0..50).rev().map(|n| (format!("t{n:02}"), "the same text".to_owned())));
+    let names: Vec<_> = index.search(&Query::parse("same"), 7).into_iter().map(|found| found.name).collect();
+    assert_eq!(names, ["t00", "t01", "t02", "t03", "t04", "t05", "t06"]);
+}
+
+#[test]
+fn answers_a_call_of_the_search_tool() {
+    let index = ToolIndex::of(&catalogue());
+    let ask = |arguments: Value| tool::answer(&index, arguments.as_object().unwrap());
+    assert_eq!(ask(json!({"query": "repository", "max_results": 1})).unwrap().len(), 1);
+    assert_eq!(ask(json!({"query": "repository", "max_results": 0})).unwrap().len(), 1);
+    assert!(ask(json!({"query": "  "})).unwrap_err().contains("`query`"));
+    assert!(ask(json!({})).is_err());
+    assert!(jsonschema::validator_for(&tool::input_schema()).unwrap().is_valid(&json!({"query": "x"})));
+    assert!(tool::description(["a", "b"]).ends_with("Servers: a, b."));
+}
+
+#[test]
+fn the_setting_is_read_or_refused() {
+    for (text, mode) in [
+        ("auto", SearchMode::Auto(10)),
+        ("auto:25", SearchMode::Auto(25)),
+        ("TRUE", SearchMode::Always),
+        ("false", SearchMode::Never),
+        (" auto:0 ", SearchMode::Auto(0)),
+    ] {
+        assert_eq!(text.parse(), Ok(mode), "{text}");
+        assert_eq!(mode.to_string().parse(), Ok(mode));
+    }
+    for text in ["", "yes", "auto:", "auto:101", "auto:-1", "auto:ten"] {
+        assert!(text.parse::<SearchMode>().unwrap_err().to_string().contains("auto:N"), "{text}");
+    }
+}
+
+#[test]
+fn tools_are_deferred_where_they_would_fill_their_share_of_the_context() {
+    let long = tool("long", &"one two three four ".repeat(250));
+    let decide = |mode: SearchMode, context| mode.decide([("mcp__a__long", long.as_ref())], context);
+    // Some 1,000 tokens of words, and 15 of the name and the schema.
+    assert_eq!(decide(SearchMode::default(), 12_000), Deferral::Shown);
+    assert_eq!(decide(SearchMode::default(), 9_000), Deferral::Deferred);
+    assert_eq!(decide(SearchMode::Auto(50), 9_000), Deferral::Shown);
+    assert_eq!(decide(SearchMode::Never, 0), Deferral::Shown);
+    assert_eq!(decide(SearchMode::Always, usize::MAX), Deferral::Deferred);
+    assert_eq!(SearchMode::default().decide([], 0), Deferral::Shown);
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_a_query(text in ".{0,60}", limit in 0_usize..12) {
+        let found = ToolIndex::of(&catalogue()).search(&Query::parse(&text), limit);
+        prop_assert!(found.len() <= limit);
+        prop_assert!(found.windows(2).all(|pair| pair[0].score >= pair[1].score));
+    }
+
+    #[test]
+    fn a_tool_is_found_by_its_whole_name(names in prop::collection::btree_set("[a-z]{4,9}(_[a-z]{4,9}){1,2}", 1..20)) {
+        let mut catalogue = Catalogue::default();
+        catalogue.set_server("s", &names.iter().map(|name| tool(name, "")).collect::<Vec<_>>());
+        let index = ToolIndex::of(&catalogue);
+        for name in &names {
+            let found = index.search(&Query::parse(name), 20);
+            let wanted = client::qualified_name("s", name, client::NameLimit::Chars64);
+            prop_assert!(found.iter().any(|one| one.name == wanted), "{name}: {found:?}");
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! What counts as a word of a name, a description or a query.
+
+use bm25::Tokenizer;
+
+/// The longest word that is told apart from longer ones, in bytes.
+const LONGEST: usize = 64;
+
+/// Cuts texts into words: at everything that is neither letter nor digit, and inside `camelCase`. Case does not count, nor
+/// does the `s` of a plural. Signs of languages that write without spaces are words of their own.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Words;
+
+impl Tokenizer for Words {
+    fn tokenize(&self, text: &str) -> Vec<String> {
+        let (mut words, mut word, mut before) = (Vec::new(), String::new(), None);
+        for character in text.chars() {
+            if !character.is_alphanumeric() || stands_alone(character) {
+                finish(&mut words, &mut word);
+                if stands_alone(character) {
+                    words.push(character.to_string());
+                }
+            } else {
+                if character.is_uppercase() && before.is_some_and(char::is_lowercase) {
+                    finish(&mut words, &mut word);
+                }
+                if word.len() < LONGEST {
+                    word.extend(character.to_lowercase());
+                }
+            }
+            before = Some(character);
+        }
+        finish(&mut words, &mut word);
+        words
+    }
+}
+
+/// The words of a text, each once, in the order of the alphabet.
+pub(super) fn distinct(text: &str) -> Vec<String> {
+    let mut words = Words.tokenize(text);
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+fn finish(words: &mut Vec<String>, word: &mut String) {
+    if word.is_empty() {
+        return;
+    }
+    let mut word = std::mem::take(word);
+    if word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") {
+        word.pop();
+    }
+    words.push(word);
+}
+
+/// Whether a sign is a word by itself: Chinese characters, kana and Hangul.
+fn stands_alone(character: char) -> bool {
+    matches!(u32::from(character), 0x3040..=0x30ff | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xac00..=0xd7af | 0x2_0000..=0x3_ffff)
+}
