@@ -1,1 +1,48 @@
 //! Which servers there are: read from TOML and JSON files of several scopes, expanded, and edited without loss.
+//!
+//! The formats are those that people have: `[mcp_servers.x]` of Codex, also with `[mcp_servers.x.transport]`, and `mcpServers`
+//! of Claude Code's `.mcp.json`. Each key is in `config/keys.rs`, for both. What is wrong is told with its place and advice, and costs
+//! the server that it is about and no other. [`scope`] says where files are looked for and [`Configuration`] what of them
+//! counts; [`settings`] what the environment says.
+//!
+//! Whatever a file holds may be a secret. The values of variables and headers are never shown, not by `Debug` either, and the
+//! lines that messages quote have them blacked out (`config/hidden.rs`).
+//!
+//! ```
+//! use mcp_workbench_agent::config::{ConfigFile, Format};
+//!
+//! let text = "{ \"mcpServers\": { \"files\": { \"comand\": \"files-server\" } } }";
+//! let file = ConfigFile::parse(text, ".mcp.json", Format::Json);
+//! let problem = file.all_problems().next().unwrap();
+//! assert_eq!(problem.message, "unknown key `comand`");
+//! assert_eq!(problem.advice.as_deref(), Some("did you mean `command`?"));
+//! ```
+
+mod configuration;
+pub mod edit;
+mod expand;
+mod file;
+mod hidden;
+mod keys;
+mod nearest;
+mod plugin;
+mod problem;
+pub mod scope;
+mod server;
+pub mod settings;
+mod shape;
+mod show;
+mod source;
+mod tree;
+
+pub use self::{
+    configuration::{Configuration, Configured, Hides, Layer, NoServer},
+    expand::{ExpandError, expand},
+    file::{ConfigFile, MAX_SERVERS, NamedServer, Role},
+    problem::{Place, Problem, Severity, printable},
+    scope::{Places, Scope},
+    server::{OauthSettings, PermissionRules, Remote, Server, Stdio, ToolFilter, Transport, Wire, Written},
+    settings::{SettingError, Settings, ToolSearch},
+    source::{Origin, Source},
+    tree::{Format, MAX_BYTES, MAX_DEPTH, MAX_VALUES},
+};

@@ -1,0 +1,79 @@
+//! Changes to JSON, along the tree that keeps every comment and every space.
+
+use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use serde_json::Value;
+
+use super::{Edit, EditError, enabled_key, servers_key, top_key};
+use crate::config::{
+    keys::TopKey,
+    tree::{Format, json_options},
+};
+
+const NO_TABLE: EditError = EditError::Unfit { why: "its servers are no table" };
+
+pub(super) fn apply(text: &str, edit: &Edit) -> Result<String, EditError> {
+    let root = CstRootNode::parse(text, &json_options()).map_err(|_| NO_TABLE)?;
+    let top = root.object_value_or_create().ok_or(NO_TABLE)?;
+    if let Edit::List { name, disabled } = edit {
+        list(&top, name, *disabled)?;
+        return Ok(root.to_string());
+    }
+    let servers = top.object_value_or_create(servers_key(Format::Json)).ok_or(NO_TABLE)?;
+    match edit {
+        Edit::Add { name, entry, .. } => {
+            let value = input(&Value::Object(entry.clone()));
+            match servers.get(name) {
+                Some(property) => property.set_value(value),
+                None => drop(servers.append(name, value)),
+            }
+        }
+        Edit::Remove { name } => {
+            if let Some(property) = servers.get(name) {
+                property.remove();
+            }
+        }
+        Edit::Enable { name, enabled } => {
+            let server = servers.object_value(name).ok_or(NO_TABLE)?;
+            switch(&server, *enabled);
+        }
+        Edit::List { .. } => {}
+    }
+    Ok(root.to_string())
+}
+
+/// Writes the switch of a server. One that is on needs none.
+fn switch(server: &CstObject, enabled: bool) {
+    match server.get(enabled_key(Format::Json)) {
+        Some(property) => property.set_value(CstInputValue::Bool(enabled)),
+        None if enabled => {}
+        None => drop(server.append(enabled_key(Format::Json), CstInputValue::Bool(false))),
+    }
+}
+
+fn list(top: &CstObject, name: &str, disabled: bool) -> Result<(), EditError> {
+    let no_list = EditError::Unfit { why: "its list of servers that are not to be used is no list" };
+    let list = top.array_value_or_create(top_key(TopKey::Disabled, Format::Json)).ok_or(no_list)?;
+    let is_it = |text: Option<String>| text.as_deref() == Some(name);
+    let elements = list.elements().into_iter();
+    let found: Vec<_> =
+        elements.filter(|element| is_it(element.as_string_lit().and_then(|text| text.decoded_value().ok()))).collect();
+    match (disabled, found.is_empty()) {
+        (true, true) => drop(list.append(CstInputValue::String(name.to_owned()))),
+        (false, false) => found.into_iter().for_each(jsonc_parser::cst::CstNode::remove),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn input(value: &Value) -> CstInputValue {
+    match value {
+        Value::Null => CstInputValue::Null,
+        Value::Bool(value) => CstInputValue::Bool(*value),
+        Value::Number(number) => CstInputValue::Number(number.to_string()),
+        Value::String(text) => CstInputValue::String(text.clone()),
+        Value::Array(items) => CstInputValue::Array(items.iter().map(input).collect()),
+        Value::Object(fields) => {
+            CstInputValue::Object(fields.iter().map(|(name, value)| (name.clone(), input(value))).collect())
+        }
+    }
+}

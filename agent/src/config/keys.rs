@@ -1,0 +1,237 @@
+//! The keys that files may hold: one table for both formats, from which readers, writers, advice and what is shown follow.
+
+use super::tree::Format;
+
+/// What may be shown of the value of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// All of it.
+    Plain,
+    /// What is no secret of a command line.
+    Command,
+    /// A URL without its userinfo, query and fragment.
+    Url,
+    /// Names of variables, without what somebody may have put behind `=`.
+    Names,
+    /// Its keys, and of its values those of the table that it is.
+    Table,
+    /// Nothing but its keys.
+    Nothing,
+}
+
+/// A key of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Key {
+    Type,
+    Transport,
+    Command,
+    Args,
+    Env,
+    EnvVars,
+    Inherit,
+    Cwd,
+    Url,
+    Headers,
+    EnvHeaders,
+    BearerVariable,
+    BearerToken,
+    HeadersHelper,
+    Oauth,
+    Scopes,
+    Enabled,
+    Required,
+    Start,
+    StartupSeconds,
+    StartupMilliseconds,
+    ToolSeconds,
+    ToolMilliseconds,
+    Protocol,
+    EnabledTools,
+    DisabledTools,
+    Permissions,
+    AlwaysLoad,
+    Description,
+    /// Something that another program reads and this one does not.
+    Foreign,
+}
+
+/// A key, how it is written in TOML and in JSON, and what may be shown of its value.
+pub(super) struct Row<K> {
+    pub(super) key: K,
+    toml: Option<&'static str>,
+    json: Option<&'static str>,
+    pub(super) shown: Shown,
+}
+
+const fn row<K>(key: K, toml: &'static str, json: &'static str, shown: Shown) -> Row<K> {
+    Row { key, toml: Some(toml), json: Some(json), shown }
+}
+
+const fn foreign<K>(key: K, toml: &'static str) -> Row<K> {
+    Row { key, toml: Some(toml), json: None, shown: Shown::Nothing }
+}
+
+impl<K> Row<K> {
+    /// How it is written in this format.
+    pub(super) fn name(&self, format: Format) -> Option<&'static str> {
+        match format {
+            Format::Toml => self.toml,
+            Format::Json => self.json,
+        }
+    }
+}
+
+/// The keys of a server, in the order in which they are told and written.
+pub(super) const SERVER: &[Row<Key>] = &[
+    row(Key::Type, "type", "type", Shown::Plain),
+    row(Key::Transport, "transport", "transport", Shown::Table),
+    row(Key::Command, "command", "command", Shown::Command),
+    row(Key::Args, "args", "args", Shown::Command),
+    row(Key::Env, "env", "env", Shown::Nothing),
+    row(Key::EnvVars, "env_vars", "envVars", Shown::Names),
+    row(Key::Inherit, "inherit_env", "inheritEnv", Shown::Plain),
+    row(Key::Cwd, "cwd", "cwd", Shown::Plain),
+    row(Key::Url, "url", "url", Shown::Url),
+    row(Key::Headers, "http_headers", "headers", Shown::Nothing),
+    row(Key::EnvHeaders, "env_http_headers", "envHttpHeaders", Shown::Names),
+    row(Key::BearerVariable, "bearer_token_env_var", "bearerTokenEnvVar", Shown::Names),
+    row(Key::HeadersHelper, "headers_helper", "headersHelper", Shown::Command),
+    row(Key::Oauth, "oauth", "oauth", Shown::Table),
+    row(Key::Scopes, "scopes", "scopes", Shown::Plain),
+    row(Key::Enabled, "enabled", "enabled", Shown::Plain),
+    row(Key::Required, "required", "required", Shown::Plain),
+    row(Key::Start, "start", "start", Shown::Plain),
+    row(Key::StartupSeconds, "startup_timeout_sec", "startupTimeoutSec", Shown::Plain),
+    row(Key::StartupMilliseconds, "startup_timeout_ms", "startupTimeoutMs", Shown::Plain),
+    row(Key::ToolSeconds, "tool_timeout_sec", "toolTimeoutSec", Shown::Plain),
+    // Claude Code calls it so.
+    row(Key::ToolMilliseconds, "tool_timeout_ms", "timeout", Shown::Plain),
+    row(Key::Protocol, "protocol", "protocol", Shown::Plain),
+    row(Key::EnabledTools, "enabled_tools", "enabledTools", Shown::Plain),
+    row(Key::DisabledTools, "disabled_tools", "disabledTools", Shown::Plain),
+    row(Key::Permissions, "permissions", "permissions", Shown::Table),
+    row(Key::AlwaysLoad, "always_load", "alwaysLoad", Shown::Plain),
+    row(Key::Description, "description", "description", Shown::Plain),
+    // What cannot be meant, and is told apart from what is misspelt.
+    Row { key: Key::BearerToken, toml: Some("bearer_token"), json: Some("bearerToken"), shown: Shown::Nothing },
+    // Codex reads these.
+    foreign(Key::Foreign, "name"),
+    foreign(Key::Foreign, "oauth_resource"),
+    foreign(Key::Foreign, "default_tools_approval_mode"),
+    foreign(Key::Foreign, "tools"),
+    foreign(Key::Foreign, "supports_parallel_tool_calls"),
+    foreign(Key::Foreign, "experimental_environment"),
+    foreign(Key::Foreign, "environment_id"),
+];
+
+/// A key of what is said about OAuth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OauthKey {
+    ClientId,
+    SecretVariable,
+    PrivateKeyFile,
+    ClientName,
+    MetadataUrl,
+    Issuer,
+    Scopes,
+    Grant,
+    Dpop,
+    Port,
+    Path,
+    Foreign,
+}
+
+/// The keys of what is said about OAuth.
+pub(super) const OAUTH: &[Row<OauthKey>] = &[
+    row(OauthKey::ClientId, "client_id", "clientId", Shown::Plain),
+    row(OauthKey::SecretVariable, "client_secret_env_var", "clientSecretEnvVar", Shown::Names),
+    row(OauthKey::PrivateKeyFile, "private_key_file", "privateKeyFile", Shown::Plain),
+    row(OauthKey::ClientName, "client_name", "clientName", Shown::Plain),
+    row(OauthKey::MetadataUrl, "client_metadata_url", "clientMetadataUrl", Shown::Url),
+    row(OauthKey::Issuer, "issuer", "issuer", Shown::Url),
+    row(OauthKey::Scopes, "scopes", "scopes", Shown::Plain),
+    row(OauthKey::Grant, "grant", "grant", Shown::Plain),
+    row(OauthKey::Dpop, "dpop", "dpop", Shown::Plain),
+    row(OauthKey::Port, "callback_port", "callbackPort", Shown::Plain),
+    row(OauthKey::Path, "callback_path", "callbackPath", Shown::Plain),
+    // Claude Code reads it.
+    Row { key: OauthKey::Foreign, toml: None, json: Some("authServerMetadataUrl"), shown: Shown::Nothing },
+];
+
+/// A key of lists of permission rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RuleKey {
+    Allow,
+    Ask,
+    Deny,
+}
+
+/// The keys of lists of permission rules.
+pub(super) const RULES: &[Row<RuleKey>] = &[
+    row(RuleKey::Allow, "allow", "allow", Shown::Plain),
+    row(RuleKey::Ask, "ask", "ask", Shown::Plain),
+    row(RuleKey::Deny, "deny", "deny", Shown::Plain),
+];
+
+/// A key at the top of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TopKey {
+    Servers,
+    Permissions,
+    Plugins,
+    Disabled,
+    Schema,
+}
+
+/// The keys at the top of a file.
+pub(super) const TOP: &[Row<TopKey>] = &[
+    row(TopKey::Servers, "mcp_servers", "mcpServers", Shown::Table),
+    row(TopKey::Permissions, "permissions", "permissions", Shown::Table),
+    row(TopKey::Plugins, "plugins", "plugins", Shown::Plain),
+    row(TopKey::Disabled, "disabled_servers", "disabledServers", Shown::Plain),
+    Row { key: TopKey::Schema, toml: None, json: Some("$schema"), shown: Shown::Plain },
+];
+
+/// The row of the key that is written so.
+pub(super) fn find<K>(rows: &'static [Row<K>], format: Format, name: &str) -> Option<&'static Row<K>> {
+    rows.iter().find(|row| row.name(format) == Some(name))
+}
+
+/// How the keys are written, without those that are only there for other programs.
+pub(super) fn known<K: PartialEq>(rows: &'static [Row<K>], format: Format) -> Vec<&'static str> {
+    rows.iter().filter(|row| row.shown != Shown::Nothing || row.is_told()).filter_map(|row| row.name(format)).collect()
+}
+
+impl<K> Row<K> {
+    /// Whether it is a key to propose: one of both formats.
+    fn is_told(&self) -> bool {
+        self.toml.is_some() && self.json.is_some() && self.toml != Some("bearer_token")
+    }
+}
+
+/// How a key of a server is written.
+pub(super) fn server_name(key: Key, format: Format) -> &'static str {
+    SERVER.iter().find(|row| row.key == key).and_then(|row| row.name(format)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn no_key_is_written_like_another() {
+        for format in [Format::Toml, Format::Json] {
+            let names: Vec<_> = SERVER.iter().filter_map(|row| row.name(format)).collect();
+            assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{format:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_meant_for_others_is_not_proposed() {
+        let told = known(SERVER, Format::Toml);
+        assert!(told.contains(&"env") && told.contains(&"http_headers"), "{told:?}");
+        assert!(!told.contains(&"bearer_token") && !told.contains(&"oauth_resource"), "{told:?}");
+    }
+}

@@ -1,0 +1,248 @@
+//! What the environment says beside the files. Read from a lookup, so that nothing here touches this process.
+//!
+//! For each setting the variable of this program is looked at first, and then the one that other clients have. Only the
+//! environment of this program counts: what a server's `env` sets is that server's, `MAX_MCP_OUTPUT_TOKENS` included.
+
+use std::time::Duration;
+
+use client::{Timeouts, auth::credentials::Secret};
+
+/// How the start of servers is limited, in milliseconds.
+pub const TIMEOUT: [&str; 2] = ["MCP_WORKBENCH_TIMEOUT", "MCP_TIMEOUT"];
+/// How calls of tools are limited, in milliseconds.
+pub const TOOL_TIMEOUT: [&str; 2] = ["MCP_WORKBENCH_TOOL_TIMEOUT", "MCP_TOOL_TIMEOUT"];
+/// How many tokens of an output reach the model.
+pub const MAX_OUTPUT_TOKENS: [&str; 2] = ["MCP_WORKBENCH_MAX_OUTPUT_TOKENS", "MAX_MCP_OUTPUT_TOKENS"];
+/// Whether tools are searched for: `auto`, `auto:<per cent>`, `true`, `false`.
+pub const TOOL_SEARCH: [&str; 2] = ["MCP_WORKBENCH_TOOL_SEARCH", "ENABLE_TOOL_SEARCH"];
+/// The port on 127.0.0.1 to which a browser comes back.
+pub const CALLBACK_PORT: [&str; 2] = ["MCP_WORKBENCH_OAUTH_CALLBACK_PORT", "MCP_OAUTH_CALLBACK_PORT"];
+/// The secret of a client that is registered already.
+pub const CLIENT_SECRET: [&str; 2] = ["MCP_WORKBENCH_CLIENT_SECRET", "MCP_CLIENT_SECRET"];
+
+/// The longest time that a variable may give: what is longer is meant to be for ever.
+const LONGEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// What the environment says. What it does not say is left to the files and to the defaults.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// How long the start of a server may take.
+    pub startup_timeout: Option<Duration>,
+    /// How long a call of a tool may take.
+    pub tool_timeout: Option<Duration>,
+    /// How many tokens of an output reach the model.
+    pub max_output_tokens: Option<usize>,
+    /// Whether tools are searched for.
+    pub tool_search: ToolSearch,
+    /// The port on 127.0.0.1 to which a browser comes back.
+    pub callback_port: Option<u16>,
+    /// The secret of a client that is registered already.
+    pub client_secret: Option<Secret>,
+}
+
+/// Whether tools are searched for, or all of them are shown to the model at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolSearch {
+    /// As soon as they would take more than this share of the model's context.
+    Auto {
+        /// In per cent, 0 to 100.
+        percent: u8,
+    },
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
+impl Default for ToolSearch {
+    fn default() -> Self {
+        Self::Auto { percent: 10 }
+    }
+}
+
+impl ToolSearch {
+    /// Whether tools whose descriptions take this many tokens are searched for, in a context of this many.
+    #[must_use]
+    pub fn defers(self, tokens: usize, context: usize) -> bool {
+        match self {
+            Self::On => true,
+            Self::Off => false,
+            Self::Auto { percent } => tokens.saturating_mul(100) > context.saturating_mul(usize::from(percent)),
+        }
+    }
+}
+
+impl std::str::FromStr for ToolSearch {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        match text {
+            "auto" => Ok(Self::default()),
+            "true" | "1" => Ok(Self::On),
+            "false" | "0" => Ok(Self::Off),
+            _ => {
+                let percent = text.strip_prefix("auto:").and_then(|number| number.parse().ok());
+                percent.filter(|percent| *percent <= 100).map(|percent| Self::Auto { percent }).ok_or(())
+            }
+        }
+    }
+}
+
+/// A variable holds something that its setting cannot be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{variable} is {expected}, not `{found}`")]
+pub struct SettingError {
+    /// The variable.
+    pub variable: &'static str,
+    /// What it is to be.
+    pub expected: &'static str,
+    /// What it holds; a secret is never told.
+    pub found: String,
+}
+
+impl Settings {
+    /// What the variables say. One that is empty counts as not set.
+    ///
+    /// # Errors
+    /// At the first that holds something its setting cannot be.
+    pub fn read(variables: impl Fn(&str) -> Option<String>) -> Result<Self, SettingError> {
+        let read = Variables(&variables);
+        let time = |names| read.parsed(names, "a number of milliseconds above 0", milliseconds);
+        Ok(Self {
+            startup_timeout: time(TIMEOUT)?,
+            tool_timeout: time(TOOL_TIMEOUT)?,
+            max_output_tokens: read.parsed(MAX_OUTPUT_TOKENS, "a number of tokens above 0", |text| {
+                text.parse().ok().filter(|tokens| *tokens > 0)
+            })?,
+            tool_search: read
+                .parsed(TOOL_SEARCH, "`auto`, `auto:<per cent>`, `true` or `false`", |text| text.parse().ok())?
+                .unwrap_or_default(),
+            callback_port: read
+                .parsed(CALLBACK_PORT, "a port from 1 to 65535", |text| text.parse().ok().filter(|port| *port > 0))?,
+            client_secret: read.first(CLIENT_SECRET).map(|(_, text)| Secret::new(text)),
+        })
+    }
+
+    /// The limits of a server that says these itself: its own first, then the environment's, then the defaults.
+    #[must_use]
+    pub fn timeouts(&self, startup: Option<Duration>, tool: Option<Duration>) -> Timeouts {
+        let mut timeouts = Timeouts::default();
+        if let Some(limit) = startup.or(self.startup_timeout) {
+            timeouts.startup = limit;
+        }
+        if let Some(limit) = tool.or(self.tool_timeout) {
+            timeouts.call = limit;
+            // However much progress is reported, a limit that somebody chose is not cut short.
+            timeouts.call_ceiling = timeouts.call_ceiling.max(limit);
+        }
+        timeouts
+    }
+}
+
+fn milliseconds(text: &str) -> Option<Duration> {
+    let number: u64 = text.parse().ok().filter(|number| *number > 0)?;
+    Some(Duration::from_millis(number).min(LONGEST))
+}
+
+struct Variables<'l>(&'l dyn Fn(&str) -> Option<String>);
+
+impl Variables<'_> {
+    /// The first of them that is set.
+    fn first(&self, names: [&'static str; 2]) -> Option<(&'static str, String)> {
+        names.into_iter().find_map(|name| Some((name, (self.0)(name).filter(|text| !text.is_empty())?)))
+    }
+
+    fn parsed<T>(
+        &self,
+        names: [&'static str; 2],
+        expected: &'static str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Result<Option<T>, SettingError> {
+        let Some((variable, text)) = self.first(names) else { return Ok(None) };
+        parse(text.trim()).map(Some).ok_or(SettingError { variable, expected, found: text })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Result<Settings, SettingError> {
+        Settings::read(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()))
+    }
+
+    #[test]
+    fn each_variable_is_read_and_our_own_comes_first() {
+        assert_eq!(read(&[]), Ok(Settings::default()));
+        let settings = read(&[
+            ("MCP_TIMEOUT", "1500"),
+            ("MCP_TOOL_TIMEOUT", "100000000000"),
+            ("MAX_MCP_OUTPUT_TOKENS", "50000"),
+            ("ENABLE_TOOL_SEARCH", "auto:5"),
+            ("MCP_OAUTH_CALLBACK_PORT", "8080"),
+            ("MCP_CLIENT_SECRET", "hunter2"),
+        ])
+        .unwrap();
+        assert_eq!(settings.startup_timeout, Some(Duration::from_millis(1500)));
+        assert_eq!(settings.tool_timeout, Some(LONGEST));
+        assert_eq!(settings.max_output_tokens, Some(50_000));
+        assert_eq!(settings.tool_search, ToolSearch::Auto { percent: 5 });
+        assert_eq!(settings.callback_port, Some(8080));
+        assert_eq!(settings.client_secret.as_ref().map(Secret::expose), Some("hunter2"));
+        assert!(!format!("{settings:?}").contains("hunter2"));
+        for [own, other] in [TIMEOUT, TOOL_TIMEOUT, MAX_OUTPUT_TOKENS, CALLBACK_PORT, CLIENT_SECRET] {
+            assert!(own.starts_with("MCP_WORKBENCH_"), "{own}");
+            assert_eq!(read(&[(other, "2"), (own, "1")]), read(&[(own, "1")]), "{own}");
+            // What is empty is not set.
+            assert_eq!(read(&[(other, "2"), (own, "")]), read(&[(other, "2")]), "{own}");
+        }
+        assert_eq!(read(&[(TOOL_SEARCH[1], "true"), (TOOL_SEARCH[0], "false")]).unwrap().tool_search, ToolSearch::Off);
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_told_by_its_variable() {
+        for (variable, value, told) in [
+            ("MCP_TIMEOUT", "10s", "MCP_TIMEOUT is a number of milliseconds above 0, not `10s`"),
+            ("MCP_TOOL_TIMEOUT", "0", "MCP_TOOL_TIMEOUT is a number of milliseconds above 0, not `0`"),
+            ("MAX_MCP_OUTPUT_TOKENS", "-1", "MAX_MCP_OUTPUT_TOKENS is a number of tokens above 0, not `-1`"),
+            (
+                "MCP_WORKBENCH_TOOL_SEARCH",
+                "auto:101",
+                "MCP_WORKBENCH_TOOL_SEARCH is `auto`, `auto:<per cent>`, `true` or `false`, not `auto:101`",
+            ),
+            ("MCP_OAUTH_CALLBACK_PORT", "70000", "MCP_OAUTH_CALLBACK_PORT is a port from 1 to 65535, not `70000`"),
+        ] {
+            assert_eq!(read(&[(variable, value)]).unwrap_err().to_string(), told);
+        }
+    }
+
+    #[test]
+    fn a_server_s_own_limit_comes_before_that_of_the_environment() {
+        let settings = read(&[("MCP_TIMEOUT", "1000"), ("MCP_TOOL_TIMEOUT", "900000")]).unwrap();
+        let own = settings.timeouts(Some(Duration::from_secs(3)), Some(Duration::from_secs(4)));
+        assert_eq!((own.startup, own.call), (Duration::from_secs(3), Duration::from_secs(4)));
+        let environment = settings.timeouts(None, None);
+        assert_eq!((environment.startup, environment.call), (Duration::from_secs(1), Duration::from_secs(900)));
+        assert_eq!(environment.call_ceiling, Duration::from_secs(900));
+        assert_eq!(Settings::default().timeouts(None, None), Timeouts::default());
+    }
+
+    #[test]
+    fn tools_are_searched_for_from_a_share_of_the_context_on() {
+        let auto = ToolSearch::default();
+        assert!(!auto.defers(20_000, 200_000) && auto.defers(20_001, 200_000));
+        assert!(ToolSearch::On.defers(0, 1) && !ToolSearch::Off.defers(usize::MAX, 1));
+        assert!(ToolSearch::Auto { percent: 0 }.defers(1, 1));
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_odd(text in "\\PC*") {
+            for variable in [TIMEOUT[1], MAX_OUTPUT_TOKENS[1], TOOL_SEARCH[1], CALLBACK_PORT[1]] {
+                drop(read(&[(variable, &text)]));
+            }
+        }
+    }
+}
