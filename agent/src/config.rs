@@ -41,8 +41,8 @@ pub use self::{
     file::{ConfigFile, MAX_SERVERS, NamedServer, Role},
     problem::{Place, Problem, Severity, printable},
     scope::{Places, Scope},
-    server::{OauthSettings, PermissionRules, Remote, Server, Stdio, ToolFilter, Transport, Wire, Written},
-    settings::{SettingError, Settings, ToolSearch},
+    server::{OauthSettings, PermissionRules, Remote, Server, Stdio, Transport, Wire, Written},
+    settings::{SettingError, Settings},
     source::{Origin, Source},
     tree::{Format, MAX_BYTES, MAX_DEPTH, MAX_VALUES},
 };

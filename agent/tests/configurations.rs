@@ -6,8 +6,9 @@ use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 use client::{Endpoint, ManagedServer, ProtocolChoice, Revision, manager::StartMode};
 use mcp_workbench_agent::config::{
-    ConfigFile, Configuration, Format, Layer, NoServer, Places, Problem, Scope, Settings, ToolSearch,
+    ConfigFile, Configuration, Format, Layer, NoServer, Places, Problem, Scope, Settings,
 };
+use mcp_workbench_agent::search::SearchMode;
 use proptest::prelude::*;
 
 fn variables(name: &str) -> Option<String> {
@@ -100,6 +101,7 @@ fn a_configured_program_is_one_that_the_client_starts() {
     assert_eq!(program.env, BTreeMap::from([("KEY".to_owned(), "t0ken ${HOST}".to_owned())]));
     assert_eq!(program.env_vars, ["PASSED", "OTHER"]);
     assert_eq!((program.inherit, program.cwd.as_deref()), (client::Inherit::Nothing, Some(Path::new("sub"))));
+    assert!(server.tools.allows("read") && !server.tools.allows("write") && !server.tools.allows("other"));
     assert_eq!((server.required, server.enabled, server.start), (true, true, StartMode::AtOnce));
     assert_eq!(server.config.timeouts.startup, Duration::from_millis(2500));
     assert_eq!(server.config.timeouts.call, Duration::from_secs(90));
@@ -281,7 +283,7 @@ fn the_environment_of_a_server_is_its_own() {
     let server = entry.entry("x").unwrap().managed(&variables, &settings).unwrap();
     assert_eq!(stdio(&server).env["MAX_MCP_OUTPUT_TOKENS"], "7");
     assert_eq!(server.config.timeouts, client::Timeouts::default());
-    assert_eq!((settings.max_output_tokens, settings.tool_search), (None, ToolSearch::Auto { percent: 10 }));
+    assert_eq!((settings.max_output_tokens, settings.tool_search), (None, SearchMode::Auto(10)));
     let settings = Settings::read(|name| (name == "MCP_TIMEOUT").then(|| "1234".to_owned())).unwrap();
     let server = entry.entry("x").unwrap().managed(&variables, &settings).unwrap();
     assert_eq!(server.config.timeouts.startup, Duration::from_millis(1234));
@@ -342,7 +344,7 @@ fn rules_are_carried_word_for_word() {
     let server = configuration.entry("x").unwrap().server.clone().unwrap();
     assert_eq!((server.permissions.allow, server.permissions.ask), (vec!["read*".to_owned()], vec!["*".to_owned()]));
     let filter = only("c.toml", TOML).entry("files").unwrap().server.clone().unwrap().tools;
-    assert!(filter.lets_through("read") && !filter.lets_through("write") && !filter.lets_through("other"));
+    assert!(filter.allows("read") && !filter.allows("write") && !filter.allows("other"));
 }
 
 #[test]

@@ -7,7 +7,11 @@ mod read;
 
 use std::{fmt, ops::Range, time::Duration};
 
-use client::{Inherit, ProtocolChoice, auth::DpopPolicy, manager::StartMode};
+use client::{
+    Inherit, ProtocolChoice,
+    auth::DpopPolicy,
+    manager::{StartMode, ToolFilter},
+};
 
 pub(super) use self::managed::Surroundings;
 pub(super) use self::read::{read, rules};
@@ -157,24 +161,6 @@ impl Remote {
     }
 }
 
-/// Which of a server's tools there are.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ToolFilter {
-    /// Only these, where it is given; none at all where it is empty.
-    pub enabled: Option<Vec<String>>,
-    /// Of those, not these.
-    pub disabled: Vec<String>,
-}
-
-impl ToolFilter {
-    /// Whether there is a tool of this name, as the server calls it.
-    #[must_use]
-    pub fn lets_through(&self, tool: &str) -> bool {
-        self.enabled.as_ref().is_none_or(|enabled| enabled.iter().any(|name| name == tool))
-            && !self.disabled.iter().any(|name| name == tool)
-    }
-}
-
 /// Rules of permission, word for word. What they mean is the business of [`crate::permissions`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PermissionRules {
@@ -237,17 +223,6 @@ impl Default for OauthSettings {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_list_of_tools_is_a_filter() {
-        let list = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let all = ToolFilter::default();
-        assert!(all.lets_through("a"));
-        let some = ToolFilter { enabled: Some(list(&["a", "b"])), disabled: list(&["b"]) };
-        assert!(some.lets_through("a") && !some.lets_through("b") && !some.lets_through("c"));
-        let none = ToolFilter { enabled: Some(Vec::new()), disabled: Vec::new() };
-        assert!(!none.lets_through("a"));
-    }
 
     #[test]
     fn debug_tells_nothing_of_a_text() {

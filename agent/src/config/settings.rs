@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use client::{Timeouts, auth::credentials::Secret};
 
+use crate::search::SearchMode;
+
 /// How the start of servers is limited, in milliseconds.
 pub const TIMEOUT: [&str; 2] = ["MCP_WORKBENCH_TIMEOUT", "MCP_TIMEOUT"];
 /// How calls of tools are limited, in milliseconds.
@@ -33,59 +35,11 @@ pub struct Settings {
     /// How many tokens of an output reach the model.
     pub max_output_tokens: Option<usize>,
     /// Whether tools are searched for.
-    pub tool_search: ToolSearch,
+    pub tool_search: SearchMode,
     /// The port on 127.0.0.1 to which a browser comes back.
     pub callback_port: Option<u16>,
     /// The secret of a client that is registered already.
     pub client_secret: Option<Secret>,
-}
-
-/// Whether tools are searched for, or all of them are shown to the model at once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ToolSearch {
-    /// As soon as they would take more than this share of the model's context.
-    Auto {
-        /// In per cent, 0 to 100.
-        percent: u8,
-    },
-    /// Always.
-    On,
-    /// Never.
-    Off,
-}
-
-impl Default for ToolSearch {
-    fn default() -> Self {
-        Self::Auto { percent: 10 }
-    }
-}
-
-impl ToolSearch {
-    /// Whether tools whose descriptions take this many tokens are searched for, in a context of this many.
-    #[must_use]
-    pub fn defers(self, tokens: usize, context: usize) -> bool {
-        match self {
-            Self::On => true,
-            Self::Off => false,
-            Self::Auto { percent } => tokens.saturating_mul(100) > context.saturating_mul(usize::from(percent)),
-        }
-    }
-}
-
-impl std::str::FromStr for ToolSearch {
-    type Err = ();
-
-    fn from_str(text: &str) -> Result<Self, ()> {
-        match text {
-            "auto" => Ok(Self::default()),
-            "true" | "1" => Ok(Self::On),
-            "false" | "0" => Ok(Self::Off),
-            _ => {
-                let percent = text.strip_prefix("auto:").and_then(|number| number.parse().ok());
-                percent.filter(|percent| *percent <= 100).map(|percent| Self::Auto { percent }).ok_or(())
-            }
-        }
-    }
 }
 
 /// A variable holds something that its setting cannot be.
@@ -188,7 +142,7 @@ mod tests {
         assert_eq!(settings.startup_timeout, Some(Duration::from_millis(1500)));
         assert_eq!(settings.tool_timeout, Some(LONGEST));
         assert_eq!(settings.max_output_tokens, Some(50_000));
-        assert_eq!(settings.tool_search, ToolSearch::Auto { percent: 5 });
+        assert_eq!(settings.tool_search, SearchMode::Auto(5));
         assert_eq!(settings.callback_port, Some(8080));
         assert_eq!(settings.client_secret.as_ref().map(Secret::expose), Some("hunter2"));
         assert!(!format!("{settings:?}").contains("hunter2"));
@@ -198,7 +152,10 @@ mod tests {
             // What is empty is not set.
             assert_eq!(read(&[(other, "2"), (own, "")]), read(&[(other, "2")]), "{own}");
         }
-        assert_eq!(read(&[(TOOL_SEARCH[1], "true"), (TOOL_SEARCH[0], "false")]).unwrap().tool_search, ToolSearch::Off);
+        assert_eq!(
+            read(&[(TOOL_SEARCH[1], "true"), (TOOL_SEARCH[0], "false")]).unwrap().tool_search,
+            SearchMode::Never
+        );
     }
 
     #[test]
@@ -227,14 +184,6 @@ mod tests {
         assert_eq!((environment.startup, environment.call), (Duration::from_secs(1), Duration::from_secs(900)));
         assert_eq!(environment.call_ceiling, Duration::from_secs(900));
         assert_eq!(Settings::default().timeouts(None, None), Timeouts::default());
-    }
-
-    #[test]
-    fn tools_are_searched_for_from_a_share_of_the_context_on() {
-        let auto = ToolSearch::default();
-        assert!(!auto.defers(20_000, 200_000) && auto.defers(20_001, 200_000));
-        assert!(ToolSearch::On.defers(0, 1) && !ToolSearch::Off.defers(usize::MAX, 1));
-        assert!(ToolSearch::Auto { percent: 0 }.defers(1, 1));
     }
 
     proptest! {

@@ -77,7 +77,7 @@ impl Server {
             put("protocol", Some(revision.as_str().into()));
         }
         put("enabledTools", self.tools.enabled.as_ref().map(|tools| json!(tools)));
-        put("disabledTools", list(&self.tools.disabled));
+        put("disabledTools", (!self.tools.disabled.is_empty()).then(|| json!(self.tools.disabled)));
         let rules = &self.permissions;
         let some = !(rules.allow.is_empty() && rules.ask.is_empty() && rules.deny.is_empty());
         put("permissions", some.then(|| json!({"allow": rules.allow, "ask": rules.ask, "deny": rules.deny})));

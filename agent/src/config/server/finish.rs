@@ -148,8 +148,7 @@ fn check_times(given: &Given, reader: &mut Reader<'_>) {
 
 fn check_tools(given: &Given, reader: &mut Reader<'_>) {
     let Some(span) = given.places.get(&Key::DisabledTools) else { return };
-    let disabled: BTreeSet<&String> = given.tools.disabled.iter().collect();
-    for tool in given.tools.enabled.iter().flatten().filter(|tool| disabled.contains(tool)) {
+    for tool in given.tools.enabled.iter().flatten().filter(|tool| given.tools.disabled.contains(*tool)) {
         reader.warn(span, format!("the tool `{tool}` is both enabled and disabled"), "it is disabled");
     }
 }

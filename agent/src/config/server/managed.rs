@@ -55,7 +55,8 @@ impl Server {
                 config.protocol = self.protocol;
                 config.timeouts = surroundings.settings.timeouts(self.startup_timeout, self.tool_timeout);
                 let managed = ManagedServer::new(config);
-                Ok(ManagedServer { enabled: self.enabled, required: self.required, start: self.start, ..managed })
+                let (enabled, required, start, tools) = (self.enabled, self.required, self.start, self.tools.clone());
+                Ok(ManagedServer { enabled, required, start, tools, ..managed })
             }
             _ => Err(expander.problems),
         }

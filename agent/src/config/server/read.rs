@@ -1,10 +1,18 @@
 //! From a table of a file to a server: each key by itself, and then all of them together.
 
-use std::{collections::BTreeMap, ops::Range, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ops::Range,
+    time::Duration,
+};
 
-use client::{Inherit, ProtocolChoice, Revision, auth::DpopPolicy, manager::StartMode};
+use client::{
+    Inherit, ProtocolChoice, Revision,
+    auth::DpopPolicy,
+    manager::{StartMode, ToolFilter},
+};
 
-use super::{OauthSettings, PermissionRules, Server, ToolFilter, Wire, Written, finish};
+use super::{OauthSettings, PermissionRules, Server, Wire, Written, finish};
 use crate::config::{
     keys::{self, Key, OauthKey, RuleKey, Shown},
     shape::Reader,
@@ -168,8 +176,10 @@ impl Given {
                 words.extend(Revision::ALL.map(|revision| (revision.as_str(), ProtocolChoice::Pinned(revision))));
                 self.protocol = reader.one_of(entry, &words);
             }
-            Key::EnabledTools => self.tools.enabled = reader.words(entry),
-            Key::DisabledTools => self.tools.disabled = reader.words(entry).unwrap_or_default(),
+            Key::EnabledTools => self.tools.enabled = reader.words(entry).map(BTreeSet::from_iter),
+            Key::DisabledTools => {
+                self.tools.disabled = reader.words(entry).unwrap_or_default().into_iter().collect();
+            }
             Key::Permissions => self.permissions = rules(reader, entry),
             Key::AlwaysLoad => self.always_load = reader.boolean(entry),
             Key::Description => self.description = reader.text(entry).map(|text| text.expose().to_owned()),
