@@ -4,7 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     commands::{
-        bench, check, ci, client, completions, conformance, interop, judge, list, mock, report, schema, tidy, validate,
+        bench, check, ci, client, completions, conformance, features, interop, judge, list, mock, report, schema, tidy,
+        validate,
     },
     failure::CommandResult,
 };
@@ -47,7 +48,9 @@ pub(crate) enum Command {
     Completions(completions::Args),
     /// Hold the conventions of this repository.
     Tidy(tidy::Args),
-    /// Everything that has to pass before a change is taken: format, lints, tests, conventions, conformance.
+    /// What a complete client has, each feature with what shows it and whether that holds.
+    Features(features::Args),
+    /// Everything that has to pass before a change is taken: format, lints, tests, conventions, conformance, features.
     Ci(ci::Args),
     /// Try the mock servers with the official conformance suite, and with clients on the official SDKs.
     Interop(interop::Args),
@@ -70,6 +73,7 @@ impl Command {
             Self::Schema(args) => schema::run(&args),
             Self::Completions(args) => completions::run(&args),
             Self::Tidy(args) => tidy::run(&args),
+            Self::Features(args) => features::run(&args),
             Self::Ci(args) => ci::run(&args),
             Self::Interop(args) => interop::run(args),
             Self::Client(args) => client::run(args),

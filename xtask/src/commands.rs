@@ -6,6 +6,7 @@ pub(crate) mod ci;
 pub(crate) mod client;
 pub(crate) mod completions;
 pub(crate) mod conformance;
+pub(crate) mod features;
 pub(crate) mod interop;
 pub(crate) mod judge;
 pub(crate) mod list;

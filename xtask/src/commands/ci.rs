@@ -19,13 +19,14 @@ pub(crate) struct Args {
 }
 
 /// The steps: what each is called, and the arguments of cargo.
-const STEPS: [(&str, &[&str]); 5] = [
+const STEPS: [(&str, &[&str]); 6] = [
     ("format", &["fmt", "--all", "--check"]),
     ("lints", &["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]),
     ("conventions", &["xtask", "tidy"]),
     // Without `--all-targets`: unit, integration and documentation tests, and the examples as the programs that tests start.
     ("tests", &["test", "--workspace"]),
     ("conformance", &["xtask", "conformance"]),
+    ("features", &["xtask", "features"]),
 ];
 
 /// Runs every step.
