@@ -1,0 +1,106 @@
+use serde_json::json;
+
+use super::*;
+
+const SEES: Abilities = Abilities { images: true, audio: false };
+const READS: Abilities = Abilities { images: false, audio: false };
+
+fn texts(blocks: Value, abilities: Abilities) -> Vec<String> {
+    let content = blocks_for_model(blocks.as_array().unwrap(), None, false, abilities);
+    let text = |piece| match piece {
+        Piece::Text { text } => text,
+        other => panic!("{other:?} is no text"),
+    };
+    content.pieces.into_iter().map(text).collect()
+}
+
+fn text(block: Value) -> String {
+    texts(json!([block]), READS).concat()
+}
+
+#[test]
+fn media_reach_those_who_can_take_them_and_are_words_for_others() {
+    let data = "A".repeat(16_400);
+    let blocks = json!([
+        {"type": "image", "mimeType": "image/PNG", "data": data},
+        {"type": "audio", "mimeType": "audio/wav", "data": "AAA="},
+        {"type": "image", "mimeType": "image/svg+xml", "data": "AAAA"},
+        {"type": "image", "mimeType": "image/png", "data": "not base64!"},
+    ]);
+    let words = [
+        "[image: image/PNG, 12.3 kB]",
+        "[audio: audio/wav, 2 bytes]",
+        "[image: image/svg+xml, 3 bytes]",
+        "[image: image/png, its data is no base64]",
+    ];
+    assert_eq!(texts(blocks.clone(), READS), words);
+    let seen = blocks_for_model(blocks.as_array().unwrap(), None, false, SEES).pieces;
+    assert_eq!(seen[0], Piece::Image { mime: "image/png".into(), data });
+    assert_eq!(seen[1..], words[1..].iter().map(|words| Piece::text(*words)).collect::<Vec<_>>());
+    let heard = blocks_for_model(blocks.as_array().unwrap(), None, false, Abilities { audio: true, ..READS }).pieces;
+    assert_eq!(heard[1], Piece::Audio { mime: "audio/wav".into(), data: "AAA=".into() });
+}
+
+#[test]
+fn structured_content_takes_the_place_of_text_that_repeats_it() {
+    let value = json!({"b": [1, 2], "a": "x"});
+    let pieces =
+        |blocks: Value, value: &Value| blocks_for_model(blocks.as_array().unwrap(), Some(value), false, READS).pieces;
+    let whole = Piece::Json { value: value.clone() };
+    let repeated = json!({"type": "text", "text": "{ \"a\": \"x\",\n \"b\": [1, 2] }"});
+    assert_eq!(pieces(json!([repeated]), &value), std::slice::from_ref(&whole));
+    let other = json!({"type": "text", "text": "and a word"});
+    assert_eq!(pieces(json!([repeated, other]), &value), [whole.clone(), Piece::text("and a word")]);
+    let wrapped = json!({"result": "and a word"});
+    assert_eq!(pieces(json!([other]), &wrapped), [Piece::Json { value: wrapped }]);
+    assert_eq!(pieces(json!([other]), &Value::Null), [Piece::text("and a word")]);
+}
+
+#[test]
+fn the_text_of_an_error_is_kept_and_comes_first() {
+    let value = json!({"code": 7});
+    let image = json!({"type": "image", "mimeType": "image/png", "data": "AAAA"});
+    let blocks = json!([image, {"type": "text", "text": "it failed"}]);
+    let content = blocks_for_model(blocks.as_array().unwrap(), Some(&value), true, SEES);
+    assert!(content.is_error);
+    assert_eq!(content.pieces[..2], [Piece::text("it failed"), Piece::Json { value: value.clone() }]);
+    assert!(matches!(content.pieces[2], Piece::Image { .. }));
+    let blocks = json!([{"type": "text", "text": "{\"code\":7}"}]);
+    let content = blocks_for_model(blocks.as_array().unwrap(), Some(&value), true, READS);
+    assert_eq!(content.pieces, [Piece::text("{\"code\":7}")]);
+}
+
+#[test]
+fn resources_are_told_in_words() {
+    let link = json!({"type": "resource_link", "uri": "file:///a.rs", "name": "a", "mimeType": "text/x-rust",
+        "size": 12, "description": "the source"});
+    assert_eq!(text(link), "[resource: file:///a.rs, a, text/x-rust, 12 bytes] the source");
+    let note = json!({"type": "resource", "resource": {"uri": "note:1", "mimeType": "text/plain", "text": "hello"}});
+    assert_eq!(text(note), "[resource: note:1, text/plain]\nhello");
+    let blob = json!({"type": "resource", "resource": {"uri": "f:1", "mimeType": "application/zip", "blob": "AAAA"}});
+    assert_eq!(text(blob), "[resource: f:1] [blob: application/zip, 3 bytes]");
+    let picture = json!([{"type": "resource", "resource": {"uri": "f:2", "mimeType": "image/png", "blob": "AAAA"}}]);
+    let seen = blocks_for_model(picture.as_array().unwrap(), None, false, SEES).pieces;
+    assert_eq!(seen, [Piece::text("[resource: f:2]"), Piece::Image { mime: "image/png".into(), data: "AAAA".into() }]);
+}
+
+#[test]
+fn what_is_unknown_or_malformed_stays_as_words_and_within_bounds() {
+    assert_eq!(text(json!({"type": "video", "x": 1})), r#"[block of unknown form, video: {"type":"video","x":1}]"#);
+    for broken in [json!({}), json!({"type": "text"}), json!({"type": "image"}), json!({"type": "resource"})] {
+        assert!(text(broken.clone()).contains("unknown form"), "{broken}");
+    }
+    let long = text(json!({"type": "video", "x": "y".repeat(100_000)}));
+    assert!(long.chars().count() < 600, "{}", long.len());
+    let evil = text(json!({"type": "resource_link", "uri": "a\u{1b}[2J\u{202e}b\nc"}));
+    assert!(!evil.contains(['\u{1b}', '\u{202e}', '\n']), "{evil}");
+    let many: Vec<Value> = (0..1_010).map(|n| json!({"type": "text", "text": n.to_string()})).collect();
+    let kept = texts(Value::Array(many), READS);
+    assert_eq!((kept.len(), kept[1_000].as_str()), (1_001, "[10 more blocks left out]"));
+}
+
+#[test]
+fn sizes_are_said_as_people_say_them() {
+    let sizes = [0, 1, 999, 1_000, 12_345, 999_999, 10_000_000].map(size);
+    assert_eq!(sizes, ["0 bytes", "1 byte", "999 bytes", "1.0 kB", "12.3 kB", "999.9 kB", "10.0 MB"]);
+}
