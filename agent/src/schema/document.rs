@@ -1,0 +1,349 @@
+//! A schema after reading: one shape for every draft, with the place in the source that each part came from.
+
+use std::sync::Arc;
+
+use serde_json::{Number, Value};
+
+/// A schema and what it refers to.
+#[derive(Debug, Clone)]
+pub(super) struct Document {
+    /// The schema itself.
+    pub(super) root: Node,
+    /// What is referred to, by number.
+    pub(super) definitions: Vec<Definition>,
+    /// How many schemas it consists of.
+    pub(super) size: usize,
+}
+
+/// A schema that others refer to.
+#[derive(Debug, Clone)]
+pub(super) struct Definition {
+    /// Its name below `$defs`: unique, and made of letters, digits, `_`, `-` and `.`.
+    pub(super) name: String,
+    /// The schema.
+    pub(super) node: Node,
+    /// Whether it refers to itself, over however many others.
+    pub(super) recursive: bool,
+}
+
+/// One schema. The default one allows everything.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Node {
+    /// Where it stands in the source, as a JSON pointer.
+    pub(super) at: Arc<str>,
+    /// Whether it allows nothing.
+    pub(super) never: bool,
+    pub(super) reference: Option<usize>,
+    pub(super) types: Option<Types>,
+    /// `enum`, or `const` as a list of one.
+    pub(super) values: Option<Vec<Value>>,
+    pub(super) words: Words,
+    pub(super) format: Option<String>,
+    pub(super) low: Option<Bound>,
+    pub(super) high: Option<Bound>,
+    pub(super) multiple_of: Option<Number>,
+    pub(super) length: Range,
+    pub(super) pattern: Option<String>,
+    pub(super) prefix: Vec<Node>,
+    pub(super) items: Option<Box<Node>>,
+    pub(super) item_count: Range,
+    pub(super) unique: bool,
+    pub(super) contains: Option<Box<Contains>>,
+    pub(super) properties: Vec<(String, Node)>,
+    pub(super) required: Vec<String>,
+    pub(super) additional: Option<Box<Node>>,
+    pub(super) patterns: Vec<(String, Node)>,
+    pub(super) names: Option<Box<Node>>,
+    pub(super) property_count: Range,
+    pub(super) dependent_required: Vec<(String, Vec<String>)>,
+    pub(super) dependent_schemas: Vec<(String, Node)>,
+    pub(super) unevaluated_properties: Option<Box<Node>>,
+    pub(super) unevaluated_items: Option<Box<Node>>,
+    pub(super) all_of: Vec<Node>,
+    pub(super) any_of: Vec<Node>,
+    pub(super) one_of: Vec<Node>,
+    pub(super) not: Option<Box<Node>>,
+    pub(super) condition: Option<Box<Condition>>,
+}
+
+/// What a schema says to people and models, and what constrains nothing.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Words {
+    pub(super) title: Option<String>,
+    pub(super) description: Option<String>,
+    pub(super) default: Option<Value>,
+    pub(super) examples: Vec<Value>,
+}
+
+/// `if`, `then` and `else`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Condition {
+    pub(super) when: Node,
+    pub(super) then: Option<Node>,
+    pub(super) otherwise: Option<Node>,
+}
+
+/// `contains` and its numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Contains {
+    pub(super) node: Node,
+    pub(super) count: Range,
+}
+
+/// The least and the most of something.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Range {
+    pub(super) min: Option<u64>,
+    pub(super) max: Option<u64>,
+}
+
+impl Range {
+    /// What both allow.
+    pub(super) fn and(self, other: Self) -> Self {
+        let tighter = |left: Option<u64>, right: Option<u64>, pick: fn(u64, u64) -> u64| match (left, right) {
+            (Some(left), Some(right)) => Some(pick(left, right)),
+            (left, right) => left.or(right),
+        };
+        Self { min: tighter(self.min, other.min, u64::max), max: tighter(self.max, other.max, u64::min) }
+    }
+
+    pub(super) fn is_open(self) -> bool {
+        self.min.is_none() && self.max.is_none()
+    }
+}
+
+/// One end of a range of numbers.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Bound {
+    pub(super) value: Number,
+    pub(super) exclusive: bool,
+}
+
+impl Bound {
+    pub(super) fn as_f64(&self) -> f64 {
+        self.value.as_f64().unwrap_or_default()
+    }
+}
+
+/// A set of types. `integer` is never beside `number`, which includes it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Types(u8);
+
+impl Types {
+    pub(super) const NULL: Self = Self(1);
+    pub(super) const BOOLEAN: Self = Self(2);
+    pub(super) const INTEGER: Self = Self(4);
+    pub(super) const NUMBER: Self = Self(8);
+    pub(super) const STRING: Self = Self(16);
+    pub(super) const ARRAY: Self = Self(32);
+    pub(super) const OBJECT: Self = Self(64);
+    /// All, in the order in which they are written.
+    const NAMES: [(&'static str, Self); 7] = [
+        ("string", Self::STRING),
+        ("number", Self::NUMBER),
+        ("integer", Self::INTEGER),
+        ("boolean", Self::BOOLEAN),
+        ("object", Self::OBJECT),
+        ("array", Self::ARRAY),
+        ("null", Self::NULL),
+    ];
+
+    /// Every type.
+    pub(super) const fn all() -> Self {
+        Self(1 | 2 | 8 | 16 | 32 | 64)
+    }
+
+    pub(super) fn named(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, one)| *one)
+    }
+
+    /// The type of a value. A number without a fraction is an integer, however it is written.
+    pub(super) fn of(value: &Value) -> Self {
+        match value {
+            Value::Null => Self::NULL,
+            Value::Bool(_) => Self::BOOLEAN,
+            Value::Number(number) if number.as_f64().is_some_and(|float| float.fract() == 0.0) => Self::INTEGER,
+            Value::Number(_) => Self::NUMBER,
+            Value::String(_) => Self::STRING,
+            Value::Array(_) => Self::ARRAY,
+            Value::Object(_) => Self::OBJECT,
+        }
+    }
+
+    pub(super) const fn with(self, other: Self) -> Self {
+        let both = self.0 | other.0;
+        Self(if both & Self::NUMBER.0 != 0 { both & !Self::INTEGER.0 } else { both })
+    }
+
+    /// What is in both.
+    pub(super) const fn and(self, other: Self) -> Self {
+        let number = Self::NUMBER.0 | Self::INTEGER.0;
+        let integers = if self.0 & number != 0 && other.0 & number != 0 && (self.0 & other.0 & Self::NUMBER.0) == 0 {
+            Self::INTEGER.0
+        } else {
+            0
+        };
+        Self((self.0 & other.0) | integers)
+    }
+
+    /// Whether every value of `other` is of one of these types.
+    pub(super) fn covers(self, other: Self) -> bool {
+        self.and(other) == other
+    }
+
+    pub(super) const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Each type by itself.
+    pub(super) fn each(self) -> impl Iterator<Item = Self> {
+        Self::NAMES.into_iter().map(|(_, one)| one).filter(move |one| self.0 & one.0 != 0)
+    }
+
+    /// The names of the types.
+    pub(super) fn names(self) -> impl Iterator<Item = &'static str> {
+        Self::NAMES.into_iter().filter(move |(_, one)| self.0 & one.0 != 0).map(|(name, _)| name)
+    }
+}
+
+impl Node {
+    /// A schema that allows everything, at a place.
+    pub(super) fn any(at: &Arc<str>) -> Self {
+        Self { at: Arc::clone(at), ..Self::default() }
+    }
+
+    /// A schema that allows nothing, at a place.
+    pub(super) fn never(at: &Arc<str>) -> Self {
+        Self { never: true, ..Self::any(at) }
+    }
+
+    /// Whether it constrains nothing, whatever it says.
+    pub(super) fn is_any(&self) -> bool {
+        self.reference.is_none() && self.refers_at_most()
+    }
+
+    /// Whether it consists of a reference, and of words.
+    pub(super) fn is_reference_alone(&self) -> bool {
+        self.reference.is_some() && self.refers_at_most()
+    }
+
+    /// Whether nothing but a reference constrains it. No keyword of a known type, and none of those without one.
+    fn refers_at_most(&self) -> bool {
+        !self.never
+            && self.types.is_none()
+            && self.values.is_none()
+            && self.format.is_none()
+            && self.all_of.is_empty()
+            && self.any_of.is_empty()
+            && self.one_of.is_empty()
+            && self.not.is_none()
+            && self.condition.is_none()
+            && self.types_of_keywords().is_empty()
+    }
+
+    /// Whether it allows nothing beyond what is named: `additionalProperties: false`.
+    pub(super) fn is_closed(&self) -> bool {
+        self.additional.as_ref().is_some_and(|rest| rest.never)
+    }
+
+    /// The schema of a property.
+    pub(super) fn property(&self, name: &str) -> Option<&Self> {
+        self.properties.iter().find(|(known, _)| known == name).map(|(_, node)| node)
+    }
+
+    pub(super) fn requires(&self, name: &str) -> bool {
+        self.required.iter().any(|known| known == name)
+    }
+
+    /// The types that its keywords speak of.
+    pub(super) fn types_of_keywords(&self) -> Types {
+        let mut types = Types::default();
+        if !self.properties.is_empty()
+            || !self.required.is_empty()
+            || self.additional.is_some()
+            || !self.patterns.is_empty()
+            || self.names.is_some()
+            || !self.property_count.is_open()
+            || !self.dependent_required.is_empty()
+            || !self.dependent_schemas.is_empty()
+            || self.unevaluated_properties.is_some()
+        {
+            types = types.with(Types::OBJECT);
+        }
+        if !self.prefix.is_empty()
+            || self.items.is_some()
+            || !self.item_count.is_open()
+            || self.unique
+            || self.contains.is_some()
+            || self.unevaluated_items.is_some()
+        {
+            types = types.with(Types::ARRAY);
+        }
+        if !self.length.is_open() || self.pattern.is_some() {
+            types = types.with(Types::STRING);
+        }
+        if self.low.is_some() || self.high.is_some() || self.multiple_of.is_some() {
+            types = types.with(Types::NUMBER);
+        }
+        types
+    }
+
+    /// The same schema for values of one type: without the keywords of others.
+    pub(super) fn of_type(&self, one: Types) -> Self {
+        let mut node = Self {
+            at: Arc::clone(&self.at),
+            types: Some(one),
+            values: self
+                .values
+                .as_ref()
+                .map(|values| values.iter().filter(|value| one.covers(Types::of(value))).cloned().collect()),
+            words: self.words.clone(),
+            not: self.not.clone(),
+            condition: self.condition.clone(),
+            ..Self::default()
+        };
+        if one == Types::OBJECT {
+            node.properties.clone_from(&self.properties);
+            node.required.clone_from(&self.required);
+            node.additional.clone_from(&self.additional);
+            node.patterns.clone_from(&self.patterns);
+            node.names.clone_from(&self.names);
+            node.property_count = self.property_count;
+            node.dependent_required.clone_from(&self.dependent_required);
+            node.dependent_schemas.clone_from(&self.dependent_schemas);
+            node.unevaluated_properties.clone_from(&self.unevaluated_properties);
+        } else if one == Types::ARRAY {
+            node.prefix.clone_from(&self.prefix);
+            node.items.clone_from(&self.items);
+            node.item_count = self.item_count;
+            node.unique = self.unique;
+            node.contains.clone_from(&self.contains);
+            node.unevaluated_items.clone_from(&self.unevaluated_items);
+        } else if one == Types::STRING {
+            node.length = self.length;
+            node.pattern.clone_from(&self.pattern);
+            node.format.clone_from(&self.format);
+        } else if one == Types::NUMBER || one == Types::INTEGER {
+            node.low.clone_from(&self.low);
+            node.high.clone_from(&self.high);
+            node.multiple_of.clone_from(&self.multiple_of);
+            node.format.clone_from(&self.format);
+        }
+        node
+    }
+
+    /// The schemas directly inside of it.
+    pub(super) fn children(&self) -> impl Iterator<Item = &Self> {
+        let boxed = [&self.items, &self.additional, &self.names, &self.unevaluated_properties, &self.unevaluated_items]
+            .into_iter()
+            .chain([&self.not])
+            .flat_map(|child| child.as_deref());
+        let named = self.properties.iter().chain(&self.patterns).chain(&self.dependent_schemas).map(|(_, node)| node);
+        let listed = self.prefix.iter().chain(&self.all_of).chain(&self.any_of).chain(&self.one_of);
+        let contained = self.contains.iter().map(|contains| &contains.node);
+        let conditional = self.condition.iter().flat_map(|condition| {
+            [Some(&condition.when), condition.then.as_ref(), condition.otherwise.as_ref()].into_iter().flatten()
+        });
+        boxed.chain(named).chain(listed).chain(contained).chain(conditional)
+    }
+}

@@ -1,0 +1,123 @@
+//! Lists.
+
+use serde_json::{Map, Value};
+
+use super::{
+    super::{
+        converter::{Converter, Place, Trouble},
+        dialect::Dialect,
+        document::Node,
+        report::Effect,
+    },
+    Written,
+};
+
+impl Converter<'_> {
+    pub(super) fn array(&mut self, node: &Node, place: Place) -> Result<Written, Trouble> {
+        let mut written = Written::default();
+        written.map.insert("type".into(), "array".into());
+        if let Some(values) = &node.values {
+            self.lost(&node.at, "enum", "a list among the allowed values")?;
+            written.remarks.add(&format!("One of: {}.", super::listed(values)));
+        }
+        let mut count = node.item_count;
+        let closed = node.items.as_ref().is_some_and(|items| items.never);
+        if closed {
+            // What may not be there is a matter of how many there are.
+            count.max = Some(count.max.unwrap_or(u64::MAX).min(node.prefix.len() as u64));
+        }
+        if node.prefix.is_empty() {
+            self.items(&mut written, node, place)?;
+        } else {
+            self.positions(&mut written, node, place)?;
+        }
+        if let Some(min) = count.min {
+            self.put(&mut written, node, "minItems", min.into(), "");
+        }
+        if let Some(max) = count.max {
+            self.put(&mut written, node, "maxItems", max.into(), "");
+        }
+        if node.unique {
+            self.put(&mut written, node, "uniqueItems", true.into(), "No item twice.");
+        }
+        if node.contains.is_some() {
+            self.told(&node.at, "contains", "dropped", Effect::Wider);
+        }
+        Ok(written)
+    }
+
+    fn items(&mut self, written: &mut Written, node: &Node, place: Place) -> Result<(), Trouble> {
+        let items = match &node.items {
+            Some(items) => match self.plain(items, place.inside()) {
+                Err(Trouble::Never) => {
+                    written.map.insert("maxItems".into(), 0.into());
+                    self.stand_in()?
+                }
+                other => other?,
+            },
+            None if self.dialect == Dialect::OpenAiStrict => {
+                let why = "strict mode asks for `items`, and items of any kind are allowed".to_owned();
+                return Err(Trouble::Unfit { at: node.at.to_string(), why });
+            }
+            None if self.dialect == Dialect::GeminiJson => return Ok(()),
+            None => {
+                self.told(&node.at, "items", "added, with a choice of all types", Effect::Narrower);
+                self.anything()?
+            }
+        };
+        written.map.insert("items".into(), items.into());
+        Ok(())
+    }
+
+    /// Items that there are none of.
+    fn stand_in(&mut self) -> Result<Map<String, Value>, Trouble> {
+        if self.dialect == Dialect::OpenAiStrict {
+            return Err(Trouble::Unfit { at: String::new(), why: "a list that must be empty".into() });
+        }
+        Ok(Map::from_iter([("type".to_owned(), "string".into())]))
+    }
+
+    /// Lists whose items have a meaning each.
+    fn positions(&mut self, written: &mut Written, node: &Node, place: Place) -> Result<(), Trouble> {
+        if self.dialect == Dialect::OpenAiStrict {
+            let why = "`prefixItems` is not supported".to_owned();
+            return Err(Trouble::Unfit { at: node.at.to_string(), why });
+        }
+        let mut positions: Vec<Value> = Vec::new();
+        for item in &node.prefix {
+            positions.push(match self.plain(item, place.inside()) {
+                Err(Trouble::Never) => self.stand_in()?.into(),
+                other => other?.into(),
+            });
+        }
+        let rest = match node.items.as_deref() {
+            Some(items) if items.never => None,
+            Some(items) => match self.plain(items, place.inside()) {
+                Err(Trouble::Never) => None,
+                other => Some(other?),
+            },
+            None => Some(self.anything()?),
+        };
+        if self.dialect == Dialect::GeminiJson {
+            written.map.insert("prefixItems".into(), positions.into());
+            written.map.extend(rest.map(|rest| ("items".to_owned(), rest.into())));
+            return Ok(());
+        }
+        // Without positions, each item may be what any of them may be.
+        let said: Vec<String> = positions.iter().map(super::super::words::shown).collect();
+        written.remarks.add(&format!("The items are, in this order: {}.", said.join(", ")));
+        let mut choices: Vec<Value> = Vec::new();
+        for choice in positions.into_iter().chain(rest.map(Value::Object)) {
+            if !choices.contains(&choice) {
+                choices.push(choice);
+            }
+        }
+        let items = match choices.len() {
+            1 => choices.swap_remove(0),
+            _ => serde_json::json!({ "anyOf": choices }),
+        };
+        written.map.insert("items".into(), items);
+        self.told(&node.at, "prefixItems", "became `items`, in any order", Effect::Wider);
+        Ok(())
+    }
+}

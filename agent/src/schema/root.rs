@@ -1,0 +1,181 @@
+//! The root of arguments: always one object, whatever the schema made of it.
+
+use serde_json::{Map, Value};
+
+use super::{
+    converter::{Converter, Place, Trouble},
+    dialect::Dialect,
+    document::{Node, Types},
+    merge,
+    report::Effect,
+    strict,
+    union::{self, Union},
+};
+
+/// How long the name of an argument may be for Anthropic, which takes `[A-Za-z0-9_.-]` (Messages API, tools).
+const NAME: usize = 64;
+
+/// The written schema of arguments.
+#[derive(Debug)]
+pub(super) struct Arguments {
+    /// The schema. Gemini takes none for a tool without arguments.
+    pub(super) schema: Option<Value>,
+    /// Arguments with other names than the server's: new name, old name.
+    pub(super) renamed: Vec<(String, String)>,
+}
+
+impl Converter<'_> {
+    /// Writes the whole document.
+    pub(super) fn arguments(&mut self) -> Result<Arguments, Trouble> {
+        let Union { mut node, entered, note, .. } = self.one_object()?;
+        let renamed = if self.dialect == Dialect::Anthropic { self.rename(&mut node) } else { Vec::new() };
+        if let Some(note) = note {
+            let description = node.words.description.get_or_insert_default();
+            if !description.is_empty() {
+                description.push('\n');
+            }
+            description.push_str(&note);
+        }
+        self.trail.extend(entered);
+        let mut schema = if self.dialect.is_full() {
+            match self.full(&node) {
+                Value::Object(map) => map,
+                _ => return Err(Trouble::Never),
+            }
+        } else {
+            let written = self.object(&node, Place::default())?;
+            self.dressed(written.map, &node.words, written.remarks, &node.at)
+        };
+        self.trail.clear();
+        let definitions = self.definitions()?;
+        if !definitions.is_empty() {
+            schema.insert("$defs".into(), definitions.into());
+        }
+        if self.dialect == Dialect::OpenAiStrict {
+            strict::within_limits(&schema)?;
+        }
+        let empty = self.dialect == Dialect::Gemini && schema.keys().all(|key| key == "type");
+        Ok(Arguments { schema: (!empty).then(|| schema.into()), renamed })
+    }
+
+    /// The root as one object without `$ref`, `allOf`, `anyOf` and `oneOf`.
+    pub(super) fn one_object(&mut self) -> Result<Union, Trouble> {
+        let document = self.document;
+        let mut root = document.root.clone();
+        if root.never {
+            return Err(Trouble::Never);
+        }
+        if root.types.is_none() {
+            self.told(&root.at, "type", "became `object`, as arguments always are one", Effect::Equal);
+        }
+        let types = root.types.unwrap_or(Types::OBJECT).and(Types::OBJECT);
+        if types.is_empty() {
+            return Err(Trouble::Never);
+        }
+        root.types = Some(types);
+        self.simplify_root(&mut root);
+        let keyword = [
+            ("$ref", root.reference.is_some()),
+            ("oneOf", !root.one_of.is_empty()),
+            ("anyOf", !root.any_of.is_empty()),
+            ("allOf", !root.all_of.is_empty()),
+        ]
+        .into_iter()
+        .find_map(|(keyword, there)| there.then_some(keyword));
+        let Some(keyword) = keyword.or_else(|| (!self.dialect.is_full()).then_some("")) else {
+            let node = root.of_type(Types::OBJECT);
+            return Ok(Union { node, entered: Vec::new(), note: None, narrowed: Vec::new() });
+        };
+        let parts = self.alternatives_at_root(&root)?;
+        if parts.is_empty() {
+            return Err(Trouble::Never);
+        }
+        let mut union = union::of(&parts);
+        union.node.words = merge::words(&root.words, &union.node.words);
+        if !keyword.is_empty() {
+            let effect = if parts.len() > 1 { Effect::Wider } else { Effect::Equal };
+            self.told(&root.at, keyword, "became one object with the properties of all", effect);
+        }
+        for name in &union.narrowed {
+            let became = "is constrained in each branch, where only some constrain it";
+            self.told(&root.at, name, became, Effect::Narrower);
+        }
+        Ok(union)
+    }
+
+    /// OpenAI takes neither a list of values nor `not` at the root; as a list of objects the first says little anyway.
+    fn simplify_root(&mut self, root: &mut Node) {
+        if self.dialect == Dialect::Anthropic {
+            return;
+        }
+        if root.values.take().is_some() {
+            self.told(&root.at, "enum", "dropped", Effect::Wider);
+        }
+        if self.dialect == Dialect::OpenAiLoose && root.not.take().is_some() {
+            self.told(&root.at, "not", "dropped", Effect::Wider);
+        }
+    }
+
+    /// Gives arguments names that Anthropic takes. Only those of the root are looked at there.
+    fn rename(&mut self, node: &mut Node) -> Vec<(String, String)> {
+        let legal = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-');
+        let fits = |name: &str| !name.is_empty() && name.len() <= NAME && name.chars().all(legal);
+        let mut taken: Vec<String> = node.properties.iter().map(|(name, _)| name.clone()).collect();
+        let mut renamed: Vec<(String, String)> = Vec::new();
+        for (name, property) in &mut node.properties {
+            if fits(name) {
+                continue;
+            }
+            let letters = name.chars().map(|letter| if legal(letter) { letter } else { '_' });
+            let short: String = letters.take(NAME - 4).collect();
+            let short = if short.is_empty() { "_".to_owned() } else { short };
+            let mut new = short.clone();
+            let mut count = 2;
+            while taken.contains(&new) {
+                new = format!("{short}_{count}");
+                count += 1;
+            }
+            taken.push(new.clone());
+            self.report.add(&property.at, name, format!("was renamed to `{new}`"), self.dialect.rule(), Effect::Equal);
+            let old = std::mem::replace(name, new.clone());
+            renamed.push((new, old));
+        }
+        let new_name = |name: &mut String| {
+            if let Some((new, _)) = renamed.iter().find(|(_, old)| old == name) {
+                name.clone_from(new);
+            }
+        };
+        node.required.iter_mut().for_each(new_name);
+        for (name, needed) in &mut node.dependent_required {
+            new_name(name);
+            needed.iter_mut().for_each(new_name);
+        }
+        node.dependent_schemas.iter_mut().for_each(|(name, _)| new_name(name));
+        renamed
+    }
+
+    /// The schemas that something refers to, and those that they refer to.
+    fn definitions(&mut self) -> Result<Map<String, Value>, Trouble> {
+        let document = self.document;
+        let mut written = Map::new();
+        let mut done = std::collections::BTreeSet::new();
+        while let Some(number) = self.used.iter().find(|number| !done.contains(*number)).copied() {
+            done.insert(number);
+            let definition = &document.definitions[number];
+            let schema = if self.dialect.is_full() {
+                self.full(&definition.node)
+            } else {
+                match self.plain(&definition.node, Place { depth: 1, optional: false }) {
+                    Ok(map) => map.into(),
+                    Err(Trouble::Never) => {
+                        self.lost(&definition.node.at, "$defs", "a definition that allows nothing")?;
+                        self.anything()?.into()
+                    }
+                    Err(unfit) => return Err(unfit),
+                }
+            };
+            written.insert(definition.name.clone(), schema);
+        }
+        Ok(written)
+    }
+}

@@ -1,0 +1,159 @@
+//! What each provider takes, as data, and a check of any definition against it.
+//!
+//! `rules/*.json` states the rules: a JSON Schema for the whole definition of a tool, and beside it what JSON Schema cannot
+//! say: numbers over the whole schema, where references may stand, and lists that have to match. Nothing in here uses the
+//! code that converts, so that a misreading does not agree with itself.
+
+mod walk;
+
+use std::sync::LazyLock;
+
+use jsonschema::Validator;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Provider;
+
+/// Where and how a definition breaks a provider's rules.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// The place in the definition, as a JSON pointer.
+    pub at: String,
+    /// What is wrong there.
+    pub what: String,
+}
+
+/// The rules of one provider's form.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Rules {
+    /// The pages that the rules are from.
+    #[serde(rename = "sources")]
+    _sources: Vec<String>,
+    /// Where the schema of the arguments stands in the definition.
+    parameters: String,
+    /// Which schemas may refer to themselves.
+    recursion: Recursion,
+    /// Whether each object has to ask for all of its properties.
+    all_required: bool,
+    /// Whether each name in `required` has to be among the properties.
+    required_is_described: bool,
+    /// Numbers over the whole schema.
+    limits: Limits,
+    /// The definition, as far as JSON Schema can say it.
+    definition: Value,
+}
+
+/// Which schemas may refer to themselves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Recursion {
+    /// All of them.
+    Anywhere,
+    /// Only from within properties that may be left out.
+    InOptionalProperties,
+    /// There are no references at all.
+    None,
+}
+
+/// The most of something, over the whole schema.
+#[derive(Debug, Clone, Copy, Default, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase", default)]
+struct Limits {
+    properties: Option<usize>,
+    object_levels: Option<usize>,
+    letters: Option<usize>,
+    values: Option<usize>,
+    long_list_values: Option<usize>,
+    long_list_letters: Option<usize>,
+}
+
+struct Checker {
+    rules: Rules,
+    definition: Validator,
+}
+
+impl Checker {
+    fn of(text: &str) -> Self {
+        let rules: Rules = serde_json::from_str(text).expect("a test reads each file of rules");
+        let definition = jsonschema::validator_for(&rules.definition).expect("a test compiles each file of rules");
+        Self { rules, definition }
+    }
+}
+
+macro_rules! checker {
+    ($file:literal) => {
+        LazyLock::new(|| Checker::of(include_str!(concat!("rules/", $file, ".json"))))
+    };
+}
+
+static OPENAI: LazyLock<Checker> = checker!("openai");
+static OPENAI_STRICT: LazyLock<Checker> = checker!("openai-strict");
+static ANTHROPIC: LazyLock<Checker> = checker!("anthropic");
+static GEMINI: LazyLock<Checker> = checker!("gemini");
+static GEMINI_JSON_SCHEMA: LazyLock<Checker> = checker!("gemini-json-schema");
+
+/// Where a definition breaks the rules of the provider that it is for. Nowhere, if it may be sent.
+#[must_use]
+pub fn violations(provider: Provider, definition: &Value) -> Vec<Violation> {
+    // The two forms of OpenAI differ in an envelope, which only the one of Chat Completions has.
+    let unwrapped;
+    let definition = if provider == Provider::OpenAiChat {
+        let (Some("function"), Some(Value::Object(function))) =
+            (definition.get("type").and_then(Value::as_str), definition.get("function"))
+        else {
+            let what = "a tool of Chat Completions is `type: function` and a `function`".to_owned();
+            return vec![Violation { at: String::new(), what }];
+        };
+        let mut flat = function.clone();
+        flat.insert("type".into(), "function".into());
+        unwrapped = Value::Object(flat);
+        &unwrapped
+    } else {
+        definition
+    };
+    let checker = match provider {
+        Provider::OpenAi | Provider::OpenAiChat if definition.get("strict") == Some(&Value::Bool(true)) => {
+            &*OPENAI_STRICT
+        }
+        Provider::OpenAi | Provider::OpenAiChat => &*OPENAI,
+        Provider::Anthropic => &*ANTHROPIC,
+        Provider::Gemini => &*GEMINI,
+        Provider::GeminiJsonSchema => &*GEMINI_JSON_SCHEMA,
+    };
+    let mut found: Vec<Violation> = checker
+        .definition
+        .iter_errors(definition)
+        .take(20)
+        .map(|error| Violation { at: error.instance_path().to_string(), what: short(&error.to_string()) })
+        .collect();
+    if provider == Provider::OpenAiChat && definition["name"].as_str().is_some_and(|name| name.len() > 64) {
+        found.push(Violation { at: "/function/name".into(), what: "longer than 64 characters".into() });
+    }
+    if let Some(parameters) = definition.pointer(&checker.rules.parameters) {
+        walk::walk(&checker.rules, parameters, &mut found);
+    }
+    found
+}
+
+fn short(text: &str) -> String {
+    let mut text = text.to_owned();
+    if let Some((cut, _)) = text.char_indices().nth(200) {
+        text.truncate(cut);
+        text.push('…');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_of_rules_can_be_read_and_names_its_sources() {
+        for checker in [&OPENAI, &OPENAI_STRICT, &ANTHROPIC, &GEMINI, &GEMINI_JSON_SCHEMA] {
+            assert!(!checker.rules._sources.is_empty());
+            assert!(!checker.definition.is_valid(&Value::Null));
+        }
+    }
+}
