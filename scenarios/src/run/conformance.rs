@@ -38,7 +38,7 @@ pub enum RunError {
 pub async fn conformance(
     plan: &Plan,
     options: &RunOptions,
-    journal: &mut dyn Write,
+    journal: &mut (dyn Write + Send),
     mut tell: impl FnMut(RunEvent<'_>),
 ) -> Result<Vec<CaseResult>, RunError> {
     let room = Arc::new(Semaphore::new(options.jobs.get()));

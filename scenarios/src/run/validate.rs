@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroUsize, time::Duration};
 
-use futures::{StreamExt, stream};
+use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
 
 use crate::{
     evidence::Evidence,
@@ -72,10 +72,13 @@ pub async fn validate<'a>(
             }
         }
     }
-    let running = cases.into_iter().map(|(scenario, revision)| {
-        let facts = &facts;
-        async move { (scenario, run_server_case(target, scenario, facts, revision, options.startup).await) }
-    });
+    let (known, startup) = (&facts, options.startup);
+    // Boxed one by one: a closure that gives them would keep whoever awaits this from being sent between threads.
+    let mut running: Vec<BoxFuture<'_, (&Scenario, Evidence)>> = Vec::with_capacity(cases.len());
+    for (scenario, revision) in cases {
+        let case = async move { (scenario, run_server_case(target, scenario, known, revision, startup).await) };
+        running.push(case.boxed());
+    }
     let mut running = stream::iter(running).buffer_unordered(options.jobs.get());
     while let Some((scenario, evidence)) = running.next().await {
         tell(ValidateEvent::Finished { scenario, evidence: Box::new(evidence) });
