@@ -4,8 +4,8 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     commands::{
-        bench, check, ci, client, completions, conformance, features, interop, judge, list, mock, report, schema, tidy,
-        validate,
+        bench, check, ci, client, completions, conformance, features, interop, judge, list, mock, report, schema,
+        serve, tidy, validate,
     },
     failure::CommandResult,
 };
@@ -56,6 +56,8 @@ pub(crate) enum Command {
     Interop(interop::Args),
     /// Be a client: connect to a server, and use what it offers.
     Client(client::Args),
+    /// Be an MCP server with which coding agents test theirs, over stdio or HTTP; or serve the management API.
+    Serve(serve::Args),
 }
 
 impl Command {
@@ -77,6 +79,7 @@ impl Command {
             Self::Ci(args) => ci::run(&args),
             Self::Interop(args) => interop::run(args),
             Self::Client(args) => client::run(args),
+            Self::Serve(args) => serve::run(&args),
         }
     }
 }

@@ -14,6 +14,7 @@ pub(crate) mod mock;
 pub(crate) mod report;
 pub(crate) mod schema;
 pub(crate) mod selection;
+pub(crate) mod serve;
 pub(crate) mod target;
 pub(crate) mod tidy;
 pub(crate) mod validate;

@@ -59,7 +59,7 @@ fn append(journal: &mut File, line: &Line) -> io::Result<()> {
 
 /// `$MCP_WORKBENCH_RUNS`, else `$XDG_STATE_HOME/mcp-workbench/runs`, else the same below `~/.local/state` (XDG Base
 /// Directory Specification), else the folder for temporary files.
-fn default_root() -> PathBuf {
+pub(crate) fn default_root() -> PathBuf {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let state = || set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
     set(RUNS).unwrap_or_else(|| state().unwrap_or_else(std::env::temp_dir).join("mcp-workbench/runs"))

@@ -1,0 +1,161 @@
+//! The management API: which servers there are, how they are doing, logging in to them, all over HTTP.
+//!
+//! It stands on a [`Manager`], which owns the connections, and on `client::auth`, which knows OAuth. This module owns the routes and
+//! what they say; [`openapi`] describes them. Nothing that was configured as a secret is in any answer.
+
+mod auth;
+mod body;
+mod config;
+mod connector;
+mod error;
+mod events;
+mod login;
+pub mod openapi;
+mod servers;
+mod status;
+
+use std::{
+    collections::BTreeMap,
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use axum::{
+    Router, middleware,
+    routing::{delete, get, post},
+};
+use client::{
+    Manager, ManagerOptions,
+    auth::{
+        BrowserError,
+        callback::{self, CallbackOptions},
+        store::CredentialStore,
+    },
+};
+use futures::future::{BoxFuture, join_all};
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+pub use config::{ServerEntry, ServerKind};
+
+use self::{connector::WithCredentials, error::ApiError, login::Login};
+use crate::door::{Door, guard};
+
+/// The path for which no token is needed.
+pub const HEALTH: &str = "/healthz";
+
+/// Opens a page for the person at this machine.
+pub trait OpenPage: Send + Sync + fmt::Debug {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// If there is no way to.
+    fn open<'a>(&'a self, page: &'a Url) -> BoxFuture<'a, Result<(), BrowserError>>;
+}
+
+/// The browser of the system.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct SystemBrowser;
+
+impl OpenPage for SystemBrowser {
+    fn open<'a>(&'a self, page: &'a Url) -> BoxFuture<'a, Result<(), BrowserError>> {
+        let failed = |error: std::io::Error| BrowserError::new(format!("no browser could be opened: {error}"));
+        Box::pin(async move { callback::open(page).await.map_err(failed) })
+    }
+}
+
+/// What the API stands on.
+#[derive(Debug)]
+pub struct ManagementSettings {
+    /// Where credentials are kept.
+    pub store: Arc<dyn CredentialStore>,
+    /// What opens pages for whoever logs in at this machine.
+    pub browser: Arc<dyn OpenPage>,
+    /// Where browsers come back to.
+    pub callback: CallbackOptions,
+}
+
+/// The API. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Management(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    settings: ManagementSettings,
+    manager: Manager,
+    /// One change of the servers at a time.
+    changing: tokio::sync::Mutex<()>,
+    servers: Mutex<BTreeMap<String, config::Known>>,
+    logins: Mutex<BTreeMap<String, Arc<Login>>>,
+    over: CancellationToken,
+}
+
+impl Management {
+    /// An API without servers.
+    #[must_use]
+    pub fn new(settings: ManagementSettings) -> Self {
+        let connector = WithCredentials { store: Arc::clone(&settings.store) };
+        let options = ManagerOptions { connector: Arc::new(connector), ..ManagerOptions::default() };
+        let (servers, logins, over) = (Mutex::default(), Mutex::default(), CancellationToken::new());
+        let (manager, changing) = (Manager::new(options), tokio::sync::Mutex::default());
+        Self(Arc::new(Inner { settings, manager, changing, servers, logins, over }))
+    }
+
+    /// The routes, for whom the door lets in.
+    pub fn router(&self, door: Door) -> Router {
+        Router::new()
+            .route("/mcp", get(servers::list).post(servers::add))
+            .route("/mcp/events", get(events::stream))
+            .route("/mcp/{name}", delete(servers::remove))
+            .route("/mcp/{name}/connect", post(servers::connect))
+            .route("/mcp/{name}/disconnect", post(servers::disconnect))
+            .route("/mcp/{name}/tools", get(servers::tools))
+            .route("/mcp/{name}/auth", post(auth::start).delete(auth::remove))
+            .route("/mcp/{name}/auth/callback", post(auth::callback))
+            .route("/mcp/{name}/auth/authenticate", post(auth::authenticate))
+            .route("/openapi.json", get(openapi::document))
+            .route(HEALTH, get(servers::health))
+            .fallback(error::no_route)
+            .method_not_allowed_fallback(error::no_method)
+            .layer(middleware::from_fn_with_state(door, guard))
+            .with_state(self.clone())
+    }
+
+    /// Ends all logins, event streams and servers, and waits until the servers have ended.
+    pub async fn close(&self) {
+        self.0.over.cancel();
+        let logins = std::mem::take(&mut *self.logins());
+        join_all(logins.values().map(|login| login.stop())).await;
+        self.0.manager.close().await;
+    }
+
+    fn manager(&self) -> &Manager {
+        &self.0.manager
+    }
+
+    fn servers(&self) -> MutexGuard<'_, BTreeMap<String, config::Known>> {
+        self.0.servers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn logins(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Login>>> {
+        self.0.logins.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known of a server.
+    fn known(&self, name: &str) -> Result<config::Known, ApiError> {
+        self.servers().get(name).cloned().ok_or_else(|| ApiError::unknown_server(name))
+    }
+
+    /// A text without the secrets of a server: what fails may quote what it was given.
+    fn clean(&self, name: &str, text: String) -> String {
+        match self.servers().get(name) {
+            Some(known) => known.clean(text),
+            None => text,
+        }
+    }
+
+    /// An error about a server, without its secrets.
+    fn error(&self, name: &str, error: impl Into<ApiError>) -> ApiError {
+        error.into().map(|text| self.clean(name, text))
+    }
+}

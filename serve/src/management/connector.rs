@@ -1,0 +1,48 @@
+//! Connections with what is kept of earlier logins. They never open a browser: that is for whoever asks for a login.
+
+use std::sync::Arc;
+
+use client::{
+    ConnectError, ConnectOptions, Connection, Endpoint, ServerConfig,
+    auth::{AuthError, AuthSettings, Authorizer, Browser, credentials::CredentialKey, store::CredentialStore},
+    connect_with,
+    manager::Connector,
+};
+use futures::future::BoxFuture;
+use url::Url;
+
+/// Connects, and shows what is kept in the store.
+#[derive(Debug)]
+pub(super) struct WithCredentials {
+    pub(super) store: Arc<dyn CredentialStore>,
+}
+
+impl Connector for WithCredentials {
+    fn connect(
+        &self,
+        config: ServerConfig,
+        mut options: ConnectOptions,
+    ) -> BoxFuture<'static, Result<Connection, ConnectError>> {
+        if let Endpoint::StreamableHttp(endpoint) | Endpoint::Sse(endpoint) | Endpoint::Auto(endpoint) =
+            &config.endpoint
+            && let Ok(url) = Url::parse(&endpoint.url)
+        {
+            // A new one for each connection: it takes up what a login in between has put into the store.
+            match authorizer(&url, Arc::clone(&self.store), None) {
+                Ok(authorizer) => options.authorizer = Some(Arc::new(authorizer)),
+                Err(error) => tracing::warn!(%error, "the server is connected to without credentials"),
+            }
+        }
+        Box::pin(connect_with(config, options))
+    }
+}
+
+/// What authorizes at this URL. It is known by the URL, under which `mcp-workbench client login` keeps its credentials too.
+pub(super) fn authorizer(
+    url: &Url,
+    store: Arc<dyn CredentialStore>,
+    browser: Option<Arc<dyn Browser>>,
+) -> Result<Authorizer, AuthError> {
+    let key = CredentialKey::of_url(url);
+    Authorizer::new(key.url.clone(), key, url, AuthSettings::default(), store, browser)
+}

@@ -1,0 +1,151 @@
+//! Errors as the API tells them: a status, a kind that stays, what happened, and what helps.
+
+use axum::{
+    Json,
+    extract::Request,
+    response::{IntoResponse, Response},
+};
+use client::{
+    ConnectFailure,
+    auth::AuthError,
+    manager::{ServerError, StartError, UseError},
+};
+use http::StatusCode;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::trouble::{Trouble, in_full};
+
+/// What is told of an error.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ErrorBody {
+    error: ErrorDetail,
+}
+
+/// An error.
+#[derive(Debug, Serialize, ToSchema)]
+struct ErrorDetail {
+    /// A stable name of the kind.
+    kind: String,
+    /// What happened.
+    message: String,
+    /// What helps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<String>,
+}
+
+/// Something that was asked for did not come about.
+#[derive(Debug)]
+pub(super) struct ApiError {
+    status: StatusCode,
+    trouble: Box<Trouble>,
+}
+
+impl ApiError {
+    pub(super) fn new(status: StatusCode, kind: &str, message: impl Into<String>) -> Self {
+        Self { status, trouble: Box::new(Trouble::new(kind, message)) }
+    }
+
+    pub(super) fn of(status: StatusCode, trouble: Trouble) -> Self {
+        Self { status, trouble: Box::new(trouble) }
+    }
+
+    pub(super) fn advise(mut self, advice: impl Into<String>) -> Self {
+        self.trouble.advice = Some(advice.into());
+        self
+    }
+
+    /// The configuration of a server makes no sense.
+    pub(super) fn config(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid-config", message)
+            .advise("/openapi.json describes the configuration, as `ServerEntry`")
+    }
+
+    pub(super) fn unknown_server(name: &str) -> Self {
+        Self::new(StatusCode::NOT_FOUND, "unknown-server", format!("there is no server `{name}`"))
+            .advise("`GET /mcp` lists the servers, `POST /mcp` adds one")
+    }
+
+    #[cfg(test)]
+    pub(super) fn message(&self) -> &str {
+        &self.trouble.message
+    }
+
+    /// The same with other texts.
+    pub(super) fn map(mut self, change: impl Fn(String) -> String) -> Self {
+        self.trouble.message = change(std::mem::take(&mut self.trouble.message));
+        self.trouble.advice = self.trouble.advice.map(change);
+        self
+    }
+}
+
+impl From<ServerError> for ApiError {
+    fn from(error: ServerError) -> Self {
+        let (status, advice) = match &error {
+            ServerError::Unknown { server } => return Self::unknown_server(server),
+            ServerError::Disabled { .. } => (StatusCode::CONFLICT, "add it again with `enabled: true`".to_owned()),
+            ServerError::Start(start) => (StatusCode::BAD_GATEWAY, advice(&start.failure).to_owned()),
+            ServerError::GaveUp { .. } => (StatusCode::BAD_GATEWAY, "mend the server, and connect it again".to_owned()),
+            _ => (StatusCode::CONFLICT, "connect it again".to_owned()),
+        };
+        Self::of(status, Trouble::new(error.kind(), words(&error)).advise(advice))
+    }
+}
+
+/// A start that failed tells its causes behind a pointer, which a chain of sources does not lead through.
+fn words(error: &ServerError) -> String {
+    match error {
+        ServerError::Start(start) => in_full(&**start),
+        error => in_full(error),
+    }
+}
+
+fn advice(failure: &ConnectFailure) -> &'static str {
+    match failure {
+        ConnectFailure::Auth { .. } | ConnectFailure::NeedsAuth { .. } => {
+            "log in: `POST /mcp/{name}/auth/authenticate`, or `POST /mcp/{name}/auth` and a browser elsewhere"
+        }
+        ConnectFailure::Spawn { .. } => "check the command, and that it is in PATH",
+        ConnectFailure::StartupTimeout { .. } => "a longer `timeout` waits for a server that starts slowly",
+        _ => "`mcp-workbench validate` says what is wrong with a server",
+    }
+}
+
+impl From<StartError> for ApiError {
+    fn from(error: StartError) -> Self {
+        Self::of(StatusCode::CONFLICT, Trouble::of("not-started", &error))
+    }
+}
+
+impl From<UseError> for ApiError {
+    fn from(error: UseError) -> Self {
+        match error {
+            UseError::Server(error) => error.into(),
+            error => Self::of(StatusCode::BAD_GATEWAY, Trouble::of(error.kind(), &error)),
+        }
+    }
+}
+
+impl From<AuthError> for ApiError {
+    fn from(error: AuthError) -> Self {
+        Self::of(StatusCode::BAD_GATEWAY, error.into())
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let Trouble { kind, message, advice } = *self.trouble;
+        (self.status, Json(ErrorBody { error: ErrorDetail { kind, message, advice } })).into_response()
+    }
+}
+
+pub(super) async fn no_route(request: Request) -> ApiError {
+    ApiError::new(StatusCode::NOT_FOUND, "unknown-path", format!("there is nothing at `{}`", request.uri().path()))
+        .advise("/openapi.json describes what there is")
+}
+
+pub(super) async fn no_method(request: Request) -> ApiError {
+    let message = format!("`{}` is not done with `{}`", request.method(), request.uri().path());
+    ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "unknown-method", message)
+        .advise("/openapi.json describes what there is")
+}

@@ -1,0 +1,57 @@
+//! The description of the API, in OpenAPI.
+
+use axum::Json;
+use utoipa::{
+    Modify, OpenApi,
+    openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
+};
+
+use super::{ServerEntry, ServerKind, auth, events, servers};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "mcp-workbench management",
+        description = "Which MCP servers there are, how they are doing, and logging in to them. Adding a server runs commands as the \
+                       user of the workbench."
+    ),
+    paths(
+        servers::health,
+        servers::list,
+        servers::add,
+        servers::remove,
+        servers::connect,
+        servers::disconnect,
+        servers::tools,
+        auth::start,
+        auth::callback,
+        auth::authenticate,
+        auth::remove,
+        events::stream
+    ),
+    components(schemas(ServerEntry, ServerKind)),
+    modifiers(&Secured),
+    security(("token" = []))
+)]
+struct Description;
+
+/// Everything but what says otherwise needs the token.
+struct Secured;
+
+impl Modify for Secured {
+    fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
+        let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
+        let components = openapi.components.get_or_insert_default();
+        components.add_security_scheme("token", SecurityScheme::Http(token));
+    }
+}
+
+/// The description.
+#[must_use]
+pub fn description() -> utoipa::openapi::OpenApi {
+    Description::openapi()
+}
+
+pub(super) async fn document() -> Json<utoipa::openapi::OpenApi> {
+    Json(description())
+}

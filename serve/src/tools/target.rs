@@ -1,0 +1,158 @@
+//! A server that a tool is about: a command that is started, or a URL.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use client::{Endpoint, HttpEndpoint, ServerConfig, StdioEndpoint};
+use scenarios::peer::{ServerCommand, ServerTarget, ServerUrl};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use url::Url;
+
+use crate::{door::TOKEN_VARIABLE, trouble::Trouble, workbench::Limits};
+
+/// A server: a command that starts it, or its URL.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Target {
+    /// The program that starts the server, which then speaks over standard input and output. Either this or `url`.
+    #[serde(default)]
+    command: Option<String>,
+    /// The arguments of the command, one by one: no shell reads them.
+    #[serde(default)]
+    args: Vec<String>,
+    /// Environment variables to set for the command.
+    #[serde(default)]
+    env: BTreeMap<String, String>,
+    /// The folder in which the command is started; absent: that of the workbench.
+    #[serde(default)]
+    cwd: Option<PathBuf>,
+    /// The URL of a server that runs: Streamable HTTP, or HTTP+SSE of 2024-11-05. Either this or `command`.
+    #[serde(default)]
+    url: Option<String>,
+    /// Headers to send with every request to the URL, `Authorization` for instance. They are never recorded.
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+}
+
+impl Target {
+    /// The server, for the raw peer.
+    pub(super) fn server(&self) -> Result<ServerTarget, Trouble> {
+        Ok(match self.place()? {
+            Place::Url(url) => {
+                let headers = self.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+                ServerTarget::Url(ServerUrl { url, headers })
+            }
+            Place::Command(program) => {
+                let (args, env, directory) = (self.args.clone(), self.variables(), self.cwd.clone());
+                ServerTarget::Command(ServerCommand { program, args, env, directory })
+            }
+        })
+    }
+
+    /// The server, for the built-in client, which waits for it within these limits.
+    pub(super) fn config(&self, name: &str, limits: &Limits) -> Result<ServerConfig, Trouble> {
+        let endpoint = match self.place()? {
+            Place::Url(url) => {
+                let (url, headers) = (url.to_string(), self.headers.clone());
+                Endpoint::Auto(HttpEndpoint { url, headers, ..HttpEndpoint::default() })
+            }
+            Place::Command(command) => {
+                let (args, env, cwd) = (self.args.clone(), self.variables(), self.cwd.clone());
+                Endpoint::Stdio(StdioEndpoint { command, args, env, cwd, ..StdioEndpoint::default() })
+            }
+        };
+        let mut config = ServerConfig::new(name, endpoint);
+        config.timeouts.startup = std::time::Duration::from_secs(30).min(limits.startup);
+        Ok(config)
+    }
+
+    /// What it is called in reports: a URL without what may be secret in it (RFC 3986, sections 3.2.1 and 3.4).
+    pub(super) fn subject(&self) -> String {
+        match self.place() {
+            Ok(Place::Url(mut url)) => {
+                // They fail only for URLs that cannot have such a part.
+                let _ = (url.set_username(""), url.set_password(None));
+                url.set_query(None);
+                url.to_string()
+            }
+            Ok(Place::Command(command)) => {
+                std::iter::once(command).chain(self.args.iter().cloned()).collect::<Vec<_>>().join(" ")
+            }
+            Err(_) => "nothing".to_owned(),
+        }
+    }
+
+    /// The variables to set. The token of the workbench is none of the server's business.
+    fn variables(&self) -> BTreeMap<String, String> {
+        let mut variables = self.env.clone();
+        if std::env::var_os(TOKEN_VARIABLE).is_some() {
+            variables.entry(TOKEN_VARIABLE.to_owned()).or_default();
+        }
+        variables
+    }
+
+    fn place(&self) -> Result<Place, Trouble> {
+        match (&self.command, &self.url) {
+            (Some(command), None) if command.trim().is_empty() => Err(Trouble::arguments("`command` is empty")),
+            (Some(_), None) if !self.headers.is_empty() => {
+                Err(Trouble::arguments("`headers` belong to a `url`").advise("give variables to a command with `env`"))
+            }
+            (Some(command), None) => Ok(Place::Command(command.clone())),
+            (None, Some(_)) if !self.args.is_empty() || !self.env.is_empty() || self.cwd.is_some() => {
+                Err(Trouble::arguments("`args`, `env` and `cwd` belong to a `command`"))
+            }
+            (None, Some(url)) => {
+                let read = Url::parse(url).map_err(|cause| Trouble::arguments(format!("`url` is no URL: {cause}")))?;
+                if matches!(read.scheme(), "http" | "https") {
+                    Ok(Place::Url(read))
+                } else {
+                    Err(Trouble::arguments("`url` is neither `http` nor `https`"))
+                }
+            }
+            (Some(_), Some(_)) => Err(Trouble::arguments("a server has a `command` or a `url`, not both")),
+            (None, None) => Err(Trouble::arguments("the server has neither a `command` nor a `url`")
+                .advise("for instance {\"command\": \"node\", \"args\": [\"server.js\"]}")),
+        }
+    }
+}
+
+enum Place {
+    Command(String),
+    Url(Url),
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn target(value: serde_json::Value) -> Target {
+        serde_json::from_value(value).expect("the fields are right")
+    }
+
+    #[test]
+    fn a_server_is_a_command_or_a_url_with_what_belongs_to_it() {
+        for (written, word) in [
+            (json!({}), "neither"),
+            (json!({"command": "a", "url": "http://127.0.0.1/"}), "not both"),
+            (json!({"command": " "}), "empty"),
+            (json!({"command": "a", "headers": {"A": "b"}}), "headers"),
+            (json!({"url": "http://127.0.0.1/", "args": ["a"]}), "args"),
+            (json!({"url": "file:///etc/passwd"}), "http"),
+            (json!({"url": "nothing"}), "no URL"),
+        ] {
+            let trouble = target(written.clone()).server().expect_err(&written.to_string());
+            assert!(trouble.message.contains(word), "{written}: {trouble}");
+            assert_eq!(trouble.kind, "invalid-arguments");
+        }
+        assert!(serde_json::from_value::<Target>(json!({"cmd": "a"})).is_err());
+    }
+
+    #[test]
+    fn a_report_names_a_server_without_its_secrets() {
+        let secret = target(json!({"url": "https://me:hunter2@example.org/mcp?key=k", "headers": {"A": "s3cret"}}));
+        assert_eq!(secret.subject(), "https://example.org/mcp");
+        assert_eq!(target(json!({"command": "node", "args": ["a.js"], "env": {"K": "v"}})).subject(), "node a.js");
+    }
+}

@@ -1,0 +1,54 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tokio::sync::mpsc;
+
+use super::*;
+
+fn workbench(limits: Limits) -> Workbench {
+    let settings = Settings { program: "/nowhere".into(), runs: "/nowhere".into(), limits };
+    Workbench::new(settings).expect("the catalogue is readable")
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_run_goes_on_at_a_time_and_who_waits_is_told() {
+    let workbench = workbench(Limits::default());
+    let (under_way, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let work = async || {
+        most.fetch_max(under_way.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        under_way.fetch_sub(1, Ordering::SeqCst);
+        Ok(())
+    };
+    let (sender, mut told) = mpsc::unbounded_channel();
+    let (teller, never) = (Teller::to(sender), CancellationToken::new());
+    let runs = (0..3).map(|_| workbench.run(&teller, &never, work()));
+    let outcomes = futures::future::join_all(runs).await;
+    assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
+    assert_eq!(most.load(Ordering::SeqCst), 1);
+    let step = told.try_recv().expect("the second one is told that it waits");
+    assert!(step.message.contains("waiting"), "{step:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_ends_at_its_limit_when_it_is_cancelled_and_when_the_workbench_closes() {
+    let limits = Limits { run: Duration::from_secs(3), ..Limits::default() };
+    let never = CancellationToken::new();
+    let endless = || std::future::pending::<Result<(), Trouble>>();
+    let workbench = workbench(limits);
+    let kind = |outcome: Result<(), Trouble>| outcome.expect_err("it never ends by itself").kind;
+    assert_eq!(kind(workbench.run(&Teller::deaf(), &never, endless()).await), "run-too-long");
+
+    let cancel = CancellationToken::new();
+    cancel.cancel();
+    assert_eq!(kind(workbench.run(&Teller::deaf(), &cancel, endless()).await), "cancelled");
+
+    let running = tokio::spawn({
+        let workbench = workbench.clone();
+        async move { workbench.run(&Teller::deaf(), &CancellationToken::new(), endless()).await }
+    });
+    tokio::task::yield_now().await;
+    let began = tokio::time::Instant::now();
+    workbench.close().await;
+    assert!(began.elapsed() < Duration::from_secs(1), "the run ended, so nothing was waited for");
+    assert_eq!(kind(running.await.expect("no panic")), "closing");
+}

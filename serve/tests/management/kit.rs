@@ -1,0 +1,113 @@
+//! What the tests share: the API on a port, and a client for it.
+
+use std::sync::{Arc, Mutex};
+
+use client::auth::{
+    BrowserError,
+    callback::CallbackOptions,
+    store::{CredentialStore, MemoryStore},
+};
+use futures::future::BoxFuture;
+use mcp_workbench_serve::{
+    door::{Door, Entrance, Token, listen},
+    management::{HEALTH, Management, ManagementSettings, OpenPage},
+};
+use mock_servers::{MockServer, mock, script::Tool};
+use reqwest::{Method, RequestBuilder, StatusCode};
+use serde_json::Value;
+use url::Url;
+
+pub(crate) const TOKEN: &str = "0123456789abcdef";
+
+/// A browser of tests: it remembers the pages, and visits them if it is to.
+#[derive(Debug, Default)]
+pub(crate) struct TestBrowser {
+    pub(crate) pages: Mutex<Vec<Url>>,
+    pub(crate) broken: bool,
+}
+
+impl OpenPage for TestBrowser {
+    fn open<'a>(&'a self, page: &'a Url) -> BoxFuture<'a, Result<(), BrowserError>> {
+        self.pages.lock().expect("no panic before").push(page.clone());
+        let page = page.clone();
+        Box::pin(async move {
+            if self.broken {
+                return Err(BrowserError::new("there is no browser"));
+            }
+            // The authorization server of tests sends everybody back at once.
+            tokio::spawn(async move { reqwest::get(page).await.expect("it comes back").status() });
+            Ok(())
+        })
+    }
+}
+
+/// The API on a port.
+pub(crate) struct Api {
+    pub(crate) url: String,
+    pub(crate) management: Management,
+    pub(crate) browser: Arc<TestBrowser>,
+    pub(crate) store: Arc<MemoryStore>,
+    http: reqwest::Client,
+}
+
+impl Api {
+    pub(crate) async fn start() -> Self {
+        Self::with(TestBrowser::default()).await
+    }
+
+    pub(crate) async fn with(browser: TestBrowser) -> Self {
+        let (browser, store) = (Arc::new(browser), Arc::new(MemoryStore::default()));
+        let settings = ManagementSettings {
+            store: Arc::<MemoryStore>::clone(&store) as Arc<dyn CredentialStore>,
+            browser: Arc::<TestBrowser>::clone(&browser),
+            callback: CallbackOptions::default(),
+        };
+        let management = Management::new(settings);
+        let token = Some(Token::chosen(TOKEN).expect("a token"));
+        let entrance = Entrance { token, open_paths: vec![HEALTH.to_owned()], ..Entrance::default() };
+        let router = management.router(Door::from(entrance));
+        let listener = listen("127.0.0.1:0".parse().expect("an address"), false).await.expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        tokio::spawn(async move { axum::serve(listener, router).await });
+        Self { url, management, browser, store, http: reqwest::Client::new() }
+    }
+
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        self.http.request(method, format!("{}{path}", self.url))
+    }
+
+    /// Asks with the token.
+    pub(crate) async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> (StatusCode, Value) {
+        let mut request = self.request(method, path).bearer_auth(TOKEN);
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        told(request).await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Option<Value>) -> (StatusCode, Value) {
+        self.ask(Method::POST, path, body).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> (StatusCode, Value) {
+        self.ask(Method::GET, path, None).await
+    }
+}
+
+/// What is answered to a request.
+pub(crate) async fn told(request: RequestBuilder) -> (StatusCode, Value) {
+    let answer = request.send().await.expect("an answer");
+    let (status, text) = (answer.status(), answer.text().await.expect("a body"));
+    (status, serde_json::from_str(&text).unwrap_or_else(|_| panic!("no JSON: {text}")))
+}
+
+/// Holds an error against the kind and the status that it is to have.
+pub(crate) fn is_error((status, body): &(StatusCode, Value), code: u16, kind: &str) {
+    assert_eq!((status.as_u16(), &body["error"]["kind"]), (code, &Value::from(kind)), "{body}");
+    assert!(body["error"]["message"].as_str().is_some_and(|message| !message.is_empty()), "{body}");
+}
+
+pub(crate) async fn sound() -> MockServer {
+    let echo = Tool::new("echo").described("Says it again").replies(mock::text("hello"));
+    MockServer::builder().tool(echo).start().await.expect("it starts")
+}

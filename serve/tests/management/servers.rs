@@ -1,0 +1,106 @@
+//! Servers: adding, connecting, tools, events; and that their secrets stay theirs.
+
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::kit::{Api, TOKEN, is_error, sound};
+
+#[tokio::test]
+async fn a_server_is_added_used_disconnected_connected_and_removed() {
+    let api = Api::start().await;
+    let server = sound().await;
+    let config = json!({ "type": "http", "url": server.url(), "timeout": "5s" });
+    let (status, all) = api.post("/mcp", Some(json!({ "name": "mock", "config": config }))).await;
+    assert_eq!((status, &all), (StatusCode::OK, &json!({ "mock": { "status": "connected" } })));
+    let (_, tools) = api.get("/mcp/mock/tools").await;
+    assert_eq!((&tools["tools"][0]["name"], &tools["rejected"]), (&json!("echo"), &json!([])));
+    assert_eq!(api.post("/mcp/mock/disconnect", None).await, (StatusCode::OK, json!(true)));
+    assert_eq!(api.get("/mcp").await.1, json!({ "mock": { "status": "disconnected" } }));
+    assert_eq!(api.post("/mcp/mock/connect", None).await, (StatusCode::OK, json!(true)));
+    assert_eq!(api.get("/mcp").await.1["mock"]["status"], "connected");
+
+    // Another one of this name takes its place.
+    let config = json!({ "type": "http", "url": server.url(), "enabled": false });
+    let (_, all) = api.post("/mcp", Some(json!({ "name": "mock", "config": config }))).await;
+    assert_eq!(all, json!({ "mock": { "status": "disabled" } }));
+    is_error(&api.post("/mcp/mock/connect", None).await, 409, "disabled");
+    assert_eq!(api.ask(Method::DELETE, "/mcp/mock", None).await, (StatusCode::OK, json!({})));
+    for (method, path) in [
+        (Method::DELETE, "/mcp/mock"),
+        (Method::POST, "/mcp/mock/connect"),
+        (Method::POST, "/mcp/mock/disconnect"),
+        (Method::GET, "/mcp/mock/tools"),
+        (Method::POST, "/mcp/mock/auth"),
+        (Method::DELETE, "/mcp/mock/auth"),
+        (Method::POST, "/mcp/mock/auth/authenticate"),
+    ] {
+        is_error(&api.ask(method, path, None).await, 404, "unknown-server");
+    }
+    api.management.close().await;
+}
+
+#[tokio::test]
+async fn one_that_does_not_start_is_told_without_its_secrets_and_costs_no_other() {
+    let api = Api::start().await;
+    let server = sound().await;
+    let secret = "s3cr3t-of-the-server";
+    let script = "echo \"cannot use $KEY\" >&2; exit 3";
+    let config = json!({
+        "type": "stdio", "command": "sh", "args": ["-c", script], "env": { "KEY": secret }, "timeout": "2s"
+    });
+    let (status, all) = api.post("/mcp", Some(json!({ "name": "broken", "config": config }))).await;
+    assert_eq!(status, StatusCode::OK, "that it does not start is no error of the request");
+    assert_eq!(all["broken"]["status"], "failed", "{all}");
+    let (_, all) =
+        api.post("/mcp", Some(json!({ "name": "fine", "config": { "type": "http", "url": server.url() } }))).await;
+    assert_eq!((&all["fine"]["status"], &all["broken"]["status"]), (&json!("connected"), &json!("failed")));
+    let refused = api.post("/mcp/broken/connect", None).await;
+    assert_eq!(refused.0, StatusCode::BAD_GATEWAY);
+    let words = refused.1["error"]["message"].as_str().expect("words");
+    assert!(words.contains("cannot use •••"), "what the server said is told, without what is secret: {words}");
+    for text in [all.to_string(), refused.1.to_string(), api.get("/mcp").await.1.to_string()] {
+        assert!(!text.contains(secret), "{text}");
+    }
+    is_error(&api.post("/mcp/broken/auth", None).await, 400, "no-oauth");
+    api.management.close().await;
+}
+
+#[tokio::test]
+async fn changes_of_statuses_are_told_as_events() {
+    let api = Api::start().await;
+    let server = sound().await;
+    let config = json!({ "type": "http", "url": server.url() });
+    api.post("/mcp", Some(json!({ "name": "one", "config": config }))).await;
+    let events = api.request(Method::GET, "/mcp/events").bearer_auth(TOKEN).send().await.expect("a stream");
+    assert_eq!(events.headers()["content-type"], "text/event-stream");
+    let mut events = events.bytes_stream();
+    let mut text = String::new();
+    let mut until = async |wanted: &dyn Fn(&[Value]) -> bool| {
+        let found = async {
+            loop {
+                let lines = text.lines().filter_map(|line| line.strip_prefix("data: "));
+                let told: Vec<Value> = lines.filter_map(|line| serde_json::from_str(line).ok()).collect();
+                if wanted(&told) {
+                    return true;
+                }
+                match events.next().await {
+                    Some(Ok(bytes)) => text.push_str(&String::from_utf8_lossy(&bytes)),
+                    _ => return wanted(&told),
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), found).await.unwrap_or(false)
+    };
+    let said = |told: &[Value], server: &str, status: &str| {
+        told.iter().any(|one| one["server"] == server && one["status"] == status)
+    };
+    assert!(until(&|told| said(told, "one", "connected")).await, "first how all are doing");
+    api.post("/mcp", Some(json!({ "name": "two", "config": config }))).await;
+    assert!(until(&|told| said(told, "two", "connecting") && said(told, "two", "connected")).await, "then each change");
+    api.management.close().await;
+    let ended = async { while let Some(Ok(_)) = events.next().await {} };
+    tokio::time::timeout(Duration::from_secs(10), ended).await.expect("the stream ends with the API");
+}

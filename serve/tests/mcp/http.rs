@@ -1,0 +1,92 @@
+//! The same over HTTP, behind the door.
+
+use client::{CallOptions, Connection, Endpoint, HttpEndpoint, ProtocolChoice, Revision, ServerConfig, connect};
+use mcp_workbench_serve::{
+    Limits,
+    door::{Door, Entrance, Token, listen},
+    mcp,
+};
+use reqwest::StatusCode;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::kit::{Bench, ERAS, bench, call, error, gone, pid, silent};
+
+const TOKEN: &str = "0123456789abcdef";
+
+async fn listening(bench: &Bench) -> (String, CancellationToken) {
+    let token = Some(Token::chosen(TOKEN).expect("a token"));
+    let over = CancellationToken::new();
+    let router = mcp::router(&bench.workbench, Door::from(Entrance { token, ..Entrance::default() }), over.clone());
+    let listener = listen("127.0.0.1:0".parse().expect("an address"), false).await.expect("a port");
+    let url = format!("http://{}{}", listener.local_addr().expect("an address"), mcp::PATH);
+    let stop = over.clone();
+    tokio::spawn(async move { axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned()).await });
+    (url, over)
+}
+
+async fn connected(url: &str, revision: Revision, token: Option<&str>) -> Result<Connection, client::ConnectError> {
+    let headers = token.map(|token| ("Authorization".to_owned(), format!("Bearer {token}"))).into_iter().collect();
+    let endpoint = HttpEndpoint { url: url.to_owned(), headers, ..HttpEndpoint::default() };
+    let mut config = ServerConfig::new("workbench", Endpoint::StreamableHttp(endpoint));
+    config.protocol = ProtocolChoice::Pinned(revision);
+    connect(config).await
+}
+
+pub(crate) async fn over_http_the_token_is_needed_in_both_eras() {
+    let bench = bench(Limits::default());
+    let (url, _over) = listening(&bench).await;
+    for revision in ERAS {
+        for token in [None, Some("0123456789abcdeX")] {
+            let refused = connected(&url, revision, token).await.expect_err("it is not let in");
+            assert_eq!(refused.kind(), "needs-auth", "{refused}");
+        }
+        let client = connected(&url, revision, Some(TOKEN)).await.expect("it is let in");
+        assert_eq!(client.revision(), revision);
+        call(&client, "list_scenarios", json!({ "areas": ["server"] })).await;
+        let refused = call(&client, "validate_server", json!({ "server": {} })).await;
+        assert_eq!(error(&refused)["kind"], "invalid-arguments");
+        client.close().await;
+    }
+}
+
+pub(crate) async fn over_http_foreign_names_and_pages_are_refused() {
+    let bench = bench(Limits::default());
+    let (url, _over) = listening(&bench).await;
+    let http = reqwest::Client::new();
+    let asked = async |name: &str, value: &str| {
+        let request = http.post(&url).bearer_auth(TOKEN).header("accept", "application/json, text/event-stream");
+        let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+        let answer = request.header(name, value).json(&ping).send().await.expect("an answer");
+        (answer.status(), answer.text().await.expect("a body"))
+    };
+    for (name, value, kind) in
+        [("host", "evil.example", "host-refused"), ("origin", "https://evil.example", "origin-refused")]
+    {
+        let (status, body) = asked(name, value).await;
+        assert_eq!(status, StatusCode::FORBIDDEN, "{body}");
+        assert!(body.contains(kind), "{body}");
+    }
+    assert_ne!(asked("origin", "http://localhost:3000").await.0, StatusCode::FORBIDDEN);
+}
+
+pub(crate) async fn over_http_a_call_that_is_given_up_ends_its_run() {
+    for revision in ERAS {
+        let bench = bench(Limits::default());
+        let (url, _over) = listening(&bench).await;
+        let client = connected(&url, revision, Some(TOKEN)).await.expect("it is let in");
+        let (server, file) = silent(&bench);
+        let cancel = CancellationToken::new();
+        let options = CallOptions { cancel: cancel.clone(), ..CallOptions::default() };
+        let called = client.call("validate_server", json!({ "server": server }), options);
+        let ((), outcome) = tokio::join!(
+            async {
+                let pid = pid(&file).await;
+                cancel.cancel();
+                gone(&pid).await;
+            },
+            called
+        );
+        assert!(outcome.is_err(), "{revision}: {outcome:?}");
+    }
+}

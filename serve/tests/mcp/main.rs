@@ -1,0 +1,49 @@
+//! The workbench as an MCP server, used by our own client: in both eras, in memory and over HTTP.
+
+mod http;
+mod kit;
+mod runs;
+mod session;
+
+use std::{future::Future, process::ExitCode};
+
+use libtest_mimic::{Arguments, Trial};
+
+fn main() -> ExitCode {
+    if let Some(code) = client::process::supervisor::main_if_requested() {
+        return code;
+    }
+    let mut tests = vec![
+        trial("is_a_server_of_both_eras", session::is_a_server_of_both_eras),
+        trial(
+            "arguments_that_make_no_sense_are_a_result_with_advice",
+            session::arguments_that_make_no_sense_are_a_result_with_advice,
+        ),
+        trial("what_is_not_there_is_an_error_of_the_protocol", session::what_is_not_there_is_an_error_of_the_protocol),
+        trial("the_catalogue_and_the_register_can_be_read", session::the_catalogue_and_the_register_can_be_read),
+        trial("a_prompt_names_the_server", session::a_prompt_names_the_server),
+        trial("a_server_is_judged_with_progress_and_evidence", runs::a_server_is_judged_with_progress_and_evidence),
+        trial("a_client_is_judged", runs::a_client_is_judged),
+        trial("a_load_is_put_on_a_server_within_limits", runs::a_load_is_put_on_a_server_within_limits),
+        trial("tools_are_listed_and_compared", runs::tools_are_listed_and_compared),
+        trial("a_cancelled_run_ends_its_processes", runs::a_cancelled_run_ends_its_processes),
+        trial("a_client_that_leaves_ends_its_runs", runs::a_client_that_leaves_ends_its_runs),
+        trial("over_http_the_token_is_needed_in_both_eras", http::over_http_the_token_is_needed_in_both_eras),
+        trial("over_http_foreign_names_and_pages_are_refused", http::over_http_foreign_names_and_pages_are_refused),
+        trial("over_http_a_call_that_is_given_up_ends_its_run", http::over_http_a_call_that_is_given_up_ends_its_run),
+    ];
+    // Whoever proves features by their tests names several at once, which cargo's own harness takes and this one does not.
+    let is_name = |argument: &String| tests.iter().any(|test: &Trial| test.name().contains(argument.as_str()));
+    let (names, others): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(is_name);
+    tests.retain(|test| names.is_empty() || names.iter().any(|name| test.name().contains(name.as_str())));
+    let program = std::env::args().next().unwrap_or_default();
+    libtest_mimic::run(&Arguments::from_iter(std::iter::once(program).chain(others)), tests).exit_code()
+}
+
+/// A test that runs in a runtime of its own; a failed assertion is its failure.
+fn trial<F: Future<Output = ()> + 'static>(name: &str, test: fn() -> F) -> Trial {
+    Trial::test(name, move || {
+        tokio::runtime::Runtime::new()?.block_on(test());
+        Ok(())
+    })
+}

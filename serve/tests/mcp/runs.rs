@@ -1,0 +1,160 @@
+//! Runs: verdicts, figures, progress, limits and the end of processes.
+
+use std::{fs, time::Duration};
+
+use client::CallOptions;
+use mcp_workbench_serve::Limits;
+use mock_servers::{
+    MockServer, mock,
+    script::{Fault, Tool, When},
+};
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+use crate::kit::{ERAS, bench, call, connected, error, gone, pid, progress, silent, sound};
+
+pub(crate) async fn a_server_is_judged_with_progress_and_evidence() {
+    let bench = bench(Limits::default());
+    let session = connected(&bench.workbench, ERAS[0]).await;
+    let mut events = session.client.events();
+    let server = sound().await;
+    let arguments = json!({ "server": { "url": server.url() } });
+    let judged = call(&session.client, "validate_server", arguments).await;
+    let report = judged.structured().expect("a value");
+    assert_eq!(report["held"], true, "{report:#}");
+    assert_eq!(report["subject"], server.url());
+    assert!(report["counts"]["passed"].as_u64().is_some_and(|count| count > 20), "{report:#}");
+    let steps = progress(&mut events);
+    let cases = ["passed", "failed", "warned", "blocked", "skipped"].map(|word| report["counts"][word].as_u64());
+    let cases: u64 = cases.into_iter().flatten().sum();
+    assert_eq!(steps.len() as u64, cases + 1, "one for the probe, one for each case");
+    assert!(steps.windows(2).all(|pair| pair[0].0 < pair[1].0), "{steps:?}");
+    assert_eq!(steps.last().map(|last| Some(last.0)), steps.last().map(|last| last.1), "the last is the whole");
+    let journal = fs::read_to_string(report["journal"].as_str().expect("a path")).expect("the journal");
+    assert_eq!(journal.lines().count() as u64, cases + 2, "a first line, one for each case, and the end");
+    server.stop().await;
+
+    // A ping that is answered with the wrong id.
+    let broken = When::method("ping").then(Fault::WrongId);
+    let server = MockServer::builder()
+        .tool(Tool::new("t").replies(mock::text("x")))
+        .on(broken)
+        .start()
+        .await
+        .expect("it starts");
+    let arguments = json!({ "server": { "url": server.url() }, "scenarios": ["server/handshake"] });
+    let judged = call(&session.client, "validate_server", arguments).await;
+    let report = judged.structured().expect("a value");
+    assert_eq!(report["held"], false, "{report:#}");
+    let failure = &report["failures"][0];
+    assert!(failure["id"].as_str().is_some_and(|id| id.starts_with("server/handshake@")), "{report:#}");
+    let rule = &failure["judgements"][0]["requirement"];
+    assert!(rule["url"].as_str().is_some_and(|url| url.starts_with("https://")), "{failure:#}");
+    assert!(!failure["evidence"].as_array().expect("a list").is_empty(), "{failure:#}");
+    assert!(judged.text().contains("did NOT hold") && judged.text().contains(rule["id"].as_str().expect("an id")));
+}
+
+pub(crate) async fn a_client_is_judged() {
+    let bench = bench(Limits::default());
+    let session = connected(&bench.workbench, ERAS[1]).await;
+    // A client that does nothing fails everything.
+    let arguments = json!({
+        "clientCommand": "true", "scenarios": ["handshake/basic"], "transports": ["streamable-http"], "seed": 7
+    });
+    let judged = call(&session.client, "run_scenarios", arguments).await;
+    let report = judged.structured().expect("a value");
+    assert_eq!((&report["held"], &report["seed"], &report["subject"]), (&json!(false), &json!(7), &json!("true")));
+    let failures = report["failures"].as_array().expect("a list");
+    assert!(!failures.is_empty() && report["counts"]["passed"] == 0, "{report:#}");
+    let known = call(&session.client, "run_scenarios", json!({ "scenarios": ["handshake/basics"] })).await;
+    assert!(error(&known)["message"].as_str().is_some_and(|words| words.contains("handshake/basic")), "{known:?}");
+}
+
+pub(crate) async fn a_load_is_put_on_a_server_within_limits() {
+    let bench = bench(Limits::default());
+    let session = connected(&bench.workbench, ERAS[0]).await;
+    let server = sound().await;
+    let arguments = json!({
+        "server": { "url": server.url() }, "tool": "echo", "users": 2, "duration": "300ms", "warmup": "50ms",
+        "thresholds": ["error_rate <= 0%"]
+    });
+    let measured = call(&session.client, "bench_server", arguments).await;
+    let value = measured.structured().expect("a value");
+    assert_eq!(value["held"], true, "{value:#}");
+    assert!(value["load"]["succeeded"].as_u64().is_some_and(|count| count > 0), "{value:#}");
+    assert!(measured.text().contains("latency: p50"), "{}", measured.text());
+    let none = json!({ "server": { "url": server.url() }, "tool": "none", "duration": "100ms", "warmup": "0s" });
+    let refused = call(&session.client, "bench_server", none).await;
+    assert_eq!(error(&refused)["kind"], "unknown-tool", "{refused:?}");
+}
+
+pub(crate) async fn tools_are_listed_and_compared() {
+    let bench = bench(Limits::default());
+    let session = connected(&bench.workbench, ERAS[0]).await;
+    let server = sound().await;
+    let at = json!({ "url": server.url() });
+    let listed = call(&session.client, "list_tools", json!({ "server": at, "name": "mine" })).await;
+    let tools = listed.structured().expect("a value")["tools"].clone();
+    assert_eq!((&tools[0]["name"], &tools[0]["qualifiedName"]), (&json!("echo"), &json!("mcp__mine__echo")));
+    assert_eq!(tools[0]["inputSchema"]["type"], "object");
+    let short = call(&session.client, "list_tools", json!({ "server": at, "schemas": false })).await;
+    assert!(short.structured().expect("a value")["tools"][0].get("inputSchema").is_none());
+
+    // What `list_tools` gives is what `diff_tools` takes.
+    let same = call(&session.client, "diff_tools", json!({ "old": { "tools": tools }, "new": { "server": at } })).await;
+    assert_eq!(same.structured().expect("a value")["changes"], json!([]), "{same:?}");
+    let mut before = tools.as_array().expect("a list").clone();
+    before[0]["description"] = json!("Says it twice");
+    before.push(json!({ "name": "gone", "inputSchema": { "type": "object" } }));
+    let changed =
+        call(&session.client, "diff_tools", json!({ "old": { "tools": before }, "new": { "server": at } })).await;
+    let changed = changed.structured().expect("a value");
+    assert_eq!(
+        (&changed["severity"], &changed["breaking"], &changed["cosmetic"]),
+        (&json!("breaking"), &json!(1), &json!(1))
+    );
+}
+
+pub(crate) async fn a_cancelled_run_ends_its_processes() {
+    for revision in ERAS {
+        for tool in ["validate_server", "list_tools"] {
+            let bench = bench(Limits::default());
+            let session = connected(&bench.workbench, revision).await;
+            let (server, file) = silent(&bench);
+            let cancel = CancellationToken::new();
+            let options = CallOptions { cancel: cancel.clone(), ..CallOptions::default() };
+            let called = session.client.call(tool, json!({ "server": server }), options);
+            let ((), outcome) = tokio::join!(
+                async {
+                    let pid = pid(&file).await;
+                    cancel.cancel();
+                    gone(&pid).await;
+                },
+                called
+            );
+            assert!(outcome.is_err(), "{tool}: {outcome:?}");
+            // The place for runs is free again.
+            let next = call(&session.client, "validate_server", json!({ "server": { "url": "http://127.0.0.1:9/" } }));
+            let next = tokio::time::timeout(Duration::from_secs(10), next).await.expect("it does not wait");
+            assert_eq!(error(&next)["kind"], "no-answer");
+        }
+    }
+}
+
+pub(crate) async fn a_client_that_leaves_ends_its_runs() {
+    for revision in ERAS {
+        let bench = bench(Limits::default());
+        let session = connected(&bench.workbench, revision).await;
+        let (server, file) = silent(&bench);
+        let client = session.client.clone();
+        let calling = tokio::spawn(async move {
+            client.call("validate_server", json!({ "server": server }), CallOptions::default()).await
+        });
+        let pid = pid(&file).await;
+        session.client.close().await;
+        session.served.await.expect("no panic").expect("it ends well");
+        bench.workbench.close().await;
+        gone(&pid).await;
+        assert!(calling.await.expect("no panic").is_err());
+    }
+}
