@@ -402,8 +402,9 @@ proptest! {
         told.extend(configuration.all_problems().map(ToString::to_string));
         for server in &configuration.servers {
             told.push_str(&server.view().to_string());
-            if let Err(error) = server.managed(&|_| None, &Settings::default()) {
-                told.extend(error.problems().iter().map(ToString::to_string));
+            match server.managed(&|_| None, &Settings::default()) {
+                Ok(managed) => told.push_str(&format!("{managed:?}")),
+                Err(error) => told.extend(error.problems().iter().map(ToString::to_string)),
             }
         }
         prop_assert!(!told.contains("hunter2"), "{}\nof {}", told, text);

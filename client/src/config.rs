@@ -2,6 +2,8 @@
 //!
 //! This module owns plain values and their defaults. It reads no file and no environment.
 
+mod debug;
+
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
@@ -54,7 +56,7 @@ pub enum Endpoint {
 }
 
 /// A program to start.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct StdioEndpoint {
     /// The program: a path, or a name to look up in `PATH`.
     pub command: String,
@@ -85,7 +87,7 @@ pub enum Inherit {
 }
 
 /// A URL, and what to send with every request to it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Clone, Default, PartialEq, Eq)]
 pub struct HttpEndpoint {
     /// The URL: `http://…`, `https://…`, or `unix:///path/of/the/socket#/path/of/the/endpoint`.
     pub url: String,
@@ -101,7 +103,7 @@ pub struct HttpEndpoint {
 }
 
 /// A command that writes a JSON object of header names and values to its standard output.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeadersHelper {
     /// The program: a path, or a name to look up in `PATH`.
     pub command: String,

@@ -44,11 +44,11 @@ pub struct Settings {
 
 /// A variable holds something that its setting cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{variable} is {expected}, not `{found}`")]
+#[error("{variable} is not {expected}: `{found}`")]
 pub struct SettingError {
     /// The variable.
     pub variable: &'static str,
-    /// What it is to be.
+    /// What it is to be, to stand behind "is not".
     pub expected: &'static str,
     /// What it holds; a secret is never told.
     pub found: String,
@@ -69,7 +69,7 @@ impl Settings {
                 text.parse().ok().filter(|tokens| *tokens > 0)
             })?,
             tool_search: read
-                .parsed(TOOL_SEARCH, "`auto`, `auto:<per cent>`, `true` or `false`", |text| text.parse().ok())?
+                .parsed(TOOL_SEARCH, "one of `auto`, `auto:<per cent>`, `true` and `false`", |text| text.parse().ok())?
                 .unwrap_or_default(),
             callback_port: read
                 .parsed(CALLBACK_PORT, "a port from 1 to 65535", |text| text.parse().ok().filter(|port| *port > 0))?,
@@ -161,15 +161,15 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_told_by_its_variable() {
         for (variable, value, told) in [
-            ("MCP_TIMEOUT", "10s", "MCP_TIMEOUT is a number of milliseconds above 0, not `10s`"),
-            ("MCP_TOOL_TIMEOUT", "0", "MCP_TOOL_TIMEOUT is a number of milliseconds above 0, not `0`"),
-            ("MAX_MCP_OUTPUT_TOKENS", "-1", "MAX_MCP_OUTPUT_TOKENS is a number of tokens above 0, not `-1`"),
+            ("MCP_TIMEOUT", "10s", "MCP_TIMEOUT is not a number of milliseconds above 0: `10s`"),
+            ("MCP_TOOL_TIMEOUT", "0", "MCP_TOOL_TIMEOUT is not a number of milliseconds above 0: `0`"),
+            ("MAX_MCP_OUTPUT_TOKENS", "-1", "MAX_MCP_OUTPUT_TOKENS is not a number of tokens above 0: `-1`"),
             (
                 "MCP_WORKBENCH_TOOL_SEARCH",
                 "auto:101",
-                "MCP_WORKBENCH_TOOL_SEARCH is `auto`, `auto:<per cent>`, `true` or `false`, not `auto:101`",
+                "MCP_WORKBENCH_TOOL_SEARCH is not one of `auto`, `auto:<per cent>`, `true` and `false`: `auto:101`",
             ),
-            ("MCP_OAUTH_CALLBACK_PORT", "70000", "MCP_OAUTH_CALLBACK_PORT is a port from 1 to 65535, not `70000`"),
+            ("MCP_OAUTH_CALLBACK_PORT", "70000", "MCP_OAUTH_CALLBACK_PORT is not a port from 1 to 65535: `70000`"),
         ] {
             assert_eq!(read(&[(variable, value)]).unwrap_err().to_string(), told);
         }

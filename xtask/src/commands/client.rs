@@ -3,6 +3,7 @@
 mod access;
 mod asking;
 mod call;
+mod config;
 mod conformance;
 mod connect;
 mod drive;
@@ -50,6 +51,20 @@ enum Kind {
     Logout(logout::Args),
     /// Forget what is kept for every server, and have it revoked.
     Clear(logout::ClearArgs),
+    /// Configure a server: a URL, or a command after `--`.
+    Add(config::add::Args),
+    /// Configure a server with what `.mcp.json` would hold.
+    AddJson(config::add::JsonArgs),
+    /// List the servers that are configured.
+    List(config::list::Args),
+    /// Show how a server is configured, without its secrets.
+    Get(config::get::Args),
+    /// Take a server out of the configuration.
+    Remove(config::remove::Args),
+    /// Let a configured server be used.
+    Enable(config::switch::Args),
+    /// Keep a configured server from being used.
+    Disable(config::switch::Args),
     /// Do what the context of a conformance case says.
     #[command(hide = true)]
     Drive(drive::Args),
@@ -70,6 +85,13 @@ pub(crate) fn run(args: Args) -> CommandResult {
         Kind::Login(args) => login::run(&args),
         Kind::Logout(args) => logout::run(&args),
         Kind::Clear(args) => logout::clear(&args),
+        Kind::Add(args) => config::add::run(&args),
+        Kind::AddJson(args) => config::add::run_json(&args),
+        Kind::List(args) => config::list::run(&args),
+        Kind::Get(args) => config::get::run(&args),
+        Kind::Remove(args) => config::remove::run(&args),
+        Kind::Enable(args) => config::switch::enable(&args),
+        Kind::Disable(args) => config::switch::disable(&args),
         Kind::Drive(args) => drive::run(args),
         Kind::Conformance(args) => conformance::run(args),
     }

@@ -98,7 +98,8 @@ fn without_secrets(mut url: url::Url) -> url::Url {
     url
 }
 
-fn header(text: &str) -> Result<(String, String), String> {
+/// Reads `Name: value`.
+pub(crate) fn header(text: &str) -> Result<(String, String), String> {
     let (name, value) = text.split_once(':').ok_or("a header is written `Name: value`")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }

@@ -121,7 +121,9 @@ impl Server {
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     command.arg("client").args(arguments).stdin(Stdio::null()).kill_on_drop(true);
-    command.env_remove("MCP_TIMEOUT").env_remove("MCP_TOOL_TIMEOUT");
+    for variable in ["MCP_TIMEOUT", "MCP_TOOL_TIMEOUT", "MCP_WORKBENCH_TIMEOUT", "MCP_WORKBENCH_TOOL_TIMEOUT"] {
+        command.env_remove(variable);
+    }
     command
 }
 

@@ -4,6 +4,7 @@
 
 mod asking;
 mod authorizing;
+mod configuring;
 mod interrupting;
 mod kit;
 mod realm;

@@ -79,7 +79,7 @@ async fn the_environment_can_say_how_long_to_wait() {
     wrong.env("MCP_TIMEOUT", "soon");
     let wrong = Ran::of(wrong).await;
     assert_eq!(wrong.code, Some(2), "{wrong:?}");
-    assert!(wrong.stderr.contains("MCP_TIMEOUT is not a number of milliseconds: `soon`"), "{wrong:?}");
+    assert!(wrong.stderr.contains("MCP_TIMEOUT is not a number of milliseconds above 0: `soon`"), "{wrong:?}");
 }
 
 #[tokio::test]
@@ -159,8 +159,11 @@ fn completions_and_help_know_the_commands() {
     };
     let script = run(&["completions", "bash"]);
     let help = run(&["client", "--help"]);
-    for command in ["connect", "tools", "call", "read", "prompt", "status", "login", "logout", "clear"] {
-        assert!(script.contains(&format!("client__subcmd__{command}")), "{command} is not completed");
+    for command in [
+        "connect", "tools", "call", "read", "prompt", "status", "login", "logout", "clear", "add", "add-json", "list",
+        "get", "remove", "enable", "disable",
+    ] {
+        assert!(script.contains(&format!("client,{command})")), "{command} is not completed");
         assert!(help.contains(&format!("\n  {command} ")), "{help}");
         assert!(run(&["client", command, "--help"]).contains("--json"), "{command}");
     }

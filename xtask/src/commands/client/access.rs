@@ -30,7 +30,7 @@ pub(super) fn authorizer(
 
 /// What authorizes a connection to this URL with what is kept. It opens no browser: a command that is not about logging in
 /// does not turn into one.
-pub(super) fn kept(url: &str) -> Result<Option<Arc<dyn Authorize>>, Trouble> {
+pub(super) fn kept(url: &str, settings: AuthSettings) -> Result<Option<Arc<dyn Authorize>>, Trouble> {
     // A URL that is none is told by the client, and a socket has no place to log in.
     let Ok(url) = Url::parse(url) else { return Ok(None) };
     if !matches!(url.scheme(), "http" | "https") {
@@ -41,7 +41,7 @@ pub(super) fn kept(url: &str) -> Result<Option<Arc<dyn Authorize>>, Trouble> {
         Err(StoreError::NoFolder) => return Ok(None),
         store => store?,
     };
-    Ok(Some(Arc::new(authorizer(&url, CredentialKey::of_url(&url), AuthSettings::default(), store, None)?)))
+    Ok(Some(Arc::new(authorizer(&url, CredentialKey::of_url(&url), settings, store, None)?)))
 }
 
 /// What is wrong with entries that cannot be read, for programs.

@@ -31,6 +31,10 @@ pub(crate) struct Args {
 /// Calls it, and prints what it says. A tool that reports a failure makes this one, too.
 pub(crate) fn run(args: &Args) -> CommandResult {
     session::run(&args.target, |connection| async move {
+        if !args.target.tools()?.allows(&args.tool) {
+            let disabled = anyhow!("the configuration of the server does not let the tool `{}` through", args.tool);
+            return Err(Trouble::refused("tool-disabled", disabled));
+        }
         let arguments = arguments(args, &connection).await?;
         match connection.call(&args.tool, Value::Object(arguments), CallOptions::default()).await {
             Ok(result) => Ok(tell(&result, args.target.json)?),

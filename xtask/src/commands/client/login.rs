@@ -5,7 +5,7 @@ use std::{process::ExitCode, sync::Arc, time::Duration};
 use client::auth::{
     AuthSettings, BrowserError, ConfiguredClient, LoopbackBrowser, Person,
     callback::{self, CallbackOptions, Refused},
-    credentials::{CredentialKey, Credentials, Secret},
+    credentials::{CredentialKey, Credentials},
 };
 use futures::future::BoxFuture;
 use serde_json::json;
@@ -13,7 +13,7 @@ use tokio::{sync::Mutex, time::timeout};
 use url::Url;
 
 use super::{
-    access,
+    access, config,
     lines::Lines,
     say::{self, aside},
     trouble::{Trouble, settle},
@@ -25,23 +25,24 @@ use crate::{
 
 /// How long the start of a browser is waited for: one that runs in a terminal does not come back.
 const START: Duration = Duration::from_secs(5);
-/// Holds the secret of a client that was registered by hand: arguments can be seen by others.
-const CLIENT_SECRET: &str = "MCP_WORKBENCH_CLIENT_SECRET";
 
 /// The arguments of `client login`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The URL of the server.
-    url: Url,
+    /// The URL of the server, or its name in the configuration, which may say more about logging in.
+    #[arg(value_name = "URL|NAME")]
+    server: String,
+    #[command(flatten)]
+    files: config::Files,
     /// Open no browser: show the address, and take what is pasted.
     #[arg(long)]
     no_browser: bool,
-    /// The port on 127.0.0.1 to which the browser comes back; 0 lets the system choose.
-    #[arg(long, default_value_t = 0)]
-    port: u16,
-    /// The path to which the browser comes back.
-    #[arg(long, default_value = "/callback")]
-    path: String,
+    /// The port on 127.0.0.1 to which the browser comes back; 0, as without it, lets the system choose.
+    #[arg(long)]
+    port: Option<u16>,
+    /// The path to which the browser comes back; `/callback` without it.
+    #[arg(long)]
+    path: Option<String>,
     /// A scope to ask for; may be given several times. What the server says that it needs comes before.
     #[arg(long, value_name = "SCOPE")]
     scope: Vec<String>,
@@ -69,31 +70,47 @@ pub(crate) fn run(args: &Args) -> CommandResult {
     done
 }
 
+/// Where to log in, and how: what the command line says comes before the configuration.
+fn wanted(args: &Args) -> Result<(Url, AuthSettings, CallbackOptions), Trouble> {
+    let environment = config::settings()?;
+    // `plugin:a:b` would be a URL too.
+    let url = Url::parse(&args.server).ok().filter(|_| args.server.contains("://"));
+    let (url, mut settings, mut options) = match url {
+        Some(url) => {
+            let port = environment.callback_port.unwrap_or_default();
+            (url, AuthSettings::default(), CallbackOptions { port, ..CallbackOptions::default() })
+        }
+        None => config::login(&args.files, &args.server)?,
+    };
+    if let Some(id) = &args.client_id {
+        settings.client = Some(ConfiguredClient { secret: environment.client_secret, ..ConfiguredClient::new(id) });
+    }
+    if !args.scope.is_empty() {
+        settings.scopes = Some(args.scope.clone());
+    }
+    options.port = args.port.unwrap_or(options.port);
+    if let Some(path) = &args.path {
+        options.path.clone_from(path);
+    }
+    Ok((url, settings, options))
+}
+
 async fn log_in(args: &Args) -> Result<ExitCode, Trouble> {
+    let (url, settings, options) = wanted(args)?;
     let store = access::store()?;
-    let secret = std::env::var(CLIENT_SECRET).ok().map(Secret::new);
-    let client = args.client_id.as_ref().map(|id| ConfiguredClient { secret, ..ConfiguredClient::new(id) });
-    let scopes = (!args.scope.is_empty()).then(|| args.scope.clone());
-    let settings = AuthSettings { client, scopes, ..AuthSettings::default() };
-    let options = CallbackOptions { port: args.port, path: args.path.clone(), ..CallbackOptions::default() };
     let person = AtTerminal { opens: !args.no_browser, lines: Mutex::default() };
     let browser = LoopbackBrowser::of(options, Arc::new(person));
-    let authorizer = access::authorizer(
-        &args.url,
-        CredentialKey::of_url(&args.url),
-        settings,
-        store.clone(),
-        Some(Arc::new(browser)),
-    )?;
+    let authorizer =
+        access::authorizer(&url, CredentialKey::of_url(&url), settings, store.clone(), Some(Arc::new(browser)))?;
     let credentials = authorizer.login().await?;
-    tell(args, &credentials, &store.describe())?;
+    tell(args, &url, &credentials, &store.describe())?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn tell(args: &Args, credentials: &Credentials, store: &str) -> Result<(), Failure> {
+fn tell(args: &Args, url: &Url, credentials: &Credentials, store: &str) -> Result<(), Failure> {
     if args.json {
         return say::json(&json!({
-            "url": args.url.as_str(),
+            "url": url.as_str(),
             "issuer": credentials.issuer,
             "clientId": credentials.client.id,
             "scopes": credentials.scopes,
@@ -104,7 +121,7 @@ fn tell(args: &Args, credentials: &Credentials, store: &str) -> Result<(), Failu
     }
     let scopes = &credentials.scopes;
     let scopes = if scopes.is_empty() { "no scopes named".to_owned() } else { scopes.join(" ") };
-    say::text(&format!("logged in at {} ({scopes})", args.url))?;
+    say::text(&format!("logged in at {url} ({scopes})"))?;
     say::text(&format!("  granted by {}, kept in {store}", credentials.issuer))
 }
 

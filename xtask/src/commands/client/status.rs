@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use client::{ConnectFailure, ConnectOptions, ManagedServer, Manager, ManagerOptions, Status, manager::ServerError};
+use client::{ConnectFailure, ConnectOptions, Manager, ManagerOptions, Status, manager::ServerError};
 use serde_json::{Value, json};
 
 use super::{
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &Args) -> CommandResult {
 }
 
 async fn ask(target: &ServerArgs) -> Result<(Value, ExitCode), Trouble> {
-    let server = ManagedServer::new(target.config()?);
+    let server = target.managed()?;
     let name = server.name().to_owned();
     let connect = ConnectOptions { authorizer: target.authorizer()?, ..ConnectOptions::default() };
     let manager = Manager::new(ManagerOptions { connect, ..ManagerOptions::default() });

@@ -1,32 +1,41 @@
 //! Which server a command of the client is for, and how to speak with it.
 
-use std::{env, sync::Arc, time::Duration};
+use std::sync::Arc;
 
+use agent::config::Configured;
 use anyhow::anyhow;
 use clap::builder::PossibleValuesParser;
 use client::{
-    HostLink, HostSupport, ProtocolChoice, Revision, Root, ServerConfig, auth::Authorize, connection::LOG_LEVELS,
+    Endpoint, HostLink, HostSupport, ManagedServer, ProtocolChoice, Revision, Root, ServerConfig,
+    auth::{AuthSettings, Authorize},
+    connection::LOG_LEVELS,
+    manager::ToolFilter,
 };
 use mock_servers::Period;
 use scenarios::model::Transport;
 use url::Url;
 
-use super::{access, trouble::Trouble};
-use crate::{commands::target, failure::Failure};
+use super::{access, config, trouble::Trouble};
+use crate::commands::target;
 
 /// The server, and what to print.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct ServerArgs {
     #[command(flatten)]
-    server: target::TargetArgs,
+    given: target::TargetArgs,
+    /// A server of the configuration, by its name.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["url", "command", "transport"])]
+    server: Option<String>,
+    #[command(flatten)]
+    files: config::Files,
     /// How to speak to a URL.
     #[arg(long, value_name = "TRANSPORT", default_value = "auto", conflicts_with = "command")]
     transport: Wire,
     /// The revision to speak; found out where it is not given.
     #[arg(long, value_name = "REVISION", value_parser = revision)]
     revision: Option<Revision>,
-    /// How long the start and each request may take (`10s`, `500ms`). Without it MCP_TIMEOUT (start) and MCP_TOOL_TIMEOUT
-    /// (tool calls) say so, in milliseconds. Progress starts the time of a call again.
+    /// How long the start and each request may take (`10s`, `500ms`). Without it the configuration says so, and then
+    /// MCP_TIMEOUT (start) and MCP_TOOL_TIMEOUT (tool calls), in milliseconds. Progress starts the time of a call again.
     #[arg(long, value_name = "PERIOD")]
     timeout: Option<Period>,
     /// A folder in which the server may work; may be given several times.
@@ -54,7 +63,14 @@ enum Wire {
 impl ServerArgs {
     /// Whether a server is named at all.
     pub(crate) fn is_given(&self) -> bool {
-        self.server.is_given()
+        self.server.is_some() || self.given.is_given()
+    }
+
+    /// How it is configured, where the configuration has it.
+    fn configured(&self) -> Result<Option<Configured>, Trouble> {
+        let Some(name) = &self.server else { return Ok(None) };
+        let configuration = self.files.load()?;
+        config::entry(&configuration, name).map(|entry| Some(entry.clone()))
     }
 
     /// What the server may ask. Roots are declared only where there are some.
@@ -67,32 +83,63 @@ impl ServerArgs {
 
     /// What authorizes requests to it with what is kept.
     pub(crate) fn authorizer(&self) -> Result<Option<Arc<dyn Authorize>>, Trouble> {
-        self.server.url().map_or(Ok(None), access::kept)
+        let Some(entry) = self.configured()? else {
+            return self.given.url().map_or(Ok(None), |url| access::kept(url, AuthSettings::default()));
+        };
+        // Whoever configured how to authorize wants nothing else.
+        if !entry.server.as_ref().is_some_and(agent::config::Server::may_log_in) {
+            return Ok(None);
+        }
+        let settings = config::settings()?;
+        let (auth, _) = entry.auth_settings(&config::variable, &settings).map_err(config::no_server)?;
+        match self.managed()?.config.endpoint {
+            Endpoint::StreamableHttp(http) | Endpoint::Sse(http) | Endpoint::Auto(http) => {
+                access::kept(&http.url, auth)
+            }
+            Endpoint::Stdio(_) => Ok(None),
+        }
     }
 
-    /// The server, for the client.
-    pub(crate) fn config(&self) -> Result<ServerConfig, Failure> {
-        let transport = match self.transport {
-            Wire::Auto => None,
-            Wire::Http => Some(Transport::StreamableHttp),
-            Wire::Sse => Some(Transport::Sse),
+    /// The server, for the client. One that is switched off is not to be had.
+    pub(crate) fn config(&self) -> Result<ServerConfig, Trouble> {
+        let server = self.managed()?;
+        if !server.enabled {
+            let disabled = Trouble::refused("disabled", anyhow!("the server `{}` is disabled", server.name()));
+            return Err(disabled.advise(format!("`client enable {}` lets it be used", server.name())));
+        }
+        Ok(server.config)
+    }
+
+    /// Which of its tools may be seen and called.
+    pub(crate) fn tools(&self) -> Result<ToolFilter, Trouble> {
+        Ok(self.configured()?.and_then(|entry| entry.server).map(|server| server.tools).unwrap_or_default())
+    }
+
+    /// The server, for a manager.
+    pub(crate) fn managed(&self) -> Result<ManagedServer, Trouble> {
+        let settings = config::settings()?;
+        let mut server = match self.configured()? {
+            Some(entry) => entry.managed(&config::variable, &settings).map_err(config::no_server)?,
+            None => {
+                let transport = match self.transport {
+                    Wire::Auto => None,
+                    Wire::Http => Some(Transport::StreamableHttp),
+                    Wire::Sse => Some(Transport::Sse),
+                };
+                let mut server = ManagedServer::new(self.given.config(transport)?);
+                server.config.timeouts = settings.timeouts(None, None);
+                server
+            }
         };
-        let mut config = self.server.config(transport)?;
         if let Some(revision) = self.revision {
-            config.protocol = ProtocolChoice::Pinned(revision);
+            server.config.protocol = ProtocolChoice::Pinned(revision);
         }
-        let (given, timeouts) = (self.timeout.map(|period| period.0), &mut config.timeouts);
-        if let Some(limit) = given.or(milliseconds("MCP_TIMEOUT")?) {
-            timeouts.startup = limit;
-        }
-        if let Some(limit) = given {
-            timeouts.request = limit;
-        }
-        if let Some(limit) = given.or(milliseconds("MCP_TOOL_TIMEOUT")?) {
-            timeouts.call = limit;
+        if let Some(Period(limit)) = self.timeout {
+            let timeouts = &mut server.config.timeouts;
+            (timeouts.startup, timeouts.request, timeouts.call) = (limit, limit, limit);
             timeouts.call_ceiling = timeouts.call_ceiling.max(limit);
         }
-        Ok(config)
+        Ok(server)
     }
 }
 
@@ -107,12 +154,4 @@ fn root(text: &str) -> Result<Root, String> {
 fn revision(text: &str) -> Result<Revision, String> {
     let known = || Revision::ALL.map(Revision::as_str).join(", ");
     text.parse().map_err(|error| format!("{error}; the client speaks {}", known()))
-}
-
-/// A limit from the environment.
-fn milliseconds(name: &str) -> Result<Option<Duration>, Failure> {
-    let Some(text) = env::var_os(name) else { return Ok(None) };
-    let number = text.to_str().and_then(|text| text.parse().ok()).filter(|number| *number > 0);
-    let wrong = || Failure::input(anyhow!("{name} is not a number of milliseconds: `{}`", text.to_string_lossy()));
-    number.map(Duration::from_millis).map(Some).ok_or_else(wrong)
 }

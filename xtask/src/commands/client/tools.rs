@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use client::{Tool, ToolList};
+use client::{Tool, ToolList, manager::ToolFilter};
 use mock_servers::reading::nearest::nearest;
 use serde_json::{Value, json};
 
@@ -23,11 +23,18 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> CommandResult {
     session::run(&args.target, |connection| async move {
         let list = connection.list_tools().await?;
+        let list = shown(&list, &args.target.tools()?);
         Ok(match &args.tool {
             Some(name) => show(find(&list, name)?, args.target.json)?,
             None => tell(&list, args.target.json)?,
         })
     })
+}
+
+/// What of the list the configuration lets through.
+fn shown(list: &ToolList, filter: &ToolFilter) -> ToolList {
+    let tools = list.tools.iter().filter(|tool| filter.allows(tool.name())).cloned().collect();
+    ToolList { tools, ..ToolList::clone(list) }
 }
 
 fn find<'a>(list: &'a ToolList, name: &str) -> Result<&'a Tool, Trouble> {
