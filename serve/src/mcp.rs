@@ -43,7 +43,7 @@ const KEPT_MS: u64 = 600_000;
 const INSTRUCTIONS: &str = "Tests MCP servers and clients. While you write a server, call `validate_server` with the \
     command that starts it, or with its URL: it judges the server by the specification, in every revision that it speaks, \
     and cites requirement and evidence of what failed. `list_tools` shows what clients see of it, `diff_tools` what a change \
-    means to those who use it, `bench_server` how it takes load. `run_scenarios` judges a client instead. `list_scenarios` and \
+    means to those who use it, `convert_schema` what each model provider makes of them, `bench_server` how it takes load. `run_scenarios` judges a client instead. `list_scenarios` and \
     `explain_requirement` say what is judged, and why. Runs take seconds to minutes and report progress; one goes on at a time. \
     Commands run as the user of the workbench.";
 

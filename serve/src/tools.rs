@@ -12,6 +12,7 @@ mod listing;
 mod report;
 pub(crate) mod requirement;
 pub(crate) mod scenarios;
+mod schema;
 mod target;
 mod validate;
 
@@ -81,8 +82,8 @@ impl Entry {
         F: Future<Output = Result<O, Trouble>> + Send + 'static,
     {
         let (input, output) = (SchemaSettings::draft2020_12(), SchemaSettings::draft2020_12().for_serialize());
-        let mut tool = Tool::new(name, description, schema::<I>(input));
-        tool.output_schema = Some(schema::<O>(output));
+        let mut tool = Tool::new(name, description, schema_of::<I>(input));
+        tool.output_schema = Some(schema_of::<O>(output));
         tool.title = Some(title.to_owned());
         tool.annotations = Some(hints);
         Self {
@@ -110,6 +111,7 @@ static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
         Entry::new(bench::WORDS, runs(), bench::bench_server),
         Entry::new(listing::WORDS, asks(), listing::list_tools),
         Entry::new(drift::WORDS, asks(), drift::diff_tools),
+        Entry::new(schema::WORDS, asks(), schema::convert_schema),
         Entry::new(scenarios::WORDS, reads(), scenarios::list_scenarios),
         Entry::new(requirement::WORDS, reads(), requirement::explain_requirement),
     ]
@@ -152,7 +154,7 @@ fn answer<O: Output>(output: &O) -> Result<Answer, Trouble> {
 
 /// The schema of a type as models get it: without references, which not every provider follows, and without the names of our
 /// own types and number formats.
-fn schema<T: JsonSchema>(settings: SchemaSettings) -> Arc<JsonObject> {
+fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Arc<JsonObject> {
     let settings = settings.with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;

@@ -132,7 +132,7 @@ async fn list(which: &str, call: &Call, side: Side) -> Result<Vec<Arc<Tool>>, Tr
 }
 
 /// A tool of the wire, or one of `list_tools`, which has a name for models beside its own.
-fn given(which: &str, mut tool: Map<String, Value>) -> Result<Arc<Tool>, Trouble> {
+pub(super) fn given(which: &str, mut tool: Map<String, Value>) -> Result<Arc<Tool>, Trouble> {
     tool.remove("qualifiedName");
     Tool::read(Value::Object(tool)).map(|(tool, _)| Arc::new(tool)).map_err(|rejected| {
         let name = rejected.name.unwrap_or_else(|| "(no name)".to_owned());

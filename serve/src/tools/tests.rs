@@ -25,6 +25,7 @@ fn every_tool_says_what_it_takes_what_it_gives_and_what_it_may_do() {
             "bench_server",
             "list_tools",
             "diff_tools",
+            "convert_schema",
             "list_scenarios",
             "explain_requirement"
         ]

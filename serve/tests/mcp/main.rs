@@ -26,6 +26,10 @@ fn main() -> ExitCode {
         trial("a_client_is_judged", runs::a_client_is_judged),
         trial("a_load_is_put_on_a_server_within_limits", runs::a_load_is_put_on_a_server_within_limits),
         trial("tools_are_listed_and_compared", runs::tools_are_listed_and_compared),
+        trial(
+            "tools_are_converted_for_providers_with_what_is_lost",
+            runs::tools_are_converted_for_providers_with_what_is_lost,
+        ),
         trial("a_cancelled_run_ends_its_processes", runs::a_cancelled_run_ends_its_processes),
         trial("a_client_that_leaves_ends_its_runs", runs::a_client_that_leaves_ends_its_runs),
         trial("over_http_the_token_is_needed_in_both_eras", http::over_http_the_token_is_needed_in_both_eras),

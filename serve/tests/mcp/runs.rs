@@ -115,6 +115,37 @@ pub(crate) async fn tools_are_listed_and_compared() {
     );
 }
 
+pub(crate) async fn tools_are_converted_for_providers_with_what_is_lost() {
+    let bench = bench(Limits::default());
+    let session = connected(&bench.workbench, ERAS[1]).await;
+    let server = sound().await;
+    let nasty = json!({
+        "type": "object", "properties": { "n": { "type": "integer", "multipleOf": 3 } }, "required": ["n"]
+    });
+    let tools =
+        json!([{ "name": "nasty", "inputSchema": nasty }, { "name": "bad", "inputSchema": { "properties": 7 } }]);
+    for provider in ["openai", "openai-chat", "anthropic", "gemini", "gemini-json-schema"] {
+        let arguments = json!({ "provider": provider, "server": { "url": server.url() }, "name": "mine" });
+        let converted = call(&session.client, "convert_schema", arguments).await;
+        let value = converted.structured().expect("a value");
+        assert_eq!(value["tools"][0]["name"], "mcp__mine__echo", "{value:#}");
+        assert!(value["tools"][0]["definition"].to_string().contains("mcp__mine__echo"), "{value:#}");
+        // One that cannot be read costs itself alone.
+        let given = call(&session.client, "convert_schema", json!({ "provider": provider, "tools": tools })).await;
+        let value = given.structured().expect("a value");
+        assert_eq!(
+            (&value["tools"][0]["name"], &value["rejected"][0]["name"]),
+            (&json!("nasty"), &json!("bad")),
+            "{value:#}"
+        );
+    }
+    // Gemini has no multiples.
+    let given = call(&session.client, "convert_schema", json!({ "provider": "gemini", "tools": tools })).await;
+    assert!(given.text().contains("`multipleOf`"), "{}", given.text());
+    let neither = call(&session.client, "convert_schema", json!({ "provider": "gemini" })).await;
+    assert_eq!(error(&neither)["kind"], "invalid-arguments");
+}
+
 pub(crate) async fn a_cancelled_run_ends_its_processes() {
     for revision in ERAS {
         for tool in ["validate_server", "list_tools"] {

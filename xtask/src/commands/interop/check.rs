@@ -9,6 +9,8 @@ use super::{authorization, outcome::Row, sdk, servers, suite, tools::Tools};
 pub(super) enum Check {
     /// The official server suite, for a revision.
     Suite(&'static str),
+    /// What of the official server suite every server can show, for a revision, against `serve`.
+    Serve(&'static str),
     /// The official client suite, for a revision.
     ClientSuite(&'static str),
     /// The official scenarios for authorization servers, as this kind of client.
@@ -27,13 +29,15 @@ impl Check {
         let clients = suite::client::REVISIONS.into_iter().map(Self::ClientSuite);
         let sdks = sdk::Subject::all().into_iter().map(Self::Sdk);
         let servers = servers::Subject::all().into_iter().map(Self::Server);
-        suites.chain(clients).chain(authorization).chain(sdks).chain(servers).collect()
+        let served = suite::REVISIONS.into_iter().map(Self::Serve);
+        suites.chain(served).chain(clients).chain(authorization).chain(sdks).chain(servers).collect()
     }
 
     /// The name, in parts from the general to the special.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Suite(revision) => format!("suite/{revision}"),
+            Self::Serve(revision) => format!("serve/{revision}"),
             Self::ClientSuite(revision) => format!("client-suite/{revision}"),
             Self::Authorization(client) => format!("authorization/{}", client.word()),
             Self::Sdk(subject) => subject.name(),
@@ -57,7 +61,7 @@ impl Check {
         match self {
             Self::Sdk(subject) => subject.is_python(),
             Self::Server(subject) => subject.is_python(),
-            Self::Suite(_) | Self::ClientSuite(_) | Self::Authorization(_) => false,
+            Self::Suite(_) | Self::Serve(_) | Self::ClientSuite(_) | Self::Authorization(_) => false,
         }
     }
 
@@ -65,6 +69,7 @@ impl Check {
     pub(super) async fn run(&self, tools: &Tools, folder: &Path) -> anyhow::Result<Vec<Row>> {
         match self {
             Self::Suite(revision) => suite::run(tools, revision, folder).await,
+            Self::Serve(revision) => suite::run_serve(tools, revision, folder).await,
             Self::ClientSuite(revision) => suite::client::run(tools, revision, folder).await,
             Self::Authorization(client) => authorization::run(tools, *client, folder).await,
             Self::Sdk(subject) => sdk::run(tools, *subject, folder).await,

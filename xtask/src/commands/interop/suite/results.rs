@@ -13,6 +13,7 @@ use std::{
 
 use anyhow::Context as _;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{
     super::outcome::{Row, Verdict},
@@ -56,6 +57,8 @@ struct Check {
     id: String,
     status: Status,
     error_message: Option<String>,
+    #[serde(default)]
+    details: Value,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -76,6 +79,31 @@ pub(in super::super) fn judge_folder(
     folder: &Path,
     prefix: Prefix,
     expected: Vec<Expected>,
+) -> anyhow::Result<Vec<Row>> {
+    judge_each(folder, prefix, expected, judge)
+}
+
+/// The same of a server that has none of the tools that the suite asks test servers to have. What cannot be tested without one,
+/// which the suite marks, and what it skips because nothing of the kind is declared, does not count.
+///
+/// # Errors
+/// As [`judge_folder`].
+pub(super) fn judge_without_fixtures(folder: &Path, expected: Vec<Expected>) -> anyhow::Result<Vec<Row>> {
+    judge_each(folder, Prefix::Server, expected, |scenario, text| match serde_json::from_str::<Vec<Check>>(text) {
+        Ok(checks) => verdict_on(scenario, &checks.into_iter().filter(is_for_any_server).collect::<Vec<_>>()),
+        Err(_) => judge(scenario, text),
+    })
+}
+
+fn is_for_any_server(check: &Check) -> bool {
+    check.status != Status::Skipped && check.details["untestable"] != true
+}
+
+fn judge_each(
+    folder: &Path,
+    prefix: Prefix,
+    expected: Vec<Expected>,
+    judge: impl Fn(&str, &str) -> Row,
 ) -> anyhow::Result<Vec<Row>> {
     let mut found = HashMap::new();
     for (name, path) in folders(folder)? {
@@ -125,12 +153,15 @@ fn scenario_of(folder: &str, prefix: Prefix) -> Option<&str> {
 
 /// Judges one scenario by its `checks.json`.
 fn judge(scenario: &str, text: &str) -> Row {
-    let checks: Vec<Check> = match serde_json::from_str(text) {
-        Ok(checks) => checks,
-        Err(error) => return Row::of(scenario, Some(format!("its checks are not understood: {error}"))),
-    };
+    match serde_json::from_str::<Vec<Check>>(text) {
+        Ok(checks) => verdict_on(scenario, &checks),
+        Err(error) => Row::of(scenario, Some(format!("its checks are not understood: {error}"))),
+    }
+}
+
+fn verdict_on(scenario: &str, checks: &[Check]) -> Row {
     let count = |status| checks.iter().filter(|check| check.status == status).count();
-    let objection = objection(scenario, &checks);
+    let objection = objection(scenario, checks);
     let never_tried = NEVER_TRIED.contains(&scenario) && count(Status::Skipped) == checks.len() && !checks.is_empty();
     let verdict = match &objection {
         None => Verdict::Passed,

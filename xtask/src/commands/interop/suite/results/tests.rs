@@ -94,3 +94,24 @@ fn fails_scenarios_that_did_not_run_or_crashed() {
     assert!(rows[2].reason.as_deref().unwrap().contains("not run"));
     assert!(judge_folder(&folder.path().join("nowhere"), Prefix::Server, vec![]).is_err());
 }
+
+#[test]
+fn a_server_without_fixtures_is_not_blamed_for_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let judged = |checks: &str| {
+        let place = folder.path().join("server-ping-2026-11-22T02-53-33-156Z");
+        fs::create_dir_all(&place).unwrap();
+        fs::write(place.join("checks.json"), checks).unwrap();
+        let expected = vec![Expected { scenario: "ping".to_owned(), kind: "generic".to_owned() }];
+        judge_without_fixtures(folder.path(), expected).unwrap().remove(0).verdict
+    };
+    let good = r#"{"id":"a","status":"SUCCESS"}"#;
+    let untestable = r#"{"id":"b","status":"FAILURE","details":{"untestable":true}}"#;
+    let skipped = r#"{"id":"c","status":"SKIPPED"}"#;
+    let failed = r#"{"id":"d","status":"FAILURE","details":{"untestable":false}}"#;
+    assert_eq!(judged(&format!("[{good},{untestable},{skipped}]")), Verdict::Passed);
+    assert_eq!(judged(&format!("[{good},{failed}]")), Verdict::Failed);
+    // What is left has to show something.
+    assert_eq!(judged(&format!("[{untestable},{skipped}]")), Verdict::Failed);
+    assert_eq!(judged("nothing"), Verdict::Failed);
+}
