@@ -6,6 +6,7 @@
 
 pub mod config;
 pub mod filter;
+pub mod instructions;
 pub mod mentions;
 pub mod output;
 pub mod permissions;

@@ -1,0 +1,358 @@
+use std::{fs, sync::LazyLock};
+
+use client::{HttpEndpoint, StdioEndpoint};
+use proptest::prelude::*;
+use serde_json::json;
+use tempfile::TempDir;
+use url::Url;
+
+use super::*;
+
+fn stdio(name: &str, command: &[&str]) -> ServerConfig {
+    let args = command[1..].iter().map(|&argument| argument.to_owned()).collect();
+    let endpoint = StdioEndpoint { command: command[0].into(), args, ..StdioEndpoint::default() };
+    ServerConfig::new(name, Endpoint::Stdio(endpoint))
+}
+
+fn http(name: &str, url: &str) -> ServerConfig {
+    ServerConfig::new(name, Endpoint::StreamableHttp(HttpEndpoint { url: url.into(), ..HttpEndpoint::default() }))
+}
+
+/// A root with these files in our own directory of it.
+fn root(exclusive: Option<&str>, settings: Option<&str>) -> TempDir {
+    let root = TempDir::new().unwrap();
+    let place = Place::own(Platform::Linux);
+    fs::create_dir_all(place.settings(root.path()).parent().unwrap()).unwrap();
+    for (path, text) in [(place.exclusive(root.path()), exclusive), (place.settings(root.path()), settings)] {
+        if let Some(text) = text {
+            fs::write(path, text).unwrap();
+        }
+    }
+    root
+}
+
+fn read(exclusive: Option<&str>, settings: Option<&str>) -> Policy {
+    Policy::read(&Place::own(Platform::Linux), root(exclusive, settings).path())
+}
+
+fn lists(settings: serde_json::Value) -> Policy {
+    let policy = read(None, Some(&settings.to_string()));
+    assert!(policy.problem().is_none(), "{:?}", policy.problem());
+    policy
+}
+
+fn allowed(policy: &Policy, server: &ServerConfig) -> bool {
+    policy.judge(server, Origin::User).allowed
+}
+
+#[test]
+fn without_files_or_without_an_allow_list_all_is_allowed_and_an_empty_one_allows_nothing() {
+    let servers = [stdio("a", &["npx", "a"]), http("b", "https://b.test/mcp")];
+    for server in &servers {
+        assert!(allowed(&read(None, None), server));
+        assert!(allowed(&lists(json!({})), server));
+        assert!(allowed(&lists(json!({"deniedMcpServers": []})), server));
+        assert!(!allowed(&lists(json!({"allowedMcpServers": []})), server));
+    }
+}
+
+#[test]
+fn what_is_denied_by_name_command_or_url_stays_denied() {
+    let policy = lists(json!({
+        "allowedMcpServers": [{"serverName": "bad"}, {"serverName": "ok"}, {"serverName": "web"}],
+        "deniedMcpServers": [
+            {"serverName": "bad"},
+            {"serverCommand": ["npx", "-y", "evil"]},
+            {"serverUrl": "https://*.evil.test/*"},
+        ],
+    }));
+    assert!(!allowed(&policy, &stdio("bad", &["fine"])));
+    assert!(!allowed(&policy, &stdio("ok", &["npx", "-y", "evil"])));
+    assert!(!allowed(&policy, &http("web", "https://a.evil.test/mcp")));
+    assert!(!allowed(&policy, &http("bad", "https://fine.test/mcp")));
+    assert!(allowed(&policy, &stdio("ok", &["npx", "-y", "evil", "--not"])));
+    assert!(allowed(&policy, &http("web", "https://fine.test/mcp")));
+    let ruling = policy.judge(&stdio("ok", &["npx", "-y", "evil"]), Origin::Managed);
+    assert_eq!(ruling, Ruling { allowed: false, reason: "the administrator denies the command `npx -y evil`".into() });
+}
+
+#[test]
+fn a_name_is_not_enough_where_commands_or_urls_are_listed() {
+    let policy = lists(json!({"allowedMcpServers": [
+        {"serverName": "github"}, {"serverCommand": ["npx", "-y", "files"]},
+    ]}));
+    assert!(allowed(&policy, &stdio("any", &["npx", "-y", "files"])));
+    assert!(!allowed(&policy, &stdio("github", &["npx", "-y", "other"])), "its name is the user's choice");
+    for other in [&["npx", "files"][..], &["npx", "-y", "files", "/"], &["npx", "files", "-y"], &["npx -y files"]] {
+        assert!(!allowed(&policy, &stdio("any", other)), "{other:?}");
+    }
+    assert!(allowed(&policy, &http("github", "https://anywhere.test/")), "no URL is listed, so the name counts");
+    assert!(!allowed(&policy, &http("other", "https://anywhere.test/")));
+    let policy = lists(json!({"allowedMcpServers": [
+        {"serverName": "github"}, {"serverUrl": "https://mcp.company.test/*"},
+    ]}));
+    assert!(allowed(&policy, &http("any", "https://mcp.company.test/x")));
+    assert!(!allowed(&policy, &http("github", "https://other.test/x")));
+    assert!(allowed(&policy, &stdio("github", &["any"])));
+    assert!(!allowed(&policy, &stdio("other", &["any"])));
+}
+
+#[test]
+fn of_an_exclusive_file_only_its_servers_exist_and_the_lists_apply_to_them() {
+    let exclusive = r#"{"mcpServers": {"a": {"command": "npx"}, "b": {"url": "https://b.test"}}}"#;
+    let policy = read(Some(exclusive), Some(r#"{"deniedMcpServers": [{"serverName": "b"}]}"#));
+    let names: Vec<_> = policy.exclusive().unwrap().keys().collect();
+    assert_eq!(names, ["a", "b"]);
+    assert!(policy.judge(&stdio("a", &["npx"]), Origin::Managed).allowed);
+    assert!(!policy.judge(&stdio("a", &["npx"]), Origin::User).allowed, "a user's server of the same name");
+    assert!(!policy.judge(&http("b", "https://b.test"), Origin::Managed).allowed);
+    let none = read(Some(r#"{"mcpServers": {}}"#), None);
+    assert!(!allowed(&none, &stdio("a", &["npx"])));
+}
+
+#[test]
+fn a_broken_file_refuses_everything_and_says_where_it_is_broken() {
+    let broken = [
+        ("", "1:0"),
+        ("{", "1:1"),
+        ("[]", "1:0"),
+        ("{\n  \"deniedMcpServer\": []\n}", "2:3"),
+        ("{\n \"deniedMcpServers\": [],\n \"deniedMcpServers\": []}", "3:"),
+        ("{\"deniedMcpServers\": null}", "1:"),
+        ("{\"deniedMcpServers\": {}}", "1:"),
+        ("{\"deniedMcpServers\": [\"bad\"]}", "1:"),
+        ("{\"deniedMcpServers\": [{}]}", "1:"),
+        ("{\"deniedMcpServers\": [{\"serverName\": \"\"}]}", "1:"),
+        ("{\"deniedMcpServers\": [\n{\"serverName\": \"a\", \"serverUrl\": \"*\"}]}", "2:"),
+        ("{\"deniedMcpServers\": [{\"servername\": \"a\"}]}", "1:"),
+        ("{\"deniedMcpServers\": [{\"serverCommand\": []}]}", "1:"),
+        ("{\"deniedMcpServers\": [{\"serverCommand\": \"npx\"}]}", "1:"),
+        ("{\"deniedMcpServers\": [{\"serverUrl\": \"evil.test\"}]}", "1:"),
+        ("{\"allowedMcpServers\": [{\"serverName\": \"a\"}],}", "1:"),
+        ("{} {}", "1:4"),
+    ];
+    for (text, place) in broken {
+        let policy = read(None, Some(text));
+        let problem = policy.problem().unwrap_or_else(|| panic!("{text} was understood")).to_string();
+        assert!(problem.contains(&format!("managed-settings.json:{place}")), "{problem}");
+        for origin in [Origin::User, Origin::Managed] {
+            let ruling = policy.judge(&stdio("a", &["npx"]), origin);
+            assert!(!ruling.allowed && ruling.reason.contains("managed-settings.json"), "{ruling:?}");
+        }
+    }
+    for text in
+        ["{}", "{\"mcpServers\": []}", "{\"mcpServers\": {\"a\": {}, \"a\": {}}}", "{\"mcpServers\": {}, \"x\": 1}"]
+    {
+        let policy = read(Some(text), None);
+        assert!(policy.problem().is_some_and(|problem| problem.to_string().contains("managed-mcp.json:1:")), "{text}");
+        assert!(!allowed(&policy, &stdio("a", &["npx"])));
+    }
+}
+
+#[test]
+fn a_misspelt_key_is_told_with_the_right_one() {
+    let policy = read(None, Some("{\n  \"deniedMcpServer\": [] }"));
+    let told = policy.problem().unwrap().to_string();
+    assert!(told.contains("unknown key `deniedMcpServer`, did you mean `deniedMcpServers`?"), "{told}");
+    // A file that is about other things as well has keys that are none of ours, but no misspelt one.
+    let place = Place::claude_code(Platform::Linux);
+    let root = TempDir::new().unwrap();
+    fs::create_dir_all(place.settings(root.path()).parent().unwrap()).unwrap();
+    for (text, refused) in
+        [(r#"{"permissions": {}, "deniedMcpServers": []}"#, false), (r#"{"allowedMcpservers": []}"#, true)]
+    {
+        fs::write(place.settings(root.path()), text).unwrap();
+        assert_eq!(Policy::read(&place, root.path()).problem().is_some(), refused, "{text}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_refuses_everything() {
+    let root = root(None, None);
+    // A directory of the name of the file can be opened and not be read, whoever asks.
+    fs::create_dir(Place::own(Platform::Linux).settings(root.path())).unwrap();
+    let policy = Policy::read(&Place::own(Platform::Linux), root.path());
+    assert!(matches!(policy.problem(), Some(PolicyError::Unreadable { .. })), "{:?}", policy.problem());
+    assert!(!allowed(&policy, &stdio("a", &["npx"])));
+    let root = self::root(None, Some("\u{feff}{}"));
+    assert!(Policy::read(&Place::own(Platform::Linux), root.path()).problem().is_none(), "editors put a mark in front");
+    let settings = Place::own(Platform::Linux).settings(root.path());
+    fs::write(&settings, b"{\"a\": \"\xff\"}").unwrap();
+    assert!(Policy::read(&Place::own(Platform::Linux), root.path()).problem().is_some());
+    fs::write(&settings, " ".repeat(5 << 20)).unwrap();
+    let policy = Policy::read(&Place::own(Platform::Linux), root.path());
+    assert!(matches!(policy.problem(), Some(PolicyError::TooLarge { .. })), "{:?}", policy.problem());
+}
+
+#[test]
+fn every_system_has_its_place() {
+    let at = |place: Place| place.settings(Path::new("/")).to_string_lossy().replace('\\', "/");
+    assert_eq!(at(Place::own(Platform::Linux)), "/etc/mcp-workbench/managed-settings.json");
+    let mac = "/Library/Application Support/mcp-workbench/managed-settings.json";
+    assert_eq!(at(Place::own(Platform::MacOs)), mac);
+    assert_eq!(at(Place::own(Platform::Windows)), "/Program Files/mcp-workbench/managed-settings.json");
+    assert_eq!(at(Place::claude_code(Platform::Linux)), "/etc/claude-code/managed-settings.json");
+    assert_eq!(at(Place::claude_code(Platform::Windows)), "/Program Files/ClaudeCode/managed-settings.json");
+}
+
+fn sure(pattern: &str, url: &str) -> bool {
+    UrlPattern::parse(pattern).unwrap().surely_matches(url)
+}
+
+fn may(pattern: &str, url: &str) -> bool {
+    UrlPattern::parse(pattern).unwrap().may_match(url)
+}
+
+#[test]
+fn urls_match_part_by_part_and_as_they_are_requested() {
+    for (pattern, url) in [
+        ("https://good.test/*", "https://good.test/"),
+        ("https://good.test/*", "HTTPS://GOOD.TEST:443/a/b?c=d"),
+        ("https://good.test/*", "https://user:secret@good.test/a"),
+        ("https://good.test/*", "https://good.test./a"),
+        ("https://GOOD.test:443/mcp", "https://good.test/x/../mcp"),
+        ("https://*.good.test/*", "https://a.b.good.test/mcp"),
+        ("*://*.good.test:*/*", "http://a.good.test:8080/mcp"),
+        ("http://localhost:*/*", "http://localhost:1234/mcp"),
+        ("http://127.0.0.1/*", "http://0x7f.1/"),
+        ("https://bücher.test/*", "https://xn--bcher-kva.test/"),
+        ("https://good.test", "https://good.test"),
+        ("unix:///run/mcp.sock", "unix:///run/mcp.sock#/mcp"),
+        ("*", "https://anything.test/"),
+        ("https://good.test/%7euser/*", "https://good.test/~user/x"),
+    ] {
+        assert!(sure(pattern, url), "{pattern} {url}");
+        assert!(may(pattern, url), "{pattern} {url}");
+    }
+}
+
+#[test]
+fn no_trick_meets_a_pattern_that_its_host_does_not() {
+    for (pattern, url) in [
+        ("https://good.test/*", "https://good.test@evil.test/"),
+        ("https://good.test/*", "https://good.test:x@evil.test/"),
+        ("https://good.test/*", "https://evil.test/https://good.test/"),
+        ("https://good.test/*", "https://evil.test#@good.test/"),
+        ("https://good.test/*", "https://evil.test\\@good.test/"),
+        ("https://good.test/*", "https://good.test.evil.test/"),
+        ("https://good.test/*", "http://good.test/"),
+        ("https://good.test/*", "https://good.test:8443/"),
+        ("https://*.good.test/*", "https://evil.test/.good.test/"),
+        ("https://*.good.test/*", "https://evil.test?.good.test/"),
+        ("https://*.good.test/*", "https://evil.test\\.good.test/"),
+        ("https://*.good.test/*", "https://good.test/"),
+        ("https://*.good.test/*", "https://evilgood.test/"),
+        ("https://*/mcp", "https://evil.test/x"),
+        ("https://good.test:*/*", "ftp://good.test/"),
+    ] {
+        assert!(!sure(pattern, url), "{pattern} {url}");
+        assert!(!may(pattern, url), "{pattern} {url}");
+    }
+}
+
+#[test]
+fn where_a_path_can_be_read_in_several_ways_all_have_to_match_to_allow_and_one_to_deny() {
+    for (pattern, url) in [
+        ("https://good.test/public/*", "https://good.test/public/..%2fadmin"),
+        ("https://good.test/public/*", "https://good.test/public/%252e%252e/admin"),
+        ("https://good.test/public/*", "https://good.test/public/..%5cadmin"),
+        ("https://good.test", "https://good.test/mcp"),
+        ("https://good.test/mcp", "https://good.test/mcp?as=admin"),
+    ] {
+        assert!(!sure(pattern, url), "{pattern} {url}");
+        assert!(may(pattern, url), "{pattern} {url}");
+    }
+    for (pattern, url) in [
+        ("https://x.test/admin/*", "https://x.test/%61dmin/"),
+        ("https://x.test/admin/*", "https://x.test//admin/a"),
+        ("https://x.test/admin/*", "https://x.test/a/..%2fadmin/b"),
+        ("http://127.0.0.1/*", "http://[::ffff:127.0.0.1]/"),
+        ("https://x.test/*", "https://"),
+        ("https://x.test/*", "no url at all"),
+    ] {
+        assert!(may(pattern, url), "{pattern} {url}");
+    }
+    assert!(!sure("*", "no url at all"));
+}
+
+#[test]
+fn a_pattern_that_no_url_could_meet_is_refused() {
+    for pattern in [
+        "",
+        "good.test",
+        "ftp://good.test/*",
+        "https:///x",
+        "https://a b/",
+        "https://u@good.test/",
+        "https://x:y/",
+        "https://x:99999/",
+        "https://x/../y",
+        "https://x/%2e%2e/y",
+        "https://x/a b",
+        "https://x/#y",
+        "https://*.bücher.test/",
+    ] {
+        assert!(UrlPattern::parse(pattern).is_err(), "{pattern}");
+    }
+}
+
+fn hostile_url() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("good.test"),
+        Just("evil.test"),
+        Just("https://"),
+        Just("http:"),
+        Just("@"),
+        Just("/"),
+        Just("\\"),
+        Just("."),
+        Just(":"),
+        Just("443"),
+        Just("?"),
+        Just("#"),
+        Just("%2f"),
+        Just("%40"),
+        Just(".."),
+        Just("a"),
+        Just("\t"),
+        Just("[::1]"),
+        Just("*")
+    ];
+    prop::collection::vec(piece, 0..7).prop_map(|pieces| format!("https://{}", pieces.concat()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_allowed_goes_to_the_host_of_the_pattern(url in hostile_url()) {
+        for (pattern, ending) in [("https://good.test/*", "good.test"), ("https://*.good.test/*", ".good.test")] {
+            if sure(pattern, &url) {
+                let reached = Url::parse(&url).unwrap();
+                let host = reached.host_str().unwrap().trim_end_matches('.').to_owned();
+                prop_assert!(host.ends_with(ending), "{} reaches {}", url, host);
+                prop_assert_eq!((reached.scheme(), reached.port_or_known_default()), ("https", Some(443)));
+            }
+        }
+    }
+
+    #[test]
+    fn what_an_entry_allows_the_same_entry_denies(url in hostile_url(), pattern in "https://(\\*|\\*\\.good\\.test|good\\.test)(:\\*)?(/\\*|/a|/a/\\*|)") {
+        prop_assert!(!sure(&pattern, &url) || may(&pattern, &url));
+    }
+
+    #[test]
+    fn deny_is_absolute(url in hostile_url()) {
+        let reached = Url::parse(&url).ok();
+        let to_good = reached.is_none_or(|url| url.host_str() == Some("good.test") && url.port().is_none());
+        prop_assert!(!to_good || !allowed(&BOTH, &http("a", &url)), "{}", url);
+    }
+}
+
+/// Allows by name and by URL what it denies.
+static BOTH: LazyLock<Policy> = LazyLock::new(|| {
+    lists(json!({
+        "allowedMcpServers": [{"serverName": "a"}, {"serverUrl": "*"}, {"serverUrl": "https://good.test/*"}],
+        "deniedMcpServers": [{"serverUrl": "https://good.test/*"}],
+    }))
+});
