@@ -7,6 +7,7 @@
 pub mod config;
 pub mod filter;
 pub mod instructions;
+pub mod lock;
 pub mod mentions;
 pub mod output;
 pub mod permissions;

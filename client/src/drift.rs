@@ -7,7 +7,7 @@ mod schema;
 #[cfg(test)]
 mod tests;
 
-use std::{fmt, sync::Arc};
+use std::{collections::HashSet, fmt, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -99,7 +99,7 @@ fn whole(tool: &str, severity: Severity, what: &str) -> Change {
 /// All differences between two states of one tool.
 #[must_use]
 pub fn compare(old: &Tool, new: &Tool) -> Vec<Change> {
-    let mut found = Found { tool: old.name().to_owned(), changes: Vec::new() };
+    let mut found = Found { tool: old.name().to_owned(), changes: Vec::new(), ..Found::default() };
     for key in keys_of_both(old.wire(), new.wire()) {
         let (before, after) = (old.wire().get(key), new.wire().get(key));
         match key.as_str() {
@@ -145,10 +145,14 @@ fn compare_annotations(found: &mut Found, old: &Tool, new: &Tool) {
 }
 
 /// The changes of one tool, while they are being found.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Found {
     tool: String,
     changes: Vec<Change>,
+    /// The two schemas that are being compared, in which references are looked up.
+    roots: Arc<(Value, Value)>,
+    /// The pairs of references that were followed.
+    followed: HashSet<(Option<String>, Option<String>)>,
 }
 
 impl Found {
@@ -193,6 +197,12 @@ impl Fingerprint {
             hasher.update(text.as_bytes());
         }
         Self(hasher.finalize().into())
+    }
+}
+
+impl fmt::Display for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
     }
 }
 

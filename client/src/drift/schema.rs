@@ -1,9 +1,11 @@
 //! Whether a JSON Schema has become narrower or wider.
 //!
 //! What narrows an input schema breaks callers; what widens an output schema breaks readers. Keywords that this module
-//! does not know how to order (`not`, `if`, `$ref` and the like) break either way when they change.
+//! does not know how to order (`not`, `if` and the like) break either way when they change. References inside of the
+//! schema are followed, each pair of them once: where a schema stands is no matter, and what it says is told at the first
+//! place that refers to it.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use serde_json::{Map, Value};
 
@@ -31,7 +33,12 @@ impl Flow {
 /// Compares two schemas of which either may be missing. A missing schema allows everything.
 pub(super) fn compare_optional(found: &mut Found, at: &str, old: Option<&Value>, new: Option<&Value>, flow: Flow) {
     match (old, new) {
-        (Some(old), Some(new)) => compare(found, at, old, new, flow, 0),
+        (Some(old), Some(new)) if old != new => {
+            found.roots = Arc::new((old.clone(), new.clone()));
+            found.followed.clear();
+            compare(found, at, old, new, flow, 0);
+        }
+        (Some(_), Some(_)) => {}
         (None, Some(_)) => found.add(flow.severity(true), at, "was added"),
         (Some(_), None) => found.add(flow.severity(false), at, "was removed"),
         (None, None) => {}
@@ -39,7 +46,19 @@ pub(super) fn compare_optional(found: &mut Found, at: &str, old: Option<&Value>,
 }
 
 fn compare(found: &mut Found, at: &str, old: &Value, new: &Value, flow: Flow, depth: usize) {
-    if old == new {
+    let roots = Arc::clone(&found.roots);
+    let pair = (reference(old), reference(new));
+    if pair != (None, None) {
+        // Where one side says in place what the other refers to, the way ends with the former.
+        if pair.0.is_some() && pair.1.is_some() && !found.followed.insert(pair) {
+            return;
+        }
+        let (left, right) = (followed(old, &roots.0), followed(new, &roots.1));
+        if !std::ptr::eq(left, old) || !std::ptr::eq(right, new) {
+            return compare(found, at, left, right, flow, depth + 1);
+        }
+    }
+    if old == new && !refers(old, 0) {
         return;
     }
     let (Value::Object(before), Value::Object(after)) = (old, new) else {
@@ -57,9 +76,48 @@ fn compare(found: &mut Found, at: &str, old: &Value, new: &Value, flow: Flow, de
     for key in keys_of_both(before, after) {
         let place = format!("{at}/{}", escape(key));
         let (left, right) = (before.get(key), after.get(key));
-        if left != right {
+        let same = left == right && !left.is_some_and(|value| key != "$defs" && refers(value, 0));
+        if !same && !is_data(key) || left != right {
             keyword(found, key, &place, (before, left), (after, right), flow, depth);
         }
+    }
+}
+
+fn same_length(old: Option<&Value>, new: Option<&Value>) -> bool {
+    let length = |side: Option<&Value>| side.and_then(Value::as_array).map(Vec::len);
+    length(old).is_some() && length(old) == length(new)
+}
+
+fn definitions_differ(roots: &(Value, Value)) -> bool {
+    ["$defs", "definitions"].iter().any(|key| roots.0.get(key) != roots.1.get(key))
+}
+
+/// Keywords whose values are no schemas, whatever is in them.
+fn is_data(key: &str) -> bool {
+    matches!(key, "enum" | "const" | "default" | "examples" | "$defs" | "definitions" | "$ref")
+}
+
+/// What a schema refers to inside of its own document, if it does nothing else but say words.
+fn reference(schema: &Value) -> Option<String> {
+    let map = schema.as_object()?;
+    let reference = map.get("$ref")?.as_str().filter(|reference| reference.starts_with('#'))?;
+    let alone =
+        map.keys().all(|key| matches!(key.as_str(), "$ref" | "title" | "description" | "$comment" | "examples"));
+    alone.then(|| reference.to_owned())
+}
+
+/// The schema itself, or what it refers to.
+fn followed<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
+    reference(schema).and_then(|reference| root.pointer(&reference[1..])).unwrap_or(schema)
+}
+
+/// Whether there is a reference anywhere inside.
+fn refers(schema: &Value, depth: usize) -> bool {
+    match schema {
+        _ if depth > DEPTH => true,
+        Value::Object(map) => map.contains_key("$ref") || map.values().any(|value| refers(value, depth + 1)),
+        Value::Array(list) => list.iter().any(|value| refers(value, depth + 1)),
+        _ => false,
     }
 }
 
@@ -84,11 +142,25 @@ fn keyword(found: &mut Found, key: &str, at: &str, old: Side<'_>, new: Side<'_>,
         "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" => {
             bound(found, at, (old.1, new.1), flow, |old, new| new > old);
         }
-        "$defs" | "definitions" => found.if_different(Severity::Breaking, at, old.1, new.1),
+        "anyOf" | "oneOf" | "allOf" | "prefixItems" if same_length(old.1, new.1) => {
+            // Branch by branch: what one of them now allows less or more, the whole does.
+            let branches = |side: Option<&Value>| side.and_then(Value::as_array).cloned().unwrap_or_default();
+            for (number, (left, right)) in branches(old.1).iter().zip(&branches(new.1)).enumerate() {
+                compare(found, &format!("{at}/{number}"), left, right, flow, depth + 1);
+            }
+        }
+        // What is in them matters where something refers to it.
+        "$defs" | "definitions" => found.if_different(Severity::Cosmetic, at, old.1, new.1),
         _ => match (old.1, new.1) {
             (None, Some(_)) if is_constraint(key) => found.add(flow.severity(true), at, "was added"),
             (Some(_), None) if is_constraint(key) => found.add(flow.severity(false), at, "was removed"),
-            (left, right) if is_constraint(key) => found.if_different(Severity::Breaking, at, left, right),
+            (left, right) if is_constraint(key) => {
+                found.if_different(Severity::Breaking, at, left, right);
+                // The same words, which may mean something else now.
+                if left == right && left.is_some_and(|value| refers(value, 0)) && definitions_differ(&found.roots) {
+                    found.add(Severity::Breaking, at, "refers to what may have changed");
+                }
+            }
             // Unknown keywords are annotations (JSON Schema 2020-12, core, 6.5).
             (left, right) => found.if_different(Severity::Cosmetic, at, left, right),
         },

@@ -161,3 +161,50 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn references_are_followed_to_what_they_mean() {
+    use Severity::{Breaking, Compatible, Cosmetic};
+    let by = |name: &str, target: Value| json!({"properties": {"a": {"$ref": format!("#/$defs/{name}")}}, "$defs": {name: target}});
+    let text = json!({"type": "string"});
+    let cases = [
+        ("only the name has changed", by("x", text.clone()), by("y", text.clone()), Some(Cosmetic)),
+        ("said in place now", by("x", text.clone()), json!({"properties": {"a": text}}), Some(Cosmetic)),
+        ("the target is wider", by("x", text.clone()), by("x", json!({"type": ["string", "null"]})), Some(Compatible)),
+        (
+            "the target is narrower",
+            by("x", text.clone()),
+            by("x", json!({"type": "string", "maxLength": 1})),
+            Some(Breaking),
+        ),
+        (
+            "another definition has changed",
+            json!({"properties": {"a": text}, "$defs": {"unused": {"type": "string"}}}),
+            json!({"properties": {"a": text}, "$defs": {"unused": {"type": "number"}}}),
+            Some(Cosmetic),
+        ),
+        (
+            "a branch by reference is narrower",
+            json!({"properties": {"a": {"anyOf": [{"$ref": "#/$defs/x"}, {"type": "null"}]}}, "$defs": {"x": text}}),
+            json!({"properties": {"a": {"anyOf": [{"$ref": "#/$defs/x"}, {"type": "null"}]}}, "$defs": {"x": {"type": "number"}}}),
+            Some(Breaking),
+        ),
+        (
+            "the same reference under a keyword without an order",
+            json!({"properties": {"a": {"not": {"$ref": "#/$defs/x"}}}, "$defs": {"x": text}}),
+            json!({"properties": {"a": {"not": {"$ref": "#/$defs/x"}}}, "$defs": {"x": {"type": "number"}}}),
+            Some(Breaking),
+        ),
+        (
+            "a tree that refers to itself",
+            json!({"properties": {"c": {"type": "array", "items": {"$ref": "#"}}, "n": {"type": "string"}}}),
+            json!({"properties": {"c": {"type": "array", "items": {"$ref": "#"}}, "n": {"type": ["string", "null"]}}}),
+            Some(Compatible),
+        ),
+        ("to nothing, before and after", json!({"$ref": "#/$defs/x"}), json!({"$ref": "#/$defs/x"}), None),
+        ("to nothing else", json!({"$ref": "#/$defs/x"}), json!({"$ref": "#/$defs/y"}), Some(Breaking)),
+    ];
+    for (name, old, new, severity) in cases {
+        assert_eq!(of_input(old, new), severity, "{name}");
+    }
+}
