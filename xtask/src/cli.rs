@@ -4,7 +4,7 @@ use clap::{Parser, Subcommand};
 
 use crate::{
     commands::{
-        bench, check, ci, client, completions, conformance, features, interop, judge, list, mock, report, schema,
+        bench, check, ci, client, completions, conformance, features, interop, judge, list, lock, mock, report, schema,
         serve, tidy, validate,
     },
     failure::CommandResult,
@@ -42,8 +42,10 @@ pub(crate) enum Command {
     Check(check::Args),
     /// Be a mock server.
     Mock(mock::Args),
-    /// Print the JSON Schema of a public format.
+    /// Convert and compare the schemas of tools, or print the JSON Schema of a public format.
     Schema(schema::Args),
+    /// Hold a server to the tools that it once had.
+    Lock(lock::Args),
     /// Print a completion script for a shell.
     Completions(completions::Args),
     /// Hold the conventions of this repository.
@@ -73,6 +75,7 @@ impl Command {
             Self::Check(args) => check::run(&args),
             Self::Mock(args) => mock::run(args),
             Self::Schema(args) => schema::run(&args),
+            Self::Lock(args) => lock::run(args),
             Self::Completions(args) => completions::run(&args),
             Self::Tidy(args) => tidy::run(&args),
             Self::Features(args) => features::run(&args),

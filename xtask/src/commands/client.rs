@@ -12,12 +12,12 @@ mod login;
 mod logout;
 mod prompt;
 mod read;
-mod say;
-mod session;
+pub(super) mod say;
+pub(super) mod session;
 mod status;
-mod target;
+pub(super) mod target;
 mod tools;
-mod trouble;
+pub(super) mod trouble;
 mod values;
 
 use clap::Subcommand;
