@@ -57,6 +57,9 @@ async fn a_server_that_asks_is_told_when_it_is_ready_and_at_each_change() {
         sandbox.set(json!({"cwd": "/b"}));
         until_updates(&transcript, &["/a", "/b"]).await;
         sandbox.set(json!({"cwd": "/b"}));
+        // Time is paused: it goes on when nobody has anything left to do.
+        tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        assert_eq!(updates(&transcript), ["/a", "/b"], "nothing has changed");
         sandbox.set(json!({"cwd": "/c"}));
         until_updates(&transcript, &["/a", "/b", "/c"]).await;
     }
