@@ -360,6 +360,38 @@ fn a_headers_helper_is_a_program_or_a_line_for_a_shell() {
     assert_eq!(helper(r#""get ${HOST}""#), ("sh".to_owned(), vec!["-c".to_owned(), "get example.com".to_owned()]));
 }
 
+#[test]
+fn a_hostile_file_is_told_within_bounds() {
+    // One line with as much to complain about as it can hold.
+    let server = |inside: &str| format!("{{\"mcpServers\": {{{inside}}}}}");
+    let bad_env = |count: usize| (0..count).map(|n| format!("\"K{n}\":1")).collect::<Vec<_>>().join(",");
+    let unset = vec!["\"${A}\""; 40_000].join(",");
+    for (text, servers, most) in [
+        (server(&format!("\"x\": {{\"command\": \"x\", \"env\": {{{}}}}}", bad_env(40_000))), 1, 100),
+        (server(&format!("\"x\": {{\"command\": \"x\", {}}}", bad_env(40_000))), 1, 100),
+        (
+            server(&(0..3_000).map(|n| format!("\"s{n}\": {{\"a\":1,\"b\":1,\"c\":1}}")).collect::<Vec<_>>().join(",")),
+            1_000,
+            3_001,
+        ),
+        (server(&format!("\"x\": {{\"command\": \"x\", \"args\": [{unset}]}}")), 1, 0),
+        (server(&format!("\"x\": {{\"command\": \"{}\"}}", "x".repeat(40_000))), 1, 1),
+        (server(&format!("\"x\": {{\"url\": \"http://h/{}\"}}", "${A:-?}".repeat(100_000))), 1, 1),
+        (server(&format!("\"x\": {{\"command\": \"{}", "${A:-?}".repeat(100_000))), 0, 1),
+    ] {
+        let configuration = only("c.json", &text);
+        assert_eq!(configuration.servers.len(), servers);
+        let told: Vec<_> = configuration.all_problems().collect();
+        assert!(told.len() <= most, "{} of {most}", told.len());
+        assert!(configuration.servers.iter().all(|server| server.server.is_some() || !server.problems.is_empty()));
+        let kept: usize = told.iter().filter_map(|problem| Some(problem.place.as_ref()?.excerpt.len())).sum();
+        assert!(kept < 10_000_000, "{kept} bytes of excerpts");
+        let (_, others) = configuration.managed(&|_| None, &Settings::default());
+        assert!(others.iter().all(|error| error.problems().len() <= 100));
+        assert_eq!(others.len(), servers, "all of them are wrong");
+    }
+}
+
 /// Texts in which the secret stands, wherever a file may hold one, with mistakes around it.
 fn secret_files() -> impl Strategy<Value = (String, Format)> {
     const SECRET: &str = "hunter2";

@@ -1,6 +1,7 @@
 //! One file of configuration: what is in it, and what is wrong with it.
 
 use std::{
+    cmp::Reverse,
     fs::File,
     io::Read as _,
     ops::Range,
@@ -22,8 +23,8 @@ use super::{
 /// The most servers in one file.
 pub const MAX_SERVERS: usize = 1_000;
 
-/// The most problems that are told of one file.
-const MAX_PROBLEMS: usize = 100;
+/// From how many problems on only one is told of each further server.
+const MAX_PROBLEMS: usize = 1_000;
 
 /// The longest name of a server, in characters.
 const MAX_NAME: usize = 128;
@@ -142,7 +143,6 @@ impl ConfigFile {
             entries.iter().for_each(|entry| file.take(entry, &mut reader, &origin, role));
         }
         file.problems.append(&mut reader.problems);
-        file.problems.truncate(MAX_PROBLEMS);
         file
     }
 
@@ -170,12 +170,18 @@ impl ConfigFile {
             let problem = origin.error(span, format!("more than {MAX_SERVERS} servers in one file"));
             self.problems.push(problem.advise(format!("the first {MAX_SERVERS} of them count")));
         }
+        let mut told = 0;
         for entry in entries.iter().take(MAX_SERVERS) {
             let mut reader = Reader::new(origin);
             check_name(entry, &mut reader, role);
-            let named_well = reader.problems.is_empty();
+            let named_well = reader.errors == 0;
             let server = server::read(&mut reader, entry).filter(|_| named_well);
-            reader.problems.truncate(MAX_PROBLEMS);
+            told += reader.problems.len();
+            // Each server that is wrong says at least one reason.
+            if told > MAX_PROBLEMS {
+                reader.problems.sort_by_key(|problem| Reverse(problem.severity));
+                reader.problems.truncate(1);
+            }
             let origin = origin.clone();
             self.servers.push(NamedServer { name: entry.key.clone(), server, problems: reader.problems, origin });
         }

@@ -180,7 +180,10 @@ pub(super) fn announces_secret(argument: &str) -> bool {
 fn in_url(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let references = expand::names(text);
-    let apart = |at: &usize| !references.iter().any(|range| range.contains(at));
+    let apart = |at: &usize| {
+        let next = references.partition_point(|range| range.end <= *at);
+        references.get(next).is_none_or(|range| range.start > *at)
+    };
     let find = |ch: char| text.match_indices(ch).map(|(at, _)| at).find(&apart);
     let authority = text.find("://").map_or(0, |scheme| scheme + 3);
     let is_socket = text.starts_with("unix:");
@@ -253,7 +256,8 @@ fn without(ranges: Vec<Range<usize>>, others: &[Range<usize>]) -> Vec<Range<usiz
     let mut left = Vec::new();
     for range in ranges {
         let mut start = range.start;
-        for other in others.iter().filter(|other| other.start < range.end && other.end > range.start) {
+        let first = others.partition_point(|other| other.end <= range.start);
+        for other in others[first..].iter().take_while(|other| other.start < range.end) {
             if other.start > start {
                 left.push(start..other.start);
             }
@@ -277,7 +281,8 @@ pub(super) fn unread(text: &str, format: Format) -> Vec<Range<usize>> {
         };
         for (offset, ch) in line.char_indices() {
             let punctuation = ch.is_whitespace() || "{}[]\",=:'#".contains(ch);
-            if punctuation || shown.iter().any(|range| range.contains(&offset)) {
+            let next = shown.partition_point(|range| range.end <= offset);
+            if punctuation || shown.get(next).is_some_and(|range| range.start <= offset) {
                 continue;
             }
             let (start, end) = (at + offset, at + offset + ch.len_utf8());

@@ -46,8 +46,10 @@ pub struct Place {
     pub column: usize,
     /// How many characters it covers on that line; at least 1.
     pub width: usize,
-    /// The line's text, with its secrets blacked out.
+    /// The line's text, with its secrets blacked out; of a very long one what is around the place.
     pub excerpt: String,
+    /// How many characters of the line are left out in front of the excerpt.
+    pub cut: usize,
 }
 
 impl Problem {
@@ -115,13 +117,13 @@ impl std::error::Error for Problem {}
 impl Place {
     /// The part of the line that is shown, the terminal columns in front of the place, and those that it covers.
     fn window(&self) -> (String, usize, usize) {
-        let start = self.column.saturating_sub(1);
+        let start = self.column.saturating_sub(1 + self.cut);
         let length = self.excerpt.chars().count();
         // A line that fits is shown whole; of a longer one a third of the window leads up to the place.
         let from = if length <= EXCERPT_CHARS { 0 } else { start.saturating_sub(EXCERPT_CHARS / 3) };
         let mut shown = String::new();
         let (mut indent, mut covered) = (0, 0);
-        if from > 0 {
+        if from + self.cut > 0 {
             shown.push('…');
             indent += 1;
         }
@@ -182,7 +184,7 @@ mod tests {
     use super::*;
 
     fn place(excerpt: &str, column: usize, width: usize) -> Place {
-        Place { line: 4, column, width, excerpt: excerpt.to_owned() }
+        Place { line: 4, column, width, excerpt: excerpt.to_owned(), cut: 0 }
     }
 
     #[test]
@@ -202,10 +204,17 @@ mod tests {
     fn a_long_line_is_cut_around_the_place() {
         let line = format!("{}HERE{}", "a".repeat(500), "b".repeat(500));
         let text = Problem::error("f", "m").at(place(&line, 501, 4)).to_string();
+        points_to(&text, "HERE");
+        // What is left out already counts too.
+        let left_out = Place { line: 1, column: 1_000_001, width: 4, excerpt: "xxxHEREyyy".to_owned(), cut: 999_997 };
+        points_to(&Problem::error("f", "m").at(left_out).to_string(), "HERE");
+    }
+
+    fn points_to(text: &str, expected: &str) {
         let [.., shown, carets] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
         assert!(shown.chars().count() < 130, "{shown}");
         let at = carets.find('^').expect("a caret");
-        assert_eq!(shown.chars().skip(at).take(4).collect::<String>(), "HERE");
+        assert_eq!(shown.chars().skip(at).take(expected.len()).collect::<String>(), expected);
     }
 
     #[test]

@@ -15,15 +15,23 @@ use super::{
 /// The longest time that a setting may give.
 const LONGEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
+/// The most problems that are told of one server.
+const MAX_PROBLEMS: usize = 100;
+
+/// The longest text, in bytes.
+const MAX_TEXT: usize = 32 * 1024;
+
 /// Reads values of one file, and collects what is wrong with them.
 pub(super) struct Reader<'o> {
     pub(super) origin: &'o Origin,
     pub(super) problems: Vec<Problem>,
+    /// How many errors there were, told or not.
+    pub(super) errors: usize,
 }
 
 impl<'o> Reader<'o> {
     pub(super) fn new(origin: &'o Origin) -> Self {
-        Self { origin, problems: Vec::new() }
+        Self { origin, problems: Vec::new(), errors: 0 }
     }
 
     pub(super) fn format(&self) -> Format {
@@ -32,12 +40,22 @@ impl<'o> Reader<'o> {
 
     /// Takes note of an error.
     pub(super) fn error(&mut self, span: &Range<usize>, message: impl AsRef<str>, advice: impl AsRef<str>) {
-        self.problems.push(self.origin.error(span, message).advise(advice));
+        self.errors += 1;
+        if self.has_room() {
+            self.problems.push(self.origin.error(span, message).advise(advice));
+        }
     }
 
     /// Takes note of something that prevents nothing.
     pub(super) fn warn(&mut self, span: &Range<usize>, message: impl AsRef<str>, advice: impl AsRef<str>) {
-        self.problems.push(self.origin.error(span, message).advise(advice).as_warning());
+        if self.has_room() {
+            self.problems.push(self.origin.error(span, message).advise(advice).as_warning());
+        }
+    }
+
+    /// Whether one more problem is told. Who wrote a file with more of them is helped by none.
+    fn has_room(&self) -> bool {
+        self.problems.len() < MAX_PROBLEMS
     }
 
     /// The row of this entry's key; an unknown one is told with the nearest that there is.
@@ -45,7 +63,9 @@ impl<'o> Reader<'o> {
         let format = self.format();
         let found = keys::find(rows, format, &entry.key);
         if found.is_none() {
-            let advice = nearest::advice(&entry.key, &keys::known(rows, format));
+            // What is told no more need not be looked for.
+            let known = if self.has_room() { keys::known(rows, format) } else { Vec::new() };
+            let advice = nearest::advice(&entry.key, &known);
             self.error(&entry.key_span, format!("unknown key `{}`", entry.key), advice);
         }
         found
@@ -86,6 +106,11 @@ impl<'o> Reader<'o> {
     fn text_of(&mut self, entry: &Entry, value: &Node) -> Option<Written> {
         match &value.data {
             Data::Text(text) => {
+                if text.len() > MAX_TEXT {
+                    let message = format!("`{}` is longer than {MAX_TEXT} bytes", entry.key);
+                    self.error(&value.span, message, "put it into a file, and name that");
+                    return None;
+                }
                 if text.contains('\0') {
                     self.error(&value.span, format!("`{}` holds a NUL character", entry.key), "nothing can take it");
                     return None;

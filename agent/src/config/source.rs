@@ -16,6 +16,9 @@ use super::{
     tree::Format,
 };
 
+/// How much of a line is kept on either side of where a place begins, in bytes: more than is ever shown.
+const EXCERPT_BYTES: usize = 1_000;
+
 /// A file, or a text that stands for one.
 pub struct Source {
     /// How it is called in messages.
@@ -68,12 +71,17 @@ impl Source {
         let begin = self.lines[line - 1];
         let end = self.text[begin..].find('\n').map_or(self.text.len(), |length| begin + length);
         let end = if self.text[begin..end].ends_with('\r') { end - 1 } else { end };
-        let stop = self.boundary(span.end).clamp(start, end.max(start));
+        let end = end.max(start);
+        let stop = self.boundary(span.end).clamp(start, end);
+        // A file may be one line, and each of its places would keep all of it.
+        let from = self.boundary(start.saturating_sub(EXCERPT_BYTES).max(begin));
+        let to = self.boundary(end.min(start + EXCERPT_BYTES));
         Place {
             line,
             column: self.text[begin..start].chars().count() + 1,
-            width: self.text[start..stop].chars().count().max(1),
-            excerpt: hidden::excerpt(&self.text, begin..end.max(begin), hidden),
+            width: self.text[start..stop.min(to)].chars().count().max(1),
+            excerpt: hidden::excerpt(&self.text, from..to.max(start), hidden),
+            cut: self.text[begin..from].chars().count(),
         }
     }
 
@@ -154,6 +162,15 @@ mod tests {
         assert_eq!((end.line, end.column, end.width, end.excerpt.as_str()), (3, 5, 1, "last"));
         // In the middle of a character.
         assert_eq!(source.place(&(4..5), &[]).column, 1);
+    }
+
+    #[test]
+    fn a_very_long_line_is_not_kept_for_each_of_its_places() {
+        let text = format!("{}HERE{}", "ü".repeat(400_000), "x".repeat(100_000));
+        let place = source(&text).place(&(800_000..800_004), &[]);
+        assert!(place.excerpt.len() < 3_000, "{}", place.excerpt.len());
+        assert_eq!((place.column, place.width), (400_001, 4));
+        assert_eq!(place.excerpt.chars().skip(place.column - 1 - place.cut).take(4).collect::<String>(), "HERE");
     }
 
     #[test]

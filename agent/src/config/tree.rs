@@ -110,12 +110,10 @@ pub(super) fn read(source: &Arc<Source>) -> Result<Node, Problem> {
     if text.len() > MAX_BYTES {
         return Err(Problem::error(source.name(), format!("larger than {MAX_BYTES} bytes")));
     }
-    // What is not understood yet is hidden by its looks alone.
-    let origin = Origin::new(Arc::clone(source), hidden::unread(text, source.format()));
+    let mut builder = Builder { source, values: 0 };
     if text.starts_with('\u{feff}') {
-        return Err(origin.error(&(0..3), "a byte order mark").advise("save the file as UTF-8 without one"));
+        return Err(builder.error(&(0..3), "a byte order mark").advise("save the file as UTF-8 without one"));
     }
-    let mut builder = Builder { origin, values: 0 };
     match source.format() {
         Format::Toml => toml::read(text, &mut builder),
         Format::Json => json::read(text, &mut builder),
@@ -123,20 +121,26 @@ pub(super) fn read(source: &Arc<Source>) -> Result<Node, Problem> {
 }
 
 /// Counts what is read.
-struct Builder {
-    origin: Origin,
+struct Builder<'s> {
+    source: &'s Arc<Source>,
     values: usize,
 }
 
-impl Builder {
+impl Builder<'_> {
+    /// An error about these bytes. What is not understood yet is hidden by its looks alone.
+    fn error(&self, span: &Range<usize>, message: impl AsRef<str>) -> Problem {
+        let hidden = hidden::unread(self.source.text(), self.source.format());
+        Origin::new(Arc::clone(self.source), hidden).error(span, message)
+    }
+
     /// Takes note of a value, at this depth.
     fn enter(&mut self, span: &Range<usize>, depth: usize) -> Result<(), Problem> {
         self.values += 1;
         if self.values > MAX_VALUES {
-            return Err(self.origin.error(span, format!("more than {MAX_VALUES} values in one file")));
+            return Err(self.error(span, format!("more than {MAX_VALUES} values in one file")));
         }
         if depth > MAX_DEPTH {
-            return Err(self.origin.error(span, format!("nested more than {MAX_DEPTH} levels deep")));
+            return Err(self.error(span, format!("nested more than {MAX_DEPTH} levels deep")));
         }
         Ok(())
     }
@@ -146,8 +150,8 @@ impl Builder {
         let mut keys = std::collections::BTreeMap::new();
         for entry in &entries {
             if let Some(first) = keys.insert(entry.key.as_str(), &entry.key_span) {
-                let line = self.origin.source().place(first, &[]).line;
-                let error = self.origin.error(&entry.key_span, format!("`{}` is given twice", entry.key));
+                let line = self.source.place(first, &[]).line;
+                let error = self.error(&entry.key_span, format!("`{}` is given twice", entry.key));
                 return Err(error.advise(format!("it was given on line {line}; keep one of them")));
             }
         }

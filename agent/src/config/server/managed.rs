@@ -11,6 +11,9 @@ use crate::config::{Problem, Settings, expand::expand, source::Origin};
 /// The variable that plugins know their folder by.
 pub(in crate::config) const PLUGIN_ROOT: &str = "CLAUDE_PLUGIN_ROOT";
 
+/// The most problems that are told of one server.
+const MAX_PROBLEMS: usize = 100;
+
 /// Where a server comes from, and what it is started with.
 #[derive(Clone, Copy)]
 pub(in crate::config) struct Surroundings<'a> {
@@ -82,6 +85,8 @@ impl<'a> Expander<'a> {
                 String::new()
             }
             Ok(expanded) => expanded,
+            // Who wrote so many is helped by no more of them.
+            Err(_) if self.problems.len() >= MAX_PROBLEMS => String::new(),
             Err(error) => {
                 let problem = self.origin.error_within(written.span(), text, error.range(), error.to_string());
                 self.problems.push(problem.advise(error.advice()));

@@ -71,12 +71,12 @@ pub(super) struct Given {
 
 /// Reads a server. There is none where the reader finds an error.
 pub(in crate::config) fn read(reader: &mut Reader<'_>, entry: &Entry) -> Option<Server> {
-    let before = reader.problems.len();
+    let before = reader.errors;
     let entries = reader.table(entry)?;
     let mut given = Given::default();
     entries.iter().for_each(|entry| given.take(reader, entry));
     let server = finish::finish(given, reader, entry);
-    server.filter(|_| !reader.problems[before..].iter().any(crate::config::Problem::is_error))
+    server.filter(|_| reader.errors == before)
 }
 
 impl Given {

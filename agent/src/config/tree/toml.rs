@@ -8,12 +8,12 @@ use toml::{
 use super::{Builder, Data, Entry, Node};
 use crate::config::problem::Problem;
 
-pub(super) fn read(text: &str, builder: &mut Builder) -> Result<Node, Problem> {
+pub(super) fn read(text: &str, builder: &mut Builder<'_>) -> Result<Node, Problem> {
     let table = DeTable::parse(text).map_err(|error| {
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
         let twice = message.contains("duplicate key");
         let message = if twice { "the key is given twice".to_owned() } else { format!("not TOML: {message}") };
-        let problem = builder.origin.error(&error.span().unwrap_or_default(), message);
+        let problem = builder.error(&error.span().unwrap_or_default(), message);
         if twice { problem.advise("keep one of them") } else { problem }
     })?;
     let span = table.span();
@@ -21,7 +21,7 @@ pub(super) fn read(text: &str, builder: &mut Builder) -> Result<Node, Problem> {
     Ok(Node { span, data: self::table(table.into_inner(), builder, 1)? })
 }
 
-fn table(table: DeTable<'_>, builder: &mut Builder, depth: usize) -> Result<Data, Problem> {
+fn table(table: DeTable<'_>, builder: &mut Builder<'_>, depth: usize) -> Result<Data, Problem> {
     let mut entries = Vec::with_capacity(table.len());
     for (key, value) in table {
         let key_span = key.span();
@@ -32,11 +32,11 @@ fn table(table: DeTable<'_>, builder: &mut Builder, depth: usize) -> Result<Data
     Ok(Data::Table(entries))
 }
 
-fn node(value: Spanned<DeValue<'_>>, builder: &mut Builder, depth: usize) -> Result<Node, Problem> {
+fn node(value: Spanned<DeValue<'_>>, builder: &mut Builder<'_>, depth: usize) -> Result<Node, Problem> {
     let span = value.span();
     builder.enter(&span, depth)?;
     let number = |number: Option<f64>| {
-        number.map(Data::Number).ok_or_else(|| builder.origin.error(&span, "not a number that can be held"))
+        number.map(Data::Number).ok_or_else(|| builder.error(&span, "not a number that can be held"))
     };
     let data = match value.into_inner() {
         DeValue::String(text) => Data::Text(text.into_owned()),
