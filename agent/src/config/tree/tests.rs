@@ -24,10 +24,10 @@ fn shown(node: &Node) -> String {
 
 #[test]
 fn both_formats_become_the_same_tree_in_the_order_of_the_file() {
-    let toml = "z = 1\n[b]\nc = [true, 1.5, 'x']\n[b.a]\n'd e' = \"\\u00e4\"\n[a]\n";
+    let toml = "z = 1\n[b]\nc = [true, 1.5, 'x']\n[b.a]\n'd e' = \"\\u00e4\"\n[q]\n";
     let json =
-        "{ // why\n\"z\": 1, \"b\": {\"c\": [true, 1.5, \"x\"], \"a\": {\"d e\": \"\\u00e4\",},}, /* no */ \"a\": {} }";
-    let expected = "{z=1,b={c=[true,1.5,\"x\"],a={d e=\"ä\"}},a={}}";
+        "{ // why\n\"z\": 1, \"b\": {\"c\": [true, 1.5, \"x\"], \"a\": {\"d e\": \"\\u00e4\",},}, /* no */ \"q\": {} }";
+    let expected = "{z=1,b={c=[true,1.5,\"x\"],a={d e=\"ä\"}},q={}}";
     assert_eq!(shown(&read_as(Format::Toml, toml).unwrap()), expected);
     assert_eq!(shown(&read_as(Format::Json, json).unwrap()), expected);
 }
