@@ -28,6 +28,7 @@
 //!
 //! A person who is asked answers once or for the [`Session`]; [`Gate`] does the asking.
 
+mod configured;
 mod explanation;
 mod gate;
 mod glob;
