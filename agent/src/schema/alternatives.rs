@@ -122,6 +122,8 @@ impl Converter<'_> {
             }
         };
         for part in &mut parts {
+            // What a branch calls unevaluated is so within that branch (2020-12, core, 11.3).
+            part.node.settle_unevaluated();
             part.node.words = merge::words(&branch.words, &part.node.words);
         }
         Ok(parts)
@@ -254,12 +256,7 @@ impl Converter<'_> {
             into.push(part);
             return;
         }
-        if part.node.additional.is_none() {
-            part.node.additional = part.node.unevaluated_properties.take();
-        }
-        if part.node.items.is_none() {
-            part.node.items = part.node.unevaluated_items.take();
-        }
+        part.node.settle_unevaluated();
         let of_values = part
             .node
             .values
@@ -283,6 +280,11 @@ impl Converter<'_> {
         };
         if types.is_empty() {
             if part.node.values.is_none() {
+                // Of which type a format speaks is not told, and nothing else is there to tell it.
+                if part.node.format.take().is_some() {
+                    let at = std::sync::Arc::clone(&part.node.at);
+                    self.told(&at, "format", "dropped", Effect::Wider);
+                }
                 into.push(part);
             }
             return;

@@ -255,6 +255,13 @@ impl Node {
         self.required.iter().any(|known| known == name)
     }
 
+    /// Says with `additionalProperties` and `items` what is left to be evaluated, where all that could evaluate is here.
+    pub(super) fn settle_unevaluated(&mut self) {
+        let (properties, items) = (self.unevaluated_properties.take(), self.unevaluated_items.take());
+        self.additional = self.additional.take().or(properties);
+        self.items = self.items.take().or(items);
+    }
+
     /// The types that its keywords speak of.
     pub(super) fn types_of_keywords(&self) -> Types {
         let mut types = Types::default();

@@ -110,7 +110,8 @@ fn arrays(node: &mut Node, one: &Node, other: &Node, conflicts: &mut Vec<&'stati
 fn objects(node: &mut Node, one: &Node, other: &Node, conflicts: &mut Vec<&'static str>) {
     // Which names a pattern matches is not found out here, so what stands beside it cannot be said for sure.
     let unsure = |schema: &Node, beside: &Node| {
-        !schema.patterns.is_empty() && (schema.additional.is_some() || !beside.properties.is_empty())
+        let closer = schema.additional.is_some() || beside.additional.is_some();
+        !schema.patterns.is_empty() && (closer || !beside.properties.is_empty())
     };
     if one.patterns != other.patterns && (unsure(one, other) || unsure(other, one)) {
         conflicts.push("patternProperties");

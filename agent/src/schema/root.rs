@@ -92,6 +92,8 @@ impl Converter<'_> {
         }
         let mut union = union::of(&parts);
         union.node.words = merge::words(&root.words, &union.node.words);
+        // What was written in place of references may bring some of it back.
+        self.simplify_root(&mut union.node);
         if !keyword.is_empty() {
             let effect = if parts.len() > 1 { Effect::Wider } else { Effect::Equal };
             self.told(&root.at, keyword, "became one object with the properties of all", effect);
@@ -140,18 +142,38 @@ impl Converter<'_> {
             let old = std::mem::replace(name, new.clone());
             renamed.push((new, old));
         }
-        let new_name = |name: &mut String| {
-            if let Some((new, _)) = renamed.iter().find(|(_, old)| old == name) {
-                name.clone_from(new);
-            }
-        };
-        node.required.iter_mut().for_each(new_name);
-        for (name, needed) in &mut node.dependent_required {
-            new_name(name);
-            needed.iter_mut().for_each(new_name);
+        if !renamed.is_empty() {
+            self.rename_elsewhere(node, &renamed);
         }
-        node.dependent_schemas.iter_mut().for_each(|(name, _)| new_name(name));
         renamed
+    }
+
+    /// The same names, wherever else the root has them. What could speak of them in ways of its own is taken off.
+    fn rename_elsewhere(&mut self, node: &mut Node, renamed: &[(String, String)]) {
+        let new_name = |name: &str| {
+            let found = renamed.iter().find(|(_, old)| old == name);
+            found.map_or(name, |(new, _)| new).to_owned()
+        };
+        node.required.iter_mut().for_each(|name| *name = new_name(name));
+        for (name, needed) in &mut node.dependent_required {
+            *name = new_name(name);
+            needed.iter_mut().for_each(|name| *name = new_name(name));
+        }
+        for value in node.values.iter_mut().flatten().filter_map(Value::as_object_mut) {
+            *value = std::mem::take(value).into_iter().map(|(name, value)| (new_name(&name), value)).collect();
+        }
+        let at = std::sync::Arc::clone(&node.at);
+        for (keyword, there) in [
+            ("not", node.not.take().is_some()),
+            ("if", node.condition.take().is_some()),
+            ("propertyNames", node.names.take().is_some()),
+            ("patternProperties", !std::mem::take(&mut node.patterns).is_empty()),
+            ("dependentSchemas", !std::mem::take(&mut node.dependent_schemas).is_empty()),
+        ] {
+            if there {
+                self.told(&at, keyword, "dropped, as it may speak of names that are others now", Effect::Wider);
+            }
+        }
     }
 
     /// The schemas that something refers to, and those that they refer to.

@@ -60,6 +60,8 @@ pub(super) fn of(parts: &[Part]) -> Union {
 
 fn property(name: &str, nodes: &[&Node], narrowed: &mut Vec<String>) -> Node {
     let mut choices: Vec<Node> = Vec::new();
+    let at = nodes.first().map_or_else(Default::default, |node| node.at.clone());
+    let open = nodes.iter().any(|node| node.property(name).is_none() && node.additional.is_none());
     for node in nodes {
         let choice = match (node.property(name), node.additional.as_deref()) {
             (Some(property), _) => property,
@@ -84,7 +86,9 @@ fn property(name: &str, nodes: &[&Node], narrowed: &mut Vec<String>) -> Node {
         return one;
     }
     match choices.as_slice() {
-        [] => nodes.first().map_or_else(Node::default, |node| Node::never(&node.at)),
+        // Refused wherever it is named, but not named everywhere.
+        [] if open => Node { at, ..Node::default() },
+        [] => Node::never(&at),
         [only] => only.clone(),
         [first, ..] => {
             let words = Words { description: first.words.description.clone(), ..Words::default() };

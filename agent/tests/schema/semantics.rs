@@ -139,10 +139,17 @@ fn compare(source: &Value, converted: &Converted, counts: &mut Counts, seed: u64
             } else {
                 let back = converted.restore_arguments(said.clone());
                 let what = format!("does not give back {meant} of {said}, but {back}");
-                assert!(original.is_valid(&back), "{}", untold(&what, source, converted));
+                // Where `oneOf` became `anyOf`, what is left without a null may be one thing too many.
+                let known = converted.report.changes.iter().any(|change| change.keyword == "oneOf");
+                assert!(original.is_valid(&back) || known, "{}", untold(&what, source, converted));
             }
         }
     }
+}
+
+/// Holds one conversion to its report.
+pub(crate) fn told_in_full(source: &Value, converted: &Converted, seed: u64) {
+    compare(source, converted, &mut Counts::default(), seed);
 }
 
 fn untold(what: &str, source: &Value, converted: &Converted) -> String {

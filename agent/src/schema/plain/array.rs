@@ -6,7 +6,7 @@ use super::{
     super::{
         converter::{Converter, Place, Trouble},
         dialect::Dialect,
-        document::Node,
+        document::{Node, Range},
         report::Effect,
     },
     Written,
@@ -20,17 +20,13 @@ impl Converter<'_> {
             self.lost(&node.at, "enum", "a list among the allowed values")?;
             written.remarks.add(&format!("One of: {}.", super::listed(values)));
         }
-        let mut count = node.item_count;
-        let closed = node.items.as_ref().is_some_and(|items| items.never);
-        if closed {
-            // What may not be there is a matter of how many there are.
-            count.max = Some(count.max.unwrap_or(u64::MAX).min(node.prefix.len() as u64));
-        }
-        if node.prefix.is_empty() {
-            self.items(&mut written, node, place)?;
+        let end = if node.prefix.is_empty() {
+            self.items(&mut written, node, place)?
         } else {
-            self.positions(&mut written, node, place)?;
-        }
+            self.positions(&mut written, node, place)?
+        };
+        // What may not be there is a matter of how many there are.
+        let count = node.item_count.and(Range { min: None, max: end });
         if let Some(min) = count.min {
             self.put(&mut written, node, "minItems", min.into(), "");
         }
@@ -46,11 +42,13 @@ impl Converter<'_> {
         Ok(written)
     }
 
-    fn items(&mut self, written: &mut Written, node: &Node, place: Place) -> Result<(), Trouble> {
+    /// The items of a list, and how many there may be at most where that follows from them.
+    fn items(&mut self, written: &mut Written, node: &Node, place: Place) -> Result<Option<u64>, Trouble> {
+        let mut end = None;
         let items = match &node.items {
             Some(items) => match self.plain(items, place.inside()) {
                 Err(Trouble::Never) => {
-                    written.map.insert("maxItems".into(), 0.into());
+                    end = Some(0);
                     self.stand_in()?
                 }
                 other => other?,
@@ -59,14 +57,14 @@ impl Converter<'_> {
                 let why = "strict mode asks for `items`, and items of any kind are allowed".to_owned();
                 return Err(Trouble::Unfit { at: node.at.to_string(), why });
             }
-            None if self.dialect == Dialect::GeminiJson => return Ok(()),
+            None if self.dialect == Dialect::GeminiJson => return Ok(None),
             None => {
                 self.told(&node.at, "items", "added, with a choice of all types", Effect::Narrower);
                 self.anything()?
             }
         };
         written.map.insert("items".into(), items.into());
-        Ok(())
+        Ok(end)
     }
 
     /// Items that there are none of.
@@ -78,30 +76,42 @@ impl Converter<'_> {
     }
 
     /// Lists whose items have a meaning each.
-    fn positions(&mut self, written: &mut Written, node: &Node, place: Place) -> Result<(), Trouble> {
+    fn positions(&mut self, written: &mut Written, node: &Node, place: Place) -> Result<Option<u64>, Trouble> {
         if self.dialect == Dialect::OpenAiStrict {
             let why = "`prefixItems` is not supported".to_owned();
             return Err(Trouble::Unfit { at: node.at.to_string(), why });
         }
         let mut positions: Vec<Value> = Vec::new();
+        let mut end = None;
         for item in &node.prefix {
-            positions.push(match self.plain(item, place.inside()) {
-                Err(Trouble::Never) => self.stand_in()?.into(),
-                other => other?.into(),
-            });
+            match self.plain(item, place.inside()) {
+                // Nothing can stand there, so the list ends before.
+                Err(Trouble::Never) => {
+                    end = Some(positions.len() as u64);
+                    break;
+                }
+                item => positions.push(item?.into()),
+            }
         }
         let rest = match node.items.as_deref() {
-            Some(items) if items.never => None,
-            Some(items) => match self.plain(items, place.inside()) {
-                Err(Trouble::Never) => None,
-                other => Some(other?),
-            },
+            _ if end.is_some() => None,
             None => Some(self.anything()?),
+            Some(items) => match self.plain(items, place.inside()) {
+                Err(Trouble::Never) => {
+                    end = Some(positions.len() as u64);
+                    None
+                }
+                items => Some(items?),
+            },
         };
+        if positions.is_empty() {
+            written.map.insert("items".into(), self.stand_in()?.into());
+            return Ok(end);
+        }
         if self.dialect == Dialect::GeminiJson {
             written.map.insert("prefixItems".into(), positions.into());
             written.map.extend(rest.map(|rest| ("items".to_owned(), rest.into())));
-            return Ok(());
+            return Ok(end);
         }
         // Without positions, each item may be what any of them may be.
         let said: Vec<String> = positions.iter().map(super::super::words::shown).collect();
@@ -118,6 +128,6 @@ impl Converter<'_> {
         };
         written.map.insert("items".into(), items);
         self.told(&node.at, "prefixItems", "became `items`, in any order", Effect::Wider);
-        Ok(())
+        Ok(end)
     }
 }
