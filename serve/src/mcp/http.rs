@@ -1,6 +1,6 @@
 //! The MCP endpoint over HTTP: rmcp's service behind the door.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{Router, middleware};
 use rmcp::transport::streamable_http_server::{
@@ -14,6 +14,9 @@ use crate::{
     workbench::Workbench,
 };
 
+/// For how long a session is kept that nobody uses, beside the time of a run.
+const IDLE: Duration = Duration::from_secs(3_600);
+
 /// The path of the endpoint.
 pub const PATH: &str = "/mcp";
 
@@ -25,7 +28,9 @@ pub fn router(workbench: &Workbench, door: Door, over: CancellationToken) -> Rou
         .with_cancellation_token(over)
         .disable_allowed_hosts()
         .disable_allowed_origins();
-    let service =
-        StreamableHttpService::new(move || Ok(served.clone()), Arc::new(LocalSessionManager::default()), config);
+    let mut sessions = LocalSessionManager::default();
+    // A run may be silent for as long as it may take, and a person longer still; a session costs little.
+    sessions.session_config.keep_alive = Some(workbench.limits().run + IDLE);
+    let service = StreamableHttpService::new(move || Ok(served.clone()), Arc::new(sessions), config);
     Router::new().route_service(PATH, service).layer(middleware::from_fn_with_state(door, guard))
 }

@@ -2,6 +2,7 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
+use agent::lock::Lock;
 use client::{Drift, Severity, Tool};
 use mock_servers::reading::printable;
 use schemars::JsonSchema;
@@ -9,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Call, Output, listing::of_server, target::Target};
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, in_full};
 
 /// The most changes that are told.
 const CHANGES: usize = 500;
@@ -17,7 +18,7 @@ const CHANGES: usize = 500;
 pub(super) const WORDS: (&str, &str, &str) = (
     "diff_tools",
     "Compare two lists of tools",
-    "Compares two lists of tools, each given as it is or asked of a server, and says of every difference whether it is breaking (a \
+    "Compares two lists of tools, each given as it is, taken from a lock file, or asked of a server, and says of every difference whether it is breaking (a \
      call that was right may now be wrong, or do what the user was not told about), compatible or cosmetic. To see what a change \
      of a server means, keep the tools that `list_tools` gives, and compare them with the server afterwards.",
 );
@@ -32,14 +33,17 @@ pub(super) struct Arguments {
     new: Side,
 }
 
-/// One list: given, or asked of a server.
+/// One list: given, locked, or asked of a server.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Side {
-    /// The tools, each as `tools/list` or `list_tools` gives it. Either this or `server`.
+    /// The tools, each as `tools/list` or `list_tools` gives it. Either this, `lock` or `server`.
     #[serde(default)]
     tools: Option<Vec<Map<String, Value>>>,
-    /// The server to ask. Either this or `tools`.
+    /// What a lock file holds, as `mcp-workbench lock write` writes it.
+    #[serde(default)]
+    lock: Option<Map<String, Value>>,
+    /// The server to ask.
     #[serde(default)]
     server: Option<Target>,
 }
@@ -124,10 +128,14 @@ pub(super) async fn diff_tools(call: Call, arguments: Arguments) -> Result<Diffe
 }
 
 async fn list(which: &str, call: &Call, side: Side) -> Result<Vec<Arc<Tool>>, Trouble> {
-    match (side.tools, side.server) {
-        (Some(tools), None) => tools.into_iter().map(|tool| given(which, tool)).collect(),
-        (None, Some(server)) => Ok(of_server(call, &server, which).await?.0.tools.clone()),
-        _ => Err(Trouble::arguments(format!("`{which}` has either `tools` or a `server`"))),
+    match (side.tools, side.lock, side.server) {
+        (Some(tools), None, None) => tools.into_iter().map(|tool| given(which, tool)).collect(),
+        (None, Some(lock), None) => match Lock::read(&Value::Object(lock).to_string()) {
+            Ok(lock) => Ok(lock.tools()),
+            Err(error) => Err(Trouble::arguments(format!("the lock of `{which}` is none: {}", in_full(&error)))),
+        },
+        (None, None, Some(server)) => Ok(of_server(call, &server, which).await?.0.tools.clone()),
+        _ => Err(Trouble::arguments(format!("`{which}` has one of `tools`, `lock` and `server`"))),
     }
 }
 

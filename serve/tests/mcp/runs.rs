@@ -1,6 +1,6 @@
 //! Runs: verdicts, figures, progress, limits and the end of processes.
 
-use std::{fs, time::Duration};
+use std::{fs, sync::Arc, time::Duration};
 
 use client::CallOptions;
 use mcp_workbench_serve::Limits;
@@ -103,6 +103,22 @@ pub(crate) async fn tools_are_listed_and_compared() {
     // What `list_tools` gives is what `diff_tools` takes.
     let same = call(&session.client, "diff_tools", json!({ "old": { "tools": tools }, "new": { "server": at } })).await;
     assert_eq!(same.structured().expect("a value")["changes"], json!([]), "{same:?}");
+    let read: Vec<_> = tools
+        .as_array()
+        .expect("a list")
+        .iter()
+        .cloned()
+        .map(|mut tool| {
+            tool.as_object_mut().expect("an object").remove("qualifiedName");
+            Arc::new(client::Tool::read(tool).expect("a tool").0)
+        })
+        .collect();
+    let lock = agent::lock::Lock::of(agent::lock::Identity::default(), ERAS[0], &read).to_text();
+    let lock: serde_json::Value = serde_json::from_str(&lock).expect("JSON");
+    let same = call(&session.client, "diff_tools", json!({ "old": { "lock": lock }, "new": { "server": at } })).await;
+    assert_eq!(same.structured().expect("a value")["changes"], json!([]), "{same:?}");
+    let none = call(&session.client, "diff_tools", json!({ "old": { "lock": {} }, "new": { "server": at } })).await;
+    assert_eq!(error(&none)["kind"], "invalid-arguments");
     let mut before = tools.as_array().expect("a list").clone();
     before[0]["description"] = json!("Says it twice");
     before.push(json!({ "name": "gone", "inputSchema": { "type": "object" } }));

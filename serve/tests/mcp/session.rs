@@ -88,7 +88,8 @@ pub(crate) async fn what_is_not_there_is_an_error_of_the_protocol() {
         let read = session.client.read_resource("mcp-workbench://scenarios/no/such").await;
         let modern = revision == ERAS[1];
         assert_eq!(code(read.expect_err("there is none")), if modern { -32602 } else { -32002 });
-        let prompt = session.client.get_prompt("no_such_prompt", Map::new()).await;
+        let server = Map::from_iter([("server".to_owned(), json!("node server.js"))]);
+        let prompt = session.client.get_prompt("no_such_prompt", server).await;
         assert_eq!(code(prompt.expect_err("there is none")), -32602);
         let prompt = session.client.get_prompt("test_server", Map::new()).await;
         assert_eq!(code(prompt.expect_err("an argument is missing")), -32602);

@@ -1,8 +1,11 @@
 //! Over HTTP.
 
-use std::process::{Command, Stdio};
+use std::{
+    process::{Command, Stdio},
+    time::Duration,
+};
 
-use crate::kit::{Serving, TOKEN_VARIABLE, WORKBENCH, complaint, is_sound, validated};
+use crate::kit::{Serving, TOKEN_VARIABLE, WORKBENCH, complaint, ended_within, is_sound, validated};
 
 const TOKEN: &str = "0123456789abcdef";
 
@@ -52,8 +55,9 @@ fn what_would_let_others_run_commands_is_refused() {
         command.arg("serve").args(&arguments).env_remove(TOKEN_VARIABLE);
         command.envs(token.map(|token| (TOKEN_VARIABLE, token)));
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let code = ended_within(&mut child, Duration::from_secs(20));
         let text = complaint(&mut child);
-        assert_eq!(child.wait().expect("it ends").code(), Some(2), "{arguments:?}: {text}");
+        assert_eq!(code, Some(2), "{arguments:?}: {text}");
         assert!(text.contains(word), "{arguments:?}: {text}");
     }
 }
