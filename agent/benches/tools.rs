@@ -89,6 +89,10 @@ fn search(criterion: &mut Criterion) {
             "I need to find the dashboard of a customer and export the table with all of its fields to the workspace \
              calendar, then merge the pull requests that are open in the repository and watch the deployment",
         ),
+        (
+            "search 10,000 tools: required words that all of them have",
+            "+use +this +when +user zebra invoice create merge",
+        ),
         ("search 10,000 tools: the beginning of a word", "depl"),
         ("search 10,000 tools: nothing fits", "zebra"),
         ("select 2 of 10,000 tools by name", "select:mcp__server-1__list_issue_0,mcp__server-2__get_issue_0"),

@@ -13,7 +13,7 @@ mod words;
 
 use std::{
     cmp::Ordering,
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
 };
 
 use bm25::{Embedder, EmbedderBuilder, Scorer};
@@ -30,8 +30,11 @@ use crate::bounds::head;
 const WEIGHT_OF_NAME: usize = 3;
 /// How much of a description is read. Some servers put manuals there.
 const DESCRIPTION_BYTES: usize = 4_096;
-/// How many different words of a query are looked for: the rarest of them.
-const WORDS_OF_QUERY: usize = 12;
+/// How many different words of a query are looked for: the rarest of them, which say most.
+const WORDS_OF_QUERY: usize = 10;
+/// And only so many that not more tools have them, all together: what nearly all have tells none from the others, and a
+/// search is to take milliseconds whatever is asked.
+const OCCURRENCES: usize = 5_000;
 /// How many words that begin with one of the query are looked for as well.
 const COMPLETIONS: usize = 6;
 /// A word of a query stands for those that it begins from this length on.
@@ -116,7 +119,7 @@ impl ToolIndex {
     }
 
     fn ranked(&self, required: &[String], words: &[String], limit: usize) -> Vec<Found> {
-        let wanted = self.known(required.iter().chain(words));
+        let wanted = self.known(required, words);
         let query = self.embedder.embed(&wanted.join(" "));
         let needed: Vec<_> = required.iter().map(|word| self.embedder.embed(&self.alike(word).join(" "))).collect();
         let mut matches: Vec<(f32, u32)> = self
@@ -137,13 +140,24 @@ impl ToolIndex {
         matches.into_iter().map(|(score, place)| Found { name: self.names[place as usize].clone(), score }).collect()
     }
 
-    /// The words that a query is answered by: those of it that occur, or what they begin, and of too many the rarest.
-    fn known<'a>(&self, words: impl Iterator<Item = &'a String>) -> Vec<String> {
-        let mut all: Vec<String> = words.flat_map(|word| self.alike(word)).collect();
-        all.sort_by_key(|word| (self.vocabulary.get(word).copied().unwrap_or(0), word.clone()));
-        all.dedup();
-        all.truncate(WORDS_OF_QUERY);
-        all
+    /// The words that tools are ranked by: those of a query that occur, or what they begin. Of those that are required the
+    /// rarest is enough, since whatever is found has the others as well; of too many others the rarest are taken.
+    fn known(&self, required: &[String], words: &[String]) -> Vec<String> {
+        let occurrences = |word: &String| self.vocabulary.get(word).copied().unwrap_or(0);
+        let required = required.iter().map(|word| self.alike(word));
+        let mut known = required.min_by_key(|alike| alike.iter().map(occurrences).sum::<usize>()).unwrap_or_default();
+        let others: BTreeSet<String> = words.iter().flat_map(|word| self.alike(word)).collect();
+        let mut others: Vec<String> = others.into_iter().filter(|word| !known.contains(word)).collect();
+        others.sort_by_key(occurrences);
+        let mut sum = 0;
+        for word in others.into_iter().take(WORDS_OF_QUERY) {
+            sum += occurrences(&word);
+            if sum > OCCURRENCES && !known.is_empty() {
+                break;
+            }
+            known.push(word);
+        }
+        known
     }
 
     /// A word, and words that begin with it.

@@ -20,6 +20,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use agent::policy::Policy;
 use axum::{
     Router, middleware,
     routing::{delete, get, post},
@@ -73,6 +74,8 @@ pub struct ManagementSettings {
     pub browser: Arc<dyn OpenPage>,
     /// Where browsers come back to.
     pub callback: CallbackOptions,
+    /// Which servers the administrator allows.
+    pub policy: Policy,
 }
 
 /// The API. Clones share it.

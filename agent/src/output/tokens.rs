@@ -58,7 +58,7 @@ fn tokenise(chunk: &str) -> Vec<u32> {
     tokeniser().encode_ordinary(chunk)
 }
 
-/// How many tokens a text is. One of many megabytes takes seconds: [`up_to`] is for those.
+/// How many tokens a text is. One of many megabytes takes seconds.
 #[must_use]
 pub fn count(text: &str) -> usize {
     up_to(text, usize::MAX).tokens

@@ -7,6 +7,8 @@ use crate::bounds::head;
 
 /// How much of a query is read.
 const LONGEST: usize = 1_024;
+/// How many words can be required; more are words like others.
+const REQUIRED: usize = 4;
 /// How many names can be asked for at a time.
 const NAMES: usize = 50;
 
@@ -35,7 +37,7 @@ impl Query {
         }
         let (mut required, mut words) = (Vec::new(), Vec::new());
         for part in head(text, LONGEST).split_whitespace() {
-            match part.strip_prefix('+') {
+            match part.strip_prefix('+').filter(|_| required.len() < REQUIRED) {
                 Some(part) => required.extend(Words.tokenize(part)),
                 None => words.extend(Words.tokenize(part)),
             }

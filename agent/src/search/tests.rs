@@ -81,6 +81,19 @@ fn equal_tools_stand_in_the_order_of_their_names() {
 }
 
 #[test]
+fn a_rare_word_is_not_drowned_by_words_that_all_tools_have() {
+    let index = ToolIndex::new((0..6_000).map(|n| {
+        let rare = if n == 4_711 { "zebra" } else { "" };
+        (format!("t{n:04}"), format!("use this when the user asks to do number{n} {rare}"))
+    }));
+    let query = "use this when the user asks to do something with a zebra";
+    let names: Vec<_> = index.search(&Query::parse(query), 3).into_iter().map(|found| found.name).collect();
+    assert_eq!(names, ["t4711"]);
+    assert_eq!(index.search(&Query::parse("use this when the user asks"), 3).len(), 3);
+    assert_eq!(index.search(&Query::parse("+user zebra"), 3)[0].name, "t4711");
+}
+
+#[test]
 fn answers_a_call_of_the_search_tool() {
     let index = ToolIndex::of(&catalogue());
     let ask = |arguments: Value| tool::answer(&index, arguments.as_object().unwrap());

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use agent::policy::Origin;
 use axum::{
     Json,
     extract::{Path, Request, State},
@@ -63,6 +64,7 @@ pub(super) async fn list(State(management): State<Management>) -> Json<BTreeMap<
 #[utoipa::path(post, path = "/mcp", request_body = Added, responses(
     (status = 200, description = "All servers by name", body = BTreeMap<String, StatusView>),
     (status = 400, description = "The configuration makes no sense", body = ErrorBody),
+    (status = 403, description = "The administrator does not allow the server", body = ErrorBody),
 ))]
 pub(super) async fn add(
     State(management): State<Management>,
@@ -70,6 +72,13 @@ pub(super) async fn add(
 ) -> Result<Json<BTreeMap<String, StatusView>>, ApiError> {
     let Added { name, config } = read(request).await?;
     let known = config.known(&name)?;
+    let ruling = management.0.settings.policy.judge(&known.managed.config, Origin::User);
+    if !ruling.allowed {
+        let message = format!("server `{name}` may not be used: {}", known.clean(ruling.reason));
+        return Err(
+            ApiError::new(StatusCode::FORBIDDEN, "not-allowed", message).advise("ask whoever administers this machine")
+        );
+    }
     let enabled = known.managed.enabled;
     {
         let _turn = management.0.changing.lock().await;

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
+use agent::policy::Policy;
 use client::auth::{
     BrowserError,
     callback::CallbackOptions,
@@ -56,11 +57,16 @@ impl Api {
     }
 
     pub(crate) async fn with(browser: TestBrowser) -> Self {
+        Self::under(Policy::default(), browser).await
+    }
+
+    pub(crate) async fn under(policy: Policy, browser: TestBrowser) -> Self {
         let (browser, store) = (Arc::new(browser), Arc::new(MemoryStore::default()));
         let settings = ManagementSettings {
             store: Arc::<MemoryStore>::clone(&store) as Arc<dyn CredentialStore>,
             browser: Arc::<TestBrowser>::clone(&browser),
             callback: CallbackOptions::default(),
+            policy,
         };
         let management = Management::new(settings);
         let token = Some(Token::chosen(TOKEN).expect("a token"));

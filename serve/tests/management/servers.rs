@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use agent::policy::{Place, Platform, Policy};
 use futures::StreamExt as _;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::kit::{Api, TOKEN, is_error, sound};
+use crate::kit::{Api, TOKEN, TestBrowser, is_error, sound};
 
 #[tokio::test]
 async fn a_server_is_added_used_disconnected_connected_and_removed() {
@@ -103,4 +104,20 @@ async fn changes_of_statuses_are_told_as_events() {
     api.management.close().await;
     let ended = async { while let Some(Ok(_)) = events.next().await {} };
     tokio::time::timeout(Duration::from_secs(10), ended).await.expect("the stream ends with the API");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_administrator_denies_is_not_added() {
+    let root = tempfile::tempdir().expect("a folder");
+    let place = Place::own(Platform::Linux);
+    let settings = place.settings(root.path());
+    std::fs::create_dir_all(settings.parent().expect("a parent")).expect("a folder");
+    std::fs::write(&settings, r#"{"deniedMcpServers": [{"serverName": "evil"}]}"#).expect("a file");
+    let api = Api::under(Policy::read(&place, root.path()), TestBrowser::default()).await;
+    let server = sound().await;
+    let config = json!({"type": "http", "url": server.url()});
+    is_error(&api.post("/mcp", Some(json!({"name": "evil", "config": config}))).await, 403, "not-allowed");
+    let (status, told) = api.post("/mcp", Some(json!({"name": "good", "config": config}))).await;
+    assert_eq!((status, told.as_object().map(serde_json::Map::len)), (StatusCode::OK, Some(1)), "{told}");
+    api.management.close().await;
 }

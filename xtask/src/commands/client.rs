@@ -7,9 +7,11 @@ mod config;
 mod conformance;
 mod connect;
 mod drive;
+mod explain;
 mod lines;
 mod login;
 mod logout;
+pub(super) mod policy;
 mod prompt;
 mod read;
 pub(super) mod say;
@@ -65,6 +67,8 @@ enum Kind {
     Enable(config::switch::Args),
     /// Keep a configured server from being used.
     Disable(config::switch::Args),
+    /// Tell whether a tool would be called without asking you, and which rule decides.
+    Explain(explain::Args),
     /// Do what the context of a conformance case says.
     #[command(hide = true)]
     Drive(drive::Args),
@@ -92,6 +96,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
         Kind::Remove(args) => config::remove::run(&args),
         Kind::Enable(args) => config::switch::enable(&args),
         Kind::Disable(args) => config::switch::disable(&args),
+        Kind::Explain(args) => explain::run(&args),
         Kind::Drive(args) => drive::run(args),
         Kind::Conformance(args) => conformance::run(args),
     }

@@ -19,6 +19,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    commands::client::policy::of_this_machine,
     failure::{CommandResult, Failure},
     interrupt,
     run_folder::default_root,
@@ -116,7 +117,8 @@ async fn over_http(args: &Args, address: SocketAddr) -> Result<(), Failure> {
 async fn manage(args: &Args, address: SocketAddr) -> Result<(), Failure> {
     let store = open_default().map_err(Failure::environment)?;
     let callback = CallbackOptions { port: args.callback_port, ..CallbackOptions::default() };
-    let management = Management::new(ManagementSettings { store, browser: Arc::new(SystemBrowser), callback });
+    let (browser, policy) = (Arc::new(SystemBrowser), of_this_machine());
+    let management = Management::new(ManagementSettings { store, browser, callback, policy });
     let opened = opened(args, address, "", &[HEALTH]).await?;
     let router = management.router(opened.door);
     until_interrupted(opened.listener, router, management.close()).await

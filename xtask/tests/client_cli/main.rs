@@ -5,6 +5,7 @@
 mod asking;
 mod authorizing;
 mod configuring;
+mod explaining;
 mod interrupting;
 mod kit;
 mod realm;

@@ -1,3 +1,5 @@
+//! Who is asked, how often, and what comes of it.
+
 use std::{sync::Arc, time::Duration};
 
 use tokio::{sync::mpsc::Receiver, time::timeout};

@@ -20,7 +20,7 @@ use client::{
 use serde_json::json;
 use url::Url;
 
-use super::{say, trouble::Trouble};
+use super::{policy, say, trouble::Trouble};
 use crate::failure::Failure;
 
 /// Which configuration is meant.
@@ -66,6 +66,9 @@ impl Files {
 
     /// All of the configuration.
     pub(super) fn load(&self) -> Result<Configuration, Trouble> {
+        if let Some(managed) = policy::configuration(&policy::of_this_machine()) {
+            return Ok(managed);
+        }
         Ok(match &self.config {
             Some(path) => Configuration::load_file(path),
             None => Configuration::load(&Self::places()?),
@@ -125,6 +128,7 @@ pub(super) fn login(files: &Files, name: &str) -> Result<(Url, AuthSettings, Cal
     let (auth, callback) = entry.auth_settings(&variable, &settings).map_err(no_server)?;
     let no_login = |why: &str| Trouble::input("no-login", anyhow!("there is no logging in at `{name}`: {why}"));
     let server = entry.managed(&variable, &settings).map_err(no_server)?;
+    policy::hold(&policy::of_this_machine(), &server.config, true)?;
     if !entry.server.as_ref().is_some_and(Server::may_log_in) {
         return Err(no_login("it is a program, or its configuration says how to authorize"));
     }

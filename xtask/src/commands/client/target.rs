@@ -15,7 +15,7 @@ use mock_servers::Period;
 use scenarios::model::Transport;
 use url::Url;
 
-use super::{access, config, trouble::Trouble};
+use super::{access, config, policy, trouble::Trouble};
 use crate::commands::target;
 
 /// The server, and what to print.
@@ -139,6 +139,7 @@ impl ServerArgs {
             (timeouts.startup, timeouts.request, timeouts.call) = (limit, limit, limit);
             timeouts.call_ceiling = timeouts.call_ceiling.max(limit);
         }
+        policy::hold(&policy::of_this_machine(), &server.config, self.server.is_some())?;
         Ok(server)
     }
 }
