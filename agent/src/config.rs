@@ -24,9 +24,7 @@ mod expand;
 mod file;
 mod hidden;
 mod keys;
-mod nearest;
 mod plugin;
-mod problem;
 pub mod scope;
 mod server;
 pub mod settings;
@@ -35,11 +33,12 @@ mod show;
 mod source;
 mod tree;
 
+pub use diagnostics::{Diagnostic as Problem, Place, Severity, printable};
+
 pub use self::{
     configuration::{Configuration, Configured, Hides, Layer, NoServer},
     expand::{ExpandError, expand},
     file::{ConfigFile, MAX_SERVERS, NamedServer, Role},
-    problem::{Place, Problem, Severity, printable},
     scope::{Places, Scope},
     server::{OauthSettings, PermissionRules, Remote, Server, Stdio, Transport, Wire, Written},
     settings::{SettingError, Settings},

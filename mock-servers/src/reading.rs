@@ -18,18 +18,17 @@
 //! );
 //! ```
 
-mod diagnostic;
 mod format;
 mod json;
-pub mod nearest;
 mod shape;
 mod text;
 mod tree;
 
 use serde::de::DeserializeOwned;
 
+pub use diagnostics::{Diagnostic, Place, nearest, printable};
+
 pub use self::{
-    diagnostic::{Diagnostic, Place, printable},
     format::{Format, Limits},
     text::{FileError, from_utf8, read_file},
     tree::{Source, Spot, Tree},

@@ -5,6 +5,7 @@
 //! - [`load_case`] puts a load on a server.
 //! - [`validate`] runs the scenarios for servers against one of them; [`server_case`] runs one of those.
 
+mod beginning;
 mod client_case;
 pub mod conformance;
 pub mod load_case;
@@ -14,3 +15,5 @@ pub mod server_case;
 mod subject;
 mod tail;
 pub mod validate;
+
+pub use self::beginning::{fresh_seed, header};

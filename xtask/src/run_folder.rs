@@ -4,14 +4,10 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
-    time::SystemTime,
 };
 
 use anyhow::Context as _;
-use reports::{
-    journal::Line,
-    model::{RunHeader, RunKind},
-};
+use reports::{journal::Line, model::RunHeader};
 
 use crate::failure::Failure;
 
@@ -63,27 +59,4 @@ pub(crate) fn default_root() -> PathBuf {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let state = || set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
     set(RUNS).unwrap_or_else(|| state().unwrap_or_else(std::env::temp_dir).join("mcp-workbench/runs"))
-}
-
-/// The header of a run that begins now.
-pub(crate) fn header(kind: RunKind, subject: String, seed: u64, planned: usize) -> RunHeader {
-    let now = SystemTime::now();
-    let started = humantime::format_rfc3339_seconds(now).to_string();
-    let compact: String = started.chars().filter(char::is_ascii_alphanumeric).collect();
-    RunHeader {
-        run_id: format!("{compact}-{}", std::process::id()),
-        kind,
-        workbench: env!("CARGO_PKG_VERSION").to_owned(),
-        started,
-        subject,
-        seed,
-        planned,
-    }
-}
-
-/// A seed for a run that was given none.
-pub(crate) fn fresh_seed() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    // Short enough to be typed again.
-    u64::from(since.subsec_nanos() ^ std::process::id())
 }

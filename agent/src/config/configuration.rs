@@ -10,11 +10,12 @@ use client::{
     auth::{AuthSettings, callback::CallbackOptions},
 };
 
+use diagnostics::nearest;
+
 use super::{
-    Settings,
+    Problem, Settings,
     file::{ConfigFile, Role},
-    nearest, plugin,
-    problem::Problem,
+    plugin,
     scope::{Places, Scope},
     server::{PermissionRules, Server, Surroundings},
     source::Origin,
@@ -133,7 +134,7 @@ impl Configuration {
     pub fn load_file(path: &Path) -> Self {
         let missing = || {
             let name = path.display().to_string();
-            let problem = Problem::error(&name, "there is no such file");
+            let problem = Problem::new(&name, "there is no such file");
             Layer { scope: Scope::Given, file: ConfigFile::unread(&name, Some(path), problem), plugin: None }
         };
         Self::with_plugins(vec![load(path, Scope::Given).unwrap_or_else(missing)])
@@ -217,7 +218,7 @@ impl Configuration {
         }
         found.ok_or_else(|| {
             let names: Vec<&str> = self.servers.iter().map(|server| server.name.as_str()).collect();
-            NoServer::Unknown { name: name.to_owned(), advice: nearest::advice(name, &names) }
+            NoServer::Unknown { name: name.to_owned(), advice: nearest::advice(name, names) }
         })
     }
 

@@ -11,9 +11,9 @@ mod write;
 use serde_json::{Map, Value};
 
 use super::{
+    Problem,
     file::{ConfigFile, Role},
     keys::{self, Key, TopKey},
-    problem::Problem,
     tree::Format,
 };
 

@@ -9,11 +9,11 @@ use std::{
     sync::Arc,
 };
 
+use diagnostics::nearest;
+
 use super::{
-    hidden,
+    Problem, hidden,
     keys::{self, TopKey},
-    nearest,
-    problem::Problem,
     server::{self, PermissionRules, Server},
     shape::Reader,
     source::{Origin, Source},
@@ -79,7 +79,7 @@ impl ConfigFile {
     #[must_use]
     pub fn load(path: &Path, name: &str, role: Role) -> Option<Self> {
         let Some(format) = Format::of(path) else {
-            let problem = Problem::error(name, "neither TOML nor JSON by its name");
+            let problem = Problem::new(name, "neither TOML nor JSON by its name");
             return Some(Self::unread(name, Some(path), problem.advise("it ends in `.toml` or `.json`")));
         };
         match read_text(path, name) {
@@ -206,16 +206,16 @@ fn foreign(entry: &Entry, reader: &mut Reader<'_>, role: Role) {
     let message = format!("unknown key `{}`", entry.key);
     if matches!(entry.key.as_str(), "servers" | "mcp" | "mcpServer" | "mcp-servers") {
         reader.error(&entry.key_span, message, format!("servers are below `{servers}`"));
-    } else if let Some(meant) = nearest::nearest(&entry.key, &known) {
+    } else if let Some(meant) = nearest::nearest(&entry.key, known.iter().copied()) {
         reader.error(&entry.key_span, message, format!("did you mean `{meant}`?"));
     } else if reader.format() == Format::Json && role == Role::Own {
-        reader.error(&entry.key_span, message, nearest::advice(&entry.key, &known));
+        reader.error(&entry.key_span, message, nearest::advice(&entry.key, known));
     }
 }
 
 fn check_name(entry: &Entry, reader: &mut Reader<'_>, role: Role) {
     let name = &entry.key;
-    if name.trim().is_empty() || name.chars().any(super::problem::is_unsafe) {
+    if name.trim().is_empty() || name.chars().any(diagnostics::is_unsafe) {
         let message = "not the name of a server";
         reader.error(&entry.key_span, message, "it has something in it, and no control characters");
     } else if name.chars().count() > MAX_NAME {
@@ -229,7 +229,7 @@ fn check_name(entry: &Entry, reader: &mut Reader<'_>, role: Role) {
 
 /// The text of a file; `None` where there is none.
 pub(super) fn read_text(path: &Path, name: &str) -> Result<Option<String>, Problem> {
-    let failed = |cause: &std::io::Error| Problem::error(name, format!("cannot be read: {cause}"));
+    let failed = |cause: &std::io::Error| Problem::new(name, format!("cannot be read: {cause}"));
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(cause) if matches!(cause.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
@@ -239,16 +239,16 @@ pub(super) fn read_text(path: &Path, name: &str) -> Result<Option<String>, Probl
     };
     // A pipe would be waited for without end.
     if !file.metadata().map_err(|cause| failed(&cause))?.is_file() {
-        return Err(Problem::error(name, "not a file"));
+        return Err(Problem::new(name, "not a file"));
     }
     let mut bytes = Vec::new();
     file.by_ref().take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|cause| failed(&cause))?;
     if bytes.len() > MAX_BYTES {
-        return Err(Problem::error(name, format!("larger than {MAX_BYTES} bytes")));
+        return Err(Problem::new(name, format!("larger than {MAX_BYTES} bytes")));
     }
     String::from_utf8(bytes).map(Some).map_err(|cause| {
         let before = &cause.as_bytes()[..cause.utf8_error().valid_up_to()];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        Problem::error(name, format!("not UTF-8 from line {line} on")).advise("save it as UTF-8")
+        Problem::new(name, format!("not UTF-8 from line {line} on")).advise("save it as UTF-8")
     })
 }

@@ -8,8 +8,8 @@ use std::{
 };
 
 use super::{
+    Problem,
     file::{ConfigFile, PLUGIN_PREFIX, Role, read_text},
-    problem::Problem,
     scope::PROJECT_FILE,
     source::{Origin, Source},
     tree::{self, Data, Format, Node},
@@ -23,7 +23,7 @@ pub(super) fn load(folder: &Path) -> (String, Vec<ConfigFile>) {
     let fallback = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let shown = |path: &Path| path.display().to_string();
     if !folder.is_dir() {
-        let problem = Problem::error(&shown(folder), "no folder of a plugin").advise("is it installed?");
+        let problem = Problem::new(&shown(folder), "no folder of a plugin").advise("is it installed?");
         return (fallback, vec![ConfigFile::unread(&shown(folder), Some(folder), problem)]);
     }
     let mut files = Vec::new();
@@ -72,9 +72,7 @@ fn of_manifest(folder: &Path, path: &Path, text: &str, files: &mut Vec<ConfigFil
         Some((_, servers)) => files.push(inline(servers, &source)),
     }
     match root.get("name").map(|name| &name.data) {
-        Some(Data::Text(name)) if !name.is_empty() && !name.chars().any(super::problem::is_unsafe) => {
-            Some(name.clone())
-        }
+        Some(Data::Text(name)) if !name.is_empty() && !name.chars().any(diagnostics::is_unsafe) => Some(name.clone()),
         _ => None,
     }
 }

@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeSet, ops::Range, time::Duration};
 
+use diagnostics::nearest;
+
 use super::{
-    expand,
+    Problem, expand,
     keys::{self, Row},
-    nearest,
-    problem::Problem,
     server::Written,
     source::Origin,
     tree::{Data, Entry, Format, Node},
@@ -65,7 +65,7 @@ impl<'o> Reader<'o> {
         if found.is_none() {
             // What is told no more need not be looked for.
             let known = if self.has_room() { keys::known(rows, format) } else { Vec::new() };
-            let advice = nearest::advice(&entry.key, &known);
+            let advice = nearest::advice(&entry.key, known);
             self.error(&entry.key_span, format!("unknown key `{}`", entry.key), advice);
         }
         found
@@ -209,7 +209,7 @@ impl<'o> Reader<'o> {
         if found.is_none() {
             let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
             let message = format!("unknown {} `{}`", entry.key, text.expose());
-            self.error(&entry.value.span, message, nearest::advice(text.expose(), &known));
+            self.error(&entry.value.span, message, nearest::advice(text.expose(), known));
         }
         found
     }

@@ -10,11 +10,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{
-    hidden,
-    problem::{Place, Problem},
-    tree::Format,
-};
+use super::{Place, Problem, hidden, tree::Format};
 
 /// How much of a line is kept on either side of where a place begins, in bytes: more than is ever shown.
 const EXCERPT_BYTES: usize = 1_000;
@@ -119,7 +115,7 @@ impl Origin {
 
     /// An error about these bytes.
     pub(super) fn error(&self, span: &Range<usize>, message: impl AsRef<str>) -> Problem {
-        Problem::error(&self.source.name, message).at(self.source.place(span, &self.hidden))
+        Problem::new(&self.source.name, message).at(self.source.place(span, &self.hidden))
     }
 
     /// An error about this part of a text that is written in these bytes.

@@ -11,8 +11,7 @@ use std::{ops::Range, sync::Arc};
 pub(super) use self::json::options as json_options;
 
 use super::{
-    hidden,
-    problem::Problem,
+    Problem, hidden,
     source::{Origin, Source},
 };
 
@@ -108,7 +107,7 @@ impl Node {
 pub(super) fn read(source: &Arc<Source>) -> Result<Node, Problem> {
     let text = source.text();
     if text.len() > MAX_BYTES {
-        return Err(Problem::error(source.name(), format!("larger than {MAX_BYTES} bytes")));
+        return Err(Problem::new(source.name(), format!("larger than {MAX_BYTES} bytes")));
     }
     let mut builder = Builder { source, values: 0 };
     if text.starts_with('\u{feff}') {

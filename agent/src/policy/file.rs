@@ -7,6 +7,7 @@ use std::{
 };
 
 use client::{Endpoint, ServerConfig};
+use diagnostics::nearest;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -127,12 +128,9 @@ impl File {
     pub(super) fn parse_settings(&self, shared: bool) -> Result<Settings, PolicyError> {
         // The keys first: one that is misspelt forbids nothing.
         let keys = self.parse::<Servers>()?.0;
-        if let Some(key) = keys.keys().find(|key| !KEYS.contains(&key.as_str()) && (!shared || nearest(key).is_some()))
-        {
-            let advice = match nearest(key) {
-                Some(known) => format!("did you mean `{known}`?"),
-                None => format!("known are {}", KEYS.map(|key| format!("`{key}`")).join(", ")),
-            };
+        let is_wrong = |key: &str| !KEYS.contains(&key) && (!shared || nearest::nearest(key, KEYS).is_some());
+        if let Some(key) = keys.keys().find(|key| is_wrong(key)) {
+            let advice = nearest::advice(key, KEYS);
             return Err(self.invalid_at(key, format!("unknown key `{}`, {advice}", printable(key))));
         }
         let lists: Lists = self.parse()?;
@@ -154,12 +152,6 @@ impl File {
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
         PolicyError::Invalid { path: self.path.clone(), line, column, message }
     }
-}
-
-/// The known key that was probably meant.
-fn nearest(key: &str) -> Option<&'static str> {
-    let distance = |known: &str| strsim::damerau_levenshtein(&known.to_lowercase(), &key.to_lowercase());
-    KEYS.into_iter().filter(|known| distance(known) <= 3).min_by_key(|known| distance(known))
 }
 
 impl<'de> Deserialize<'de> for Servers {

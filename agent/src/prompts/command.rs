@@ -1,5 +1,6 @@
 //! What a person types, taken apart.
 
+use diagnostics::nearest;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -120,8 +121,6 @@ pub(super) fn arguments(
 
 /// That there is no such command, with the one that was perhaps meant.
 pub(super) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> CommandError {
-    let near = |known: &String| strsim::normalized_damerau_levenshtein(name, known);
-    let nearest = known.map(|known| (near(known), known)).filter(|(near, _)| *near > 0.7);
-    let nearest = nearest.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, known)| known.clone());
+    let nearest = nearest::nearest(name, known.map(String::as_str)).map(str::to_owned);
     CommandError::Unknown { name: name.to_owned(), nearest }
 }

@@ -71,7 +71,7 @@ fn not_utf8(bytes: &[u8], file: &str, valid_up_to: usize) -> Diagnostic {
     let line = valid.matches('\n').count() + 1;
     let excerpt = valid.rsplit('\n').next().unwrap_or_default();
     let column = excerpt.chars().count() + 1;
-    let place = Place { line, column, width: 1, excerpt: format!("{excerpt}\u{fffd}") };
+    let place = Place { line, column, width: 1, excerpt: format!("{excerpt}\u{fffd}"), cut: 0 };
     let message = format!("the byte 0x{:02x} is not UTF-8", bytes[valid_up_to]);
     Diagnostic::new(file, message).at(place).advise("save the file as UTF-8")
 }

@@ -28,7 +28,7 @@ impl Source<'_> {
     #[must_use]
     pub fn place(self, line: usize, column: usize, width: usize) -> Place {
         let excerpt = self.text.split('\n').nth(line.saturating_sub(1)).unwrap_or_default().to_owned();
-        Place { line, column, width: width.max(1), excerpt }
+        Place { line, column, width: width.max(1), excerpt, cut: 0 }
     }
 
     /// A diagnostic at this line and column.

@@ -10,18 +10,14 @@ use reports::{
 use scenarios::{
     bench::Progress,
     model::{Closed, Load, Open, Shape},
-    run::load_case::load_server,
+    run::{fresh_seed, load_case::load_server},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    Call, Output,
-    journal::{Journal, fresh_seed},
-    target::Target,
-};
+use super::{Call, Output, journal::Journal, target::Target};
 use crate::{trouble::Trouble, workbench::Limits};
 
 pub(super) const WORDS: (&str, &str, &str) = (

@@ -12,6 +12,7 @@ use scenarios::{
     plan::Plan,
     run::{
         conformance::{RunError, conformance},
+        fresh_seed,
         options::{ClientUnderTest, RunEvent, RunOptions},
     },
     select::Selection,
@@ -19,11 +20,7 @@ use scenarios::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{
-    Call,
-    journal::{Journal, fresh_seed},
-    report::RunReport,
-};
+use super::{Call, journal::Journal, report::RunReport};
 use crate::{door::TOKEN_VARIABLE, trouble::Trouble};
 
 pub(super) const WORDS: (&str, &str, &str) = (

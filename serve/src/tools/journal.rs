@@ -4,8 +4,6 @@ use std::{
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
-    time::SystemTime,
 };
 
 use reports::{
@@ -13,10 +11,9 @@ use reports::{
     model::{RunHeader, RunKind},
 };
 
-use crate::trouble::Trouble;
+use scenarios::run::header;
 
-/// Tells runs of one second apart.
-static COUNT: AtomicU64 = AtomicU64::new(0);
+use crate::trouble::Trouble;
 
 /// A journal that is open.
 #[derive(Debug)]
@@ -66,25 +63,4 @@ impl Journal {
     pub(super) fn place(&self) -> String {
         self.path.display().to_string()
     }
-}
-
-fn header(kind: RunKind, subject: String, seed: u64, planned: usize) -> RunHeader {
-    let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
-    let compact: String = started.chars().filter(char::is_ascii_alphanumeric).collect();
-    let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    RunHeader {
-        run_id: format!("{compact}-{}-{count}", std::process::id()),
-        kind,
-        workbench: env!("CARGO_PKG_VERSION").to_owned(),
-        started,
-        subject,
-        seed,
-        planned,
-    }
-}
-
-/// A seed for a run that was given none, short enough to be typed again.
-pub(super) fn fresh_seed() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::from(since.subsec_nanos() ^ std::process::id())
 }

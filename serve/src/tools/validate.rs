@@ -15,6 +15,7 @@ use scenarios::{
     plan::{Plan, case_id},
     run::{
         conformance::write_case,
+        fresh_seed,
         validate::{ValidateEvent, ValidateOptions, validate},
     },
     select::Selection,
@@ -22,12 +23,7 @@ use scenarios::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{
-    Call,
-    journal::{Journal, fresh_seed},
-    report::RunReport,
-    target::Target,
-};
+use super::{Call, journal::Journal, report::RunReport, target::Target};
 use crate::trouble::Trouble;
 
 pub(super) const WORDS: (&str, &str, &str) = (

@@ -21,7 +21,10 @@ use scenarios::{
     load::Vocabulary,
     model::{Closed, Load, Open, Shape, Transport},
     plan::{Case, Plan},
-    run::load_case::{LoadCaseError, load_case, load_server},
+    run::{
+        fresh_seed, header,
+        load_case::{LoadCaseError, load_case, load_server},
+    },
     select::Selection,
 };
 use serde_json::{Map, Value};
@@ -32,7 +35,7 @@ use crate::{
     failure::{CommandResult, Failure, held},
     interrupt,
     output::OutputArgs,
-    run_folder::{RunFolder, fresh_seed, header},
+    run_folder::RunFolder,
 };
 
 /// The arguments of `bench`.

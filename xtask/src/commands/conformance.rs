@@ -18,6 +18,7 @@ use scenarios::{
     plan::Plan,
     run::{
         conformance::{RunError, conformance},
+        fresh_seed, header,
         options::{ClientUnderTest, RunEvent, RunOptions},
     },
 };
@@ -29,7 +30,7 @@ use crate::{
     interrupt,
     output::OutputArgs,
     progress::Progress,
-    run_folder::{RunFolder, fresh_seed, header},
+    run_folder::RunFolder,
 };
 
 /// The arguments of `conformance`.

@@ -18,6 +18,7 @@ use scenarios::{
     plan::case_id,
     run::{
         conformance::write_case,
+        fresh_seed, header,
         validate::{ValidateEvent, ValidateOptions, validate},
     },
 };
@@ -28,7 +29,7 @@ use crate::{
     interrupt,
     output::OutputArgs,
     progress::Progress,
-    run_folder::{RunFolder, fresh_seed, header},
+    run_folder::RunFolder,
 };
 
 /// The arguments of `validate`.

@@ -10,11 +10,12 @@ use super::Problem;
 use super::tree::{File, Tree};
 
 /// Each of our crates, and those of ours on which it may depend.
-const RULES: [(&str, &[&str]); 7] = [
+const RULES: [(&str, &[&str]); 8] = [
     // The mocks are what its tests meet.
-    ("agent", &["client", "mock-servers"]),
+    ("agent", &["client", "diagnostics", "mock-servers"]),
     ("client", &[]),
-    ("mock-servers", &[]),
+    ("diagnostics", &[]),
+    ("mock-servers", &["diagnostics"]),
     ("reports", &[]),
     ("scenarios", &["client", "mock-servers", "reports"]),
     ("serve", &["agent", "client", "mock-servers", "reports", "scenarios"]),

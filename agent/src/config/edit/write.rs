@@ -9,7 +9,7 @@ use std::{
 use tempfile::NamedTempFile;
 
 use super::{Edit, EditError, apply, empty};
-use crate::config::{file::read_text, problem::Problem, tree::Format};
+use crate::config::{Problem, file::read_text, tree::Format};
 
 /// Why a file was not changed.
 #[derive(Debug, thiserror::Error)]

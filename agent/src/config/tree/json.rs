@@ -11,7 +11,7 @@ use jsonc_parser::{
 };
 
 use super::{Builder, Data, Entry, Node};
-use crate::config::problem::Problem;
+use crate::config::Problem;
 
 /// What is let through beyond RFC 8259.
 pub(in crate::config) fn options() -> ParseOptions {

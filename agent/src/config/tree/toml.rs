@@ -6,7 +6,7 @@ use toml::{
 };
 
 use super::{Builder, Data, Entry, Node};
-use crate::config::problem::Problem;
+use crate::config::Problem;
 
 pub(super) fn read(text: &str, builder: &mut Builder<'_>) -> Result<Node, Problem> {
     let table = DeTable::parse(text).map_err(|error| {

@@ -1,21 +1,9 @@
 //! "Did you mean": the nearest of the words that would have been right.
 
+use std::cmp::Reverse;
+
 /// How many known words are told at most where none is near.
 const TOLD: usize = 12;
-
-/// The known word that was probably meant, if one is near enough.
-#[must_use]
-pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let wanted = plain(word);
-    let allowed = (wanted.chars().count() / 3).clamp(1, 3);
-    known
-        .into_iter()
-        .map(|candidate| (distance(&wanted, &plain(candidate)), candidate))
-        .filter(|(distance, _)| *distance <= allowed)
-        // Of equally near ones the first in the alphabet, so that the advice does not depend on the order given.
-        .min_by(|one, other| one.cmp(other))
-        .map(|(_, candidate)| candidate)
-}
 
 /// Advice for a word that is not known: the nearest one, else those that are.
 #[must_use]
@@ -41,17 +29,37 @@ pub fn told(known: &[&str]) -> String {
     }
 }
 
-/// Letters alone: case and the kind of hyphen are what people get wrong most.
+/// The known word that was probably meant, if one is near enough.
+#[must_use]
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = plain(word);
+    let allowed = (wanted.chars().count() / 3).clamp(1, 3);
+    known
+        .into_iter()
+        .map(|candidate| (plain(candidate), candidate))
+        .map(|(plain, candidate)| (distance(&wanted, &plain), Reverse(common(&wanted, &plain)), candidate))
+        .filter(|(distance, ..)| *distance <= allowed)
+        // Of equally near ones that which begins like it, and of those the first in the alphabet.
+        .min()
+        .map(|(.., candidate)| candidate)
+}
+
+/// Letters and digits alone: `startup_timeout_sec`, `startupTimeoutSec` and `startup-timeout-sec` are one word.
 fn plain(word: &str) -> String {
     // Nobody means a name that long; it would only make the comparison slow.
-    word.chars().take(100).map(|ch| if matches!(ch, '_' | ' ') { '-' } else { ch.to_ascii_lowercase() }).collect()
+    word.chars().take(100).filter(|ch| ch.is_alphanumeric()).map(|ch| ch.to_ascii_lowercase()).collect()
+}
+
+/// How many characters two words begin with together.
+fn common(one: &str, other: &str) -> usize {
+    one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count()
 }
 
 /// How many edits lie between two words; a word that begins with the other is one edit away.
 fn distance(one: &str, other: &str) -> usize {
     // Each character that one has more is an edit; to count the others is slow.
     let (short, long) = (one.len().min(other.len()), one.len().max(other.len()));
-    if long - short > 12 {
+    if long - short > 12 && !(one.starts_with(other) || other.starts_with(one)) {
         return long - short;
     }
     let edits = strsim::damerau_levenshtein(one, other);
@@ -63,9 +71,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_what_was_meant() {
+    fn finds_what_was_meant_in_either_way_of_writing() {
         for (word, known, meant) in [
-            ("dely", &["delay", "silence"][..], Some("delay")),
+            ("comand", &["command", "cwd"][..], Some("command")),
+            ("startupTimeoutSec", &["startup_timeout_sec", "tool_timeout_sec"], Some("startup_timeout_sec")),
+            ("mcp_servers", &["mcpServers"], Some("mcpServers")),
+            ("startupTimeout", &["start", "startup_timeout_sec"], Some("startup_timeout_sec")),
+            ("header", &["headers"], Some("headers")),
+            ("zzz", &["headers", "command"], None),
+            ("dely", &["delay", "silence"], Some("delay")),
             ("at-least", &["at_least", "at_most"], Some("at_least")),
             ("Stdio", &["stdio", "sse"], Some("stdio")),
             ("timed-uot", &["timed-out"], Some("timed-out")),
@@ -79,8 +93,7 @@ mod tests {
 
     #[test]
     fn tells_what_is_known_where_nothing_is_near() {
-        assert_eq!(advice("quux", ["stdio", "sse"]), "known are `stdio`, `sse`");
-        assert_eq!(advice("quux", ["mock"]), "the only one is `mock`");
-        assert_eq!(advice("quux", []), "there is none");
+        assert_eq!(advice("zzzzzz", ["stdio", "http"]), "known are `stdio`, `http`");
+        assert_eq!(advice("zzzzzz", ["stdio"]), "the only one is `stdio`");
     }
 }
