@@ -4,6 +4,7 @@
 //! into an exit code; see [`failure`] for what the codes mean.
 
 mod baseline;
+mod cargo;
 mod cli;
 mod commands;
 mod failure;

@@ -1,11 +1,6 @@
 //! `ci`: everything that has to pass before a change is taken, in the order in which it is cheapest to fail.
 
-use std::{
-    io::Write as _,
-    path::Path,
-    process::{Command, ExitCode},
-    time::Instant,
-};
+use std::{io::Write as _, path::Path, process::ExitCode, time::Instant};
 
 use super::tidy::root;
 use crate::failure::{CommandResult, Failure, VERDICT};
@@ -36,7 +31,7 @@ pub(crate) fn run(args: &Args) -> CommandResult {
     for (name, arguments) in STEPS {
         say(&format!("== {name}: cargo {}", arguments.join(" ")))?;
         let began = Instant::now();
-        if !cargo(&root, arguments)? {
+        if !passes(&root, arguments)? {
             failed.push(name);
             if !args.keep_going {
                 break;
@@ -52,10 +47,8 @@ pub(crate) fn run(args: &Args) -> CommandResult {
     Ok(ExitCode::from(VERDICT))
 }
 
-fn cargo(root: &Path, arguments: &[&str]) -> Result<bool, Failure> {
-    // The cargo that built this program, so that no other toolchain gets mixed in.
-    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let status = Command::new(program).args(arguments).current_dir(root).status();
+fn passes(root: &Path, arguments: &[&str]) -> Result<bool, Failure> {
+    let status = crate::cargo::cargo().args(arguments).current_dir(root).status();
     Ok(status.map_err(Failure::environment)?.success())
 }
 

@@ -12,6 +12,7 @@ use std::{
 use anyhow::{Context as _, anyhow};
 
 use crate::{
+    cargo::cargo,
     commands::tidy::root,
     failure::{CommandResult, Failure},
 };
@@ -35,8 +36,7 @@ fn build() -> Result<PathBuf, Failure> {
     let say = "building the optimised program: cargo build --release --package mcp-workbench";
     // A log that cannot be written is no reason to stop.
     let _ = writeln!(std::io::stderr(), "{say}");
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
+    let built = cargo()
         .args(["build", "--release", "--package", "mcp-workbench", "--message-format", "json-render-diagnostics"])
         .current_dir(root()?)
         .stderr(Stdio::inherit())

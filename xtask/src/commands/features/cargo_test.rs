@@ -13,7 +13,7 @@ use anyhow::{Context as _, anyhow};
 use serde::Deserialize;
 
 use super::{Known, proof::Verdict};
-use crate::failure::Failure;
+use crate::{cargo::cargo, failure::Failure};
 
 /// Runs these tests: each is `<file>::<name>`, the file seen from the root.
 pub(super) fn run(root: &Path, wanted: &[&str]) -> Result<Known, Failure> {
@@ -67,9 +67,7 @@ struct Profile {
 }
 
 fn build(root: &Path) -> Result<Vec<Program>, Failure> {
-    // The cargo that built this program, so that no other toolchain gets mixed in.
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = Command::new(cargo)
+    let built = cargo()
         .args(["test", "--workspace", "--no-run", "--message-format", "json-render-diagnostics"])
         .current_dir(root)
         .stderr(Stdio::inherit())
