@@ -57,3 +57,23 @@ fn finish(words: &mut Vec<String>, word: &mut String) {
 fn stands_alone(character: char) -> bool {
     matches!(u32::from(character), 0x3040..=0x30ff | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xac00..=0xd7af | 0x2_0000..=0x3_ffff)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fall_into_the_words_that_they_are_made_of() {
+        for (text, words) in [
+            ("listPullRequests", &["list", "pull", "request"][..]),
+            ("create_issue.v2", &["create", "issue", "v2"]),
+            ("HTTPServer", &["httpserver"]),
+            ("天気予報 ですか", &["天", "気", "予", "報", "で", "す", "か"]),
+            ("Städte, Straße", &["städte", "straße"]),
+            ("class as gas", &["class", "as", "gas"]),
+            ("", &[]),
+        ] {
+            assert_eq!(Words.tokenize(text), words, "{text}");
+        }
+    }
+}
