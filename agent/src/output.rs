@@ -19,6 +19,7 @@ use serde_json::Value;
 
 pub use spill::{Spill, SpillError};
 pub use tokens::count;
+pub(crate) use tokens::count_within;
 
 use crate::filter::{ModelContent, Piece, size};
 

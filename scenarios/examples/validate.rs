@@ -18,9 +18,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut results = Vec::new();
     validate(&target, &scenarios, &ValidateOptions::default(), |event| match event {
         ValidateEvent::Probed(facts) => show(&format!("{facts:#?}")),
-        ValidateEvent::Skipped { scenario, revision, reason } => {
-            show(&format!("skipped {} {revision}: {reason}", scenario.scenario));
-        }
         ValidateEvent::Finished { scenario, evidence } => {
             let id = format!("{}[{}]", scenario.scenario, evidence.revision);
             show(&format!("finished {id} after {} ms", evidence.elapsed_us / 1000));

@@ -64,6 +64,12 @@ pub fn count(text: &str) -> usize {
     up_to(text, usize::MAX).tokens
 }
 
+/// How many tokens a text is, unless it has more than `limit`. Counting ends there.
+pub(crate) fn count_within(text: &str, limit: usize) -> Option<usize> {
+    let count = up_to(text, limit);
+    (!count.exceeds).then_some(count.tokens)
+}
+
 /// Counts until there are more than `limit`.
 pub(super) fn up_to(text: &str, limit: usize) -> Count {
     let mut count = Count { tokens: 0, exceeds: false, exact: true, marks: Vec::new() };

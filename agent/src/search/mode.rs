@@ -5,12 +5,10 @@ use std::{fmt, str::FromStr};
 use client::Tool;
 use thiserror::Error;
 
-use crate::bounds::head;
+use crate::output::count_within;
 
 /// The share of a model's context that tools may fill before they are deferred, in percent, where nobody says another.
 const SHARE: u8 = 10;
-/// How much of a definition is counted at a time. The counter's work can grow with the square of a text that holds no break.
-const PIECE_BYTES: usize = 2_048;
 
 /// When tools are deferred.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,19 +93,7 @@ fn fits<'a>(tools: impl IntoIterator<Item = (&'a str, &'a Tool)>, limit: usize) 
     if texts.iter().map(String::len).sum::<usize>() <= limit {
         return true;
     }
-    let counter = tiktoken_rs::o200k_base_singleton();
-    let mut taken = 0;
-    for mut text in texts.iter().map(String::as_str) {
-        while !text.is_empty() {
-            let (piece, rest) = text.split_at(head(text, PIECE_BYTES).len());
-            taken += counter.count_ordinary(piece);
-            if taken > limit {
-                return false;
-            }
-            text = rest;
-        }
-    }
-    true
+    texts.iter().try_fold(limit, |left, text| Some(left - count_within(text, left)?)).is_some()
 }
 
 /// What a model reads of a tool.

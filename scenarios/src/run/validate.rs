@@ -6,7 +6,7 @@ use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
 
 use crate::{
     evidence::Evidence,
-    model::{Revision, Scenario, Subject},
+    model::{Scenario, Subject},
     peer::{PeerError, ServerFacts, ServerTarget, probe},
     run::server_case::{applies, run_server_case},
 };
@@ -32,16 +32,7 @@ impl Default for ValidateOptions {
 pub enum ValidateEvent<'a> {
     /// The server was found to speak this.
     Probed(&'a ServerFacts),
-    /// A scenario does not apply, for this reason.
-    Skipped {
-        /// The scenario.
-        scenario: &'a Scenario,
-        /// The revision in which it does not apply.
-        revision: Revision,
-        /// Why.
-        reason: String,
-    },
-    /// A case is over, with this evidence.
+    /// A case is over, with this evidence: at once where the scenario does not apply.
     Finished {
         /// The scenario.
         scenario: &'a Scenario,
@@ -68,7 +59,10 @@ pub async fn validate<'a>(
         for revision in facts.revisions() {
             match applies(scenario, &facts, revision) {
                 Ok(()) => cases.push((scenario, revision)),
-                Err(reason) => tell(ValidateEvent::Skipped { scenario, revision, reason }),
+                Err(reason) => {
+                    let evidence = Box::new(Evidence::skipped(scenario, facts.transport, revision, reason));
+                    tell(ValidateEvent::Finished { scenario, evidence });
+                }
             }
         }
     }

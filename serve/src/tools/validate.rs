@@ -10,7 +10,7 @@ use reports::{
 };
 use scenarios::{
     Evidence, Scenario, judge,
-    model::{Revision, Subject, Transport},
+    model::{Revision, Subject},
     peer::{ServerFacts, ServerTarget},
     plan::{Plan, case_id},
     run::{
@@ -89,15 +89,8 @@ async fn judged(
     subject: String,
 ) -> Result<RunReport, Trouble> {
     let began = Instant::now();
-    let mut session = Session {
-        call,
-        subject,
-        scenarios: scenarios.len(),
-        begun: None,
-        transport: Transport::Stdio,
-        cases: Vec::new(),
-        trouble: None,
-    };
+    let mut session =
+        Session { call, subject, scenarios: scenarios.len(), begun: None, cases: Vec::new(), trouble: None };
     validate(&target, scenarios.iter().map(Arc::as_ref), options, |event| session.hear(event)).await?;
     if let Some(trouble) = session.trouble {
         return Err(trouble);
@@ -118,7 +111,6 @@ struct Session<'a> {
     scenarios: usize,
     /// There once the server has said which revisions it speaks.
     begun: Option<(RunHeader, Journal)>,
-    transport: Transport,
     cases: Vec<CaseResult>,
     /// The first thing that went wrong on this side.
     trouble: Option<Trouble>,
@@ -128,10 +120,6 @@ impl Session<'_> {
     fn hear(&mut self, event: ValidateEvent<'_>) {
         let heard = match event {
             ValidateEvent::Probed(facts) => self.begin(facts),
-            ValidateEvent::Skipped { scenario, revision, reason } => {
-                let evidence = Evidence::skipped(scenario, self.transport, revision, reason);
-                self.take(scenario, &evidence)
-            }
             ValidateEvent::Finished { scenario, evidence } => self.take(scenario, &evidence),
         };
         if let Err(trouble) = heard {
@@ -140,7 +128,6 @@ impl Session<'_> {
     }
 
     fn begin(&mut self, facts: &ServerFacts) -> Result<(), Trouble> {
-        self.transport = facts.transport;
         let planned = self.scenarios * facts.revisions().count();
         let runs = &self.call.workbench.settings().runs;
         let (header, journal) = Journal::begin(runs, RunKind::Validate, self.subject.clone(), fresh_seed(), planned)?;

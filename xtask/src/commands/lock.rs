@@ -62,7 +62,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
 
 fn write(args: Write) -> CommandResult {
     named(&args.server)?;
-    session::run(&args.server, |connection| async move {
+    session::run(&args.server, |connection, _| async move {
         let lock = locked(&connection).await?;
         let file = args.file.display();
         fs::write(&args.file, lock.to_text())
@@ -81,7 +81,7 @@ fn check(args: Check) -> CommandResult {
     let before = Lock::read(&text).with_context(|| file.clone()).map_err(Failure::input)?;
     let most = if args.exact { None } else { Some(Severity::from(args.allow)) };
     let json = args.server.json;
-    session::run(&args.server, |connection| async move {
+    session::run(&args.server, |connection, _| async move {
         let drift = before.drift(&locked(&connection).await?);
         diff::tell(&drift, json)?;
         let taken = drift.severity() <= most;

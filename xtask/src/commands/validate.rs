@@ -13,7 +13,7 @@ use scenarios::{
     catalogue::Catalogue,
     judge,
     load::Vocabulary,
-    model::{Revision, Subject, Transport},
+    model::{Revision, Subject},
     peer::ServerFacts,
     plan::case_id,
     run::{
@@ -57,14 +57,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
     let mut options = ValidateOptions { startup: args.startup_timeout.0, ..ValidateOptions::default() };
     options.jobs = args.jobs.unwrap_or(options.jobs);
     let began = Instant::now();
-    let mut session = Session {
-        args: &args,
-        scenarios: catalogue.len(),
-        began: None,
-        transport: Transport::Stdio,
-        cases: vec![],
-        trouble: None,
-    };
+    let mut session = Session { args: &args, scenarios: catalogue.len(), began: None, cases: vec![], trouble: None };
     let runtime = interrupt::runtime()?;
     let facts = runtime.block_on(async {
         let scenarios = catalogue.iter().map(Arc::as_ref);
@@ -111,8 +104,6 @@ struct Session<'a> {
     scenarios: usize,
     /// The header, the folder and the progress: there once the server has said which revisions it speaks.
     began: Option<(RunHeader, RunFolder, Progress)>,
-    /// How the server is reached, once that is known.
-    transport: Transport,
     cases: Vec<CaseResult>,
     /// The first thing that went wrong on this side.
     trouble: Option<Failure>,
@@ -122,10 +113,6 @@ impl Session<'_> {
     fn hear(&mut self, event: ValidateEvent<'_>) {
         let heard = match event {
             ValidateEvent::Probed(facts) => self.begin(facts),
-            ValidateEvent::Skipped { scenario, revision, reason } => {
-                let evidence = Evidence::skipped(scenario, self.transport, revision, reason);
-                self.take(scenario, &evidence)
-            }
             ValidateEvent::Finished { scenario, evidence } => self.take(scenario, &evidence),
         };
         if let Err(failure) = heard {
@@ -134,7 +121,6 @@ impl Session<'_> {
     }
 
     fn begin(&mut self, facts: &ServerFacts) -> Result<(), Failure> {
-        self.transport = facts.transport;
         let planned = self.scenarios * facts.revisions().count();
         let header = header(RunKind::Validate, self.args.target.subject(), fresh_seed(), planned);
         let folder = RunFolder::create(self.args.output.output.as_deref(), &header)?;

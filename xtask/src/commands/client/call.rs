@@ -30,8 +30,8 @@ pub(crate) struct Args {
 
 /// Calls it, and prints what it says. A tool that reports a failure makes this one, too.
 pub(crate) fn run(args: &Args) -> CommandResult {
-    session::run(&args.target, |connection| async move {
-        if !args.target.tools()?.allows(&args.tool) {
+    session::run(&args.target, |connection, tools| async move {
+        if !tools.allows(&args.tool) {
             let disabled = anyhow!("the configuration of the server does not let the tool `{}` through", args.tool);
             return Err(Trouble::refused("tool-disabled", disabled));
         }

@@ -17,7 +17,7 @@ pub(crate) struct Args {
 
 /// Connects, tells what was found, and closes the connection.
 pub(crate) fn run(args: &Args) -> CommandResult {
-    session::run(&args.target, |connection| async move { Ok(tell(&connection, args.target.json)?) })
+    session::run(&args.target, |connection, _| async move { Ok(tell(&connection, args.target.json)?) })
 }
 
 fn tell(connection: &Connection, json: bool) -> Result<ExitCode, Failure> {

@@ -19,7 +19,7 @@ pub(crate) struct Args {
 
 /// Reads it, and prints its text.
 pub(crate) fn run(args: &Args) -> CommandResult {
-    session::run(&args.target, |connection| async move {
+    session::run(&args.target, |connection, _| async move {
         let Some(uri) = &args.resource else {
             let resources = connection.list_resources().await?;
             let templates = connection.list_resource_templates().await?;

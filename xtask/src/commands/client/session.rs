@@ -2,12 +2,12 @@
 
 use std::process::ExitCode;
 
-use client::{ConnectOptions, Connection, EventSink, Happening, connect_with, event::ClientEvent};
+use client::{ConnectOptions, Connection, EventSink, Happening, connect_with, event::ClientEvent, manager::ToolFilter};
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
 use super::{
     asking, say,
-    target::ServerArgs,
+    target::{ServerArgs, Target},
     trouble::{Trouble, settle},
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
 
 /// Connects, does the work, and closes the connection in good order, also when the user interrupts: whatever was asked of
 /// the server is cancelled then. A second interruption ends the program at once.
-pub(crate) fn run<W>(target: &ServerArgs, work: impl FnOnce(Connection) -> W) -> CommandResult
+pub(crate) fn run<W>(target: &ServerArgs, work: impl FnOnce(Connection, ToolFilter) -> W) -> CommandResult
 where
     W: Future<Output = Result<ExitCode, Trouble>>,
 {
@@ -28,25 +28,26 @@ where
         let asking = tokio::spawn(asking::answer(host.subscribe()));
         let options = ConnectOptions { events, host: Some(host), ..ConnectOptions::default() };
         let connecting = async {
-            let options = ConnectOptions { authorizer: target.authorizer()?, ..options };
-            let connection = connect_with(target.config()?, options).await?;
+            let Target { server, authorizer } = target.target()?.enabled()?;
+            let options = ConnectOptions { authorizer, ..options };
+            let connection = connect_with(server.config, options).await?;
             if let Some(level) = &target.log_level {
                 connection.set_log_level(level).await?;
             }
-            Ok::<_, Trouble>(connection)
+            Ok::<_, Trouble>((connection, server.tools))
         };
         let connected = tokio::select! {
             interrupt = interrupts.next() => return Err(interrupt.die()),
             connected = connecting => connected,
         };
-        let connection = match connected {
-            Ok(connection) => connection,
+        let (connection, tools) = match connected {
+            Ok(connected) => connected,
             Err(trouble) => return settle(Err(trouble), target.json),
         };
         // Work that is dropped cancels its request at the server.
         let done = tokio::select! {
             interrupt = interrupts.next() => Err(interrupt),
-            done = work(connection.clone()) => Ok(done),
+            done = work(connection.clone(), tools) => Ok(done),
         };
         asking.abort();
         tokio::select! {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     access, connect, say,
-    target::ServerArgs,
+    target::{ServerArgs, Target},
     trouble::{Trouble, settle},
 };
 use crate::{
@@ -36,9 +36,9 @@ pub(crate) fn run(args: &Args) -> CommandResult {
 }
 
 async fn ask(target: &ServerArgs) -> Result<(Value, ExitCode), Trouble> {
-    let server = target.managed()?;
+    let Target { server, authorizer } = target.target()?;
     let name = server.name().to_owned();
-    let connect = ConnectOptions { authorizer: target.authorizer()?, ..ConnectOptions::default() };
+    let connect = ConnectOptions { authorizer, ..ConnectOptions::default() };
     let manager = Manager::new(ManagerOptions { connect, ..ManagerOptions::default() });
     manager.apply(vec![server]).await.map_err(Failure::fault)?;
     let outcome = manager.connection(&name).await;

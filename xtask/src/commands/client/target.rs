@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use agent::config::Configured;
+use agent::config::{Configured, Settings};
 use anyhow::anyhow;
 use clap::builder::PossibleValuesParser;
 use client::{
-    Endpoint, HostLink, HostSupport, ManagedServer, ProtocolChoice, Revision, Root, ServerConfig,
+    Endpoint, HostLink, HostSupport, ManagedServer, ProtocolChoice, Revision, Root,
     auth::{AuthSettings, Authorize},
     connection::LOG_LEVELS,
-    manager::ToolFilter,
 };
 use mock_servers::Period;
 use scenarios::model::Transport;
@@ -60,6 +59,26 @@ enum Wire {
     Sse,
 }
 
+/// The server of a command, read once.
+pub(crate) struct Target {
+    /// The server, for a manager.
+    pub(crate) server: ManagedServer,
+    /// What authorizes requests to it.
+    pub(crate) authorizer: Option<Arc<dyn Authorize>>,
+}
+
+impl Target {
+    /// The same, unless it is switched off.
+    pub(crate) fn enabled(self) -> Result<Self, Trouble> {
+        if self.server.enabled {
+            return Ok(self);
+        }
+        let name = self.server.name();
+        let disabled = Trouble::refused("disabled", anyhow!("the server `{name}` is disabled"));
+        Err(disabled.advise(format!("`client enable {name}` lets it be used")))
+    }
+}
+
 impl ServerArgs {
     /// Whether a server is named at all.
     pub(crate) fn is_given(&self) -> bool {
@@ -81,18 +100,30 @@ impl ServerArgs {
         host
     }
 
+    /// Finds out what is meant.
+    pub(crate) fn target(&self) -> Result<Target, Trouble> {
+        let (entry, settings) = (self.configured()?, config::settings()?);
+        let server = self.server(entry.as_ref(), &settings)?;
+        let authorizer = self.authorizer(entry.as_ref(), &settings, &server)?;
+        Ok(Target { server, authorizer })
+    }
+
     /// What authorizes requests to it with what is kept.
-    pub(crate) fn authorizer(&self) -> Result<Option<Arc<dyn Authorize>>, Trouble> {
-        let Some(entry) = self.configured()? else {
+    fn authorizer(
+        &self,
+        entry: Option<&Configured>,
+        settings: &Settings,
+        server: &ManagedServer,
+    ) -> Result<Option<Arc<dyn Authorize>>, Trouble> {
+        let Some(entry) = entry else {
             return self.given.url().map_or(Ok(None), |url| access::kept(url, AuthSettings::default()));
         };
         // Whoever configured how to authorize wants nothing else.
         if !entry.server.as_ref().is_some_and(agent::config::Server::may_log_in) {
             return Ok(None);
         }
-        let settings = config::settings()?;
-        let (auth, _) = entry.auth_settings(&config::variable, &settings).map_err(config::no_server)?;
-        match self.managed()?.config.endpoint {
+        let (auth, _) = entry.auth_settings(&config::variable, settings).map_err(config::no_server)?;
+        match &server.config.endpoint {
             Endpoint::StreamableHttp(http) | Endpoint::Sse(http) | Endpoint::Auto(http) => {
                 access::kept(&http.url, auth)
             }
@@ -100,26 +131,10 @@ impl ServerArgs {
         }
     }
 
-    /// The server, for the client. One that is switched off is not to be had.
-    pub(crate) fn config(&self) -> Result<ServerConfig, Trouble> {
-        let server = self.managed()?;
-        if !server.enabled {
-            let disabled = Trouble::refused("disabled", anyhow!("the server `{}` is disabled", server.name()));
-            return Err(disabled.advise(format!("`client enable {}` lets it be used", server.name())));
-        }
-        Ok(server.config)
-    }
-
-    /// Which of its tools may be seen and called.
-    pub(crate) fn tools(&self) -> Result<ToolFilter, Trouble> {
-        Ok(self.configured()?.and_then(|entry| entry.server).map(|server| server.tools).unwrap_or_default())
-    }
-
-    /// The server, for a manager.
-    pub(crate) fn managed(&self) -> Result<ManagedServer, Trouble> {
-        let settings = config::settings()?;
-        let mut server = match self.configured()? {
-            Some(entry) => entry.managed(&config::variable, &settings).map_err(config::no_server)?,
+    /// The server, with what the command line says of it.
+    fn server(&self, entry: Option<&Configured>, settings: &Settings) -> Result<ManagedServer, Trouble> {
+        let mut server = match entry {
+            Some(entry) => entry.managed(&config::variable, settings).map_err(config::no_server)?,
             None => {
                 let transport = match self.transport {
                     Wire::Auto => None,

@@ -21,9 +21,9 @@ pub(crate) struct Args {
 
 /// Lists them.
 pub(crate) fn run(args: &Args) -> CommandResult {
-    session::run(&args.target, |connection| async move {
+    session::run(&args.target, |connection, tools| async move {
         let list = connection.list_tools().await?;
-        let list = shown(&list, &args.target.tools()?);
+        let list = shown(&list, &tools);
         Ok(match &args.tool {
             Some(name) => show(find(&list, name)?, args.target.json)?,
             None => tell(&list, args.target.json)?,

@@ -68,7 +68,7 @@ pub(crate) fn run(args: &Args) -> CommandResult {
         (Some(file), false) => args.wanted.tell(&Listing::read(file)?),
         (None, true) => {
             let wanted = args.wanted.clone();
-            session::run(&args.server, |connection| async move {
+            session::run(&args.server, |connection, _| async move {
                 let list = connection.list_tools().await?;
                 let greeting = connection.greeting().unwrap_or_default();
                 let name = Identity::of_greeting(&greeting).name;
