@@ -295,7 +295,8 @@ fn what_is_configured_about_logging_in_reaches_the_client() {
 [mcp_servers.a]
 url = "https://h/mcp"
 scopes = ["one", "two"]
-oauth = { client_id = "me", client_secret_env_var = "TOKEN", callback_port = 8080, callback_path = "/back", grant = "client-credentials" }
+oauth_resource = "https://${HOST}/tools"
+oauth = { auth_server_metadata_url = "https://${HOST}/as.json", client_id = "me", client_secret_env_var = "TOKEN", callback_port = 8080, callback_path = "/back", grant = "client-credentials" }
 [mcp_servers.bearer]
 url = "https://h/mcp"
 bearer_token_env_var = "TOKEN"
@@ -317,6 +318,8 @@ command = "x"
     let client = settings.client.unwrap();
     assert_eq!((client.id.as_str(), client.secret.unwrap().expose()), ("me", "t0ken ${HOST}"));
     assert_eq!(settings.scopes.unwrap(), ["one", "two"]);
+    assert_eq!(settings.resource.unwrap(), "https://example.com/tools");
+    assert_eq!(settings.server_metadata_url.unwrap().as_str(), "https://example.com/as.json");
     assert!(matches!(settings.grant, client::auth::Grant::ClientCredentials));
     assert_eq!((callback.port, callback.path.as_str()), (8080, "/back"));
     let server = |name: &str| configuration.entry(name).unwrap().server.clone().unwrap();

@@ -219,6 +219,54 @@ async fn another_authorization_server_gets_nothing_that_was_the_first_ones() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_the_user_says_of_the_authorization_server_and_the_resource_is_used() {
+    let lost = json!({"authorization_servers": ["http://127.0.0.1:9"]});
+    let misled = json!({"resource": {"metadata": lost}});
+    // What the server says of itself is no metadata at all, then that of another resource.
+    let silent = json!({"discovery": {"protected_resource": false, "protected_resource_at_root": false}});
+    let another = json!({"resource": {"metadata": {"resource": "https://elsewhere.example/mcp"}}});
+    for script in [misled, another, silent] {
+        let mock = started(script.clone(), 1).await;
+        let url = mock.protected().to_owned();
+        let place = |issuer: &str| -> Url {
+            format!("{}/.well-known/oauth-authorization-server", issuer.trim_end_matches('/')).parse().expect("a URL")
+        };
+        let told = |place: Url| AuthSettings { server_metadata_url: Some(place), ..AuthSettings::default() };
+        if script["discovery"].is_null() {
+            let alone = use_it(&url, &authorizer(&url, AuthSettings::default(), &Arc::default(), headless()), 1).await;
+            assert!(alone.is_err(), "{script}");
+        }
+        let person = authorizer(&url, told(place(mock.issuer())), &Arc::default(), headless());
+        assert_eq!(use_it(&url, &person, 1).await, Ok(()), "{script}");
+        // A place where there is nothing is told, and no other is tried.
+        let nothing = authorizer(&url, told(place(&format!("{}/no", mock.issuer()))), &Arc::default(), headless());
+        let nothing = use_it(&url, &nothing, 1).await.expect_err("there is nothing");
+        assert!(nothing.contains("/no/.well-known/oauth-authorization-server: HTTP status 404"), "{nothing}");
+        // A client that is known elsewhere is not shown to this server.
+        let stranger =
+            ConfiguredClient { issuer: Some("https://known.example".to_owned()), ..ConfiguredClient::new("me") };
+        let settings = AuthSettings { client: Some(stranger), ..told(place(mock.issuer())) };
+        let stranger = use_it(&url, &authorizer(&url, settings, &Arc::default(), headless()), 1).await;
+        assert!(stranger.is_err_and(|error| error.contains("known.example")));
+        mock.stop().await;
+    }
+
+    let mock = started(json!({}), 1).await;
+    let url = mock.protected().to_owned();
+    let settings = AuthSettings { resource: Some("urn:example:tools".to_owned()), ..AuthSettings::default() };
+    let refused = use_it(&url, &authorizer(&url, settings, &Arc::default(), headless()), 1).await;
+    assert!(refused.is_err(), "the token is for another resource");
+    let named = mock.audit().into_iter().filter_map(|entry| match entry.event {
+        AuditEvent::Authorized(asked) => Some(asked.resource),
+        AuditEvent::TokenRequested(asked) => Some(asked.resource),
+        _ => None,
+    });
+    let named: Vec<_> = named.collect();
+    assert!(named.len() >= 2 && named.iter().all(|resource| *resource == ["urn:example:tools"]), "{named:?}");
+    mock.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn tokens_go_to_the_origin_of_the_server_and_a_plain_403_is_no_matter_of_them() {
     let mock = started(json!({}), 1).await;
     let url = mock.protected().to_owned();

@@ -38,6 +38,7 @@ pub(super) enum Key {
     HeadersHelper,
     Oauth,
     Scopes,
+    Resource,
     Enabled,
     Required,
     Start,
@@ -98,6 +99,8 @@ pub(super) const SERVER: &[Row<Key>] = &[
     row(Key::HeadersHelper, "headers_helper", "headersHelper", Shown::Command),
     row(Key::Oauth, "oauth", "oauth", Shown::Table),
     row(Key::Scopes, "scopes", "scopes", Shown::Plain),
+    // Codex calls it so.
+    row(Key::Resource, "oauth_resource", "oauthResource", Shown::Url),
     row(Key::Enabled, "enabled", "enabled", Shown::Plain),
     row(Key::Required, "required", "required", Shown::Plain),
     row(Key::Start, "start", "start", Shown::Plain),
@@ -116,7 +119,6 @@ pub(super) const SERVER: &[Row<Key>] = &[
     Row { key: Key::BearerToken, toml: Some("bearer_token"), json: Some("bearerToken"), shown: Shown::Nothing },
     // Codex reads these.
     foreign(Key::Foreign, "name"),
-    foreign(Key::Foreign, "oauth_resource"),
     foreign(Key::Foreign, "default_tools_approval_mode"),
     foreign(Key::Foreign, "tools"),
     foreign(Key::Foreign, "supports_parallel_tool_calls"),
@@ -132,13 +134,13 @@ pub(super) enum OauthKey {
     PrivateKeyFile,
     ClientName,
     MetadataUrl,
+    ServerMetadataUrl,
     Issuer,
     Scopes,
     Grant,
     Dpop,
     Port,
     Path,
-    Foreign,
 }
 
 /// The keys of what is said about OAuth.
@@ -148,14 +150,14 @@ pub(super) const OAUTH: &[Row<OauthKey>] = &[
     row(OauthKey::PrivateKeyFile, "private_key_file", "privateKeyFile", Shown::Plain),
     row(OauthKey::ClientName, "client_name", "clientName", Shown::Plain),
     row(OauthKey::MetadataUrl, "client_metadata_url", "clientMetadataUrl", Shown::Url),
+    // Claude Code calls it so.
+    row(OauthKey::ServerMetadataUrl, "auth_server_metadata_url", "authServerMetadataUrl", Shown::Url),
     row(OauthKey::Issuer, "issuer", "issuer", Shown::Url),
     row(OauthKey::Scopes, "scopes", "scopes", Shown::Plain),
     row(OauthKey::Grant, "grant", "grant", Shown::Plain),
     row(OauthKey::Dpop, "dpop", "dpop", Shown::Plain),
     row(OauthKey::Port, "callback_port", "callbackPort", Shown::Plain),
     row(OauthKey::Path, "callback_path", "callbackPath", Shown::Plain),
-    // Claude Code reads it.
-    Row { key: OauthKey::Foreign, toml: None, json: Some("authServerMetadataUrl"), shown: Shown::Nothing },
 ];
 
 /// A key of lists of permission rules.
@@ -232,6 +234,6 @@ mod tests {
     fn what_is_meant_for_others_is_not_proposed() {
         let told = known(SERVER, Format::Toml);
         assert!(told.contains(&"env") && told.contains(&"http_headers"), "{told:?}");
-        assert!(!told.contains(&"bearer_token") && !told.contains(&"oauth_resource"), "{told:?}");
+        assert!(!told.contains(&"bearer_token") && !told.contains(&"environment_id"), "{told:?}");
     }
 }

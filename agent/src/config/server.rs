@@ -187,6 +187,10 @@ pub struct OauthSettings {
     pub client_name: Option<String>,
     /// The URL of a document about it.
     pub client_metadata_url: Option<Written>,
+    /// Where the authorization server says what it is, if that is not to be found out.
+    pub server_metadata_url: Option<Written>,
+    /// The resource to ask tokens for, if it is not the one that the server names.
+    pub resource: Option<Written>,
     /// The authorization server that knows it.
     pub issuer: Option<Written>,
     /// The scopes to ask for.
@@ -210,6 +214,8 @@ impl Default for OauthSettings {
             private_key_file: None,
             client_name: None,
             client_metadata_url: None,
+            server_metadata_url: None,
+            resource: None,
             issuer: None,
             scopes: None,
             client_credentials: false,

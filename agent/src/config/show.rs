@@ -125,6 +125,8 @@ fn oauth_view(oauth: &OauthSettings) -> Option<(String, Value)> {
         "privateKeyFile": text(&oauth.private_key_file, Shown::Plain),
         "clientName": oauth.client_name,
         "clientMetadataUrl": text(&oauth.client_metadata_url, Shown::Url),
+        "authServerMetadataUrl": text(&oauth.server_metadata_url, Shown::Url),
+        "resource": text(&oauth.resource, Shown::Url),
         "issuer": text(&oauth.issuer, Shown::Url),
         "scopes": oauth.scopes,
         "grant": oauth.client_credentials.then_some("client-credentials"),

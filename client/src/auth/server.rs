@@ -112,6 +112,21 @@ pub(super) async fn discover(
     }
 }
 
+/// The metadata in this document, whichever issuer it is of. `None` where there is none.
+///
+/// # Errors
+/// When there is metadata that must not be used.
+pub(super) async fn at(web: &Web, place: &Url, tried: &mut Vec<String>) -> Result<Option<ServerMetadata>, AuthFailure> {
+    match web.document(place).await? {
+        Document::Found(document) => match text(&document, "issuer") {
+            Some(issuer) => return read(place, issuer, &document).map(Some),
+            None => tried.push(format!("{}: it names no issuer", shown(place))),
+        },
+        Document::Absent(what) => tried.push(format!("{}: {what}", shown(place))),
+    }
+    Ok(None)
+}
+
 /// Whether a document of this issuer is what was asked for. Exactly, as RFC 8414 section 3.3 has it, but for the slash of a
 /// bare origin: the two are one URL, and many servers write one in their metadata and the other elsewhere.
 pub(super) fn is_same(asked: &str, found: &str) -> bool {

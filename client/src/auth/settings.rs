@@ -17,6 +17,11 @@ pub struct AuthSettings {
     pub client_metadata_url: Option<Url>,
     /// The name under which it registers itself.
     pub client_name: String,
+    /// The document in which the authorization server says what it is, where the server does not lead to it, or to a wrong
+    /// one. Absent: it is found as the specification says.
+    pub server_metadata_url: Option<Url>,
+    /// The resource to ask tokens for (RFC 8707). Absent: what the server's metadata says, else its URL.
+    pub resource: Option<String>,
     /// The scopes to ask for, where the server does not name those that it needs. Absent: what the server offers.
     pub scopes: Option<Vec<String>>,
     /// Whether tokens are bound to a key.
@@ -32,6 +37,8 @@ impl Default for AuthSettings {
             client: None,
             client_metadata_url: None,
             client_name: "mcp-workbench".to_owned(),
+            server_metadata_url: None,
+            resource: None,
             scopes: None,
             dpop: DpopPolicy::Auto,
             timeout: Duration::from_secs(20),

@@ -50,6 +50,8 @@ impl Server {
             settings.client_name.clone_from(name);
         }
         settings.client_metadata_url = self.oauth.client_metadata_url.as_ref().and_then(|url| reading.url(url));
+        settings.server_metadata_url = self.oauth.server_metadata_url.as_ref().and_then(|url| reading.url(url));
+        settings.resource = self.oauth.resource.as_ref().map(|resource| reading.expander.text(resource));
         settings.client = self.oauth.client_id.as_ref().map(|id| reading.client(id, &self.oauth, surroundings));
         let mut callback = CallbackOptions::default();
         callback.port = self.oauth.callback_port.or(surroundings.settings.callback_port).unwrap_or(callback.port);
@@ -71,7 +73,8 @@ impl Reading<'_> {
         let text = self.expander.text(written);
         let url = Url::parse(&text).ok();
         if url.is_none() && !text.is_empty() {
-            let problem = self.origin.error(written.span(), "no URL").advise("as in `https://example.com/client.json`");
+            let problem =
+                self.origin.error(written.span(), "no URL").advise("as in `https://example.com/metadata.json`");
             self.expander.problems.push(problem);
         }
         url

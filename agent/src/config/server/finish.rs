@@ -14,8 +14,16 @@ use crate::config::{keys::Key, shape::Reader, tree::Entry};
 const OF_STDIO: [Key; 6] = [Key::Command, Key::Args, Key::Env, Key::EnvVars, Key::Inherit, Key::Cwd];
 
 /// The keys that only a URL has.
-const OF_REMOTE: [Key; 7] =
-    [Key::Url, Key::Headers, Key::EnvHeaders, Key::BearerVariable, Key::HeadersHelper, Key::Oauth, Key::Scopes];
+const OF_REMOTE: [Key; 8] = [
+    Key::Url,
+    Key::Headers,
+    Key::EnvHeaders,
+    Key::BearerVariable,
+    Key::HeadersHelper,
+    Key::Oauth,
+    Key::Scopes,
+    Key::Resource,
+];
 
 /// The schemes of URLs at which a server can be.
 const SCHEMES: [&str; 3] = ["http", "https", "unix"];
@@ -61,6 +69,7 @@ pub(super) fn finish(given: Given, reader: &mut Reader<'_>, entry: &Entry) -> Op
     };
     let mut oauth = given.oauth.unwrap_or_default();
     oauth.scopes = oauth.scopes.or(given.scopes);
+    oauth.resource = given.resource;
     Some(Server {
         transport,
         enabled: given.enabled.unwrap_or(true),

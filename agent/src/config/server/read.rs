@@ -57,6 +57,7 @@ pub(super) struct Given {
     pub(super) headers_helper: Option<Vec<Written>>,
     pub(super) oauth: Option<OauthSettings>,
     pub(super) scopes: Option<Vec<String>>,
+    pub(super) resource: Option<Written>,
     pub(super) enabled: Option<bool>,
     pub(super) required: Option<bool>,
     pub(super) start: Option<StartMode>,
@@ -161,6 +162,7 @@ impl Given {
         match key {
             Key::Oauth => self.oauth = oauth(reader, entry),
             Key::Scopes => self.scopes = scopes(reader, entry),
+            Key::Resource => self.resource = reader.text(entry),
             Key::Enabled => self.enabled = reader.boolean(entry),
             Key::Required => self.required = reader.boolean(entry),
             Key::Start => {
@@ -322,6 +324,7 @@ fn oauth(reader: &mut Reader<'_>, entry: &Entry) -> Option<OauthSettings> {
             OauthKey::PrivateKeyFile => settings.private_key_file = reader.text(entry),
             OauthKey::ClientName => settings.client_name = reader.text(entry).map(|text| text.expose().to_owned()),
             OauthKey::MetadataUrl => settings.client_metadata_url = reader.text(entry),
+            OauthKey::ServerMetadataUrl => settings.server_metadata_url = reader.text(entry),
             OauthKey::Issuer => settings.issuer = reader.text(entry),
             OauthKey::Scopes => settings.scopes = scopes(reader, entry),
             OauthKey::Grant => {
@@ -334,10 +337,6 @@ fn oauth(reader: &mut Reader<'_>, entry: &Entry) -> Option<OauthSettings> {
             }
             OauthKey::Port => settings.callback_port = reader.port(entry),
             OauthKey::Path => settings.callback_path = callback_path(reader, entry),
-            OauthKey::Foreign => {
-                let message = format!("`{}` has no effect here", entry.key);
-                reader.warn(&entry.key_span, message, "metadata are found as the specification says");
-            }
         }
     }
     if settings.client_id.is_none() && (settings.client_secret_variable.is_some() || settings.client_credentials) {

@@ -1,5 +1,7 @@
 //! Which authorization server to ask, and for which resource.
 
+use url::Url;
+
 use super::Inner;
 use crate::auth::{
     challenge::Challenges,
@@ -29,14 +31,24 @@ impl Inner {
         before: Option<&Credentials>,
     ) -> Result<Found, AuthFailure> {
         let mut tried = Vec::new();
-        let metadata = resource::discover(&self.web, &self.url, challenges, &mut tried).await?;
-        let server = match &metadata {
-            Some(metadata) => self.named_server(metadata, before, &mut tried).await?,
-            None => self.own_server(&mut tried).await?,
+        let metadata = resource::discover(&self.web, &self.url, challenges, &mut tried).await;
+        let (server, metadata) = match (&self.settings.server_metadata_url, metadata) {
+            // Who says where it is does not depend on what the server says, or says wrongly.
+            (Some(place), metadata) => (self.configured_server(place, &mut tried).await?, metadata.unwrap_or_default()),
+            (None, Err(failure)) => return Err(failure),
+            (None, Ok(Some(metadata))) => (self.named_server(&metadata, before, &mut tried).await?, Some(metadata)),
+            (None, Ok(None)) => (self.own_server(&mut tried).await?, None),
         };
         let bind = self.binds(&server, metadata.as_ref(), challenges)?;
-        let resource = metadata.as_ref().map_or_else(|| canonical(&self.url), |metadata| metadata.resource.clone());
-        Ok(Found { server, metadata, resource, bind })
+        let named = metadata.as_ref().map(|metadata| &metadata.resource);
+        let resource = self.settings.resource.as_ref().or(named).cloned();
+        Ok(Found { server, metadata, resource: resource.unwrap_or_else(|| canonical(&self.url)), bind })
+    }
+
+    /// The one that the user says.
+    async fn configured_server(&self, place: &Url, tried: &mut Vec<String>) -> Result<ServerMetadata, AuthFailure> {
+        let server = server::at(&self.web, place, tried).await?;
+        server.ok_or_else(|| AuthFailure::Discovery { tried: std::mem::take(tried) })
     }
 
     /// The first usable one of those that the resource names: the one at which the client is configured, else the one that
