@@ -64,6 +64,29 @@ async fn who_has_logged_in_is_let_in_until_they_leave() {
 }
 
 #[tokio::test]
+async fn a_configured_server_is_left_by_its_name() {
+    let realm = Realm::start("{}\n").await;
+    realm.log_in(&[]).await.said();
+    let file = realm.folder.path().join("servers.toml");
+    let text = format!(
+        "[mcp_servers.desk]\nurl = \"{}\"\nenabled = false\n[mcp_servers.program]\ncommand = \"x\"\n",
+        realm.url
+    );
+    fs::write(&file, text).unwrap();
+    let leave = async |name: &str| realm.client(&["logout", "--json", "--config", file.to_str().unwrap(), name]).await;
+    let unknown = leave("dask").await;
+    assert_eq!((unknown.code, &unknown.json()["error"]["kind"]), (Some(2), &json!("unknown-server")), "{unknown:?}");
+    let program = leave("program").await;
+    assert_eq!((program.code, &program.json()["error"]["kind"]), (Some(2), &json!("no-login")), "{program:?}");
+    assert_eq!(realm.entries().len(), 1);
+    // One that is switched off can be left all the same.
+    let left = leave("desk").await;
+    left.said();
+    assert_eq!(left.json(), json!({"url": realm.url, "removed": true, "revoked": true}));
+    assert!(realm.entries().is_empty());
+}
+
+#[tokio::test]
 async fn tokens_are_renewed_until_that_is_refused() {
     let realm = Realm::start("{}\n").await;
     realm.log_in(&[]).await.said();

@@ -14,7 +14,7 @@ use agent::config::{
 };
 use anyhow::anyhow;
 use client::{
-    Endpoint,
+    Endpoint, ManagedServer,
     auth::{AuthSettings, callback::CallbackOptions},
 };
 use serde_json::json;
@@ -121,24 +121,41 @@ pub(super) fn entry<'c>(configuration: &'c Configuration, name: &str) -> Result<
     configuration.entry(name).map_err(no_server)
 }
 
+/// The URL that a text is. A name such as `plugin:a:b` would be one too, and is none here.
+pub(super) fn url(text: &str) -> Option<Url> {
+    Url::parse(text).ok().filter(|_| text.contains("://"))
+}
+
+/// Where a configured server is, whether or not it may be used.
+pub(super) fn place(files: &Files, name: &str) -> Result<Url, Trouble> {
+    let (configuration, settings) = (files.load()?, settings()?);
+    remote(name, &entry(&configuration, name)?.managed(&variable, &settings).map_err(no_server)?)
+}
+
+fn remote(name: &str, server: &ManagedServer) -> Result<Url, Trouble> {
+    match &server.config.endpoint {
+        Endpoint::StreamableHttp(http) | Endpoint::Sse(http) | Endpoint::Auto(http) => {
+            Url::parse(&http.url).map_err(|cause| no_login(name, &cause.to_string()))
+        }
+        Endpoint::Stdio(_) => Err(no_login(name, "it is a program")),
+    }
+}
+
+fn no_login(name: &str, why: &str) -> Trouble {
+    Trouble::input("no-login", anyhow!("there is no logging in at `{name}`: {why}"))
+}
+
 /// Where a configured server is, and how to log in at it.
 pub(super) fn login(files: &Files, name: &str) -> Result<(Url, AuthSettings, CallbackOptions), Trouble> {
     let (configuration, settings) = (files.load()?, settings()?);
     let entry = entry(&configuration, name)?;
     let (auth, callback) = entry.auth_settings(&variable, &settings).map_err(no_server)?;
-    let no_login = |why: &str| Trouble::input("no-login", anyhow!("there is no logging in at `{name}`: {why}"));
     let server = entry.managed(&variable, &settings).map_err(no_server)?;
     policy::hold(&policy::of_this_machine(), &server.config, true)?;
     if !entry.server.as_ref().is_some_and(Server::may_log_in) {
-        return Err(no_login("it is a program, or its configuration says how to authorize"));
+        return Err(no_login(name, "it is a program, or its configuration says how to authorize"));
     }
-    match server.config.endpoint {
-        Endpoint::StreamableHttp(http) | Endpoint::Sse(http) | Endpoint::Auto(http) => match Url::parse(&http.url) {
-            Ok(url) => Ok((url, auth, callback)),
-            Err(cause) => Err(no_login(&cause.to_string())),
-        },
-        Endpoint::Stdio(_) => Err(no_login("it is a program")),
-    }
+    Ok((remote(name, &server)?, auth, callback))
 }
 
 /// Why a server of the configuration is not to be had.

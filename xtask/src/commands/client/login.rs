@@ -73,9 +73,7 @@ pub(crate) fn run(args: &Args) -> CommandResult {
 /// Where to log in, and how: what the command line says comes before the configuration.
 fn wanted(args: &Args) -> Result<(Url, AuthSettings, CallbackOptions), Trouble> {
     let environment = config::settings()?;
-    // `plugin:a:b` would be a URL too.
-    let url = Url::parse(&args.server).ok().filter(|_| args.server.contains("://"));
-    let (url, mut settings, mut options) = match url {
+    let (url, mut settings, mut options) = match config::url(&args.server) {
         Some(url) => {
             let port = environment.callback_port.unwrap_or_default();
             (url, AuthSettings::default(), CallbackOptions { port, ..CallbackOptions::default() })

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use url::Url;
 
 use super::{
-    access, say,
+    access, config, say,
     trouble::{Trouble, settle},
 };
 use crate::{
@@ -19,8 +19,11 @@ use crate::{
 /// The arguments of `client logout`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The URL of the server.
-    url: Url,
+    /// The URL of the server, or its name in the configuration.
+    #[arg(value_name = "URL|NAME")]
+    server: String,
+    #[command(flatten)]
+    files: config::Files,
     /// Print JSON, failures included.
     #[arg(long)]
     json: bool,
@@ -36,18 +39,20 @@ pub(crate) struct ClearArgs {
 
 /// Forgets one server, also where what is kept for it cannot be read, and whatever its authorization server says.
 pub(crate) fn run(args: &Args) -> CommandResult {
-    let key = CredentialKey::of_url(&args.url);
+    settle(interrupt::runtime()?.block_on(forget(args)), args.json)
+}
+
+async fn forget(args: &Args) -> Result<ExitCode, Trouble> {
+    let url = config::url(&args.server).map_or_else(|| config::place(&args.files, &args.server), Ok)?;
+    let key = CredentialKey::of_url(&url);
     let url = key.url.clone();
-    let left = interrupt::runtime()?.block_on(async { leave(key, access::store()?).await });
-    let told = left.and_then(|left| {
-        if args.json {
-            say::json(&as_json(&url, &left))?;
-        } else {
-            say::text(&in_words(&url, &left))?;
-        }
-        Ok(ExitCode::SUCCESS)
-    });
-    settle(told, args.json)
+    let left = leave(key, access::store()?).await?;
+    if args.json {
+        say::json(&as_json(&url, &left))?;
+    } else {
+        say::text(&in_words(&url, &left))?;
+    }
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Forgets every server whose entry can be read, and tells of the others.
