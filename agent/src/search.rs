@@ -1,7 +1,7 @@
 //! Finding tools that are not shown to the model from the start.
 //!
 //! Where tools are many, their definitions fill a model's context before it has said a word. Then they are *deferred*
-//! ([`mode`]): the model sees one tool that searches ([`tool`]), and the definitions of what that finds. The index ranks by
+//! ([`SearchMode`]): the model sees one tool that searches ([`tool`]), and the definitions of what that finds. The index ranks by
 //! BM25 over names and descriptions; nothing here asks a server.
 
 pub mod mode;
@@ -17,13 +17,10 @@ use std::{
 };
 
 use bm25::{Embedder, EmbedderBuilder, Scorer};
-use client::{Catalogue, Tool};
+use client::{Tool, catalogue::Entry};
 
 use self::words::Words;
-pub use self::{
-    mode::{Deferral, SearchMode},
-    query::Query,
-};
+pub use self::{mode::SearchMode, query::Query};
 use crate::bounds::head;
 
 /// How often the words of a name count: what a tool is called says more than what is told of it.
@@ -67,10 +64,10 @@ impl std::fmt::Debug for ToolIndex {
 }
 
 impl ToolIndex {
-    /// The tools of a catalogue.
+    /// Tools of a catalogue: those that are [deferred](SearchMode::deferred).
     #[must_use]
-    pub fn of(catalogue: &Catalogue) -> Self {
-        Self::new(catalogue.iter().map(|(name, entry)| (name.to_owned(), text(&entry.server, &entry.tool))))
+    pub fn of<'a>(tools: impl IntoIterator<Item = (&'a str, &'a Entry)>) -> Self {
+        Self::new(tools.into_iter().map(|(name, entry)| (name.to_owned(), text(&entry.server, &entry.tool))))
     }
 
     /// Tools by qualified name, each with the text that it is found by.

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use client::Tool;
+use client::{Catalogue, Tool, catalogue::Entry};
 use thiserror::Error;
 
 use crate::output::count_within;
@@ -62,33 +62,30 @@ impl fmt::Display for SearchMode {
     }
 }
 
-/// What becomes of the tools of all servers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Deferral {
-    /// Their definitions are shown from the start.
-    Shown,
-    /// They have to be searched for.
-    Deferred,
-}
-
 impl SearchMode {
-    /// What becomes of these tools for a model with a context of so many tokens.
+    /// The tools of a catalogue that have to be searched for, with their qualified names; the definitions of all others are
+    /// shown from the start. `always_shown` tells of a server's name whether its tools are (`alwaysLoad` of a configuration):
+    /// these do not count either. The model has a context of so many tokens.
     #[must_use]
-    pub fn decide<'a>(self, tools: impl IntoIterator<Item = (&'a str, &'a Tool)>, context_tokens: usize) -> Deferral {
-        match self {
-            Self::Always => Deferral::Deferred,
-            Self::Never => Deferral::Shown,
-            Self::Auto(share) => {
-                let limit = context_tokens.saturating_mul(usize::from(share)) / 100;
-                if fits(tools, limit) { Deferral::Shown } else { Deferral::Deferred }
-            }
-        }
+    pub fn deferred(
+        self,
+        catalogue: &Catalogue,
+        always_shown: impl Fn(&str) -> bool,
+        context_tokens: usize,
+    ) -> Vec<(&str, &Entry)> {
+        let tools: Vec<_> = catalogue.iter().filter(|(_, entry)| !always_shown(&entry.server)).collect();
+        let deferred = match self {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto(share) => !fits(&tools, context_tokens.saturating_mul(usize::from(share)) / 100),
+        };
+        if deferred { tools } else { Vec::new() }
     }
 }
 
 /// Whether the definitions of these tools take at most so many tokens. Counting ends where they take more.
-fn fits<'a>(tools: impl IntoIterator<Item = (&'a str, &'a Tool)>, limit: usize) -> bool {
-    let texts: Vec<String> = tools.into_iter().map(|(name, tool)| definition(name, tool)).collect();
+fn fits(tools: &[(&str, &Entry)], limit: usize) -> bool {
+    let texts: Vec<String> = tools.iter().map(|(name, entry)| definition(name, &entry.tool)).collect();
     // A token is a byte at least.
     if texts.iter().map(String::len).sum::<usize>() <= limit {
         return true;
