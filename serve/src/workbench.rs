@@ -5,6 +5,7 @@
 
 use std::{future::Future, num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
 
+use agent::policy::Policy;
 use scenarios::{catalogue::Catalogue, load::LoadErrors};
 use tokio::{sync::Semaphore, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -23,6 +24,8 @@ pub struct Settings {
     pub runs: PathBuf,
     /// The limits of runs.
     pub limits: Limits,
+    /// Which servers the administrator allows: here it is a program that chooses what is connected to.
+    pub policy: Arc<Policy>,
 }
 
 /// What a single call may cost.

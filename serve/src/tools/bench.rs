@@ -76,7 +76,7 @@ pub(super) struct Measured {
 pub(super) async fn bench_server(call: Call, arguments: Arguments) -> Result<Measured, Trouble> {
     let limits = *call.workbench.limits();
     let load = load(&arguments, &limits)?;
-    let config = arguments.server.config("bench", &limits)?;
+    let config = arguments.server.config("bench", call.workbench.settings())?;
     let connections = arguments.connections.map(NonZeroUsize::get);
     call.run(measured(&call, &load, &config, connections, arguments.server.subject())).await
 }

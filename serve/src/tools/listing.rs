@@ -115,7 +115,7 @@ pub(super) async fn of_server(
     server: &Target,
     name: &str,
 ) -> Result<(std::sync::Arc<ToolList>, Connection), Trouble> {
-    let config = server.config(name, call.workbench.limits())?;
+    let config = server.config(name, call.workbench.settings())?;
     let asked = async {
         let connection = connect(config).await?;
         let list = connection.list_tools().await;

@@ -2,13 +2,14 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
+use agent::policy::{Origin, Policy};
 use client::{Endpoint, HttpEndpoint, ServerConfig, StdioEndpoint};
 use scenarios::peer::{ServerCommand, ServerTarget, ServerUrl};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
 
-use crate::{door::TOKEN_VARIABLE, trouble::Trouble, workbench::Limits};
+use crate::{door::TOKEN_VARIABLE, trouble::Trouble, workbench::Settings};
 
 /// A server: a command that starts it, or its URL.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
@@ -35,8 +36,9 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// The server, for the raw peer.
-    pub(super) fn server(&self) -> Result<ServerTarget, Trouble> {
+    /// The server, for the raw peer, if the administrator allows it.
+    pub(super) fn server(&self, policy: &Policy) -> Result<ServerTarget, Trouble> {
+        held(policy, &ServerConfig::new("server", self.endpoint()?))?;
         Ok(match self.place()? {
             Place::Url(url) => {
                 let headers = self.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
@@ -49,9 +51,16 @@ impl Target {
         })
     }
 
-    /// The server, for the built-in client, which waits for it within these limits.
-    pub(super) fn config(&self, name: &str, limits: &Limits) -> Result<ServerConfig, Trouble> {
-        let endpoint = match self.place()? {
+    /// The server, for the built-in client, which waits for it within the limits; if the administrator allows it.
+    pub(super) fn config(&self, name: &str, settings: &Settings) -> Result<ServerConfig, Trouble> {
+        let mut config = ServerConfig::new(name, self.endpoint()?);
+        held(&settings.policy, &config)?;
+        config.timeouts.startup = std::time::Duration::from_secs(30).min(settings.limits.startup);
+        Ok(config)
+    }
+
+    fn endpoint(&self) -> Result<Endpoint, Trouble> {
+        Ok(match self.place()? {
             Place::Url(url) => {
                 let (url, headers) = (url.to_string(), self.headers.clone());
                 Endpoint::Auto(HttpEndpoint { url, headers, ..HttpEndpoint::default() })
@@ -60,10 +69,7 @@ impl Target {
                 let (args, env, cwd) = (self.args.clone(), self.variables(), self.cwd.clone());
                 Endpoint::Stdio(StdioEndpoint { command, args, env, cwd, ..StdioEndpoint::default() })
             }
-        };
-        let mut config = ServerConfig::new(name, endpoint);
-        config.timeouts.startup = std::time::Duration::from_secs(30).min(limits.startup);
-        Ok(config)
+        })
     }
 
     /// What it is called in reports: a URL without what may be secret in it (RFC 3986, sections 3.2.1 and 3.4).
@@ -116,6 +122,16 @@ impl Target {
     }
 }
 
+/// Refuses a server that the administrator does not allow.
+fn held(policy: &Policy, server: &ServerConfig) -> Result<(), Trouble> {
+    let ruling = policy.judge(server, Origin::User);
+    if ruling.allowed {
+        return Ok(());
+    }
+    let trouble = Trouble::new("not-allowed", format!("the server may not be used: {}", ruling.reason));
+    Err(trouble.advise("ask whoever administers this machine"))
+}
+
 enum Place {
     Command(String),
     Url(Url),
@@ -142,7 +158,7 @@ mod tests {
             (json!({"url": "file:///etc/passwd"}), "http"),
             (json!({"url": "nothing"}), "no URL"),
         ] {
-            let trouble = target(written.clone()).server().expect_err(&written.to_string());
+            let trouble = target(written.clone()).server(&Policy::default()).expect_err(&written.to_string());
             assert!(trouble.message.contains(word), "{written}: {trouble}");
             assert_eq!(trouble.kind, "invalid-arguments");
         }

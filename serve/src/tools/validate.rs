@@ -53,7 +53,7 @@ pub(super) struct Arguments {
 }
 
 pub(super) async fn validate_server(call: Call, arguments: Arguments) -> Result<RunReport, Trouble> {
-    let target = arguments.server.server()?;
+    let target = arguments.server.server(&call.workbench.settings().policy)?;
     let scenarios = select(&call, &arguments.scenarios)?;
     let mut options = ValidateOptions::default();
     let limits = *call.workbench.limits();

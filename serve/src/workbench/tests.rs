@@ -5,7 +5,7 @@ use tokio::sync::mpsc;
 use super::*;
 
 fn workbench(limits: Limits) -> Workbench {
-    let settings = Settings { program: "/nowhere".into(), runs: "/nowhere".into(), limits };
+    let settings = Settings { program: "/nowhere".into(), runs: "/nowhere".into(), limits, policy: Arc::default() };
     Workbench::new(settings).expect("the catalogue is readable")
 }
 

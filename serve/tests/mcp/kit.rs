@@ -2,6 +2,7 @@
 
 use std::{path::PathBuf, time::Duration};
 
+use agent::policy::Policy;
 use client::{
     CallOptions, ConnectOptions, Connection, Endpoint, Happening, ProtocolChoice, Revision, ServerConfig,
     StdioEndpoint, ToolResult, connect_over,
@@ -22,9 +23,14 @@ pub(crate) struct Bench {
 }
 
 pub(crate) fn bench(limits: Limits) -> Bench {
+    bench_under(limits, Policy::default())
+}
+
+/// The same on a machine whose administrator allows only some servers.
+pub(crate) fn bench_under(limits: Limits, policy: Policy) -> Bench {
     let folder = tempfile::tempdir().expect("a folder");
     let program = PathBuf::from("/nowhere/mcp-workbench");
-    let settings = Settings { program, runs: folder.path().join("runs"), limits };
+    let settings = Settings { program, runs: folder.path().join("runs"), limits, policy: policy.into() };
     Bench { workbench: Workbench::new(settings).expect("the catalogue is readable"), folder }
 }
 

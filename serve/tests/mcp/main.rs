@@ -19,6 +19,10 @@ fn main() -> ExitCode {
             "arguments_that_make_no_sense_are_a_result_with_advice",
             session::arguments_that_make_no_sense_are_a_result_with_advice,
         ),
+        trial(
+            "servers_that_the_administrator_does_not_allow_are_not_started",
+            session::servers_that_the_administrator_does_not_allow_are_not_started,
+        ),
         trial("what_is_not_there_is_an_error_of_the_protocol", session::what_is_not_there_is_an_error_of_the_protocol),
         trial("the_catalogue_and_the_register_can_be_read", session::the_catalogue_and_the_register_can_be_read),
         trial("a_prompt_names_the_server", session::a_prompt_names_the_server),

@@ -1,10 +1,11 @@
 //! What the workbench offers, and how it answers what makes no sense.
 
+use agent::policy::{Place, Platform, Policy};
 use client::{CallError, CallOptions};
 use mcp_workbench_serve::Limits;
 use serde_json::{Map, Value, json};
 
-use crate::kit::{ERAS, bench, call, connected, error};
+use crate::kit::{ERAS, bench, bench_under, call, connected, error};
 
 pub(crate) async fn is_a_server_of_both_eras() {
     let bench = bench(Limits::default());
@@ -73,6 +74,36 @@ pub(crate) async fn arguments_that_make_no_sense_are_a_result_with_advice() {
     }
     let unknown = call(&session.client, "explain_requirement", json!({ "id": "tools/list" })).await;
     assert!(error(&unknown)["advice"].as_str().is_some_and(|advice| advice.contains("tools/listed")), "{unknown:?}");
+}
+
+pub(crate) async fn servers_that_the_administrator_does_not_allow_are_not_started() {
+    let root = tempfile::tempdir().expect("a folder");
+    let place = Place::own(Platform::Linux);
+    let settings = place.settings(root.path());
+    std::fs::create_dir_all(settings.parent().expect("a parent")).expect("a folder");
+    std::fs::write(settings, r#"{"deniedMcpServers": [{"serverCommand": ["/no/such/program"]}]}"#).expect("a file");
+    let bench = bench_under(Limits::default(), Policy::read(&place, root.path()));
+    let session = connected(&bench.workbench, ERAS[0]).await;
+    let calls = |server: &Value| {
+        [
+            ("validate_server", json!({ "server": server })),
+            ("bench_server", json!({ "server": server, "tool": "t" })),
+            ("list_tools", json!({ "server": server })),
+            ("diff_tools", json!({ "old": { "tools": [] }, "new": { "server": server } })),
+            ("convert_schema", json!({ "server": server, "provider": "openai" })),
+        ]
+    };
+    for (server, kind) in [
+        (json!({ "command": "/no/such/program" }), "not-allowed"),
+        (json!({ "command": "/no/such/program", "args": ["--other"] }), "spawn-failed"),
+    ] {
+        for (tool, arguments) in calls(&server) {
+            let result = call(&session.client, tool, arguments).await;
+            // A load says that there is no connection, whatever the reason.
+            let told = error(&result)["kind"].as_str().expect("a kind").replace("no-connection", "spawn-failed");
+            assert_eq!(told, kind, "{tool}: {result:?}");
+        }
+    }
 }
 
 pub(crate) async fn what_is_not_there_is_an_error_of_the_protocol() {

@@ -83,7 +83,8 @@ pub(crate) fn run(args: &Args) -> CommandResult {
 fn workbench(args: &Args) -> Result<Workbench, Failure> {
     let program = std::env::current_exe().map_err(Failure::environment)?;
     let limits = Limits { run: args.run_limit.0, ..Limits::default() };
-    Workbench::new(Settings { program, runs: default_root(), limits }).map_err(Failure::fault)
+    let policy = Arc::new(of_this_machine());
+    Workbench::new(Settings { program, runs: default_root(), limits, policy }).map_err(Failure::fault)
 }
 
 async fn over_stdio(args: &Args) -> Result<(), Failure> {
