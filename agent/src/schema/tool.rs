@@ -16,6 +16,7 @@ use super::{
     report::Report,
     restore::restored,
     root::Arguments,
+    sift::sift,
 };
 
 /// What is wanted of a conversion.
@@ -147,7 +148,8 @@ pub fn convert_all<'a>(
 pub fn convert(provider: Provider, name: &str, tool: &Tool, options: &Options) -> Result<Converted, SchemaError> {
     let mut report = Report::default();
     let source = Value::Object(tool.input_schema().cloned().unwrap_or_default());
-    let document = read(&source, &options.limits, &mut report)?;
+    let mut document = read(&source, &options.limits, &mut report)?;
+    sift(&mut document, provider, &mut report);
     let (arguments, strict, not_strict) = arguments(provider, &document, options, &mut report)?;
     let description = tool.description().or_else(|| tool.title());
     let definition = definition(provider, name, description, arguments.schema, strict);

@@ -37,6 +37,15 @@ impl Remarks {
     pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
+
+    /// A description with the remarks after it.
+    pub(super) fn after(self, description: Option<String>) -> Option<String> {
+        match description {
+            description if self.is_empty() => description,
+            Some(description) if !description.is_empty() => Some(format!("{description}\n{}", self.text)),
+            _ => Some(self.text),
+        }
+    }
 }
 
 /// A value as it is shown in a remark.
@@ -72,13 +81,7 @@ impl Converter<'_> {
         }
         self.say_default(&mut front, words, &mut remarks, at);
         self.say_examples(&mut front, words, &mut remarks, at);
-        let description = match (&words.description, remarks.is_empty()) {
-            (Some(description), true) => Some(description.clone()),
-            (Some(description), false) if !description.is_empty() => Some(format!("{description}\n{}", remarks.text)),
-            (_, false) => Some(remarks.text),
-            (None, true) => None,
-        };
-        if let Some(description) = description {
+        if let Some(description) = remarks.after(words.description.clone()) {
             front.insert("description".into(), description.into());
         }
         if front.is_empty() {

@@ -28,12 +28,7 @@ impl Converter<'_> {
         }
         if let Some(pattern) = &node.pattern {
             let sentence = format!("Matches the regular expression {pattern}");
-            if self.dialect == Dialect::OpenAiStrict && looks_around(pattern) {
-                written.remarks.add(&sentence);
-                self.told(&node.at, "pattern", "said in the description", Effect::Wider);
-            } else {
-                self.put(&mut written, node, "pattern", pattern.as_str().into(), &sentence);
-            }
+            self.put(&mut written, node, "pattern", pattern.as_str().into(), &sentence);
         }
         if let Some(min) = node.length.min {
             self.put(&mut written, node, "minLength", min.into(), &format!("Length: at least {min}."));
@@ -132,10 +127,4 @@ fn end_of(values: &[Value], before: impl Fn(f64, f64) -> bool) -> Option<Bound> 
         }
     }
     end.map(|value| Bound { value: value.clone(), exclusive: false })
-}
-
-/// Whether a pattern looks ahead, behind or back, which a model that is held to it cannot follow.
-fn looks_around(pattern: &str) -> bool {
-    let back = pattern.as_bytes().windows(2).any(|pair| pair[0] == b'\\' && (b'1'..=b'9').contains(&pair[1]));
-    back || ["(?=", "(?!", "(?<"].iter().any(|group| pattern.contains(group))
 }

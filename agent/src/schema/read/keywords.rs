@@ -1,8 +1,6 @@
 //! The keywords, one by one.
 
-use std::sync::Arc;
-
-use serde_json::{Map, Number, Value, json};
+use serde_json::{Map, Number, Value};
 
 use super::{
     super::{
@@ -92,7 +90,7 @@ impl Reader<'_> {
     fn of_objects(&mut self, node: &mut Node, key: &str, value: &Value, depth: usize) -> Result<bool, SchemaError> {
         match key {
             "properties" => node.properties = self.named(node, key, value, depth)?,
-            "patternProperties" => node.patterns = self.patterns(node, key, value, depth)?,
+            "patternProperties" => node.patterns = self.named(node, key, value, depth)?,
             "dependentSchemas" => node.dependent_schemas.extend(self.named(node, key, value, depth)?),
             "additionalProperties" => node.additional = Some(self.child(node, key, value, depth)?),
             "propertyNames" => node.names = Some(self.child(node, key, value, depth)?),
@@ -156,9 +154,7 @@ impl Reader<'_> {
             "maxLength" => node.length.max = Some(count(node, key, value)?),
             "pattern" => {
                 let Value::String(pattern) = value else { return Err(malformed(&node.at, key, "a string")) };
-                if self.is_pattern(&node.at, key, pattern) {
-                    node.pattern = Some(pattern.clone());
-                }
+                node.pattern = Some(pattern.clone());
             }
             "format" => node.format = value.as_str().map(str::to_owned),
             "multipleOf" => match number(node, key, value)? {
@@ -168,15 +164,6 @@ impl Reader<'_> {
             _ => return Ok(false),
         }
         Ok(true)
-    }
-
-    /// One pattern that cannot be read would make a provider refuse the whole request.
-    fn is_pattern(&mut self, at: &Arc<str>, key: &str, pattern: &str) -> bool {
-        let readable = is_readable(pattern);
-        if !readable {
-            self.report.add(at, key, "dropped", "it is no regular expression", Effect::Wider);
-        }
-        readable
     }
 
     /// The keywords that mean something only together.
@@ -247,18 +234,6 @@ impl Reader<'_> {
         let Value::Object(map) = value else { return Err(malformed(&node.at, key, "an object of schemas")) };
         let at = step(&node.at, key);
         map.iter().map(|(name, item)| Ok((name.clone(), self.node(item, &step(&at, name), depth + 1)?))).collect()
-    }
-
-    fn patterns(
-        &mut self,
-        node: &Node,
-        key: &str,
-        value: &Value,
-        depth: usize,
-    ) -> Result<Vec<(String, Node)>, SchemaError> {
-        let mut named = self.named(node, key, value, depth)?;
-        named.retain(|(pattern, _)| self.is_pattern(&node.at, key, pattern));
-        Ok(named)
     }
 }
 
@@ -364,11 +339,4 @@ fn strings(node: &Node, key: &str, value: &Value) -> Result<Vec<String>, SchemaE
         }
     }
     Ok(names)
-}
-
-/// Whether a validator can read the pattern. The plain ones are told at a glance: compiling them all would cost more than
-/// all the rest of a conversion.
-fn is_readable(pattern: &str) -> bool {
-    let plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '^' | '$' | '-' | '_' | ' ' | '/' | ':');
-    pattern.chars().all(plain) || jsonschema::validator_for(&json!({ "pattern": pattern })).is_ok()
 }
