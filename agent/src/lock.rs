@@ -209,6 +209,7 @@ mod tests {
         assert_eq!(wider.drift(&before).severity(), Some(Severity::Breaking));
         let other = Lock { server: Identity { name: "other".into(), version: "2".into() }, ..before.clone() };
         let told: Vec<_> = before.drift(&other).changes.iter().map(ToString::to_string).collect();
+        assert_eq!(before.drift(&other).severity(), Some(Severity::Breaking), "another server answers");
         assert_eq!(told, ["/server/name: was `s`, is `other`", "/server/version: was `1`, is `2`"]);
     }
 
@@ -216,6 +217,8 @@ mod tests {
     fn what_was_changed_by_hand_is_refused() {
         let text = lock(&[tool(json!({ "name": "a", "inputSchema": schema("string") }))]).to_text();
         assert!(matches!(Lock::read(&text.replace("\"string\"", "\"number\"")), Err(LockError::Altered { .. })));
+        let renamed = text.replacen("\"name\": \"a\"", "\"name\": \"b\"", 1);
+        assert!(matches!(Lock::read(&renamed), Err(LockError::Altered { .. })), "{renamed}");
         assert!(matches!(
             Lock::read(&text.replace("\"format\": 1", "\"format\": 2")),
             Err(LockError::Newer { found: 2 })

@@ -109,12 +109,17 @@ fn a_bare_schema_is_read_from_standard_input_and_its_changes_are_told() {
 fn a_tool_that_cannot_be_converted_costs_itself_and_the_exit_code() {
     let folder = Folder::new();
     let bad = json!({ "type": "object", "properties": { "a": { "$ref": "#/$defs/none" } } });
-    let tools = json!({ "tools": [
-        { "name": "good", "inputSchema": { "type": "object" } },
-        { "name": "bad", "inputSchema": bad },
-        { "name": "worse", "inputSchema": 7 },
-    ] });
-    let ran = run(&["schema", "convert", "--to", "openai", "--no-strict", &folder.file("tools.json", &tools)]);
+    let good = json!({ "name": "good", "inputSchema": { "type": "object" } });
+    let bad = json!({ "name": "bad", "inputSchema": bad });
+    let worse = json!({ "name": "worse", "inputSchema": 7 });
+    let converted = |name: &str, tools: Value| {
+        let file = folder.file(name, &json!({ "tools": tools }));
+        run(&["schema", "convert", "--to", "openai", "--no-strict", &file])
+    };
+    assert_eq!(converted("good.json", json!([good])).code, Some(0));
+    assert_eq!(converted("bad.json", json!([good, bad])).code, Some(1));
+    assert_eq!(converted("worse.json", json!([good, worse])).code, Some(1));
+    let ran = converted("tools.json", json!([good, bad, worse]));
     assert_eq!(ran.code, Some(1));
     assert_eq!(ran.json().as_array().unwrap().len(), 1);
     assert_eq!(ran.json()[0]["strict"], false);
@@ -137,6 +142,8 @@ fn a_name_that_a_provider_refuses_is_found_by_the_check() {
 fn what_is_wrong_with_the_arguments_is_told() {
     for (arguments, told) in [
         (&["schema", "convert", "--to", "openai"] as &[&str], "neither a file nor a server is given"),
+        (&["schema", "convert", "--to", "openai"], "name a file, --url URL, or -- COMMAND"),
+        (&["schema", "convert", "--to", "openai", "-", "--", "server"], "a file and a server are given"),
         (&["schema", "convert", "--to", "openay", "-"], "there are openai, openai-chat, anthropic"),
         (&["schema", "convert", "--to", "openai", "/nowhere"], "/nowhere cannot be read"),
         (&["lock", "check", "/nowhere"], "no server is given"),
