@@ -22,7 +22,7 @@ fn names() -> impl Strategy<Value = Vec<String>> {
     prop::collection::vec(prop_oneof![Just("p"), Just("q"), Just("r s"), Just("$ref")].prop_map(str::to_owned), 0..3)
 }
 
-fn keyword(inner: BoxedStrategy<Value>) -> BoxedStrategy<(String, Value)> {
+pub(crate) fn keyword(inner: BoxedStrategy<Value>) -> BoxedStrategy<(String, Value)> {
     let one =
         |key: &'static str, value: BoxedStrategy<Value>| value.prop_map(move |value| (key.to_owned(), value)).boxed();
     let schemas = prop::collection::vec(inner.clone(), 1..4).prop_map(Value::from).boxed();
@@ -85,7 +85,7 @@ fn keyword(inner: BoxedStrategy<Value>) -> BoxedStrategy<(String, Value)> {
     prop::strategy::Union::new_weighted(choices).boxed()
 }
 
-fn schema() -> impl Strategy<Value = Value> {
+pub(crate) fn schema() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         1 => any::<bool>().prop_map(Value::from),
         3 => Just(json!({ "type": "string" })),
@@ -98,7 +98,7 @@ fn schema() -> impl Strategy<Value = Value> {
     })
 }
 
-fn arguments() -> impl Strategy<Value = Value> {
+pub(crate) fn arguments() -> impl Strategy<Value = Value> {
     (prop::collection::vec(keyword(schema().boxed()), 1..5), schema()).prop_map(|(pairs, definition)| {
         let mut map: Map<String, Value> = pairs.into_iter().collect();
         map.insert("type".into(), "object".into());

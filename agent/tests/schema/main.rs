@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
 mod corpus;
+mod drift;
 mod hostile;
 mod instances;
 mod limits;

@@ -3,12 +3,17 @@
 //! What narrows an input schema breaks callers; what widens an output schema breaks readers. Keywords that this module
 //! does not know how to order (`not`, `if` and the like) break either way when they change. References inside of the
 //! schema are followed, each pair of them once: where a schema stands is no matter, and what it says is told at the first
-//! place that refers to it.
+//! place that refers to it. What says the same in other words is no change that breaks: `const` and `enum`, `{}` and `true`,
+//! choices in another order.
 
-use std::{collections::BTreeSet, sync::Arc};
+mod branches;
+mod keywords;
+
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use self::keywords::{bound, came_or_went, is_said_by_values, multiples, patterns, properties, sets, values};
 use super::{Found, Severity, escape, keys_of_both};
 
 /// Which way values that the schema describes travel.
@@ -61,31 +66,70 @@ fn compare(found: &mut Found, at: &str, old: &Value, new: &Value, flow: Flow, de
     if old == new && !refers(old, 0) {
         return;
     }
-    let (Value::Object(before), Value::Object(after)) = (old, new) else {
-        // `true` is the schema that allows everything, `false` the one that allows nothing.
-        let severity = match (old, new) {
-            (Value::Bool(true), _) | (_, Value::Bool(false)) => flow.severity(true),
-            (Value::Bool(false), _) | (_, Value::Bool(true)) => flow.severity(false),
-            _ => Severity::Breaking,
-        };
-        return found.add(severity, at, "was changed");
+    // `true` is the schema that says nothing, `false` the one that allows nothing.
+    let nothing = Map::new();
+    let (before, after) = match (old, new) {
+        (Value::Object(before), Value::Object(after)) => (before, after),
+        (Value::Bool(true), Value::Object(after)) => (&nothing, after),
+        (Value::Object(before), Value::Bool(true)) => (before, &nothing),
+        (_, Value::Bool(false)) => return found.add(flow.severity(true), at, "was changed"),
+        (Value::Bool(false), _) => return found.add(flow.severity(false), at, "was changed"),
+        _ => return found.add(Severity::Breaking, at, "was changed"),
     };
     if depth > DEPTH {
         return found.add(Severity::Breaking, at, "was changed, too deep inside to say how");
     }
     for key in keys_of_both(before, after) {
         let place = format!("{at}/{}", escape(key));
-        let (left, right) = (before.get(key), after.get(key));
-        let same = left == right && !left.is_some_and(|value| key != "$defs" && refers(value, 0));
-        if !same && !is_data(key) || left != right {
+        let (left, right) = (said(key, before.get(key)), said(key, after.get(key)));
+        // What refers may say something else in the same words.
+        let may_differ = key == "$ref" || left.is_some_and(|value| !is_data(key) && refers(value, 0));
+        if left != right || may_differ {
+            let told = found.changes.len();
             keyword(found, key, &place, (before, left), (after, right), flow, depth);
+            let matters = left.is_some() != right.is_some()
+                || found.changes[told..].iter().any(|change| change.severity != Severity::Cosmetic);
+            if matters && evaluates(key) && [before, after].iter().any(|schema| has_leftovers(schema)) {
+                found.add(Severity::Breaking, &place, "was changed, and it says what is left to be evaluated");
+            }
         }
     }
 }
 
-fn same_length(old: Option<&Value>, new: Option<&Value>) -> bool {
-    let length = |side: Option<&Value>| side.and_then(Value::as_array).map(Vec::len);
-    length(old).is_some() && length(old) == length(new)
+/// Whether what a keyword allows decides what is left for `unevaluatedProperties` and `unevaluatedItems` (2020-12, core, 11).
+fn evaluates(key: &str) -> bool {
+    matches!(
+        key,
+        "allOf"
+            | "anyOf"
+            | "oneOf"
+            | "not"
+            | "if"
+            | "then"
+            | "else"
+            | "$ref"
+            | "dependentSchemas"
+            | "contains"
+            | "items"
+            | "additionalItems"
+            | "additionalProperties"
+    )
+}
+
+fn has_leftovers(schema: &Map<String, Value>) -> bool {
+    schema.contains_key("unevaluatedProperties") || schema.contains_key("unevaluatedItems")
+}
+
+/// What a keyword says, if it does not say what holds without it.
+fn said<'a>(key: &str, value: Option<&'a Value>) -> Option<&'a Value> {
+    value.filter(|value| match (key, value) {
+        ("minLength" | "minItems" | "minProperties", value) => value.as_f64() != Some(0.0),
+        ("uniqueItems" | "nullable", value) => value.as_bool() != Some(false),
+        ("patternProperties" | "dependentRequired" | "dependentSchemas" | "dependencies", Value::Object(map)) => {
+            !map.is_empty()
+        }
+        _ => true,
+    })
 }
 
 fn definitions_differ(roots: &(Value, Value)) -> bool {
@@ -121,6 +165,7 @@ fn refers(schema: &Value, depth: usize) -> bool {
     }
 }
 
+/// A schema, and what it says under the keyword in question.
 type Side<'a> = (&'a Map<String, Value>, Option<&'a Value>);
 
 fn keyword(found: &mut Found, key: &str, at: &str, old: Side<'_>, new: Side<'_>, flow: Flow, depth: usize) {
@@ -130,9 +175,31 @@ fn keyword(found: &mut Found, key: &str, at: &str, old: Side<'_>, new: Side<'_>,
         }
         "default" | "format" => found.if_different(Severity::Compatible, at, old.1, new.1),
         "required" => sets(found, at, (old.1, new.1), flow, true),
-        "enum" | "type" => sets(found, at, (old.1, new.1), flow, false),
+        // `const` is a list of one: what both of them list is told once.
+        "enum" if old.0.get("const") != new.0.get("const") => {}
+        "const" | "enum" => sets(found, at, (values(old.0).as_ref(), values(new.0).as_ref()), flow, false),
+        "type" if is_said_by_values(old, new) => found.if_different(Severity::Cosmetic, at, old.1, new.1),
+        "type" => sets(found, at, (old.1, new.1), flow, false),
         "properties" => properties(found, at, old, new, flow, depth),
-        "items" | "additionalProperties" | "propertyNames" | "contains" | "additionalItems" => {
+        "patternProperties" => patterns(found, at, old, new, flow, depth),
+        "multipleOf" => multiples(found, at, (old.1, new.1), flow),
+        "contains" if !(old.0.contains_key("maxContains") || new.0.contains_key("maxContains")) => {
+            if let (Some(left), Some(right)) = (old.1, new.1) {
+                compare(found, at, left, right, flow, depth + 1);
+            } else {
+                came_or_went(found, at, old.1.is_none(), flow);
+            }
+        }
+        // What comes after them is the business of `items`: with another number of them, everything has moved.
+        "prefixItems" => match (old.1.and_then(Value::as_array), new.1.and_then(Value::as_array)) {
+            (Some(left), Some(right)) if left.len() == right.len() => {
+                for (number, (left, right)) in left.iter().zip(right).enumerate() {
+                    compare(found, &format!("{at}/{number}"), left, right, flow, depth + 1);
+                }
+            }
+            _ => found.if_different(Severity::Breaking, at, old.1, new.1),
+        },
+        "items" | "additionalProperties" | "propertyNames" | "additionalItems" => {
             let everything = Value::Bool(true);
             compare(found, at, old.1.unwrap_or(&everything), new.1.unwrap_or(&everything), flow, depth + 1);
         }
@@ -142,13 +209,14 @@ fn keyword(found: &mut Found, key: &str, at: &str, old: Side<'_>, new: Side<'_>,
         "minimum" | "exclusiveMinimum" | "minLength" | "minItems" | "minProperties" => {
             bound(found, at, (old.1, new.1), flow, |old, new| new > old);
         }
-        "anyOf" | "oneOf" | "allOf" | "prefixItems" if same_length(old.1, new.1) => {
-            // Branch by branch: what one of them now allows less or more, the whole does.
-            let branches = |side: Option<&Value>| side.and_then(Value::as_array).cloned().unwrap_or_default();
-            for (number, (left, right)) in branches(old.1).iter().zip(&branches(new.1)).enumerate() {
-                compare(found, &format!("{at}/{number}"), left, right, flow, depth + 1);
+        "anyOf" | "oneOf" | "allOf" => {
+            if let (Some(Value::Array(left)), Some(Value::Array(right))) = (old.1, new.1) {
+                branches::compare(found, (key, at), left, right, flow, depth);
+            } else {
+                came_or_went(found, at, old.1.is_none(), flow);
             }
         }
+        "$ref" => references(found, at, (old.1, new.1), flow, depth),
         // What is in them matters where something refers to it.
         "$defs" | "definitions" => found.if_different(Severity::Cosmetic, at, old.1, new.1),
         _ => match (old.1, new.1) {
@@ -170,21 +238,14 @@ fn keyword(found: &mut Found, key: &str, at: &str, old: Side<'_>, new: Side<'_>,
 fn is_constraint(key: &str) -> bool {
     matches!(
         key,
-        "const"
-            | "pattern"
-            | "multipleOf"
+        "pattern"
             | "uniqueItems"
-            | "anyOf"
-            | "oneOf"
-            | "allOf"
+            | "contains"
             | "not"
             | "if"
             | "then"
             | "else"
-            | "$ref"
             | "$dynamicRef"
-            | "prefixItems"
-            | "patternProperties"
             | "dependentRequired"
             | "dependentSchemas"
             | "dependencies"
@@ -196,69 +257,21 @@ fn is_constraint(key: &str) -> bool {
     )
 }
 
-/// Keywords that list things. For `required` more names allow fewer values; for `enum` and `type` they allow more.
-fn sets(found: &mut Found, at: &str, (old, new): (Option<&Value>, Option<&Value>), flow: Flow, more_is_narrower: bool) {
-    let read = |value: Option<&Value>| -> Option<BTreeSet<String>> {
-        match value? {
-            Value::Array(items) => Some(items.iter().map(Value::to_string).collect()),
-            single => Some(BTreeSet::from([single.to_string()])),
-        }
+/// References beside other keywords, which count since 2019-09. Those that lead out of the schema are compared as they are.
+fn references(found: &mut Found, at: &str, (old, new): (Option<&Value>, Option<&Value>), flow: Flow, depth: usize) {
+    let roots = Arc::clone(&found.roots);
+    let target = |side: Option<&Value>, root: &Value| {
+        side.and_then(Value::as_str).and_then(|text| root.pointer(text.strip_prefix('#')?)).cloned()
     };
-    let (before, after) = (read(old), read(new));
-    // An absent `required` names nothing; an absent `enum` or `type` allows everything.
-    let (before, after) = match (before, after, more_is_narrower) {
-        (None, Some(_), false) => return found.add(flow.severity(true), at, "was added"),
-        (Some(_), None, false) => return found.add(flow.severity(false), at, "was removed"),
-        (before, after, _) => (before.unwrap_or_default(), after.unwrap_or_default()),
-    };
-    // Every integer is a number (JSON Schema, validation, 6.1.1).
-    let covers = |set: &BTreeSet<String>, name: &String| {
-        set.contains(name) || (!more_is_narrower && name == "\"integer\"" && set.contains("\"number\""))
-    };
-    let added: Vec<_> = after.iter().filter(|name| !covers(&before, name)).cloned().collect();
-    let removed: Vec<_> = before.iter().filter(|name| !covers(&after, name)).cloned().collect();
-    if !added.is_empty() {
-        found.add(flow.severity(more_is_narrower), at, format!("now also lists {}", added.join(", ")));
-    }
-    if !removed.is_empty() {
-        found.add(flow.severity(!more_is_narrower), at, format!("no longer lists {}", removed.join(", ")));
-    }
-    if added.is_empty() && removed.is_empty() && before.len() != after.len() {
-        found.add(flow.severity(after.len() < before.len()), at, "was changed");
-    }
-}
-
-fn properties(found: &mut Found, at: &str, old: Side<'_>, new: Side<'_>, flow: Flow, depth: usize) {
-    let empty = Map::new();
-    let read = |side: Side<'_>| side.1.and_then(Value::as_object).cloned();
-    let (before, after) = (read(old).unwrap_or_else(|| empty.clone()), read(new).unwrap_or(empty));
-    for key in keys_of_both(&before, &after) {
-        let place = format!("{at}/{}", escape(key));
-        match (before.get(key), after.get(key)) {
-            (Some(left), Some(right)) => compare(found, &place, left, right, flow, depth + 1),
-            // A new property constrains only values that used a name nobody had given a meaning. If it is required,
-            // `required` says so.
-            (None, Some(_)) => found.add(Severity::Compatible, &place, "was added"),
-            // Whoever sent it, or read it, relied on it.
-            (Some(_), None) => found.add(Severity::Breaking, &place, "was removed"),
-            (None, None) => {}
+    match (target(old, &roots.0), target(new, &roots.1)) {
+        (Some(left), Some(right)) => {
+            let pair = [old, new].map(|side| side.and_then(Value::as_str).map(str::to_owned));
+            if found.followed.insert(pair.into()) {
+                compare(found, at, &left, &right, flow, depth + 1);
+            }
         }
-    }
-}
-
-fn bound(
-    found: &mut Found,
-    at: &str,
-    (old, new): (Option<&Value>, Option<&Value>),
-    flow: Flow,
-    narrower: impl Fn(f64, f64) -> bool,
-) {
-    match (old.and_then(Value::as_f64), new.and_then(Value::as_f64)) {
-        (Some(before), Some(after)) if before != after => {
-            found.add(flow.severity(narrower(before, after)), at, format!("was {before}, is {after}"));
-        }
-        (None, Some(after)) => found.add(flow.severity(true), at, format!("is now {after}")),
-        (Some(before), None) => found.add(flow.severity(false), at, format!("was {before}, is gone")),
+        _ if old.is_none() => found.add(flow.severity(true), at, "was added"),
+        _ if new.is_none() => found.add(flow.severity(false), at, "was removed"),
         _ => found.if_different(Severity::Breaking, at, old, new),
     }
 }

@@ -100,6 +100,92 @@ fn tells_breaking_from_compatible_from_cosmetic() {
 }
 
 #[test]
+fn what_says_the_same_otherwise_is_no_change_that_breaks() {
+    let of = |inner: Value| json!({"properties": {"a": inner}});
+    let (a, b) = (json!({"type": "string", "enum": ["a"]}), json!({"type": "null"}));
+    for (one, other) in [
+        (json!({"items": {}}), json!({})),
+        (json!({"items": true}), json!({"items": {}})),
+        (json!({"additionalProperties": true}), json!({"additionalProperties": {}})),
+        (json!({"minLength": 0, "uniqueItems": false, "nullable": false}), json!({})),
+        (json!({"const": "a"}), json!({"enum": ["a"]})),
+        (json!({"enum": ["a", "b"]}), json!({"type": "string", "enum": ["b", "a"]})),
+        (json!({"const": 1}), json!({"type": "integer", "const": 1})),
+        (json!({"anyOf": [a, b]}), json!({"anyOf": [b, a]})),
+        (json!({"allOf": [a, {"minLength": 1}]}), json!({"allOf": [{"minLength": 1}, a]})),
+        (json!({"multipleOf": 2}), json!({"multipleOf": 2.0})),
+        (json!({"patternProperties": {}}), json!({})),
+    ] {
+        for (old, new) in [(&one, &other), (&other, &one)] {
+            let severity = of_input(of(old.clone()), of(new.clone()));
+            assert!(severity <= Some(Severity::Cosmetic), "{old} {new}: {severity:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_allowed_more_or_less_is_told_by_its_direction() {
+    let of = |inner: &Value| json!({"properties": {"a": inner}});
+    let (a, b) = (json!({"type": "string"}), json!({"type": "null"}));
+    let kind = |name: &str, more: Value| json!({"type": "object", "properties": {"kind": {"const": name}, "x": more}, "required": ["kind"]});
+    // Each once as it is, which is wider, and once turned round.
+    for (narrow, wide) in [
+        (json!({"anyOf": [a]}), json!({"anyOf": [b, a]})),
+        (json!({"oneOf": [a]}), json!({"oneOf": [b, a]})),
+        (json!({"allOf": [a, {"minLength": 1}]}), json!({"allOf": [a]})),
+        (json!({"anyOf": [a, b]}), json!({})),
+        (json!({"const": "a"}), json!({"enum": ["a", "b"]})),
+        (json!({"type": "string", "enum": ["a"]}), json!({"enum": ["a", 1]})),
+        (json!({"multipleOf": 4}), json!({"multipleOf": 2})),
+        (json!({"uniqueItems": true}), json!({"uniqueItems": false})),
+        (json!({"contains": a}), json!({})),
+        (json!({"contains": {}}), json!({})),
+        (json!({"patternProperties": {"^x": a}}), json!({"patternProperties": {"^x": {}}})),
+        (json!({"additionalProperties": a}), json!({"additionalProperties": {}})),
+        (json!({"prefixItems": [a, a]}), json!({"prefixItems": [a, {}]})),
+        (
+            json!({"oneOf": [kind("a", json!({"type": "integer"})), kind("b", json!({}))]}),
+            json!({"oneOf": [kind("a", json!({"type": "number"})), kind("b", json!({})), kind("c", json!({}))]}),
+        ),
+    ] {
+        assert_eq!(of_input(of(&narrow), of(&wide)), Some(Severity::Compatible), "{narrow} {wide}");
+        assert_eq!(of_input(of(&wide), of(&narrow)), Some(Severity::Breaking), "{wide} {narrow}");
+        assert_eq!(of_output(of(&narrow), of(&wide)), Some(Severity::Breaking), "{narrow} {wide}");
+    }
+    // More in one place is less in another, or nobody knows.
+    for (one, other) in [
+        (
+            json!({"oneOf": [a, {"type": "integer"}]}),
+            json!({"oneOf": [{"type": ["string", "integer"]}, {"type": "integer"}]}),
+        ),
+        (json!({"prefixItems": [a, a], "items": false}), json!({"prefixItems": [a], "items": false})),
+        (json!({"contains": {"const": 1}, "maxContains": 1}), json!({"contains": {"enum": [1, 2]}, "maxContains": 1})),
+        (
+            json!({"additionalProperties": a}),
+            json!({"properties": {"n": {"type": "integer"}}, "additionalProperties": a}),
+        ),
+        (json!({"not": a}), json!({"not": b})),
+        (
+            json!({"unevaluatedProperties": false}),
+            json!({"unevaluatedProperties": false, "anyOf": [{"properties": {"p": a}}]}),
+        ),
+        (json!({"multipleOf": 2}), json!({"multipleOf": 3})),
+    ] {
+        assert_eq!(of_input(of(&one), of(&other)), Some(Severity::Breaking), "{one} {other}");
+        assert_eq!(of_input(of(&other), of(&one)), Some(Severity::Breaking), "{other} {one}");
+    }
+    let closed = |patterns: Value| json!({"patternProperties": patterns, "additionalProperties": false});
+    let of_patterns = |old: Value, new: Value| of_input(of(&old), of(&new));
+    let (few, many) = (json!({"^x": a}), json!({"^x": a, "^y": a}));
+    assert_eq!(of_patterns(closed(few.clone()), closed(many.clone())), Some(Severity::Compatible));
+    assert_eq!(of_patterns(closed(many.clone()), closed(few.clone())), Some(Severity::Breaking));
+    assert_eq!(
+        of_patterns(json!({"patternProperties": few}), json!({"patternProperties": many})),
+        Some(Severity::Breaking)
+    );
+}
+
+#[test]
 fn an_output_schema_breaks_the_other_way_round() {
     let (wide, narrow) = (json!({"enum": [1, 2]}), json!({"enum": [1]}));
     assert_eq!(of_output(wide.clone(), narrow.clone()), Some(Severity::Compatible));
