@@ -1,5 +1,7 @@
 //! Keywords that list schemas, in no order that would say anything: `anyOf`, `oneOf`, `allOf`.
 
+use std::collections::HashMap;
+
 use serde_json::{Map, Value};
 
 use super::{
@@ -7,6 +9,9 @@ use super::{
     keywords::{is_of_type, values},
 };
 use crate::drift::{Found, Severity};
+
+/// Longer lists are not looked through pair by pair: a server may send one that would take for ever.
+const MANY: usize = 200;
 
 /// Compares two lists of schemas.
 pub(super) fn compare(
@@ -45,13 +50,22 @@ type Matching = (Vec<(usize, usize)>, Vec<usize>, Vec<usize>);
 /// Equal ones belong together wherever they stand, then those of one kind; of the others, if as many are left on both sides,
 /// each belongs to the next.
 fn matched(old: &[Value], new: &[Value]) -> Matching {
-    let mut come: Vec<usize> = (0..new.len()).collect();
-    let mut gone: Vec<usize> = (0..old.len()).collect();
+    let mut places: HashMap<&Value, Vec<usize>> = HashMap::new();
+    for (right, schema) in new.iter().enumerate().rev() {
+        places.entry(schema).or_default().push(right);
+    }
     let mut pairs = Vec::new();
-    let alike: [fn(&Value, &Value) -> bool; 2] = [|left, right| left == right, are_of_one_kind];
-    for alike in alike {
+    let mut gone: Vec<usize> = (0..old.len()).collect();
+    gone.retain(|left| {
+        let place = places.get_mut(&old[*left]).and_then(Vec::pop);
+        pairs.extend(place.map(|right| (*left, right)));
+        place.is_none()
+    });
+    let mut come: Vec<usize> = places.into_values().flatten().collect();
+    come.sort_unstable();
+    if gone.len().max(come.len()) <= MANY {
         gone.retain(|left| {
-            let place = come.iter().position(|right| alike(&old[*left], &new[*right]));
+            let place = come.iter().position(|right| are_of_one_kind(&old[*left], &new[*right]));
             pairs.extend(place.map(|place| (*left, come.remove(place))));
             place.is_none()
         });
@@ -77,7 +91,8 @@ fn are_of_one_kind(one: &Value, other: &Value) -> bool {
 /// or by those of a property that all of them require.
 fn are_apart(schemas: &[Value], root: &Value) -> bool {
     let schemas: Vec<_> = schemas.iter().map(|schema| followed(schema, root).as_object()).collect();
-    schemas.iter().enumerate().all(|(place, one)| {
+    let few = schemas.len() <= MANY;
+    few && schemas.iter().enumerate().all(|(place, one)| {
         schemas[..place].iter().all(|other| match (one, other) {
             (Some(one), Some(other)) => two_are_apart(one, other, root),
             _ => false,
