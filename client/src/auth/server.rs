@@ -94,17 +94,12 @@ pub(super) async fn discover(
     }
     let mut false_issuer = None;
     for place in well_known(&base) {
-        match web.document(&place).await? {
-            Document::Found(document) => match text(&document, "issuer") {
-                Some(found) if is_same(issuer, found) => return read(&place, found, &document).map(Some),
-                Some(found) => {
-                    tried.push(format!("{}: it is of issuer {}", shown(&place), told(found)));
-                    false_issuer.get_or_insert_with(|| told(found));
-                }
-                None => tried.push(format!("{}: it names no issuer", shown(&place))),
-            },
-            Document::Absent(what) => tried.push(format!("{}: {what}", shown(&place))),
+        let Some((found, document)) = document_at(web, &place, tried).await? else { continue };
+        if is_same(issuer, &found) {
+            return read(&place, &found, &document).map(Some);
         }
+        tried.push(format!("{}: it is of issuer {}", shown(&place), told(&found)));
+        false_issuer.get_or_insert_with(|| told(&found));
     }
     match false_issuer {
         Some(found) => Err(AuthFailure::IssuerMismatch { expected: told(issuer), found }),
@@ -117,13 +112,20 @@ pub(super) async fn discover(
 /// # Errors
 /// When there is metadata that must not be used.
 pub(super) async fn at(web: &Web, place: &Url, tried: &mut Vec<String>) -> Result<Option<ServerMetadata>, AuthFailure> {
-    match web.document(place).await? {
-        Document::Found(document) => match text(&document, "issuer") {
-            Some(issuer) => return read(place, issuer, &document).map(Some),
-            None => tried.push(format!("{}: it names no issuer", shown(place))),
+    let found = document_at(web, place, tried).await?;
+    found.map(|(issuer, document)| read(place, &issuer, &document)).transpose()
+}
+
+/// The document at a place, with the issuer that it names.
+async fn document_at(web: &Web, place: &Url, tried: &mut Vec<String>) -> Result<Option<(String, Object)>, AuthFailure> {
+    let missing = match web.document(place).await? {
+        Document::Found(document) => match text(&document, "issuer").map(str::to_owned) {
+            Some(issuer) => return Ok(Some((issuer, document))),
+            None => "it names no issuer".to_owned(),
         },
-        Document::Absent(what) => tried.push(format!("{}: {what}", shown(place))),
-    }
+        Document::Absent(what) => what,
+    };
+    tried.push(format!("{}: {missing}", shown(place)));
     Ok(None)
 }
 
