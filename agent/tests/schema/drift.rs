@@ -31,7 +31,7 @@ fn parts(value: &Value) -> usize {
 }
 
 /// Changes the part of this number, and tells how many were passed.
-fn change(value: &mut Value, number: usize, (key, new): &(String, Value), gone: Option<usize>) -> usize {
+fn change(value: &mut Value, number: usize, put: &(String, Value), gone: Option<usize>) -> usize {
     match (number, value) {
         (0, Value::Object(map)) => {
             match gone.filter(|_| !map.is_empty()) {
@@ -40,7 +40,7 @@ fn change(value: &mut Value, number: usize, (key, new): &(String, Value), gone: 
                     map.shift_remove(&key);
                 }
                 None => {
-                    map.insert(key.clone(), new.clone());
+                    map.insert(put.0.clone(), put.1.clone());
                 }
             }
             1
@@ -48,7 +48,7 @@ fn change(value: &mut Value, number: usize, (key, new): &(String, Value), gone: 
         (0, Value::Array(list)) => {
             match gone.filter(|_| !list.is_empty()) {
                 Some(place) => drop(list.remove(place % list.len())),
-                None => list.push(new.clone()),
+                None => list.push(put.1.clone()),
             }
             1
         }
@@ -61,7 +61,7 @@ fn change(value: &mut Value, number: usize, (key, new): &(String, Value), gone: 
             let mut passed = 1;
             for child in children {
                 if passed <= number {
-                    passed += change(child, number - passed, &(key.clone(), new.clone()), gone);
+                    passed += change(child, number - passed, put, gone);
                 }
             }
             passed

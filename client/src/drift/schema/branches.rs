@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Flow, followed,
-    keywords::{is_of_type, values},
+    keywords::{as_list, is_of_type, values},
 };
 use crate::drift::{Found, Severity};
 
@@ -101,23 +101,18 @@ fn are_apart(schemas: &[Value], root: &Value) -> bool {
 }
 
 fn two_are_apart(one: &Map<String, Value>, other: &Map<String, Value>, root: &Value) -> bool {
-    if let (Some(Value::Array(left)), Some(Value::Array(right))) = (values(one), values(other)) {
-        return !left.iter().any(|value| right.contains(value));
+    if let Some(apart) = values_are_apart(one, other) {
+        return apart;
     }
-    let types = |schema: &Map<String, Value>| match schema.get("type") {
-        Some(Value::Array(types)) => Some(types.clone()),
-        Some(one) => Some(vec![one.clone()]),
-        None => None,
-    };
-    let (left, right) = (types(one), types(other));
-    if let (Some(left), Some(right)) = (&left, &right) {
+    let (left, right) = (one.get("type").map(as_list), other.get("type").map(as_list));
+    if let (Some(left), Some(right)) = (left, right) {
         let is_number = |one: &Value| one == "number" || one == "integer";
         let meet = |one: &Value, other: &Value| one == other || (is_number(one) && is_number(other));
         if !left.iter().any(|one| right.iter().any(|other| meet(one, other))) {
             return true;
         }
     }
-    for (types, listed) in [(&left, values(other)), (&right, values(one))] {
+    for (types, listed) in [(left, values(other)), (right, values(one))] {
         if let (Some(types), Some(Value::Array(values))) = (types, listed)
             && !values.iter().any(|value| types.iter().any(|one| is_of_type(value, one)))
         {
@@ -125,26 +120,34 @@ fn two_are_apart(one: &Map<String, Value>, other: &Map<String, Value>, root: &Va
         }
     }
     // Only of objects a property tells anything.
-    let objects = [&left, &right].iter().all(|types| types.as_ref().is_some_and(|types| *types == ["object"]));
+    let objects = [left, right].iter().all(|types| types.is_some_and(|types| *types == ["object"]));
     let required = |schema: &Map<String, Value>, name: &String| {
         schema
             .get("required")
             .and_then(Value::as_array)
             .is_some_and(|names| names.iter().any(|one| one == name.as_str()))
     };
-    let property = |schema: &Map<String, Value>, name: &String| {
-        followed(schema.get("properties")?.get(name)?, root).as_object().and_then(values)
-    };
     let names = one.get("properties").and_then(Value::as_object);
     objects
         && names.into_iter().flat_map(Map::keys).any(|name| {
             required(one, name)
                 && required(other, name)
-                && match (property(one, name), property(other, name)) {
-                    (Some(Value::Array(left)), Some(Value::Array(right))) => {
-                        !left.iter().any(|value| right.contains(value))
-                    }
-                    _ => false,
-                }
+                && property(one, name, root)
+                    .zip(property(other, name, root))
+                    .and_then(|(one, other)| values_are_apart(one, other))
+                    == Some(true)
         })
+}
+
+/// Whether no value is listed by both, if both list values.
+fn values_are_apart(one: &Map<String, Value>, other: &Map<String, Value>) -> Option<bool> {
+    match (values(one), values(other)) {
+        (Some(Value::Array(left)), Some(Value::Array(right))) => Some(!left.iter().any(|value| right.contains(value))),
+        _ => None,
+    }
+}
+
+/// What a schema says of a property, in place or by reference.
+fn property<'a>(schema: &'a Map<String, Value>, name: &str, root: &'a Value) -> Option<&'a Map<String, Value>> {
+    followed(schema.get("properties")?.get(name)?, root).as_object()
 }

@@ -21,10 +21,7 @@ pub(super) fn sets(
     more_is_narrower: bool,
 ) {
     let read = |value: Option<&Value>| -> Option<BTreeSet<String>> {
-        match value? {
-            Value::Array(items) => Some(items.iter().map(Value::to_string).collect()),
-            single => Some(BTreeSet::from([single.to_string()])),
-        }
+        value.map(|value| as_list(value).iter().map(Value::to_string).collect())
     };
     let (before, after) = (read(old), read(new));
     // An absent `required` names nothing; an absent `enum` or `type` allows everything.
@@ -52,10 +49,9 @@ pub(super) fn sets(
 
 /// Properties by their names.
 pub(super) fn properties(found: &mut Found, at: &str, old: Side<'_>, new: Side<'_>, flow: Flow, depth: usize) {
-    let empty = Map::new();
-    let read = |side: Side<'_>| side.1.and_then(Value::as_object).cloned();
-    let (before, after) = (read(old).unwrap_or_else(|| empty.clone()), read(new).unwrap_or(empty));
-    for key in keys_of_both(&before, &after) {
+    let none = Map::new();
+    let [before, after] = [old, new].map(|side| side.1.and_then(Value::as_object).unwrap_or(&none));
+    for key in keys_of_both(before, after) {
         let place = format!("{at}/{}", escape(key));
         match (before.get(key), after.get(key)) {
             (Some(left), Some(right)) => compare(found, &place, left, right, flow, depth + 1),
@@ -76,16 +72,15 @@ pub(super) fn properties(found: &mut Found, at: &str, old: Side<'_>, new: Side<'
 
 /// Schemas for properties by the form of their names. What the others may be decides what a new one means.
 pub(super) fn patterns(found: &mut Found, at: &str, old: Side<'_>, new: Side<'_>, flow: Flow, depth: usize) {
-    let empty = Map::new();
-    let read = |side: Option<&Value>| side.and_then(Value::as_object).cloned();
-    let (before, after) = (read(old.1).unwrap_or_else(|| empty.clone()), read(new.1).unwrap_or(empty));
+    let none = Map::new();
+    let [before, after] = [old, new].map(|side| side.1.and_then(Value::as_object).unwrap_or(&none));
     let is_open = |value: &Value| *value == Value::Bool(true) || *value == json!({});
     let added = match (old.0.get("additionalProperties"), old.0.get("unevaluatedProperties")) {
         (Some(Value::Bool(false)), None) => flow.severity(false),
         (rest, None) if rest.is_none_or(is_open) => flow.severity(true),
         _ => Severity::Breaking,
     };
-    for key in keys_of_both(&before, &after) {
+    for key in keys_of_both(before, after) {
         let place = format!("{at}/{}", escape(key));
         match (before.get(key), after.get(key)) {
             (Some(left), Some(right)) => compare(found, &place, left, right, flow, depth + 1),
@@ -124,10 +119,15 @@ pub(super) fn is_said_by_values(old: Side<'_>, new: Side<'_>) -> bool {
         _ => return false,
     };
     let Some(Value::Array(values)) = values(other) else { return false };
-    values.iter().all(|value| match named {
-        Value::Array(types) => types.iter().any(|one| is_of_type(value, one)),
-        one => is_of_type(value, one),
-    })
+    values.iter().all(|value| as_list(named).iter().any(|one| is_of_type(value, one)))
+}
+
+/// What may be written as a list, or as its only part alone: `type`, for one.
+pub(super) fn as_list(value: &Value) -> &[Value] {
+    match value {
+        Value::Array(list) => list,
+        single => std::slice::from_ref(single),
+    }
 }
 
 /// Whether a value is of the type of this name.
