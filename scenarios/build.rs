@@ -1,4 +1,4 @@
-//! The catalogue and the register of requirements are part of the program: a change in them is a change of it.
+//! The catalog and the register of requirements are part of the program: a change in them is a change of it.
 
 fn main() {
     println!("cargo::rerun-if-changed=catalog");

@@ -4,8 +4,8 @@ use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use mcp_workbench_agent::{
-    filter::{ModelContent, Piece},
-    output::{OutputLimits, Spill, limit},
+    filter::{ContentPart, ModelContent},
+    output::{OutputLimits, OutputStore, limit},
 };
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn repeated(make: impl Fn(usize) -> String) -> String {
     text
 }
 
-fn measure(criterion: &mut Criterion, name: &str, piece: Piece, spill: Option<&Spill>) {
+fn measure(criterion: &mut Criterion, name: &str, piece: ContentPart, spill: Option<&OutputStore>) {
     let content = ModelContent { pieces: vec![piece], is_error: false };
     criterion.bench_function(&format!("cut 10 MB/{name}"), |bencher| {
         let limits = OutputLimits::default();
@@ -37,7 +37,7 @@ fn measure(criterion: &mut Criterion, name: &str, piece: Piece, spill: Option<&S
 fn cutting(criterion: &mut Criterion) {
     // The tokeniser reads its table once in a process.
     black_box(mcp_workbench_agent::output::count("warm"));
-    let text = |text| Piece::Text { text };
+    let text = |text| ContentPart::Text { text };
     let lines = repeated(|n| format!("{n:>6} INFO  worker-{} took {} ms for /api/items/{n}\n", n % 7, n % 93));
     measure(criterion, "lines of a log", text(lines.clone()), None);
     measure(criterion, "one character", text("=".repeat(BYTES)), None);
@@ -46,9 +46,9 @@ fn cutting(criterion: &mut Criterion) {
         (0..BYTES / 60).map(|n| json!({"id": n, "name": format!("item {n}"), "tags": ["a", "b"]})).collect();
     let value = json!({"items": items, "total": items.len()});
     measure(criterion, "text that is JSON", text(value.to_string()), None);
-    measure(criterion, "structured", Piece::Json { value }, None);
+    measure(criterion, "structured", ContentPart::Json { value }, None);
     let directory = tempfile::tempdir().expect("a directory");
-    let spill = Spill::new(directory.path().join("outputs"), 100_000_000);
+    let spill = OutputStore::new(directory.path().join("outputs"), 100_000_000);
     measure(criterion, "lines of a log, the whole kept on disk", text(lines), Some(&spill));
 }
 

@@ -2,7 +2,7 @@
 
 use std::{hint::black_box, sync::Arc};
 
-use client::{Catalogue, NameLimit, NameScheme, Naming, Tool, qualified_name};
+use client::{NameLimit, NameScheme, Naming, Tool, ToolCatalog, qualified_name};
 use criterion::{Criterion, criterion_group, criterion_main};
 use mcp_workbench_agent::search::{Query, ToolIndex};
 use serde_json::json;
@@ -42,8 +42,8 @@ fn tool(number: usize) -> (String, String) {
     (format!("{verb}_{thing}_{area}"), description)
 }
 
-fn catalogue() -> Catalogue {
-    let mut catalogue = Catalogue::default();
+fn catalogue() -> ToolCatalog {
+    let mut catalogue = ToolCatalog::default();
     for server in 0..SERVERS {
         let tools: Vec<Arc<Tool>> = (server..TOOLS)
             .step_by(SERVERS)
@@ -80,7 +80,7 @@ fn names(criterion: &mut Criterion) {
 
 fn search(criterion: &mut Criterion) {
     let catalogue = catalogue();
-    let index = ToolIndex::of(catalogue.iter());
+    let index = ToolIndex::from_entries(catalogue.iter());
     for (what, query) in [
         ("search 10,000 tools: two words", "create invoice"),
         ("search 10,000 tools: words that all of them have", "use this when the user asks to"),
@@ -100,7 +100,9 @@ fn search(criterion: &mut Criterion) {
         let query = Query::parse(query);
         criterion.bench_function(what, |bench| bench.iter(|| black_box(index.search(&query, 5))));
     }
-    criterion.bench_function("index 10,000 tools", |bench| bench.iter(|| black_box(ToolIndex::of(catalogue.iter()))));
+    criterion.bench_function("index 10,000 tools", |bench| {
+        bench.iter(|| black_box(ToolIndex::from_entries(catalogue.iter())))
+    });
 }
 
 criterion_group!(benches, names, search);

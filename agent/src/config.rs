@@ -15,16 +15,16 @@
 //! let file = ConfigFile::parse(text, ".mcp.json", Format::Json);
 //! let problem = file.all_problems().next().unwrap();
 //! assert_eq!(problem.message, "unknown key `comand`");
-//! assert_eq!(problem.advice.as_deref(), Some("did you mean `command`?"));
+//! assert_eq!(problem.help.as_deref(), Some("did you mean `command`?"));
 //! ```
 
 mod configuration;
 pub mod edit;
 mod expand;
 mod file;
-mod hidden;
 mod keys;
 mod plugin;
+mod redaction;
 pub mod scope;
 mod server;
 pub mod settings;
@@ -33,14 +33,14 @@ mod show;
 mod source;
 mod tree;
 
-pub use diagnostics::{Diagnostic as Problem, Place, Severity, printable};
+pub use diagnostics::{Diagnostic, Location, Severity, printable};
 
 pub use self::{
-    configuration::{Configuration, Configured, Hides, Layer, NoServer},
+    configuration::{Configuration, Configured, Layer, ServerLookupError, ShadowedEntry},
     expand::{ExpandError, expand},
     file::{ConfigFile, MAX_SERVERS, NamedServer, Role},
-    scope::{Places, Scope},
-    server::{OauthSettings, PermissionRules, Remote, Server, Stdio, Transport, Wire, Written},
+    scope::{ConfigPaths, Scope},
+    server::{ConfigString, Endpoint, OauthSettings, PermissionRules, Remote, Server, Stdio, TransportChoice},
     settings::{SettingError, Settings},
     source::{Origin, Source},
     tree::{Format, MAX_BYTES, MAX_DEPTH, MAX_VALUES},

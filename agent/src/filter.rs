@@ -19,13 +19,13 @@ const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"]
 const AUDIO: [&str; 6] = ["audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp3", "audio/ogg", "audio/flac"];
 /// The most blocks of a result.
 const BLOCKS: usize = 1_000;
-/// The longest form of a block that is told in words, in characters.
-const TOLD: usize = 500;
+/// The longest form of a block that is text_line in words, in characters.
+const MAX_CHARS: usize = 500;
 
 /// What a model can take beside text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Abilities {
+pub struct ModelCapabilities {
     /// PNG, JPEG, GIF and WebP.
     pub images: bool,
     /// WAV, MP3, Ogg and FLAC.
@@ -35,7 +35,7 @@ pub struct Abilities {
 /// A piece of what a model is given.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
-pub enum Piece {
+pub enum ContentPart {
     /// Text, as the server sent it or in words of ours.
     Text {
         /// The text.
@@ -62,7 +62,7 @@ pub enum Piece {
     },
 }
 
-impl Piece {
+impl ContentPart {
     fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into() }
     }
@@ -72,14 +72,14 @@ impl Piece {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelContent {
     /// The pieces, the most important first.
-    pub pieces: Vec<Piece>,
+    pub pieces: Vec<ContentPart>,
     /// Whether the tool itself reports a failure.
     pub is_error: bool,
 }
 
 /// What of a result a model with these abilities is given.
 #[must_use]
-pub fn for_model(result: &ToolResult, abilities: Abilities) -> ModelContent {
+pub fn for_model(result: &ToolResult, abilities: ModelCapabilities) -> ModelContent {
     blocks_for_model(result.content(), result.structured(), result.is_error(), abilities)
 }
 
@@ -89,7 +89,7 @@ pub fn blocks_for_model(
     blocks: &[Value],
     structured: Option<&Value>,
     is_error: bool,
-    abilities: Abilities,
+    abilities: ModelCapabilities,
 ) -> ModelContent {
     // `null` is what some servers send for "none".
     let structured = structured.filter(|value| !value.is_null());
@@ -106,13 +106,13 @@ pub fn blocks_for_model(
         content.extend(piece(block, abilities));
     }
     if blocks.len() > BLOCKS {
-        content.push(Piece::text(format!("[{} more blocks left out]", blocks.len() - BLOCKS)));
+        content.push(ContentPart::text(format!("[{} more blocks left out]", blocks.len() - BLOCKS)));
     }
-    let value = structured.filter(|_| !repeated).map(|value| Piece::Json { value: value.clone() });
+    let value = structured.filter(|_| !repeated).map(|value| ContentPart::Json { value: value.clone() });
     let mut pieces = Vec::with_capacity(content.len() + 1);
     if is_error {
         let (texts, others): (Vec<_>, Vec<_>) =
-            content.into_iter().partition(|piece| matches!(piece, Piece::Text { .. }));
+            content.into_iter().partition(|piece| matches!(piece, ContentPart::Text { .. }));
         pieces.extend(texts.into_iter().chain(value).chain(others));
     } else {
         pieces.extend(value.into_iter().chain(content));
@@ -134,11 +134,11 @@ fn repeats(block: &Value, structured: &Value) -> bool {
 }
 
 /// The piece that a block becomes, and for a resource its words in front.
-fn piece(block: &Value, abilities: Abilities) -> Vec<Piece> {
+fn piece(block: &Value, abilities: ModelCapabilities) -> Vec<ContentPart> {
     let text = |name: &str| block.get(name).and_then(Value::as_str);
     match text("type") {
         Some("text") => match text("text") {
-            Some(text) => vec![Piece::text(text)],
+            Some(text) => vec![ContentPart::text(text)],
             None => vec![unknown("text", block)],
         },
         Some(kind @ ("image" | "audio")) => match text("data") {
@@ -155,24 +155,24 @@ fn piece(block: &Value, abilities: Abilities) -> Vec<Piece> {
 }
 
 /// An image or a recording, for those who can take it: one bad one would have the provider refuse the whole request.
-fn media(kind: &str, mime: &str, data: &str, abilities: Abilities) -> Piece {
+fn media(kind: &str, mime: &str, data: &str, abilities: ModelCapabilities) -> ContentPart {
     let lower = mime.trim().to_ascii_lowercase();
     let (mime, data) = (mime.to_owned(), data.to_owned());
     if !is_base64(&data) {
-        return Piece::text(format!("[{kind}: {}, its data is no base64]", told(&mime)));
+        return ContentPart::text(format!("[{kind}: {}, its data is no base64]", shortened(&mime)));
     }
     if kind == "image" && abilities.images && IMAGES.contains(&lower.as_str()) {
-        return Piece::Image { mime: lower, data };
+        return ContentPart::Image { mime: lower, data };
     }
     if kind == "audio" && abilities.audio && AUDIO.contains(&lower.as_str()) {
-        return Piece::Audio { mime: lower, data };
+        return ContentPart::Audio { mime: lower, data };
     }
-    Piece::text(format!("[{kind}: {}, {}]", told(&mime), size(decoded_bytes(&data))))
+    ContentPart::text(format!("[{kind}: {}, {}]", shortened(&mime), size(decoded_bytes(&data))))
 }
 
 /// What a link leads to, in words; the URI is what the model needs to read it.
-fn link(block: &Value) -> Piece {
-    let text = |name: &str| block.get(name).and_then(Value::as_str).map(told);
+fn link(block: &Value) -> ContentPart {
+    let text = |name: &str| block.get(name).and_then(Value::as_str).map(shortened);
     let mut words = format!("[resource: {}", text("uri").unwrap_or_else(|| "without a URI".to_owned()));
     for name in ["title", "name", "mimeType"] {
         words.extend(text(name).map(|text| format!(", {text}")));
@@ -180,40 +180,42 @@ fn link(block: &Value) -> Piece {
     words.extend(block.get("size").and_then(Value::as_u64).map(|bytes| format!(", {}", size(bytes))));
     words.push(']');
     words.extend(text("description").map(|text| format!(" {text}")));
-    Piece::text(words)
+    ContentPart::text(words)
 }
 
-fn embedded(resource: &Map<String, Value>, abilities: Abilities) -> Vec<Piece> {
+fn embedded(resource: &Map<String, Value>, abilities: ModelCapabilities) -> Vec<ContentPart> {
     let text = |name: &str| resource.get(name).and_then(Value::as_str);
     let mime = text("mimeType").unwrap_or_default();
-    let uri = text("uri").map_or_else(|| "without a URI".to_owned(), told);
+    let uri = text("uri").map_or_else(|| "without a URI".to_owned(), shortened);
     if let Some(text) = text("text") {
-        let kind = if mime.is_empty() { String::new() } else { format!(", {}", told(mime)) };
-        return vec![Piece::text(format!("[resource: {uri}{kind}]\n{text}"))];
+        let kind = if mime.is_empty() { String::new() } else { format!(", {}", shortened(mime)) };
+        return vec![ContentPart::text(format!("[resource: {uri}{kind}]\n{text}"))];
     }
-    let Some(blob) = text("blob") else { return vec![Piece::text(format!("[resource: {uri}, without content]"))] };
+    let Some(blob) = text("blob") else {
+        return vec![ContentPart::text(format!("[resource: {uri}, without content]"))];
+    };
     let kind = ["image", "audio"].into_iter().find(|kind| mime.split('/').next() == Some(kind)).unwrap_or("blob");
     match media(kind, mime, blob, abilities) {
-        Piece::Text { text } => vec![Piece::text(format!("[resource: {uri}] {text}"))],
-        piece => vec![Piece::text(format!("[resource: {uri}]")), piece],
+        ContentPart::Text { text } => vec![ContentPart::text(format!("[resource: {uri}] {text}"))],
+        piece => vec![ContentPart::text(format!("[resource: {uri}]")), piece],
     }
 }
 
-fn unknown(kind: &str, block: &Value) -> Piece {
-    Piece::text(format!("[block of unknown form, {}: {}]", told(kind), told(&block.to_string())))
+fn unknown(kind: &str, block: &Value) -> ContentPart {
+    ContentPart::text(format!("[block of unknown form, {}: {}]", shortened(kind), shortened(&block.to_string())))
 }
 
 /// A server's words among ours: on one line, bounded, with nothing in them that a terminal acts upon.
-fn told(text: &str) -> String {
-    let mut told = printable(&text.chars().take(TOLD + 1).collect::<String>()).replace('\n', " ");
-    if told.is_empty() {
+fn shortened(text: &str) -> String {
+    let mut text_line = printable(&text.chars().take(MAX_CHARS + 1).collect::<String>()).replace('\n', " ");
+    if text_line.is_empty() {
         return "of no given kind".to_owned();
     }
-    if let Some((end, _)) = told.char_indices().nth(TOLD) {
-        told.truncate(end);
-        told.push('…');
+    if let Some((end, _)) = text_line.char_indices().nth(MAX_CHARS) {
+        text_line.truncate(end);
+        text_line.push('…');
     }
-    told
+    text_line
 }
 
 /// Whether this is base64 as RFC 4648, section 4, has it.

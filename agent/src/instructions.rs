@@ -33,7 +33,7 @@ pub struct Instructions {
 
 /// What a server says in its greeting (`client::Connection::greeting`), without a beginning or an end of spaces.
 #[must_use]
-pub fn of_greeting(greeting: &Value) -> Option<&str> {
+pub fn from_initialization(greeting: &Value) -> Option<&str> {
     let text = greeting.get("instructions")?.as_str()?.trim();
     (!text.is_empty()).then_some(text)
 }
@@ -119,9 +119,9 @@ mod tests {
 
     #[test]
     fn a_greeting_may_have_instructions() {
-        assert_eq!(of_greeting(&json!({"instructions": " read me \n"})), Some("read me"));
+        assert_eq!(from_initialization(&json!({"instructions": " read me \n"})), Some("read me"));
         for none in [json!({}), json!({"instructions": ""}), json!({"instructions": 1}), json!(null)] {
-            assert_eq!(of_greeting(&none), None, "{none}");
+            assert_eq!(from_initialization(&none), None, "{none}");
         }
     }
 }

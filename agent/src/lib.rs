@@ -17,5 +17,5 @@ pub mod resources;
 pub mod schema;
 pub mod search;
 
-mod bounds;
+mod limits;
 mod lists;

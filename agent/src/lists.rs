@@ -6,7 +6,9 @@ use std::{
     time::Duration,
 };
 
-use client::{CallError, ClientEvent, Connection, Happening, ListFault, Manager, Status, manager::ServerError};
+use client::{
+    CallError, ClientEvent, ClientEventKind, Connection, ListErrorKind, Manager, Status, manager::ServerError,
+};
 use serde_json::Value;
 use tokio::sync::{
     OnceCell,
@@ -24,7 +26,7 @@ pub enum AskError {
     Server(#[from] ServerError),
     /// A list could not be read to its end.
     #[error(transparent)]
-    List(#[from] ListFault),
+    List(#[from] ListErrorKind),
     /// The server refused, or did not answer.
     #[error(transparent)]
     Call(#[from] CallError),
@@ -89,7 +91,7 @@ struct Kept {
 
 impl Lists {
     /// Of these servers.
-    pub(crate) fn of(manager: Manager) -> Self {
+    pub(crate) fn new(manager: Manager) -> Self {
         let kept = Kept { events: manager.events(), lists: HashMap::new() };
         Self { manager, kept: Mutex::new(kept) }
     }
@@ -153,10 +155,10 @@ impl Lists {
 
 impl Kept {
     fn forget(&mut self, event: &ClientEvent) {
-        let changed: &[Kind] = match &event.what {
-            Happening::ResourcesChanged => &[Kind::Resources, Kind::Templates],
-            Happening::PromptsChanged => &[Kind::Prompts],
-            Happening::Disconnected { .. } => &[Kind::Resources, Kind::Templates, Kind::Prompts],
+        let changed: &[Kind] = match &event.kind {
+            ClientEventKind::ResourcesChanged => &[Kind::Resources, Kind::Templates],
+            ClientEventKind::PromptsChanged => &[Kind::Prompts],
+            ClientEventKind::Disconnected { .. } => &[Kind::Resources, Kind::Templates, Kind::Prompts],
             _ => return,
         };
         self.lists.retain(|(server, kind), _| *server != event.server || !changed.contains(kind));
@@ -191,7 +193,7 @@ mod tests {
         let manager = Manager::new(ManagerOptions { connector: Arc::new(Hangs), ..ManagerOptions::default() });
         let server = ServerConfig::new("hangs", Endpoint::Stdio(StdioEndpoint::default()));
         assert!(manager.apply(vec![ManagedServer::new(server)]).await.is_ok());
-        let lists = Lists::of(manager);
+        let lists = Lists::new(manager);
         let begun = Instant::now();
         let late = lists.get_in_time("hangs", Kind::Resources).await;
         assert_eq!((late.err().map(|error| error.kind()), begun.elapsed()), (Some("late"), PATIENCE));

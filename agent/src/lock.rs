@@ -41,7 +41,7 @@ pub struct Identity {
 impl Identity {
     /// Reads the greeting of a server: its answer to `initialize` or to `server/discover`.
     #[must_use]
-    pub fn of_greeting(greeting: &Value) -> Self {
+    pub fn from_initialization(greeting: &Value) -> Self {
         let modern = greeting.pointer("/_meta/io.modelcontextprotocol~1serverInfo");
         let info = greeting.get("serverInfo").or(modern).unwrap_or(&Value::Null);
         let text = |key: &str| info.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -85,7 +85,7 @@ pub enum LockError {
 impl Lock {
     /// Locks tools.
     #[must_use]
-    pub fn of(server: Identity, revision: Revision, tools: &[Arc<Tool>]) -> Self {
+    pub fn new(server: Identity, revision: Revision, tools: &[Arc<Tool>]) -> Self {
         let mut tools: Vec<Locked> = tools
             .iter()
             .map(|tool| Locked {
@@ -180,7 +180,7 @@ mod tests {
 
     fn lock(tools: &[Arc<Tool>]) -> Lock {
         let identity = Identity { name: "s".into(), version: "1".into() };
-        Lock::of(identity, Revision::NEWEST_LEGACY, tools)
+        Lock::new(identity, Revision::NEWEST_LEGACY, tools)
     }
 
     fn schema(kind: &str) -> Value {
@@ -230,8 +230,8 @@ mod tests {
     fn a_server_is_known_by_its_greeting_in_both_eras() {
         let info = json!({ "name": "n", "version": "3" });
         let wanted = Identity { name: "n".into(), version: "3".into() };
-        assert_eq!(Identity::of_greeting(&json!({ "serverInfo": info })), wanted);
+        assert_eq!(Identity::from_initialization(&json!({ "serverInfo": info })), wanted);
         let modern = json!({ "_meta": { "io.modelcontextprotocol/serverInfo": info } });
-        assert_eq!(Identity::of_greeting(&modern), wanted);
+        assert_eq!(Identity::from_initialization(&modern), wanted);
     }
 }

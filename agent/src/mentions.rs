@@ -17,7 +17,7 @@ pub use self::parse::{Mention, mentions};
 use crate::{lists::AskError, resources::Resources};
 
 /// How many different resources of one text are read.
-const MOST: usize = 32;
+const MAX_MENTIONS: usize = 32;
 /// How many are read at the same time.
 const AT_ONCE: usize = 8;
 /// How many places to go on with are suggested.
@@ -43,7 +43,7 @@ pub enum MentionError {
     #[error(transparent)]
     Ask(#[from] AskError),
     /// It was not asked: the text mentions too many.
-    #[error("the text mentions more than {MOST} resources; this one was not read")]
+    #[error("the text mentions more than {MAX_MENTIONS} resources; this one was not read")]
     TooMany,
 }
 
@@ -56,7 +56,7 @@ pub async fn read(text: &str, resources: &Resources) -> Vec<Mentioned> {
     let mut wanted: Vec<_> = places.into_iter().collect();
     wanted.sort_by_key(|(_, places)| places[0].start);
     let reading = wanted.into_iter().enumerate().map(|(number, ((server, uri), places))| async move {
-        if number >= MOST {
+        if number >= MAX_MENTIONS {
             return Mentioned { server, uri, places, contents: Err(MentionError::TooMany) };
         }
         let uri = named(resources, &server, uri).await;

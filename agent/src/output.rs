@@ -7,7 +7,7 @@
 //! was left out and where the whole is, and is within the limit as well.
 
 mod json;
-mod spill;
+mod store;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -17,11 +17,11 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use spill::{Spill, SpillError};
+pub use store::{OutputStore, OutputStoreError};
 pub use tokens::count;
 pub(crate) use tokens::count_within;
 
-use crate::filter::{ModelContent, Piece, size};
+use crate::filter::{ContentPart, ModelContent, size};
 
 /// What an image counts as: about what providers charge for one of a usual size.
 const IMAGE: usize = 1_600;
@@ -65,12 +65,12 @@ pub enum Outcome {
         tokens: usize,
     },
     /// It was cut.
-    Cut(Cut),
+    Truncation(Truncation),
 }
 
 /// What was left out of a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cut {
+pub struct Truncation {
     /// How many bytes of text the result had.
     pub bytes: usize,
     /// How many bytes of text are shown.
@@ -85,7 +85,7 @@ pub struct Cut {
 
 /// Brings a result within its limits. The whole text of one that is cut goes to `spill`, which writes to the disk.
 #[must_use]
-pub fn limit(content: ModelContent, limits: OutputLimits, spill: Option<&Spill>) -> (ModelContent, Outcome) {
+pub fn limit(content: ModelContent, limits: OutputLimits, spill: Option<&OutputStore>) -> (ModelContent, Outcome) {
     let texts: Vec<Option<String>> = content.pieces.iter().map(text_of).collect();
     match tokens_up_to(&content.pieces, &texts, limits) {
         Some(tokens) if tokens <= limits.warn => (content, Outcome::Whole),
@@ -95,31 +95,31 @@ pub fn limit(content: ModelContent, limits: OutputLimits, spill: Option<&Spill>)
 }
 
 /// The text of a value; other pieces are text themselves, or none.
-fn text_of(piece: &Piece) -> Option<String> {
+fn text_of(piece: &ContentPart) -> Option<String> {
     match piece {
-        Piece::Json { value } => Some(value.to_string()),
+        ContentPart::Json { value } => Some(value.to_string()),
         _ => None,
     }
 }
 
-fn words<'a>(piece: &'a Piece, text: &'a Option<String>) -> &'a str {
+fn words<'a>(piece: &'a ContentPart, text: &'a Option<String>) -> &'a str {
     match piece {
-        Piece::Text { text } => text,
+        ContentPart::Text { text } => text,
         _ => text.as_deref().unwrap_or_default(),
     }
 }
 
-fn media(piece: &Piece) -> usize {
+fn media(piece: &ContentPart) -> usize {
     match piece {
-        Piece::Image { .. } => IMAGE,
-        Piece::Audio { .. } => AUDIO,
-        Piece::Text { .. } | Piece::Json { .. } => 0,
+        ContentPart::Image { .. } => IMAGE,
+        ContentPart::Audio { .. } => AUDIO,
+        ContentPart::Text { .. } | ContentPart::Json { .. } => 0,
     }
 }
 
 /// How many tokens all pieces are; `None` where they are more than the limit. What is so short that it cannot be too much is
 /// not counted: a token is at least one byte, so there are no more tokens than bytes.
-fn tokens_up_to(pieces: &[Piece], texts: &[Option<String>], limits: OutputLimits) -> Option<usize> {
+fn tokens_up_to(pieces: &[ContentPart], texts: &[Option<String>], limits: OutputLimits) -> Option<usize> {
     let bytes: usize = pieces.iter().zip(texts).map(|(piece, text)| media(piece) + words(piece, text).len()).sum();
     if bytes <= limits.warn.min(limits.cut) {
         return Some(bytes);
@@ -136,7 +136,7 @@ fn cut(
     content: ModelContent,
     texts: &[Option<String>],
     limit: usize,
-    spill: Option<&Spill>,
+    spill: Option<&OutputStore>,
 ) -> (ModelContent, Outcome) {
     let bytes = content.pieces.iter().zip(texts).map(|(piece, text)| words(piece, text).len()).sum();
     let (kept, not_kept) = match spill.map(|spill| keep(spill, &content.pieces)) {
@@ -145,7 +145,7 @@ fn cut(
         None => (None, None),
     };
     let mut what =
-        Cut { bytes, shown: 0, media: content.pieces.iter().filter(|p| media(p) > 0).count(), kept, not_kept };
+        Truncation { bytes, shown: 0, media: content.pieces.iter().filter(|p| media(p) > 0).count(), kept, not_kept };
     let mut left = limit.saturating_sub(count(&notice(&what, limit)) + NUMBERS);
     let mut pieces = Vec::new();
     for (piece, text) in content.pieces.into_iter().zip(texts) {
@@ -164,44 +164,44 @@ fn cut(
         }
     }
     let notice = notice(&what, limit);
-    pieces.push(Piece::Text { text: tokens::beginning(&notice, limit).to_owned() });
-    (ModelContent { pieces, is_error: content.is_error }, Outcome::Cut(what))
+    pieces.push(ContentPart::Text { text: tokens::beginning(&notice, limit).to_owned() });
+    (ModelContent { pieces, is_error: content.is_error }, Outcome::Truncation(what))
 }
 
 /// As much of a piece as fits.
-fn shorter(piece: Piece, text: &str, limit: usize) -> Piece {
-    let is_value = matches!(piece, Piece::Json { .. });
+fn shorter(piece: ContentPart, text: &str, limit: usize) -> ContentPart {
+    let is_value = matches!(piece, ContentPart::Json { .. });
     let value = match piece {
-        Piece::Json { value } => Some(value),
+        ContentPart::Json { value } => Some(value),
         _ if text.trim_start().starts_with(['{', '[']) => serde_json::from_str(text).ok(),
         _ => None,
     };
     let short = value.and_then(|value: Value| json::shorten(&value, limit));
     match short {
         Some(short) if is_value => match serde_json::from_str(&short) {
-            Ok(value) => Piece::Json { value },
-            Err(_) => Piece::Text { text: short },
+            Ok(value) => ContentPart::Json { value },
+            Err(_) => ContentPart::Text { text: short },
         },
-        Some(short) => Piece::Text { text: short },
-        None => Piece::Text { text: tokens::beginning(text, limit).to_owned() },
+        Some(short) => ContentPart::Text { text: short },
+        None => ContentPart::Text { text: tokens::beginning(text, limit).to_owned() },
     }
 }
 
 /// Keeps the text of all pieces, values indented so that lines can be searched.
-fn keep(spill: &Spill, pieces: &[Piece]) -> Result<PathBuf, SpillError> {
+fn keep(spill: &OutputStore, pieces: &[ContentPart]) -> Result<PathBuf, OutputStoreError> {
     let texts: Vec<String> = pieces
         .iter()
         .filter_map(|piece| match piece {
-            Piece::Text { text } => Some(text.clone()),
-            Piece::Json { value } => Some(format!("{value:#}")),
-            Piece::Image { .. } | Piece::Audio { .. } => None,
+            ContentPart::Text { text } => Some(text.clone()),
+            ContentPart::Json { value } => Some(format!("{value:#}")),
+            ContentPart::Image { .. } | ContentPart::Audio { .. } => None,
         })
         .collect();
-    let extension = if matches!(pieces, [Piece::Json { .. }]) { "json" } else { "txt" };
+    let extension = if matches!(pieces, [ContentPart::Json { .. }]) { "json" } else { "txt" };
     spill.keep(&texts.join("\n\n"), extension)
 }
 
-fn notice(what: &Cut, limit: usize) -> String {
+fn notice(what: &Truncation, limit: usize) -> String {
     let (shown, bytes) = (size(what.shown as u64), size(what.bytes as u64));
     let mut words = format!("[cut: the output is longer than {limit} tokens; {shown} of {bytes} are shown");
     if what.media > 0 {

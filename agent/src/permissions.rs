@@ -36,7 +36,7 @@ mod hints;
 mod request;
 mod rule;
 mod session;
-mod subject;
+mod target;
 #[cfg(test)]
 mod tests;
 
@@ -45,13 +45,13 @@ use std::{collections::BTreeMap, fmt};
 use serde::{Deserialize, Serialize};
 
 pub use explanation::{Decider, Explanation, Step, StepTaken};
-pub use gate::{Approver, Gate, GateOutcome, NobodyThere, PendingApproval, PersonOnChannel, approval_channel};
+pub use gate::{Approver, ChannelApprover, DenyAllApprover, Gate, GateOutcome, PendingApproval, approval_channel};
 pub use glob::GlobError;
 pub use hints::{HintUse, Hints};
-pub use request::{Answer, ApprovalRequest, Reply};
+pub use request::{Answer, ApprovalRequest, ApprovalResponse};
 pub use rule::{Rule, RuleProblem};
 pub use session::Session;
-pub use subject::{About, Subject};
+pub use target::{PermissionTarget, PermissionTargetName};
 
 use crate::filter::printable;
 use rule::Reading;
@@ -59,7 +59,7 @@ use rule::Reading;
 /// What is decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Verdict {
+pub enum PermissionDecision {
     /// It may be done.
     Allow,
     /// A person is to be asked.
@@ -68,7 +68,7 @@ pub enum Verdict {
     Deny,
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for PermissionDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Allow => "allow",
@@ -108,7 +108,7 @@ pub struct RuleError {
     /// The server among whose rules it stands; none for those of all servers.
     pub server: Option<String>,
     /// The list in which it stands.
-    pub list: Verdict,
+    pub list: PermissionDecision,
     /// Its index in that list.
     pub index: usize,
     /// Why it means nothing, with advice.
@@ -134,16 +134,16 @@ impl Rules {
     ///
     /// # Errors
     /// All rules that mean nothing, or are about another server.
-    pub fn of_server(texts: &RuleTexts, server: &str) -> Result<Self, RuleErrors> {
+    pub fn for_server(texts: &RuleTexts, server: &str) -> Result<Self, RuleErrors> {
         Self::read(texts, Some(server))
     }
 
     fn read(texts: &RuleTexts, server: Option<&str>) -> Result<Self, RuleErrors> {
         let mut errors = Vec::new();
-        let mut list = |list: Verdict, texts: &[String]| -> Vec<Rule> {
+        let mut list = |list: PermissionDecision, texts: &[String]| -> Vec<Rule> {
             let mut rules = Vec::with_capacity(texts.len());
             for (index, text) in texts.iter().enumerate() {
-                match server.map_or_else(|| Rule::global(text), |server| Rule::of_server(text, server)) {
+                match server.map_or_else(|| Rule::global(text), |server| Rule::for_server(text, server)) {
                     Ok(rule) => rules.push(rule),
                     Err(problem) => {
                         let server = server.map(str::to_owned);
@@ -154,19 +154,19 @@ impl Rules {
             rules
         };
         let rules = Self {
-            deny: list(Verdict::Deny, &texts.deny),
-            ask: list(Verdict::Ask, &texts.ask),
-            allow: list(Verdict::Allow, &texts.allow),
+            deny: list(PermissionDecision::Deny, &texts.deny),
+            ask: list(PermissionDecision::Ask, &texts.ask),
+            allow: list(PermissionDecision::Allow, &texts.allow),
         };
         if errors.is_empty() { Ok(rules) } else { Err(RuleErrors(errors)) }
     }
 
     /// The rules of this list.
-    fn list(&self, verdict: Verdict) -> &[Rule] {
+    fn list(&self, verdict: PermissionDecision) -> &[Rule] {
         match verdict {
-            Verdict::Allow => &self.allow,
-            Verdict::Ask => &self.ask,
-            Verdict::Deny => &self.deny,
+            PermissionDecision::Allow => &self.allow,
+            PermissionDecision::Ask => &self.ask,
+            PermissionDecision::Deny => &self.deny,
         }
     }
 }
@@ -208,22 +208,22 @@ impl Permissions {
 
     /// Decides, and tells how: every step, what matched in it, and which decided.
     #[must_use]
-    pub fn explain(&self, subject: &Subject<'_>) -> Explanation {
+    pub fn explain(&self, target: &PermissionTarget<'_>) -> Explanation {
         if self.refused {
-            return Explanation::refused(subject.about());
+            return Explanation::refused(target.about());
         }
         let steps = Step::RULES.map(|step| {
-            let (verdict, server) = (step.verdict(), step.of_server());
-            let rules = if server { self.servers.get(subject.server()) } else { Some(&self.global) };
-            let reading = if verdict == Verdict::Allow { Reading::Narrow } else { Reading::Wide };
+            let (verdict, server) = (step.verdict(), step.is_server());
+            let rules = if server { self.servers.get(target.server()) } else { Some(&self.global) };
+            let reading = if verdict == PermissionDecision::Allow { Reading::Narrow } else { Reading::Wide };
             let list = rules.map(|rules| rules.list(verdict)).unwrap_or_default();
-            let matched = list.iter().filter(|rule| rule.applies(subject, reading));
+            let matched = list.iter().filter(|rule| rule.applies(target, reading));
             StepTaken { step, rules: list.len(), matched: matched.map(|rule| rule.text().to_owned()).collect() }
         });
-        let hints = match subject {
-            Subject::Tool { tool, .. } => Some(Hints::of(tool)),
-            Subject::Elicitation { .. } => None,
+        let hints = match target {
+            PermissionTarget::Tool { tool, .. } => Some(Hints::new(tool)),
+            PermissionTarget::Elicitation { .. } => None,
         };
-        Explanation::of(subject.about(), steps.to_vec(), hints, self.hints)
+        Explanation::new(target.about(), steps.to_vec(), hints, self.hints)
     }
 }

@@ -1,6 +1,6 @@
 //! Which servers an administrator allows.
 //!
-//! Two files of a directory that only an administrator can write to ([`Place`]), both optional:
+//! Two files of a directory that only an administrator can write to ([`PolicyDirectory`]), both optional:
 //!
 //! - `managed-mcp.json`, `{"mcpServers": {…}}`: where it exists, only its servers do.
 //! - `managed-settings.json`, with the lists `allowedMcpServers` and `deniedMcpServers`. An entry is one of
@@ -21,8 +21,8 @@
 //! **A file that cannot be read, or not be understood, refuses everything** rather than allow what it was to forbid: also an
 //! unknown key, a duplicate one, an entry of two kinds. Only a file that does not exist is no policy.
 
+mod directory;
 mod file;
-mod place;
 #[cfg(test)]
 mod tests;
 mod url_pattern;
@@ -33,8 +33,8 @@ use client::{Endpoint, ServerConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use directory::{Platform, PolicyDirectory};
 pub use file::PolicyError;
-pub use place::{Place, Platform};
 pub use url_pattern::{UrlPattern, UrlPatternError};
 
 use file::Entry;
@@ -60,7 +60,7 @@ pub enum Origin {
 
 /// What the policy says of one server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Ruling {
+pub struct PolicyDecision {
     /// Whether it may be used.
     pub allowed: bool,
     /// Why, in a sentence without its end.
@@ -71,11 +71,11 @@ impl Policy {
     /// Reads the files of this place below a root: `/` but in tests. It never fails: where a file cannot be read or
     /// understood, what is returned refuses everything, and [`Self::problem`] says why.
     #[must_use]
-    pub fn read(place: &Place, root: &Path) -> Self {
+    pub fn read(place: &PolicyDirectory, root: &Path) -> Self {
         Self::try_read(place, root).unwrap_or_else(|problem| Self { problem: Some(problem), ..Self::default() })
     }
 
-    fn try_read(place: &Place, root: &Path) -> Result<Self, PolicyError> {
+    fn try_read(place: &PolicyDirectory, root: &Path) -> Result<Self, PolicyError> {
         let exclusive = file::read(&place.exclusive(root))?.map(|file| file.parse_exclusive()).transpose()?;
         let settings = file::read(&place.settings(root))?;
         let settings = settings.map(|file| file.parse_settings(place.is_shared())).transpose()?.unwrap_or_default();
@@ -96,24 +96,24 @@ impl Policy {
 
     /// Whether this server may be used. It is given as it will be connected to, with its variables expanded.
     #[must_use]
-    pub fn judge(&self, server: &ServerConfig, origin: Origin) -> Ruling {
+    pub fn judge(&self, server: &ServerConfig, origin: Origin) -> PolicyDecision {
         if let Some(problem) = &self.problem {
-            return Ruling::refused(format!("the administrator's policy cannot be read: {problem}"));
+            return PolicyDecision::refused(format!("the administrator's policy cannot be read: {problem}"));
         }
         if self.exclusive.is_some() && origin != Origin::Managed {
-            return Ruling::refused(
+            return PolicyDecision::refused(
                 "the administrator has set which servers there are, and this is none of them".into(),
             );
         }
         match self.denied.iter().find(|entry| entry.denies(server)) {
-            Some(entry) => Ruling::refused(format!("the administrator denies {entry}")),
+            Some(entry) => PolicyDecision::refused(format!("the administrator denies {entry}")),
             None => self.judge_by_allow_list(server),
         }
     }
 
-    fn judge_by_allow_list(&self, server: &ServerConfig) -> Ruling {
+    fn judge_by_allow_list(&self, server: &ServerConfig) -> PolicyDecision {
         let Some(allowed) = &self.allowed else {
-            return Ruling { allowed: true, reason: "the administrator does not deny it".into() };
+            return PolicyDecision { allowed: true, reason: "the administrator does not deny it".into() };
         };
         let stdio = matches!(server.endpoint, Endpoint::Stdio(_));
         let (special, kind) =
@@ -121,14 +121,16 @@ impl Policy {
         let strict = allowed.iter().any(special);
         let candidates = allowed.iter().filter(|entry| if strict { special(entry) } else { entry.is_name() });
         match candidates.into_iter().find(|entry| entry.allows(server)) {
-            Some(entry) => Ruling { allowed: true, reason: format!("the administrator allows {entry}") },
-            None if strict => Ruling::refused(format!("its {kind} is none of those that the administrator allows")),
-            None => Ruling::refused("it is none of the servers that the administrator allows".into()),
+            Some(entry) => PolicyDecision { allowed: true, reason: format!("the administrator allows {entry}") },
+            None if strict => {
+                PolicyDecision::refused(format!("its {kind} is none of those that the administrator allows"))
+            }
+            None => PolicyDecision::refused("it is none of the servers that the administrator allows".into()),
         }
     }
 }
 
-impl Ruling {
+impl PolicyDecision {
     fn refused(reason: String) -> Self {
         Self { allowed: false, reason }
     }

@@ -73,8 +73,8 @@ pub enum PromptError {
 impl Prompts {
     /// Those of these servers, as commands with such names.
     #[must_use]
-    pub fn of(manager: Manager, naming: impl Into<Naming>) -> Self {
-        Self { lists: Lists::of(manager), naming: naming.into() }
+    pub fn new(manager: Manager, naming: impl Into<Naming>) -> Self {
+        Self { lists: Lists::new(manager), naming: naming.into() }
     }
 
     /// The prompts of all servers. None keeps the others waiting for longer than ten

@@ -13,7 +13,7 @@ use client::Manager;
 use futures::future::join_all;
 use serde_json::{Map, Value};
 
-pub use self::template::{Given, Template, TemplateError};
+pub use self::template::{Template, TemplateArguments, TemplateError};
 pub use crate::lists::AskError;
 use crate::lists::{Kind, List, Lists};
 
@@ -44,8 +44,8 @@ pub struct Offers {
 impl Resources {
     /// Those of these servers.
     #[must_use]
-    pub fn of(manager: Manager) -> Self {
-        Self { lists: Lists::of(manager) }
+    pub fn new(manager: Manager) -> Self {
+        Self { lists: Lists::new(manager) }
     }
 
     /// The names of the servers that may be asked.

@@ -12,24 +12,24 @@
 //! provider's rules as data and checks results without any of the code that made them.
 
 mod alternatives;
+mod annotations;
 mod converter;
 mod dialect;
 mod document;
 mod error;
-mod full;
 mod merge;
 mod pattern;
-mod plain;
 mod read;
 mod report;
 mod restore;
 mod root;
 pub mod rules;
-mod sift;
 mod strict;
+mod subset;
 mod tool;
 mod union;
-mod words;
+mod unsupported_patterns;
+mod verbatim;
 
 use std::{fmt, str::FromStr};
 

@@ -8,8 +8,8 @@ pub mod mode;
 mod query;
 #[cfg(test)]
 mod tests;
+mod tokenizer;
 pub mod tool;
-mod words;
 
 use std::{
     cmp::Ordering,
@@ -17,11 +17,11 @@ use std::{
 };
 
 use bm25::{Embedder, EmbedderBuilder, Scorer};
-use client::{Tool, catalogue::Entry};
+use client::{Tool, catalog::Entry};
 
-use self::words::Words;
+use self::tokenizer::WordTokenizer;
 pub use self::{mode::SearchMode, query::Query};
-use crate::bounds::head;
+use crate::limits::head;
 
 /// How often the words of a name count: what a tool is called says more than what is told of it.
 const WEIGHT_OF_NAME: usize = 3;
@@ -39,7 +39,7 @@ const SHORTEST_BEGINNING: usize = 3;
 
 /// A tool that was found.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct ToolMatch {
     /// Its qualified name.
     pub name: String,
     /// How well it fits; comparable within one search.
@@ -51,7 +51,7 @@ pub struct ToolIndex {
     /// By their place, in the order of their names: what an equal score is decided by.
     names: Vec<String>,
     places: HashMap<String, u32>,
-    embedder: Embedder<u32, Words>,
+    embedder: Embedder<u32, WordTokenizer>,
     scorer: Scorer<u32, u32>,
     /// Each word, and how many tools have it.
     vocabulary: BTreeMap<String, usize>,
@@ -66,7 +66,7 @@ impl std::fmt::Debug for ToolIndex {
 impl ToolIndex {
     /// Tools of a catalogue: those that are [deferred](SearchMode::deferred).
     #[must_use]
-    pub fn of<'a>(tools: impl IntoIterator<Item = (&'a str, &'a Entry)>) -> Self {
+    pub fn from_entries<'a>(tools: impl IntoIterator<Item = (&'a str, &'a Entry)>) -> Self {
         Self::new(tools.into_iter().map(|(name, entry)| (name.to_owned(), text(&entry.server, &entry.tool))))
     }
 
@@ -74,12 +74,12 @@ impl ToolIndex {
     pub fn new(tools: impl IntoIterator<Item = (String, String)>) -> Self {
         let tools: BTreeMap<String, String> = tools.into_iter().collect();
         let texts: Vec<&str> = tools.values().map(String::as_str).collect();
-        let embedder = EmbedderBuilder::with_tokenizer_and_fit_to_corpus(Words, &texts).build();
+        let embedder = EmbedderBuilder::with_tokenizer_and_fit_to_corpus(WordTokenizer, &texts).build();
         let (mut scorer, mut vocabulary) = (Scorer::new(), BTreeMap::new());
         let (mut names, mut places) = (Vec::with_capacity(tools.len()), HashMap::with_capacity(tools.len()));
         for (place, (name, text)) in (0_u32..).zip(tools) {
             scorer.upsert(&place, embedder.embed(&text));
-            for word in words::distinct(&text) {
+            for word in tokenizer::distinct(&text) {
                 *vocabulary.entry(word).or_insert(0) += 1;
             }
             places.insert(name.clone(), place);
@@ -103,19 +103,19 @@ impl ToolIndex {
     /// The tools that fit a query, the best first, at most `limit`. Equal ones stand in the order of their names, so that one
     /// query has one answer.
     #[must_use]
-    pub fn search(&self, query: &Query, limit: usize) -> Vec<Found> {
+    pub fn search(&self, query: &Query, limit: usize) -> Vec<ToolMatch> {
         match query {
             Query::Names(wanted) => wanted
                 .iter()
                 .filter(|name| self.places.contains_key(*name))
                 .take(limit)
-                .map(|name| Found { name: name.clone(), score: 1.0 })
+                .map(|name| ToolMatch { name: name.clone(), score: 1.0 })
                 .collect(),
-            Query::Words { required, words } => self.ranked(required, words, limit),
+            Query::WordTokenizer { required, words } => self.ranked(required, words, limit),
         }
     }
 
-    fn ranked(&self, required: &[String], words: &[String], limit: usize) -> Vec<Found> {
+    fn ranked(&self, required: &[String], words: &[String], limit: usize) -> Vec<ToolMatch> {
         let wanted = self.known(required, words);
         let query = self.embedder.embed(&wanted.join(" "));
         let needed: Vec<_> = required.iter().map(|word| self.embedder.embed(&self.alike(word).join(" "))).collect();
@@ -134,7 +134,10 @@ impl ToolIndex {
         }
         matches.truncate(limit);
         matches.sort_unstable_by(better);
-        matches.into_iter().map(|(score, place)| Found { name: self.names[place as usize].clone(), score }).collect()
+        matches
+            .into_iter()
+            .map(|(score, place)| ToolMatch { name: self.names[place as usize].clone(), score })
+            .collect()
     }
 
     /// The words that tools are ranked by: those of a query that occur, or what they begin. Of those that are required the

@@ -4,9 +4,9 @@
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
-use client::{Endpoint, ManagedServer, ProtocolChoice, Revision, manager::StartMode};
+use client::{Endpoint, ManagedServer, Revision, RevisionChoice, manager::StartMode};
 use mcp_workbench_agent::config::{
-    ConfigFile, Configuration, Format, Layer, NoServer, Places, Problem, Scope, Settings,
+    ConfigFile, ConfigPaths, Configuration, Diagnostic, Format, Layer, Scope, ServerLookupError, Settings,
 };
 use mcp_workbench_agent::search::SearchMode;
 use proptest::prelude::*;
@@ -81,7 +81,7 @@ const JSON: &str = r#"{
 fn both_formats_say_the_same() {
     let (toml, json) = (only("c.toml", TOML), only("c.json", JSON));
     for configuration in [&toml, &json] {
-        assert_eq!(configuration.all_problems().collect::<Vec<_>>(), [] as [&Problem; 0]);
+        assert_eq!(configuration.all_problems().collect::<Vec<_>>(), [] as [&Diagnostic; 0]);
     }
     for name in ["files", "web"] {
         assert_eq!(toml.entry(name).unwrap().server, json.entry(name).unwrap().server);
@@ -105,7 +105,7 @@ fn a_configured_program_is_one_that_the_client_starts() {
     assert_eq!((server.required, server.enabled, server.start), (true, true, StartMode::AtOnce));
     assert_eq!(server.config.timeouts.startup, Duration::from_millis(2500));
     assert_eq!(server.config.timeouts.call, Duration::from_secs(90));
-    assert_eq!(server.config.protocol, ProtocolChoice::Pinned(Revision::V2024_11_05));
+    assert_eq!(server.config.protocol, RevisionChoice::Pinned(Revision::V2024_11_05));
 }
 
 #[test]
@@ -193,16 +193,16 @@ fn what_is_wrong_hides_too() {
     let configuration =
         Configuration::merge(vec![layer(Scope::User, "u.json", good), layer(Scope::Local, "l.json", bad)]);
     let error = configuration.entry("x").unwrap().managed(&variables, &Settings::default()).unwrap_err();
-    assert!(matches!(error, NoServer::Wrong { .. }), "{error:?}");
+    assert!(matches!(error, ServerLookupError::Wrong { .. }), "{error:?}");
     assert_eq!(stdio(&managed(&configuration, "y")).command, "good");
     // A file that cannot be read could hold anything.
     for (scope, refused) in [(Scope::Local, true), (Scope::User, true), (Scope::Plugin, false)] {
         let configuration = Configuration::merge(vec![layer(Scope::User, "u.json", good), layer(scope, "b.json", "{")]);
         let found = configuration.entry("x").map(|entry| entry.scope);
-        assert_eq!(matches!(found, Err(NoServer::Unread { .. })), refused, "{scope}: {found:?}");
+        assert_eq!(matches!(found, Err(ServerLookupError::Unread { .. })), refused, "{scope}: {found:?}");
     }
     let unknown = configuration.entry("xx").unwrap_err();
-    assert_eq!(unknown, NoServer::Unknown { name: "xx".to_owned(), advice: "did you mean `x`?".to_owned() });
+    assert_eq!(unknown, ServerLookupError::Unknown { name: "xx".to_owned(), advice: "did you mean `x`?".to_owned() });
 }
 
 #[test]
@@ -237,13 +237,13 @@ fn files_are_found_and_plugins_with_them() {
     write("tools/.claude-plugin/plugin.json", r#"{"name": "tools"}"#);
     write("evil/.mcp.json", server);
     let config = root.path().join("config");
-    let places = Places::of(&root.path().join("src/deep/er"), |name| {
+    let places = ConfigPaths::discover(&root.path().join("src/deep/er"), |name| {
         (name == "MCP_WORKBENCH_CONFIG_DIR").then(|| config.clone().into_os_string())
     });
     let local = places.local.clone().unwrap();
     write(local.strip_prefix(root.path()).unwrap().to_str().unwrap(), "[mcp_servers.l]\ncommand = \"l\"\n");
     let configuration = Configuration::load(&places);
-    assert_eq!(configuration.all_problems().collect::<Vec<_>>(), [] as [&Problem; 0]);
+    assert_eq!(configuration.all_problems().collect::<Vec<_>>(), [] as [&Diagnostic; 0]);
     let names: Vec<_> = configuration.servers.iter().map(|server| (server.name.as_str(), server.scope)).collect();
     assert_eq!(
         names,
@@ -268,7 +268,7 @@ fn files_are_found_and_plugins_with_them() {
     let outside = only("c.json", server_of_no_plugin()).entry("x").unwrap().managed(&variables, &Settings::default());
     assert!(outside.is_err());
     let given = Configuration::load_file(&root.path().join("config/none.toml"));
-    assert!(matches!(given.entry("x"), Err(NoServer::Unread { .. })));
+    assert!(matches!(given.entry("x"), Err(ServerLookupError::Unread { .. })));
 }
 
 fn server_of_no_plugin() -> &'static str {
@@ -387,7 +387,7 @@ fn a_hostile_file_is_told_within_bounds() {
         let told: Vec<_> = configuration.all_problems().collect();
         assert!(told.len() <= most, "{} of {most}", told.len());
         assert!(configuration.servers.iter().all(|server| server.server.is_some() || !server.problems.is_empty()));
-        let kept: usize = told.iter().filter_map(|problem| Some(problem.place.as_ref()?.excerpt.len())).sum();
+        let kept: usize = told.iter().filter_map(|problem| Some(problem.location.as_ref()?.excerpt.len())).sum();
         assert!(kept < 10_000_000, "{kept} bytes of excerpts");
         let (_, others) = configuration.managed(&|_| None, &Settings::default());
         assert!(others.iter().all(|error| error.problems().len() <= 100));

@@ -5,13 +5,13 @@
 use std::time::Duration;
 
 use client::{
-    Endpoint, HttpEndpoint, ManagedServer, Manager, ManagerOptions, Naming, ProtocolChoice, Revision, ServerConfig,
+    Endpoint, HttpEndpoint, ManagedServer, Manager, ManagerOptions, Naming, Revision, RevisionChoice, ServerConfig,
     Timeouts, manager::Backoff,
 };
 use mcp_workbench_agent::{
     mentions,
     prompts::Prompts,
-    resources::{Given, Resources},
+    resources::{Resources, TemplateArguments},
 };
 use mock_servers::{MockServer, script::Script};
 use serde_json::{Value, json};
@@ -58,7 +58,7 @@ fn managed(name: &str, url: String, revision: &str) -> ManagedServer {
     let pinned: Revision = serde_json::from_value(json!(revision)).unwrap();
     let timeouts = Timeouts { request: Duration::from_secs(2), ..Timeouts::default() };
     let config =
-        ServerConfig { protocol: ProtocolChoice::Pinned(pinned), timeouts, ..ServerConfig::new(name, endpoint) };
+        ServerConfig { protocol: RevisionChoice::Pinned(pinned), timeouts, ..ServerConfig::new(name, endpoint) };
     ManagedServer::new(config)
 }
 
@@ -104,7 +104,7 @@ fn uris(list: &[Value]) -> Vec<&str> {
 async fn each_server_is_asked_for_itself_and_its_lists_are_kept_until_they_change() {
     for revision in REVISIONS {
         let (manager, servers) = company(revision).await;
-        let resources = Resources::of(manager.clone());
+        let resources = Resources::new(manager.clone());
         for _ in 0..2 {
             let offers = resources.all().await;
             assert_eq!(uris(&offers.servers["a"].resources), ["note://a/1", "note://a/2"]);
@@ -117,7 +117,7 @@ async fn each_server_is_asked_for_itself_and_its_lists_are_kept_until_they_chang
         assert_eq!(asked(&servers[0], "resources/list"), 2, "two pages, and read once");
         let mut events = manager.events();
         manager.call("a", "more", json!({}), Default::default()).await.unwrap();
-        let changed = async { while events.recv().await.unwrap().what != client::Happening::ResourcesChanged {} };
+        let changed = async { while events.recv().await.unwrap().kind != client::ClientEventKind::ResourcesChanged {} };
         tokio::time::timeout(Duration::from_secs(10), changed).await.unwrap();
         assert_eq!(uris(&resources.list("a").await.unwrap()), ["note://a/1", "note://a/2", "note://a/3"]);
         resources.list("b").await.unwrap();
@@ -129,9 +129,9 @@ async fn each_server_is_asked_for_itself_and_its_lists_are_kept_until_they_chang
 #[tokio::test(flavor = "multi_thread")]
 async fn a_template_of_a_server_is_filled_and_read() {
     let (manager, _servers) = company("2025-11-25").await;
-    let resources = Resources::of(manager.clone());
+    let resources = Resources::new(manager.clone());
     let template = resources.template("b", "note").await.unwrap().unwrap();
-    let uri = template.fill(&Given::ByPlace(vec!["b".into(), "2".into()])).unwrap();
+    let uri = template.fill(&TemplateArguments::ByPosition(vec!["b".into(), "2".into()])).unwrap();
     assert_eq!(resources.read("b", &uri).await.unwrap()["contents"][0]["text"], "second of b");
     assert_eq!(resources.template("b", "none").await.unwrap(), None);
     manager.close().await;
@@ -141,7 +141,7 @@ async fn a_template_of_a_server_is_filled_and_read() {
 async fn what_a_text_mentions_is_read_from_each_server_once() {
     for revision in REVISIONS {
         let (manager, servers) = company(revision).await;
-        let resources = Resources::of(manager.clone());
+        let resources = Resources::new(manager.clone());
         let text = "Compare @a:note://a/1 with @b:<second note>, @gone:x://y and @a:note://a/1. Not me@a:note://a/2!";
         let found = mentions::read(text, &resources).await;
         let read: Vec<_> = found.iter().map(|one| (one.server.as_str(), one.uri.as_str(), one.places.len())).collect();
@@ -158,7 +158,7 @@ async fn what_a_text_mentions_is_read_from_each_server_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_mention_that_is_being_written_is_completed() {
     let (manager, _servers) = company("2025-11-25").await;
-    let resources = Resources::of(manager.clone());
+    let resources = Resources::new(manager.clone());
     assert_eq!(mentions::suggestions("@b", &resources).await.unwrap(), ["@b:", "@bare:"]);
     assert_eq!(mentions::suggestions("@a:note://a/", &resources).await.unwrap(), ["@a:note://a/1", "@a:note://a/2"]);
     assert_eq!(mentions::suggestions("@a:SECOND", &resources).await.unwrap(), ["@a:note://a/2"]);
@@ -170,7 +170,7 @@ async fn a_mention_that_is_being_written_is_completed() {
 async fn prompts_of_all_servers_are_commands() {
     for revision in REVISIONS {
         let (manager, _servers) = company(revision).await;
-        let prompts = Prompts::of(manager.clone(), Naming::default());
+        let prompts = Prompts::new(manager.clone(), Naming::default());
         let table = prompts.all().await;
         let name = client::qualified_name("a", "greet.someone", Naming::default());
         assert_eq!(table.commands.len(), 2);
@@ -188,7 +188,7 @@ async fn prompts_of_all_servers_are_commands() {
         }
         let mut events = manager.events();
         manager.call("a", "more", json!({}), Default::default()).await.unwrap();
-        let changed = async { while events.recv().await.unwrap().what != client::Happening::PromptsChanged {} };
+        let changed = async { while events.recv().await.unwrap().kind != client::ClientEventKind::PromptsChanged {} };
         tokio::time::timeout(Duration::from_secs(10), changed).await.unwrap();
         let (_, filled) = prompts.run("/mcp__a__bye").await.unwrap();
         assert_eq!(filled["messages"][0]["content"]["text"], "Bye");

@@ -1,7 +1,7 @@
 //! Tool calls.
 //!
-//! A call that is given up, by its clock, by its caller, or because its future was dropped, is cancelled at the server:
-//! with `notifications/cancelled` over stdio and in the legacy era, by closing the response stream over Streamable HTTP on
+//! A call that times out, is cancelled by its caller or whose future is dropped is cancelled at the server: with
+//! `notifications/cancelled` over stdio and in the legacy era, by closing the response stream over Streamable HTTP in
 //! 2026-07-28 (patterns, "Cancellation").
 
 use std::time::Duration;
@@ -11,31 +11,29 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    connection::{Connection, Exchange, Patience},
+    connection::{Connection, PendingRequest, RequestTimeouts},
     drift::Fingerprint,
     error::CallError,
-    event::{CallId, Happening},
-    revision::Era,
+    event::{CallId, ClientEventKind},
 };
 
-/// What calls a tool.
 pub(crate) const METHOD: &str = "tools/call";
 
-/// How one call is made. The defaults are those of the server's configuration.
+/// Options of one call. The defaults come from the configuration of the server.
 #[derive(Debug, Clone)]
 pub struct CallOptions {
-    /// How long to wait without an answer, or without progress.
+    /// Timeout without a response or progress.
     pub timeout: Option<Duration>,
-    /// How long to wait at all.
+    /// Timeout in total.
     pub ceiling: Option<Duration>,
-    /// Whether progress starts `timeout` again; it never touches `ceiling`.
+    /// Whether progress restarts `timeout`. It does not affect `ceiling`.
     pub reset_on_progress: bool,
     /// Cancels the call.
     pub cancel: CancellationToken,
-    /// The tool as the caller has seen it. The call is refused if it has changed since in a way that matters.
+    /// The tool as the caller knows it. The call is rejected if the tool changed in a relevant way.
     pub seen: Option<Fingerprint>,
-    /// Whether to wait for the result of a task that the call has become, within its `ceiling`. Otherwise the task itself is
-    /// the result; see [`ToolResult::result_type`].
+    /// Whether to wait, within `ceiling`, for the result if the server turns the call into a task. Otherwise the task
+    /// is the result; see [`ToolResult::result_type`].
     pub await_task: bool,
 }
 
@@ -52,7 +50,7 @@ impl Default for CallOptions {
     }
 }
 
-/// What a tool answered: the wire's own JSON.
+/// The result of a tool call, as received.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct ToolResult {
@@ -68,8 +66,8 @@ impl ToolResult {
             Some(Value::Array(blocks)) if blocks.iter().all(Value::is_object) => {}
             Some(Value::Array(_)) => return malformed("a block of `content` is not an object"),
             Some(_) => return malformed("`content` is not an array"),
-            // Structured content alone can be used, though the specification asks for `content` as well; a result of
-            // another type has its own fields.
+            // The specification requires `content` too, but structured content alone is usable. A result of another
+            // type has its own fields.
             None if wire.contains_key("structuredContent") || !complete => {}
             None => return malformed("the result has no `content`"),
         }
@@ -79,52 +77,52 @@ impl ToolResult {
         Ok(Self { wire })
     }
 
-    /// Whether the tool itself reports a failure.
+    /// Whether the tool reports an error.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.wire.get("isError").and_then(Value::as_bool).unwrap_or(false)
     }
 
-    /// The blocks of content.
+    /// The content blocks.
     #[must_use]
     pub fn content(&self) -> &[Value] {
         self.wire.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The structured result.
+    /// The structured content.
     #[must_use]
     pub fn structured(&self) -> Option<&Value> {
         self.wire.get("structuredContent")
     }
 
-    /// The type of the result (2026-07-28); `complete` where it is not given.
+    /// The type of the result (2026-07-28). The default is `complete`.
     #[must_use]
     pub fn result_type(&self) -> &str {
         self.wire.get("resultType").and_then(Value::as_str).unwrap_or("complete")
     }
 
-    /// All blocks of text, one after the other, with a line break in between.
+    /// All text blocks, separated by line breaks.
     #[must_use]
     pub fn text(&self) -> String {
         let texts = self.content().iter().filter(|block| block.get("type").and_then(Value::as_str) == Some("text"));
         texts.filter_map(|block| block.get("text")?.as_str()).collect::<Vec<_>>().join("\n")
     }
 
-    /// Everything that the server said.
+    /// The result, as received.
     #[must_use]
     pub fn wire(&self) -> &Map<String, Value> {
         &self.wire
     }
 }
 
-/// A call under way. Dropped before its end, it is cancelled. Its clocks run from the start, but are only looked at in
+/// A call without a response. Dropping it cancels it. Timeouts run from the start, but are only enforced in
 /// [`Self::finish`].
 #[derive(Debug)]
 pub struct PendingCall {
     connection: Connection,
-    exchange: Option<Exchange>,
-    patience: Patience,
-    /// To make the request again, should the server ask for more.
+    exchange: Option<PendingRequest>,
+    timeouts: RequestTimeouts,
+    /// The parameters for a repeated request, if the server requests input.
     params: Map<String, Value>,
     await_task: bool,
     id: CallId,
@@ -132,7 +130,7 @@ pub struct PendingCall {
 }
 
 impl Connection {
-    /// Calls a tool, by the server's own name, and waits for its result. A result with `isError` is a result.
+    /// Calls a tool, by the server's own name, and waits for the result. A result with `isError` is not an error here.
     ///
     /// # Errors
     /// A [`CallError`].
@@ -140,10 +138,10 @@ impl Connection {
         self.prepare_call(tool, arguments, options).await?.finish().await
     }
 
-    /// Sends a call without waiting for its result.
+    /// Sends a call without waiting for the result.
     ///
     /// # Errors
-    /// A [`CallError`] if the call was refused before it was sent, or the connection is over.
+    /// A [`CallError`] if the call was rejected before it was sent, or the connection has ended.
     pub async fn start_call(
         &self,
         tool: &str,
@@ -157,7 +155,7 @@ impl Connection {
         Ok(call)
     }
 
-    /// A call that is sent at the latest when it is waited for.
+    /// Prepares a call, which is sent at the latest when it is polled.
     async fn prepare_call(&self, tool: &str, arguments: Value, options: CallOptions) -> Result<PendingCall, CallError> {
         let prepared = self.try_prepare_call(tool, arguments, options).await;
         prepared.inspect_err(|error| count(self.name(), tool, error.kind()))
@@ -173,7 +171,7 @@ impl Connection {
         let timeouts = self.timeouts();
         let idle = options.timeout.unwrap_or(timeouts.call);
         let ceiling = options.ceiling.unwrap_or_else(|| timeouts.call_ceiling.max(idle));
-        let patience = Patience {
+        let timeouts = RequestTimeouts {
             idle: idle.min(ceiling),
             ceiling: if options.reset_on_progress { ceiling } else { idle.min(ceiling) },
             reset_on_progress: options.reset_on_progress,
@@ -188,13 +186,13 @@ impl Connection {
         self.add_sandbox(&mut params);
         let id = self.next_call();
         let exchange = self.send(METHOD, Some(Value::Object(params.clone())), Some(id)).await?;
-        self.report(|| Happening::CallStarted { call: id, tool: tool.to_owned() });
+        self.report(|| ClientEventKind::CallStarted { call: id, tool: tool.to_owned() });
         Ok(PendingCall {
             connection: self.clone(),
             exchange: Some(exchange),
-            patience,
+            timeouts,
             params,
-            await_task: options.await_task && self.era() == Era::Modern,
+            await_task: options.await_task && self.rules().tasks,
             id,
             tool: tool.to_owned(),
         })
@@ -202,21 +200,21 @@ impl Connection {
 }
 
 impl PendingCall {
-    /// Identifies the call in events.
+    /// The id in events.
     #[must_use]
     pub fn id(&self) -> CallId {
         self.id
     }
 
-    /// The id of the request on the wire, as JSON.
+    /// The JSON-RPC id.
     #[must_use]
     pub fn request_id(&self) -> Value {
         self.exchange.as_ref().map(|exchange| exchange.id().clone().into_json_value()).unwrap_or_default()
     }
 
-    /// Cancels the call: [`Self::finish`] then fails with [`CallError::Cancelled`].
+    /// Cancels the call. [`Self::finish`] then fails with [`CallError::Cancelled`].
     pub fn cancel(&self) {
-        self.patience.cancel.cancel();
+        self.timeouts.cancel.cancel();
     }
 
     /// Waits for the result.
@@ -229,12 +227,12 @@ impl PendingCall {
         let tool = std::mem::take(&mut self.tool);
         let mut end = EndReport { connection: &self.connection, call: self.id, tool: &tool, begun, outcome: None };
         let params = std::mem::take(&mut self.params);
-        let seen_through = self.connection.see_through(exchange, METHOD, params, Some(self.id), &self.patience);
-        let mut outcome = seen_through.await.and_then(ToolResult::read);
+        let rounds = self.connection.run_input_rounds(exchange, METHOD, params, Some(self.id), &self.timeouts);
+        let mut outcome = rounds.await.and_then(ToolResult::read);
         if let (Ok(result), true) = (&mut outcome, self.await_task)
             && result.result_type() == "task"
         {
-            let mut left = self.patience.clone();
+            let mut left = self.timeouts.clone();
             left.ceiling = left.ceiling.saturating_sub(begun.elapsed());
             let task = std::mem::take(&mut result.wire);
             outcome = self.connection.task_result(task, self.id, &left).await.and_then(ToolResult::read);
@@ -257,13 +255,13 @@ impl Drop for PendingCall {
     }
 }
 
-/// Counts a call by how it ended, whether or not it was ever sent. The name of the field is the one by which
-/// `tracing-opentelemetry` knows a counter.
+/// Counts a call by its outcome, even if it was not sent. The field name is the one that `tracing-opentelemetry`
+/// treats as a counter.
 pub(crate) fn count(server: &str, tool: &str, status: &str) {
     tracing::info!(target: "mcp.call", server, tool, status, monotonic_counter.mcp.call = 1_u64);
 }
 
-/// Reports the end of a call, also where its future is dropped.
+/// Reports the end of a call, even if its future is dropped.
 struct EndReport<'a> {
     connection: &'a Connection,
     call: CallId,
@@ -278,7 +276,7 @@ impl Drop for EndReport<'_> {
         count(self.connection.name(), self.tool, outcome);
         let outcome = outcome.to_owned();
         let took_us = u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX);
-        self.connection.report(|| Happening::CallEnded { call, outcome, took_us });
+        self.connection.report(|| ClientEventKind::CallEnded { call, outcome, took_us });
     }
 }
 
@@ -289,7 +287,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_results_and_refuses_what_is_none() {
+    fn reads_results_and_rejects_invalid_ones() {
         let result = ToolResult::read(json!({
             "content": [{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}],
             "isError": true,

@@ -1,6 +1,6 @@
-//! What the client is told about one server, and the bounds within which it trusts it.
+//! Configuration of one server: endpoint, revision, timeouts and limits.
 //!
-//! This module owns plain values and their defaults. It reads no file and no environment.
+//! Plain values and their defaults. Nothing here reads a file or the environment.
 
 mod debug;
 
@@ -10,140 +10,138 @@ use serde::{Deserialize, Serialize};
 
 use crate::revision::Revision;
 
-/// One server, and how to speak with it.
+/// Configuration of one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerConfig {
-    /// The name under which the user knows it; part of the qualified names of its tools.
+    /// The name that the user chose. It is part of the qualified names of the tools.
     pub name: String,
-    /// Where it is.
+    /// The endpoint.
     pub endpoint: Endpoint,
-    /// Which revision to speak.
-    pub protocol: ProtocolChoice,
-    /// How long to wait for what.
+    /// The protocol revision.
+    pub protocol: RevisionChoice,
+    /// The timeouts.
     pub timeouts: Timeouts,
-    /// How much of what to accept.
+    /// The limits.
     pub limits: Limits,
-    /// How patiently to end its process.
-    pub shutdown: Graces,
+    /// Grace periods for stopping its process.
+    pub shutdown: ShutdownGracePeriods,
 }
 
 impl ServerConfig {
-    /// A server with the default bounds, whose era the client finds out.
+    /// A server with default timeouts and limits, whose revision is negotiated.
     #[must_use]
     pub fn new(name: impl Into<String>, endpoint: Endpoint) -> Self {
         Self {
             name: name.into(),
             endpoint,
-            protocol: ProtocolChoice::Auto,
+            protocol: RevisionChoice::Auto,
             timeouts: Timeouts::default(),
             limits: Limits::default(),
-            shutdown: Graces::default(),
+            shutdown: ShutdownGracePeriods::default(),
         }
     }
 }
 
-/// Where a server is.
+/// A command or URL with its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoint {
-    /// A program to start; messages travel over its standard input and output.
+    /// A command. Messages travel over its standard input and output.
     Stdio(StdioEndpoint),
-    /// A URL that speaks Streamable HTTP.
+    /// A URL for Streamable HTTP.
     StreamableHttp(HttpEndpoint),
-    /// A URL that speaks the deprecated HTTP+SSE transport of 2024-11-05.
+    /// A URL for the deprecated HTTP+SSE transport of 2024-11-05.
     Sse(HttpEndpoint),
-    /// A URL that speaks one of the two; Streamable HTTP is tried first.
+    /// A URL whose transport is detected. Streamable HTTP is tried first.
     Auto(HttpEndpoint),
 }
 
-/// A program to start.
+/// A server that is started as a child process.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct StdioEndpoint {
-    /// The program: a path, or a name to look up in `PATH`.
+    /// A path, or a name to look up in `PATH`.
     pub command: String,
-    /// Its arguments.
+    /// Arguments.
     pub args: Vec<String>,
-    /// Environment variables to set, on top of what is inherited.
+    /// Environment variables to set in addition to the inherited ones.
     pub env: BTreeMap<String, String>,
-    /// Names of variables of this process to pass on, beside what `inherit` passes on.
+    /// Names of variables to inherit in addition to `inherit`.
     pub env_vars: Vec<String>,
-    /// What else the child gets to see of the variables of this process.
+    /// The set of variables to inherit.
     pub inherit: Inherit,
-    /// The working directory; this process's own if absent.
+    /// The working directory. `None` inherits it.
     pub cwd: Option<PathBuf>,
 }
 
-/// Which variables of this process a child gets to see.
+/// The environment variables that a child process inherits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Inherit {
-    /// Those that programs need to work at all: where their files, their user, their language and their terminal are.
-    /// Any other may be a secret that is none of the server's business.
+    /// Variables that programs need to run: directories, user, locale and terminal. Other variables may be secrets.
     #[default]
     Default,
-    /// All.
+    /// All variables.
     Everything,
-    /// None.
+    /// No variables.
     Nothing,
 }
 
-/// A URL, and what to send with every request to it.
+/// A URL, and the headers of all requests to it.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct HttpEndpoint {
-    /// The URL: `http://…`, `https://…`, or `unix:///path/of/the/socket#/path/of/the/endpoint`.
+    /// `http://…`, `https://…`, or `unix:///path/of/the/socket#/path/of/the/endpoint`.
     pub url: String,
-    /// Headers to send with every request.
+    /// The headers.
     pub headers: BTreeMap<String, String>,
-    /// Headers whose values are taken from the environment: their names, and those of the variables.
+    /// Headers with values from the environment: header names and variable names.
     pub env_headers: BTreeMap<String, String>,
-    /// The environment variable that holds a bearer token.
+    /// The environment variable with a bearer token.
     pub bearer_token_env: Option<String>,
-    /// A command that says more headers. It is asked when the connection is made, and again when the server answers with
-    /// 401.
+    /// A command that prints more headers. It runs when the connection is opened, and again after HTTP status 401.
     pub headers_helper: Option<HeadersHelper>,
 }
 
-/// A command that writes a JSON object of header names and values to its standard output.
+/// A command that prints a JSON object of header names and values.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeadersHelper {
-    /// The program: a path, or a name to look up in `PATH`.
+    /// A path, or a name to look up in `PATH`.
     pub command: String,
-    /// Its arguments.
+    /// Arguments.
     pub args: Vec<String>,
-    /// How long it may take.
+    /// Timeout of one run.
     pub timeout: Duration,
 }
 
 impl HeadersHelper {
-    /// A helper without arguments that may take ten seconds.
+    /// A helper without arguments and a timeout of ten seconds.
     #[must_use]
     pub fn new(command: impl Into<String>) -> Self {
         Self { command: command.into(), args: Vec::new(), timeout: Duration::from_secs(10) }
     }
 }
 
-/// Which revision to speak.
+/// The protocol revision to use.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ProtocolChoice {
-    /// Find out the era of the server, and speak the newest revision that both know.
+pub enum RevisionChoice {
+    /// Negotiate the newest revision that both sides support.
     #[default]
     Auto,
-    /// This one and no other.
+    /// Use this revision, and fail if the server does not support it.
     Pinned(Revision),
 }
 
-/// How long to wait for what.
+/// Timeouts of one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// From the start of the program or the first connection to a server that is ready.
+    /// From the start of the process or the first request until the server is ready.
     pub startup: Duration,
-    /// How long a server may take to answer `server/discover` before it counts as one of the legacy era. Bounded by a
-    /// third of `startup`, so that the handshake still has its time.
+    /// `server/discover`; afterwards the server counts as legacy. It is limited to a third of `startup`, which leaves
+    /// time for the handshake.
     pub probe: Duration,
-    /// A tool call: without an answer, and without progress where progress resets the clock.
+    /// A tool call without a response. Progress restarts it if the call asks for that.
     pub call: Duration,
-    /// A tool call, however much progress it reports.
+    /// A tool call in total, regardless of progress.
     pub call_ceiling: Duration,
-    /// Any other request, one page of a list for instance.
+    /// Any other request, for example one page of a list.
     pub request: Duration,
 }
 
@@ -160,13 +158,13 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
-    /// How long to wait for the answer to the probe.
+    /// Effective timeout of `server/discover`.
     pub(crate) fn probe_limit(&self) -> Duration {
         self.probe.min(self.startup / 3)
     }
 }
 
-/// How much of what to accept from a server.
+/// Limits for data from a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Pages of one list.
@@ -175,11 +173,11 @@ pub struct Limits {
     pub items: usize,
     /// Bytes of one line on standard output, of one HTTP body, and of one server-sent event.
     pub message_bytes: usize,
-    /// Lines and events that are no JSON-RPC message, over the life of a connection.
+    /// Invalid lines and events during a connection.
     pub garbage: u64,
-    /// Lines of standard error to remember.
+    /// Lines of standard error to keep.
     pub stderr_lines: usize,
-    /// HTTP requests that wait for their first byte at the same time.
+    /// Concurrent HTTP requests that wait for response headers.
     pub concurrent_requests: usize,
 }
 
@@ -196,16 +194,16 @@ impl Default for Limits {
     }
 }
 
-/// How patiently to end the process of a stdio server (2025-11-25, lifecycle, "Shutdown").
+/// Grace periods for stopping a stdio server (2025-11-25, lifecycle, "Shutdown").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Graces {
-    /// After its standard input was closed, before SIGTERM.
+pub struct ShutdownGracePeriods {
+    /// After closing standard input, before SIGTERM.
     pub stdin_close: Duration,
     /// After SIGTERM, before SIGKILL.
     pub sigterm: Duration,
 }
 
-impl Default for Graces {
+impl Default for ShutdownGracePeriods {
     fn default() -> Self {
         Self { stdin_close: Duration::from_secs(2), sigterm: Duration::from_secs(2) }
     }

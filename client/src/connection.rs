@@ -3,13 +3,13 @@
 mod cancellation;
 mod features;
 mod handler;
+mod input_rounds;
 mod listing;
 mod request;
-mod rounds;
 mod sandbox;
 mod subscription;
 mod tasks;
-mod visits;
+mod url_elicitation;
 
 use std::{
     collections::HashMap,
@@ -20,6 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use evidence::Transport;
 use rmcp::{
     RoleClient,
     model::RootsListChangedNotification,
@@ -35,91 +36,97 @@ use tokio_util::sync::CancellationToken;
 
 pub use features::LOG_LEVELS;
 pub(crate) use handler::Handler;
-pub(crate) use request::{Exchange, LOG_LEVEL, Patience};
+pub(crate) use request::{LOG_LEVEL, PendingRequest, RequestTimeouts};
 
 use crate::{
     config::{ServerConfig, Timeouts},
-    direct::Direct,
-    event::{CallId, ClientEvent, Happening, TransportKind},
-    host::{Desk, Root},
-    ledger::Ledger,
+    direct::DirectCalls,
+    event::{CallId, ClientEvent, ClientEventKind},
+    host::{HostDispatcher, Root},
     lifecycle::Remembered,
     process::{ChildProcess, Closing},
-    revision::{Era, Revision},
+    revision::{Era, Revision, Rules, rules},
     sandbox::SandboxState,
+    tracker::RequestTracker,
 };
 use cancellation::Cancellations;
 use listing::Listing;
 
-/// How long the transport may take to close: an HTTP session is ended with a DELETE.
+/// Timeout for closing the transport. An HTTP session is ended with DELETE.
 const CLOSE_LIMIT: Duration = Duration::from_secs(8);
 
-/// A connection to one server. Clones share it; when the last one is dropped it is closed, without waiting.
+/// A connection to one server. Clones share it. Dropping the last one closes it without waiting.
 #[derive(Debug, Clone)]
 pub struct Connection {
     inner: Arc<Inner>,
 }
 
-/// What a connection is made of.
+/// The parts of a new connection.
 pub(crate) struct Parts {
     pub(crate) config: Arc<ServerConfig>,
-    pub(crate) ledger: Arc<Ledger>,
-    pub(crate) desk: Arc<Desk>,
+    pub(crate) tracker: Arc<RequestTracker>,
+    pub(crate) dispatcher: Arc<HostDispatcher>,
     pub(crate) service: RunningService<RoleClient, Handler>,
     pub(crate) revision: Revision,
-    pub(crate) transport: TransportKind,
+    pub(crate) transport: Transport,
     pub(crate) why: String,
     pub(crate) child: Option<ChildProcess>,
-    /// The way of calls past rmcp, where there is one.
-    pub(crate) direct: Option<Direct>,
+    /// Calls that bypass rmcp, if the transport allows them.
+    pub(crate) direct: Option<DirectCalls>,
     pub(crate) sandbox: Option<SandboxState>,
 }
 
 #[derive(Debug)]
 struct Inner {
     config: Arc<ServerConfig>,
-    ledger: Arc<Ledger>,
-    desk: Arc<Desk>,
+    tracker: Arc<RequestTracker>,
+    dispatcher: Arc<HostDispatcher>,
     peer: Peer<RoleClient>,
     service: tokio::sync::Mutex<RunningService<RoleClient, Handler>>,
     revision: Revision,
-    transport: TransportKind,
+    transport: Transport,
     why: String,
     child: Option<ChildProcess>,
-    direct: Option<Direct>,
+    direct: Option<DirectCalls>,
     sandbox: Option<SandboxState>,
     listing: Listing,
     calls: AtomicU64,
     cancellations: Cancellations,
-    /// From which severity on the server is to log, said with each request on 2026-07-28.
+    /// The minimum log level, sent with each request in 2026-07-28.
     log_level: RwLock<Option<&'static str>>,
     closed: AtomicBool,
     subscription: Mutex<Option<AbortHandle>>,
-    /// The subscriptions to resources, on 2026-07-28.
+    /// Resource subscriptions in 2026-07-28.
     watched: Mutex<HashMap<String, AbortHandle>>,
 }
 
-/// How a connection was closed.
+/// The result of closing a connection.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CloseReport {
     /// Whether the transport closed in time.
     pub transport_closed: bool,
-    /// How the server's process was ended, over stdio.
+    /// The exit of the server's process, over stdio.
     pub process: Option<Closing>,
-    /// How long it took.
+    /// Duration of closing.
     pub took: Duration,
 }
 
 impl Connection {
     pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { config, ledger, desk, service, revision, transport, why, child, direct, sandbox } = parts;
+        let Parts { config, tracker, dispatcher, service, revision, transport, why, child, direct, sandbox } = parts;
         let peer = service.peer().clone();
-        let cancellations = Cancellations::start(peer.clone(), Arc::clone(&ledger));
-        tokio::spawn(report_end(Arc::clone(&ledger)));
-        if let Some(link) = desk.link().filter(|link| link.support().roots && revision.era() == Era::Legacy) {
-            tokio::spawn(tell_of_roots(peer.clone(), link.watch_roots(), ledger.over.clone()));
+        let cancellations = Cancellations::start(peer.clone(), Arc::clone(&tracker));
+        tokio::spawn(report_end(Arc::clone(&tracker)));
+        if let Some(link) = dispatcher.link().filter(|link| link.support().roots && rules(revision).roots_announcements)
+        {
+            tokio::spawn(tell_of_roots(peer.clone(), link.watch_roots(), tracker.over.clone()));
         }
-        ledger.reporter.report(|| Happening::Connected { revision, era: revision.era(), transport, why: why.clone() });
+        tracker.reporter.report(|| ClientEventKind::Connected {
+            revision,
+            era: revision.era(),
+            transport,
+            why: why.clone(),
+        });
         let inner = Inner {
             listing: Listing::default(),
             calls: AtomicU64::new(0),
@@ -127,8 +134,8 @@ impl Connection {
             subscription: Mutex::new(None),
             service: tokio::sync::Mutex::new(service),
             config,
-            ledger,
-            desk,
+            tracker,
+            dispatcher,
             peer,
             revision,
             transport,
@@ -146,86 +153,89 @@ impl Connection {
         connection
     }
 
-    /// The name of the server.
+    /// The name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.inner.config.name
     }
 
-    /// The revision that both speak.
+    /// The negotiated revision.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.inner.revision
     }
 
-    /// Its era.
+    pub(crate) fn rules(&self) -> Rules {
+        rules(self.inner.revision)
+    }
+
+    /// The era of the revision.
     #[must_use]
     pub fn era(&self) -> Era {
         self.inner.revision.era()
     }
 
-    /// The transport that was chosen.
+    /// The selected transport.
     #[must_use]
-    pub fn transport(&self) -> TransportKind {
+    pub fn transport(&self) -> Transport {
         self.inner.transport
     }
 
-    /// What to remember of it for the next connection to this server.
+    /// Information that speeds up the next connection to this server.
     #[must_use]
     pub fn remembered(&self) -> Remembered {
         Remembered { transport: self.transport(), era: self.era() }
     }
 
-    /// Why this era and this transport, in words.
+    /// The reason for this era and this transport.
     #[must_use]
     pub fn why(&self) -> &str {
         &self.inner.why
     }
 
-    /// What the server said about itself, word for word: the result of `initialize` or of `server/discover`.
+    /// The result of `initialize` or `server/discover`, as received.
     #[must_use]
     pub fn greeting(&self) -> Option<Value> {
-        self.inner.ledger.greeting()
+        self.inner.tracker.greeting()
     }
 
-    /// The last lines that the server wrote to standard error.
+    /// The last lines of standard error.
     #[must_use]
     pub fn stderr(&self) -> Vec<String> {
         self.inner.child.as_ref().map(ChildProcess::stderr).unwrap_or_default()
     }
 
-    /// Everything that happens from now on. Use [`crate::connect_with`] to hear of the beginning as well.
+    /// Receives all events from now on. Use [`crate::connect_with`] to receive earlier events too.
     #[must_use]
     pub fn events(&self) -> broadcast::Receiver<ClientEvent> {
-        self.inner.ledger.reporter.sink().subscribe()
+        self.inner.tracker.reporter.sink().subscribe()
     }
 
-    /// Whether the connection is over, for whatever reason.
+    /// Whether the connection has ended.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.inner.closed.load(Ordering::Acquire) || self.inner.peer.is_transport_closed()
     }
 
-    /// Returns when the connection is over, with the reason in words.
+    /// Waits until the connection ends, and returns the reason.
     pub async fn ended(&self) -> String {
-        self.inner.ledger.over.cancelled().await;
-        self.inner.ledger.failure().map_or_else(|| "closed by the client".to_owned(), ToString::to_string)
+        self.inner.tracker.over.cancelled().await;
+        self.inner.tracker.failure().map_or_else(|| "closed by the client".to_owned(), ToString::to_string)
     }
 
-    /// Counts the announcements of changed tools, and tells of each from now on.
+    /// Counts announcements of changed tools.
     pub(crate) fn tool_changes(&self) -> watch::Receiver<u64> {
-        self.inner.ledger.watch_tool_changes()
+        self.inner.tracker.watch_tool_changes()
     }
 
-    /// How many requests wait for their answer, the subscription to changes of 2026-07-28 among them, and answers and
-    /// questions for somebody to take them.
+    /// Number of pending requests, including the subscription to changes of 2026-07-28, and of queued messages.
     #[must_use]
     pub fn requests_under_way(&self) -> usize {
-        self.inner.ledger.entries()
+        self.inner.tracker.entries()
     }
 
-    /// Closes the connection: over stdio the server's standard input is closed and its process ended, over HTTP the
-    /// session is. Calls under way fail as lost. Closing twice is no error.
+    /// Closes the connection: over stdio, closes the server's standard input and stops its process; over HTTP, ends
+    /// the session. Pending calls fail with [`CallError::ConnectionLost`]. Closing twice is allowed.
     pub async fn close(&self) -> CloseReport {
         let begun = Instant::now();
         self.inner.closed.store(true, Ordering::Release);
@@ -238,7 +248,7 @@ impl Connection {
             Some(child) => Some(child.shut_down(was_over).await),
             None => None,
         };
-        self.inner.ledger.over.cancel();
+        self.inner.tracker.over.cancel();
         CloseReport { transport_closed, process, took: begun.elapsed() }
     }
 
@@ -246,8 +256,8 @@ impl Connection {
         &self.inner.config.timeouts
     }
 
-    pub(crate) fn report(&self, what: impl FnOnce() -> Happening) {
-        self.inner.ledger.reporter.report(what);
+    pub(crate) fn report(&self, kind: impl FnOnce() -> ClientEventKind) {
+        self.inner.tracker.reporter.report(kind);
     }
 
     pub(crate) fn next_call(&self) -> CallId {
@@ -257,27 +267,27 @@ impl Connection {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.ledger.over.cancel();
+        self.tracker.over.cancel();
         self.stop_listening();
     }
 }
 
-/// Tells the server whenever the roots have changed (2025-11-25, roots, "Root List Changes").
+/// Notifies the server of changed roots (2025-11-25, roots, "Root List Changes").
 async fn tell_of_roots(peer: Peer<RoleClient>, mut roots: watch::Receiver<Vec<Root>>, over: CancellationToken) {
     loop {
         tokio::select! {
             () = over.cancelled() => return,
             changed = roots.changed() => if changed.is_err() { return },
         }
-        // A server that refuses to be told once is told again the next time.
+        // A server that rejects one notification still gets the next one.
         if let Err(error) = peer.send_notification(RootsListChangedNotification::default().into()).await {
-            tracing::debug!(%error, "the server was not told of the roots");
+            tracing::debug!(%error, "failed to notify the server of changed roots");
         }
     }
 }
 
-async fn report_end(ledger: Arc<Ledger>) {
-    ledger.over.cancelled().await;
-    let reason = ledger.failure().map_or_else(|| "closed by the client".to_owned(), ToString::to_string);
-    ledger.reporter.report(|| Happening::Disconnected { reason });
+async fn report_end(tracker: Arc<RequestTracker>) {
+    tracker.over.cancelled().await;
+    let reason = tracker.failure().map_or_else(|| "closed by the client".to_owned(), ToString::to_string);
+    tracker.reporter.report(|| ClientEventKind::Disconnected { reason });
 }

@@ -1,14 +1,14 @@
-//! Telling secrets and long texts apart without keeping them.
+//! Digests that identify secrets and long strings without storing them.
 
 use sha2::{Digest as _, Sha256};
 
-/// A stand-in for a secret or a long text, which says no more than whether two are the same.
+/// SHA-256 of several strings.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Digest([u8; 32]);
 
 impl Digest {
-    /// Of several parts, in their order. Their lengths go in as well, so that no two lists of parts are one text.
-    pub(crate) fn of(parts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Self {
+    /// Hashes the strings in order. The lengths are included, so that different splits of the same text differ.
+    pub(crate) fn new(parts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Self {
         let mut hasher = Sha256::new();
         for part in parts {
             let part = part.as_ref();

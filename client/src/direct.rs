@@ -1,10 +1,10 @@
-//! Tool calls past rmcp: from the caller to the wire and back.
+//! Tool calls that bypass rmcp.
 //!
-//! A request through rmcp changes hands five times (its loop, a task that sends, its HTTP worker, the loop again, the
-//! caller), and each time another thread may have to be woken. A tool call needs none of that: this client keeps its own
-//! books of what is under way. So over stdio and Streamable HTTP calls are written, and their answers read, without rmcp,
-//! which goes on to do all the rest: the handshake, sessions, listings, subscriptions and what servers ask. Where a call is
-//! in need of that (a session that has ended, headers that a tool's schema asks for), it goes through rmcp as well.
+//! A request through rmcp passes five tasks (its loop, a sender task, its HTTP worker, the loop again, the caller),
+//! and each switch may wake another thread. Calls over stdio and Streamable HTTP are therefore written, and their
+//! responses read, without rmcp. It still handles the handshake, sessions, lists, subscriptions and server requests. A
+//! call also goes through rmcp if it depends on one of these: after a session expired, or if the tool's schema
+//! requires headers.
 
 use std::sync::{
     Arc,
@@ -22,62 +22,62 @@ use crate::{
     connection::LOG_LEVEL,
     error::Cause,
     event::CallId,
-    ledger::{InFlight, Ledger, Progress, Purpose, Reply},
-    revision::{Era, Revision},
+    revision::{Revision, rules},
+    tracker::{InFlight, Progress, Purpose, Reply, RequestTracker},
     transport::{
         http::{HttpClient, Post},
         stdio::{LineQueue, StdioError},
     },
 };
 
-/// rmcp counts its ids from 0; these begin far from where a connection's listings and subscriptions will ever get.
+/// First id of direct calls. rmcp counts from 0, so that the ranges do not meet.
 const FIRST_ID: i64 = 1_000_000;
 
-/// What calls are written to.
+/// The transport of direct calls.
 #[derive(Debug)]
-pub(crate) enum Wire {
-    /// The lines of a byte stream.
+pub(crate) enum DirectTransport {
+    /// Lines of a byte stream.
     Lines(LineQueue),
-    /// A URL.
+    /// Streamable HTTP.
     Http(HttpClient),
 }
 
-/// The same, ready for one call.
-enum Ready<'a> {
+/// A transport that is ready for one call.
+enum ReadyTransport<'a> {
     Lines(&'a LineQueue),
     Http(HttpClient, Post),
 }
 
-/// The way of one connection's calls.
+/// Direct tool calls of one connection.
 #[derive(Debug)]
-pub(crate) struct Direct {
-    wire: Wire,
-    era: Era,
-    ledger: Arc<Ledger>,
-    /// What 2026-07-28 has every request say of its client (basic, "_meta").
+pub(crate) struct DirectCalls {
+    wire: DirectTransport,
+    revision: Revision,
+    tracker: Arc<RequestTracker>,
+    /// Client information that 2026-07-28 requires in each request (basic, "_meta").
     meta: Map<String, Value>,
     next: AtomicI64,
 }
 
-/// Why there is no answer.
+/// The reason for a missing response.
 #[derive(Debug)]
-pub(crate) enum Unanswered {
-    /// The session has ended. The call was not carried out; rmcp can open another one for it.
+pub(crate) enum NoResponse {
+    /// The session expired. The call was not executed; rmcp can open another session for it.
     SessionEnded,
-    /// The connection is over, or the call's own response is.
+    /// The connection or the HTTP response ended.
     Cut,
-    /// The transport failed.
+    /// Reading or writing failed.
     Failed(Cause),
 }
 
-/// What comes of a call; over HTTP nothing happens until it is waited for.
-pub(crate) type Answer = BoxFuture<'static, Result<Reply, Unanswered>>;
+/// The response to a call. Over HTTP, nothing is sent until it is polled.
+pub(crate) type PendingResponse = BoxFuture<'static, Result<Reply, NoResponse>>;
 
-/// A call that has been made.
-pub(crate) struct Asked {
+/// A call that was prepared or sent.
+pub(crate) struct SentCall {
     pub(crate) id: RequestId,
     pub(crate) progress: Arc<Progress>,
-    pub(crate) answer: Answer,
+    pub(crate) answer: PendingResponse,
 }
 
 #[derive(Serialize)]
@@ -88,26 +88,35 @@ struct Request<'a> {
     params: &'a Map<String, Value>,
 }
 
-impl Direct {
-    /// `meta` is what every request says of its client in the modern era.
-    pub(crate) fn new(wire: Wire, revision: Revision, ledger: Arc<Ledger>, meta: Map<String, Value>) -> Self {
-        Self { wire, era: revision.era(), ledger, meta, next: AtomicI64::new(FIRST_ID) }
+impl DirectCalls {
+    /// `meta` is the client information for each request in the modern era.
+    pub(crate) fn new(
+        wire: DirectTransport,
+        revision: Revision,
+        tracker: Arc<RequestTracker>,
+        meta: Map<String, Value>,
+    ) -> Self {
+        Self { wire, revision, tracker, meta, next: AtomicI64::new(FIRST_ID) }
     }
 
-    /// Makes a call, with the log level that it asks for (2026-07-28). `None` if this one has to go through rmcp.
+    /// Makes a call, with the log level for it (2026-07-28). Returns `None` if the call has to go through rmcp.
     pub(crate) fn ask(
         &self,
         method: &str,
         params: &Value,
         call: Option<CallId>,
         log_level: Option<&'static str>,
-    ) -> Option<Asked> {
-        let params = params.as_object().filter(|_| method == METHOD && !self.ledger.over.is_cancelled())?;
+    ) -> Option<SentCall> {
+        let params = params.as_object().filter(|_| method == METHOD && !self.tracker.over.is_cancelled())?;
         let name = params.get("name").and_then(Value::as_str)?;
         let ready = match &self.wire {
-            Wire::Lines(queue) => Ready::Lines(queue),
-            Wire::Http(_) if self.era == Era::Modern && self.ledger.asks_for_headers(name) => return None,
-            Wire::Http(client) => Ready::Http(client.clone(), client.prepare(self.era, METHOD, name)?),
+            DirectTransport::Lines(queue) => ReadyTransport::Lines(queue),
+            DirectTransport::Http(_) if rules(self.revision).stateless && self.tracker.asks_for_headers(name) => {
+                return None;
+            }
+            DirectTransport::Http(client) => {
+                ReadyTransport::Http(client.clone(), client.prepare(self.revision, METHOD, name)?)
+            }
         };
         let id = self.next.fetch_add(1, Ordering::Relaxed);
         let body = self.body(id, params, log_level)?;
@@ -115,15 +124,15 @@ impl Direct {
         let progress: Arc<Progress> = Arc::default();
         let token = Some(ProgressToken(id.clone()));
         let entry = InFlight { purpose: Purpose::Other, token, call, progress: Arc::clone(&progress) };
-        let reply = self.ledger.open_direct(id.clone(), entry);
+        let reply = self.tracker.open_direct(id.clone(), entry);
         let answer = match ready {
-            Ready::Lines(queue) => over_lines(queue.push(body), reply).boxed(),
-            Ready::Http(client, post) => client.ask(post, body, id.clone(), reply).boxed(),
+            ReadyTransport::Lines(queue) => over_lines(queue.push(body), reply).boxed(),
+            ReadyTransport::Http(client, post) => client.ask(post, body, id.clone(), reply).boxed(),
         };
-        Some(Asked { id, progress, answer })
+        Some(SentCall { id, progress, answer })
     }
 
-    /// The message. Its progress token is its id, which nothing else of this connection has.
+    /// The message. Its progress token is its id, which is unique in this connection.
     fn body(&self, id: i64, params: &Map<String, Value>, log_level: Option<&str>) -> Option<Vec<u8>> {
         let mut params = params.clone();
         let meta = params.entry("_meta").or_insert_with(|| Value::Object(Map::new())).as_object_mut()?;
@@ -134,10 +143,10 @@ impl Direct {
     }
 }
 
-async fn over_lines(queued: Result<(), StdioError>, reply: oneshot::Receiver<Reply>) -> Result<Reply, Unanswered> {
+async fn over_lines(queued: Result<(), StdioError>, reply: oneshot::Receiver<Reply>) -> Result<Reply, NoResponse> {
     queued.map_err(|error| match error {
-        StdioError::Closed => Unanswered::Cut,
-        error => Unanswered::Failed(error.into()),
+        StdioError::Closed => NoResponse::Cut,
+        error => NoResponse::Failed(error.into()),
     })?;
-    reply.await.map_err(|_| Unanswered::Cut)
+    reply.await.map_err(|_| NoResponse::Cut)
 }

@@ -1,7 +1,7 @@
-//! What has changed between two lists of tools, and whether a caller who knows the old one has to care.
+//! Compares two tool lists, and classifies each change for callers that know the old list.
 //!
-//! Pure. Three severities: *breaking* (a call that was right may now be wrong, or may now do something that the user was
-//! not told about), *compatible* (old calls stay right), *cosmetic* (words only). What cannot be judged is breaking.
+//! Pure. Severities: *breaking* (valid calls may fail or do something that the user did not approve), *compatible*
+//! (old calls remain valid), *cosmetic* (documentation only). Changes that cannot be classified are breaking.
 
 mod schema;
 #[cfg(test)]
@@ -15,28 +15,28 @@ use sha2::{Digest, Sha256};
 
 use crate::tool::Tool;
 
-/// How much a change matters to a caller who knows the old list.
+/// The severity of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// Words only.
+    /// Documentation only.
     Cosmetic,
-    /// Old calls stay right.
+    /// Old calls remain valid.
     Compatible,
-    /// A call that was right may now be wrong.
+    /// Valid calls may now fail.
     Breaking,
 }
 
-/// One difference.
+/// A change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {
     /// The tool.
     pub tool: String,
-    /// How much it matters.
+    /// The severity.
     pub severity: Severity,
-    /// The place inside the tool, as a JSON pointer; empty for the tool itself.
+    /// The location in the tool, as a JSON pointer; empty for the tool itself.
     pub at: String,
-    /// What happened there.
+    /// The description of the change.
     pub what: String,
 }
 
@@ -46,15 +46,15 @@ impl fmt::Display for Change {
     }
 }
 
-/// All differences between two lists.
+/// The changes between two lists.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Drift {
-    /// The differences, by tool.
+    /// The changes, ordered by tool.
     pub changes: Vec<Change>,
 }
 
 impl Drift {
-    /// Compares two lists. Their order does not matter.
+    /// Compares two lists, regardless of their order.
     #[must_use]
     pub fn between(old: &[Arc<Tool>], new: &[Arc<Tool>]) -> Self {
         let find = |list: &'_ [Arc<Tool>]| -> std::collections::BTreeMap<String, Arc<Tool>> {
@@ -65,29 +65,29 @@ impl Drift {
         for (name, tool) in &old {
             match new.get(name) {
                 Some(successor) => changes.extend(compare(tool, successor)),
-                None => changes.push(whole(name, Severity::Breaking, "the tool is gone")),
+                None => changes.push(whole(name, Severity::Breaking, "the tool was removed")),
             }
         }
         for name in new.keys().filter(|name| !old.contains_key(*name)) {
-            changes.push(whole(name, Severity::Compatible, "the tool is new"));
+            changes.push(whole(name, Severity::Compatible, "the tool was added"));
         }
         Self { changes }
     }
 
-    /// Whether nothing has changed.
+    /// Whether there are no changes.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// The gravest severity among the changes.
+    /// The highest severity.
     #[must_use]
     pub fn severity(&self) -> Option<Severity> {
         self.changes.iter().map(|change| change.severity).max()
     }
 
-    /// The changes of this severity.
-    pub fn of(&self, severity: Severity) -> impl Iterator<Item = &Change> {
+    /// The changes with this severity.
+    pub fn with_severity(&self, severity: Severity) -> impl Iterator<Item = &Change> {
         self.changes.iter().filter(move |change| change.severity == severity)
     }
 }
@@ -96,10 +96,10 @@ fn whole(tool: &str, severity: Severity, what: &str) -> Change {
     Change { tool: tool.to_owned(), severity, at: String::new(), what: what.to_owned() }
 }
 
-/// All differences between two states of one tool.
+/// Compares two versions of a tool.
 #[must_use]
 pub fn compare(old: &Tool, new: &Tool) -> Vec<Change> {
-    let mut found = Found { tool: old.name().to_owned(), changes: Vec::new(), ..Found::default() };
+    let mut found = Comparison { tool: old.name().to_owned(), changes: Vec::new(), ..Comparison::default() };
     for key in keys_of_both(old.wire(), new.wire()) {
         let (before, after) = (old.wire().get(key), new.wire().get(key));
         match key.as_str() {
@@ -116,10 +116,10 @@ pub fn compare(old: &Tool, new: &Tool) -> Vec<Change> {
     found.changes
 }
 
-/// Hints decide whether a user is asked. One that now promises less than the user was told is a breaking change: a tool
-/// that was approved as read-only must not become a destructive one unnoticed.
-fn compare_annotations(found: &mut Found, old: &Tool, new: &Tool) {
-    // The values that count where a hint is absent (2025-03-26, schema, `ToolAnnotations`).
+/// Hints determine whether the user is asked. A weaker promise is a breaking change: a tool that was approved as
+/// read-only must not become destructive unnoticed.
+fn compare_annotations(found: &mut Comparison, old: &Tool, new: &Tool) {
+    // The defaults of missing hints (2025-03-26, schema, `ToolAnnotations`).
     const HINTS: [(&str, bool, bool); 4] = [
         // Name, default, and the value that is safe for the user.
         ("readOnlyHint", false, true),
@@ -144,18 +144,18 @@ fn compare_annotations(found: &mut Found, old: &Tool, new: &Tool) {
     }
 }
 
-/// The changes of one tool, while they are being found.
+/// Collects the changes of a tool.
 #[derive(Debug, Default)]
-struct Found {
+struct Comparison {
     tool: String,
     changes: Vec<Change>,
-    /// The two schemas that are being compared, in which references are looked up.
+    /// The two root schemas, for resolving references.
     roots: Arc<(Value, Value)>,
     /// The pairs of references that were followed.
     followed: HashSet<(Option<String>, Option<String>)>,
 }
 
-impl Found {
+impl Comparison {
     fn add(&mut self, severity: Severity, at: &str, what: impl Into<String>) {
         self.changes.push(Change { tool: self.tool.clone(), severity, at: at.to_owned(), what: what.into() });
     }
@@ -176,19 +176,27 @@ fn keys_of_both<'a>(old: &'a Map<String, Value>, new: &'a Map<String, Value>) ->
     old.keys().chain(new.keys().filter(|key| !old.contains_key(*key))).collect()
 }
 
-/// A key as a step of a JSON pointer (RFC 6901).
+/// Escapes a key for a JSON pointer (RFC 6901).
 fn escape(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// A short stand-in for a tool as a caller has seen it. Two tools with one fingerprint are the same to every caller.
+/// A hash of a tool as callers know it. Equal fingerprints mean equal tools for all callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Fingerprint([u8; 32]);
 
-impl Fingerprint {
-    /// The fingerprint of a tool: the hash of everything but the words, with the keys of all objects in order.
+impl Tool {
+    /// A hash of everything that a caller relies on.
     #[must_use]
-    pub fn of(tool: &Tool) -> Self {
+    pub fn fingerprint(&self) -> Fingerprint {
+        Fingerprint::new(self)
+    }
+}
+
+impl Fingerprint {
+    /// Hashes everything except documentation, with sorted object keys.
+    #[must_use]
+    pub fn new(tool: &Tool) -> Self {
         let mut hasher = Sha256::new();
         for field in ["name", "inputSchema", "outputSchema", "annotations"] {
             let mut text = String::new();

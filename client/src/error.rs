@@ -1,6 +1,6 @@
-//! What can go wrong, grouped by what a caller can do next.
+//! Errors, grouped by what a caller can do next.
 //!
-//! Each error has a stable kebab-case `kind()`, for programs; its message is for people.
+//! Each error has a stable kebab-case `kind()` for programs.
 
 use std::time::Duration;
 
@@ -9,32 +9,32 @@ use serde_json::Value;
 
 use crate::{
     auth::AuthError,
-    pagination::PageFault,
+    pagination::PaginationError,
     process::{ExitInfo, StartProblem},
     tool::ToolList,
 };
 
-/// A cause from below, whatever its type.
+/// An error of a lower layer.
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
-/// A step on the way to a usable connection.
+/// A step of connecting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {
-    /// The configuration is looked at.
+    /// Checking the configuration.
     Configure,
-    /// The program is started.
+    /// Starting the process.
     Spawn,
-    /// The first connection is made.
+    /// Opening the connection.
     Connect,
-    /// `server/discover` was sent.
+    /// Waiting for the response to `server/discover`.
     Probe,
-    /// `initialize` was sent.
+    /// Waiting for the response to `initialize`.
     Initialize,
 }
 
 impl Stage {
-    /// Its name.
+    /// The name in JSON and messages.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -47,25 +47,25 @@ impl Stage {
     }
 }
 
-/// A server could not be connected to.
+/// Connecting to a server failed.
 #[derive(Debug, thiserror::Error)]
 #[error("server `{server}` failed at stage `{}`: {failure}{}", stage.as_str(), tail(stderr))]
 pub struct ConnectError {
     /// The name of the server.
     pub server: String,
-    /// How far it came.
+    /// The step that failed.
     pub stage: Stage,
-    /// What went wrong.
+    /// The cause.
     #[source]
     pub failure: Box<ConnectFailure>,
-    /// The last lines that the server wrote to standard error.
+    /// The last lines of standard error.
     pub stderr: Vec<String>,
-    /// What was tried before, each with its outcome.
+    /// Earlier attempts, each with its outcome.
     pub tried: Vec<String>,
 }
 
 impl ConnectError {
-    /// A stable name of the kind of failure.
+    /// A stable name of the kind.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         self.failure.kind()
@@ -81,107 +81,107 @@ fn tail(stderr: &[String]) -> String {
     format!("; its standard error ends with: {}", last.join(" | "))
 }
 
-/// Why a server could not be connected to.
+/// The reason why connecting failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConnectFailure {
-    /// The configuration makes no sense.
+    /// The configuration is invalid.
     #[error("{detail}")]
     Config {
-        /// What is wrong.
+        /// The problem.
         detail: String,
     },
-    /// The command that was to say the headers did not say them.
-    #[error("the headers helper `{command}` is of no use: {detail}")]
+    /// The headers helper failed.
+    #[error("headers helper `{command}` failed: {detail}")]
     HeadersHelper {
         /// The command.
         command: String,
-        /// What is wrong with it.
+        /// The problem.
         detail: String,
     },
-    /// The server was not ready in time.
+    /// The startup timeout elapsed.
     #[error("not ready within {limit:?}")]
     StartupTimeout {
         /// The limit.
         limit: Duration,
     },
-    /// The program could not be started.
+    /// The process could not be started.
     #[error("cannot start `{command}`: {problem}")]
     Spawn {
-        /// The program.
+        /// The command.
         command: String,
-        /// Why, as far as can be told by looking at it.
+        /// The diagnosis from the file system.
         problem: StartProblem,
-        /// The reason.
+        /// The error of the operating system.
         #[source]
         source: std::io::Error,
     },
-    /// The program ended before it was ready.
-    #[error("the program ended: {exit}")]
+    /// The process exited during startup.
+    #[error("the process exited: {exit}")]
     Exited {
-        /// How.
+        /// The exit status.
         exit: ExitInfo,
     },
-    /// The server broke the protocol in a way that leaves nothing to work with.
-    #[error("the server broke the protocol: {detail}")]
+    /// The server violated the protocol, and no connection is possible.
+    #[error("the server violated the protocol: {detail}")]
     Protocol {
-        /// How.
+        /// The violation.
         detail: String,
     },
-    /// There is no revision that both speak, or not the one that was asked for.
-    #[error("asked for revision {wanted}, the server offers {offered}")]
+    /// Client and server support no common revision, or the server does not support the pinned one.
+    #[error("requested revision {wanted}, the server supports {offered}")]
     VersionMismatch {
-        /// What this client asked for.
+        /// The requested revision.
         wanted: String,
-        /// What the server offers.
+        /// The revisions that the server supports.
         offered: String,
     },
-    /// The server answered with a JSON-RPC error.
-    #[error("the server answered with error {code}: {message}")]
+    /// The server responded with a JSON-RPC error.
+    #[error("the server responded with error {code}: {message}")]
     Rpc {
-        /// The code.
+        /// `code`.
         code: i64,
-        /// The message.
+        /// `message`.
         message: String,
-        /// More, for programs.
+        /// `data`.
         data: Option<Value>,
     },
-    /// The server answered with an HTTP status that stands for a failure.
-    #[error("the server answered with HTTP status {status}")]
+    /// The server responded with an HTTP error status.
+    #[error("the server responded with HTTP status {status}")]
     HttpStatus {
         /// The status.
         status: u16,
         /// The beginning of the body.
         body: String,
     },
-    /// The server wants authorization.
-    #[error("the server wants authorization (HTTP status {status})")]
+    /// The server requires authorization.
+    #[error("the server requires authorization (HTTP status {status})")]
     NeedsAuth {
         /// 401 or 403.
         status: u16,
         /// The value of `WWW-Authenticate`, if the server sent one.
         challenge: Option<String>,
     },
-    /// Authorization was tried and failed.
+    /// Authorization was attempted and failed.
     #[error("authorization failed")]
     Auth {
-        /// The reason, and what helps.
+        /// The reason, with a suggestion.
         #[source]
         source: AuthError,
     },
-    /// The server sends the client elsewhere, and following would lose the message or carry the user's headers to a
-    /// stranger.
-    #[error("the server redirects to `{to}`, which is not followed: {reason}")]
+    /// A redirect was rejected, because following it would drop the message or send the user's headers to another
+    /// origin.
+    #[error("rejected redirect to `{to}`: {reason}")]
     RedirectRefused {
-        /// Where, without query and user.
+        /// The target, without query and userinfo.
         to: String,
-        /// Why it is not followed.
+        /// The reason for rejecting it.
         reason: String,
     },
-    /// The transport failed.
-    #[error("the transport failed")]
+    /// Reading or writing failed.
+    #[error("transport error")]
     Transport {
-        /// The reason.
+        /// The cause.
         #[source]
         source: Cause,
     },
@@ -191,7 +191,7 @@ pub enum ConnectFailure {
 }
 
 impl ConnectFailure {
-    /// A stable name of the kind of failure.
+    /// A stable name of the kind.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -213,158 +213,158 @@ impl ConnectFailure {
     }
 }
 
-/// Which of the two clocks of a call ran out.
+/// The timeout that elapsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Clock {
-    /// The time without an answer, or without progress.
+pub enum TimeoutKind {
+    /// Without a response or progress.
     Idle,
-    /// The time that nothing may exceed.
+    /// In total, regardless of progress.
     Ceiling,
 }
 
-/// A request failed.
+/// The reason why a request failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallError {
-    /// No answer came in time. The server was told that nobody waits any more.
-    #[error("no answer within {limit:?} ({})", match clock { Clock::Idle => "timeout", Clock::Ceiling => "ceiling" })]
+    /// The timeout elapsed. The request was cancelled at the server.
+    #[error("no response within {limit:?} ({})", match clock { TimeoutKind::Idle => "timeout", TimeoutKind::Ceiling => "ceiling" })]
     TimedOut {
-        /// Which limit it was.
-        clock: Clock,
-        /// The limit.
+        /// The timeout that elapsed.
+        clock: TimeoutKind,
+        /// Its duration.
         limit: Duration,
     },
     /// The caller cancelled it.
     #[error("cancelled by the caller")]
     Cancelled,
-    /// The server answered with a JSON-RPC error.
-    #[error("the server answered with error {code}: {message}")]
+    /// The server responded with a JSON-RPC error.
+    #[error("the server responded with error {code}: {message}")]
     Rpc {
-        /// The code.
+        /// `code`.
         code: i64,
-        /// The message.
+        /// `message`.
         message: String,
-        /// More, for programs.
+        /// `data`.
         data: Option<Value>,
     },
-    /// The server answered with an HTTP status that stands for a failure.
-    #[error("the server answered with HTTP status {status}")]
+    /// The server responded with an HTTP error status.
+    #[error("the server responded with HTTP status {status}")]
     HttpStatus {
         /// The status.
         status: u16,
         /// The beginning of the body.
         body: String,
     },
-    /// The server wants authorization.
-    #[error("the server wants authorization (HTTP status {status})")]
+    /// The server requires authorization.
+    #[error("the server requires authorization (HTTP status {status})")]
     NeedsAuth {
         /// 401 or 403.
         status: u16,
         /// The value of `WWW-Authenticate`, if the server sent one.
         challenge: Option<String>,
     },
-    /// Authorization was tried and failed.
+    /// Authorization was attempted and failed.
     #[error("authorization failed")]
     Auth {
-        /// The reason, and what helps.
+        /// The reason, with a suggestion.
         #[source]
         source: AuthError,
     },
-    /// The connection ended before the answer came.
+    /// The connection ended before the response.
     #[error("connection lost: {reason}")]
     ConnectionLost {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The transport could not deliver the request.
-    #[error("the transport failed")]
+    /// The request could not be sent, or its response not be read.
+    #[error("transport error")]
     Transport {
-        /// The reason.
+        /// The cause.
         #[source]
         source: Cause,
     },
-    /// The tool is no longer what the caller has seen. Nothing was sent.
-    #[error("tool `{tool}` has changed since the caller saw it: {change}")]
+    /// The tool changed since the caller read the list. Nothing was sent.
+    #[error("tool `{tool}` changed since it was listed: {change}")]
     Stale {
         /// The tool.
         tool: String,
-        /// What has changed.
+        /// The change.
         change: String,
     },
-    /// The server does not offer the tool. Nothing was sent.
-    #[error("the server offers no tool `{tool}`")]
+    /// The server does not have the tool. Nothing was sent.
+    #[error("the server has no tool `{tool}`")]
     UnknownTool {
         /// The tool.
         tool: String,
     },
-    /// The server asked for something on the way that it cannot be given: it was not declared, makes no sense, or was
-    /// refused by the user.
-    #[error("the server asked for `{method}` (`{key}`) on the way, which was refused: {reason}")]
+    /// The server requested input that the client could not provide: the request was invalid, its capability not
+    /// declared, or the user declined.
+    #[error("input request `{method}` (`{key}`) was declined: {reason}")]
     InputRefused {
-        /// The server's key of the request.
+        /// The server's key of the input request.
         key: String,
-        /// What it asked for.
+        /// The method of the input request.
         method: String,
-        /// Why it was refused.
+        /// The reason.
         reason: String,
     },
-    /// The user has to visit URLs first, and has not: there is nobody to ask, they refused, or the visit was not over in time
-    /// (2025-11-25, elicitation, "URL Elicitation Required Error").
-    #[error("the server asks for a visit to {} before it answers", urls(elicitations))]
+    /// The server requires the user to visit URLs, and the visits are not complete: the user declined, there is no
+    /// user interface, or a visit timed out (2025-11-25, elicitation, "URL Elicitation Required Error").
+    #[error("the server requires a visit to {}", urls(elicitations))]
     UrlElicitationRequired {
-        /// The visits, as the server describes them.
+        /// The elicitations, as received.
         elicitations: Vec<Value>,
     },
-    /// The task that the call had become was cancelled at the server.
-    #[error("the server has cancelled task `{id}`")]
+    /// The server cancelled the task of the call.
+    #[error("the server cancelled task `{id}`")]
     TaskCancelled {
-        /// The id of the task.
+        /// The task.
         id: String,
     },
-    /// The revision that both speak has no such request. Nothing was sent.
-    #[error("the revision of this connection has no `{method}`")]
+    /// The negotiated revision does not have this request. Nothing was sent.
+    #[error("the negotiated revision has no `{method}`")]
     NotInRevision {
         /// The method.
         method: String,
     },
-    /// The server asked for more input each time that it was given some.
+    /// The server kept requesting input.
     #[error("no result after {limit} rounds of input")]
     TooManyRounds {
-        /// How often the request was made.
+        /// The number of requests that were sent.
         limit: usize,
     },
-    /// The answer is not what the specification prescribes.
+    /// The result does not conform to the specification.
     #[error("malformed result: {detail}")]
     MalformedResult {
-        /// What is wrong with it.
+        /// The problem.
         detail: String,
     },
-    /// The answer exceeds [`crate::Limits::message_bytes`]. Only this request is lost.
-    #[error("the answer is longer than {limit} bytes")]
+    /// The response exceeds [`crate::Limits::message_bytes`]. Only this request failed.
+    #[error("the response is longer than {limit} bytes")]
     OversizeReply {
-        /// The limit, in bytes.
+        /// In bytes.
         limit: usize,
     },
-    /// The server had forgotten the session, and the request could not be sent again in a new one.
-    #[error("the session is lost: {reason}")]
+    /// The session expired, and the request could not be sent again in a new one.
+    #[error("session lost: {reason}")]
     SessionLost {
-        /// Why it could not be sent again.
+        /// The reason.
         reason: String,
     },
-    /// The server sends the client elsewhere, and following would lose the message or carry the user's headers to a
-    /// stranger.
-    #[error("the server redirects to `{to}`, which is not followed: {reason}")]
+    /// A redirect was rejected, because following it would drop the message or send the user's headers to another
+    /// origin.
+    #[error("rejected redirect to `{to}`: {reason}")]
     RedirectRefused {
-        /// Where, without query and user.
+        /// The target, without query and userinfo.
         to: String,
-        /// Why it is not followed.
+        /// The reason for rejecting it.
         reason: String,
     },
 }
 
 impl CallError {
-    /// A stable name of the kind of failure.
+    /// A stable name of the kind.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -396,44 +396,44 @@ fn urls(elicitations: &[Value]) -> String {
     urls.map(|url| format!("`{}`", crate::event::excerpt(url.as_bytes()))).collect::<Vec<_>>().join(" and ")
 }
 
-/// A list was not read to its end. What was read before is kept.
+/// A list could not be read completely. The items that were read are kept.
 #[derive(Debug, thiserror::Error)]
-#[error("page {page} of the list of tools could not be used")]
+#[error("cannot read page {page} of the list of tools")]
 pub struct ListError {
-    /// The page at which it went wrong, counted from 1.
+    /// The page, starting at 1.
     pub page: usize,
-    /// What went wrong.
+    /// The cause.
     #[source]
-    pub fault: ListFault,
-    /// What was read so far.
+    pub kind: ListErrorKind,
+    /// The tools that were read.
     pub so_far: ToolList,
 }
 
 impl ListError {
-    /// A stable name of the kind of failure.
+    /// A stable name of the kind.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
-        self.fault.kind()
+        self.kind.kind()
     }
 }
 
-/// Why a list was not read to its end.
+/// The reason why a list could not be read completely.
 #[derive(Debug, thiserror::Error)]
-pub enum ListFault {
-    /// The cursors or the size of the list.
+pub enum ListErrorKind {
+    /// Invalid pagination.
     #[error(transparent)]
-    Page(#[from] PageFault),
-    /// The request for a page.
+    Page(#[from] PaginationError),
+    /// The request for a page failed.
     #[error(transparent)]
     Request(#[from] CallError),
 }
 
-impl ListFault {
-    /// A stable name of the kind of failure.
+impl ListErrorKind {
+    /// A stable name of the kind.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
-            Self::Page(fault) => fault.kind(),
+            Self::Page(error) => error.kind(),
             Self::Request(error) => error.kind(),
         }
     }

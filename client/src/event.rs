@@ -1,9 +1,10 @@
-//! What the client has to tell while it works: one [`ClientEvent`] per happening, to whoever listens.
+//! Events of connections and managed servers.
 //!
-//! The channel is bounded: a listener that does not keep up loses the oldest events and learns how many.
+//! The channel is bounded. A receiver that lags loses the oldest events and learns how many.
 
 use std::sync::Arc;
 
+use evidence::Transport;
 use serde::{Deserialize, Serialize};
 use tokio::sync::broadcast;
 
@@ -13,7 +14,7 @@ use crate::{
     revision::{Era, Revision},
 };
 
-/// How many events a listener may lag behind before it loses some.
+/// Number of events that a receiver may lag behind.
 const CAPACITY: usize = 4_096;
 
 /// Identifies one tool call of one connection.
@@ -21,162 +22,151 @@ const CAPACITY: usize = 4_096;
 #[serde(transparent)]
 pub struct CallId(pub u64);
 
-/// Something that happened on the connection to a server.
+/// An event of one server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClientEvent {
     /// The name of the server.
     pub server: String,
-    /// What happened.
-    pub what: Happening,
+    /// The event.
+    pub kind: ClientEventKind,
 }
 
-/// What happened.
+/// The events of a connection or a managed server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "event")]
 #[non_exhaustive]
-pub enum Happening {
+pub enum ClientEventKind {
     /// The server is ready.
     Connected {
-        /// The revision that both speak.
+        /// The negotiated revision.
         revision: Revision,
-        /// Its era.
+        /// The era of the revision.
         era: Era,
-        /// The transport that was chosen.
-        transport: TransportKind,
-        /// Why this era and this transport, in words.
+        /// The selected transport.
+        transport: Transport,
+        /// The reason for this era and this transport.
         why: String,
     },
-    /// A managed server is doing otherwise than before.
+    /// The status of a managed server changed.
     Status {
-        /// How it is doing now.
+        /// The new status.
         status: Status,
     },
-    /// The server says that its tools have changed; the catalogue is stale until it is refreshed.
+    /// The server announced that its tools changed. The list is stale until it is refreshed.
     ToolsChanged,
-    /// The server says that its prompts have changed, or may have said so while nobody heard it.
+    /// The server announced that its prompts changed. Also reported after a gap in which an announcement may have been
+    /// lost.
     PromptsChanged,
-    /// The server says that its list of resources has changed, likewise.
+    /// The server announced that its resources changed. Also reported after such a gap.
     ResourcesChanged,
-    /// The server says that a resource has changed to which this client has subscribed, likewise.
+    /// The server announced that a subscribed resource changed. Also reported after such a gap.
     ResourceUpdated {
-        /// The resource; it may be a part of what was subscribed to.
+        /// The resource, which may be a part of the subscribed one.
         uri: String,
     },
-    /// The server says that the user has done what there was to do at a URL.
+    /// The server reported that an elicitation in URL mode is complete.
     ElicitationCompleted {
-        /// The id that it had given the visit.
+        /// The id from the elicitation request.
         elicitation_id: String,
     },
     /// The list of tools was read again.
     Refreshed {
-        /// What is different.
+        /// The differences.
         drift: Drift,
     },
-    /// The list of tools could not be read again; the old one stays.
+    /// The list of tools could not be read again. The old list remains valid.
     RefreshFailed {
-        /// The stable name of the kind of error.
+        /// The stable kind of the error.
         kind: String,
-        /// The error in words.
+        /// The error message.
         message: String,
     },
-    /// A tool of the list was left out.
+    /// A tool was omitted from the list because it is invalid.
     ToolRejected {
-        /// The name of the tool, where it has one.
+        /// The name, if the tool has one.
         tool: Option<String>,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A tool call was sent.
     CallStarted {
         /// The call.
         call: CallId,
-        /// The tool, in the server's own name.
+        /// The tool, by the server's own name.
         tool: String,
     },
-    /// A tool call came to its end.
+    /// A tool call ended.
     CallEnded {
         /// The call.
         call: CallId,
         /// `ok`, `tool-error`, or the kind of [`crate::CallError`].
         outcome: String,
-        /// How long it took, in microseconds.
+        /// Duration in microseconds.
         took_us: u64,
     },
-    /// A call reports progress.
+    /// Progress of a tool call.
     Progress {
         /// The call.
         call: CallId,
-        /// How far.
+        /// The value of `progress`.
         progress: f64,
-        /// Out of how much.
+        /// The value of `total`.
         total: Option<f64>,
-        /// In words.
+        /// The value of `message`.
         message: Option<String>,
     },
-    /// The server logs something.
+    /// A log message of the server.
     Log {
-        /// The severity, in the words of the specification.
+        /// The severity, as in the specification.
         level: String,
-        /// What it says.
+        /// The logged data.
         data: serde_json::Value,
     },
-    /// The server sent something that is no message, or no message that belongs here; it was skipped.
+    /// The server sent an invalid or unexpected message, which was skipped.
     Skipped {
-        /// Why.
+        /// The reason.
         reason: SkipReason,
-        /// Its beginning.
+        /// The beginning of the message.
         excerpt: String,
     },
-    /// A notification was answered with a status other than 202.
+    /// The HTTP status of the response to a notification was not 202.
     NotificationAnswered {
         /// The status.
         status: u16,
     },
-    /// The server asked to be left alone for a while; the request is sent again afterwards.
+    /// The server limited the rate of requests. The request is sent again after the delay.
     Throttled {
         /// 429 or 503.
         status: u16,
-        /// How long the server is left alone, in milliseconds.
+        /// The delay in milliseconds.
         wait_ms: u64,
     },
-    /// The server had forgotten the session, and a new one was opened in its place.
+    /// The session had expired, and a new one was opened.
     SessionRenewed,
-    /// The connection is over.
+    /// The connection ended.
     Disconnected {
-        /// Why, in words.
+        /// The reason.
         reason: String,
     },
 }
 
-/// Why something that the server sent was skipped.
+/// The reason for skipping a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SkipReason {
     /// It is not JSON.
     NotJson,
-    /// It is JSON, but no JSON-RPC message.
+    /// It is JSON, but not a JSON-RPC message.
     NotJsonRpc,
-    /// It answers a request that was never made.
+    /// It responds to a request that was never sent.
     UnknownId,
-    /// It answers a request that was cancelled before.
+    /// It responds to a cancelled request.
     LateReply,
-    /// It is longer than a message may be, and no answer to a request that is known.
+    /// It exceeds the size limit, and responds to no pending request.
     TooLong,
 }
 
-/// A way to reach a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TransportKind {
-    /// Standard input and output of a child process.
-    Stdio,
-    /// Streamable HTTP.
-    StreamableHttp,
-    /// HTTP+SSE of 2024-11-05.
-    Sse,
-}
-
-/// Where events go. Clones share one channel, so one listener can follow several connections.
+/// The channel for events. Clones share it, so that one receiver can follow several connections.
 #[derive(Debug, Clone)]
 pub struct EventSink {
     sender: broadcast::Sender<ClientEvent>,
@@ -189,14 +179,14 @@ impl Default for EventSink {
 }
 
 impl EventSink {
-    /// Everything that happens from now on.
+    /// Receives all events from now on.
     #[must_use]
     pub fn subscribe(&self) -> broadcast::Receiver<ClientEvent> {
         self.sender.subscribe()
     }
 }
 
-/// An [`EventSink`] that knows which server it speaks for.
+/// An [`EventSink`] with the name of a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Reporter {
     server: Arc<str>,
@@ -216,16 +206,16 @@ impl Reporter {
         &self.sink
     }
 
-    /// Tells the listeners, if there are any; building the event is left out where nobody listens.
-    pub(crate) fn report(&self, what: impl FnOnce() -> Happening) {
+    /// Sends an event. The closure is only called for a receiver.
+    pub(crate) fn report(&self, kind: impl FnOnce() -> ClientEventKind) {
         if self.sink.sender.receiver_count() > 0 {
-            // An error means that the last listener went away in between, which is its right.
-            let _ = self.sink.sender.send(ClientEvent { server: self.server.to_string(), what: what() });
+            // An error means that the last receiver was dropped in between.
+            let _ = self.sink.sender.send(ClientEvent { server: self.server.to_string(), kind: kind() });
         }
     }
 }
 
-/// The first characters of a text, without control characters, for people to read.
+/// The beginning of a message for logs, without control characters.
 pub(crate) fn excerpt(bytes: &[u8]) -> String {
     const LENGTH: usize = 200;
     let end = bytes.len().min(LENGTH * 4);

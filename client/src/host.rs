@@ -1,10 +1,10 @@
-//! What servers ask of the user: to fill in a form, to visit a URL, to let the model speak, and where the user works.
+//! Server requests that the user answers: forms, URLs, sampling, and roots.
 //!
-//! A [`HostLink`] joins connections with one user interface. Requests of several servers, and several of one, arrive on one
-//! channel and are answered in any order; each knows its server and its id. Where nobody subscribes, questions are
-//! declined. Nothing here shows anything to anybody: that, and consent, are the subscriber's.
+//! A [`HostLink`] connects connections to one user interface. Requests of all servers arrive on one channel and may be
+//! answered in any order; each has its server and its id. Without a subscriber, requests are declined. The subscriber
+//! is responsible for the display and for consent.
 
-mod desk;
+mod dispatcher;
 mod form;
 mod request;
 
@@ -16,50 +16,50 @@ use std::sync::{
 use serde::{Deserialize, Serialize};
 use tokio::sync::{mpsc, watch};
 
-pub(crate) use desk::Desk;
+pub(crate) use dispatcher::HostDispatcher;
 pub use form::{FieldProblem, Form, FormField};
-pub use request::{AnswerError, Ask, HostRequest};
+pub use request::{HostRequest, HostRequestKind, HostResponseError};
 
-/// How many requests may wait for the user. Beyond that a server has to be told no.
+/// Size of the queue. Further requests are declined.
 const WAITING: usize = 256;
 
-/// What a host program can do for servers; only that is declared to them.
+/// Features of the host program. Only these are declared to servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostSupport {
-    /// Show forms (elicitation, form mode).
+    /// Show forms (elicitation in form mode).
     pub forms: bool,
-    /// Send the user to URLs (elicitation, URL mode).
+    /// Open URLs (elicitation in URL mode).
     pub urls: bool,
-    /// Let the model speak (sampling).
+    /// Sample from the model.
     pub sampling: bool,
-    /// Let it use tools that the server names (sampling with tools, 2025-11-25 and later).
+    /// Sample with tools of the server (2025-11-25 and later).
     pub sampling_tools: bool,
-    /// Say where the user works (roots).
+    /// Provide roots.
     pub roots: bool,
     /// Wait for tasks (the extension `io.modelcontextprotocol/tasks`, 2026-07-28).
     pub tasks: bool,
 }
 
 impl HostSupport {
-    /// Everything.
+    /// All features.
     pub const ALL: Self =
         Self { forms: true, urls: true, sampling: true, sampling_tools: true, roots: true, tasks: true };
-    /// Nothing: where to start from to name the few things that are there.
+    /// No feature.
     pub const NONE: Self =
         Self { forms: false, urls: false, sampling: false, sampling_tools: false, roots: false, tasks: false };
 }
 
-/// A place in which the user works (2025-11-25, client, "Roots").
+/// A directory or file that the user works on (2025-11-25, client, "Roots").
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Root {
     /// A `file://` URI.
     pub uri: String,
-    /// A name for people.
+    /// A display name.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub name: Option<String>,
 }
 
-/// Joins connections with a user interface. Clones are one link.
+/// Connects connections to a user interface. Clones share it.
 #[derive(Debug, Clone)]
 pub struct HostLink {
     shared: Arc<Shared>,
@@ -74,20 +74,20 @@ struct Shared {
 }
 
 impl HostLink {
-    /// A link to which nobody has subscribed yet.
+    /// A link without a subscriber.
     #[must_use]
     pub fn new(support: HostSupport) -> Self {
         let (subscriber, roots) = (Mutex::default(), watch::Sender::new(Vec::new()));
         Self { shared: Arc::new(Shared { support, subscriber, roots, asked: AtomicU64::new(0) }) }
     }
 
-    /// What the host program can do.
+    /// The features of the host program.
     #[must_use]
     pub fn support(&self) -> HostSupport {
         self.shared.support
     }
 
-    /// The requests from now on. One subscriber is asked: the last one that came.
+    /// Subscribes to requests. A new subscriber replaces the previous one.
     #[must_use]
     pub fn subscribe(&self) -> HostRequests {
         let (sender, receiver) = mpsc::channel(WAITING);
@@ -95,8 +95,7 @@ impl HostLink {
         HostRequests { receiver }
     }
 
-    /// Says where the user works. Servers of the legacy era are told that it has changed; those of 2026-07-28 ask again
-    /// when they need it.
+    /// Sets the roots. Legacy servers are notified of a change; servers of 2026-07-28 request them when needed.
     pub fn set_roots(&self, roots: Vec<Root>) {
         self.shared.roots.send_if_modified(|known| {
             let changed = *known != roots;
@@ -105,13 +104,13 @@ impl HostLink {
         });
     }
 
-    /// Where the user works.
+    /// The current roots.
     #[must_use]
     pub fn roots(&self) -> Vec<Root> {
         self.shared.roots.borrow().clone()
     }
 
-    /// Hears of changes of the roots from now on.
+    /// Receives the roots and their changes.
     pub(crate) fn watch_roots(&self) -> watch::Receiver<Vec<Root>> {
         self.shared.roots.subscribe()
     }
@@ -120,21 +119,21 @@ impl HostLink {
         self.shared.asked.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Hands a request to the subscriber; false where there is none, or none that keeps up.
+    /// Passes a request to the subscriber. Returns false if there is none, or its queue is full.
     fn hand_over(&self, request: HostRequest) -> bool {
         let subscriber = self.shared.subscriber.lock().unwrap_or_else(PoisonError::into_inner);
         subscriber.as_ref().is_some_and(|subscriber| subscriber.try_send(request).is_ok())
     }
 }
 
-/// What servers ask, in the order in which it came. Dropped, it leaves nobody subscribed.
+/// Receives requests in the order of arrival. Dropping it unsubscribes.
 #[derive(Debug)]
 pub struct HostRequests {
     receiver: mpsc::Receiver<HostRequest>,
 }
 
 impl HostRequests {
-    /// The next request; `None` once the link is gone or somebody else has subscribed.
+    /// The next request; `None` if the link was dropped or the subscriber replaced.
     pub async fn next(&mut self) -> Option<HostRequest> {
         self.receiver.recv().await
     }

@@ -1,4 +1,4 @@
-//! A complete Model Context Protocol client on rmcp, and the built-in system under test of mcp-workbench.
+//! A complete Model Context Protocol client on rmcp, and the built-in subject of mcp-workbench.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -16,20 +16,22 @@
 //! # }
 //! ```
 //!
-//! [`connect`] finds out what a server speaks and gives a [`Connection`]; a [`Catalogue`] gathers the tools of several
-//! under names that models accept. Whatever a server does costs only its own connection, within limits of time and size
-//! that the [`ServerConfig`] sets. A host program calls [`process::supervisor::main_if_requested`] first thing in `main`
-//! to have servers and all that they start end with it, however it ends.
+//! [`connect`] detects the revision and transport of a server and returns a [`Connection`]. A [`ToolCatalog`] gathers
+//! the tools of several servers under names that models accept. A misbehaving server affects only its own connection,
+//! within the limits and timeouts of its [`ServerConfig`]. A host program calls
+//! [`process::supervisor::main_if_requested`] first in `main`, so that servers and their child processes end with it,
+//! even if it is killed.
 
 pub mod auth;
 pub mod call;
-pub mod catalogue;
+pub mod catalog;
 pub mod config;
 pub mod connection;
 pub mod drift;
 pub mod error;
 pub mod event;
 pub mod host;
+pub mod http_client;
 pub mod manager;
 pub mod names;
 pub mod options;
@@ -39,30 +41,31 @@ pub mod revision;
 pub mod sandbox;
 pub mod tool;
 
-mod chance;
 mod digest;
 mod direct;
-mod ledger;
+mod jitter;
 mod lifecycle;
-mod link;
+mod tracked;
+mod tracker;
 mod transport;
 
 pub use call::{CallOptions, PendingCall, ToolResult};
-pub use catalogue::Catalogue;
+pub use catalog::ToolCatalog;
 pub use config::{
-    Endpoint, Graces, HeadersHelper, HttpEndpoint, Inherit, Limits, ProtocolChoice, ServerConfig, StdioEndpoint,
-    Timeouts,
+    Endpoint, HeadersHelper, HttpEndpoint, Inherit, Limits, RevisionChoice, ServerConfig, ShutdownGracePeriods,
+    StdioEndpoint, Timeouts,
 };
 pub use connection::{CloseReport, Connection};
 pub use drift::{Drift, Fingerprint, Severity};
-pub use error::{CallError, Clock, ConnectError, ConnectFailure, ListError, ListFault, Stage};
-pub use event::{CallId, ClientEvent, EventSink, Happening, TransportKind};
-pub use host::{Ask, HostLink, HostRequest, HostRequests, HostSupport, Root};
+pub use error::{CallError, ConnectError, ConnectFailure, ListError, ListErrorKind, Stage, TimeoutKind};
+pub use event::{CallId, ClientEvent, ClientEventKind, EventSink};
+pub use evidence::Transport;
+pub use host::{HostLink, HostRequest, HostRequestKind, HostRequests, HostSupport, Root};
 pub use lifecycle::{Remembered, connect, connect_over, connect_with};
 pub use manager::{ManagedServer, Manager, ManagerOptions, Status};
 pub use names::{NameLimit, NameScheme, Naming, qualified_name};
 pub use options::ConnectOptions;
-pub use pagination::PageFault;
+pub use pagination::PaginationError;
 pub use revision::{Era, Revision};
 pub use sandbox::SandboxState;
 pub use tool::{RejectedTool, Tool, ToolList};

@@ -1,4 +1,4 @@
-//! Many servers at once: each is started once for all who want it, fails for itself, and is brought back within bounds.
+//! Manages several servers: shares starts between callers, isolates failures, and reconnects with backoff.
 //!
 //! ```no_run
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -18,20 +18,20 @@
 //! # }
 //! ```
 //!
-//! A [`Manager`] owns who is started when, and what is known about each server's state. How a connection comes about, and
-//! what can be done with it, is the business of [`crate::connect`] and [`Connection`]. It reads no configuration files.
+//! A [`Manager`] decides when servers are started and tracks their status. [`crate::connect`] opens a [`Connection`].
+//! Configuration files are read elsewhere.
 
-mod asking;
 mod backoff;
+mod calls;
 mod connector;
 mod error;
+mod list_changes;
 mod reload;
+mod requests;
 mod server;
 mod spec;
 mod start;
 mod status;
-mod using;
-mod watching;
 
 use std::{
     collections::BTreeMap,
@@ -44,21 +44,21 @@ use tokio::sync::broadcast;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use backoff::Backoff;
-pub use connector::{Connector, Direct};
+pub use connector::{Connector, DefaultConnector};
 pub use error::{DuplicateName, RequiredError, ServerError, StartError, UseError};
 pub use reload::Reloaded;
 pub use spec::{ManagedServer, StartMode, ToolFilter};
 pub use status::Status;
 
-use crate::{catalogue::cache::ToolCache, connection::Connection, event::ClientEvent, options::ConnectOptions};
+use crate::{catalog::cache::ToolCache, connection::Connection, event::ClientEvent, options::ConnectOptions};
 use server::Server;
 
-/// How long announcements of changes are gathered before a list is read again.
+/// Delays before a list is read again after announced changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Debounce {
-    /// Without another announcement.
+    /// After the last announcement.
     pub quiet: Duration,
-    /// However many announcements follow.
+    /// After the first announcement.
     pub at_most: Duration,
 }
 
@@ -68,16 +68,16 @@ impl Default for Debounce {
     }
 }
 
-/// How a manager goes about its work.
+/// Options of a manager.
 #[derive(Debug, Clone)]
 pub struct ManagerOptions {
-    /// What each connection is given. All events go to its sink, those of the manager among them.
+    /// Options of each connection. Events of the manager go to the same channel.
     pub connect: ConnectOptions,
-    /// How connections are made.
+    /// Opens connections.
     pub connector: Arc<dyn Connector>,
-    /// How servers that fail are tried again.
+    /// Delays between attempts.
     pub backoff: Backoff,
-    /// How announcements of changes are gathered.
+    /// Delays after announced changes.
     pub debounce: Debounce,
 }
 
@@ -85,14 +85,14 @@ impl Default for ManagerOptions {
     fn default() -> Self {
         Self {
             connect: ConnectOptions::default(),
-            connector: Arc::new(Direct),
+            connector: Arc::new(DefaultConnector),
             backoff: Backoff::default(),
             debounce: Debounce::default(),
         }
     }
 }
 
-/// What the servers of a manager have in common.
+/// State that all servers of a manager share.
 #[derive(Debug)]
 struct Shared {
     options: ManagerOptions,
@@ -100,7 +100,7 @@ struct Shared {
     over: CancellationToken,
 }
 
-/// Looks after several servers. Clones share them; when the last one is dropped, all are ended without waiting.
+/// Manages several servers. Clones share them. Dropping the last one closes all connections without waiting.
 #[derive(Debug, Clone)]
 pub struct Manager {
     inner: Arc<Inner>,
@@ -110,7 +110,7 @@ pub struct Manager {
 struct Inner {
     shared: Arc<Shared>,
     servers: Mutex<BTreeMap<String, Arc<Server>>>,
-    /// One configuration at a time is put into effect.
+    /// Serializes [`Manager::apply`].
     applying: tokio::sync::Mutex<()>,
     _over: DropGuard,
 }
@@ -141,12 +141,12 @@ impl Manager {
         self.servers().get(name).cloned().ok_or_else(|| ServerError::Unknown { server: name.to_owned() })
     }
 
-    /// Puts a configuration into effect: the first one, or another one later. Servers that are configured as before are not
-    /// touched; all that are to start at once are started in parallel, and only the required ones are waited for.
+    /// Applies a configuration. Unchanged servers keep their connections. Other servers start in parallel if they
+    /// start immediately; only required servers are awaited.
     ///
     /// # Errors
-    /// If two servers have one name, before anything is touched; if a required server cannot be started, when all else is
-    /// done.
+    /// If two servers have the same name, before any change; if a required server cannot be started, after everything
+    /// else.
     pub async fn apply(&self, wanted: Vec<ManagedServer>) -> Result<Reloaded, StartError> {
         let _turn = self.inner.applying.lock().await;
         let present = self.servers().iter().map(|(name, server)| (name.clone(), server.spec())).collect();
@@ -155,16 +155,16 @@ impl Manager {
             let mut servers = self.servers();
             reloaded.removed.iter().chain(&reloaded.changed).filter_map(|name| servers.remove(name)).collect()
         };
-        // A changed server is gone before its successor starts: two of them could fight over a file or a port.
-        join_all(leaving.iter().map(|server| server.retire())).await;
+        // A changed server is stopped before its successor starts: both could use the same file or port.
+        join_all(leaving.iter().map(|server| server.remove())).await;
         let starting = self.take_over(wanted);
         let required = starting.into_iter().filter(|server| server.spec().required && server.spec().enabled);
-        let outcomes = join_all(required.map(|server| async move { server.demand(false).await })).await;
+        let outcomes = join_all(required.map(|server| async move { server.require(false).await })).await;
         let failures: Vec<_> = outcomes.into_iter().filter_map(Result::err).collect();
         if failures.is_empty() { Ok(reloaded) } else { Err(RequiredError { failures }.into()) }
     }
 
-    /// Enters all, and starts those that are to start at once and have never been. What comes back are all of them.
+    /// Creates new servers, starts those that start immediately, and returns all.
     fn take_over(&self, wanted: Vec<ManagedServer>) -> Vec<Arc<Server>> {
         let mut servers = self.servers();
         let mut all = Vec::with_capacity(wanted.len());
@@ -178,7 +178,7 @@ impl Manager {
                     let server = Server::new(spec, Arc::clone(&self.inner.shared));
                     servers.insert(server.spec().name().to_owned(), Arc::clone(&server));
                     if server.spec().starts_at_once() {
-                        server.kick();
+                        server.wake();
                     }
                     server
                 }
@@ -188,54 +188,54 @@ impl Manager {
         all
     }
 
-    /// How each server is doing.
+    /// The status of each server.
     #[must_use]
     pub fn statuses(&self) -> BTreeMap<String, Status> {
         self.servers().iter().map(|(name, server)| (name.clone(), server.status())).collect()
     }
 
-    /// How a server is doing; `None` if there is no such server.
+    /// The status of a server; `None` if it does not exist.
     #[must_use]
     pub fn status(&self, name: &str) -> Option<Status> {
         self.servers().get(name).map(|server| server.status())
     }
 
-    /// Everything that happens from now on, at all servers.
+    /// Receives all events of all servers from now on.
     #[must_use]
     pub fn events(&self) -> broadcast::Receiver<ClientEvent> {
         self.inner.shared.options.connect.events.subscribe()
     }
 
-    /// The connection to a server, which is started if it is not up. Callers at the same time share one start.
+    /// The connection to a server, which is started if necessary. Concurrent callers share one start.
     ///
     /// # Errors
     /// A [`ServerError`].
     pub async fn connection(&self, name: &str) -> Result<Connection, ServerError> {
-        self.server(name)?.demand(false).await
+        self.server(name)?.require(false).await
     }
 
-    /// Connects a server by hand: also one that was given up, or that wants a login which has happened since.
+    /// Connects a server on request of the user, even after too many failures or a missing login.
     ///
     /// # Errors
     /// A [`ServerError`].
     pub async fn connect(&self, name: &str) -> Result<Connection, ServerError> {
-        self.server(name)?.demand(true).await
+        self.server(name)?.require(true).await
     }
 
-    /// Ends the connection to a server. It is started again when somebody wants something of it.
+    /// Closes the connection to a server. The next use starts it again.
     ///
     /// # Errors
-    /// If there is no such server.
+    /// If the server does not exist.
     pub async fn disconnect(&self, name: &str) -> Result<(), ServerError> {
         let server = self.server(name)?;
         server.disconnect().await;
         Ok(())
     }
 
-    /// Ends all connections, and waits until they are.
+    /// Closes all connections and waits for their end.
     pub async fn close(&self) {
         let _turn = self.inner.applying.lock().await;
         let servers = std::mem::take(&mut *self.servers());
-        join_all(servers.values().map(|server| server.retire())).await;
+        join_all(servers.values().map(|server| server.remove())).await;
     }
 }

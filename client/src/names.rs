@@ -1,20 +1,20 @@
 //! Qualified names: one legal name for each tool of each server.
 //!
-//! **The rule.** The name of a tool is a pure function of the server's name, the tool's name and the [`Naming`]:
-//! no other tool has a say, so a name that was saved in a permission rule means the same tool for ever.
+//! **The rule.** The qualified name of a tool is a pure function of the server's name, the tool's name and the
+//! [`Naming`]. Other tools have no influence, so a name in a saved permission rule always means the same tool.
 //!
-//! - A part is *plain* when it is not empty, consists of `A-Z a-z 0-9 _ -`, holds no `__`, and neither starts nor ends
-//!   with `_`. If both parts are plain and the whole fits the limit, the name is `mcp__<server>__<tool>`. Two underscores
-//!   in a row then occur in exactly two places, so two pairs never give one name.
-//! - [`NameScheme::Short`] joins plain parts to `<server>_<tool>` where the server's holds no `_` and begins with a letter:
-//!   the first underscore is then the one between them, and no two follow each other.
-//! - Otherwise the name is the parts joined likewise with each illegal character replaced by `_`, cut to fit, followed by
-//!   `___` and 26 base-32 characters (130 bits) of the SHA-256 of the exact pair. A plain name never holds three
-//!   underscores in a row, so the two shapes cannot meet; two pairs of the second shape meet only if SHA-256 collides.
-//!   The suffix is that long because a hostile server chooses names at will: 80 bits could be brought to collide.
+//! - A part is *plain* if it is not empty, consists of `A-Z a-z 0-9 _ -`, contains no `__`, and neither starts nor
+//!   ends with `_`. If both parts are plain and the result fits the limit, the name is `mcp__<server>__<tool>`. Double
+//!   underscores then occur exactly twice, so two pairs never have the same name.
+//! - [`NameScheme::Short`] joins plain parts to `<server>_<tool>` if the server's part contains no `_` and starts with
+//!   a letter. The first underscore is then the separator, and no two underscores are adjacent.
+//! - Otherwise, illegal characters are replaced by `_`, the result is truncated, and `___` and 26 base-32 characters
+//!   (130 bits) of the SHA-256 of the exact pair follow. Plain names never contain three underscores in a row, so the
+//!   two forms cannot collide. A hostile server can choose names; a shorter suffix of 80 bits could be made to
+//!   collide.
 //!
-//! Every name starts with a letter or `_` and consists of `[A-Za-z0-9_-]`, as OpenAI and Anthropic ask (at most 64) and
-//! Gemini accepts (at most 128). A name is looked up in the [`crate::Catalogue`]; it is never split.
+//! Each name starts with a letter or `_` and consists of `[A-Za-z0-9_-]`, as OpenAI and Anthropic (at most 64
+//! characters) and Gemini (at most 128) require. Resolve names with [`crate::ToolCatalog`]; do not split them.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -24,10 +24,10 @@ const SUFFIX_LENGTH: usize = 26;
 const HASH_SEPARATOR: &str = "___";
 const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 
-/// How long a qualified name may be.
+/// Maximum length of a qualified name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum NameLimit {
-    /// 64 characters: what every model provider accepts.
+    /// 64 characters: all model providers.
     #[default]
     #[serde(rename = "64")]
     Chars64,
@@ -37,7 +37,7 @@ pub enum NameLimit {
 }
 
 impl NameLimit {
-    /// The limit as a number of characters.
+    /// The limit in characters.
     #[must_use]
     pub const fn chars(self) -> usize {
         match self {
@@ -47,7 +47,7 @@ impl NameLimit {
     }
 }
 
-/// How a server's name and a tool's become one.
+/// How the names of a server and a tool are joined.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NameScheme {
@@ -59,7 +59,7 @@ pub enum NameScheme {
 }
 
 impl NameScheme {
-    /// What stands before the server's name, and between it and the tool's.
+    /// The prefix, and the separator of the two names.
     const fn joints(self) -> (&'static str, &'static str) {
         match self {
             Self::Prefixed => (PREFIX, "__"),
@@ -67,7 +67,7 @@ impl NameScheme {
         }
     }
 
-    /// Whether two plain parts can be found again in what they are joined to.
+    /// Whether the joined name of two plain parts is unambiguous.
     fn keeps_apart(self, server: &str) -> bool {
         match self {
             Self::Prefixed => true,
@@ -76,23 +76,23 @@ impl NameScheme {
     }
 }
 
-/// How tools are named: one choice for all tools of a catalogue.
+/// Naming of all tools of a catalog.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Naming {
-    /// How the names of a server and a tool become one.
+    /// The scheme.
     pub scheme: NameScheme,
-    /// How long that may be.
+    /// The limit.
     pub limit: NameLimit,
 }
 
 impl From<NameLimit> for Naming {
-    /// The usual scheme within this limit.
+    /// The default scheme with this limit.
     fn from(limit: NameLimit) -> Self {
         Self { limit, ..Self::default() }
     }
 }
 
-/// The qualified name of a tool, by the rule of this module. Any two strings will do as names.
+/// The qualified name of a tool. Any strings are allowed as names.
 #[must_use]
 pub fn qualified_name(server: &str, tool: &str, naming: impl Into<Naming>) -> String {
     let Naming { scheme, limit } = naming.into();
@@ -103,7 +103,7 @@ pub fn qualified_name(server: &str, tool: &str, naming: impl Into<Naming>) -> St
     }
     let room = limit.chars() - HASH_SEPARATOR.len() - SUFFIX_LENGTH;
     let joined = before.chars().chain(sanitise(server)).chain(between.chars()).chain(sanitise(tool));
-    // Gemini on Vertex wants a letter or an underscore first.
+    // Gemini on Vertex requires a letter or an underscore.
     let starts_well = !joined.clone().next().is_some_and(|first| first.is_ascii_digit() || first == '-');
     let mut name: String = (!starts_well).then_some('_').into_iter().chain(joined).take(room).collect();
     name.push_str(HASH_SEPARATOR);
@@ -127,8 +127,7 @@ fn sanitise(part: &str) -> impl Iterator<Item = char> + Clone + '_ {
     part.chars().map(|character| if is_legal(character) { character } else { '_' })
 }
 
-/// 130 bits of the hash of the pair. The length of the first part goes in as well: without it `a`, `bc` and `ab`, `c`
-/// would be one input.
+/// 130 bits of the hash of the pair. The length of the first part is included, so that `a`, `bc` and `ab`, `c` differ.
 fn suffix(server: &str, tool: &str) -> String {
     let mut hasher = Sha256::new();
     hasher.update((server.len() as u64).to_be_bytes());
@@ -220,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_suffix_spells_the_first_bits_of_the_hash() {
+    fn the_suffix_encodes_the_first_bits_of_the_hash() {
         // The pair ("", "") hashes eight zero bytes: af5570f5a1810b7a…; the base-32 digits of 0xaf55 start 10101 11101.
         assert!(suffix("", "").starts_with("v5"), "{}", suffix("", ""));
         assert_eq!(suffix("", "").len(), SUFFIX_LENGTH);

@@ -1,25 +1,22 @@
-//! What a host program brings to a connection, beside the configuration of the server.
-//!
-//! This module owns the seams between a connection and its surroundings. What a user writes about a server is a
-//! [`crate::ServerConfig`] instead.
+//! Options of the host program for a connection. Settings of a user for one server belong to [`crate::ServerConfig`].
 
 use std::sync::Arc;
 
 use crate::{auth::Authorize, event::EventSink, host::HostLink, lifecycle::Remembered, sandbox::SandboxState};
 
-/// What a host program brings to a connection. Clones share it: one set of options may serve many connections.
+/// Options of the host program. One set may serve many connections.
 #[derive(Debug, Clone, Default)]
 pub struct ConnectOptions {
-    /// Where events go, from the first moment on.
+    /// The channel for events.
     pub events: EventSink,
-    /// What authorizes HTTP requests. A configured `Authorization` header wins over it.
+    /// Authorizes HTTP requests. A configured `Authorization` header takes precedence.
     pub authorizer: Option<Arc<dyn Authorize>>,
-    /// What servers may ask of the user, and who answers; without it they may ask nothing.
+    /// Handles requests of servers to the user. Without it, the client declares no such capabilities.
     pub host: Option<HostLink>,
-    /// How the server was reached last time ([`crate::Connection::remembered`]): what was tried in vain then is not tried
-    /// first again.
+    /// The result of an earlier connection ([`crate::Connection::remembered`]), which avoids attempts that failed
+    /// then.
     pub remembered: Option<Remembered>,
-    /// The sandbox of the host, for servers that ask to know it.
+    /// The sandbox of the host, for servers that declare an interest.
     pub sandbox: Option<SandboxState>,
 }
 

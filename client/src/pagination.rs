@@ -1,7 +1,7 @@
-//! Following cursors without trusting them.
+//! Pagination with untrusted cursors.
 //!
-//! This module owns the decision whether to ask for another page. It is pure: it sees the cursors and counts that a
-//! server gave, and never the network. Servers that repeat a cursor, or hand out `""`, have made clients ask for ever.
+//! Decides whether to request another page, from cursors and counts only. Servers that repeat a cursor or send `""`
+//! have made clients loop forever.
 
 use std::collections::HashMap;
 
@@ -10,43 +10,43 @@ use serde_json::Value;
 
 use crate::revision::Era;
 
-/// A cursor is kept to recognise it again; one that is longer than this is refused.
+/// Longer cursors are rejected, because cursors are kept to detect repetitions.
 const CURSOR_BYTES: usize = 8 * 1024;
 
-/// Why a list was not read to its end.
+/// The reason why a list could not be read completely.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "fault")]
-pub enum PageFault {
-    /// `nextCursor` was `""` in a revision with a handshake, where it leads to the first page again.
-    #[error("page {page} names an empty cursor as the next one")]
+pub enum PaginationError {
+    /// `nextCursor` was `""` in a revision with a handshake, where it selects the first page again.
+    #[error("page {page} has an empty next cursor")]
     EmptyCursor {
-        /// The page, counted from 1.
+        /// The page, starting at 1.
         page: usize,
     },
-    /// `nextCursor` was one that had been followed before.
-    #[error("page {page} names a cursor that page {earlier} named before")]
+    /// `nextCursor` was used before.
+    #[error("page {page} repeats the cursor of page {earlier}")]
     RepeatedCursor {
-        /// The page, counted from 1.
+        /// The page, starting at 1.
         page: usize,
-        /// The page that named it first.
+        /// The page that had it first.
         earlier: usize,
     },
     /// `nextCursor` was not a string.
-    #[error("page {page} names a next cursor that is not a string")]
+    #[error("page {page} has a next cursor that is not a string")]
     IllegalCursor {
-        /// The page, counted from 1.
+        /// The page, starting at 1.
         page: usize,
     },
-    /// `nextCursor` was longer than a cursor can reasonably be.
-    #[error("page {page} names a cursor of {bytes} bytes")]
+    /// `nextCursor` exceeded the size limit.
+    #[error("page {page} has a cursor of {bytes} bytes")]
     LongCursor {
-        /// The page, counted from 1.
+        /// The page, starting at 1.
         page: usize,
         /// The length of the cursor in bytes.
         bytes: usize,
     },
     /// The list has more pages than the limit.
-    #[error("the list goes on after {limit} pages")]
+    #[error("the list has more than {limit} pages")]
     TooManyPages {
         /// The limit.
         limit: usize,
@@ -54,15 +54,15 @@ pub enum PageFault {
     /// The list has more items than the limit.
     #[error("the list has more than {limit} items by page {page}")]
     TooManyItems {
-        /// The page, counted from 1.
+        /// The page, starting at 1.
         page: usize,
         /// The limit.
         limit: usize,
     },
 }
 
-impl PageFault {
-    /// A stable name of the kind of fault.
+impl PaginationError {
+    /// A stable name of the kind.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -76,16 +76,16 @@ impl PageFault {
     }
 }
 
-/// What to do after a page.
+/// The next step after a page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
     /// The list is complete.
     Done,
-    /// Ask for the page of this cursor.
+    /// Request the page of this cursor.
     Follow(String),
 }
 
-/// Watches one walk through one list.
+/// The state of reading one list.
 #[derive(Debug)]
 pub struct PageGuard {
     page_limit: usize,
@@ -97,55 +97,59 @@ pub struct PageGuard {
 }
 
 impl PageGuard {
-    /// A walk of at most this many pages and items.
+    /// A list with at most this many pages and items.
     #[must_use]
     pub fn new(page_limit: usize, item_limit: usize, era: Era) -> Self {
         Self { page_limit, item_limit, pages: 0, items: 0, era, seen: HashMap::new() }
     }
 
-    /// The number of pages that were read.
+    /// Number of pages that were read.
     #[must_use]
     pub const fn pages(&self) -> usize {
         self.pages
     }
 
-    /// How many of a page's items still fit the limit.
+    /// Number of items that still fit the limit.
     #[must_use]
     pub fn room(&self) -> usize {
         self.item_limit.saturating_sub(self.items)
     }
 
-    /// Takes note of a page, and says what to do next.
+    /// Records a page and returns the next step.
     ///
-    /// `next_cursor` is the field as it was on the wire. A null counts as absent: it cannot be sent back as a cursor.
+    /// `next_cursor` is the field as received. `null` counts as absent: it cannot be sent as a cursor.
     ///
     /// # Errors
-    /// A [`PageFault`] if the list cannot be followed any further. What was read so far remains good.
-    pub fn after_page(&mut self, items: usize, next_cursor: Option<&Value>) -> Result<Step, PageFault> {
+    /// A [`PaginationError`] if the list cannot be continued. Items that were read before remain valid.
+    pub fn after_page(&mut self, items: usize, next_cursor: Option<&Value>) -> Result<Step, PaginationError> {
         self.pages += 1;
         let page = self.pages;
         if items > self.room() {
-            return Err(PageFault::TooManyItems { page, limit: self.item_limit });
+            return Err(PaginationError::TooManyItems { page, limit: self.item_limit });
         }
         self.items += items;
         let cursor = match next_cursor {
             None | Some(Value::Null) => return Ok(Step::Done),
             Some(Value::String(cursor)) => cursor,
-            Some(_) => return Err(PageFault::IllegalCursor { page }),
+            Some(_) => return Err(PaginationError::IllegalCursor { page }),
         };
-        // The modern revision says that an empty cursor is one like any other (2026-07-28, pagination, "Implementation
-        // Guidelines"). Before it was said, it was a server's way to write "the end", and led to the first page again.
-        if cursor.is_empty() && self.era == Era::Legacy {
-            return Err(PageFault::EmptyCursor { page });
+        // The modern revision treats an empty cursor like any other (2026-07-28, pagination, "Implementation
+        // Guidelines"). Earlier servers sent it to mean "the end", and it selected the first page again.
+        let ends_the_list = match self.era {
+            Era::Legacy => cursor.is_empty(),
+            Era::Modern => false,
+        };
+        if ends_the_list {
+            return Err(PaginationError::EmptyCursor { page });
         }
         if cursor.len() > CURSOR_BYTES {
-            return Err(PageFault::LongCursor { page, bytes: cursor.len() });
+            return Err(PaginationError::LongCursor { page, bytes: cursor.len() });
         }
         if let Some(earlier) = self.seen.insert(cursor.clone(), page) {
-            return Err(PageFault::RepeatedCursor { page, earlier });
+            return Err(PaginationError::RepeatedCursor { page, earlier });
         }
         if page >= self.page_limit {
-            return Err(PageFault::TooManyPages { limit: self.page_limit });
+            return Err(PaginationError::TooManyPages { limit: self.page_limit });
         }
         Ok(Step::Follow(cursor.clone()))
     }
@@ -164,12 +168,12 @@ mod tests {
     fn an_empty_cursor_is_followed_once_in_the_modern_era() {
         let mut guard = PageGuard::new(10, 100, Era::Modern);
         assert_eq!(guard.after_page(1, Some(&json!(""))), Ok(Step::Follow(String::new())));
-        assert_eq!(guard.after_page(1, Some(&json!(""))), Err(PageFault::RepeatedCursor { page: 2, earlier: 1 }));
+        assert_eq!(guard.after_page(1, Some(&json!(""))), Err(PaginationError::RepeatedCursor { page: 2, earlier: 1 }));
         let mut guard = PageGuard::new(10, 100, Era::Legacy);
-        assert_eq!(guard.after_page(1, Some(&json!(""))), Err(PageFault::EmptyCursor { page: 1 }));
+        assert_eq!(guard.after_page(1, Some(&json!(""))), Err(PaginationError::EmptyCursor { page: 1 }));
     }
 
-    fn walk(cursors: &[Value]) -> Result<usize, PageFault> {
+    fn walk(cursors: &[Value]) -> Result<usize, PaginationError> {
         let mut guard = PageGuard::new(10, 100, Era::Legacy);
         for cursor in cursors {
             if guard.after_page(1, Some(cursor))? == Step::Done {
@@ -187,28 +191,28 @@ mod tests {
     }
 
     #[test]
-    fn refuses_cursors_that_lead_nowhere() {
-        assert_eq!(walk(&[json!("")]), Err(PageFault::EmptyCursor { page: 1 }));
-        assert_eq!(walk(&[json!("a"), json!("a")]), Err(PageFault::RepeatedCursor { page: 2, earlier: 1 }));
+    fn rejects_invalid_cursors() {
+        assert_eq!(walk(&[json!("")]), Err(PaginationError::EmptyCursor { page: 1 }));
+        assert_eq!(walk(&[json!("a"), json!("a")]), Err(PaginationError::RepeatedCursor { page: 2, earlier: 1 }));
         assert_eq!(
             walk(&[json!("a"), json!("b"), json!("c"), json!("b")]),
-            Err(PageFault::RepeatedCursor { page: 4, earlier: 2 })
+            Err(PaginationError::RepeatedCursor { page: 4, earlier: 2 })
         );
-        assert_eq!(walk(&[json!("a"), json!(7)]), Err(PageFault::IllegalCursor { page: 2 }));
+        assert_eq!(walk(&[json!("a"), json!(7)]), Err(PaginationError::IllegalCursor { page: 2 }));
         assert_eq!(
             walk(&[json!("x".repeat(CURSOR_BYTES + 1))]),
-            Err(PageFault::LongCursor { page: 1, bytes: CURSOR_BYTES + 1 })
+            Err(PaginationError::LongCursor { page: 1, bytes: CURSOR_BYTES + 1 })
         );
     }
 
     #[test]
     fn bounds_pages_and_items() {
         let endless: Vec<_> = (0..20).map(|n| json!(n.to_string())).collect();
-        assert_eq!(walk(&endless), Err(PageFault::TooManyPages { limit: 10 }));
+        assert_eq!(walk(&endless), Err(PaginationError::TooManyPages { limit: 10 }));
         let mut guard = PageGuard::new(10, 100, Era::Legacy);
         assert_eq!(guard.after_page(60, Some(&json!("a"))), Ok(Step::Follow("a".into())));
         assert_eq!(guard.room(), 40);
-        assert_eq!(guard.after_page(41, None), Err(PageFault::TooManyItems { page: 2, limit: 100 }));
+        assert_eq!(guard.after_page(41, None), Err(PaginationError::TooManyItems { page: 2, limit: 100 }));
     }
 
     proptest! {

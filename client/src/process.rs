@@ -1,10 +1,9 @@
-//! The process of a stdio server: starting it, watching it, and ending it with everything it started.
+//! Processes of stdio servers: start, watch and stop them with all their descendants.
 //!
-//! A server is started through a [`supervisor`]: a second process of this same program that adopts whatever the server
-//! leaves behind and ends with this process, however this one dies. A host program takes part by calling
-//! [`supervisor::main_if_requested`] first thing in its `main`. Where it does not, the server gets its own process group
-//! and the group alone is killed: processes that left the group, and all of them when the client is killed with
-//! SIGKILL, then stay behind.
+//! A server is started through a [`supervisor`]: a second process of this program, which adopts orphaned descendants
+//! and ends with this process, even after SIGKILL. A host program enables it by calling
+//! [`supervisor::main_if_requested`] first in `main`. Otherwise the server gets its own process group, and only the
+//! group is killed: processes that left it survive, and all survive if the client is killed with SIGKILL.
 
 pub mod supervisor;
 
@@ -24,12 +23,12 @@ pub use diagnosis::StartProblem;
 pub(crate) use diagnosis::diagnose;
 pub use exit::end_all;
 
-/// How a process ended.
+/// The exit status of a process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExitInfo {
-    /// The exit code, if it exited.
+    /// The exit code.
     pub code: Option<i32>,
-    /// The signal, if one ended it.
+    /// The signal that terminated it.
     pub signal: Option<i32>,
 }
 
@@ -43,31 +42,31 @@ impl fmt::Display for ExitInfo {
     }
 }
 
-/// What it took to end the process of a server.
+/// The step that stopped a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
-    /// It had ended before.
+    /// It had exited before.
     AlreadyOver,
-    /// It ended when its standard input was closed.
+    /// Closing standard input.
     StdinClosed,
-    /// It ended after SIGTERM.
+    /// SIGTERM.
     Terminated,
-    /// It was killed.
+    /// SIGKILL.
     Killed,
-    /// It could not be seen to end in time.
+    /// It was not seen to exit in time.
     Unknown,
 }
 
-/// How the process of a server was ended.
+/// The result of stopping a server process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Closing {
-    /// What it took.
+    /// The step that stopped it.
     pub ending: Ending,
-    /// How it ended, as far as is known.
+    /// The exit status, if known.
     pub exit: Option<ExitInfo>,
-    /// How long it took.
+    /// Duration.
     pub took: Duration,
-    /// Processes that it had left behind, by their command lines.
+    /// Command lines of processes that it left behind.
     pub left_behind: Vec<Vec<String>>,
 }

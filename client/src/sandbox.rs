@@ -1,33 +1,33 @@
-//! The sandbox that the host runs things in, told to servers that ask to know it.
+//! The sandbox state of the host, for servers that request it.
 //!
-//! An extension of Codex, not of the specification: a server declares the experimental capability `codex/sandbox-state` to be
-//! sent `codex/sandbox-state/update` once it is ready and at each change, and `codex/sandbox-state-meta` to find the state in
-//! `_meta` of each call. What a state holds is the host's and the server's business; nobody else is told.
+//! This is an extension of Codex. A server declares the experimental capability `codex/sandbox-state` to receive
+//! `codex/sandbox-state/update` when it is ready and after each change, or `codex/sandbox-state-meta` to find the
+//! state in `_meta` of each call. Other servers do not receive it.
 
 use serde_json::Value;
 use tokio::sync::watch;
 
-/// The capability to be sent changes.
+/// Capability: receive updates.
 pub(crate) const CAPABILITY: &str = "codex/sandbox-state";
-/// The request that carries them.
+/// The request with an update.
 pub(crate) const UPDATE: &str = "codex/sandbox-state/update";
-/// The capability to be told with each call, and the key in `_meta`.
+/// Capability: receive the state with each call; also the key in `_meta`.
 pub(crate) const META: &str = "codex/sandbox-state-meta";
 
-/// The state of the host's sandbox. Clones share it.
+/// The sandbox state of the host. Clones share it.
 #[derive(Debug, Clone)]
 pub struct SandboxState {
     state: watch::Sender<Value>,
 }
 
 impl SandboxState {
-    /// A sandbox in this state: an object, in Codex's words (`sandboxPolicy`, `sandboxCwd`).
+    /// A state with this value, an object in the format of Codex (`sandboxPolicy`, `sandboxCwd`).
     #[must_use]
     pub fn new(state: Value) -> Self {
         Self { state: watch::Sender::new(state) }
     }
 
-    /// Changes it. Servers that want to know are told, unless it is what it was.
+    /// Sets the state, and sends it to interested servers if it changed.
     pub fn set(&self, state: Value) {
         self.state.send_if_modified(|known| {
             let changed = *known != state;
@@ -36,13 +36,13 @@ impl SandboxState {
         });
     }
 
-    /// What it is now.
+    /// The current state.
     #[must_use]
     pub fn now(&self) -> Value {
         self.state.borrow().clone()
     }
 
-    /// It, and each change from now on.
+    /// Receives the state and its changes.
     pub(crate) fn watch(&self) -> watch::Receiver<Value> {
         self.state.subscribe()
     }

@@ -1,40 +1,40 @@
-//! Tools as servers describe them: the wire's own JSON, so that nothing a server says is lost.
+//! Tools as servers describe them. The original JSON is kept, so that unknown fields are not lost.
 //!
-//! This module owns reading one page of `tools/list`. A tool that cannot be used costs only itself.
+//! Reads one page of `tools/list`. An invalid tool is omitted and does not affect the others.
 
 use std::{collections::HashSet, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{catalogue::cache::CacheHints, drift::Fingerprint};
+use crate::catalog::hints::CacheHints;
 
-/// A tool that a server offers.
+/// A tool of a server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Tool {
     wire: Map<String, Value>,
 }
 
-/// A tool that a server offers but that cannot be used.
+/// A tool that was omitted because it is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RejectedTool {
-    /// Its name, where it has one.
+    /// The name, if it has one.
     pub name: Option<String>,
-    /// Why it was left out.
+    /// The reason.
     pub reason: String,
 }
 
-/// The tools of one server, in the order in which it lists them.
+/// The tools of one server, in the server's order.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolList {
-    /// Those that can be used. No two share a name.
+    /// The valid tools, with distinct names.
     pub tools: Vec<Arc<Tool>>,
-    /// Those that were left out.
+    /// The omitted tools.
     pub rejected: Vec<RejectedTool>,
-    /// How many pages were read.
+    /// Number of pages.
     pub pages: usize,
-    /// What the server said about keeping the list.
+    /// Caching hints of the server.
     #[serde(skip)]
     pub hints: CacheHints,
 }
@@ -43,8 +43,8 @@ impl Tool {
     /// Reads a tool.
     ///
     /// # Errors
-    /// If it has no usable name or no usable input schema. An output schema that makes no sense is taken off the tool
-    /// instead, and returned as the second value: the tool itself can still be called.
+    /// If it has no usable name or no usable input schema. An invalid output schema is removed instead, and returned
+    /// as the second value, because the tool can still be called.
     pub fn read(value: Value) -> Result<(Self, Option<RejectedTool>), RejectedTool> {
         let Value::Object(mut wire) = value else {
             return Err(RejectedTool { name: None, reason: "the tool is not an object".into() });
@@ -72,13 +72,13 @@ impl Tool {
         Ok((Self { wire }, complaint))
     }
 
-    /// The name, as the server knows it.
+    /// The server's name of the tool.
     #[must_use]
     pub fn name(&self) -> &str {
         self.text("name").unwrap_or_default()
     }
 
-    /// The title for people.
+    /// The title for users.
     #[must_use]
     pub fn title(&self) -> Option<&str> {
         self.text("title")
@@ -90,34 +90,28 @@ impl Tool {
         self.text("description")
     }
 
-    /// The schema of the arguments.
+    /// The input schema.
     #[must_use]
     pub fn input_schema(&self) -> Option<&Map<String, Value>> {
         self.wire.get("inputSchema")?.as_object()
     }
 
-    /// The schema of the structured result.
+    /// The output schema.
     #[must_use]
     pub fn output_schema(&self) -> Option<&Map<String, Value>> {
         self.wire.get("outputSchema")?.as_object()
     }
 
-    /// The annotations: hints, never promises.
+    /// The annotations, which are hints only.
     #[must_use]
     pub fn annotations(&self) -> Option<&Map<String, Value>> {
         self.wire.get("annotations")?.as_object()
     }
 
-    /// Everything that the server said about it.
+    /// The complete definition from the server.
     #[must_use]
     pub fn wire(&self) -> &Map<String, Value> {
         &self.wire
-    }
-
-    /// A short stand-in for everything a caller relies on: see [`crate::drift`].
-    #[must_use]
-    pub fn fingerprint(&self) -> Fingerprint {
-        Fingerprint::of(self)
     }
 
     fn text(&self, field: &str) -> Option<&str> {
@@ -133,7 +127,7 @@ pub(crate) struct Collector {
 }
 
 impl Collector {
-    /// Takes the items of one page, at most `room` of them, and returns those that were left out.
+    /// Adds the items of one page, at most `room` of them, and returns the omitted ones.
     pub(crate) fn take_page(&mut self, items: Vec<Value>, room: usize) -> Vec<RejectedTool> {
         self.list.pages += 1;
         let mut rejected = Vec::new();
@@ -141,11 +135,11 @@ impl Collector {
             match Tool::read(item) {
                 Ok((tool, complaint)) => {
                     rejected.extend(complaint);
-                    // The first one keeps the name: a later page must not replace a tool that was already seen.
+                    // The first one keeps the name: a later page must not replace an earlier tool.
                     if self.names.insert(tool.name().to_owned()) {
                         self.list.tools.push(Arc::new(tool));
                     } else {
-                        let reason = "the server lists another tool of this name before it".into();
+                        let reason = "an earlier tool has the same name".into();
                         rejected.push(RejectedTool { name: Some(tool.name().to_owned()), reason });
                     }
                 }
@@ -156,7 +150,7 @@ impl Collector {
         rejected
     }
 
-    /// Takes the hints of a page, after its items.
+    /// Merges the hints of a page.
     pub(crate) fn take_hints(&mut self, hints: CacheHints) {
         self.list.hints = if self.list.pages > 1 { self.list.hints.joined(hints) } else { hints };
     }
@@ -181,7 +175,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_bad_tool_costs_only_itself() {
+    fn an_invalid_tool_does_not_affect_others() {
         let mut collector = Collector::default();
         let rejected = collector.take_page(
             vec![
@@ -206,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_no_more_than_there_is_room_for() {
+    fn stops_at_the_item_limit() {
         let mut collector = Collector::default();
         let items = (0..5).map(|n| json!({"name": n.to_string(), "inputSchema": {}})).collect();
         assert!(collector.take_page(items, 3).is_empty());

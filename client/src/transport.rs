@@ -1,11 +1,11 @@
-//! How messages travel: one module per transport, each behind rmcp's `Transport` trait.
+//! Transports: one module each, behind rmcp's `Transport` trait.
 //!
-//! Streamable HTTP stands on rmcp's own worker, with an HTTP client of ours below it. The other two are ours: rmcp drops
-//! an overlong line without a word, and has no HTTP+SSE.
+//! Streamable HTTP uses rmcp's worker with an HTTP client of this crate. stdio and HTTP+SSE are implemented here: rmcp
+//! drops overlong lines silently, and has no HTTP+SSE.
 
 pub(crate) mod events;
 pub(crate) mod http;
+mod json_scan;
 pub(crate) mod lines;
-mod skim;
 pub(crate) mod sse;
 pub(crate) mod stdio;

@@ -1,4 +1,4 @@
-//! Lists and calls, against servers in memory. No test here waits for real time.
+//! Lists and calls, against servers in memory. Time is paused.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
@@ -7,14 +7,14 @@ mod support;
 use std::{sync::Arc, time::Duration};
 
 use mcp_workbench_client::{
-    CallError, CallOptions, Clock, Connection, EventSink, Happening, ProtocolChoice, Revision, ServerConfig,
+    CallError, CallOptions, ClientEventKind, Connection, EventSink, Revision, RevisionChoice, ServerConfig, TimeoutKind,
 };
 use serde_json::{Value, json};
 use support::{CLOSE, Transcript, config, connect_to, error, legacy, methods, modern, result, sent, until_sent};
 use tokio::time::Instant;
 
 fn pinned(revision: Revision) -> ServerConfig {
-    ServerConfig { protocol: ProtocolChoice::Pinned(revision), ..config() }
+    ServerConfig { protocol: RevisionChoice::Pinned(revision), ..config() }
 }
 
 async fn connected(rest: impl FnMut(&Value) -> Vec<String> + Send + 'static) -> (Connection, Transcript) {
@@ -71,7 +71,7 @@ async fn a_list_that_cannot_be_followed_names_the_page_and_keeps_the_rest() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_gives_the_wires_own_result_or_the_servers_error() {
+async fn a_call_returns_the_raw_result_or_the_error() {
     let (connection, transcript) = connected(|message| match message["params"]["name"].as_str() {
         Some("echo") => result(message, text("hello")),
         Some("odd") => result(message, json!({"content": "text"})),
@@ -107,7 +107,9 @@ async fn a_call_that_times_out_is_cancelled_at_the_server() {
         let connection = connection.unwrap();
         let begun = Instant::now();
         let outcome = connection.call("stuck", Value::Null, CallOptions::default()).await;
-        assert!(matches!(outcome, Err(CallError::TimedOut { clock: Clock::Idle, limit }) if limit.as_secs() == 60));
+        assert!(
+            matches!(outcome, Err(CallError::TimedOut { clock: TimeoutKind::Idle, limit }) if limit.as_secs() == 60)
+        );
         assert_eq!(begun.elapsed().as_secs(), 60);
         let cancelled = until_sent(&transcript, "notifications/cancelled").await;
         assert_eq!(cancelled["params"]["requestId"], sent(&transcript, "tools/call").unwrap()["id"]);
@@ -116,7 +118,7 @@ async fn a_call_that_times_out_is_cancelled_at_the_server() {
 
 #[tokio::test(start_paused = true)]
 async fn progress_resets_the_timeout_but_not_the_ceiling() {
-    // The server reports progress once for every message that it receives.
+    // The server reports progress once for each message that it receives.
     let ticking = |_: &Value| {
         vec![
             json!({"jsonrpc": "2.0", "method": "notifications/progress",
@@ -143,7 +145,7 @@ async fn progress_resets_the_timeout_but_not_the_ceiling() {
         tokio::spawn(async move {
             loop {
                 tokio::time::sleep(Duration::from_secs(3)).await;
-                // A list that is never answered is what makes this server report progress.
+                // The server reports progress for a list request that it never answers.
                 drop(tokio::time::timeout(Duration::from_millis(1), connection.refresh()).await);
             }
         })
@@ -154,24 +156,26 @@ async fn progress_resets_the_timeout_but_not_the_ceiling() {
     let pending = connection.start_call("slow", Value::Null, options).await.unwrap();
     let id = pending.id();
     let outcome = pending.finish().await;
-    assert!(matches!(outcome, Err(CallError::TimedOut { clock: Clock::Ceiling, .. })), "{outcome:?}");
+    assert!(matches!(outcome, Err(CallError::TimedOut { clock: TimeoutKind::Ceiling, .. })), "{outcome:?}");
     assert_eq!(begun.elapsed().as_secs(), 21);
     let heard = std::iter::from_fn(|| events.try_recv().ok());
-    assert!(heard.filter(|event| matches!(event.what, Happening::Progress { call, .. } if call == id)).count() >= 5);
+    assert!(
+        heard.filter(|event| matches!(event.kind, ClientEventKind::Progress { call, .. } if call == id)).count() >= 5
+    );
 
     let begun = Instant::now();
     let options = CallOptions { timeout: seconds(5), reset_on_progress: false, ..CallOptions::default() };
     let outcome = connection.call("slow", Value::Null, options).await;
-    assert!(matches!(outcome, Err(CallError::TimedOut { clock: Clock::Idle, .. })), "{outcome:?}");
+    assert!(matches!(outcome, Err(CallError::TimedOut { clock: TimeoutKind::Idle, .. })), "{outcome:?}");
     assert_eq!(begun.elapsed().as_secs(), 5);
     tick.abort();
     assert!(methods(&transcript).len() > 5);
 }
 
 #[tokio::test(start_paused = true)]
-async fn cancelling_and_dropping_a_call_tell_the_server_and_late_replies_are_ignored() {
+async fn cancelling_and_dropping_a_call_notify_the_server_and_late_responses_are_ignored() {
     let (connection, transcript) = connected(|message| match message["method"].as_str() {
-        // The answer comes only after the cancellation.
+        // The response follows the cancellation.
         Some("notifications/cancelled") => {
             let id = &message["params"]["requestId"];
             vec![json!({"jsonrpc": "2.0", "id": id, "result": text("late")}).to_string()]
@@ -190,7 +194,7 @@ async fn cancelling_and_dropping_a_call_tell_the_server_and_late_replies_are_ign
     assert_eq!(quick.text(), "quick");
     let mut late = 0;
     while late < 2 {
-        if let Happening::Skipped { reason, .. } = events.recv().await.unwrap().what {
+        if let ClientEventKind::Skipped { reason, .. } = events.recv().await.unwrap().kind {
             assert_eq!(serde_json::to_value(reason).unwrap(), "late-reply");
             late += 1;
         }
@@ -200,7 +204,7 @@ async fn cancelling_and_dropping_a_call_tell_the_server_and_late_replies_are_ign
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stuck_call_does_not_hold_up_others() {
+async fn a_stuck_call_does_not_block_others() {
     let (connection, _) = connected(|message| match message["params"]["name"].as_str() {
         Some("quick") => result(message, text("done")),
         _ => vec![],
@@ -215,14 +219,14 @@ async fn a_stuck_call_does_not_hold_up_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_connection_fails_what_is_under_way_and_what_follows() {
+async fn a_lost_connection_fails_pending_and_later_requests() {
     let (connection, _) = connected(|_| vec![CLOSE.into()]).await;
     let mut events = connection.events();
     let outcome = connection.call("any", Value::Null, CallOptions::default()).await;
     assert_eq!(outcome.unwrap_err().kind(), "connection-lost");
     let outcome = connection.call("any", Value::Null, CallOptions::default()).await;
     assert_eq!(outcome.unwrap_err().kind(), "connection-lost");
-    while !matches!(events.recv().await.unwrap().what, Happening::Disconnected { .. }) {}
+    while !matches!(events.recv().await.unwrap().kind, ClientEventKind::Disconnected { .. }) {}
     assert!(connection.is_closed());
 }
 
@@ -247,7 +251,7 @@ fn changing_server(era: Revision) -> impl FnMut(&Value) -> Vec<String> + Send + 
             }
             Some("tools/call") if message["params"]["name"] == "change" => {
                 state += 1;
-                assert!(era == Revision::V2025_11_25 || !listening.is_null(), "nobody listens");
+                assert!(era == Revision::V2025_11_25 || !listening.is_null(), "no subscription");
                 [changed.to_string()].into_iter().chain(result(message, text("changed"))).collect()
             }
             Some("tools/call") => result(message, text("called")),
@@ -257,7 +261,7 @@ fn changing_server(era: Revision) -> impl FnMut(&Value) -> Vec<String> + Send + 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_makes_the_list_stale_and_refuses_calls_that_rest_on_it() {
+async fn a_change_makes_the_list_stale_and_rejects_calls_based_on_it() {
     for era in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let answer: support::Answer = if era == Revision::V2026_07_28 {
             Box::new(modern(changing_server(era)))
@@ -287,7 +291,7 @@ async fn a_change_makes_the_list_stale_and_refuses_calls_that_rest_on_it() {
         assert!(!connection.is_stale());
         assert!(call("t", Some(now.get("t").unwrap().fingerprint())).await.is_ok());
 
-        // The list can no longer be read: the old one stays, and stays stale.
+        // The list can no longer be read, so the old one is kept and remains stale.
         call("change", None).await.unwrap();
         assert_eq!(connection.list_tools().await.unwrap_err().kind(), "rpc-error");
         assert!(connection.is_stale());
@@ -296,7 +300,7 @@ async fn a_change_makes_the_list_stale_and_refuses_calls_that_rest_on_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_is_gone_is_refused_before_it_is_sent() {
+async fn a_call_of_a_removed_tool_is_rejected_before_it_is_sent() {
     let mut lists = 0;
     let (connection, transcript) = connected(move |message| match message["method"].as_str() {
         Some("tools/list") => {
@@ -309,16 +313,16 @@ async fn a_tool_that_is_gone_is_refused_before_it_is_sent() {
     .await;
     connection.list_tools().await.unwrap();
     let drift = connection.refresh().await.unwrap();
-    assert_eq!(drift.changes[0].what, "the tool is gone");
+    assert_eq!(drift.changes[0].what, "the tool was removed");
     let failure = connection.call("t", Value::Null, CallOptions::default()).await.unwrap_err();
     assert_eq!(failure.kind(), "unknown-tool");
-    // A tool that was never listed is the server's to refuse.
+    // The server rejects tools that were never listed.
     assert!(connection.call("hidden", Value::Null, CallOptions::default()).await.is_ok());
     assert_eq!(methods(&transcript).iter().filter(|method| *method == "tools/call").count(), 1);
 }
 
 #[tokio::test]
-async fn an_oversize_line_costs_only_its_own_call() {
+async fn an_oversized_line_fails_only_its_own_call() {
     let mut config = config();
     config.limits.message_bytes = 10_000;
     let server = legacy(|message| match message["params"]["name"].as_str() {

@@ -1,4 +1,4 @@
-//! What servers announce: that lists have changed, and resources that are watched.
+//! Announcements of changed lists and resources.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -6,24 +6,25 @@ mod support;
 
 use std::time::Duration;
 
-use mcp_workbench_client::{CallOptions, ClientEvent, Connection, EventSink, Happening};
+use mcp_workbench_client::{CallOptions, ClientEvent, ClientEventKind, Connection, EventSink};
 use serde_json::{Value, json};
+use test_support::wait_until;
 use tokio::{sync::broadcast::Receiver, time::timeout};
 
 use crate::support::{Answer, Transcript, config, connect_to, legacy, methods, modern, result, sent, until_sent};
 
-/// Long enough for any machine; no test waits for it unless it fails.
+/// Long enough for any machine: only a failing test waits for it.
 const BOUND: Duration = Duration::from_secs(600);
 
 fn change(of: &str, params: Value) -> String {
     json!({"jsonrpc": "2.0", "method": format!("notifications/{of}"), "params": params}).to_string()
 }
 
-/// A server that announces changes of these lists. Called, its tool `change` changes all that there is; it tells what was
-/// asked for, and on 2026-07-28 nothing else. The subscription of that revision ends as often as `ends` says.
+/// A server that announces changes of these lists. Its tool `change` announces everything that the client subscribed
+/// to. In 2026-07-28, the first `ends` subscriptions end by themselves.
 fn server(era: &'static str, lists: &'static [&'static str], mut ends: usize) -> Answer {
     let in_filter = |list: &str| format!("{list}ListChanged");
-    // Before 2026-07-28 nobody has to ask for it.
+    // Before 2026-07-28 changes are always announced.
     let mut wanted: Vec<_> = lists.iter().filter(|_| era == "legacy").map(|list| in_filter(list)).collect();
     let rest = move |message: &Value| match message["method"].as_str().unwrap_or_default() {
         "resources/subscribe" if era == "legacy" => {
@@ -63,7 +64,7 @@ fn server(era: &'static str, lists: &'static [&'static str], mut ends: usize) ->
     Box::new(move |message: &Value| answer(message).into_iter().map(|line| declaring(lists, line)).collect())
 }
 
-/// A greeting that declares tools, and that changes of these lists are announced; any other line stays.
+/// A handshake result that declares tools and announcements for these lists. Other lines are unchanged.
 fn declaring(lists: &[&str], line: String) -> String {
     let mut message: Value = serde_json::from_str(&line).unwrap();
     let Some(capabilities) = message.pointer_mut("/result/capabilities") else { return line };
@@ -82,15 +83,15 @@ async fn connect(answer: Answer) -> (Connection, Transcript, Receiver<ClientEven
 }
 
 /// The next announcement.
-async fn announced(heard: &mut Receiver<ClientEvent>) -> Happening {
+async fn announced(heard: &mut Receiver<ClientEvent>) -> ClientEventKind {
     let next = async {
         loop {
             let event = heard.recv().await.unwrap();
-            match event.what {
-                Happening::ToolsChanged
-                | Happening::PromptsChanged
-                | Happening::ResourcesChanged
-                | Happening::ResourceUpdated { .. } => return event.what,
+            match event.kind {
+                ClientEventKind::ToolsChanged
+                | ClientEventKind::PromptsChanged
+                | ClientEventKind::ResourcesChanged
+                | ClientEventKind::ResourceUpdated { .. } => return event.kind,
                 _ => {}
             }
         }
@@ -103,41 +104,41 @@ async fn change_all(connection: &Connection) {
 }
 
 #[tokio::test]
-async fn changes_of_every_list_are_told_in_both_eras() {
+async fn changes_of_all_lists_are_reported_in_both_eras() {
     for era in ["legacy", "modern"] {
         let (connection, transcript, mut heard) = connect(server(era, &["tools", "prompts", "resources"], 0)).await;
         if era == "modern" {
             until_sent(&transcript, "subscriptions/listen").await;
         }
         change_all(&connection).await;
-        assert_eq!(announced(&mut heard).await, Happening::ToolsChanged, "{era}");
-        assert_eq!(announced(&mut heard).await, Happening::PromptsChanged, "{era}");
-        assert_eq!(announced(&mut heard).await, Happening::ResourcesChanged, "{era}");
+        assert_eq!(announced(&mut heard).await, ClientEventKind::ToolsChanged, "{era}");
+        assert_eq!(announced(&mut heard).await, ClientEventKind::PromptsChanged, "{era}");
+        assert_eq!(announced(&mut heard).await, ClientEventKind::ResourcesChanged, "{era}");
     }
 }
 
 #[tokio::test]
-async fn only_what_a_server_announces_is_listened_to() {
+async fn only_declared_announcements_are_subscribed() {
     let (connection, transcript, mut heard) = connect(server("modern", &["prompts"], 0)).await;
     let listened = until_sent(&transcript, "subscriptions/listen").await;
     assert_eq!(listened["params"]["notifications"], json!({"promptsListChanged": true}));
     change_all(&connection).await;
-    assert_eq!(announced(&mut heard).await, Happening::PromptsChanged);
+    assert_eq!(announced(&mut heard).await, ClientEventKind::PromptsChanged);
     let (connection, transcript, _) = connect(server("modern", &[], 0)).await;
     change_all(&connection).await;
     assert!(sent(&transcript, "subscriptions/listen").is_none());
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_have_changed_while_nobody_listened_counts_as_changed() {
+async fn changes_without_a_subscription_are_assumed() {
     let (_connection, _, mut heard) = connect(server("modern", &["tools", "prompts", "resources"], 1)).await;
-    assert_eq!(announced(&mut heard).await, Happening::ToolsChanged);
-    assert_eq!(announced(&mut heard).await, Happening::PromptsChanged);
-    assert_eq!(announced(&mut heard).await, Happening::ResourcesChanged);
+    assert_eq!(announced(&mut heard).await, ClientEventKind::ToolsChanged);
+    assert_eq!(announced(&mut heard).await, ClientEventKind::PromptsChanged);
+    assert_eq!(announced(&mut heard).await, ClientEventKind::ResourcesChanged);
 }
 
 #[tokio::test]
-async fn a_resource_is_watched_until_it_is_not() {
+async fn a_resource_is_subscribed_until_it_is_unsubscribed() {
     for (era, asks, leaves) in [
         ("legacy", "resources/subscribe", "resources/unsubscribe"),
         ("modern", "subscriptions/listen", "notifications/cancelled"),
@@ -145,10 +146,10 @@ async fn a_resource_is_watched_until_it_is_not() {
         let (connection, transcript, mut heard) = connect(server(era, &[], 0)).await;
         connection.subscribe_resource("test://a").await.unwrap();
         let asked = until_sent(&transcript, asks).await;
-        // To ask again changes nothing.
+        // A second subscription has no effect.
         connection.subscribe_resource("test://a").await.unwrap();
         change_all(&connection).await;
-        assert_eq!(announced(&mut heard).await, Happening::ResourceUpdated { uri: "test://a".into() }, "{era}");
+        assert_eq!(announced(&mut heard).await, ClientEventKind::ResourceUpdated { uri: "test://a".into() }, "{era}");
         connection.unsubscribe_resource("test://a").await.unwrap();
         let left = until_sent(&transcript, leaves).await;
         match era {
@@ -165,17 +166,16 @@ async fn a_resource_is_watched_until_it_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_breaks_is_taken_up_again() {
+async fn a_failed_subscription_is_reopened() {
     let (connection, transcript, mut heard) = connect(server("modern", &[], 1)).await;
     connection.subscribe_resource("test://a").await.unwrap();
-    assert_eq!(announced(&mut heard).await, Happening::ResourceUpdated { uri: "test://a".into() });
-    while methods(&transcript).iter().filter(|method| *method == "subscriptions/listen").count() < 2 {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    assert_eq!(announced(&mut heard).await, ClientEventKind::ResourceUpdated { uri: "test://a".into() });
+    let listens = || methods(&transcript).iter().filter(|method| *method == "subscriptions/listen").count();
+    wait_until("a second subscription", || listens() == 2).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_modern_server_is_told_with_each_request_what_to_log() {
+async fn each_modern_request_has_the_log_level() {
     const LEVEL: &str = "io.modelcontextprotocol/logLevel";
     let answer = modern(|message| {
         if message["method"] != "tools/call" {
@@ -197,8 +197,9 @@ async fn a_modern_server_is_told_with_each_request_what_to_log() {
     assert_eq!(connection.set_log_level("loud").await.unwrap_err().kind(), "not-in-revision");
     connection.set_log_level("warning").await.unwrap();
     call().await;
-    let logged = std::iter::from_fn(|| heard.try_recv().ok()).find(|event| matches!(event.what, Happening::Log { .. }));
-    assert_eq!(logged.unwrap().what, Happening::Log { level: "warning".into(), data: json!({"a": 1}) });
+    let logged =
+        std::iter::from_fn(|| heard.try_recv().ok()).find(|event| matches!(event.kind, ClientEventKind::Log { .. }));
+    assert_eq!(logged.unwrap().kind, ClientEventKind::Log { level: "warning".into(), data: json!({"a": 1}) });
     let last = transcript.lock().unwrap().last().cloned().unwrap();
     assert_eq!(last["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28", "{last}");
 }

@@ -1,5 +1,4 @@
-//! Results that come by a detour: after the user has visited a URL (2025-11-25), or by way of a task (2026-07-28). Servers
-//! are in memory, and no test waits for real time.
+//! Results after URL elicitation (2025-11-25) or a task (2026-07-28). Servers are in memory, and time is paused.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
@@ -8,8 +7,8 @@ mod support;
 use std::time::Duration;
 
 use mcp_workbench_client::{
-    Ask, CallError, CallOptions, ClientEvent, ConnectOptions, Connection, EventSink, Happening, HostLink, HostRequests,
-    HostSupport, ProtocolChoice, Revision, ServerConfig, ToolResult,
+    CallError, CallOptions, ClientEvent, ClientEventKind, ConnectOptions, Connection, EventSink, HostLink,
+    HostRequestKind, HostRequests, HostSupport, Revision, RevisionChoice, ServerConfig, ToolResult,
 };
 use serde_json::{Map, Value, json};
 use support::{Answer, Transcript, config, connect_to, legacy, modern, result, until_sent};
@@ -29,7 +28,7 @@ async fn meet(
     support: HostSupport,
     answer: impl FnMut(&Value) -> Vec<String> + Send + 'static,
 ) -> Met {
-    let config = ServerConfig { protocol: ProtocolChoice::Pinned(revision), ..config() };
+    let config = ServerConfig { protocol: RevisionChoice::Pinned(revision), ..config() };
     let (link, events) = (HostLink::new(support), EventSink::default());
     let (requests, heard) = (link.subscribe(), events.subscribe());
     let options = ConnectOptions { host: Some(link), events, ..ConnectOptions::default() };
@@ -50,7 +49,7 @@ fn visit(id: &str) -> Value {
     json!({"mode": "url", "elicitationId": id, "url": format!("https://a.test/{id}"), "message": "Sign in."})
 }
 
-/// A server that wants visits to `a` and `b` before the second call, and tells that one is over whenever it is pinged.
+/// A server that requires visits to `a` and `b` before the second call, and reports one as complete for each ping.
 fn wanting(data: Value) -> Answer {
     let (mut calls, mut over) = (0, vec!["b", "a", "never-asked-for"]);
     Box::new(legacy(move |message| match message["method"].as_str().unwrap_or_default() {
@@ -73,8 +72,8 @@ fn wanting(data: Value) -> Answer {
 
 fn completed(heard: &mut Receiver<ClientEvent>) -> Vec<String> {
     let all = std::iter::from_fn(|| heard.try_recv().ok());
-    let ids = all.filter_map(|event| match event.what {
-        Happening::ElicitationCompleted { elicitation_id } => Some(elicitation_id),
+    let ids = all.filter_map(|event| match event.kind {
+        ClientEventKind::ElicitationCompleted { elicitation_id } => Some(elicitation_id),
         _ => None,
     });
     ids.collect()
@@ -85,21 +84,21 @@ fn calls(transcript: &Transcript) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_wants_visits_first_is_made_again_when_all_are_over() {
+async fn a_call_that_requires_visits_is_repeated_after_them() {
     let data = json!({"elicitations": [visit("a"), visit("b")]});
     let Met { connection, transcript, mut requests, mut heard } =
         meet(Revision::V2025_11_25, HostSupport::ALL, wanting(data)).await;
     let user = async {
         let mut asked = vec![requests.next().await.unwrap(), requests.next().await.unwrap()];
-        let urls = asked.iter().map(|request| match request.ask() {
-            Ask::Url { url, elicitation_id, .. } => (url.to_string(), elicitation_id.clone()),
+        let urls = asked.iter().map(|request| match request.kind() {
+            HostRequestKind::Url { url, elicitation_id, .. } => (url.to_string(), elicitation_id.clone()),
             other => panic!("{other:?}"),
         });
         let mut urls: Vec<_> = urls.collect();
         urls.sort();
         let expected = ["a", "b"].map(|id| (format!("https://a.test/{id}"), Some(id.to_owned())));
         assert_eq!(urls, expected);
-        // The time of the user is not that of the call.
+        // The time of the user does not count.
         tokio::time::sleep(Duration::from_secs(3_600)).await;
         for request in &mut asked {
             request.consent().unwrap();
@@ -117,9 +116,9 @@ async fn a_call_that_wants_visits_first_is_made_again_when_all_are_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn visits_that_are_refused_or_never_over_end_the_call_and_name_the_urls() {
+async fn visits_that_are_declined_or_never_complete_fail_the_call_with_the_urls() {
     let data = || json!({"elicitations": [visit("a")]});
-    // Nobody to ask: URLs were not declared.
+    // URLs were not declared.
     let forms = HostSupport { forms: true, ..HostSupport::NONE };
     let met = meet(Revision::V2025_11_25, forms, wanting(data())).await;
     let error = call(&met.connection).await.unwrap_err();
@@ -146,7 +145,7 @@ async fn visits_that_are_refused_or_never_over_end_the_call_and_name_the_urls() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_that_names_no_visits_or_is_of_another_revision_is_no_reason_to_ask() {
+async fn an_error_without_visits_or_of_another_revision_does_not_ask_the_user() {
     for data in [
         json!({}),
         json!({"elicitations": []}),
@@ -161,7 +160,7 @@ async fn an_error_that_names_no_visits_or_is_of_another_revision_is_no_reason_to
     assert!(matches!(call(&met.connection).await, Err(CallError::Rpc { code: -32042, .. })));
 }
 
-/// A server whose call becomes a task that is in these states, one after the other.
+/// A server whose call becomes a task with these successive states.
 fn tasked(states: Vec<Value>) -> Answer {
     let mut states = states.into_iter();
     Box::new(modern(move |message| match message["method"].as_str().unwrap_or_default() {
@@ -183,7 +182,7 @@ fn task(kind: &str, state: Value) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_is_waited_for_as_often_as_the_server_suggests_and_its_questions_are_answered_once() {
+async fn a_task_is_polled_at_the_suggested_interval_and_its_inputs_are_answered_once() {
     let question = json!({"method": "elicitation/create", "params": {
         "mode": "form", "message": "Sure?", "requestedSchema": {"type": "object", "properties": {}}}});
     let asking = || json!({"status": "input_required", "inputRequests": {"k": question}});
@@ -208,7 +207,7 @@ async fn a_task_is_waited_for_as_often_as_the_server_suggests_and_its_questions_
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_of_a_task_is_that_of_its_call() {
+async fn the_result_of_a_task_is_that_of_its_call() {
     let failed = json!({"status": "failed", "error": {"code": -32000, "message": "no", "data": 7}});
     for (state, kind) in [
         (failed, "rpc-error"),
@@ -223,7 +222,7 @@ async fn the_end_of_a_task_is_that_of_its_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_task_that_is_given_up_is_cancelled_and_one_that_is_not_wanted_is_the_result() {
+async fn a_dropped_task_is_cancelled_and_one_that_is_not_awaited_is_the_result() {
     let working = || vec![json!({"status": "working"}); 1_000];
     let met = meet(MODERN, HostSupport::ALL, tasked(working())).await;
     let begun = Instant::now();

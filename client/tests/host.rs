@@ -1,4 +1,4 @@
-//! What servers ask of the user, against servers in memory. No test here waits for real time.
+//! Server requests to the user, against servers in memory. Time is paused.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
@@ -7,8 +7,8 @@ mod support;
 use std::time::Duration;
 
 use mcp_workbench_client::{
-    Ask, CallError, CallOptions, ConnectOptions, Connection, HostLink, HostRequest, HostSupport, ProtocolChoice,
-    Revision, Root, ServerConfig, host::AnswerError,
+    CallError, CallOptions, ConnectOptions, Connection, HostLink, HostRequest, HostRequestKind, HostSupport, Revision,
+    RevisionChoice, Root, ServerConfig, host::HostResponseError,
 };
 use serde_json::{Map, Value, json};
 use support::{Answer, Transcript, config, connect_to, legacy, modern, result, until_sent};
@@ -22,13 +22,13 @@ async fn joined(
     link: Option<&HostLink>,
     answer: impl FnMut(&Value) -> Vec<String> + Send + 'static,
 ) -> (Connection, Transcript) {
-    let config = ServerConfig { name: name.to_owned(), protocol: ProtocolChoice::Pinned(revision), ..config() };
+    let config = ServerConfig { name: name.to_owned(), protocol: RevisionChoice::Pinned(revision), ..config() };
     let options = ConnectOptions { host: link.cloned(), ..ConnectOptions::default() };
     let (connection, transcript) = connect_to(config, options, answer).await;
     (connection.unwrap(), transcript)
 }
 
-/// A server that asks once during each call, and returns as its result what it was answered.
+/// A server that sends one request during each call, and returns the response as its result.
 fn asking(method: &'static str, params: Value) -> Answer {
     let mut call = Value::Null;
     Box::new(legacy(move |message| {
@@ -58,36 +58,36 @@ async fn call(connection: &Connection) -> Result<Value, CallError> {
     Ok(result.structured().cloned().unwrap_or_default())
 }
 
-/// Waits until nobody wants the answer any more; a request that is never withdrawn fails the test instead of holding it up.
+/// Waits until the request is withdrawn, with a timeout.
 async fn withdrawn(request: &mut HostRequest) {
     tokio::time::timeout(Duration::from_secs(3_600), request.withdrawn()).await.expect("the request is withdrawn");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_form_is_checked_filled_in_and_costs_the_call_no_time() {
+async fn a_form_is_validated_completed_and_pauses_the_timeout() {
     let link = HostLink::new(HostSupport::ALL);
     let mut requests = link.subscribe();
     let (connection, _) = joined("mine", LEGACY, Some(&link), asking("elicitation/create", age_form())).await;
     let user = async {
         let mut request = requests.next().await.unwrap();
         assert_eq!((request.server(), request.wire_id()), ("mine", &json!(7)));
-        let Ask::Form { message, form } = request.ask().clone() else { panic!("{request:?}") };
+        let HostRequestKind::Form { message, form } = request.kind().clone() else { panic!("{request:?}") };
         assert_eq!((message.as_str(), form.fields()[0].schema["x-kept"].clone()), ("Who?", json!(1)));
-        // Longer than the call may take without an answer.
+        // Longer than the timeout of the call.
         tokio::time::sleep(Duration::from_secs(3_600)).await;
         let too_old = json!({"age": 100}).as_object().unwrap().clone();
         assert!(
-            matches!(request.accept(too_old), Err(AnswerError::Invalid { problems }) if problems[0].field == "age")
+            matches!(request.accept(too_old), Err(HostResponseError::Invalid { problems }) if problems[0].field == "age")
         );
         request.accept(json!({"age": 30}).as_object().unwrap().clone()).unwrap();
-        assert_eq!(request.accept(Map::new()), Err(AnswerError::Gone));
+        assert_eq!(request.accept(Map::new()), Err(HostResponseError::Gone));
     };
     let (answer, ()) = tokio::join!(call(&connection), user);
     assert_eq!(answer.unwrap(), json!({"action": "accept", "content": {"age": 30, "name": "John"}}));
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_clock_runs_again_after_the_answer() {
+async fn the_timeout_continues_after_the_response() {
     let link = HostLink::new(HostSupport::ALL);
     let mut requests = link.subscribe();
     let asked = json!({"jsonrpc": "2.0", "id": 7, "method": "elicitation/create", "params": age_form()}).to_string();
@@ -105,7 +105,7 @@ async fn the_clock_runs_again_after_the_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_a_subscriber_it_is_declined_and_without_a_host_refused() {
+async fn requests_are_declined_without_a_subscriber_and_rejected_without_a_host() {
     let link = HostLink::new(HostSupport::ALL);
     drop(link.subscribe());
     let (connection, _) = joined("a", LEGACY, Some(&link), asking("elicitation/create", age_form())).await;
@@ -120,7 +120,7 @@ async fn without_a_subscriber_it_is_declined_and_without_a_host_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_not_declared_or_makes_no_sense_never_reaches_the_user() {
+async fn undeclared_and_invalid_requests_do_not_reach_the_user() {
     let forms = HostSupport { forms: true, sampling: true, ..HostSupport::NONE };
     for (support, method, params) in [
         (forms, "elicitation/create", json!({"mode": "url", "message": "", "url": "https://127.0.0.1/"})),
@@ -139,7 +139,7 @@ async fn what_was_not_declared_or_makes_no_sense_never_reaches_the_user() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn declares_in_both_eras_what_the_host_can_do() {
+async fn declares_the_features_of_the_host_in_both_eras() {
     let link = HostLink::new(HostSupport { sampling_tools: false, ..HostSupport::ALL });
     let expected = json!({
         "elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {"listChanged": true},
@@ -155,7 +155,7 @@ async fn declares_in_both_eras_what_the_host_can_do() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn equal_ids_of_two_servers_are_kept_apart() {
+async fn equal_ids_of_two_servers_are_distinguished() {
     let link = HostLink::new(HostSupport::ALL);
     let mut requests = link.subscribe();
     let (one, _) = joined("one", LEGACY, Some(&link), asking("elicitation/create", age_form())).await;
@@ -164,7 +164,7 @@ async fn equal_ids_of_two_servers_are_kept_apart() {
         let mut both = [requests.next().await.unwrap(), requests.next().await.unwrap()];
         assert_eq!(both[0].wire_id(), both[1].wire_id());
         assert_ne!(both[0].number(), both[1].number());
-        // The one that came last is answered first.
+        // The last request is answered first.
         for request in both.iter_mut().rev() {
             let name = json!({"name": request.server()}).as_object().unwrap().clone();
             request.accept(name).unwrap();
@@ -176,7 +176,7 @@ async fn equal_ids_of_two_servers_are_kept_apart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn roots_are_given_and_their_change_is_told() {
+async fn roots_are_listed_and_changes_announced() {
     let link = HostLink::new(HostSupport::ALL);
     let root = |uri: &str| Root { uri: uri.into(), name: None };
     link.set_roots(vec![root("file:///a")]);
@@ -189,7 +189,7 @@ async fn roots_are_given_and_their_change_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_that_the_server_withdraws_is_nobodys() {
+async fn a_request_can_be_withdrawn_by_the_server() {
     let link = HostLink::new(HostSupport::ALL);
     let mut requests = link.subscribe();
     let asked = json!({"jsonrpc": "2.0", "id": 7, "method": "elicitation/create", "params": age_form()}).to_string();
@@ -204,7 +204,7 @@ async fn a_request_that_the_server_withdraws_is_nobodys() {
         let mut request = requests.next().await.unwrap();
         connection.ping().await.unwrap();
         withdrawn(&mut request).await;
-        assert_eq!(request.accept(Map::new()), Err(AnswerError::Gone));
+        assert_eq!(request.accept(Map::new()), Err(HostResponseError::Gone));
     };
     let (answer, ()) = tokio::join!(call(&connection), user);
     assert_eq!(answer.unwrap_err().kind(), "timed-out");
@@ -222,7 +222,7 @@ fn input_required(state: Option<&str>) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rounds_echo_the_state_of_the_last_result_and_no_other() {
+async fn rounds_return_the_state_of_the_last_result_only() {
     const STATE: &str = "{\"z\":1, \"a\" : 2}\u{e9}";
     let link = HostLink::new(HostSupport::ALL);
     let mut requests = link.subscribe();
@@ -277,7 +277,7 @@ async fn ten_rounds_are_enough() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn input_that_was_never_declared_ends_the_call() {
+async fn undeclared_input_fails_the_call() {
     let (connection, transcript) =
         joined("a", MODERN, None, modern(|message| result(message, input_required(None)))).await;
     assert!(matches!(call(&connection).await, Err(CallError::InputRefused { key, .. }) if key == "k"));
@@ -302,7 +302,7 @@ async fn a_call_can_be_cancelled_while_the_user_is_asked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn lists_of_resources_are_bounded_as_those_of_tools() {
+async fn lists_of_resources_have_the_same_limits_as_tools() {
     let (connection, _) = joined(
         "a",
         LEGACY,

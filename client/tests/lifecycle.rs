@@ -1,4 +1,4 @@
-//! How a connection comes about, against servers in memory. No test here waits for real time.
+//! Connecting, against servers in memory. Time is paused.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
@@ -7,9 +7,11 @@ mod support;
 
 use std::time::Duration;
 
-use mcp_workbench_client::{Era, EventSink, ProtocolChoice, Revision, Stage};
+use mcp_workbench_client::{Era, EventSink, Revision, RevisionChoice, Stage};
 use serde_json::json;
-use support::{CLOSE, config, connect_to, discovered, error, hello, legacy, methods, modern, result, sent};
+use support::{
+    CLOSE, config, connect_to, discover_result, error, initialize_result, legacy, methods, modern, result, sent,
+};
 
 #[tokio::test(start_paused = true)]
 async fn falls_back_to_initialize_on_any_error_that_is_not_modern() {
@@ -28,7 +30,7 @@ async fn falls_back_to_initialize_on_any_error_that_is_not_modern() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn falls_back_when_the_probe_is_not_answered() {
+async fn falls_back_when_the_probe_times_out() {
     let begun = tokio::time::Instant::now();
     let (connection, transcript) = connect_to(config(), EventSink::default(), {
         let mut rest = legacy(|_| vec![]);
@@ -37,7 +39,7 @@ async fn falls_back_when_the_probe_is_not_answered() {
     .await;
     assert_eq!(connection.unwrap().era(), Era::Legacy);
     assert_eq!(begun.elapsed().as_secs(), 2);
-    // The probe is given up, never cancelled: a legacy server would not know what that means.
+    // The probe is not cancelled, because a legacy server does not know it.
     assert!(!methods(&transcript).contains(&"notifications/cancelled".to_owned()));
 }
 
@@ -51,11 +53,11 @@ async fn stays_modern_with_a_modern_server() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn uses_the_handshake_where_a_server_names_only_revisions_that_have_one() {
+async fn uses_the_handshake_if_all_supported_revisions_have_one() {
     let (connection, _) = connect_to(config(), EventSink::default(), {
         let mut rest = legacy(|_| vec![]);
         move |message| match message["method"].as_str() {
-            Some("server/discover") => result(message, discovered(&["2025-06-18"])),
+            Some("server/discover") => result(message, discover_result(&["2025-06-18"])),
             _ => rest(message),
         }
     })
@@ -64,9 +66,9 @@ async fn uses_the_handshake_where_a_server_names_only_revisions_that_have_one() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pinned_revision_is_the_one_spoken() {
+async fn a_pinned_revision_is_used() {
     for revision in Revision::ALL {
-        let config = mcp_workbench_client::ServerConfig { protocol: ProtocolChoice::Pinned(revision), ..config() };
+        let config = mcp_workbench_client::ServerConfig { protocol: RevisionChoice::Pinned(revision), ..config() };
         let answer: support::Answer = match revision.era() {
             Era::Legacy => Box::new(legacy(|_| vec![])),
             Era::Modern => Box::new(modern(|_| vec![])),
@@ -79,11 +81,11 @@ async fn a_pinned_revision_is_the_one_spoken() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn disconnects_from_a_server_of_an_unknown_revision() {
+async fn disconnects_from_a_server_with_an_unknown_revision() {
     for offered in ["1999-01-01", "2026-07-28", ""] {
         let (connection, transcript) =
             connect_to(config(), EventSink::default(), move |message| match message["method"].as_str() {
-                Some("initialize") => result(message, hello(offered)),
+                Some("initialize") => result(message, initialize_result(offered)),
                 _ => error(message, -32601),
             })
             .await;
@@ -94,16 +96,16 @@ async fn disconnects_from_a_server_of_an_unknown_revision() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pinned_revision_is_not_traded_for_another() {
-    let protocol = ProtocolChoice::Pinned(Revision::V2025_06_18);
+async fn a_pinned_revision_is_not_replaced() {
+    let protocol = RevisionChoice::Pinned(Revision::V2025_06_18);
     let config = mcp_workbench_client::ServerConfig { protocol, ..config() };
     let (connection, _) =
-        connect_to(config, EventSink::default(), |message| result(message, hello("2024-11-05"))).await;
+        connect_to(config, EventSink::default(), |message| result(message, initialize_result("2024-11-05"))).await;
     assert_eq!(connection.unwrap_err().kind(), "version-mismatch");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_silent_server_fails_at_the_startup_limit() {
+async fn a_silent_server_fails_after_the_startup_timeout() {
     let begun = tokio::time::Instant::now();
     let (connection, transcript) = connect_to(config(), EventSink::default(), |_| vec![]).await;
     let failure = connection.unwrap_err();
@@ -114,9 +116,9 @@ async fn a_silent_server_fails_at_the_startup_limit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_under_a_wrong_id_is_ignored() {
+async fn a_response_with_a_wrong_id_is_ignored() {
     let wrong = |message: &serde_json::Value| {
-        vec![json!({"jsonrpc": "2.0", "id": 4711, "result": hello("2025-11-25")}).to_string()]
+        vec![json!({"jsonrpc": "2.0", "id": 4711, "result": initialize_result("2025-11-25")}).to_string()]
             .into_iter()
             .chain(legacy(|_| vec![])(message))
             .collect()
@@ -129,7 +131,7 @@ async fn an_answer_under_a_wrong_id_is_ignored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn garbage_before_the_answer_is_skipped_within_bounds() {
+async fn invalid_lines_before_the_response_are_skipped_up_to_a_limit() {
     let noisy = |lines: usize| {
         let mut rest = legacy(|_| vec![]);
         move |message: &serde_json::Value| {
@@ -146,7 +148,7 @@ async fn garbage_before_the_answer_is_skipped_within_bounds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_closed_connection_and_a_refusal_are_told_apart() {
+async fn a_closed_connection_and_an_error_are_distinguished() {
     let (connection, _) = connect_to(config(), EventSink::default(), |_| vec![CLOSE.into()]).await;
     assert_eq!(connection.unwrap_err().kind(), "connection-lost");
     let (connection, _) = connect_to(config(), EventSink::default(), |message| error(message, -32603)).await;

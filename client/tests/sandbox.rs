@@ -1,4 +1,4 @@
-//! The sandbox of the host, told to servers that ask to know it, against servers in memory.
+//! The sandbox state, against servers in memory.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
@@ -6,20 +6,20 @@
 mod support;
 
 use mcp_workbench_client::{
-    CallOptions, ConnectOptions, Connection, ProtocolChoice, Revision, SandboxState, ServerConfig,
+    CallOptions, ConnectOptions, Connection, Revision, RevisionChoice, SandboxState, ServerConfig,
 };
 use serde_json::{Value, json};
-use support::{Transcript, config, connect_to, discovered, hello, methods, result};
+use support::{Transcript, config, connect_to, discover_result, initialize_result, methods, result};
 
 const UPDATE: &str = "codex/sandbox-state/update";
 
-/// A connection to a server with these experimental capabilities, in one era or the other.
+/// A connection of either era to a server with these experimental capabilities.
 async fn connected(experimental: &Value, revision: Revision, sandbox: &SandboxState) -> (Connection, Transcript) {
     let experimental = experimental.clone();
     let answer = move |message: &Value| {
         let mut greeting = match message["method"].as_str().unwrap_or_default() {
-            "initialize" => hello("2025-11-25"),
-            "server/discover" => discovered(&["2026-07-28"]),
+            "initialize" => initialize_result("2025-11-25"),
+            "server/discover" => discover_result(&["2026-07-28"]),
             "tools/call" => return result(message, json!({"content": []})),
             UPDATE => return result(message, json!({})),
             _ => return vec![],
@@ -27,7 +27,7 @@ async fn connected(experimental: &Value, revision: Revision, sandbox: &SandboxSt
         greeting["capabilities"]["experimental"] = experimental.clone();
         result(message, greeting)
     };
-    let config = ServerConfig { protocol: ProtocolChoice::Pinned(revision), ..config() };
+    let config = ServerConfig { protocol: RevisionChoice::Pinned(revision), ..config() };
     let options = ConnectOptions { sandbox: Some(sandbox.clone()), ..ConnectOptions::default() };
     let (connection, transcript) = connect_to(config, options, answer).await;
     (connection.unwrap(), transcript)
@@ -39,17 +39,12 @@ fn updates(transcript: &Transcript) -> Vec<Value> {
 }
 
 async fn until_updates(transcript: &Transcript, expected: &[&str]) {
-    for _ in 0..2_000 {
-        if updates(transcript) == expected {
-            return;
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
-    }
-    panic!("{:?} is not {expected:?}", updates(transcript));
+    let probe = || Some(updates(transcript)).filter(|sent| sent == expected).ok_or_else(|| updates(transcript));
+    test_support::wait_for(&format!("{expected:?}"), probe).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_asks_is_told_when_it_is_ready_and_at_each_change() {
+async fn an_interested_server_receives_the_state_and_each_change() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let sandbox = SandboxState::new(json!({"cwd": "/a"}));
         let (_connection, transcript) = connected(&json!({"codex/sandbox-state": {}}), revision, &sandbox).await;
@@ -57,7 +52,7 @@ async fn a_server_that_asks_is_told_when_it_is_ready_and_at_each_change() {
         sandbox.set(json!({"cwd": "/b"}));
         until_updates(&transcript, &["/a", "/b"]).await;
         sandbox.set(json!({"cwd": "/b"}));
-        // Time is paused: it goes on when nobody has anything left to do.
+        // Paused time advances when all tasks are idle.
         tokio::time::sleep(std::time::Duration::from_secs(1)).await;
         assert_eq!(updates(&transcript), ["/a", "/b"], "nothing has changed");
         sandbox.set(json!({"cwd": "/c"}));
@@ -66,7 +61,7 @@ async fn a_server_that_asks_is_told_when_it_is_ready_and_at_each_change() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_asks_is_told_with_each_call() {
+async fn an_interested_server_receives_the_state_with_each_call() {
     for revision in [Revision::V2025_11_25, Revision::V2026_07_28] {
         let sandbox = SandboxState::new(json!({"cwd": "/a"}));
         let (connection, transcript) = connected(&json!({"codex/sandbox-state-meta": {}}), revision, &sandbox).await;
@@ -83,7 +78,7 @@ async fn a_server_that_asks_is_told_with_each_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_does_not_ask_is_told_nothing() {
+async fn other_servers_receive_nothing() {
     let sandbox = SandboxState::new(json!({"cwd": "/secret"}));
     let (connection, transcript) = connected(&json!({"other": {}}), Revision::V2025_11_25, &sandbox).await;
     sandbox.set(json!({"cwd": "/secret/2"}));

@@ -1,88 +1,88 @@
-//! What is wrong with a file, and where: data first, and one way of writing it down for a person.
+//! Diagnostics of files: severity, message, location and help, and how they are printed.
 //!
-//! Nothing of a file, or of its name, that a terminal could act upon gets through.
+//! Characters that a terminal interprets never reach the output, whether they come from the file or from its name.
 
 use std::fmt;
 
 use unicode_width::UnicodeWidthChar as _;
 
-/// The longest part of a line that is shown, in characters: a longer one is cut around the place that matters.
+/// Maximum length of an excerpt, in characters. Longer lines are truncated around the location.
 const EXCERPT_CHARS: usize = 120;
 
-/// The longest message or advice, in characters: both may quote a file.
+/// Maximum length of a message or help text, in characters: both may quote the file.
 const MESSAGE_CHARS: usize = 400;
 
-/// How bad it is.
+/// Whether a diagnostic rejects what it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// What it is about can be used, though perhaps not as its author thinks.
+    /// The input is usable, but may not mean what its author intended.
     Warning,
-    /// What it is about cannot be used.
+    /// The input is rejected.
     Error,
 }
 
-/// One thing that is wrong.
+/// One error or warning about a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Error or warning.
     pub severity: Severity,
-    /// What is wrong: a lower-case fragment.
+    /// A lower-case fragment, at most 400 characters.
     pub message: String,
-    /// The file, as it was named by whoever asked for it.
+    /// The file name as the caller gave it.
     pub file: String,
-    /// Where in the file; absent where it is the file itself (its size, its encoding).
-    pub place: Option<Box<Place>>,
-    /// What to do about it.
-    pub advice: Option<String>,
+    /// `None` if the diagnostic is about the whole file, for example its size.
+    pub location: Option<Box<Location>>,
+    /// How to fix it.
+    pub help: Option<String>,
 }
 
-/// A place in a file.
+/// A range of characters on one line of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    /// The line, counted from 1.
+pub struct Location {
+    /// 1-based.
     pub line: usize,
-    /// The column of the first character, counted in characters from 1.
+    /// 1-based column of the first character, counted in characters.
     pub column: usize,
-    /// How many characters it covers on that line; at least 1.
+    /// Number of characters, at least 1.
     pub width: usize,
-    /// The line's text, without what is nobody's business; of a very long one what is around the place.
+    /// The line with secrets masked. Very long lines are truncated around the location.
     pub excerpt: String,
-    /// How many characters of the line are left out in front of the excerpt.
-    pub cut: usize,
+    /// Number of characters omitted before the excerpt.
+    pub omitted: usize,
 }
 
 impl Diagnostic {
-    /// Something that makes what it is about unusable, with neither place nor advice.
+    /// Creates an error without location and help.
     #[must_use]
     pub fn new(file: &str, message: impl AsRef<str>) -> Self {
         Self {
             severity: Severity::Error,
             message: bounded(message.as_ref()),
             file: file.to_owned(),
-            place: None,
-            advice: None,
+            location: None,
+            help: None,
         }
     }
 
-    /// The same, at this place.
+    /// Sets the location.
     #[must_use]
-    pub fn at(self, place: Place) -> Self {
-        Self { place: Some(Box::new(place)), ..self }
+    pub fn at(self, location: Location) -> Self {
+        Self { location: Some(Box::new(location)), ..self }
     }
 
-    /// The same, with this advice.
+    /// Sets the help text.
     #[must_use]
-    pub fn advise(self, advice: impl AsRef<str>) -> Self {
-        Self { advice: Some(bounded(advice.as_ref())), ..self }
+    pub fn with_help(self, help: impl AsRef<str>) -> Self {
+        Self { help: Some(bounded(help.as_ref())), ..self }
     }
 
-    /// The same, as something that prevents nothing.
+    /// Turns the error into a warning.
     #[must_use]
     pub fn as_warning(self) -> Self {
         Self { severity: Severity::Warning, ..self }
     }
 
-    /// Whether what it is about cannot be used.
+    /// Whether the severity is [`Severity::Error`].
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
@@ -90,7 +90,7 @@ impl Diagnostic {
 }
 
 impl fmt::Display for Diagnostic {
-    /// Writes it in the house form, several lines without a line feed at the end.
+    /// Writes several lines, without a trailing line feed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = match self.severity {
             Severity::Error => "error",
@@ -98,31 +98,76 @@ impl fmt::Display for Diagnostic {
         };
         let file = bounded(&self.file);
         write!(f, "{word}: {}", self.message)?;
-        let Some(place) = &self.place else {
+        let Some(location) = &self.location else {
             write!(f, "\n  {file}")?;
-            return self.advice.iter().try_for_each(|advice| write!(f, "\n  help: {advice}"));
+            return self.help.iter().try_for_each(|help| write!(f, "\n  help: {help}"));
         };
-        let number = place.line.to_string();
-        let (excerpt, indent, width) = place.window();
-        write!(f, "\n  {file}:{}:{}", place.line, place.column)?;
+        let number = location.line.to_string();
+        let (excerpt, indent, width) = location.window();
+        write!(f, "\n  {file}:{}:{}", location.line, location.column)?;
         write!(f, "\n{number} | {excerpt}")?;
         write!(f, "\n{:gutter$} | {:indent$}{}", "", "", "^".repeat(width), gutter = number.len())?;
-        self.advice.iter().try_for_each(|advice| write!(f, " {advice}"))
+        self.help.iter().try_for_each(|help| write!(f, " {help}"))
     }
 }
 
 impl std::error::Error for Diagnostic {}
 
-impl Place {
-    /// The part of the line that is shown, the terminal columns in front of the place, and those that it covers.
+/// All errors of one file, or of several files that are read together. Never empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostics(Vec<Diagnostic>);
+
+impl Diagnostics {
+    /// Creates the list; `None` if it is empty.
+    #[must_use]
+    pub fn new(diagnostics: Vec<Diagnostic>) -> Option<Self> {
+        if diagnostics.is_empty() { None } else { Some(Self(diagnostics)) }
+    }
+
+    /// The diagnostics, in the order of the files.
+    #[must_use]
+    pub fn as_slice(&self) -> &[Diagnostic] {
+        &self.0
+    }
+
+    /// The diagnostics, in the order of the files.
+    #[must_use]
+    pub fn into_vec(self) -> Vec<Diagnostic> {
+        self.0
+    }
+}
+
+impl From<Diagnostic> for Diagnostics {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Self(vec![diagnostic])
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    /// Separates the diagnostics by empty lines.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, diagnostic) in self.0.iter().enumerate() {
+            if position > 0 {
+                f.write_str("\n\n")?;
+            }
+            diagnostic.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostics {}
+
+impl Location {
+    /// Returns the printed part of the line, and the offset and width of the marker in terminal columns.
     fn window(&self) -> (String, usize, usize) {
-        let start = self.column.saturating_sub(1 + self.cut);
+        let start = self.column.saturating_sub(1 + self.omitted);
         let length = self.excerpt.chars().count();
-        // A line that fits is shown whole; of a longer one a third of the window leads up to the place.
+        // In a truncated line, a third of the window precedes the location.
         let from = if length <= EXCERPT_CHARS { 0 } else { start.saturating_sub(EXCERPT_CHARS / 3) };
         let mut shown = String::new();
         let (mut indent, mut covered) = (0, 0);
-        if from + self.cut > 0 {
+        if from + self.omitted > 0 {
             shown.push('…');
             indent += 1;
         }
@@ -147,8 +192,7 @@ impl Place {
     }
 }
 
-/// The text without anything that a terminal would act upon: such characters are written as `\u{1b}`, and a line feed
-/// among them. The other characters stay as they are.
+/// Escapes all characters that a terminal interprets, line feeds included, as in `\u{1b}`.
 #[must_use]
 pub fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -162,7 +206,7 @@ pub fn printable(text: &str) -> String {
     out
 }
 
-/// The same, no longer than a message is.
+/// Escapes the text and truncates it to [`MESSAGE_CHARS`].
 fn bounded(text: &str) -> String {
     let mut rest = text.char_indices().skip(MESSAGE_CHARS);
     match rest.next() {
@@ -171,8 +215,8 @@ fn bounded(text: &str) -> String {
     }
 }
 
-/// Whether a terminal could act upon the character: controls, line separators, and those that change the direction of
-/// the text around them.
+/// Whether a terminal interprets the character: control characters, line separators and characters that change the text
+/// direction.
 #[must_use]
 pub fn is_unsafe(ch: char) -> bool {
     ch.is_control()
@@ -183,15 +227,15 @@ pub fn is_unsafe(ch: char) -> bool {
 mod tests {
     use super::*;
 
-    fn place(excerpt: &str, column: usize, width: usize) -> Place {
-        Place { line: 4, column, width, excerpt: excerpt.to_owned(), cut: 0 }
+    fn location(excerpt: &str, column: usize, width: usize) -> Location {
+        Location { line: 4, column, width, excerpt: excerpt.to_owned(), omitted: 0 }
     }
 
     #[test]
-    fn is_written_in_the_house_form() {
+    fn prints_message_location_excerpt_and_help() {
         let diagnostic = Diagnostic::new(".mcp.json", "unknown key `comand`")
-            .at(place("      \"comand\": \"x\"", 7, 8))
-            .advise("did you mean `command`?");
+            .at(location("      \"comand\": \"x\"", 7, 8))
+            .with_help("did you mean `command`?");
         assert_eq!(
             diagnostic.to_string(),
             "error: unknown key `comand`\n  .mcp.json:4:7\n4 |       \"comand\": \"x\"\n  |       ^^^^^^^^ did you mean `command`?"
@@ -201,16 +245,17 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_cut_around_the_place() {
+    fn truncates_a_long_line_around_the_location() {
         let line = format!("{}HERE{}", "a".repeat(500), "b".repeat(500));
-        let text = Diagnostic::new("f", "m").at(place(&line, 501, 4)).to_string();
-        points_to(&text, "HERE");
-        // What is left out already counts too.
-        let left_out = Place { line: 1, column: 1_000_001, width: 4, excerpt: "xxxHEREyyy".to_owned(), cut: 999_997 };
-        points_to(&Diagnostic::new("f", "m").at(left_out).to_string(), "HERE");
+        let text = Diagnostic::new("f", "m").at(location(&line, 501, 4)).to_string();
+        assert_marks(&text, "HERE");
+        // Characters that the excerpt omits count as well.
+        let truncated =
+            Location { line: 1, column: 1_000_001, width: 4, excerpt: "xxxHEREyyy".to_owned(), omitted: 999_997 };
+        assert_marks(&Diagnostic::new("f", "m").at(truncated).to_string(), "HERE");
     }
 
-    fn points_to(text: &str, expected: &str) {
+    fn assert_marks(text: &str, expected: &str) {
         let [.., shown, carets] = text.lines().collect::<Vec<_>>()[..] else { panic!("{text}") };
         assert!(shown.chars().count() < 130, "{shown}");
         let at = carets.find('^').expect("a caret");
@@ -218,8 +263,8 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_a_terminal_acts_upon_gets_through() {
-        let text = Diagnostic::new("a\u{1b}[2J", "m\u{7}\u{202e}").at(place("x\u{1b}[31m\ty", 1, 1)).to_string();
+    fn escapes_what_a_terminal_interprets() {
+        let text = Diagnostic::new("a\u{1b}[2J", "m\u{7}\u{202e}").at(location("x\u{1b}[31m\ty", 1, 1)).to_string();
         assert!(!text.chars().any(|ch| (ch.is_control() && ch != '\n') || ch == '\u{202e}'), "{text:?}");
     }
 }

@@ -1,35 +1,39 @@
-//! "Did you mean": the nearest of the words that would have been right.
+//! "Did you mean" suggestions.
 
 use std::cmp::Reverse;
 
-/// How many known words are told at most where none is near.
-const TOLD: usize = 12;
+/// Maximum number of valid names that a help text lists.
+const MAX_LISTED: usize = 12;
 
-/// Advice for a word that is not known: the nearest one, else those that are.
+/// Returns the help text for an unknown word: the nearest valid one, or a list of the valid ones.
 #[must_use]
 pub fn advice<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     if let Some(meant) = nearest(word, known.iter().copied()) {
         return format!("did you mean `{meant}`?");
     }
-    told(&known)
+    known_names(&known)
 }
 
-/// Advice that tells what is known.
+/// Returns a help text that lists the valid names.
 #[must_use]
-pub fn told(known: &[&str]) -> String {
+pub fn known_names(known: &[&str]) -> String {
     match known {
         [] => "there is none".to_owned(),
         [only] => format!("the only one is `{only}`"),
         _ => {
-            let told: Vec<String> = known.iter().take(TOLD).map(|word| format!("`{word}`")).collect();
-            let more = if known.len() > TOLD { format!(" and {} more", known.len() - TOLD) } else { String::new() };
-            format!("known are {}{more}", told.join(", "))
+            let listed: Vec<String> = known.iter().take(MAX_LISTED).map(|word| format!("`{word}`")).collect();
+            let more = if known.len() > MAX_LISTED {
+                format!(" and {} more", known.len() - MAX_LISTED)
+            } else {
+                String::new()
+            };
+            format!("known are {}{more}", listed.join(", "))
         }
     }
 }
 
-/// The known word that was probably meant, if one is near enough.
+/// Returns the candidate with the smallest edit distance, if it is near enough.
 #[must_use]
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let wanted = plain(word);
@@ -37,27 +41,29 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     known
         .into_iter()
         .map(|candidate| (plain(candidate), candidate))
-        .map(|(plain, candidate)| (distance(&wanted, &plain), Reverse(common(&wanted, &plain)), candidate))
+        .map(|(plain, candidate)| {
+            (distance(&wanted, &plain), Reverse(common(&wanted, &plain)), candidate.len(), candidate)
+        })
         .filter(|(distance, ..)| *distance <= allowed)
-        // Of equally near ones that which begins like it, and of those the first in the alphabet.
+        // A tie goes to the longest common prefix, then to the shortest name, then to the alphabet.
         .min()
         .map(|(.., candidate)| candidate)
 }
 
-/// Letters and digits alone: `startup_timeout_sec`, `startupTimeoutSec` and `startup-timeout-sec` are one word.
+/// Keeps lower-cased letters and digits, so that `startup_timeout_sec` equals `startupTimeoutSec`.
 fn plain(word: &str) -> String {
-    // Nobody means a name that long; it would only make the comparison slow.
+    // Longer names would make the comparison slow.
     word.chars().take(100).filter(|ch| ch.is_alphanumeric()).map(|ch| ch.to_ascii_lowercase()).collect()
 }
 
-/// How many characters two words begin with together.
+/// Length of the common prefix, in characters.
 fn common(one: &str, other: &str) -> usize {
     one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count()
 }
 
-/// How many edits lie between two words; a word that begins with the other is one edit away.
+/// Edit distance. If one word is a prefix of the other, the distance is at most 1.
 fn distance(one: &str, other: &str) -> usize {
-    // Each character that one has more is an edit; to count the others is slow.
+    // The difference in length is a lower limit; computing the exact distance is slow.
     let (short, long) = (one.len().min(other.len()), one.len().max(other.len()));
     if long - short > 12 && !(one.starts_with(other) || other.starts_with(one)) {
         return long - short;
@@ -71,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_what_was_meant_in_either_way_of_writing() {
+    fn ignores_case_and_separators() {
         for (word, known, meant) in [
             ("comand", &["command", "cwd"][..], Some("command")),
             ("startupTimeoutSec", &["startup_timeout_sec", "tool_timeout_sec"], Some("startup_timeout_sec")),
@@ -92,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_what_is_known_where_nothing_is_near() {
+    fn lists_the_valid_names_if_none_is_near() {
         assert_eq!(advice("zzzzzz", ["stdio", "http"]), "known are `stdio`, `http`");
         assert_eq!(advice("zzzzzz", ["stdio"]), "the only one is `stdio`");
     }

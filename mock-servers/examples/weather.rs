@@ -1,4 +1,4 @@
-//! An agent's test in small: a mock server with a tool that fails once, and what is expected of whoever calls it.
+//! A small test of an agent: a mock server with a tool that fails once, and the expected calls.
 //!
 //! `cargo run -p mcp-workbench-mock-servers --example weather`
 
@@ -40,7 +40,7 @@ async fn ask_twice(url: &str) -> Result<Value, reqwest::Error> {
 }
 
 async fn post(url: &str, session: Option<&str>, message: &Value) -> Result<reqwest::Response, reqwest::Error> {
-    let request = reqwest::Client::new().post(url).header("accept", "application/json, text/event-stream");
+    let request = test_support::http_client().post(url).header("accept", "application/json, text/event-stream");
     let request = match session {
         Some(session) => request.header("mcp-session-id", session),
         None => request,

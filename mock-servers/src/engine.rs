@@ -1,45 +1,46 @@
-//! What a mock server says: a pure state machine from messages to outputs.
+//! The engine of a mock server: a pure state machine from messages to outputs.
 //!
-//! The engine owns the meaning of a [`Script`] and the default behaviour of both eras. It does no I/O, reads no clock
-//! and draws only seeded randomness: a front hands it each message, plays the [`Output`]s in their order, and calls
-//! [`Engine::on_wake`] when a [`Step::Wake`] is due. What a script changes, it changes when its turn comes, so an
-//! answer given late speaks of the server as it is then.
+//! The engine owns the meaning of a [`Script`] and the default behavior of both eras. It does no I/O, reads no clock and
+//! draws only seeded randomness. A transport passes each message in, executes the [`Output`]s in their order, and calls
+//! [`Engine::on_wake`] when a [`Step::Wake`] is due. Changes of a script take effect when their action runs, so a delayed
+//! response shows the server as it is then.
 
 mod actions;
-mod answers;
-mod arrival;
 mod batch;
 mod capabilities;
-mod catalogue;
+mod clock;
 mod completion;
 mod content;
 mod cursor;
-mod dialect;
-mod exchange;
+mod dispatch;
+mod fast_path;
+mod fault_injection;
+mod features;
 mod generated;
+mod inbound;
 mod inputs;
+mod item_list;
 mod listen;
 mod lists;
 mod logging;
 mod message;
-mod misbehaviour;
 mod modern;
 mod output;
-mod overtaking;
+mod persistent_faults;
 mod progress;
 mod prompts;
-mod quick;
+mod reordering;
 mod reply;
 mod resources;
+mod responses;
 mod revision;
 mod rules;
 mod sealed;
-mod shelf;
+mod server_lists;
 mod skills;
 mod subscriptions;
 mod tasks;
 mod template;
-mod time;
 mod timers;
 mod tools;
 mod uri_template;
@@ -58,35 +59,36 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::{Map, Value};
 
 use self::{
-    arrival::Arrival,
     batch::Batches,
-    capabilities::Extras,
-    catalogue::{Catalogue, List},
+    capabilities::DefaultCapabilities,
+    clock::VirtualClock,
     cursor::Cursors,
-    exchange::Exchange,
-    inputs::Spent,
+    dispatch::Dispatch,
+    fast_path::FastPath,
+    inbound::InboundMessage,
+    inputs::UsedStates,
     listen::Listener,
-    overtaking::HeldBack,
-    quick::Quick,
+    persistent_faults::PersistentFaults,
+    reordering::DelayedResponse,
     rules::Rules,
     sealed::Seal,
+    server_lists::{List, ServerLists},
     skills::Skills,
     tasks::Tasks,
-    time::Time,
     timers::Timers,
 };
 pub(crate) use self::{
-    message::outgoing,
-    quick::{Envelope, PlainCall},
-    rules::{Arrived, matches},
-    template::Facts,
+    fast_path::{Envelope, SimpleCall},
+    features::Rules as RevisionRules,
+    revision::era as era_of,
 };
 pub use self::{
-    output::{Deed, Defect, ExchangeId, Origin, Output, Reaction, SessionKey, Step, Target},
-    revision::{Era, LEGACY, MODERN, Support, VERSION_KEY, requested_version},
+    output::{DispatchId, DispatchOutput, Origin, Output, Rejection, SessionKey, Step, Target},
+    revision::{SupportedRevisions, VERSION_KEY, requested_version},
 };
+pub use evidence::Era;
+
 use crate::{
-    faults::Standing,
     profile,
     script::{Cache, HttpScript, Info, Script, Tool},
 };
@@ -94,173 +96,216 @@ use crate::{
 /// The name that a mock server gives itself unless its script names another.
 pub const DEFAULT_NAME: &str = "mcp-workbench-mock";
 
-/// A mock server's mind.
+/// State machine of a mock server. Each part owns its state; the methods are in the modules of the features.
 #[derive(Debug, Clone)]
 pub struct Engine {
-    /// `serverInfo`, with everything that any revision has.
-    info: Map<String, Value>,
-    instructions: Option<String>,
-    page_size: Option<usize>,
-    cache: Cache,
-    support: Support,
-    http: HttpScript,
-    capabilities: Map<String, Value>,
-    extras: Extras,
-    catalogue: Catalogue,
-    /// Those of each list.
-    cursors: [Cursors; 4],
-    /// Those of the lists of extensions.
-    other_cursors: Cursors,
-    anachronisms: bool,
+    settings: Settings,
+    items: Items,
+    pagination: Pagination,
     rules: Rules,
     random: ChaCha8Rng,
-    seed: u64,
-    standing: Standing,
-    /// Messages that faults keep on their way.
-    arrivals: HashMap<ExchangeId, Arrival>,
-    /// Answers that faults keep back.
-    held_back: BTreeMap<ExchangeId, HeldBack>,
-    sessions: BTreeMap<SessionKey, Session>,
-    /// Exchanges that wait for a time, for the client, or for ever.
-    exchanges: HashMap<ExchangeId, Exchange>,
-    /// Which exchange answers which of the client's requests, for cancellation.
-    in_flight: HashMap<(SessionKey, String), ExchangeId>,
-    /// Which exchange waits for the answer to which of the server's own requests, and under which key.
-    asked: HashMap<(SessionKey, String), (ExchangeId, String)>,
-    listeners: BTreeMap<ExchangeId, Listener>,
+    faults: Faults,
+    sessions: Sessions,
+    dispatches: Dispatches,
+    requests: ServerRequests,
+    listeners: BTreeMap<DispatchId, Listener>,
     batches: Batches,
-    skills: Skills,
-    seal: Seal,
-    spent: Spent,
+    request_states: RequestStates,
     tasks: Tasks,
-    /// What goes on in the background as soon as the message at hand is dealt with.
-    workers: VecDeque<Exchange>,
-    /// What is to be said besides, once the message at hand is answered.
-    asides: Vec<Output>,
-    time: Time,
-    timers: Timers,
-    /// Calls that need no more than a look into here.
-    quick: Quick,
-    calls: HashMap<String, u64>,
-    next_exchange: u64,
-    next_session: u64,
-    next_request: u64,
-    next_state: u64,
+    background: Background,
 }
 
-/// What the engine knows of a session.
+/// The part of a script that never changes.
+#[derive(Debug, Clone)]
+struct Settings {
+    /// `serverInfo`, with the members of all revisions.
+    info: Map<String, Value>,
+    instructions: Option<String>,
+    cache: Cache,
+    support: SupportedRevisions,
+    http: HttpScript,
+    capabilities: Map<String, Value>,
+    default_capabilities: DefaultCapabilities,
+    anachronisms: bool,
+    seed: u64,
+}
+
+/// Tools, resources, prompts and skills, and how often each tool was called.
+#[derive(Debug, Clone)]
+struct Items {
+    lists: ServerLists,
+    skills: Skills,
+    calls: HashMap<String, u64>,
+    /// Responses to simple calls.
+    fast_path: FastPath,
+}
+
+/// The page size, and the cursors of all lists.
+#[derive(Debug, Clone)]
+struct Pagination {
+    page_size: Option<usize>,
+    cursors: [Cursors; 4],
+    extension_cursors: Cursors,
+}
+
+/// Persistent faults, and the messages that faults delay.
+#[derive(Debug, Clone)]
+struct Faults {
+    persistent: PersistentFaults,
+    inbound: HashMap<DispatchId, InboundMessage>,
+    delayed: BTreeMap<DispatchId, DelayedResponse>,
+}
+
+/// The open sessions.
+#[derive(Debug, Clone, Default)]
+struct Sessions {
+    open: BTreeMap<SessionKey, Session>,
+    next: u64,
+}
+
+/// Dispatches that wait for a time, for the client, or forever.
+#[derive(Debug, Clone, Default)]
+struct Dispatches {
+    suspended: HashMap<DispatchId, Dispatch>,
+    /// The dispatch of each of the client's requests, for cancellation.
+    in_flight: HashMap<(SessionKey, String), DispatchId>,
+    next: u64,
+}
+
+/// The server's requests without a response: the dispatch that waits for it, and the key of the response.
+#[derive(Debug, Clone, Default)]
+struct ServerRequests {
+    open: HashMap<(SessionKey, String), (DispatchId, String)>,
+    next: u64,
+}
+
+/// The `requestState` values of multi round-trip requests.
+#[derive(Debug, Clone)]
+struct RequestStates {
+    seal: Seal,
+    used: UsedStates,
+    next: u64,
+}
+
+/// Work that starts after the message at hand: task workers, further outputs, timers.
+#[derive(Debug, Clone)]
+struct Background {
+    workers: VecDeque<Dispatch>,
+    outputs: Vec<Output>,
+    clock: VirtualClock,
+    timers: Timers,
+}
+
+/// The state of a session.
 #[derive(Debug, Clone, Default)]
 struct Session {
-    /// The revision agreed on by `initialize`; none before.
+    /// The negotiated revision; `None` before `initialize`.
     revision: Option<String>,
-    /// What the client declared in `initialize`.
+    /// The capabilities from `initialize`.
     client_capabilities: Option<Value>,
-    /// The log level that the client has set; none before.
+    /// The log level that the client set.
     level: Option<logging::Level>,
-    /// The resources that the client has subscribed to.
+    /// URIs of subscribed resources.
     subscriptions: HashSet<String>,
 }
 
 impl Engine {
-    /// The mind of a server that follows this script in a case of this revision. The same seed gives the same bytes.
-    /// Profiles that the script extends are looked up; what is no profile's name is reported to the log and left out, so
-    /// whoever reads scripts resolves them before ([`profile::resolve`]).
+    /// Creates the engine of a script. The same seed gives the same bytes. Without `revisions` in the script, the server
+    /// supports `revision`. Unknown profiles in `extends` are logged and skipped; [`profile::resolve`] reports them instead.
     #[must_use]
     pub fn new(script: Script, revision: &str, seed: u64) -> Self {
         let mut script = profile::resolve_or_report(script);
         let capabilities = capabilities::declared(&script);
-        let extras = Extras::of(&script);
-        let tasks = extras.has_tasks() || capabilities.contains_key("tasks");
+        let default_capabilities = DefaultCapabilities::of(&script);
+        let tasks = default_capabilities.has_tasks() || capabilities.contains_key("tasks");
         let skills = Skills::new(&script.skills);
         script.resources.extend(skills.resources());
-        let catalogue = Catalogue::of(&mut script, tasks);
-        let quick = Quick::of(&script, &catalogue, &capabilities);
+        let lists = ServerLists::of(&mut script, tasks);
+        let fast_path = FastPath::of(&script, &lists, &capabilities);
         let revisions = script.revisions.filter(|list| !list.is_empty()).unwrap_or_else(|| vec![revision.to_owned()]);
         Self {
-            info: info(script.name, script.info),
-            instructions: script.instructions,
-            page_size: script.page_size,
-            cache: modern::cache(script.cache, script.ttl),
-            support: Support::new(revisions),
-            http: script.http,
-            capabilities,
-            extras,
-            catalogue,
-            cursors: List::ALL.map(|list| Cursors::new(seed ^ list as u64)),
-            other_cursors: Cursors::new(!seed),
-            anachronisms: script.anachronisms,
+            settings: Settings {
+                info: info(script.name, script.info),
+                instructions: script.instructions,
+                cache: modern::cache(script.cache, script.ttl),
+                support: SupportedRevisions::new(revisions),
+                http: script.http,
+                capabilities,
+                default_capabilities,
+                anachronisms: script.anachronisms,
+                seed,
+            },
+            items: Items { lists, skills, calls: HashMap::new(), fast_path },
+            pagination: Pagination {
+                page_size: script.page_size,
+                cursors: List::ALL.map(|list| Cursors::new(seed ^ list as u64)),
+                extension_cursors: Cursors::new(!seed),
+            },
             rules: Rules::new(script.on, 1),
             random: ChaCha8Rng::seed_from_u64(seed),
-            seed,
-            standing: Standing::new(script.faults, seed),
-            arrivals: HashMap::new(),
-            held_back: BTreeMap::new(),
-            sessions: BTreeMap::new(),
-            exchanges: HashMap::new(),
-            in_flight: HashMap::new(),
-            asked: HashMap::new(),
+            faults: Faults {
+                persistent: PersistentFaults::new(script.faults, seed),
+                inbound: HashMap::new(),
+                delayed: BTreeMap::new(),
+            },
+            sessions: Sessions::default(),
+            dispatches: Dispatches::default(),
+            requests: ServerRequests::default(),
             listeners: BTreeMap::new(),
             batches: Batches::default(),
-            skills,
-            seal: Seal::new(seed),
-            spent: Spent::default(),
+            request_states: RequestStates { seal: Seal::new(seed), used: UsedStates::default(), next: 0 },
             tasks: Tasks::default(),
-            workers: VecDeque::new(),
-            asides: Vec::new(),
-            time: Time::new(),
-            timers: Timers::default(),
-            quick,
-            calls: HashMap::new(),
-            next_exchange: 0,
-            next_session: 0,
-            next_request: 0,
-            next_state: 0,
+            background: Background {
+                workers: VecDeque::new(),
+                outputs: Vec::new(),
+                clock: VirtualClock::new(),
+                timers: Timers::default(),
+            },
         }
     }
 
-    /// The same mind in the n-th run of the server's process, counted from 1.
+    /// Sets the number of this run of the server's process, counted from 1.
     #[must_use]
     pub fn with_run(mut self, run: u64) -> Self {
         self.rules.set_run(run);
         self
     }
 
-    /// The same mind, whose own time begins at this moment instead of a fixed one. Timestamps of tasks are made of it.
+    /// Starts the engine's clock at this time instead of a fixed one. Tasks take their timestamps from it.
     #[must_use]
     pub fn with_epoch(mut self, epoch: SystemTime) -> Self {
-        self.time.begin_at(epoch);
+        self.background.clock.begin_at(epoch);
         self
     }
 
-    /// The same mind, whose own time is that of the calendar: the clock showed this moment when the calendar showed that
-    /// time, and [`Engine::is_now`] says what it shows since.
+    /// Lets the engine's clock follow the calendar: `epoch` is the time at `begun`, and [`Engine::is_now`] advances it.
     #[must_use]
     pub fn with_calendar(mut self, epoch: SystemTime, begun: Instant) -> Self {
-        self.time.begin_at(epoch);
-        self.time.go_by_since(begun);
+        self.background.clock.begin_at(epoch);
+        self.background.clock.go_by_since(begun);
         self
     }
 
-    /// Tells a mind that goes by the calendar what the clock shows. Any other mind takes no notice.
+    /// Advances the clock of an engine that follows the calendar. Other engines ignore it.
     pub fn is_now(&mut self, now: Instant) {
-        self.time.is_now(now);
+        self.background.clock.is_now(now);
     }
 
     /// The revisions that the server supports.
     #[must_use]
-    pub fn support(&self) -> &Support {
-        &self.support
+    pub fn support(&self) -> &SupportedRevisions {
+        &self.settings.support
     }
 
     /// How the server behaves over Streamable HTTP.
     pub(crate) fn http(&self) -> &HttpScript {
-        &self.http
+        &self.settings.http
     }
 
-    /// A tool on offer at the moment.
+    /// A tool of the current list.
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<Cow<'_, Tool>> {
-        self.catalogue.tools.get(name)
+        self.items.lists.tools.get(name)
     }
 
     /// Whether the server declares the tasks extension of 2026-07-28.
@@ -271,113 +316,115 @@ impl Engine {
 
     /// Opens a session.
     pub fn open_session(&mut self) -> SessionKey {
-        let key = SessionKey(self.next_session);
-        self.next_session += 1;
-        self.sessions.insert(key, Session::default());
+        let key = SessionKey(self.sessions.next);
+        self.sessions.next += 1;
+        self.sessions.open.insert(key, Session::default());
         key
     }
 
-    /// Opens a session that has agreed on this revision already.
+    /// Opens a session with a negotiated revision.
     pub(crate) fn open_agreed_session(&mut self, revision: &str) -> SessionKey {
         let key = self.open_session();
-        if let Some(session) = self.sessions.get_mut(&key) {
+        if let Some(session) = self.sessions.open.get_mut(&key) {
             session.revision = Some(revision.to_owned());
         }
         key
     }
 
-    /// Ends a session and everything in it.
+    /// Closes a session with its dispatches and tasks.
     pub fn close_session(&mut self, key: SessionKey) {
-        self.sessions.remove(&key);
-        self.exchanges.retain(|_, exchange| exchange.session != Some(key));
-        self.arrivals.retain(|_, arrival| arrival.session() != Some(key));
-        self.held_back.retain(|_, held| held.session != Some(key));
-        self.in_flight.retain(|(session, _), _| *session != key);
-        self.asked.retain(|(session, _), _| *session != key);
+        self.sessions.open.remove(&key);
+        self.dispatches.suspended.retain(|_, dispatch| dispatch.session != Some(key));
+        self.faults.inbound.retain(|_, inbound| inbound.session() != Some(key));
+        self.faults.delayed.retain(|_, held| held.session != Some(key));
+        self.dispatches.in_flight.retain(|(session, _), _| *session != key);
+        self.requests.open.retain(|(session, _), _| *session != key);
         self.tasks.end_session(key);
         self.batches.end_session(key);
     }
 
-    /// The revision agreed on in a session; none before `initialize`.
+    /// The negotiated revision of a session; `None` before `initialize`.
     #[must_use]
     pub fn agreed_revision(&self, key: SessionKey) -> Option<&str> {
-        self.sessions.get(&key)?.revision.as_deref()
+        self.sessions.open.get(&key)?.revision.as_deref()
     }
 
-    /// A new token of 128 seeded bits, in hexadecimal: a session id, say.
+    /// A new token of 128 seeded bits in hexadecimal, for example a session id.
     pub fn token(&mut self) -> String {
         format!("{:016x}{:016x}", self.random.next_u64(), self.random.next_u64())
     }
 
-    /// What to do about a message from the client.
-    pub fn on_message(&mut self, origin: &Origin, message: &Value) -> Reaction {
-        let exchange = self.new_exchange();
+    /// Handles a message from the client.
+    pub fn on_message(&mut self, origin: &Origin, message: &Value) -> DispatchOutput {
+        let dispatch = self.new_dispatch();
         let mut outputs = Vec::new();
-        self.arrive(exchange, origin, message, &mut outputs);
+        self.arrive(dispatch, origin, message, &mut outputs);
         self.conclude(&mut outputs);
-        Reaction { exchange, outputs }
+        DispatchOutput { dispatch, outputs }
     }
 
-    /// What to do about bytes from the client that are no JSON.
-    pub fn on_garbage(&mut self) -> Reaction {
-        let exchange = self.new_exchange();
+    /// Handles bytes from the client that are not JSON.
+    pub fn on_garbage(&mut self) -> DispatchOutput {
+        let dispatch = self.new_dispatch();
         let mut outputs = Vec::new();
-        self.garbage(exchange, &mut outputs);
-        Reaction { exchange, outputs }
+        self.garbage(dispatch, &mut outputs);
+        DispatchOutput { dispatch, outputs }
     }
 
-    /// What to do when a [`Step::Wake`] of this exchange is due.
-    pub fn on_wake(&mut self, exchange: ExchangeId) -> Vec<Output> {
+    /// Continues a dispatch whose [`Step::Wake`] is due.
+    pub fn on_wake(&mut self, dispatch: DispatchId) -> Vec<Output> {
         let mut outputs = Vec::new();
-        // Whatever it is that is due, the server's own time goes on by it.
-        let timer = self.timer_is_due(exchange);
-        if let Some(arrival) = self.arrivals.remove(&exchange) {
-            self.forward(arrival, &mut outputs);
-        } else if let Some(held) = self.release(exchange) {
+        // Every wake-up advances the engine's clock.
+        let timer = self.timer_is_due(dispatch);
+        if let Some(inbound) = self.faults.inbound.remove(&dispatch) {
+            self.forward(inbound, &mut outputs);
+        } else if let Some(held) = self.release(dispatch) {
             outputs = held;
-        } else if !timer && let Some(exchange) = self.take(exchange) {
-            self.run(exchange, &mut outputs);
+        } else if !timer && let Some(dispatch) = self.take(dispatch) {
+            self.run(dispatch, &mut outputs);
         }
         self.conclude(&mut outputs);
         outputs
     }
 
-    /// Whether the engine has something left to do in an exchange when it is woken: one that was cancelled, or that
+    /// Whether the engine has something left to do in a dispatch when it is woken: one that was cancelled, or that
     /// nothing but the server's own time waits for, has not.
-    pub(crate) fn has_more_to_say(&self, id: ExchangeId) -> bool {
-        self.exchanges.contains_key(&id) || self.arrivals.contains_key(&id) || self.held_back.contains_key(&id)
+    pub(crate) fn has_more_to_say(&self, id: DispatchId) -> bool {
+        self.dispatches.suspended.contains_key(&id)
+            || self.faults.inbound.contains_key(&id)
+            || self.faults.delayed.contains_key(&id)
     }
 
-    /// The exchanges that have to go on before this one is answered: those of the messages of a batch, and the work of a
+    /// The dispatches that have to go on before this one is answered: those of the messages of a batch, and the work of a
     /// task whose result is waited for.
-    pub(crate) fn waits_for(&self, id: ExchangeId) -> Vec<ExchangeId> {
+    pub(crate) fn waits_for(&self, id: DispatchId) -> Vec<DispatchId> {
         let mut others = self.batches.members(id);
         others.extend(self.tasks.worker_for(id));
         others
     }
 
-    /// Tells the engine that the client has closed the stream of this exchange. From 2026-07-28 on that is a
-    /// cancellation (Streamable HTTP, cancellation); before, the exchange goes on unheard (2025-11-25, transports).
-    pub fn on_closed(&mut self, exchange: ExchangeId) {
-        for member in self.batches.members(exchange) {
+    /// Tells the engine that the client has closed the stream of this dispatch. From 2026-07-28 on that is a
+    /// cancellation (Streamable HTTP, cancellation); before, the dispatch goes on unheard (2025-11-25, transports).
+    pub fn on_closed(&mut self, dispatch: DispatchId) {
+        for member in self.batches.members(dispatch) {
             self.on_closed(member);
         }
-        self.listeners.remove(&exchange);
-        if self.exchanges.get(&exchange).is_some_and(Exchange::ends_with_its_stream) {
-            self.take(exchange);
+        self.listeners.remove(&dispatch);
+        if self.dispatches.suspended.get(&dispatch).is_some_and(Dispatch::ends_with_its_stream) {
+            self.take(dispatch);
         }
     }
 
-    /// Does what has come about while a message was dealt with, now that it is.
+    /// Runs the workers and outputs that an input queued, and collects the responses of batches.
     fn conclude(&mut self, outputs: &mut Vec<Output>) {
         self.run_workers(outputs);
         self.note_wakes(outputs);
         self.gather(outputs);
     }
 
-    fn new_exchange(&mut self) -> ExchangeId {
-        self.next_exchange += 1;
-        ExchangeId(self.next_exchange)
+    fn new_dispatch(&mut self) -> DispatchId {
+        self.dispatches.next += 1;
+        DispatchId(self.dispatches.next)
     }
 }
 
@@ -385,7 +432,7 @@ impl Engine {
 fn info(name: Option<String>, info: Info) -> Map<String, Value> {
     let text = |text: Option<String>| text.map(Value::from);
     let mut members = Map::new();
-    catalogue::add(
+    server_lists::add(
         &mut members,
         [
             ("name", Some(name.unwrap_or_else(|| DEFAULT_NAME.to_owned()).into())),

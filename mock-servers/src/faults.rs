@@ -1,293 +1,231 @@
-//! What a good server would not do: the faults that a script can name.
+//! Deliberate deviations of mock servers from the specifications that a script can name.
 //!
-//! Each fault has a file of its own, with its parameters and what it does. It acts through at most three hooks: at its
-//! [turn](Turn) in an exchange, on a message about to be sent, and on the bytes of a message about to be written
-//! ([`Shape`]). All of them are pure: time is something to be waited for by a front, and chance comes from a generator
-//! that is seeded for the fault and for how often it has matched. This module owns the list and how faults combine; it
-//! refuses I/O, clocks and chance of its own.
+//! A fault is a type with its parameters and an implementation of [`FaultHooks`]. A row of a [`fault_set`] registers
+//! it under a name together with its classification. There are two sets: [`Fault`] for MCP servers, here, and
+//! [`OAuthFault`] for authorization servers and the resources that they protect. Hooks are pure: a transport waits and
+//! writes, and random values come from a generator that is seeded for the fault and the number of its matches. Which
+//! messages a fault acts on is decided elsewhere.
 
-mod bad_retry;
-mod both_result_and_error;
-mod byte_order_mark;
-mod close;
-mod coalesce;
-mod deep_nesting;
-mod delay;
-mod disconnect;
-mod duplicate;
-mod exit;
-mod float_id;
-mod fragment;
-mod garbage;
-mod grandchild;
-mod http_status;
-mod ignore_sigterm;
-mod invalid_utf8;
-mod late_reply;
-mod latency;
-mod line_ends;
-mod log_lines;
-mod malformed_json;
-mod neither_result_nor_error;
-mod no_event_id;
-mod notification_flood;
-mod null_id;
-mod oversize;
-mod redirect;
-mod reorder;
-mod retry_after;
-mod session_expiry;
-mod shape;
-mod silence;
-mod slow_drip;
-mod standing;
-mod stderr_flood;
-mod stream_error;
-mod string_id;
-mod truncate;
-mod turn;
-mod unknown_fields;
-mod wrong_content_type;
-mod wrong_id;
+#[macro_use]
+mod set;
 
+mod connection;
+mod encoding;
+mod framing;
+mod hooks;
+mod http;
+mod message;
+mod oauth;
+mod output;
+mod process;
+mod timing;
+mod write;
+
+use evidence::Transport;
 use rand_chacha::ChaCha8Rng;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::{
+    Directions::{Both, ToClient},
+    Messages::{Every, Responses},
+    Randomness::{Fixed, Seeded},
+    Stage::{Action, Bytes, Ending, Envelope, Message},
+    set::any,
+};
 pub use self::{
-    coalesce::Coalesce,
-    disconnect::{Disconnect, How, Moment},
-    exit::{Exit, Signal},
-    fragment::{Cut, Fragment},
-    http_status::HttpStatus,
-    invalid_utf8::{InvalidUtf8, Sequence},
-    latency::Latency,
-    line_ends::LineEnd,
-    log_lines::{LogLines, Place},
-    malformed_json::{Malformation, MalformedJson},
-    notification_flood::NotificationFlood,
-    redirect::{Redirect, To},
-    reorder::Reorder,
-    retry_after::RetryAfter,
-    shape::Shape,
-    slow_drip::SlowDrip,
-    standing::{FaultRule, FaultState, Toward},
-    stderr_flood::StderrFlood,
-    stream_error::StreamError,
+    connection::{CloseMethod, Disconnect, DisconnectPoint, StreamError, Truncate},
+    encoding::{DeepNesting, InvalidUtf8, Malformation, MalformedJson, Sequence},
+    framing::{BadRetry, Coalesce, Cut, Fragment, LineEnd, SlowDrip},
+    hooks::{ParameterProblem, ProblemSite},
+    http::{HttpStatus, Redirect, RedirectTarget, RetryAfter, WrongContentType},
+    message::Oversize,
+    oauth::{OAuthFault, OAuthFaultRule, OAuthStage},
+    output::{Garbage, LogLines, LogPosition, NotificationFlood, StderrFlood},
+    process::{ChildScript, Exit, ProcessAction, Signal},
+    timing::{Delay, LateReply, Latency, Reorder},
+    write::WriteFaults,
 };
 pub(crate) use self::{
-    shape::{Finish, Framed, Piece, Rendered, Stroke},
-    standing::{Standing, chance},
-    turn::{Scene, Turn},
+    hooks::{FaultAction, FaultContext, FaultHooks, FaultStep},
+    oauth::{OAuthFaults, TokenRequest, deviation::Deviation},
+    write::{AppliedFault, Chunk, Finish, Framed, WritePlan},
 };
-use crate::{period::Period, script::ChildScript};
 
-/// Something that a good server would not do. Several in one exchange act together, in their order: those that act at
-/// once (a delay, a status, an exit) do so when their turn comes, the others on everything that is said after them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+fault_set! {
+    /// A deviation of an MCP server. Several faults of one exchange act together, in their order: a fault with an
+    /// immediate effect (a delay, a status, an exit) acts when it is reached, the others on all messages after it.
+    Fault: FaultClass {
+        timing::Silence                                                   => class(Action, ALL, Both, Every, Fixed);
+        timing::Delay(Delay, any)                                         => class(Action, ALL, Both, Every, Fixed);
+        timing::Latency(Latency, Latency::problems)                       => class(Action, ALL, Both, Every, Seeded);
+        timing::LateReply(LateReply, any)                                 => class(Action, ALL, Both, Every, Fixed);
+        output::Garbage(Garbage, any)                                     => class(Action, ALL, ToClient, Every, Fixed);
+        output::LogLines(LogLines, any)                                   => class(Bytes, ALL, ToClient, Every, Fixed);
+        output::StderrFlood(StderrFlood, any)                             => class(Action, STDIO, Both, Every, Fixed);
+        output::NotificationFlood(NotificationFlood, NotificationFlood::problems) => class(Action, ALL, ToClient, Every, Fixed);
+        connection::Close                                                 => class(Envelope, ALL, Both, Every, Fixed);
+        connection::Disconnect(Disconnect, any)                           => class(Ending, ALL, Both, Responses, Fixed);
+        process::Exit(Exit, any)                                          => class(Action, ALL, Both, Every, Fixed);
+        process::IgnoreSigterm                                            => class(Action, STDIO, Both, Every, Fixed);
+        process::Grandchild(ChildScript, any)                             => class(Action, STDIO, Both, Every, Fixed);
+        http::HttpStatus(HttpStatus, HttpStatus::problems)                => class(Envelope, ALL, Both, Every, Fixed);
+        http::RetryAfter(RetryAfter, RetryAfter::problems)                => class(Envelope, ALL, Both, Every, Fixed);
+        http::Redirect(Redirect, Redirect::problems)                      => class(Envelope, ALL, Both, Every, Fixed);
+        http::SessionExpiry                                               => class(Envelope, ALL, ToClient, Every, Fixed);
+        connection::StreamError(StreamError, any)                         => class(Action, ALL, ToClient, Every, Fixed);
+        message::WrongId                                                  => class(Message, ALL, Both, Responses, Seeded);
+        message::NullId                                                   => class(Message, ALL, Both, Responses, Fixed);
+        message::FloatId                                                  => class(Message, ALL, Both, Responses, Fixed);
+        message::StringId                                                 => class(Message, ALL, Both, Responses, Fixed);
+        message::UnknownFields                                            => class(Message, ALL, Both, Every, Seeded);
+        message::BothResultAndError                                       => class(Message, ALL, ToClient, Responses, Fixed);
+        message::NeitherResultNorError                                    => class(Message, ALL, ToClient, Responses, Fixed);
+        message::Duplicate                                                => class(Message, ALL, Both, Responses, Fixed);
+        timing::Reorder(Reorder, any)                                     => class(Message, ALL, ToClient, Responses, Fixed);
+        encoding::DeepNesting(DeepNesting, any)                           => class(Bytes, ALL, Both, Every, Fixed);
+        message::Oversize(Oversize, any)                                  => class(Message, ALL, Both, Every, Fixed);
+        connection::Truncate(Truncate, any)                               => class(Ending, ALL, Both, Responses, Fixed);
+        framing::Fragment(Fragment, Fragment::problems)                   => class(Bytes, ALL, ToClient, Every, Seeded);
+        framing::Coalesce(Coalesce, Coalesce::problems)                   => class(Bytes, ALL, ToClient, Every, Fixed);
+        framing::SlowDrip(SlowDrip, SlowDrip::problems)                   => class(Bytes, ALL, ToClient, Every, Fixed);
+        encoding::ByteOrderMark                                           => class(Bytes, ALL, Both, Every, Fixed);
+        encoding::InvalidUtf8(InvalidUtf8, any)                           => class(Bytes, ALL, Both, Every, Seeded);
+        encoding::MalformedJson(MalformedJson, any)                       => class(Bytes, ALL, Both, Every, Seeded);
+        framing::LineEnds(LineEnd, any)                                   => class(Bytes, ALL, ToClient, Every, Fixed);
+        framing::NoEventId                                                => class(Bytes, STREAMABLE_HTTP, ToClient, Every, Fixed);
+        framing::BadRetry(BadRetry, any)                                  => class(Bytes, HTTP, ToClient, Every, Fixed);
+        http::WrongContentType(WrongContentType, any)                     => class(Bytes, HTTP, ToClient, Every, Fixed);
+    }
+}
+
+const ALL: &[Transport] = &Transport::ALL;
+/// The process of a server that listens belongs to its owner, so only the stdio server changes its process.
+const STDIO: &[Transport] = &[Transport::Stdio];
+/// There are no events and no content types over stdio.
+const HTTP: &[Transport] = &[Transport::StreamableHttp, Transport::HttpSse];
+/// The events of 2024-11-05 have no ids.
+const STREAMABLE_HTTP: &[Transport] = &[Transport::StreamableHttp];
+
+/// The classification of an MCP fault.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FaultClass {
+    /// What the fault changes.
+    pub stage: Stage,
+    /// The transports on which a client can observe the fault.
+    pub transports: &'static [Transport],
+    /// The directions in which the fault has an effect.
+    pub directions: Directions,
+    /// The messages that the fault changes.
+    pub messages: Messages,
+    /// Whether the fault draws random values.
+    pub randomness: Randomness,
+}
+
+const fn class(
+    stage: Stage,
+    transports: &'static [Transport],
+    directions: Directions,
+    messages: Messages,
+    randomness: Randomness,
+) -> FaultClass {
+    FaultClass { stage, transports, directions, messages, randomness }
+}
+
+/// What a fault changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// The course of the exchange: it waits, sends more, or stops the process.
+    Action,
+    /// The HTTP status and headers, so nothing may be sent before the fault is reached.
+    Envelope,
+    /// The JSON of messages.
+    Message,
+    /// The bytes of messages.
+    Bytes,
+    /// The bytes of messages and the end of the connection, so the HTTP status and headers depend on it too.
+    Ending,
+}
+
+/// The directions in which a fault has an effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Directions {
+    /// On messages of the server and of the client.
+    Both,
+    /// Only on messages of the server.
+    ToClient,
+}
+
+/// The messages that a fault changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Messages {
+    /// Every message.
+    Every,
+    /// Responses, but no requests and notifications.
+    Responses,
+}
+
+/// Whether a fault draws random values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Randomness {
+    /// Every seed has the same effect.
+    Fixed,
+    /// The effect can depend on the seed.
+    Seeded,
+}
+
+/// The direction of the messages that a fault changes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Fault {
-    /// Never answer. Toward the server: the message is lost.
-    Silence,
-    /// Wait, then go on.
-    Delay(Period),
-    /// Wait for a time that is drawn anew each time, then go on.
-    Latency(Latency),
-    /// Wait, then go on, and answer even if the request is cancelled meanwhile.
-    LateReply(Period),
-    /// Write this text where a message belongs, then go on.
-    Garbage(String),
-    /// Write log lines where messages belong: on standard output over stdio, as events over HTTP.
-    LogLines(LogLines),
-    /// Fill standard error (over stdio alone), then go on.
-    StderrFlood(StderrFlood),
-    /// Send many notifications, then go on.
-    NotificationFlood(NotificationFlood),
-    /// Close the connection without an answer: standard output over stdio, the exchange over HTTP.
-    Close,
-    /// End the connection before, amid or after the answer, in good order or by a TCP reset.
-    Disconnect(Disconnect),
-    /// End the server's process without an answer (over HTTP: close every connection and refuse new ones).
-    Exit(Exit),
-    /// From here on, live on when SIGTERM comes (over stdio alone).
-    IgnoreSigterm,
-    /// Start a process that nobody looks after (over stdio alone), then go on.
-    Grandchild(ChildScript),
-    /// Answer with this HTTP status instead of a JSON-RPC message (over stdio: as `silence`).
-    HttpStatus(HttpStatus),
-    /// Answer with an HTTP status that asks the client to come back later (over stdio: as `silence`).
-    RetryAfter(RetryAfter),
-    /// Send the client elsewhere with an HTTP redirect (over stdio: as `silence`).
-    Redirect(Redirect),
-    /// Forget the session, and answer that it is unknown: over HTTP with 404, from now on. Over stdio the server
-    /// forgets that it was initialized.
-    SessionExpiry,
-    /// Open the stream that was asked for, then break it off (over HTTP, for a GET).
-    StreamError(StreamError),
-    /// Answer under an id that nobody asked with, and never under the right one.
-    WrongId,
-    /// Answer under the id null.
-    NullId,
-    /// Answer under the id as a number with a fraction, `1.5` for `1`; a text gets the id `0.5`.
-    FloatId,
-    /// Answer under the id as text, `"1"` for `1`; a text gets quotes inside its own.
-    StringId,
-    /// Add members that no revision knows, to the message and to what it carries.
-    UnknownFields,
-    /// Answer with a result and an error at once.
-    BothResultAndError,
-    /// Answer with neither a result nor an error.
-    NeitherResultNorError,
-    /// Answer twice.
-    Duplicate,
-    /// Hold the answer back until others of the session have been answered.
-    Reorder(Reorder),
-    /// Put arrays into each other, this many levels deep, inside `_meta`.
-    DeepNesting(usize),
-    /// Make messages at least this many bytes long, by padding inside `_meta`.
-    Oversize(usize),
-    /// Send only the first bytes of the answer, then close the connection.
-    Truncate(usize),
-    /// Write messages in pieces.
-    Fragment(Fragment),
-    /// Hold messages back and write them in one go.
-    Coalesce(Coalesce),
-    /// Write messages a few bytes at a time.
-    SlowDrip(SlowDrip),
-    /// Begin messages with a byte order mark.
-    ByteOrderMark,
-    /// Put bytes that are no UTF-8 into a string.
-    InvalidUtf8(InvalidUtf8),
-    /// Break the JSON of messages.
-    MalformedJson(MalformedJson),
-    /// End lines in this way: those of events over HTTP, those of messages over stdio.
-    LineEnds(LineEnd),
-    /// Send events without an `id`.
-    NoEventId,
-    /// Send events with this text as `retry`, which should be a number of milliseconds.
-    BadRetry(String),
-    /// Answer over HTTP under this content type.
-    WrongContentType(String),
+pub enum FaultDirection {
+    /// Messages that the server sends because of a message of the client.
+    #[default]
+    ToClient,
+    /// The client's message itself, before the server receives it.
+    ToServer,
+}
+
+/// The state of a persistent fault in a running server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FaultState {
+    /// Its name, if it has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Whether it is enabled.
+    pub enabled: bool,
+    /// The number of messages that its conditions, apart from `nth`, have matched.
+    pub matched: u64,
+    /// The number of messages that it has changed.
+    pub acted: u64,
 }
 
 impl Fault {
-    /// What happens when its turn comes.
-    pub(crate) fn turn(&self, scene: &mut Scene<'_>) -> Turn {
-        match self {
-            Self::Silence => silence::turn(),
-            Self::Delay(period) => delay::turn(*period),
-            Self::Latency(latency) => latency.turn(&mut scene.random),
-            Self::LateReply(period) => late_reply::turn(*period),
-            Self::Garbage(text) => garbage::turn(text, &scene.facts),
-            Self::LogLines(lines) => lines.turn(),
-            Self::StderrFlood(flood) => flood.turn(),
-            Self::NotificationFlood(flood) => flood.turn(),
-            Self::Close => close::turn(),
-            Self::Disconnect(disconnect) => disconnect.turn(),
-            Self::Exit(exit) => exit.turn(),
-            Self::IgnoreSigterm => ignore_sigterm::turn(),
-            Self::Grandchild(child) => grandchild::turn(child),
-            Self::HttpStatus(status) => status.turn(),
-            Self::RetryAfter(retry) => retry.turn(),
-            Self::Redirect(redirect) => redirect.turn(scene.host),
-            Self::SessionExpiry => session_expiry::turn(),
-            Self::StreamError(error) => error.turn(),
-            _ => Turn::Join,
-        }
-    }
-
-    /// Whether it does anything in this direction: a client's message cannot be late behind an answer, say.
+    /// Whether the fault has an effect in this direction.
     #[must_use]
-    pub fn is_for(&self, toward: Toward) -> bool {
-        let answers_alone = matches!(
-            self,
-            Self::Garbage(_)
-                | Self::LogLines(_)
-                | Self::NotificationFlood(_)
-                | Self::SessionExpiry
-                | Self::StreamError(_)
-                | Self::BothResultAndError
-                | Self::NeitherResultNorError
-                | Self::Reorder(_)
-                | Self::Coalesce(_)
-                | Self::Fragment(_)
-                | Self::SlowDrip(_)
-                | Self::LineEnds(_)
-                | Self::NoEventId
-                | Self::BadRetry(_)
-                | Self::WrongContentType(_)
-        );
-        toward == Toward::ToClient || !answers_alone
+    pub fn is_for(&self, direction: FaultDirection) -> bool {
+        direction == FaultDirection::ToClient || self.class().directions == Both
     }
 
-    /// Whether it leaves everything but answers alone.
-    pub(crate) fn is_for_answers(&self) -> bool {
-        matches!(
-            self,
-            Self::WrongId
-                | Self::NullId
-                | Self::FloatId
-                | Self::StringId
-                | Self::BothResultAndError
-                | Self::NeitherResultNorError
-                | Self::Duplicate
-                | Self::Reorder(_)
-                | Self::Truncate(_)
-                | Self::Disconnect(_)
-        )
+    /// Whether the fault changes only responses.
+    pub(crate) fn is_for_responses(&self) -> bool {
+        self.class().messages == Responses
     }
 
-    /// What becomes of a message.
-    pub(crate) fn twist(&self, mut message: Value, random: &mut ChaCha8Rng) -> Vec<Value> {
-        match self {
-            Self::WrongId => wrong_id::twist(&mut message, random),
-            Self::NullId => null_id::twist(&mut message),
-            Self::FloatId => float_id::twist(&mut message),
-            Self::StringId => string_id::twist(&mut message),
-            Self::UnknownFields => unknown_fields::twist(&mut message, random),
-            Self::BothResultAndError => both_result_and_error::twist(&mut message),
-            Self::NeitherResultNorError => neither_result_nor_error::twist(&mut message),
-            Self::DeepNesting(_) => deep_nesting::twist(&mut message),
-            Self::Oversize(bytes) => oversize::twist(&mut message, *bytes),
-            Self::Duplicate => return duplicate::twist(message),
-            _ => {}
-        }
-        vec![message]
+    /// Whether the fault changes the bytes of messages.
+    pub(crate) fn changes_bytes(&self) -> bool {
+        matches!(self.class().stage, Bytes | Ending)
     }
 
-    /// Whether it has something to do with the bytes of messages.
-    pub(crate) fn shapes(&self) -> bool {
-        matches!(
-            self,
-            Self::DeepNesting(_)
-                | Self::Truncate(_)
-                | Self::Disconnect(_)
-                | Self::Fragment(_)
-                | Self::Coalesce(_)
-                | Self::SlowDrip(_)
-                | Self::ByteOrderMark
-                | Self::InvalidUtf8(_)
-                | Self::MalformedJson(_)
-                | Self::LineEnds(_)
-                | Self::NoEventId
-                | Self::BadRetry(_)
-                | Self::WrongContentType(_)
-                | Self::LogLines(_)
-        )
+    /// Whether the fault decides about the HTTP status and headers, so that nothing may be sent before it is reached.
+    pub(crate) fn decides_envelope(&self) -> bool {
+        matches!(self.class().stage, Envelope | Ending)
     }
 
-    /// Whether it decides about an HTTP envelope, so that nothing may be answered before its turn.
-    pub(crate) fn words_envelope(&self) -> bool {
-        matches!(
-            self,
-            Self::HttpStatus(_)
-                | Self::RetryAfter(_)
-                | Self::Redirect(_)
-                | Self::SessionExpiry
-                | Self::Close
-                | Self::Disconnect(_)
-                | Self::Truncate(_)
-        )
+    /// The messages that are sent instead of a message.
+    pub(crate) fn apply(&self, mut message: Value, random: &mut ChaCha8Rng) -> Vec<Value> {
+        let hooks = self.hooks();
+        hooks.rewrite(&mut message, random);
+        vec![message; hooks.copies()]
     }
 }

@@ -1,34 +1,33 @@
-//! The Streamable HTTP front: handshake revisions with sessions, 2026-07-28 without, or both on one endpoint.
+//! Streamable HTTP: handshake revisions with sessions, 2026-07-28 without, or both on one endpoint.
 //!
-//! It owns envelopes: status codes, headers, sessions and streams. What the messages say is the engine's business. A
-//! request is answered with one JSON object when its answer is all that is said, and with an event stream as soon as
-//! something else comes first.
+//! This module owns status codes, headers, sessions and streams; the engine owns the messages. A response without other
+//! messages is one JSON object; otherwise it is an event stream.
 
-mod farewell;
-mod hub;
-mod plain;
+mod fast_path;
+mod faulty_response;
 mod post;
-pub(crate) mod responder;
-mod roster;
+mod responder;
+mod server_state;
+mod session_table;
 mod sessions;
-mod shaped;
 mod stream;
-mod switch;
 mod validate;
-pub(crate) mod wire;
 
 use std::sync::Arc;
 
 use ::http::{Method, StatusCode};
 use hyper::body::Incoming;
 
-use self::{hub::Hub, responder::Verdict};
+use self::server_state::ServerState;
 pub use crate::listen::StartError;
 use crate::{
     engine::Engine,
-    listen::{Front, Options, Server, Streamable, exchange::Exchange, protection::Protection},
-    record::Recorder,
+    listen::{
+        Options, Server, Streamable, TransportServer, http_exchange::HttpExchange, protection::Protection,
+        response::HttpResult,
+    },
 };
+use evidence::Recorder;
 
 /// The path of the MCP endpoint.
 pub const ENDPOINT: &str = "/mcp";
@@ -36,7 +35,7 @@ pub const ENDPOINT: &str = "/mcp";
 /// A running mock server that speaks Streamable HTTP. Dropping it stops it.
 pub type HttpMock = Server<Streamable>;
 
-impl Front for Streamable {
+impl TransportServer for Streamable {
     async fn start_behind(
         engine: Engine,
         recorder: Recorder,
@@ -44,34 +43,41 @@ impl Front for Streamable {
         protection: Protection,
     ) -> Result<Server<Self>, StartError> {
         let sessions = options.limits.sessions;
-        Server::launch(options, ENDPOINT, recorder.clone(), move |stopper, path| {
-            let board = stopper.clone();
-            let (hub, path) = (Arc::new(Hub::new(engine, recorder, stopper, sessions)), Arc::<str>::from(path));
-            board.connect(&hub);
-            move |exchange, body| serve(Arc::clone(&hub), Arc::clone(&path), protection.clone(), exchange, body)
+        Server::launch(options, ENDPOINT, recorder.clone(), move |shutdown, path| {
+            let board = shutdown.clone();
+            let (server, path) =
+                (Arc::new(ServerState::start(engine, recorder, shutdown, sessions)), Arc::<str>::from(path));
+            board.connect(&server);
+            move |exchange, body| serve(Arc::clone(&server), Arc::clone(&path), protection.clone(), exchange, body)
         })
         .await
     }
 }
 
 /// Serves one HTTP exchange.
-async fn serve(hub: Arc<Hub>, path: Arc<str>, protection: Protection, exchange: Exchange, body: Incoming) -> Verdict {
+async fn serve(
+    server: Arc<ServerState>,
+    path: Arc<str>,
+    protection: Protection,
+    exchange: HttpExchange,
+    body: Incoming,
+) -> HttpResult {
     if exchange.path() != &*path {
         return Ok(match protection.metadata(&exchange).await {
             Some(metadata) => metadata,
-            None => exchange.turn_away(StatusCode::NOT_FOUND),
+            None => exchange.reject(StatusCode::NOT_FOUND),
         });
     }
     match *exchange.method() {
-        Method::POST => post::serve(hub, protection, exchange, body).await,
-        Method::GET | Method::DELETE if hub.has_sessions() => {
+        Method::POST => post::serve(server, protection, exchange, body).await,
+        Method::GET | Method::DELETE if server.has_sessions() => {
             exchange.receive_unread();
             match protection.refuses(&exchange, None) {
                 Some(refusal) => Ok(refusal),
-                None => sessions::serve(hub, exchange).await,
+                None => sessions::serve(server, exchange).await,
             }
         }
-        _ if hub.has_sessions() => Ok(exchange.allow_only("GET, POST, DELETE")),
+        _ if server.has_sessions() => Ok(exchange.allow_only("GET, POST, DELETE")),
         _ => Ok(exchange.allow_only("POST")),
     }
 }

@@ -1,28 +1,25 @@
-//! Programmable Model Context Protocol servers that speak raw JSON, so that they can say anything.
+//! Programmable Model Context Protocol servers. They send raw JSON, so that they can break every rule.
 
-mod awaited;
+mod conductor;
 pub mod engine;
 pub mod faults;
-pub mod frame;
 pub mod http;
+pub mod human_duration;
 pub mod listen;
 pub mod mock;
 pub mod oauth;
+mod oauth_messages;
 pub mod one_or_many;
-pub mod period;
 pub mod profile;
-pub mod reading;
-pub mod record;
 pub mod schema;
 pub mod script;
 pub mod sse;
 pub mod stdio;
 
-pub use frame::{Body, Direction, Frame, Http, Mark};
+pub use evidence::{Body, ConnectionEvent, Direction, Frame, Http, Recorder};
 pub use http::HttpMock;
+pub use human_duration::HumanDuration;
 pub use mock::MockServer;
-pub use period::Period;
-pub use record::Recorder;
 pub use script::Script;
 pub use sse::SseMock;
 

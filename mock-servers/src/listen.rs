@@ -1,20 +1,20 @@
-//! Where a mock server listens, and what lies between a socket and the front that answers: addresses, TLS, the checks
-//! against DNS rebinding, connections and their end.
+//! Listening: addresses, TLS, checks against DNS rebinding, connections and shutdown.
 //!
-//! What the HTTP fronts have in common is here, once. What a path means and what is answered there is the fronts'
-//! business.
+//! This module owns what all HTTP transports share. Paths and responses belong to the transports.
 
-pub(crate) mod exchange;
+pub(crate) mod body_writer;
+pub(crate) mod fault_control;
 mod gate;
+pub(crate) mod http_exchange;
 mod limits;
-pub(crate) mod outlet;
 pub(crate) mod protection;
+pub(crate) mod response;
 mod server;
 pub(crate) mod serving;
 pub(crate) mod socket;
 mod start;
-pub(crate) mod switch;
 mod tls;
+pub(crate) mod wire;
 
 use std::{
     fmt, io,
@@ -24,12 +24,12 @@ use std::{
 
 use thiserror::Error;
 
-pub(crate) use self::start::Front;
+pub(crate) use self::start::TransportServer;
 pub use self::{
+    fault_control::FaultHandle,
     gate::Allowed,
     limits::{Limits, raise_descriptor_limit},
     server::{EventStream, Server, Streamable},
-    switch::FaultSwitch,
     tls::{Tls, TlsError},
 };
 

@@ -22,12 +22,12 @@ mod content;
 pub mod control;
 mod duplex;
 mod expect;
-mod front;
-mod ledger;
+mod expectations;
 mod offer;
 mod received;
+mod running;
 mod scoped;
-mod verdict;
+mod verification;
 
 use std::{sync::Arc, thread, time::Duration};
 
@@ -36,29 +36,29 @@ use tokio::io::DuplexStream;
 pub use self::{
     builder::Builder,
     expect::{Expect, Times},
-    front::Transport,
     offer::{error, structured, text},
     received::Received,
+    running::HttpTransport,
     scoped::ScopedExpect,
-    verdict::Unmet,
+    verification::UnmetExpectations,
 };
-use self::{front::Front, ledger::Ledger};
+use self::{expectations::ExpectationSet, running::RunningServer};
 use crate::{
     faults::Exit,
-    frame::Frame,
-    listen::{Address, FaultSwitch, StartError},
+    listen::{Address, FaultHandle, StartError},
     script::Script,
 };
+use evidence::Frame;
 
 /// A mock server that runs. Dropping it stops it, and panics if something that was [expected](Self::expect) did not
 /// come as it should, unless the thread panics already.
 #[derive(Debug)]
 pub struct MockServer {
-    front: Option<Front>,
-    faults: FaultSwitch,
+    front: Option<RunningServer>,
+    faults: FaultHandle,
     address: Option<Address>,
     url: String,
-    ledger: Arc<Ledger>,
+    expectations: Arc<ExpectationSet>,
 }
 
 impl MockServer {
@@ -86,9 +86,9 @@ impl MockServer {
         Builder::default()
     }
 
-    fn new(front: Front, ledger: Ledger) -> Self {
+    fn new(front: RunningServer, expectations: ExpectationSet) -> Self {
         let (address, url, faults) = (front.address().cloned(), front.url(), front.faults().clone());
-        Self { front: Some(front), faults, address, url, ledger: Arc::new(ledger) }
+        Self { front: Some(front), faults, address, url, expectations: Arc::new(expectations) }
     }
 
     /// The URL that a client is to be given: `http://127.0.0.1:…/mcp`, say.
@@ -122,20 +122,20 @@ impl MockServer {
 
     /// Expects something of the client, from the start of the server (or the last [`Self::reset`]) to its end.
     pub fn expect(&self, expect: Expect) {
-        self.ledger.enter(expect);
+        self.expectations.enter(expect);
     }
 
     /// Expects something of the client from now on, until what this returns is dropped.
     pub fn expect_scoped(&self, expect: Expect) -> ScopedExpect {
-        ScopedExpect::new(Arc::clone(&self.ledger), expect)
+        ScopedExpect::new(Arc::clone(&self.expectations), expect)
     }
 
     /// Says whether all that is expected came as it should.
     ///
     /// # Errors
     /// When something did not.
-    pub fn verify(&self) -> Result<(), Unmet> {
-        self.ledger.verify()
+    pub fn verify(&self) -> Result<(), UnmetExpectations> {
+        self.expectations.verify()
     }
 
     /// Waits until all that is expected has come, and for this time at the most: a notification may still be on its
@@ -143,14 +143,14 @@ impl MockServer {
     ///
     /// # Errors
     /// When something has not come by then.
-    pub async fn verify_within(&self, limit: Duration) -> Result<(), Unmet> {
+    pub async fn verify_within(&self, limit: Duration) -> Result<(), UnmetExpectations> {
         self.until(limit, |_| self.verify().is_ok()).await;
         self.verify()
     }
 
     /// Returns when what came so far fits, and after this time at the latest; says which it was.
     pub async fn until(&self, limit: Duration, mut fits: impl FnMut(&[Received]) -> bool) -> bool {
-        let Some(mut news) = self.ledger.recorder().watch() else { return fits(&self.received()) };
+        let Some(mut news) = self.expectations.recorder().watch() else { return fits(&self.received()) };
         let waiting = async {
             while !fits(&self.received()) {
                 // The sender lives in the recorder, which lives in `self`.
@@ -165,18 +165,18 @@ impl MockServer {
     /// The messages that came from clients since the start, or the last [`Self::reset`].
     #[must_use]
     pub fn received(&self) -> Vec<Received> {
-        self.ledger.received(0)
+        self.expectations.received(0)
     }
 
     /// Everything that crossed the wire, in both directions, scrubbed of secrets.
     #[must_use]
     pub fn frames(&self) -> Vec<Frame> {
-        self.ledger.recorder().frames()
+        self.expectations.recorder().frames()
     }
 
     /// Switches the standing faults of the script, those that have a name.
     #[must_use]
-    pub fn faults(&self) -> &FaultSwitch {
+    pub fn faults(&self) -> &FaultHandle {
         &self.faults
     }
 
@@ -184,7 +184,7 @@ impl MockServer {
     /// counts from one again, and every fault is as the script has it at the start. Sessions go on, and what a script has
     /// changed stays changed.
     pub fn reset(&self) {
-        self.ledger.reset();
+        self.expectations.reset();
         self.faults.reset();
     }
 

@@ -1,9 +1,8 @@
-//! A fake OAuth authorization server, and a guard that makes any MCP mock a protected resource of it.
+//! A mock OAuth authorization server, and a guard that makes any MCP mock a protected resource of it.
 //!
-//! The server keeps to the standards as far as its [`AuthScript`] lets it, and tells every lie that the script asks for.
-//! What each client did is in its audit log, so that a check can judge it afterwards; the log holds no secrets. Nothing
-//! here knows MCP beyond the method and the tool of a request, and nothing here is fit to protect anything real: keys,
-//! codes and tokens follow from a seed.
+//! The server conforms to the standards except where its [`AuthScript`] deviates or injects faults. Its audit log
+//! records the actions of each client without secrets, for checks. Of MCP it uses only the method and the tool of a
+//! request. It cannot protect real resources: keys, codes and tokens are derived from a seed.
 //!
 //! ```
 //! use mcp_workbench_mock_servers::oauth::{AuthScript, OAuthMock, OAuthOptions};
@@ -11,6 +10,7 @@
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mock = OAuthMock::start(AuthScript::default(), OAuthOptions::default()).await?;
+//! # test_support::http_client(); // installs the TLS provider
 //! let metadata = reqwest::get(format!("{}/.well-known/oauth-authorization-server", mock.issuer())).await?;
 //! assert_eq!(metadata.json::<serde_json::Value>().await?["issuer"], mock.issuer());
 //! assert_eq!(mock.audit().len(), 1);
@@ -20,7 +20,6 @@
 //! ```
 
 mod access;
-mod answer;
 pub mod audit;
 mod authorize;
 mod bounded;
@@ -29,12 +28,13 @@ mod clock;
 mod discovery;
 mod documents;
 mod dpop;
+mod error;
 mod front;
 mod guard;
 mod jwt;
 mod keys;
-pub mod lies;
 mod params;
+mod protect;
 mod register;
 mod resource;
 pub mod script;
@@ -56,28 +56,33 @@ pub use self::{
     audit::{AuditEntry, AuditEvent, Outcome},
     clock::Clock,
     front::AuthorizationServer,
-    guard::{Challenge, Granted, Guard},
+    guard::{Granted, Guard},
     keys::SigningKey,
     script::AuthScript,
 };
-use self::{front::Site, server::Server};
-use crate::{listen, record::Recorder};
+use self::{front::OAuthService, server::Server};
+use crate::listen::{self, protection::RequestGuard};
+pub use crate::{
+    faults::{OAuthFault, OAuthFaultRule, OAuthStage},
+    oauth_messages::Challenge,
+};
+use evidence::Recorder;
 
-/// How a fake authorization server runs; what it does is in its script.
+/// Settings of a mock authorization server, apart from its script.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct OAuthOptions {
-    /// What keys, codes and tokens follow from.
+    /// The seed of keys, codes and tokens.
     pub seed: u64,
-    /// The time that tokens are issued and judged by.
+    /// The clock for issuing and verifying tokens.
     pub clock: Clock,
-    /// Where it listens. The path is that of its own protected resource; absent: `/mcp`.
+    /// The listener. Its path is that of the protected resource [default: `/mcp`].
     pub listen: listen::Options,
-    /// Scheme, host and port under which clients reach it, where that is not what it listens on.
+    /// The public origin [default: that of the listener].
     pub origin: Option<String>,
-    /// Where the frames go that cross the wire, scrubbed.
+    /// The recorder of redacted frames.
     pub recorder: Recorder,
-    /// A file to which the audit log is appended, as JSON Lines.
+    /// The file to which the audit log is appended, as JSON Lines.
     pub audit_file: Option<PathBuf>,
 }
 
@@ -118,25 +123,25 @@ impl OAuthOptions {
     }
 }
 
-/// Why a fake authorization server could not be started.
+/// Error of starting a mock authorization server.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StartError {
-    /// It could not listen.
+    /// The listener failed.
     #[error("could not start the authorization server")]
     Listen(#[source] listen::StartError),
-    /// It listens on a Unix socket and has no origin, so no URL could lead to it.
+    /// A server on a Unix socket has no URL without an origin.
     #[error("an authorization server on a Unix socket needs an origin")]
     NoOrigin,
-    /// The file of its audit log could not be opened.
+    /// The audit file could not be opened.
     #[error("could not open the file of the audit log")]
     Record(#[source] io::Error),
-    /// Its script does not make sense.
-    #[error("the script of the authorization server makes no sense: {0}")]
+    /// The script is invalid.
+    #[error("invalid authorization server script: {0}")]
     Script(String),
 }
 
-/// A running fake authorization server, with a protected resource of its own. Dropping it stops it.
+/// A running mock authorization server, with a protected resource of its own. Dropping it stops it.
 #[derive(Debug)]
 pub struct OAuthMock {
     server: Arc<Server>,
@@ -148,11 +153,11 @@ impl OAuthMock {
     /// Starts a server.
     ///
     /// # Errors
-    /// When it cannot listen, when its audit file cannot be opened, or when its script makes no sense.
+    /// If it cannot listen, if its audit file cannot be opened, or if its script is invalid.
     pub async fn start(script: AuthScript, options: OAuthOptions) -> Result<Self, StartError> {
-        // The site is complete when the port is known, which is when it is bound.
-        let site = Arc::new(OnceLock::<Site>::new());
-        let (shared, recorder) = (Arc::clone(&site), options.recorder.clone());
+        // The service needs the port, which is known once it is bound.
+        let service = Arc::new(OnceLock::<OAuthService>::new());
+        let (shared, recorder) = (Arc::clone(&service), options.recorder.clone());
         let listening = listen::Server::launch(options.listen, resource::PATH, recorder.clone(), move |_, _| {
             move |exchange, body| front::serve(Arc::clone(&shared), recorder.clone(), exchange, body)
         })
@@ -168,12 +173,12 @@ impl OAuthMock {
         let audit_file = options.audit_file.as_deref();
         let server = Arc::new(Server::new(script, origin.clone(), options.seed, options.clock, audit_file)?);
         let guard = Guard::new(&server, &format!("{origin}{path}"));
-        // Nobody else sets it.
-        let _ = site.set(Site { server: Arc::clone(&server), guard: guard.clone(), path });
+        // This is the only place that sets it.
+        let _ = service.set(OAuthService { server: Arc::clone(&server), guard: guard.clone(), path });
         Ok(Self { server, guard, listening })
     }
 
-    /// The issuer: what the metadata says, and what it is found by.
+    /// The issuer identifier.
     #[must_use]
     pub fn issuer(&self) -> &str {
         &self.server.issuer
@@ -204,13 +209,18 @@ impl OAuthMock {
         Guard::new(&self.server, resource)
     }
 
-    /// What clients did so far.
+    /// The guard of an MCP mock at this URL.
+    pub(crate) fn request_guard(&self, resource: &str) -> Arc<dyn RequestGuard> {
+        Arc::new(self.guard(resource))
+    }
+
+    /// The actions of clients so far.
     #[must_use]
     pub fn audit(&self) -> Vec<AuditEntry> {
         self.server.audit.entries()
     }
 
-    /// Returns when what clients did fits, and after this time at the latest; says which it was.
+    /// Waits until the actions of clients match; returns whether they did within the timeout.
     pub async fn until(&self, limit: Duration, fits: impl Fn(&[AuditEntry]) -> bool) -> bool {
         let mut count = self.server.audit.watch();
         let waited = tokio::time::timeout(limit, async {
@@ -230,8 +240,7 @@ impl OAuthMock {
         &self.server.clock
     }
 
-    /// An ID token of the identity provider for the user of the script, as a client would have it from signing on;
-    /// none where there is no identity provider.
+    /// An ID token of the identity provider for the user of the script; `None` without an identity provider.
     #[must_use]
     pub fn id_token(&self) -> Option<String> {
         let (provider, issuer) = self.server.provider()?;
@@ -242,8 +251,8 @@ impl OAuthMock {
         self.assertion(&issuer, claims)
     }
 
-    /// An assertion of a trusted issuer whose key the mock holds; none where it holds no such key. `iss` is filled in
-    /// where the claims do not have it.
+    /// An assertion signed with the key of a trusted issuer; `None` if the mock does not have the key. Adds a missing
+    /// `iss`.
     #[must_use]
     pub fn assertion(&self, issuer: &str, mut claims: Value) -> Option<String> {
         let trusted = self.server.trusted.iter().find(|trusted| trusted.issuer == issuer)?;
@@ -258,7 +267,7 @@ impl OAuthMock {
         self.server.state().revoke_client(client);
     }
 
-    /// Forgets a client, as servers do with those that registered long ago.
+    /// Removes a client, as servers do with old registrations.
     pub fn forget_client(&self, client: &str) {
         self.server.state().clients.remove(client);
     }

@@ -7,12 +7,14 @@ mod extension;
 
 use std::path::Path;
 
+use diagnostics::{
+    Diagnostic, Diagnostics, FileError,
+    document::{Document, Source},
+    nearest, printable,
+};
 use thiserror::Error;
 
-use crate::{
-    reading::{self, Diagnostic, FileError, Source, Tree, nearest, printable},
-    script::{self, Script},
-};
+use crate::script::{self, Script};
 
 /// How many scripts may build upon each other.
 const DEEPEST: usize = 16;
@@ -40,7 +42,7 @@ const BUILT_IN: [(&str, &str); 17] = [
     ("misbehaving/wrong-ids", include_str!("../profiles/misbehaving/wrong-ids.yaml")),
 ];
 
-/// Why there is no script to be had.
+/// A failure to read a script.
 #[derive(Debug, Error)]
 pub enum ProfileError {
     /// A file cannot be read, or is not what a script is.
@@ -56,9 +58,15 @@ pub enum ProfileError {
     },
 }
 
+impl From<Diagnostics> for ProfileError {
+    fn from(diagnostics: Diagnostics) -> Self {
+        FileError::from(diagnostics).into()
+    }
+}
+
 impl From<Diagnostic> for ProfileError {
     fn from(diagnostic: Diagnostic) -> Self {
-        FileError::from(diagnostic).into()
+        Diagnostics::from(diagnostic).into()
     }
 }
 
@@ -81,7 +89,7 @@ pub fn about(name: &str) -> Option<String> {
 /// When there is neither a profile nor a file of that name, or it or what it extends cannot be read as a script.
 pub fn load(name_or_path: &str) -> Result<Script, ProfileError> {
     if let Some(text) = built_in(name_or_path) {
-        return Origin::built_in(name_or_path, text).script(&mut Chain::default());
+        return read(text, name_or_path, None, &mut Chain::default());
     }
     let path = Path::new(name_or_path);
     let looks_like_a_file = path.extension().is_some() || path.components().count() > 1;
@@ -97,8 +105,8 @@ pub fn load(name_or_path: &str) -> Result<Script, ProfileError> {
 /// # Errors
 /// As of [`load`].
 pub fn parse(text: &str, file: &str) -> Result<Script, ProfileError> {
-    let text = reading::from_utf8(text.as_bytes(), file, &script::FORMAT)?;
-    Origin { source: Source { file, text: &text }, folder: Path::new(file).parent() }.script(&mut Chain::default())
+    let text = diagnostics::from_utf8(text.as_bytes(), file, &script::FORMAT)?;
+    read(&text, file, Path::new(file).parent(), &mut Chain::default())
 }
 
 /// The script with the built-in profiles that it extends. Files are not looked for: whoever has a script in hand and no
@@ -147,32 +155,26 @@ impl Chain {
     }
 }
 
-/// The file that a script stands in.
+/// The file of a script.
 struct Origin<'a> {
-    source: Source<'a>,
-    /// Where files are named from; none if files are not looked for.
-    folder: Option<&'a Path>,
+    document: Document,
+    /// Directory of the files that the script extends; `None` if it can extend profiles only.
+    directory: Option<&'a Path>,
 }
 
-impl<'a> Origin<'a> {
-    fn built_in(name: &'a str, text: &'a str) -> Self {
-        Self { source: Source { file: name, text }, folder: None }
+impl Origin<'_> {
+    /// Creates an error about the name at this index in `extends`.
+    fn error(&self, position: usize, message: impl AsRef<str>, help: impl AsRef<str>) -> Diagnostic {
+        let location = self.document.root().key("extends").item(position).location();
+        Diagnostic::new(self.document.source().name(), message).at(location).with_help(help)
     }
+}
 
-    /// The script with everything that it extends.
-    fn script(&self, chain: &mut Chain) -> Result<Script, ProfileError> {
-        extended(reading::value(self.source, &script::FORMAT)?, Some(self), chain)
-    }
-
-    /// What is wrong with the name at this position in `extends`.
-    fn complaint(&self, position: usize, message: impl AsRef<str>, advice: impl AsRef<str>) -> Diagnostic {
-        let diagnostic = Diagnostic::new(self.source.file, message).advise(advice);
-        match Tree::read(self.source, &script::FORMAT) {
-            Ok(tree) => diagnostic.at(tree.root().key("extends").item(position).place()),
-            // JSON may be what the reader of YAML does not take.
-            Err(_) => diagnostic,
-        }
-    }
+/// Reads a script and everything that it extends.
+fn read(text: &str, file: &str, directory: Option<&Path>, chain: &mut Chain) -> Result<Script, ProfileError> {
+    let mut document = Document::parse(Source::named(file, text), &script::FORMAT)?;
+    let script = document.read()?;
+    extended(script, Some(&Origin { document, directory }), chain)
 }
 
 /// The script with everything that it extends. Without a file that it stands in, it extends profiles alone.
@@ -180,7 +182,7 @@ fn extended(mut script: Script, origin: Option<&Origin<'_>>, chain: &mut Chain) 
     let mut base: Option<Script> = None;
     for (position, name) in std::mem::take(&mut script.extends).iter().enumerate() {
         if let (Some(origin), Some((message, advice))) = (origin, chain.refusal()) {
-            return Err(origin.complaint(position, message, advice).into());
+            return Err(origin.error(position, message, advice).into());
         }
         chain.depth += 1;
         chain.read += 1;
@@ -200,12 +202,12 @@ fn extended(mut script: Script, origin: Option<&Origin<'_>>, chain: &mut Chain) 
 /// The script that the name at this position in `extends` stands for.
 fn find(name: &str, position: usize, origin: Option<&Origin<'_>>, chain: &mut Chain) -> Result<Script, ProfileError> {
     if let Some(text) = built_in(name) {
-        return Origin::built_in(name, text).script(chain);
+        return read(text, name, None, chain);
     }
     let Some(origin) = origin else { return Err(unknown(name)) };
-    match origin.folder.map(|folder| folder.join(name)) {
+    match origin.directory.map(|directory| directory.join(name)) {
         Some(path) if path.is_file() => load_file(&path, chain),
-        _ => Err(origin.complaint(position, format!("unknown profile `{name}`"), advice(name)).into()),
+        _ => Err(origin.error(position, format!("unknown profile `{name}`"), advice(name)).into()),
     }
 }
 
@@ -220,7 +222,7 @@ fn advice(name: &str) -> String {
         let near = nearest::nearest(name, names().map(last))?;
         names().find(|name| last(name) == near)
     });
-    meant.map_or_else(|| nearest::told(&names().collect::<Vec<_>>()), |meant| format!("did you mean `{meant}`?"))
+    meant.map_or_else(|| nearest::known_names(&names().collect::<Vec<_>>()), |meant| format!("did you mean `{meant}`?"))
 }
 
 /// The text of a built-in profile, as YAML.
@@ -230,9 +232,8 @@ pub fn built_in(name: &str) -> Option<&'static str> {
 }
 
 fn load_file(path: &Path, chain: &mut Chain) -> Result<Script, ProfileError> {
-    let text = reading::read_file(path, &script::FORMAT)?;
-    let file = path.display().to_string();
-    Origin { source: Source { file: &file, text: &text }, folder: path.parent() }.script(chain)
+    let text = diagnostics::read_file(path, &script::FORMAT)?;
+    read(&text, &path.display().to_string(), path.parent(), chain)
 }
 
 #[cfg(test)]

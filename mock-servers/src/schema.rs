@@ -1,7 +1,6 @@
-//! The JSON Schemas of what people write for the mocks, made from the types that read it. Editors check and complete
-//! files with them.
+//! JSON Schemas of scripts, generated from their types, for editors.
 //!
-//! They say less than the readers do: shapes, and no meaning.
+//! They check types and keys; the readers check more.
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 

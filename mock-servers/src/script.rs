@@ -6,6 +6,7 @@ mod action;
 mod ask;
 mod cache;
 mod content;
+mod fault;
 mod generate;
 mod http;
 mod info;
@@ -28,20 +29,21 @@ pub use self::{
     ask::{Ask, AskState, Undeclared},
     cache::{Cache, CacheHints, CacheScope},
     content::{Content, LinkBlock, MediaBlock, ResourceBlock, TextBlock},
+    fault::FaultRule,
     generate::{Generate, GenerateSchema},
     http::{CloseStream, HttpScript, Respond},
     info::Info,
-    process::{ChildScript, ProcessScript, Wrapper},
+    process::{ProcessScript, Wrapper},
     prompt::{Prompt, PromptArgument, PromptMessage, Role},
     resource::{Resource, ResourcePart, ResourceTemplate},
     rule::{Rule, When},
     skill::{Skill, SkillFile},
-    task::{Lapse, TaskSupport, TaskTimes, ToolTask},
+    task::{DurationTemplate, TaskSupport, TaskTimes, ToolTask},
     tool::Tool,
     words::name_of_words,
 };
-pub use crate::faults::{Exit, Fault, FaultRule, HttpStatus};
-use crate::{one_or_many, period::Period};
+pub use crate::faults::{ChildScript, Exit, Fault, HttpStatus};
+use crate::{human_duration::HumanDuration, one_or_many};
 
 /// A mock server: what it offers, and where it departs from good behaviour.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -97,7 +99,7 @@ pub struct Script {
     /// Caching hints of 2026-07-28 on list results (`ttlMs`); absent: 0. `cache` says the same in more detail, and
     /// comes before it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ttl: Option<Period>,
+    pub ttl: Option<HumanDuration>,
     /// Caching hints of 2026-07-28.
     #[serde(skip_serializing_if = "Cache::is_default")]
     pub cache: Cache,

@@ -1,22 +1,22 @@
-//! The stdio front: a process that is a mock server.
+//! stdio: a process that is a mock server.
 //!
 //! It blocks on standard input and writes to standard output with plain system calls: an asynchronous runtime's
 //! standard streams hop between threads, which would show in latencies. It never exits by itself; [`run`] returns the
 //! exit code. Launching the process, with or without a wrapper, is the caller's business.
 
 mod child;
-mod front;
 mod lines;
 mod output;
-mod parting;
-mod wakes;
+mod server;
+mod shutdown;
+mod wake_timer;
 
 use std::{
     ffi::OsString,
     fs, io,
     path::PathBuf,
     process::ExitCode,
-    sync::mpsc,
+    sync::{Arc, mpsc},
     thread,
     time::{Instant, SystemTime},
 };
@@ -28,15 +28,14 @@ use signal_hook::{
 use thiserror::Error;
 
 pub use self::child::run_child;
-use self::front::Front;
+use self::server::StdioServer;
 use crate::{
     engine::Engine,
     faults::Signal,
-    frame::Mark,
     profile,
-    record::{Recorder, Sighting},
     script::{Exit, ProcessScript, Script},
 };
+use evidence::{ConnectionEvent, FrameParts, Recorder};
 
 /// Everything that a stdio mock needs to know.
 #[derive(Debug, Clone)]
@@ -83,14 +82,14 @@ pub enum StdioError {
 
 /// Why the server should end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Ending {
+pub(crate) enum ExitReason {
     InputClosed,
     Sigterm,
     /// By SIGINT, which no fault ignores: it comes from a person at a terminal.
     Interrupted,
     Exit(Exit),
     /// From here on SIGTERM is ignored.
-    Deaf,
+    IgnoreSigterm,
 }
 
 /// Serves over standard input and output until the client, a signal or the script ends it.
@@ -102,43 +101,43 @@ pub fn run(mock: StdioMock) -> Result<ExitCode, StdioError> {
     let StdioMock { script, recorder, .. } = mock;
     let script = profile::resolve_or_report(script);
     let process = script.process.clone();
-    recorder.record(Sighting::mark(run, Mark::Opened));
+    recorder.record(FrameParts::event(run, ConnectionEvent::Opened));
     let (endings, ended) = mpsc::channel();
     watch_signals(endings.clone())?;
     let engine = Engine::new(script, &mock.revision, mock.seed).with_run(run);
     let engine = if mock.calendar { engine.with_calendar(SystemTime::now(), Instant::now()) } else { engine };
-    let front = Front::new(engine, recorder.clone(), run, endings.clone(), mock.child_arguments.clone());
-    front.greet(&process);
+    let server = StdioServer::start(engine, recorder.clone(), run, endings.clone(), mock.child_arguments.clone());
+    server.write_banner(&process);
     if let Some(code) = process.exit_at_start {
-        recorder.record(Sighting::mark(run, Mark::Exit));
+        recorder.record(FrameParts::event(run, ConnectionEvent::Exit));
         return Ok(ExitCode::from(code));
     }
     for script in &process.children {
         child::spawn(script, &mock.child_arguments)?;
-        recorder.record(Sighting::mark(run, Mark::ChildStarted));
+        recorder.record(FrameParts::event(run, ConnectionEvent::ChildStarted));
     }
     let delay = process.start_delay;
-    let parting = front.parting();
+    let serving = Arc::clone(&server);
     let serving = move || {
         if let Some(delay) = delay {
             thread::sleep(delay.0);
         }
-        front.serve();
+        serving.serve();
     };
     thread::Builder::new().name("stdio".into()).spawn(serving).map_err(StdioError::Spawn)?;
     let exit = wait_for_end(&ended, &process, &recorder, run).unwrap_or_else(|| {
-        parting.take_leave();
+        shutdown::shut_down(server);
         Exit::default()
     });
-    recorder.record(Sighting::mark(run, Mark::Exit));
+    recorder.record(FrameParts::event(run, ConnectionEvent::Exit));
     Ok(end_process(&exit))
 }
 
 /// Ends this process as an `exit` fault says: it dies by the signal here, or is left to end with the code that comes back.
-/// For whoever owns the process of a server that listens.
+/// For owners of the process of an HTTP server.
 #[must_use]
 pub fn end_process(exit: &Exit) -> ExitCode {
-    if let Some(signal) = exit.deadly() {
+    if let Some(signal) = exit.signal_to_raise() {
         die_by(signal);
     }
     ExitCode::from(exit.code)
@@ -146,30 +145,30 @@ pub fn end_process(exit: &Exit) -> ExitCode {
 
 /// Waits until something ends the server for good; how the script has it die, or nothing where it ends in good order.
 fn wait_for_end(
-    ended: &mpsc::Receiver<Ending>,
+    ended: &mpsc::Receiver<ExitReason>,
     process: &ProcessScript,
     recorder: &Recorder,
     run: u64,
 ) -> Option<Exit> {
     let mut deaf = process.ignore_sigterm;
     loop {
-        // The signal watcher holds a sender for ever, so there is always one.
-        let ending = ended.recv().unwrap_or(Ending::InputClosed);
+        // The signal watcher keeps a sender, so the channel stays open.
+        let ending = ended.recv().unwrap_or(ExitReason::InputClosed);
         let ignored = match &ending {
-            Ending::InputClosed => {
-                recorder.record(Sighting::mark(run, Mark::ClosedByPeer));
+            ExitReason::InputClosed => {
+                recorder.record(FrameParts::event(run, ConnectionEvent::ClosedByPeer));
                 process.ignore_stdin_close
             }
-            Ending::Sigterm => {
-                recorder.record(Sighting::mark(run, Mark::Sigterm));
+            ExitReason::Sigterm => {
+                recorder.record(FrameParts::event(run, ConnectionEvent::Sigterm));
                 deaf
             }
-            Ending::Interrupted => false,
-            Ending::Deaf => {
+            ExitReason::Interrupted => false,
+            ExitReason::IgnoreSigterm => {
                 deaf = true;
                 continue;
             }
-            Ending::Exit(exit) => return Some(exit.clone()),
+            ExitReason::Exit(exit) => return Some(exit.clone()),
         };
         if !ignored {
             if let Some(linger) = process.linger {
@@ -180,11 +179,11 @@ fn wait_for_end(
     }
 }
 
-fn watch_signals(endings: mpsc::Sender<Ending>) -> Result<(), StdioError> {
+fn watch_signals(endings: mpsc::Sender<ExitReason>) -> Result<(), StdioError> {
     let mut signals = Signals::new([SIGTERM, SIGINT]).map_err(StdioError::Signals)?;
     let watching = move || {
         for signal in signals.forever() {
-            let ending = if signal == SIGINT { Ending::Interrupted } else { Ending::Sigterm };
+            let ending = if signal == SIGINT { ExitReason::Interrupted } else { ExitReason::Sigterm };
             if endings.send(ending).is_err() {
                 return;
             }

@@ -17,7 +17,7 @@ const BOUND: Duration = Duration::from_secs(10);
 async fn start(script: Value, revision: &str) -> (HttpMock, Client) {
     let script: Script = serde_json::from_value(script).unwrap();
     let mock = HttpMock::start(script, revision, 7, Recorder::in_memory("mock")).await.unwrap();
-    (mock, Client::builder().no_proxy().build().unwrap())
+    (mock, test_support::http_client())
 }
 
 fn post(mock: &HttpMock, client: &Client, message: &Value) -> RequestBuilder {

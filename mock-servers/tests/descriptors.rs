@@ -1,4 +1,4 @@
-//! A server that runs out of descriptors. The limit holds for a whole process, so this test has one to itself.
+//! A server without free descriptors. The limit applies to a process, so this test has its own.
 
 use std::{net::TcpStream, time::Duration};
 
@@ -12,7 +12,7 @@ const BOUND: Duration = Duration::from_secs(10);
 async fn serves_again_once_there_are_descriptors() {
     let mock = HttpMock::start(Script::default(), "2025-11-25", 7, Recorder::disabled()).await.unwrap();
     let address = mock.address().tcp().unwrap();
-    let client = reqwest::Client::builder().no_proxy().timeout(BOUND).build().unwrap();
+    let client = test_support::http_client_builder().no_proxy().timeout(BOUND).build().unwrap();
     let before = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: Some(64), maximum: before.maximum }).unwrap();
     // Each connection takes a descriptor at either end, so with the last one there is none left to accept with.

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use futures::StreamExt;
-use mcp_workbench_mock_servers::{Body, Frame, HttpMock, Mark, Recorder, Script};
+use mcp_workbench_mock_servers::{Body, ConnectionEvent, Frame, HttpMock, Recorder, Script};
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ impl Server {
         let script: Script = serde_json::from_value(script).unwrap();
         let recorder = Recorder::in_memory("mock");
         let mock = HttpMock::start(script, revision, 7, recorder.clone()).await.unwrap();
-        Self { mock, recorder, client: Client::builder().no_proxy().build().unwrap(), session: None }
+        Self { mock, recorder, client: test_support::http_client(), session: None }
     }
 
     /// Starts a server and a legacy session on it.
@@ -67,8 +67,8 @@ impl Server {
         assert!(seen.is_ok(), "never seen; the transcript is {:#?}", self.recorder.frames());
     }
 
-    async fn mark_seen(&self, mark: Mark) {
-        self.seen(|frames| frames.iter().any(|frame| frame.body == Body::Mark(mark))).await;
+    async fn mark_seen(&self, mark: ConnectionEvent) {
+        self.seen(|frames| frames.iter().any(|frame| frame.body == Body::Event(mark))).await;
     }
 }
 
@@ -136,7 +136,7 @@ async fn streams_as_soon_as_something_comes_before_the_answer() {
     let methods: Vec<_> = events.iter().map(|event| event["method"].as_str().unwrap_or("answer")).collect();
     assert_eq!(methods, ["notifications/progress", "notifications/progress", "notifications/message", "answer"]);
     assert_eq!(events[1]["params"], json!({"progressToken": "p", "progress": 2}));
-    server.mark_seen(Mark::ClosedByServer).await;
+    server.mark_seen(ConnectionEvent::ClosedByServer).await;
 }
 
 #[tokio::test]
@@ -203,7 +203,7 @@ async fn announces_changes_on_the_get_stream_even_when_it_opens_late() {
     server.post(&call(2, "echo")).send().await.unwrap();
     assert_eq!(next_event(&mut stream).await["method"], "notifications/tools/list_changed");
     drop(stream);
-    server.mark_seen(Mark::ClosedByPeer).await;
+    server.mark_seen(ConnectionEvent::ClosedByPeer).await;
 }
 
 #[tokio::test]
@@ -215,7 +215,7 @@ async fn drops_the_connection_where_the_script_says_so() {
     let mut stream = server.post(&call(1, "echo")).send().await.unwrap().bytes_stream();
     assert_eq!(next_event(&mut stream).await["method"], "notifications/progress");
     assert!(stream.next().await.unwrap().is_err());
-    server.mark_seen(Mark::ClosedByServer).await;
+    server.mark_seen(ConnectionEvent::ClosedByServer).await;
 }
 
 #[tokio::test]
@@ -255,9 +255,9 @@ async fn exit_refuses_new_connections_after_the_last_answer() {
     let mut silent = silent.bytes_stream();
     let ended = async { while let Some(Ok(_)) = silent.next().await {} };
     tokio::time::timeout(BOUND, ended).await.expect("open streams end");
-    let fresh = Client::builder().no_proxy().build().unwrap();
+    let fresh = test_support::http_client();
     assert!(fresh.get(server.mock.url()).send().await.unwrap_err().is_connect());
-    server.mark_seen(Mark::Exit).await;
+    server.mark_seen(ConnectionEvent::Exit).await;
 }
 
 #[tokio::test]
@@ -281,7 +281,7 @@ async fn one_stuck_call_does_not_hold_up_another() {
     server.seen(|frames| frames.iter().any(|frame| frame.id() == Some(&json!(1)))).await;
     assert_eq!(server.post(&call(2, "echo")).send().await.unwrap().status(), 200);
     stuck.abort();
-    server.mark_seen(Mark::ClosedByPeer).await;
+    server.mark_seen(ConnectionEvent::ClosedByPeer).await;
 }
 
 #[tokio::test]
@@ -333,7 +333,7 @@ async fn listens_for_changes_until_the_client_closes_the_stream() {
     assert_eq!(changed["method"], "notifications/tools/list_changed");
     assert_eq!(changed["params"]["_meta"], subscription);
     drop(stream);
-    server.mark_seen(Mark::ClosedByPeer).await;
+    server.mark_seen(ConnectionEvent::ClosedByPeer).await;
     let answer = server.modern(2, "tools/call", json!({"name": "echo"})).send().await.unwrap();
     assert_eq!(answer.headers()["content-type"], "application/json");
 }
@@ -354,7 +354,7 @@ async fn closing_the_stream_cancels_a_modern_request() {
     let mut stream = call(1).send().await.unwrap().bytes_stream();
     next_event(&mut stream).await;
     drop(stream);
-    server.mark_seen(Mark::ClosedByPeer).await;
+    server.mark_seen(ConnectionEvent::ClosedByPeer).await;
     // The first call would have taken the tool away by the time the second is answered.
     let second = call(2).send().await.unwrap().json::<Value>().await.unwrap();
     assert_eq!(second["result"]["resultType"], "complete", "{second}");

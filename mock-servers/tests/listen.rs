@@ -116,7 +116,7 @@ async fn encrypts_with_a_certificate_that_a_client_can_trust() {
 }
 
 #[tokio::test]
-async fn lets_in_the_hosts_and_origins_that_it_is_told_to() {
+async fn accepts_the_configured_hosts_and_origins() {
     let options = Options::default()
         .with_allowed_hosts(Allowed::listed(["mock.example"]))
         .with_allowed_origins(Allowed::listed(["https://app.example"]));
@@ -134,7 +134,7 @@ async fn lets_in_the_hosts_and_origins_that_it_is_told_to() {
 }
 
 #[tokio::test]
-async fn serves_where_it_is_told_to() {
+async fn serves_the_configured_path() {
     let mock = start(Options::default().with_path("/deep/endpoint")).await.unwrap();
     let address = mock.address().tcp().unwrap();
     let there = ask(TcpStream::connect(address).await.unwrap(), &initialize("host: localhost", "/deep/endpoint")).await;

@@ -1,4 +1,4 @@
-//! Mock servers as values: described by builders, spoken to on real sockets, and held against what is expected.
+//! Mock servers as values: built, called on real sockets, and compared with expectations.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 use client::Client;
 use mcp_workbench_mock_servers::{
     MockServer, Recorder, Script,
-    mock::{Expect, Transport, error, structured, text},
+    mock::{Expect, HttpTransport, error, structured, text},
     script::{Fault, Prompt, Resource, ResourceTemplate, Tool, When},
 };
 use serde_json::json;
@@ -90,7 +90,7 @@ async fn builders_write_the_same_script_that_people_write() {
 }
 
 #[tokio::test]
-async fn speaks_every_revision_unless_told_otherwise() {
+async fn supports_every_revision_by_default() {
     let server = echo().await;
     for revision in ["2024-11-05", "2025-11-25"] {
         assert_eq!(Client::connect_with(&server.url(), revision).await.agreed, revision);
@@ -237,8 +237,8 @@ async fn listens_on_unix_sockets_with_tls_and_over_the_older_transport() {
     let encrypted = MockServer::builder().tls().start().await.unwrap();
     assert!(encrypted.url().starts_with("https://127.0.0.1:") && encrypted.url().ends_with("/mcp"));
     assert!(encrypted.certificate_pem().unwrap().starts_with("-----BEGIN CERTIFICATE-----"));
-    let older = MockServer::builder().transport(Transport::Sse).start().await.unwrap();
-    let stream = reqwest::get(older.url()).await.unwrap();
+    let older = MockServer::builder().transport(HttpTransport::Sse).start().await.unwrap();
+    let stream = test_support::http_client().get(older.url()).send().await.unwrap();
     assert_eq!(stream.headers()["content-type"], "text/event-stream");
     assert_eq!(older.uri() + "/sse", older.url());
 }

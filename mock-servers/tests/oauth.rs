@@ -1,4 +1,4 @@
-//! The fake authorization server over HTTP: what a good one does, what each lie makes of it, and what its log says.
+//! The fake authorization server over HTTP: conforming behavior, each fault, and the audit log.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -16,14 +16,14 @@ mod discovery;
 mod documents;
 #[path = "oauth/dpop.rs"]
 mod dpop;
+#[path = "oauth/faults.rs"]
+mod faults;
 #[path = "oauth/federation.rs"]
 mod federation;
 #[path = "oauth/front.rs"]
 mod front;
 #[path = "oauth/guard.rs"]
 mod guard;
-#[path = "oauth/lies.rs"]
-mod lies;
 #[path = "oauth/peer.rs"]
 mod peer;
 #[path = "oauth/registration.rs"]

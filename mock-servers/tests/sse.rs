@@ -6,7 +6,7 @@ use std::{pin::Pin, time::Duration};
 
 use bytes::Bytes;
 use futures::{Stream, StreamExt};
-use mcp_workbench_mock_servers::{Body, Frame, Mark, Recorder, Script, SseMock};
+use mcp_workbench_mock_servers::{Body, ConnectionEvent, Frame, Recorder, Script, SseMock};
 use reqwest::{Client, StatusCode};
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ impl Session {
         let script: Script = serde_json::from_value(script).unwrap();
         let recorder = Recorder::in_memory("mock");
         let mock = SseMock::start(script, "2024-11-05", 7, recorder.clone()).await.unwrap();
-        let client = Client::builder().no_proxy().build().unwrap();
+        let client = test_support::http_client();
         let response = client.get(mock.url()).send().await.unwrap();
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         let stream = Box::pin(response.bytes_stream());
@@ -116,14 +116,14 @@ async fn plays_the_faults_that_make_sense_here() {
     let mut session = Session::start(one_rule(json!({"fault": {"exit": {}}}))).await;
     session.call(1, "echo").await;
     assert_eq!(session.event().await, None);
-    session.seen(|frames| frames.iter().any(|frame| frame.body == Body::Mark(Mark::Exit))).await;
+    session.seen(|frames| frames.iter().any(|frame| frame.body == Body::Event(ConnectionEvent::Exit))).await;
 }
 
 #[tokio::test]
 async fn a_session_ends_with_its_stream() {
     let Session { stream, recorder, client, endpoint, mock, .. } = Session::start(json!({})).await;
     drop(stream);
-    let closed = |frames: &[Frame]| frames.iter().any(|frame| frame.body == Body::Mark(Mark::ClosedByPeer));
+    let closed = |frames: &[Frame]| frames.iter().any(|frame| frame.body == Body::Event(ConnectionEvent::ClosedByPeer));
     tokio::time::timeout(BOUND, recorder.wait_until(closed)).await.unwrap();
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
     assert_eq!(client.post(&endpoint).json(&ping).send().await.unwrap().status(), StatusCode::NOT_FOUND);

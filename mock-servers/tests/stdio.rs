@@ -1,4 +1,4 @@
-//! The stdio front as a real process.
+//! The stdio server as a real process.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use mcp_workbench_mock_servers::{Body, Frame, Mark, frame::Direction, record};
+use evidence::{Body, ConnectionEvent, Direction, Frame, recorder::read_file};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -102,18 +102,18 @@ impl Server {
     }
 
     fn record(&self) -> Vec<Frame> {
-        record::read_file(&self.dir.path().join("record.jsonl")).unwrap()
+        read_file(&self.dir.path().join("record.jsonl")).unwrap()
     }
 
-    fn marks(&self) -> Vec<Mark> {
+    fn marks(&self) -> Vec<ConnectionEvent> {
         self.record()
             .iter()
-            .filter_map(|frame| if let Body::Mark(mark) = frame.body { Some(mark) } else { None })
+            .filter_map(|frame| if let Body::Event(mark) = frame.body { Some(mark) } else { None })
             .collect()
     }
 
     /// Waits until a mark is in the record.
-    fn mark_seen(&self, mark: Mark) {
+    fn mark_seen(&self, mark: ConnectionEvent) {
         within(|| self.marks().contains(&mark).then_some(())).expect("the mark is recorded in time");
     }
 }
@@ -157,7 +157,7 @@ fn serves_and_ends_with_its_input() {
     assert_eq!(server.message()["result"]["content"][0]["text"], "echo: {}");
     server.close_input();
     assert_eq!(server.wait().code(), Some(0));
-    assert_eq!(server.marks(), [Mark::Opened, Mark::ClosedByPeer, Mark::Exit]);
+    assert_eq!(server.marks(), [ConnectionEvent::Opened, ConnectionEvent::ClosedByPeer, ConnectionEvent::Exit]);
     let frames = server.record();
     let call = frames.iter().position(|frame| frame.method() == Some("tools/call")).unwrap();
     assert_eq!(frames[call].direction, Direction::ClientToServer);
@@ -217,7 +217,7 @@ fn closes_its_output_and_lives_on() {
     assert!(server.child.try_wait().unwrap().is_none());
     server.close_input();
     assert_eq!(server.wait().code(), Some(0));
-    assert!(server.marks().contains(&Mark::ClosedByServer));
+    assert!(server.marks().contains(&ConnectionEvent::ClosedByServer));
 }
 
 #[test]
@@ -233,13 +233,13 @@ fn exits_as_the_script_says() {
     let mut server = Server::initialized(&one_rule(json!({"fault": {"exit": {"code": 7}}})));
     server.call(1, "echo");
     assert_eq!(server.wait().code(), Some(7));
-    assert_eq!(server.marks(), [Mark::Opened, Mark::Exit]);
+    assert_eq!(server.marks(), [ConnectionEvent::Opened, ConnectionEvent::Exit]);
     let mut server =
         Server::initialized(&one_rule(json!([{"fault": {"delay": "10ms"}}, {"fault": {"exit": {"kill": true}}}])));
     server.call(1, "echo");
     let status = server.wait();
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9));
-    assert_eq!(server.record().last().unwrap().body, Body::Mark(Mark::Exit), "nothing recorded is lost");
+    assert_eq!(server.record().last().unwrap().body, Body::Event(ConnectionEvent::Exit), "nothing recorded is lost");
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn a_client_that_does_not_read_keeps_it_from_nothing() {
     server.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
     // More than a pipe holds: from here on the server cannot go on.
     let record = server.dir.path().join("record.jsonl");
-    let answers = || record::read_file(&record).is_ok_and(|frames| frames.iter().any(Frame::is_response));
+    let answers = || read_file(&record).is_ok_and(|frames| frames.iter().any(Frame::is_response));
     within(|| answers().then_some(())).expect("an answer is being written");
     server.terminate();
     assert_eq!(server.wait().code(), Some(0));
@@ -341,18 +341,18 @@ fn ends_on_sigterm() {
     let mut server = Server::initialized(&json!({}));
     server.terminate();
     assert_eq!(server.wait().code(), Some(0));
-    assert_eq!(server.marks(), [Mark::Opened, Mark::Sigterm, Mark::Exit]);
+    assert_eq!(server.marks(), [ConnectionEvent::Opened, ConnectionEvent::Sigterm, ConnectionEvent::Exit]);
 }
 
 #[test]
 fn lives_on_where_the_script_says_so() {
     let mut server = Server::initialized(&json!({"process": {"ignore_sigterm": true, "ignore_stdin_close": true}}));
     server.terminate();
-    server.mark_seen(Mark::Sigterm);
+    server.mark_seen(ConnectionEvent::Sigterm);
     server.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
     assert_eq!(server.message()["id"], 1);
     server.close_input();
-    server.mark_seen(Mark::ClosedByPeer);
+    server.mark_seen(ConnectionEvent::ClosedByPeer);
     assert!(server.child.try_wait().unwrap().is_none());
 }
 

@@ -11,7 +11,7 @@ use line::{BOUND, Line, bare, listen_for_changes, modern, post, server, session_
 use mcp_workbench_mock_servers::{
     MockServer,
     listen::{Limits, Options},
-    mock::Transport,
+    mock::HttpTransport,
 };
 use serde_json::{Value, json};
 
@@ -32,7 +32,8 @@ async fn stopped(server: MockServer) {
 
 #[tokio::test]
 async fn a_subscription_gets_its_result_and_its_stream_ends() {
-    let server = server(json!({"capabilities": {"tools": {"listChanged": true}}}), Transport::Http, patient()).await;
+    let server =
+        server(json!({"capabilities": {"tools": {"listChanged": true}}}), HttpTransport::Http, patient()).await;
     let mut line = Line::to(&server).await;
     line.say(&listen_for_changes(7)).await;
     line.until("subscriptions/acknowledged").await;
@@ -50,7 +51,7 @@ async fn a_subscription_gets_its_result_and_its_stream_ends() {
 #[tokio::test]
 async fn the_stream_of_a_session_ends_whether_the_server_is_stopped_or_dropped() {
     for drops in [false, true] {
-        let server = server(json!({}), Transport::Http, patient()).await;
+        let server = server(json!({}), HttpTransport::Http, patient()).await;
         let session = session_of(&server).await;
         let mut line = Line::to(&server).await;
         let get = format!("GET /mcp HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n{session}\r\n");
@@ -68,7 +69,7 @@ async fn the_stream_of_a_session_ends_whether_the_server_is_stopped_or_dropped()
 
 #[tokio::test]
 async fn what_is_under_way_is_answered_and_nobody_else_is_let_in() {
-    let server = server(slow("400ms"), Transport::Http, Options::default()).await;
+    let server = server(slow("400ms"), HttpTransport::Http, Options::default()).await;
     let address = server.address().unwrap().tcp().unwrap();
     let mut line = Line::to(&server).await;
     line.say(&modern(1, "tools/call", json!({"name": "echo"}))).await;
@@ -87,7 +88,7 @@ async fn a_stream_that_waits_for_its_answer_gets_it() {
     let script = json!({"tools": [{"name": "echo"}], "on": [{"when": {"tool": "echo"}, "do": [
         {"log": {"level": "error", "data": "begun"}}, {"fault": {"delay": "300ms"}},
     ]}], "http": {"respond": "sse"}});
-    let server = server(script, Transport::Http, Options::default()).await;
+    let server = server(script, HttpTransport::Http, Options::default()).await;
     let mut line = Line::to(&server).await;
     line.say(&modern(1, "tools/call", json!({"name": "echo"}))).await;
     line.until("text/event-stream").await;
@@ -100,7 +101,7 @@ async fn a_stream_that_waits_for_its_answer_gets_it() {
 async fn an_answer_that_never_comes_or_too_late_is_not_waited_for() {
     let silent = json!({"tools": [{"name": "echo"}], "on": [{"when": {"tool": "echo"}, "do": {"fault": "silence"}}]});
     for script in [silent, slow("7200s")] {
-        let server = server(script, Transport::Http, patient()).await;
+        let server = server(script, HttpTransport::Http, patient()).await;
         let mut line = Line::to(&server).await;
         line.say(&modern(1, "tools/call", json!({"name": "echo"}))).await;
         server.until(BOUND, |came| came.len() == 1).await;
@@ -115,7 +116,7 @@ async fn a_body_that_takes_too_long_is_broken_off() {
         "every": "600s",
     }}}}]});
     let options = Options::default().with_limits(Limits::default().with_stop_time(Duration::from_millis(100)));
-    let server = server(script, Transport::Http, options).await;
+    let server = server(script, HttpTransport::Http, options).await;
     let mut line = Line::to(&server).await;
     line.say(&modern(1, "tools/call", json!({"name": "echo"}))).await;
     line.until("\r\n\r\n").await;
@@ -129,7 +130,7 @@ async fn a_server_that_dies_by_its_script_ends_nothing_in_good_order() {
         "capabilities": {"tools": {"listChanged": true}}, "tools": [{"name": "echo"}],
         "on": [{"when": {"tool": "echo"}, "do": {"fault": {"exit": {}}}}],
     });
-    let server = server(script, Transport::Http, patient()).await;
+    let server = server(script, HttpTransport::Http, patient()).await;
     let mut line = Line::to(&server).await;
     line.say(&listen_for_changes(7)).await;
     line.until("subscriptions/acknowledged").await;
@@ -141,7 +142,7 @@ async fn a_server_that_dies_by_its_script_ends_nothing_in_good_order() {
 
 #[tokio::test]
 async fn a_stream_of_the_old_kind_carries_what_is_under_way_and_ends() {
-    let server = server(slow("300ms"), Transport::Sse, Options::default()).await;
+    let server = server(slow("300ms"), HttpTransport::Sse, Options::default()).await;
     let mut line = Line::to(&server).await;
     line.say("GET /sse HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n\r\n").await;
     let head = line.until("\n\n").await;
@@ -160,7 +161,7 @@ async fn a_stream_of_the_old_kind_carries_what_is_under_way_and_ends() {
 
 #[tokio::test]
 async fn a_stream_of_the_old_kind_with_nothing_to_wait_for_ends_at_once() {
-    let server = server(slow("7200s"), Transport::Sse, patient()).await;
+    let server = server(slow("7200s"), HttpTransport::Sse, patient()).await;
     let mut line = Line::to(&server).await;
     line.say("GET /sse HTTP/1.1\r\nhost: localhost\r\naccept: text/event-stream\r\n\r\n").await;
     line.until("\n\n").await;

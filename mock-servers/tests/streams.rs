@@ -7,7 +7,7 @@ use std::{pin::Pin, time::Duration};
 
 use bytes::Bytes;
 use futures::{Stream, StreamExt};
-use mcp_workbench_mock_servers::{Body, Frame, HttpMock, Mark, Recorder, Script};
+use mcp_workbench_mock_servers::{Body, ConnectionEvent, Frame, HttpMock, Recorder, Script};
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
 
@@ -30,7 +30,7 @@ impl Server {
         let script: Script = serde_json::from_value(script).unwrap();
         let recorder = Recorder::in_memory("mock");
         let mock = HttpMock::start(script, revision, 7, recorder.clone()).await.unwrap();
-        let client = Client::builder().no_proxy().build().unwrap();
+        let client = test_support::http_client();
         let mut server = Self { mock, recorder, client, revision, session: None };
         if revision != MODERN {
             server.session = server.initialize().await;
@@ -92,8 +92,8 @@ impl Server {
     }
 
     /// Waits until this many connections have ended.
-    async fn ended(&self, mark: Mark, times: usize) {
-        self.seen(|frames| frames.iter().filter(|frame| frame.body == Body::Mark(mark)).count() == times).await;
+    async fn ended(&self, mark: ConnectionEvent, times: usize) {
+        self.seen(|frames| frames.iter().filter(|frame| frame.body == Body::Event(mark)).count() == times).await;
     }
 }
 
@@ -234,7 +234,7 @@ async fn a_stream_that_broke_goes_on_where_the_client_lost_it() {
         assert_eq!(first.json()["method"], "notifications/progress");
         let request = events.message().await;
         drop(events);
-        server.ended(Mark::ClosedByPeer, 1).await;
+        server.ended(ConnectionEvent::ClosedByPeer, 1).await;
         // What is said while nobody listens is kept.
         answer(&server, &request.json()).await;
         let rest = server.resume(first.last_id()).await.rest().await;
@@ -335,7 +335,7 @@ async fn a_client_polls_a_stream_that_the_server_closes() {
     assert_eq!(more, [], "it is closed a second time, without a word about when to come back");
     let third = server.resume(asked.last_id()).await.rest().await;
     assert_eq!((third.len(), &third[0].json()["result"]["content"][0]["text"]), (1, &json!("done")));
-    server.ended(Mark::ClosedByServer, 3).await;
+    server.ended(ConnectionEvent::ClosedByServer, 3).await;
 }
 
 #[tokio::test]
@@ -364,7 +364,7 @@ async fn get_streams_are_primed_polled_and_resumed_too() {
     let changed = events.message().await;
     assert_eq!(changed.json()["method"], "notifications/tools/list_changed");
     drop(events);
-    server.ended(Mark::ClosedByPeer, 1).await;
+    server.ended(ConnectionEvent::ClosedByPeer, 1).await;
     // Said while no stream is open: it waits, and is not said twice.
     server.call(2, "echo").send().await.unwrap();
     let polled = Events::of(server.get().send().await.unwrap()).rest().await;
@@ -387,7 +387,7 @@ async fn each_message_goes_out_on_one_get_stream_alone() {
     server.call(1, "echo").send().await.unwrap();
     assert_eq!(newer.message().await.json()["method"], "notifications/tools/list_changed");
     drop(newer);
-    server.ended(Mark::ClosedByPeer, 1).await;
+    server.ended(ConnectionEvent::ClosedByPeer, 1).await;
     server.call(2, "echo").send().await.unwrap();
     let first = older.message().await;
     drop(server.mock);

@@ -1,8 +1,7 @@
-//! The journal: one JSON value a line, written while a run goes on, so that an interrupted run loses only what was in
-//! flight.
+//! The journal of a run: JSON Lines, written during the run, so that an interrupted run loses only unfinished cases.
 //!
-//! This module owns the shape of a line ([`Line`]), its text ([`Line::to_text`]) and the way back to a run
-//! ([`read`]). It opens no file: the caller appends each text and flushes it before it shows that the case ended.
+//! This module defines a line ([`Line`]) and reads a journal ([`read`]). The caller writes the file, and flushes each line
+//! before it reports the case as finished.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,7 +10,7 @@ use crate::model::{BaselineState, CaseResult, FORMAT, LoadResult, RunHeader};
 
 mod read;
 
-pub use read::{LINE_LIMIT, ReadError, read};
+pub use read::{MAX_LINE, ReadError, read};
 
 /// One line of a journal.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,52 +18,68 @@ pub use read::{LINE_LIMIT, ReadError, read};
 pub enum Line {
     /// The first line.
     Run {
-        /// The version of the journal's format: that of the run model.
+        /// Format version, the same as that of the run model.
         format: u32,
-        /// What is run.
+        /// Header of the run.
         header: RunHeader,
     },
-    /// A case ended.
+    /// A finished case.
     Case {
-        /// How it ended.
+        /// Its result.
         result: Box<CaseResult>,
-        /// The position of the case in the plan.
+        /// Position of the case in the plan.
         index: usize,
-        /// Everything that was recorded; the scenarios crate knows its shape.
+        /// Recorded evidence; the scenarios crate defines its type.
         evidence: Value,
     },
-    /// A load test ended.
+    /// A finished load test.
     Load {
-        /// How it ended.
+        /// Its result.
         result: Box<LoadResult>,
     },
-    /// The last line: the run was not interrupted.
+    /// The last line of a run that was not interrupted.
     End {
-        /// How long it took, in milliseconds.
+        /// Duration of the run in milliseconds.
         elapsed_ms: u64,
-        /// How the baseline stood, if one was used.
+        /// Comparison with the baseline, if one was given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         baseline: Option<BaselineState>,
     },
 }
 
 impl Line {
-    /// The first line of a journal of this version.
+    /// Creates the first line of a journal.
     #[must_use]
     pub fn first(header: RunHeader) -> Self {
         Self::Run { format: FORMAT, header }
     }
 
-    /// The text of the line, with the line feed that ends it. It is to be written in one piece: a line without its line
-    /// feed counts as torn.
+    /// Serializes the line with its line feed. Write it with one call: a line without line feed is incomplete.
     ///
     /// # Errors
-    /// When `serde_json` cannot write the value, which only happens when memory runs out.
+    /// If serialization fails.
     pub fn to_text(&self) -> Result<String, serde_json::Error> {
         let mut text = serde_json::to_string(self)?;
         text.push('\n');
         Ok(text)
     }
+}
+
+/// Serializes the line of a finished case with its line feed, without an intermediate value of the evidence.
+///
+/// # Errors
+/// If serialization fails.
+pub fn case_line(index: usize, result: &CaseResult, evidence: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
+    #[derive(Serialize)]
+    struct CaseLine<'a, E> {
+        line: &'static str,
+        result: &'a CaseResult,
+        index: usize,
+        evidence: &'a E,
+    }
+    let mut bytes = serde_json::to_vec(&CaseLine { line: "case", result, index, evidence })?;
+    bytes.push(b'\n');
+    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
-//! What happened in a run, and how it is shown.
+//! Results of runs, and report formats.
 //!
-//! This crate owns the run model ([`model`]), the journal that is written while a run goes on ([`journal`]), the reading
-//! of a saved run ([`saved`]) and one renderer per format ([`render`]). Renderers are pure: a run in, a string out. The
-//! crate judges nothing, opens no file and reads no clock.
+//! - [`model`]: the run model
+//! - [`journal`]: the journal, written during a run
+//! - [`saved`]: reads a saved run
+//! - [`render`]: the report formats
+//!
+//! The crate opens no files and reads no clock.
 
 pub mod journal;
 pub mod model;
@@ -12,18 +15,18 @@ pub mod saved;
 #[cfg(test)]
 mod sample;
 
-pub use model::{CaseResult, Judgement, Run, Verdict};
+pub use model::{CaseResult, CheckResult, Run, Verdict};
 
-/// The JSON Schema of a saved [`Run`], as `reports/schema/run-1.schema.json` holds it.
+/// JSON Schema of a saved [`Run`], generated into `reports/schema/run-1.schema.json`.
 #[must_use]
 pub fn schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(Run).to_value();
-    // A reader of this schema must refuse another version instead of misreading it.
+    // Readers must reject another version instead of misreading it.
     schema["properties"]["format"]["const"] = model::FORMAT.into();
     schema
 }
 
-/// The text of the file that holds [`schema`], and where it is below the root of the workspace.
+/// Path of the schema file below the workspace root, and its content.
 #[must_use]
 pub fn schema_file() -> (&'static str, String) {
     ("reports/schema/run-1.schema.json", format!("{:#}\n", schema()))

@@ -1,7 +1,7 @@
-//! The run model: what a run found, in a form that is saved, sent and rendered. It is a public format, versioned by
+//! The run model: the results of a run, as they are saved, sent and rendered. It is a public format, versioned by
 //! [`FORMAT`]; its JSON Schema is generated into `reports/schema/`.
 //!
-//! This module owns shapes only. Judging is done before (in the scenarios crate), rendering after (in the siblings).
+//! Verdicts are computed by the scenarios crate; [`crate::render`] renders them.
 
 use std::time::Duration;
 
@@ -9,50 +9,50 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The version of the run format. It changes when a reader of the old one would misread the new one.
+/// Version of the run format. It changes when a reader of the old format would misread the new one.
 pub const FORMAT: u32 = 1;
 
 /// One run of the workbench.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Run {
-    /// The version of this format: 1.
+    /// Version of this format: 1.
     pub format: u32,
-    /// What was run, with what, and when.
+    /// Subject, seed, version and start time.
     pub header: RunHeader,
-    /// The cases that ended, in the order of the plan.
+    /// The finished cases, in plan order.
     pub cases: Vec<CaseResult>,
-    /// The load tests that ended.
+    /// The finished load tests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loads: Vec<LoadResult>,
-    /// The state of the baseline of known failures, if one was used.
+    /// Comparison with the baseline of known failures, if one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<BaselineState>,
-    /// Whether every planned case ended. An interrupted run is not a passed one.
+    /// Whether every planned case finished. An interrupted run does not pass.
     pub complete: bool,
-    /// How long the run took, in milliseconds of wall-clock time.
+    /// Wall-clock duration of the run, in milliseconds.
     pub elapsed_ms: u64,
 }
 
-/// What was run, with what, and when.
+/// Subject, seed, version and start time of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunHeader {
-    /// An identifier of the run, unique enough to name its files.
+    /// Identifier of the run; names its directory.
     pub run_id: String,
-    /// Which command made the run: `conformance`, `validate` or `bench`.
+    /// The command: `conformance`, `validate` or `bench`.
     pub kind: RunKind,
-    /// The version of the workbench.
+    /// Version of the workbench.
     pub workbench: String,
-    /// When it began, in RFC 3339, UTC.
+    /// Start time (RFC 3339, UTC).
     pub started: String,
-    /// What was judged: a name, a command or a URL, without secrets.
+    /// The client or server under test: a name, a command or a URL, without secrets.
     pub subject: String,
-    /// The seed of everything drawn at random; the same seed draws the same.
+    /// Random seed. The same seed reproduces the same random values.
     pub seed: u64,
-    /// How many cases were planned.
+    /// Number of planned cases.
     pub planned: usize,
 }
 
-/// Which command made a run.
+/// The command that made a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RunKind {
@@ -64,32 +64,32 @@ pub enum RunKind {
     Bench,
 }
 
-/// The verdict on a case, or on one judgement within it. The order is the order of gravity.
+/// Verdict of a case or of one check, ordered from least to most severe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It does not apply; the reason says why.
+    /// Does not apply; `observed` has the reason.
     Skipped,
-    /// It held.
+    /// Met the requirement.
     Passed,
-    /// A SHOULD is broken.
+    /// Violates a SHOULD.
     Warned,
-    /// A prerequisite failed, so nothing could be judged. It counts as a failure.
+    /// Could not be checked because a prerequisite failed. Counts as a failure.
     Blocked,
-    /// A MUST is broken.
+    /// Violates a MUST.
     Failed,
 }
 
 impl Verdict {
-    /// Whether it makes the run fail.
+    /// Whether the verdict fails the run.
     #[must_use]
     pub fn is_failure(self) -> bool {
         matches!(self, Self::Blocked | Self::Failed)
     }
 
-    /// The word that people and files use.
+    /// The name used in reports and files.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Skipped => "skipped",
             Self::Passed => "passed",
@@ -100,10 +100,10 @@ impl Verdict {
     }
 }
 
-/// How one case ended.
+/// Result of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseResult {
-    /// The stable id: `<scenario>@<transport>@<revision>`.
+    /// Stable id: `<scenario>@<transport>@<revision>`.
     pub id: String,
     /// The scenario: `<area>/<name>`.
     pub scenario: String,
@@ -111,178 +111,193 @@ pub struct CaseResult {
     pub transport: String,
     /// The protocol revision, `2025-11-25` say.
     pub revision: String,
-    /// What the scenario shows, in one sentence.
+    /// Title of the scenario.
     pub title: String,
-    /// The gravest verdict of its judgements.
+    /// The most severe verdict of its checks.
     pub verdict: Verdict,
-    /// Every judgement, the gravest first.
-    pub judgements: Vec<Judgement>,
-    /// The frames that the judgements name, and those around them.
-    pub exhibits: Vec<Exhibit>,
-    /// The last lines that the process under test wrote to standard error; bounded, and scrubbed of secrets.
+    /// All checks, the most severe verdict first.
+    #[serde(alias = "judgements")]
+    pub checks: Vec<CheckResult>,
+    /// The frames that the checks cite, and the frames around them.
+    #[serde(alias = "exhibits")]
+    pub frames: Vec<ReportFrame>,
+    /// The end of the standard error of the process under test: bounded and redacted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stderr: String,
-    /// How long the case took, in milliseconds of wall-clock time.
+    /// Wall-clock duration of the case, in milliseconds.
     pub elapsed_ms: u64,
 }
 
-/// One thing that was judged.
+/// Result of one check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Judgement {
-    /// The stable id of the check, or the place of the expectation in the scenario (`steps[1].expect.within`).
+pub struct CheckResult {
+    /// Stable id of the check, or path of the expectation in the scenario (`steps[1].expect.within`).
     pub id: String,
-    /// The verdict.
+    /// Verdict of this check.
     pub verdict: Verdict,
-    /// Where the rule comes from.
+    /// The rule that the check enforces.
     pub requirement: Requirement,
-    /// What had to be, in words.
+    /// The required behavior.
     pub expected: String,
-    /// What was, in words; for a skipped or blocked judgement, why it could not be judged.
+    /// The observed behavior; for a skipped or blocked check, the reason.
     pub observed: String,
-    /// The `seq` of the frames that show it.
+    /// `seq` of the frames that show it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frames: Vec<u64>,
 }
 
-/// Where a rule comes from.
+/// A rule, its level and its source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Requirement {
-    /// The stable id of the requirement in the workbench's register.
+    /// Stable id in the requirement register.
     pub id: String,
-    /// How strong it is: `MUST`, `SHOULD`, or `EXPECTED` where no specification says it but users rely on it.
+    /// `MUST`, `SHOULD`, or `EXPECTED` (not in a specification, but users rely on it).
     pub level: Level,
-    /// The rule, in our words.
+    /// Summary of the rule.
     pub text: String,
-    /// Where to read it: the page and anchor of the specification's revision, an RFC, or a report that taught it.
+    /// Source: page and anchor of the specification revision, an RFC, or a bug report.
     pub url: String,
 }
 
-/// How strong a requirement is.
+/// Level of a requirement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Level {
-    /// Breaking it is a failure.
+    /// A violation is a failure.
     Must,
-    /// Breaking it is a warning.
+    /// A violation is a warning.
     Should,
-    /// No specification says it, users rely on it: breaking it is a failure.
+    /// Not in a specification, but users rely on it. A violation is a failure.
     Expected,
 }
 
-/// A frame as the report shows it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Exhibit {
-    /// Its number in the transcript.
-    pub seq: u64,
-    /// When, in microseconds since the start of the case.
-    pub at_us: u64,
-    /// Whether the client sent it.
-    pub from_client: bool,
-    /// Which server was at the other end.
-    pub server: String,
-    /// The HTTP envelope in one line (`POST /mcp`, `200 text/event-stream`), if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub http: Option<String>,
-    /// The message: JSON, or a string where it was not JSON.
-    pub body: Value,
-    /// Whether the body was cut because of its size.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub cut: bool,
+impl Level {
+    /// The keyword, as specifications write it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Must => "MUST",
+            Self::Should => "SHOULD",
+            Self::Expected => "EXPECTED",
+        }
+    }
 }
 
-/// How the baseline of known failures stood.
+/// A recorded frame, as reports show it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ReportFrame {
+    /// Position in the transcript.
+    pub seq: u64,
+    /// Time since the start of the case, in microseconds.
+    pub at_us: u64,
+    /// Whether the client sent the frame.
+    pub from_client: bool,
+    /// Name of the server.
+    pub server: String,
+    /// Summary of the HTTP envelope (`POST /mcp`, `200 text/event-stream`), if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub http: Option<String>,
+    /// The message; a string if it is not JSON.
+    pub body: Value,
+    /// Whether the body was truncated to the size limit.
+    #[serde(default, alias = "cut", skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+}
+
+/// Comparison of a run with the baseline of known failures.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BaselineState {
-    /// Cases that failed and are listed: the run does not fail because of them.
+    /// Failed cases that the baseline lists; they do not fail the run.
     pub known: Vec<String>,
-    /// Listed cases that passed, or that no longer exist: the run fails until they are taken off the list.
+    /// Listed cases that passed or no longer exist. The run fails until they are removed from the baseline.
     pub stale: Vec<String>,
 }
 
-/// How one load test ended. Latencies count from the moment at which the call was meant to be sent.
+/// Result of one load test. Latencies are measured from the scheduled send time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadResult {
-    /// What was loaded, in words.
+    /// Name of the load test.
     pub name: String,
     /// The transport.
     pub transport: String,
-    /// The shape of the load, in words (`open loop, 20/s`).
+    /// Shape of the load (`open loop, 20/s`).
     pub shape: String,
-    /// How long calls were counted, in milliseconds, without the warm-up.
+    /// Measured duration in milliseconds, without the warm-up.
     pub counted_ms: u64,
-    /// Calls that the plan asked for in that time; in a closed loop, those that were sent.
+    /// Calls scheduled in that time; in a closed loop, calls sent.
     pub offered: u64,
-    /// Calls that were sent.
+    /// Calls sent.
     pub sent: u64,
-    /// Calls that ended with a result.
+    /// Calls that returned a result.
     pub succeeded: u64,
-    /// Calls that ended with an error, by kind.
+    /// Failed calls by error kind.
     pub errors: std::collections::BTreeMap<String, u64>,
-    /// Calls that were planned but could not be sent before the end, or were still open at it.
+    /// Scheduled calls that were not sent, or were still open, when the test stopped.
     pub unfinished: u64,
-    /// Calls a second that were offered.
+    /// Scheduled calls per second.
     pub offered_rate: f64,
-    /// Calls a second that ended with a result.
+    /// Calls per second that returned a result.
     pub achieved_rate: f64,
-    /// The latencies of the calls that succeeded, and of those that were given up, timed out or could not be sent, at
-    /// their age (a warning says how many): a server that stalls must not look fast. Absent when there were none.
+    /// Latencies of successful calls. Calls that timed out, were abandoned or could not be sent are included with the
+    /// time they waited, so that a stalled server does not look fast; a warning states how many. Absent without calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency: Option<Latency>,
-    /// The thresholds, and whether they held.
+    /// Result of each threshold.
     pub thresholds: Vec<ThresholdResult>,
-    /// What makes the figures less than they seem, and what to do about it.
+    /// Limitations of the measurement, and how to avoid them.
     pub warnings: Vec<String>,
 }
 
 /// Latencies in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
-    /// The least.
+    /// Minimum.
     pub min_us: u64,
-    /// The mean.
+    /// Mean.
     pub mean_us: f64,
-    /// The median.
+    /// Median.
     pub p50_us: u64,
-    /// 90 of 100 were at most this.
+    /// 90th percentile.
     pub p90_us: u64,
-    /// 95 of 100 were at most this.
+    /// 95th percentile.
     pub p95_us: u64,
-    /// 99 of 100 were at most this.
+    /// 99th percentile.
     pub p99_us: u64,
-    /// 999 of 1000 were at most this.
+    /// 99.9th percentile.
     pub p999_us: u64,
-    /// The greatest.
+    /// Maximum.
     pub max_us: u64,
 }
 
-/// One threshold, and whether it held.
+/// Result of one threshold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ThresholdResult {
-    /// The threshold as it was written.
+    /// The threshold as written.
     pub threshold: String,
-    /// What was measured.
+    /// The measured value.
     pub measured: String,
-    /// Whether it held.
-    pub held: bool,
+    /// Whether the measured value meets the threshold.
+    #[serde(alias = "held")]
+    pub passed: bool,
 }
 
-/// How many cases ended how.
+/// Number of cases per verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Counts {
-    /// Cases that passed.
+    /// Passed cases.
     pub passed: usize,
-    /// Cases in which a MUST was broken.
+    /// Failed cases.
     pub failed: usize,
-    /// Cases in which a SHOULD was broken.
+    /// Cases with a warning.
     pub warned: usize,
-    /// Cases that could not be judged.
+    /// Blocked cases.
     pub blocked: usize,
-    /// Cases that do not apply.
+    /// Skipped cases.
     pub skipped: usize,
 }
 
 impl Run {
-    /// How many cases ended how.
+    /// Number of cases per verdict.
     #[must_use]
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
@@ -298,20 +313,20 @@ impl Run {
         counts
     }
 
-    /// Whether all held: every planned case ended, at least one case or load was judged, no case failed that the
-    /// baseline does not list, no baseline entry is stale, and no threshold was broken.
+    /// Whether the run passed: all planned cases finished, at least one case or load test was not skipped, no case
+    /// failed except those in the baseline, no baseline entry is stale, and all load tests passed.
     #[must_use]
-    pub fn held(&self) -> bool {
+    pub fn passed(&self) -> bool {
         let known = |id: &String| self.baseline.as_ref().is_some_and(|baseline| baseline.known.contains(id));
         let judged = self.cases.iter().any(|case| case.verdict != Verdict::Skipped) || !self.loads.is_empty();
         self.complete
             && judged
             && self.cases.iter().all(|case| !case.verdict.is_failure() || known(&case.id))
             && self.baseline.as_ref().is_none_or(|baseline| baseline.stale.is_empty())
-            && self.loads.iter().all(LoadResult::held)
+            && self.loads.iter().all(LoadResult::passed)
     }
 
-    /// How long it took.
+    /// Wall-clock duration of the run.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         Duration::from_millis(self.elapsed_ms)
@@ -319,9 +334,9 @@ impl Run {
 }
 
 impl LoadResult {
-    /// Whether every threshold held and at least one call succeeded.
+    /// Whether all thresholds passed and at least one call succeeded.
     #[must_use]
-    pub fn held(&self) -> bool {
-        self.succeeded > 0 && self.thresholds.iter().all(|threshold| threshold.held)
+    pub fn passed(&self) -> bool {
+        self.succeeded > 0 && self.thresholds.iter().all(|threshold| threshold.passed)
     }
 }

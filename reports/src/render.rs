@@ -1,7 +1,7 @@
-//! One renderer per format. Each is pure: a run in, a string out.
+//! Report formats: one module each, registered in [`FORMATS`].
 //!
-//! What a server, a client or a scenario said is hostile: every renderer makes control characters visible before they
-//! reach a terminal, an XML parser or a page (`text`), and bounds how much of it is shown.
+//! Renderers are pure functions of a run. Messages from servers and clients are hostile input: every renderer escapes
+//! control characters and markup (`text`) and limits how much of a message it prints.
 
 pub mod json;
 pub mod junit;
@@ -15,3 +15,78 @@ mod text;
 
 #[cfg(test)]
 mod tests;
+
+use std::{error::Error, fmt};
+
+use crate::model::Run;
+
+/// All report formats, in the order of `--help`. Format names and file names are unique.
+pub static FORMATS: &[&dyn Format] = &[&terminal::Terminal, &json::Json, &junit::Junit, &markdown::Markdown];
+
+/// A report format. The program and `serve` offer every format in [`FORMATS`].
+pub trait Format: fmt::Debug + Sync {
+    /// Name on the command line and in tool arguments.
+    fn name(&self) -> &'static str;
+
+    /// Help text: what the format is for.
+    fn about(&self) -> &'static str;
+
+    /// Name of the report's file in the run directory.
+    fn file_name(&self) -> &'static str;
+
+    /// Renders a run; the text ends with a line feed.
+    ///
+    /// # Errors
+    /// If a library cannot write the document. Valid runs do not cause this.
+    fn render(&self, run: &Run, style: &Style) -> Result<String, RenderError>;
+}
+
+/// Returns the format with this name.
+#[must_use]
+pub fn format(name: &str) -> Option<&'static dyn Format> {
+    FORMATS.iter().find(|format| format.name() == name).copied()
+}
+
+/// Colors, width and verbosity. Only formats for a terminal use them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// Whether to use ANSI colors.
+    pub color: bool,
+    /// Width of the terminal in columns.
+    pub width: usize,
+    /// Amount of detail.
+    pub verbosity: Verbosity,
+}
+
+impl Default for Style {
+    fn default() -> Self {
+        Self { color: false, width: 100, verbosity: Verbosity::Normal }
+    }
+}
+
+/// Amount of detail in a report.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verbosity {
+    /// Ids of failed cases, and the result of the run.
+    Quiet,
+    /// Failed and blocked cases and warnings, with evidence.
+    #[default]
+    Normal,
+    /// All cases and all recorded frames.
+    Verbose,
+}
+
+/// A run that could not be rendered.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot write the {format} report")]
+pub struct RenderError {
+    format: &'static str,
+    #[source]
+    source: Box<dyn Error + Send + Sync>,
+}
+
+impl RenderError {
+    fn new(format: &dyn Format, source: impl Error + Send + Sync + 'static) -> Self {
+        Self { format: format.name(), source: Box::new(source) }
+    }
+}

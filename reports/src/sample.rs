@@ -1,12 +1,12 @@
-//! Runs for the tests of this crate.
+//! Sample runs for tests.
 
 use std::collections::BTreeMap;
 
 use serde_json::json;
 
 use crate::model::{
-    BaselineState, CaseResult, Exhibit, FORMAT, Judgement, Latency, Level, LoadResult, Requirement, Run, RunHeader,
-    RunKind, ThresholdResult, Verdict,
+    BaselineState, CaseResult, CheckResult, FORMAT, Latency, Level, LoadResult, ReportFrame, Requirement, Run,
+    RunHeader, RunKind, ThresholdResult, Verdict,
 };
 
 pub(crate) fn header(planned: usize) -> RunHeader {
@@ -27,7 +27,7 @@ pub(crate) fn run(cases: Vec<CaseResult>) -> Run {
     Run { format: FORMAT, header, cases, loads: Vec::new(), baseline: None, complete: true, elapsed_ms: 2_345 }
 }
 
-/// A case with one judgement, without frames.
+/// A case with one check, without frames.
 pub(crate) fn case(scenario: &str, verdict: Verdict) -> CaseResult {
     CaseResult {
         id: format!("{scenario}@stdio@2025-11-25"),
@@ -36,15 +36,15 @@ pub(crate) fn case(scenario: &str, verdict: Verdict) -> CaseResult {
         revision: "2025-11-25".to_owned(),
         title: "A stuck tool leaves the others usable.".to_owned(),
         verdict,
-        judgements: vec![judgement(verdict)],
-        exhibits: Vec::new(),
+        checks: vec![check(verdict)],
+        frames: Vec::new(),
         stderr: String::new(),
         elapsed_ms: 1_204,
     }
 }
 
-pub(crate) fn judgement(verdict: Verdict) -> Judgement {
-    Judgement {
+pub(crate) fn check(verdict: Verdict) -> CheckResult {
+    CheckResult {
         id: "timeout-sends-cancel".to_owned(),
         verdict,
         requirement: Requirement {
@@ -68,39 +68,39 @@ pub(crate) fn judgement(verdict: Verdict) -> Judgement {
 /// A failed case with frames, a warning and standard error.
 pub(crate) fn failed() -> CaseResult {
     let mut case = case("tools/stuck-tool-leaves-others-usable", Verdict::Failed);
-    case.judgements[0].frames = vec![4, 5, 9];
-    let mut warned = judgement(Verdict::Warned);
+    case.checks[0].frames = vec![4, 5, 9];
+    let mut warned = check(Verdict::Warned);
     warned.id = "progress-stops".to_owned();
     warned.frames = vec![5];
-    case.judgements.push(warned);
-    case.judgements.push(judgement(Verdict::Passed));
-    case.exhibits = vec![
-        Exhibit {
+    case.checks.push(warned);
+    case.checks.push(check(Verdict::Passed));
+    case.frames = vec![
+        ReportFrame {
             seq: 3,
             at_us: 900,
             from_client: true,
             server: "main".to_owned(),
             http: None,
             body: json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
-            cut: false,
+            truncated: false,
         },
-        Exhibit {
+        ReportFrame {
             seq: 4,
             at_us: 12_345,
             from_client: true,
             server: "main".to_owned(),
             http: Some("POST /mcp".to_owned()),
             body: json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "stuck"}}),
-            cut: false,
+            truncated: false,
         },
-        Exhibit {
+        ReportFrame {
             seq: 5,
             at_us: 3_200_001,
             from_client: false,
             server: "main".to_owned(),
             http: Some("200 text/event-stream".to_owned()),
             body: json!("not JSON\u{1b}[2J at all"),
-            cut: true,
+            truncated: true,
         },
     ];
     case.stderr = "starting\npanicked at 'no'\n".to_owned();
@@ -131,17 +131,17 @@ pub(crate) fn load() -> LoadResult {
             max_us: 1_300_000,
         }),
         thresholds: vec![
-            ThresholdResult { threshold: "p95 < 5ms".to_owned(), measured: "2.9 ms".to_owned(), held: true },
-            ThresholdResult { threshold: "errors < 1%".to_owned(), measured: "4.0 %".to_owned(), held: false },
+            ThresholdResult { threshold: "p95 < 5ms".to_owned(), measured: "2.9 ms".to_owned(), passed: true },
+            ThresholdResult { threshold: "errors < 1%".to_owned(), measured: "4.0 %".to_owned(), passed: false },
         ],
         warnings: vec!["2 calls of 200 were not sent in time: the workbench itself may be the limit".to_owned()],
     }
 }
 
-/// A run in which everything happens.
+/// A run with every verdict, a load test, a baseline and an interruption.
 pub(crate) fn everything() -> Run {
     let mut known = case("auth/refresh-once", Verdict::Failed);
-    known.judgements[0].id = "refreshes-once".to_owned();
+    known.checks[0].id = "refreshes-once".to_owned();
     let mut blocked = case("transport/reconnects", Verdict::Blocked);
     blocked.stderr = "cannot bind\n".to_owned();
     let mut run = run(vec![

@@ -1,40 +1,42 @@
-//! Reading back a run that [`crate::render::json`] saved.
+//! Reads a run that [`crate::render::json`] wrote.
 //!
-//! The version is looked at before the shape, so that a run of a newer workbench is told apart from a broken file.
+//! The version is checked first, so that the error for a newer format differs from the error for a damaged file.
 
 use serde::Deserialize;
 
 use crate::model::{FORMAT, Run};
 
-/// Why a text is not a run that can be read.
+/// A saved run that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SavedError {
-    /// It is not JSON, or it is JSON of another kind.
-    #[error("not a saved run; expected the JSON report that a run of the workbench wrote")]
+    /// Not JSON, or another kind of JSON.
+    #[error("not a saved run; expected a JSON report of mcp-workbench")]
     Foreign {
-        /// What was wrong, and at which line and column.
+        /// Syntax or type error with line and column.
         #[source]
         source: serde_json::Error,
     },
-    /// Another version of the workbench wrote it.
-    #[error("a saved run of format {found}, but this workbench reads format {FORMAT}; use the workbench that wrote it")]
+    /// Written by another version of the workbench.
+    #[error(
+        "the saved run has format {found}, but this version of mcp-workbench reads format {FORMAT}; use the version that wrote it"
+    )]
     Version {
-        /// The version that the text names.
+        /// The format in the file.
         found: u32,
     },
-    /// It names the right version but has not its shape.
-    #[error("a saved run that does not have the shape of format {FORMAT}; see reports/schema/run-1.schema.json")]
+    /// The right version, but invalid content.
+    #[error("the saved run is not valid for format {FORMAT}; see reports/schema/run-1.schema.json")]
     Shape {
-        /// What was wrong, and at which line and column.
+        /// Syntax or type error with line and column.
         #[source]
         source: serde_json::Error,
     },
 }
 
-/// The run in a text that [`crate::render::json::render`] made.
+/// Parses a JSON report.
 ///
 /// # Errors
-/// [`SavedError`] when the text is of another kind or another version.
+/// If the text is not a run, or has another format version.
 pub fn read(text: &str) -> Result<Run, SavedError> {
     #[derive(Deserialize)]
     struct Head {

@@ -2,11 +2,12 @@
 //! that of so many calls at a time against a mock server on threads of its own; beside other clients `bench client` puts it.
 
 use client::{
-    CallOptions, Connection, Endpoint, HttpEndpoint, ProtocolChoice, Revision, ServerConfig, connect_over, connect_with,
+    CallOptions, Connection, Endpoint, HttpEndpoint, Revision, RevisionChoice, ServerConfig, connect_over, connect_with,
 };
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use evidence::Recorder;
 use mock_servers::{
-    MockServer, Recorder,
+    MockServer,
     mock::{Builder, text},
     script::Tool,
 };
@@ -24,7 +25,7 @@ fn server(revision: Revision) -> Builder {
 
 fn config(endpoint: Endpoint, revision: Revision) -> ServerConfig {
     let mut config = ServerConfig::new("bench", endpoint);
-    config.protocol = ProtocolChoice::Pinned(revision);
+    config.protocol = RevisionChoice::Pinned(revision);
     config
 }
 

@@ -1,13 +1,12 @@
-//! The load engine: puts a load on whatever can be called, and says how it took it.
+//! The load engine: calls a [`Caller`] with a given load and measures rates, errors and latencies.
 //!
-//! Latency counts from the moment at which a call was *meant* to be sent. In an open loop that moment is fixed before
-//! the run (`start + n / rate`), so a server that stalls pays for every call that fell due meanwhile, whether or not
-//! it could be sent. In a closed loop nobody is due while a user waits, so there the moment is that of the sending and
-//! a stall is seen once per user (coordinated omission); the result warns of it.
+//! Latency is measured from the *scheduled* send time. In an open loop that time is fixed before the run
+//! (`start + n / rate`), so a stall of the server affects all calls that were due meanwhile, sent or not. In a closed loop
+//! a user sends its next call after a response, so a stall is measured once per user (coordinated omission); the result has
+//! a warning about this.
 //!
-//! This module owns the schedule, the measuring and the judging of thresholds. It knows nothing of MCP apart from
-//! [`connect`], prints nothing, and never reads a file. One task owns the histogram; calls send it their samples
-//! through a channel, so that nothing is locked while a call is timed.
+//! Only [`connect`] uses MCP. One task owns the histogram; calls send their samples through a channel, so that a timed call
+//! takes no lock.
 
 mod alarm;
 mod closed;
@@ -44,46 +43,46 @@ pub use self::{
 };
 use crate::model::Shape;
 
-/// The kind of error of a call that was not answered within the time limit. A [`Caller`] that keeps the limit itself
-/// uses this word too: such calls enter the latencies at their age.
+/// Error kind of a call without a response within its timeout, also for a [`Caller`] with its own timeout. These calls
+/// are part of the latencies with the time they waited.
 pub const TIMED_OUT: &str = "timed-out";
 
-/// How often progress is told.
+/// Interval of progress reports.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
-/// How long calls in flight may go on after the run was cancelled.
+/// Grace period of open calls after the run was cancelled.
 const CANCEL_GRACE: Duration = Duration::from_secs(1);
 
-/// Whatever can be called again and again.
+/// The operation to measure.
 pub trait Caller: Send + Sync + 'static {
     /// Makes call number `n`, counted from 0.
     ///
     /// # Errors
     ///
-    /// The kind of the error: a short, stable word. Errors are counted by it.
+    /// The error kind: a short, stable name. Errors are counted by kind.
     fn call(&self, n: u64) -> impl Future<Output = Result<(), String>> + Send;
 }
 
-/// How far a run is; the warm-up is included.
+/// Progress of a load test, including the warm-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
     /// Since the start of the warm-up.
     pub elapsed: Duration,
     /// Calls that were sent.
     pub sent: u64,
-    /// Calls that ended, however they ended.
+    /// Calls that finished, with a result or an error.
     pub done: u64,
-    /// Calls that ended with an error.
+    /// Calls that failed.
     pub errors: u64,
     /// Calls that are open.
     pub in_flight: u64,
 }
 
-/// Puts the load on the caller, and returns when every call ended or was given up. The name and the transport of the
-/// result are left for whoever knows them.
+/// Executes a load test, and returns when all calls finished or were abandoned. The caller sets name and transport of the
+/// result.
 ///
-/// Progress is told once a second and once at the end. When `cancel` is triggered, nothing more is sent, calls in
-/// flight get one more second, and the result covers the part that was run (with a warning that says so).
+/// Reports progress once per second and at the end. When `cancel` is triggered, no more calls are sent, open calls get one
+/// more second, and the result covers the completed part, with a warning.
 pub async fn run<C: Caller>(
     plan: &LoadPlan,
     caller: C,
@@ -93,7 +92,7 @@ pub async fn run<C: Caller>(
     run_with(plan, caller, PreciseAlarm::new(), progress, cancel).await
 }
 
-/// The same, woken by the given alarm.
+/// Like [`run`], with the given alarm.
 async fn run_with<C: Caller>(
     plan: &LoadPlan,
     caller: C,
@@ -117,7 +116,7 @@ async fn run_with<C: Caller>(
                 timing.stop_now();
                 give_up_at = Some(Instant::now() + CANCEL_GRACE);
             }
-            () = sleep_until(give_up_at.unwrap_or(timing.start)), if give_up_at.is_some_and(|_| !timing.gave_up()) => {
+            () = sleep_until(give_up_at.unwrap_or(timing.start)), if give_up_at.is_some_and(|_| !timing.record_timeout()) => {
                 timing.give_up();
             }
         }
@@ -136,7 +135,7 @@ async fn generate<C: Caller>(plan: &LoadPlan, shared: Arc<Shared<C>>, alarm: imp
     }
 }
 
-/// What became of the schedule.
+/// Result of the schedule.
 #[derive(Debug, Default)]
 struct Generated {
     /// Counted calls that the plan asked for until the run stopped.
@@ -161,9 +160,9 @@ struct Unsent {
 }
 
 impl Generated {
-    /// Enters the calls that were never sent at their age: they would have taken at least so long.
+    /// Records unsent calls with the time they waited: they would have taken at least that long.
     fn record_unsent(&self, recorder: &mut Recorder) {
-        /// With more of them, one stands for several: a histogram cannot tell the difference.
+        /// Above this number, one entry represents several calls; the histogram is the same.
         const ENTRIES: u64 = 100_000;
         let Some(Unsent { first, last, count }) = self.unsent else { return };
         let now = Instant::now();
@@ -177,7 +176,7 @@ impl Generated {
     }
 }
 
-/// One call, from its sending to its sample. It never outlives the plan's time limit.
+/// Makes one call and sends its sample, within the timeout of the plan.
 async fn call_once<C: Caller>(shared: &Shared<C>, n: u64, intended: Instant) {
     let timing = &shared.timing;
     timing.sent();
@@ -190,6 +189,6 @@ async fn call_once<C: Caller>(shared: &Shared<C>, n: u64, intended: Instant) {
     };
     timing.done(outcome.is_ok());
     if timing.counts(intended) {
-        shared.tell(Sample { intended, ended: Instant::now(), outcome });
+        shared.send(Sample { intended, ended: Instant::now(), outcome });
     }
 }

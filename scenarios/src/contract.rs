@@ -1,35 +1,35 @@
 //! The contract between the workbench and a client under test, the built-in one included.
 //!
-//! A client is started as the official conformance suite starts one: `sh -c "<command> <server-url>"`, with the name of
-//! the scenario in `MCP_CONFORMANCE_SCENARIO`, the revision in `MCP_CONFORMANCE_PROTOCOL_VERSION` and a JSON object in
-//! `MCP_CONFORMANCE_CONTEXT`. Over stdio there is no URL, so none is appended: the context says what to launch.
+//! A client is started like in the official conformance suite: `sh -c "<command> <server-url>"`, with the scenario name in
+//! `MCP_CONFORMANCE_SCENARIO`, the revision in `MCP_CONFORMANCE_PROTOCOL_VERSION` and a JSON object in
+//! `MCP_CONFORMANCE_CONTEXT`. Over stdio no URL is appended; the context contains the command to launch.
 //!
-//! What the workbench adds is in the context: the servers, the steps, and a file to report to. A client that appends one
-//! [`ReportLine`] a line to that file is judged by what it reports too; one that does not is judged by the wire and its
-//! processes, and what only a report can show counts as not shown.
+//! The context also contains the servers, the steps and the path of a report file. A client may append [`ReportLine`]s to
+//! that file, one JSON value per line. Expectations that need a report fail without one; frames and processes are checked
+//! in any case.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-pub use mock_servers::record::now_us;
+pub use evidence::now_us;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    evidence::{Noticed, StepOutcome},
-    model::{ClientSetup, Revision, Step, Transport, TransportSetup},
+    evidence::{ReportedEvent, StepOutcome},
+    model::{ClientSetup, ClientStep, Revision, Transport, TransportChoice},
 };
 
-/// The environment variable that names the scenario.
+/// Environment variable with the scenario name.
 pub const SCENARIO: &str = "MCP_CONFORMANCE_SCENARIO";
-/// The environment variable that names the revision.
+/// Environment variable with the revision.
 pub const PROTOCOL_VERSION: &str = "MCP_CONFORMANCE_PROTOCOL_VERSION";
-/// The environment variable that holds the [`Context`].
+/// Environment variable with the [`Context`].
 pub const CONTEXT: &str = "MCP_CONFORMANCE_CONTEXT";
 
-/// What a client under test is told.
+/// Instructions for a client under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Context {
-    /// The version of the contract: 1.
+    /// Version of the contract: 1.
     pub format: u32,
     /// The scenario.
     pub name: String,
@@ -38,19 +38,19 @@ pub struct Context {
     /// The revision of the case.
     pub revision: Revision,
     /// The servers to connect to, by name.
-    pub servers: BTreeMap<String, Endpoint>,
-    /// How the client is to be set up.
+    pub servers: BTreeMap<String, ContractEndpoint>,
+    /// Configuration of the client.
     pub client: ClientSetup,
-    /// What the client is to do.
-    pub steps: Vec<Step>,
-    /// The file to which a client appends what came of it, one [`ReportLine`] a line.
+    /// Actions of the client.
+    pub steps: Vec<ClientStep>,
+    /// File to which the client appends its report, one [`ReportLine`] per line.
     pub report: PathBuf,
 }
 
-/// Where a server is.
+/// Endpoint of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "transport", rename_all = "kebab-case")]
-pub enum Endpoint {
+pub enum ContractEndpoint {
     /// A command to launch.
     Stdio {
         /// The program and its arguments.
@@ -68,7 +68,7 @@ pub enum Endpoint {
     },
 }
 
-impl Endpoint {
+impl ContractEndpoint {
     /// The URL, if it has one.
     #[must_use]
     pub fn url(&self) -> Option<&str> {
@@ -78,7 +78,7 @@ impl Endpoint {
         }
     }
 
-    /// The same place, in the words of the client library.
+    /// Converts to an endpoint of the client library.
     pub(crate) fn for_client(&self, setup: &ClientSetup) -> client::Endpoint {
         let at = |url: &String| client::HttpEndpoint {
             url: url.clone(),
@@ -91,7 +91,7 @@ impl Endpoint {
                 args: command.iter().skip(1).cloned().collect(),
                 ..client::StdioEndpoint::default()
             }),
-            Self::Sse { url } | Self::StreamableHttp { url } if setup.transport == Some(TransportSetup::Auto) => {
+            Self::Sse { url } | Self::StreamableHttp { url } if setup.transport == Some(TransportChoice::Auto) => {
                 client::Endpoint::Auto(at(url))
             }
             Self::Sse { url } => client::Endpoint::Sse(at(url)),
@@ -100,18 +100,28 @@ impl Endpoint {
     }
 }
 
-/// One line of a client's report. Times in it are microseconds of the system's monotonic clock (`CLOCK_MONOTONIC`),
-/// which all processes of a machine share.
+/// One line of a client's report. Times are microseconds of the system's monotonic clock (`CLOCK_MONOTONIC`), which all
+/// processes share.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReportLine {
-    /// A step ended, or a connection that the scenario did not write out.
+    /// Outcome of a step, or of a connection that no step describes.
     Step(StepOutcome),
-    /// The client noticed something.
-    Event(Noticed),
-    /// The client has come to a `die` step and waits to be killed.
+    /// An event that the client observed.
+    Event(ReportedEvent),
+    /// The client reached a `die` step and waits to be killed.
     Die {
         /// The process to kill.
         pid: u32,
     },
+}
+
+impl ReportLine {
+    /// The process to kill, if the client reached a `die` step.
+    pub(crate) fn die(&self) -> Option<u32> {
+        match self {
+            Self::Die { pid } => Some(*pid),
+            _ => None,
+        }
+    }
 }

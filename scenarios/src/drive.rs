@@ -1,8 +1,8 @@
-//! The driver of the built-in client: does what a case's context says, and reports what came of it, as any other client
-//! under the [`contract`](crate::contract) would.
+//! The driver of the built-in client: executes the steps of a case and reports their outcomes, as any client under the
+//! [`contract`](crate::contract).
 //!
-//! It owns the way from a step to a call of the client library, and back to a reported outcome. What an outcome is worth
-//! is judged elsewhere, by somebody who sees the wire as well.
+//! It maps steps to calls of the client library, and results to outcomes. The checks evaluate the outcomes together with
+//! the frames.
 
 mod listener;
 mod outcome;
@@ -16,36 +16,36 @@ use std::io;
 use crate::contract::Context;
 use session::Session;
 
-/// Why the driver could not do its work. What a server does is no error of the driver's.
+/// An error of the driver. Errors of a server are outcomes.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
-    /// The report could not be written.
-    #[error("the report {path} could not be written")]
+    /// The report cannot be written.
+    #[error("cannot write the report {path}")]
     Report {
         /// The file.
         path: String,
-        /// Why.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// The context is of a version that this program does not know.
-    #[error("the context is of format {found}, this program knows format 1")]
+    /// The context has an unsupported format.
+    #[error("the context has format {found}, but this version of mcp-workbench supports format 1")]
     Format {
-        /// Its version.
+        /// The format.
         found: u32,
     },
 }
 
-/// Does everything that the context says. It does not return from a `die` step: there the process is to be killed.
+/// Executes all steps of the context. Does not return from a `die` step, at which the runner kills the process.
 ///
 /// # Errors
-/// If the context is of another version, or the report cannot be written.
+/// If the context has another format, or the report cannot be written.
 pub async fn drive(context: &Context) -> Result<(), DriveError> {
     if context.format != 1 {
         return Err(DriveError::Format { found: context.format });
     }
     let mut session = Session::open(context)?;
-    if !context.steps.iter().any(|step| matches!(step, crate::model::Step::Connect(_))) {
+    if !context.steps.iter().any(|step| matches!(step, crate::model::ClientStep::Connect(_))) {
         session.connect_unasked().await?;
     }
     for (index, step) in context.steps.iter().enumerate() {

@@ -1,6 +1,6 @@
-//! Errors as text, for evidence and reports, which keep no types.
+//! Errors as text, for evidence and reports.
 
-/// An error with its causes, in one line; a cause whose words the error has already used is left out.
+/// An error with its causes in one line; causes that the message already contains are omitted.
 pub(crate) fn in_full(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,15 +1,15 @@
-//! What was recorded in a case: everything that a check may look at, and nothing that it may not.
+//! The evidence of a case: the only input of checks.
 //!
-//! Evidence is plain data. It can be saved, sent to someone else, and judged again with the same verdict. Times are
-//! microseconds since the start of the case.
+//! Evidence is plain data, so a saved case can be judged again with the same verdict. Times are microseconds since the
+//! start of the case.
 
-use mock_servers::Frame;
+use evidence::Frame;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::model::{EventKind, Revision, Scenario, Transport};
 
-/// What was recorded in one case.
+/// The evidence of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The scenario that was run.
@@ -20,24 +20,27 @@ pub struct Evidence {
     pub revision: Revision,
     /// Every frame, of all servers, in order of time; `seq` counts from 0.
     pub frames: Vec<Frame>,
-    /// What came of each step, as far as the subject's driver reported.
+    /// Number of frames that were omitted because the case recorded too many.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub omitted_frames: u64,
+    /// Reported outcomes of steps.
     pub steps: Vec<StepOutcome>,
-    /// What the client noticed.
-    pub events: Vec<Noticed>,
-    /// The process under test (the client, or a stdio server); absent where there was none, as with a server's URL.
+    /// Reported events of the client.
+    pub events: Vec<ReportedEvent>,
+    /// The process under test: the client or a stdio server. Absent for a server with a URL.
     pub process: Option<ProcessEvidence>,
-    /// The end of what the process under test wrote to standard error.
+    /// The end of the process's standard error.
     pub stderr: String,
-    /// Whether the case was stopped because its time limit had passed.
+    /// Whether the case was stopped at its timeout.
     pub timed_out: bool,
-    /// What kept the case from being run at all: the client or the server could not be started, say.
+    /// Why the case could not be executed: the client cannot be started, for example.
     pub broken: Option<String>,
-    /// How long the case took.
+    /// Duration of the case.
     pub elapsed_us: u64,
 }
 
 impl Evidence {
-    /// Evidence of a case of which nothing is recorded yet.
+    /// Creates evidence without records.
     #[must_use]
     pub fn empty(scenario: &Scenario, transport: Transport, revision: Revision) -> Self {
         Self {
@@ -45,6 +48,7 @@ impl Evidence {
             transport,
             revision,
             frames: Vec::new(),
+            omitted_frames: 0,
             steps: Vec::new(),
             events: Vec::new(),
             process: None,
@@ -55,7 +59,7 @@ impl Evidence {
         }
     }
 
-    /// The evidence of a case that was not run because it does not apply.
+    /// Creates the evidence of a case that does not apply.
     #[must_use]
     pub fn skipped(scenario: &Scenario, transport: Transport, revision: Revision, reason: String) -> Self {
         let outcome = Outcome::Skipped(reason);
@@ -64,49 +68,54 @@ impl Evidence {
     }
 }
 
-/// What came of one step.
+// serde passes a reference.
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Outcome of one step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepOutcome {
-    /// Its position in the scenario; absent for the connections made, and ended, without being asked.
+    /// Position in the scenario; absent for connections that no step describes.
     pub step: Option<usize>,
-    /// The server that it was about, where there was one.
+    /// Name of the server, if the step has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// When it began.
     pub began_us: u64,
     /// When it ended.
     pub ended_us: u64,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
-/// What came of something that was tried.
+/// Result of an action.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It went well, and this is its value.
+    /// Success with a value.
     Value(Value),
-    /// It failed.
+    /// Failure.
     Error(StepError),
-    /// It does not apply here, for this reason.
+    /// Not applicable, with the reason.
     Skipped(String),
 }
 
-/// How a step failed.
+/// Error of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepError {
-    /// The stable kind: `timed-out`, `rpc-error`, `startup-timeout`.
+    /// Stable kind: `timed-out`, `rpc-error`, `startup-timeout`.
     pub kind: String,
-    /// In words.
+    /// Message.
     pub message: String,
-    /// The JSON-RPC code, of an error that the peer sent.
+    /// JSON-RPC error code, if the peer sent an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<i64>,
 }
 
-/// Something that the client noticed.
+/// An event that the client reported.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Noticed {
+pub struct ReportedEvent {
     /// When.
     pub at_us: u64,
     /// What.
@@ -117,35 +126,35 @@ pub struct Noticed {
     pub detail: Value,
 }
 
-/// The process under test, and those below it.
+/// The process tree under test.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProcessEvidence {
-    /// The exit code of the process under test, if it ended by itself.
+    /// Exit code of the process under test.
     pub code: Option<i32>,
-    /// The signal that ended it, if one did.
+    /// Signal that terminated it.
     pub signal: Option<i32>,
-    /// When it ended.
+    /// When it exited.
     pub ended_us: Option<u64>,
-    /// Whether the workbench killed it on purpose, as the scenario says.
+    /// Whether the runner killed it at a `die` step.
     pub killed_on_purpose: bool,
-    /// Every process that was seen below it.
-    pub seen: Vec<ProcessSeen>,
-    /// Those that lived on after its end for longer than they may; the workbench then killed them.
-    pub left: Vec<ProcessSeen>,
-    /// When the last process below it was gone; absent if some were left.
+    /// All observed processes below it.
+    pub seen: Vec<ObservedProcess>,
+    /// Processes that outlived it for too long; the runner killed them.
+    pub left: Vec<ObservedProcess>,
+    /// When the last process below it exited; absent if some were left.
     pub empty_us: Option<u64>,
 }
 
-/// A process that was seen.
+/// An observed process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ProcessSeen {
+pub struct ObservedProcess {
     /// Its process id.
     pub pid: i32,
     /// Its parent's.
     pub parent: i32,
-    /// Its command line, cut to a bearable length.
+    /// Its command line, truncated.
     pub command: String,
-    /// Whether it belongs to a mock server of the case, and not to the client's own machinery.
+    /// Whether it belongs to a mock server of the case.
     pub server: bool,
     /// When it was first seen.
     pub first_us: u64,

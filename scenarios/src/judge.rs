@@ -1,14 +1,17 @@
-//! Judging: pure functions from evidence to verdicts. Nothing here does I/O, reads a clock or asks the subject anything;
-//! what was recorded can be judged again, with the same verdict, by somebody else.
+//! Judging: pure functions from evidence to verdicts, without I/O or a clock, so that a recorded run can be judged again
+//! with the same verdicts.
 //!
 //! - [`judge`] judges one case: the expectations of its scenario, and every check that applies.
-//! - [`check`] says what a check is; [`checks`] holds them, one file per theme.
-//! - `values` evaluates JSONPath expectations; `expectations` compares steps, frames, processes and events.
+//! - [`Transcript`] indexes the evidence once per case, for all checks.
+//! - [`check`] defines checks and their outcomes; [`checks`] has them, one file per theme.
+//! - `expectations` compares steps, frames, processes and events; `values` evaluates JSONPath expectations.
 
 mod case;
 pub mod check;
 pub mod checks;
 mod expectations;
+mod transcript;
 mod values;
 
 pub use case::judge;
+pub use transcript::Transcript;

@@ -1,7 +1,8 @@
 //! Loads, plans, runs and judges scenarios; and the load engine.
 
 pub mod bench;
-pub mod catalogue;
+mod case;
+pub mod catalog;
 pub mod contract;
 pub mod drive;
 mod error_text;

@@ -6,20 +6,19 @@
 
 use std::path::Path;
 
-use mock_servers::{
-    profile,
-    reading::{self, FileError, Source, Tree},
+pub use diagnostics::{Diagnostic, Diagnostics as LoadErrors, Location};
+use diagnostics::{
+    FileError,
+    document::{Document, Partial, Source},
 };
+use mock_servers::profile;
 
-use crate::model::Scenario;
+use crate::model::{ClientStep, Scenario, ServerStep, Steps};
 
-mod errors;
-mod meaning;
+mod validate;
 mod vocabulary;
 mod words;
 
-pub use errors::LoadErrors;
-pub use mock_servers::reading::{Diagnostic, Place};
 pub use vocabulary::{ERROR_KINDS, Vocabulary};
 
 /// A scenario, and where it came from.
@@ -30,7 +29,7 @@ pub struct Loaded {
     /// The file, as it was named.
     pub file: String,
     /// The place of its id.
-    pub id: Place,
+    pub id: Location,
 }
 
 /// Loads a scenario from text. `file` is the name to be shown in messages.
@@ -46,19 +45,102 @@ pub fn from_str(text: &str, file: &str) -> Result<Scenario, LoadErrors> {
 /// # Errors
 /// When the bytes are too many, not UTF-8, not YAML, not of the shape of a scenario, or make no sense.
 pub fn from_bytes(bytes: &[u8], file: &str, vocabulary: &Vocabulary) -> Result<Loaded, LoadErrors> {
-    let text = reading::from_utf8(bytes, file, &words::FORMAT).map_err(LoadErrors::one)?;
-    from_text(Source { file, text: &text }, vocabulary)
+    let text = diagnostics::from_utf8(bytes, file, &words::FORMAT)?;
+    from_text(&text, file, vocabulary)
 }
 
-fn from_text(source: Source<'_>, vocabulary: &Vocabulary) -> Result<Loaded, LoadErrors> {
-    let tree = Tree::read(source, &words::FORMAT).map_err(LoadErrors::one)?;
-    let scenario = reading::yaml(&tree).map_err(LoadErrors::one)?;
-    match LoadErrors::several(meaning::judge(&scenario, &tree, vocabulary)) {
-        Some(errors) => Err(errors),
-        None => {
-            let id = tree.root().key("scenario").place();
-            Ok(Loaded { scenario: resolved(scenario), file: source.file.to_owned(), id })
+fn from_text(text: &str, file: &str, vocabulary: &Vocabulary) -> Result<Loaded, LoadErrors> {
+    let mut document = Document::parse(Source::named(file, text), &words::FORMAT)?;
+    let Partial { value, mut errors, is_complete } = read(&mut document);
+    if let Some(scenario) = &value {
+        let meaning = validate::check(scenario, &document, vocabulary);
+        // A rule may be broken only because its subject could not be read. A misspelled name cannot.
+        errors.extend(meaning.into_iter().filter(|error| is_complete || is_misspelling(error)));
+        errors.sort_by_key(|error| error.location.as_ref().map_or((usize::MAX, 0), |at| (at.line, at.column)));
+    }
+    match (value, LoadErrors::new(errors)) {
+        (_, Some(errors)) => Err(errors),
+        (Some(scenario), None) => {
+            let id = document.root().key("scenario").location();
+            Ok(Loaded { scenario: resolved(scenario), file: file.to_owned(), id })
         }
+        (None, None) => Err(Diagnostic::new(file, "not a scenario").into()),
+    }
+}
+
+fn is_misspelling(error: &Diagnostic) -> bool {
+    error.help.as_ref().is_some_and(|help| help.starts_with("did you mean"))
+}
+
+/// The kinds of files that `check` knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A scenario.
+    Scenario,
+    /// The script of a mock server.
+    MockScript,
+    /// The script of a mock authorization server.
+    AuthorizationScript,
+}
+
+/// Detects the kind of a file by its top-level keys. A file without any known key counts as a scenario.
+///
+/// # Errors
+/// If the file cannot be read, or is not YAML.
+pub fn kind_of(path: &Path) -> Result<FileKind, LoadErrors> {
+    let file = path.display().to_string();
+    let text = read_text(path, &file)?;
+    let document = Document::parse(Source::named(&file, &text), &words::FORMAT)?;
+    let count = |schema: &str| {
+        let schema: serde_json::Value = serde_json::from_str(schema).unwrap_or_default();
+        let keys = schema["properties"].as_object().into_iter().flatten();
+        keys.filter(|(key, _)| document.root().has(key)).count()
+    };
+    let kinds = [
+        (count(&crate::schema::schema_file().1), FileKind::Scenario),
+        (count(&mock_servers::schema::script_file().1), FileKind::MockScript),
+        (count(&mock_servers::schema::authorization_script_file().1), FileKind::AuthorizationScript),
+    ];
+    let most = kinds.iter().map(|(count, _)| *count).max();
+    Ok(kinds.into_iter().find(|(count, _)| Some(*count) == most).map_or(FileKind::Scenario, |(_, kind)| kind))
+}
+
+/// Reads a scenario with the steps of its subject.
+fn read(document: &mut Document) -> Partial<Scenario> {
+    let is_server = document.root().key("subject").text() == Some("server");
+    let (value, errors, is_complete) = if is_server {
+        let partial = document.read_partly::<Scenario<Vec<ServerStep>>>();
+        let value = partial.value.map(|scenario| scenario.map_steps(Steps::Server));
+        (value, partial.errors, partial.is_complete)
+    } else {
+        let partial = document.read_partly::<Scenario<Vec<ClientStep>>>();
+        let value = partial.value.map(|scenario| scenario.map_steps(Steps::Client));
+        (value, partial.errors, partial.is_complete)
+    };
+    let other = if is_server { "clients" } else { "servers" };
+    let errors = errors.into_iter().map(|error| explain_step(error, other)).collect();
+    Partial { value, errors, is_complete }
+}
+
+/// Reads a scenario for a test, without validation.
+#[cfg(test)]
+pub(crate) fn unvalidated(text: &str) -> Scenario {
+    let mut document = Document::parse(Source::named("test.yaml", text), &words::FORMAT).expect("YAML");
+    read(&mut document).value.expect("the shape of a scenario")
+}
+
+/// Says of an unknown step that it is a step for the other subject, if it is one.
+fn explain_step(error: Diagnostic, other: &str) -> Diagnostic {
+    let (steps, of_subject): (&[&str], &[&str]) = match other {
+        "servers" => (&ServerStep::KINDS, &ClientStep::KINDS),
+        _ => (&ClientStep::KINDS, &ServerStep::KINDS),
+    };
+    match steps.iter().find(|step| error.message == format!("unknown step `{step}`")) {
+        Some(step) => {
+            let message = format!("`{step}` is a step for {other}, which are not the subject");
+            Diagnostic { message, ..error }.with_help(format!("the steps of the subject are {}", of_subject.join(", ")))
+        }
+        None => error,
     }
 }
 
@@ -79,13 +161,15 @@ fn resolved(mut scenario: Scenario) -> Scenario {
 /// As of [`from_bytes`], and when the file cannot be read.
 pub fn from_file(path: &Path, vocabulary: &Vocabulary) -> Result<Loaded, LoadErrors> {
     let file = path.display().to_string();
-    let text = reading::read_file(path, &words::FORMAT).map_err(|cause| {
-        LoadErrors::one(match cause {
-            FileError::Wrong(diagnostic) => diagnostic,
-            FileError::Unreadable { source, .. } => {
-                Diagnostic::new(&file, format!("the file cannot be read: {source}"))
-            }
-        })
-    })?;
-    from_text(Source { file: &file, text: &text }, vocabulary)
+    let text = read_text(path, &file)?;
+    from_text(&text, &file, vocabulary)
+}
+
+fn read_text(path: &Path, file: &str) -> Result<String, LoadErrors> {
+    diagnostics::read_file(path, &words::FORMAT).map_err(|cause| match cause {
+        FileError::Invalid(errors) => errors,
+        FileError::Unreadable { source, .. } => {
+            Diagnostic::new(file, format!("the file cannot be read: {source}")).into()
+        }
+    })
 }

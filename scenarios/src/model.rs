@@ -1,12 +1,12 @@
-//! Scenario format 1: what a scenario file may say. This module is the source; the JSON Schema that editors use is
-//! generated from it into `scenarios/schema/scenario-1.schema.json`.
+//! Scenario format 1: the shape of scenario files. The JSON Schema for editors is generated from these types into
+//! `scenarios/schema/scenario-1.schema.json`.
 //!
-//! It owns shapes only. [`crate::load`] reads files into it and refuses what makes no sense, [`crate::plan`] turns it
-//! into cases, and [`crate::judge`] compares it with what was recorded.
+//! [`crate::load`] reads and validates files, [`crate::plan`] turns scenarios into cases, and [`crate::judge`] compares
+//! them with the evidence.
 
 use std::collections::BTreeMap;
 
-use mock_servers::{Period, Script};
+use mock_servers::{HumanDuration, Script};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,61 +18,126 @@ mod user;
 
 pub use axes::{Revision, Subject, Transport};
 pub use expect::{
-    Expect, Expectations, FrameExpectation, HttpExpectation, Party, ProcessExpectation, ValueExpectation,
+    Expect, Expectations, FrameExpectation, HttpExpectation, ProcessExpectation, Sender, ValueExpectation,
 };
 pub use load::{Closed, Load, Open, Shape};
-pub use step::{Await, Call, Connect, EventKind, Finish, HttpStep, List, Pages, Raw, Request, SetRoots, Step, Target};
+pub use step::{
+    AnyStep, Await, Call, ClientStep, Connect, EventKind, Finish, HttpStep, List, Pages, Raw, Request, ServerStep,
+    SetRoots, Steps, Target,
+};
 pub use user::{FormAnswer, Root, UrlAnswer, UserSetup};
 
-/// One behaviour that a client or a server must show.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Scenario {
-    /// The stable id, `<area>/<name>`: also the place of the file in the catalogue.
+/// The name of the mock server of a scenario with the key `server`.
+pub const MOCK_SERVER: &str = "mock";
+
+/// One behavior that a client or a server must have.
+///
+/// `S` is the type of the steps: [`Steps`], or while a file is read the steps of its subject.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, bound(deserialize = "S: Deserialize<'de> + Default"))]
+#[schemars(bound = "S: JsonSchema + Default")]
+pub struct Scenario<S = Steps> {
+    /// The stable id, `<area>/<name>`, which is also the path of the file in the catalog.
     pub scenario: String,
-    /// What it shows, in one sentence.
+    /// The tested behavior, in one sentence.
     pub title: String,
-    /// Who is judged.
+    /// The subject: a client or a server.
     pub subject: Subject,
-    /// Words to select by.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// Tags to select by.
+    #[serde(default)]
     pub tags: Vec<String>,
-    /// The requirement (an id of `scenarios/requirements/requirements.yaml`) that the expectations stand for.
+    /// The requirement that the expectations test: an id of `scenarios/requirements/register`.
     pub requirement: String,
-    /// The protocol revisions to run with; absent: 2025-11-25 and 2026-07-28.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The protocol revisions to run with [default: 2025-11-25 and 2026-07-28].
+    #[serde(default)]
     pub revisions: Option<Vec<Revision>>,
-    /// The transports to run over; absent: all that the revision has.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The transports to run over [default: every transport of the revision].
+    #[serde(default)]
     pub transports: Option<Vec<Transport>>,
-    /// How long a case may take; absent: 10 s.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<Period>,
-    /// The mock server that a client is run against, where there is one: its name is `mock`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Timeout of one case [default: 10s].
+    #[serde(default)]
+    pub limit: Option<HumanDuration>,
+    /// The mock server that a client is run against, if there is one. Its name is `mock`.
+    #[serde(default)]
     pub server: Option<Script>,
-    /// The mock servers, by name, where there are several.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    /// The mock servers by name, if there are several.
+    #[serde(default)]
     pub servers: BTreeMap<String, Script>,
-    /// How the client is set up.
-    #[serde(default, skip_serializing_if = "ClientSetup::is_default")]
+    /// The setup of the client.
+    #[serde(default)]
     pub client: ClientSetup,
-    /// A capability that a server must declare, or the scenario does not apply (subject `server`): `tools`,
+    /// A capability that the server must declare for the scenario to apply (subject `server`): `tools`,
     /// `resources.subscribe`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub needs: Option<String>,
-    /// What the subject is made to do, in this order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub steps: Vec<Step>,
-    /// What must be seen in the whole case, beside what the steps expect.
-    #[serde(default, skip_serializing_if = "Expectations::is_default")]
+    /// Names and values in the steps that no server has (subject `server`). Checks find the requests by them.
+    #[serde(default)]
+    pub unknown: UnknownNames,
+    /// The steps, in order. The subject decides which steps there are.
+    #[serde(default)]
+    pub steps: S,
+    /// Expectations about the whole case, in addition to those of the steps.
+    #[serde(default)]
     pub expect: Expectations,
-    /// The checks that apply, by id, beside those that always do.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    /// The checks that apply, by id, in addition to those that always apply.
+    #[serde(default)]
     pub checks: Vec<String>,
-    /// A load to put on the subject instead of steps.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// A load to put on the subject, instead of steps.
+    #[serde(default)]
     pub load: Option<Load>,
+}
+
+impl<S> Scenario<S> {
+    /// The same scenario with its steps converted.
+    pub(crate) fn map_steps<T>(self, convert: impl FnOnce(S) -> T) -> Scenario<T> {
+        Scenario {
+            scenario: self.scenario,
+            title: self.title,
+            subject: self.subject,
+            tags: self.tags,
+            requirement: self.requirement,
+            revisions: self.revisions,
+            transports: self.transports,
+            limit: self.limit,
+            server: self.server,
+            servers: self.servers,
+            client: self.client,
+            needs: self.needs,
+            unknown: self.unknown,
+            steps: convert(self.steps),
+            expect: self.expect,
+            checks: self.checks,
+            load: self.load,
+        }
+    }
+}
+
+impl Scenario {
+    /// The scripts of the mock servers, by name.
+    pub fn scripts(&self) -> impl Iterator<Item = (&str, &Script)> {
+        let only = self.server.iter().map(|script| (MOCK_SERVER, script));
+        only.chain(self.servers.iter().map(|(name, script)| (name.as_str(), script)))
+    }
+}
+
+/// Names and values that a scenario sends and no server has.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "snake_case")]
+pub struct UnknownNames {
+    /// A JSON-RPC method.
+    pub method: Option<String>,
+    /// A protocol revision.
+    pub revision: Option<String>,
+    /// The name of a tool.
+    pub tool: Option<String>,
+    /// The name of a prompt.
+    pub prompt: Option<String>,
+    /// The URI of a resource.
+    pub resource: Option<String>,
+    /// A cursor.
+    pub cursor: Option<String>,
+    /// A log level.
+    pub log_level: Option<String>,
 }
 
 /// How the client is set up for a scenario.
@@ -81,16 +146,16 @@ pub struct Scenario {
 pub struct ClientSetup {
     /// Which revision it is told to speak; absent: the one of the case.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub protocol: Option<ProtocolSetup>,
+    pub protocol: Option<RevisionChoice>,
     /// How long a server may take to start; absent: the client's default.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub startup_timeout: Option<Period>,
+    pub startup_timeout: Option<HumanDuration>,
     /// How long a call may take without progress; absent: the client's default.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub call_timeout: Option<Period>,
+    pub call_timeout: Option<HumanDuration>,
     /// How long a call may take in all; absent: the client's default.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub call_ceiling: Option<Period>,
+    pub call_ceiling: Option<HumanDuration>,
     /// The most pages of a list that it reads; absent: the client's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_pages: Option<usize>,
@@ -102,7 +167,7 @@ pub struct ClientSetup {
     pub name_limit: Option<usize>,
     /// How it is told to find a server over HTTP; absent: it is told which transport the server speaks.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub transport: Option<TransportSetup>,
+    pub transport: Option<TransportChoice>,
     /// Headers to send with every HTTP request.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
@@ -118,22 +183,16 @@ pub struct ClientSetup {
     pub tasks: bool,
     /// How long it waits after closing a server's input before it sends SIGTERM; absent: the client's default.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub close_grace: Option<Period>,
+    pub close_grace: Option<HumanDuration>,
     /// How long it waits after SIGTERM before it sends SIGKILL; absent: the client's default.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub term_grace: Option<Period>,
-}
-
-impl ClientSetup {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
+    pub term_grace: Option<HumanDuration>,
 }
 
 /// Over which transport a client is told to speak with a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum TransportSetup {
+pub enum TransportChoice {
     /// Whatever it finds out.
     Auto,
 }
@@ -141,7 +200,7 @@ pub enum TransportSetup {
 /// Which revision a client is told to speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum ProtocolSetup {
+pub enum RevisionChoice {
     /// That of the case, and no other.
     Pinned,
     /// Whatever it finds out.

@@ -3,18 +3,14 @@
 //! Planning is pure: the same scenarios, selection and seed give the same plan, in the same order, whatever the order
 //! they were read in. It runs nothing.
 
-use std::{sync::Arc, time::Duration};
-
-use mock_servers::Period;
-use sha2::{Digest, Sha256};
+use std::sync::Arc;
 
 use crate::{
-    model::{Revision, Scenario, Step, Subject, Transport},
+    model::{Revision, Scenario, Subject, Transport},
     select::{SelectError, Selection},
 };
 
-/// How long a case may take where its scenario does not say.
-pub const DEFAULT_LIMIT: Duration = Duration::from_secs(10);
+pub use crate::case::{Case, DEFAULT_LIMIT, case_id, limit_of, seed_of};
 
 /// The revisions of a scenario that names none: the last with a handshake, and the first without one.
 pub const DEFAULT_REVISIONS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
@@ -26,12 +22,6 @@ pub fn revisions_of(scenario: &Scenario) -> Vec<Revision> {
     revisions.sort_unstable();
     revisions.dedup();
     revisions
-}
-
-/// How long a case of a scenario may take.
-#[must_use]
-pub fn limit_of(scenario: &Scenario) -> Duration {
-    scenario.limit.map_or(DEFAULT_LIMIT, |Period(limit)| limit)
 }
 
 /// The transports of a scenario, in the order of [`Transport::ALL`]. Not every one of them carries every revision.
@@ -48,60 +38,6 @@ pub fn transports_of(scenario: &Scenario) -> Vec<Transport> {
 pub struct Plan {
     /// The cases, in the order of their scenarios' ids, then by transport and revision.
     pub cases: Vec<Case>,
-}
-
-/// One scenario, over one transport, in one revision.
-#[derive(Debug, Clone)]
-pub struct Case {
-    /// Its position in the plan, counted from 0.
-    pub index: usize,
-    /// `<scenario>@<transport>@<revision>`: stable, whatever else is in the plan.
-    pub id: String,
-    /// What is run.
-    pub scenario: Arc<Scenario>,
-    /// Over what.
-    pub transport: Transport,
-    /// In which revision.
-    pub revision: Revision,
-    /// The seed of all that is random in it.
-    pub seed: u64,
-}
-
-impl Case {
-    /// How long it may take.
-    #[must_use]
-    pub fn limit(&self) -> Duration {
-        limit_of(&self.scenario)
-    }
-}
-
-impl Case {
-    /// The longest limit that its scenario sets for something: a guess at how long it will have to wait. Cases that wait
-    /// long are best begun first, so that the others run meanwhile.
-    #[must_use]
-    pub fn longest_wait(&self) -> Duration {
-        let of_steps = self.scenario.steps.iter().filter_map(|step| match step {
-            Step::Call(call) | Step::Start(call) => call.timeout,
-            Step::Connect(connect) => connect.timeout,
-            _ => None,
-        });
-        let of_client = [self.scenario.client.startup_timeout, self.scenario.client.call_timeout];
-        of_steps.chain(of_client.into_iter().flatten()).map(|Period(limit)| limit).max().unwrap_or_default()
-    }
-}
-
-/// The id of a case.
-#[must_use]
-pub fn case_id(scenario: &str, transport: Transport, revision: Revision) -> String {
-    format!("{scenario}@{transport}@{revision}")
-}
-
-/// The seed of a case: it depends on the seed of the run and on the case itself, and on no other case, so that a case
-/// can be run again alone with what it had in a whole run.
-#[must_use]
-pub fn seed_of(run: u64, case: &str) -> u64 {
-    let digest = Sha256::new().chain_update(run.to_be_bytes()).chain_update(case.as_bytes()).finalize();
-    digest.iter().take(8).fold(0, |seed, byte| (seed << 8) | u64::from(*byte))
 }
 
 impl Plan {

@@ -3,6 +3,7 @@
 //! The register is data, in `scenarios/requirements/register/<area>.yaml`. This module reads it and resolves an id and a
 //! revision to what a report shows. It judges nothing.
 
+mod explanation;
 mod features;
 
 use std::{collections::BTreeMap, sync::LazyLock};
@@ -11,8 +12,11 @@ use include_dir::{Dir, include_dir};
 use reports::model::{Level, Requirement};
 use serde::Deserialize;
 
-pub use self::features::{Feature, features};
-use crate::model::Revision;
+pub use self::{
+    explanation::{CheckSummary, Explanation, UnknownRequirement},
+    features::{Feature, features},
+};
+use crate::model::{Revision, Transport};
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/requirements/register");
 
@@ -49,6 +53,30 @@ struct Entry {
     /// Where to read it, if not in the specification.
     #[serde(default)]
     source: Option<String>,
+    /// The first revision with the requirement [default: the oldest].
+    #[serde(default)]
+    since: Option<Revision>,
+    /// The last revision with the requirement [default: the newest].
+    #[serde(default)]
+    until: Option<Revision>,
+    /// The transports that it applies over [default: all].
+    #[serde(default)]
+    transports: Option<Vec<Transport>>,
+}
+
+/// The revisions with a requirement.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RevisionRange {
+    since: Option<Revision>,
+    until: Option<Revision>,
+}
+
+impl RevisionRange {
+    /// Whether the revision is one of them.
+    #[must_use]
+    pub fn contains(self, revision: Revision) -> bool {
+        self.since.is_none_or(|since| since <= revision) && self.until.is_none_or(|until| revision <= until)
+    }
 }
 
 impl Register {
@@ -61,6 +89,20 @@ impl Register {
     /// Every id, sorted.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.entries.keys().map(String::as_str)
+    }
+
+    /// The revisions with a requirement; all if the id is unknown.
+    #[must_use]
+    pub fn range_of(&self, id: &str) -> RevisionRange {
+        let range = |entry: &Entry| RevisionRange { since: entry.since, until: entry.until };
+        self.entries.get(id).map(range).unwrap_or_default()
+    }
+
+    /// Whether a requirement applies over a transport.
+    #[must_use]
+    pub fn applies_over(&self, id: &str, transport: Transport) -> bool {
+        let transports = self.entries.get(id).and_then(|entry| entry.transports.as_ref());
+        transports.is_none_or(|transports| transports.contains(&transport))
     }
 
     /// The requirement with this id, as it is to be read in this revision. Where the revision has no page of its own

@@ -1,21 +1,54 @@
-//! Selecting: which cases of all that there are shall be run.
+//! Selection of the cases to run.
 //!
-//! Several selectors of one kind widen the choice, those of different kinds narrow it: `--area tools --area lists
-//! --transport stdio` are the cases of both areas over stdio. A selector that selects nothing in any scenario is an
-//! error, never an empty run: it was misspelt.
+//! Several selectors of one kind widen the selection, those of different kinds narrow it: `--area tools --area lists
+//! --transport stdio` selects the cases of both areas over stdio. A selector without a match is an error, never an empty
+//! run, since it is misspelled or meant for another command.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::PathBuf};
 
+use diagnostics::nearest;
 use globset::{Glob, GlobMatcher};
-use mock_servers::reading::nearest;
 use thiserror::Error;
 
 use crate::{
-    model::{Revision, Subject, Transport},
-    plan::Case,
+    case::Case,
+    model::{Revision, Scenario, Subject, Transport},
 };
 
-/// What to run. Empty, it selects everything.
+/// A command that runs scenarios.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Runner {
+    /// `conformance`: scenarios for clients.
+    Conformance,
+    /// `validate`: scenarios for servers.
+    Validate,
+    /// `bench`: scenarios with a load.
+    Bench,
+}
+
+impl Runner {
+    /// The command that runs a scenario.
+    #[must_use]
+    pub fn of(scenario: &Scenario) -> Self {
+        match (&scenario.load, scenario.subject) {
+            (Some(_), _) => Self::Bench,
+            (None, Subject::Client) => Self::Conformance,
+            (None, Subject::Server) => Self::Validate,
+        }
+    }
+
+    /// The command line of the command, without arguments.
+    #[must_use]
+    pub fn command(self) -> &'static str {
+        match self {
+            Self::Conformance => "mcp-workbench conformance",
+            Self::Validate => "mcp-workbench validate",
+            Self::Bench => "mcp-workbench bench",
+        }
+    }
+}
+
+/// The cases to run. The default selects all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// Globs on the ids of scenarios or cases: `tools/*`, `*@stdio@2025-11-25`. A `*` goes across `/` and `@`.
@@ -30,6 +63,8 @@ pub struct Selection {
     pub transports: Vec<Transport>,
     /// Subjects.
     pub subjects: Vec<Subject>,
+    /// The command that is to run them.
+    pub runner: Option<Runner>,
 }
 
 /// Why nothing can be selected.
@@ -54,6 +89,24 @@ pub enum SelectError {
         /// The nearest that there is, or what there is.
         advice: String,
     },
+    /// A selector matches only scenarios of another command.
+    #[error("the {kind} `{selector}` matches only scenarios that another command runs; use `{command}`")]
+    OtherCommand {
+        /// The kind of the selector.
+        kind: &'static str,
+        /// The selector.
+        selector: String,
+        /// The command that runs them.
+        command: &'static str,
+    },
+    /// A path has only scenarios of another command.
+    #[error("`{}` has no scenario for this command; use `{command}`", path.display())]
+    NoScenarioInPath {
+        /// The path.
+        path: PathBuf,
+        /// The command that runs them.
+        command: String,
+    },
     /// Each selector matches something, but no case matches all kinds of them.
     #[error("no case matches all of the selectors; each of {kinds} alone matches some")]
     NothingInCommon {
@@ -66,9 +119,18 @@ impl Selection {
     /// The selected ones of these cases, in their order.
     pub(crate) fn pick(&self, cases: Vec<Case>) -> Result<Vec<Case>, SelectError> {
         let selectors = self.selectors()?;
+        let (cases, others): (Vec<_>, Vec<_>) =
+            cases.into_iter().partition(|case| self.runner.is_none_or(|runner| Runner::of(&case.scenario) == runner));
         for selector in selectors.iter().flat_map(|kind| &kind.selectors) {
             if !cases.iter().any(|case| (selector.matches)(case)) {
-                return Err(selector.nothing(&cases));
+                return Err(match others.iter().find(|case| (selector.matches)(case)) {
+                    Some(other) => SelectError::OtherCommand {
+                        kind: selector.kind,
+                        selector: selector.text.clone(),
+                        command: Runner::of(&other.scenario).command(),
+                    },
+                    None => selector.nothing(&cases),
+                });
             }
         }
         let of_every_kind =
@@ -165,7 +227,7 @@ impl Selector {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         // What was read as a revision, a transport or a subject is spelt right; there is just no case of it.
         let spelt = matches!(self.kind, "revision" | "transport" | "subject");
-        let advice = if spelt { nearest::told(&words) } else { nearest::advice(&self.text, words) };
+        let advice = if spelt { nearest::known_names(&words) } else { nearest::advice(&self.text, words) };
         SelectError::Nothing { kind: self.kind, selector: self.text.clone(), advice }
     }
 }

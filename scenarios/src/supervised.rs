@@ -1,5 +1,4 @@
-//! A process under a supervisor, as the runner and the raw peer both keep one: told to end, waited for, and never left
-//! behind. What is below it is for its owner to watch.
+//! A process under a supervisor, which terminates the whole process tree. Used by the runner and the raw peer.
 
 use std::{io, time::Duration};
 
@@ -7,10 +6,10 @@ use client::process::subtree::descendants;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::{Child, Command};
 
-/// How long a supervisor is waited for once it was itself killed.
+/// Timeout of waiting for a killed supervisor.
 const KILLED: Duration = Duration::from_millis(400);
 
-/// A supervisor that runs, with everything below it. Dropping it tells it to end everything.
+/// A running supervisor and its process tree. Dropping it terminates the tree.
 #[derive(Debug)]
 pub(crate) struct Supervised {
     /// The supervisor; its streams are those of the program.
@@ -28,18 +27,18 @@ impl Supervised {
         Ok(Self { child, pid })
     }
 
-    /// Waits for its end, which comes when nothing is left below it.
+    /// Waits until the supervisor and its process tree have exited.
     pub(crate) async fn ended(&mut self) {
-        // The only error is that somebody else has waited for it, and then it has ended too.
+        // The only error is that the process was already waited for, so it has exited.
         let _ = self.child.wait().await;
     }
 
-    /// The same, for so long at most; says whether it ended.
+    /// Like [`ended`](Self::ended) with a timeout; returns whether it exited.
     pub(crate) async fn ended_within(&mut self, limit: Duration) -> bool {
         tokio::time::timeout(limit, self.ended()).await.is_ok()
     }
 
-    /// Tells it to end everything, and does it itself if it has not within this time.
+    /// Terminates the process tree; kills it after `limit`.
     pub(crate) async fn end(&mut self, limit: Duration) {
         self.signal(Signal::TERM);
         if !self.ended_within(limit).await {
@@ -60,7 +59,7 @@ impl Supervised {
 }
 
 impl Drop for Supervised {
-    /// What is given up is ended too: the supervisor does the rest by itself.
+    /// The supervisor terminates its process tree after SIGTERM.
     fn drop(&mut self) {
         self.signal(Signal::TERM);
     }

@@ -74,11 +74,11 @@ fn every_message_of_meaning_has_a_place_and_advice() {
     for name in names("yaml") {
         let bytes = std::fs::read(folder().join(format!("{name}.yaml"))).expect("the file");
         let Err(errors) = load::from_bytes(&bytes, &name, &vocabulary()) else { panic!("{name}.yaml is not broken") };
-        for diagnostic in errors.diagnostics() {
-            let place = diagnostic.place.as_ref().unwrap_or_else(|| panic!("{name}: no place"));
+        for diagnostic in errors.as_slice() {
+            let place = diagnostic.location.as_ref().unwrap_or_else(|| panic!("{name}: no place"));
             let columns = place.excerpt.chars().count().max(1);
             assert!(place.column <= columns + 1, "{name}: column {} of {columns}", place.column);
-            assert!(errors.diagnostics().len() == 1 || diagnostic.advice.is_some(), "{name}: {}", diagnostic.message);
+            assert!(errors.as_slice().len() == 1 || diagnostic.help.is_some(), "{name}: {}", diagnostic.message);
         }
     }
 }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use mcp_workbench_scenarios::{
-    catalogue::Catalogue,
+    catalog::ScenarioCatalog,
     requirements::{Feature, features},
 };
 
@@ -31,16 +31,16 @@ fn every_feature_is_shown_by_something() {
 }
 
 #[test]
-fn every_scenario_that_shows_a_feature_is_in_the_catalogue() {
-    let catalogue = Catalogue::built_in().unwrap();
-    let ids: Vec<&str> = catalogue.entries().iter().map(|entry| entry.scenario.scenario.as_str()).collect();
+fn every_scenario_that_shows_a_feature_is_in_the_catalog() {
+    let catalog = ScenarioCatalog::built_in().unwrap();
+    let ids: Vec<&str> = catalog.entries().iter().map(|entry| entry.scenario.scenario.as_str()).collect();
     for (id, row) in rows() {
         for wanted in row.scenarios {
             let there = match wanted.strip_suffix('*') {
                 Some(area) => ids.iter().any(|known| known.starts_with(area)),
                 None => ids.contains(&wanted.as_str()),
             };
-            assert!(there, "{id} is to be shown by `{wanted}`, which is not in the catalogue");
+            assert!(there, "{id} is to be shown by `{wanted}`, which is not in the catalog");
         }
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use client::{
     CallOptions, ConnectOptions, Endpoint, HttpEndpoint, ServerConfig,
     auth::{
-        AuthSettings, Authorize, Authorizer, Browser, ConfiguredClient, Enterprise, Grant, HeadlessBrowser, Refusal,
-        TokenSource,
+        AuthSettings, Authorize, Authorizer, Browser, ConfiguredClient, Enterprise, Grant, HeadlessBrowser,
+        RejectedRequest, TokenSource,
         credentials::{AuthMethod, CredentialKey, Secret},
         store::MemoryStore,
     },
@@ -38,7 +38,7 @@ fn authorizer(
 ) -> Arc<Authorizer> {
     let url: Url = url.parse().expect("a URL");
     let store = Arc::<MemoryStore>::clone(store);
-    let key = CredentialKey::of_url(&url);
+    let key = CredentialKey::from_url(&url);
     Arc::new(Authorizer::new("guarded", key, &url, settings, store, browser).expect("an authorizer"))
 }
 
@@ -136,7 +136,7 @@ async fn an_enterprise_and_a_workload_are_believed_by_their_assertions() {
             {"id": "workload", "grant_types": [JWT_BEARER]},
         ],
         "trusted_issuers": [{"issuer": "https://idp.example", "subjects": ["pod-1"]}],
-        "lies": [{"tell": {"wrong-issued-token-type": {"issued_token_type": ACCESS_TOKEN}}, "after": 1, "times": 1}],
+        "faults": [{"fault": {"wrong-issued-token-type": {"issued_token_type": ACCESS_TOKEN}}, "after": 1, "times": 1}],
     });
     let mock = started(script, 1).await;
     let enterprise = Enterprise {
@@ -151,7 +151,7 @@ async fn an_enterprise_and_a_workload_are_believed_by_their_assertions() {
     let grants: Vec<_> = asked(&mock).into_iter().map(|(grant, _)| grant).collect();
     assert_eq!(grants.last().map(String::as_str), Some(JWT_BEARER), "{grants:?}");
     let refused = by_machine(&mock, Grant::Enterprise(enterprise.clone()), Some(app.clone())).await;
-    assert!(refused.as_ref().is_err_and(|error| error.contains("no authorization grant")), "{refused:?}");
+    assert!(refused.as_ref().is_err_and(|error| error.contains("not an authorization grant")), "{refused:?}");
     let forged = Enterprise { id_token: TokenSource::Text(Secret::new("a.b.c")), ..enterprise };
     let refused = by_machine(&mock, Grant::Enterprise(forged), Some(app)).await.expect_err("it is refused");
     assert!(refused.contains("mcp-workbench"), "it names no command: {refused}");
@@ -280,7 +280,7 @@ async fn tokens_go_to_the_origin_of_the_server_and_a_plain_403_is_no_matter_of_t
     assert_eq!((shown(&own).await, shown(&elsewhere).await), (1, 0));
     let refused = async |url: &Url, status: u16, www_authenticate: &[&str]| {
         let www_authenticate = www_authenticate.iter().map(|field| (*field).to_owned()).collect();
-        let refusal = Refusal { status, www_authenticate, url: url.clone(), presented: None, attempt: 1 };
+        let refusal = RejectedRequest { status, www_authenticate, url: url.clone(), presented: None, attempt: 1 };
         person.refused(refusal).await.expect("no failure")
     };
     assert!(!refused(&elsewhere, 401, &["Bearer"]).await, "a stranger's refusal");

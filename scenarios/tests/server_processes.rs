@@ -7,8 +7,9 @@ use mcp_workbench_scenarios::{
     Evidence, Scenario,
     evidence::Outcome,
     judge::judge,
+    load,
     model::Revision,
-    peer::{PeerError, ServerCommand, ServerFacts, ServerTarget, probe},
+    peer::{PeerError, ProbeResult, ServerCommand, ServerTarget, probe},
     run::server_case::{applies, run_server_case},
 };
 
@@ -68,10 +69,10 @@ fn server(script: &str) -> ServerTarget {
 
 fn scenario(text: &str) -> Scenario {
     let head = "scenario: server/test\ntitle: a test\nsubject: server\nrequirement: messages/every-request-answered\n";
-    serde_saphyr::from_str(&format!("{head}{text}")).expect("a scenario")
+    load::from_str(&format!("{head}{text}"), "test.yaml").expect("a scenario")
 }
 
-async fn run(script: &str, scenario: &Scenario) -> (Evidence, ServerFacts) {
+async fn run(script: &str, scenario: &Scenario) -> (Evidence, ProbeResult) {
     let facts = probe(&server(GOOD), STARTUP).await.expect("a server");
     let evidence = run_server_case(&server(script), scenario, &facts, Revision::V2025_11_25, STARTUP).await;
     (evidence, facts)
@@ -79,15 +80,15 @@ async fn run(script: &str, scenario: &Scenario) -> (Evidence, ServerFacts) {
 
 fn verdict(scenario: &Scenario, evidence: &Evidence, id: &str) -> String {
     let result = judge("test", scenario, evidence);
-    let judgement = result.judgements.iter().find(|judgement| judgement.id == id);
+    let judgement = result.checks.iter().find(|judgement| judgement.id == id);
     judgement.map_or_else(|| "absent".to_owned(), |judgement| format!("{:?}", judgement.verdict))
 }
 
 async fn finds_out_what_a_server_speaks_and_skips_what_it_does_not_declare() {
     let facts = probe(&server(GOOD), STARTUP).await.expect("a server");
     assert_eq!(facts.revisions().collect::<Vec<_>>(), [Revision::V2025_11_25]);
-    let tools = scenario("needs: tools\n");
-    let prompts = scenario("needs: prompts\n");
+    let tools = scenario("needs: tools\nsteps: [{ request: { method: ping } }]\n");
+    let prompts = scenario("needs: prompts\nsteps: [{ request: { method: ping } }]\n");
     assert_eq!(applies(&tools, &facts, Revision::V2025_11_25), Ok(()));
     assert_eq!(
         applies(&prompts, &facts, Revision::V2025_11_25),
@@ -97,7 +98,10 @@ async fn finds_out_what_a_server_speaks_and_skips_what_it_does_not_declare() {
 
 async fn a_program_that_is_no_server_is_no_verdict() {
     let error = probe(&server("echo no; echo why >&2"), STARTUP).await.expect_err("no server");
-    assert!(matches!(&error, PeerError::Silent { stderr, .. } if stderr == "why\n"), "{error:?}");
+    assert!(
+        matches!(&error, PeerError::Silent(server) if server.stderr == "why\n" && server.exit.as_deref() == Some("exited with code 0")),
+        "{error:?}"
+    );
     let command = ServerCommand { program: "/nonexistent/server".to_owned(), ..ServerCommand::default() };
     let error = probe(&ServerTarget::Command(command), STARTUP).await.expect_err("no program");
     assert!(matches!(error, PeerError::Start { .. }), "{error:?}");

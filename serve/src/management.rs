@@ -1,4 +1,4 @@
-//! The management API: which servers there are, how they are doing, logging in to them, all over HTTP.
+//! The management API: servers, their status, and login, over HTTP.
 //!
 //! It stands on a [`Manager`], which owns the connections, and on `client::auth`, which knows OAuth. This module owns the routes and
 //! what they say; [`openapi`] describes them. Nothing that was configured as a secret is in any answer.
@@ -37,20 +37,20 @@ use futures::future::{BoxFuture, join_all};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-pub use config::{ServerEntry, ServerKind};
+pub use config::{ServerEntry, TransportType};
 
 use self::{connector::WithCredentials, error::ApiError, login::Login};
-use crate::door::{Door, guard};
+use crate::access::{AccessControl, guard};
 
-/// The path for which no token is needed.
+/// Path that needs no token.
 pub const HEALTH: &str = "/healthz";
 
-/// Opens a page for the person at this machine.
+/// Opens a page for the user of this machine.
 pub trait OpenPage: Send + Sync + fmt::Debug {
     /// Opens it.
     ///
     /// # Errors
-    /// If there is no way to.
+    /// If no browser can be opened.
     fn open<'a>(&'a self, page: &'a Url) -> BoxFuture<'a, Result<(), BrowserError>>;
 }
 
@@ -65,16 +65,16 @@ impl OpenPage for SystemBrowser {
     }
 }
 
-/// What the API stands on.
+/// Settings of the API.
 #[derive(Debug)]
 pub struct ManagementSettings {
-    /// Where credentials are kept.
+    /// Stored credentials.
     pub store: Arc<dyn CredentialStore>,
-    /// What opens pages for whoever logs in at this machine.
+    /// Opens login pages on this machine.
     pub browser: Arc<dyn OpenPage>,
-    /// Where browsers come back to.
+    /// Redirect endpoint of browser logins.
     pub callback: CallbackOptions,
-    /// Which servers the administrator allows.
+    /// The administrator's policy on servers.
     pub policy: Policy,
 }
 
@@ -86,9 +86,9 @@ pub struct Management(Arc<Inner>);
 struct Inner {
     settings: ManagementSettings,
     manager: Manager,
-    /// One change of the servers at a time.
+    /// Serializes changes of the servers.
     changing: tokio::sync::Mutex<()>,
-    servers: Mutex<BTreeMap<String, config::Known>>,
+    servers: Mutex<BTreeMap<String, config::RegisteredServer>>,
     logins: Mutex<BTreeMap<String, Arc<Login>>>,
     over: CancellationToken,
 }
@@ -104,8 +104,8 @@ impl Management {
         Self(Arc::new(Inner { settings, manager, changing, servers, logins, over }))
     }
 
-    /// The routes, for whom the door lets in.
-    pub fn router(&self, door: Door) -> Router {
+    /// The routes behind access control.
+    pub fn router(&self, access: AccessControl) -> Router {
         Router::new()
             .route("/mcp", get(servers::list).post(servers::add))
             .route("/mcp/events", get(events::stream))
@@ -120,11 +120,11 @@ impl Management {
             .route(HEALTH, get(servers::health))
             .fallback(error::no_route)
             .method_not_allowed_fallback(error::no_method)
-            .layer(middleware::from_fn_with_state(door, guard))
+            .layer(middleware::from_fn_with_state(access, guard))
             .with_state(self.clone())
     }
 
-    /// Ends all logins, event streams and servers, and waits until the servers have ended.
+    /// Stops all logins, event streams and servers, and waits for the servers.
     pub async fn close(&self) {
         self.0.over.cancel();
         let logins = std::mem::take(&mut *self.logins());
@@ -136,7 +136,7 @@ impl Management {
         &self.0.manager
     }
 
-    fn servers(&self) -> MutexGuard<'_, BTreeMap<String, config::Known>> {
+    fn servers(&self) -> MutexGuard<'_, BTreeMap<String, config::RegisteredServer>> {
         self.0.servers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -144,8 +144,8 @@ impl Management {
         self.0.logins.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is known of a server.
-    fn known(&self, name: &str) -> Result<config::Known, ApiError> {
+    /// Finds a registered server.
+    fn known(&self, name: &str) -> Result<config::RegisteredServer, ApiError> {
         self.servers().get(name).cloned().ok_or_else(|| ApiError::unknown_server(name))
     }
 

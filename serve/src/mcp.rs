@@ -1,13 +1,13 @@
 //! The workbench as an MCP server, in the handshake revisions and in 2026-07-28, over streams and over HTTP.
 //!
-//! The protocol is rmcp's. This module says what the workbench is and offers; what its tools do is in `crate::tools`, what can
-//! be read in [`resources`] and [`prompts`].
+//! rmcp implements the protocol. This module declares the server; `crate::tools`, [`resources`] and [`prompts`] implement
+//! its features.
 
+mod first_message;
 mod http;
-mod opening;
+pub(crate) mod progress;
 mod prompts;
 mod resources;
-pub(crate) mod teller;
 
 use rmcp::{
     ErrorData, RoleServer, ServerHandler, ServiceExt as _,
@@ -25,45 +25,45 @@ use tokio_util::sync::CancellationToken;
 
 pub use http::{PATH, router};
 
-use self::{opening::Opening, teller::Teller};
+use self::{first_message::FirstMessageFilter, progress::ProgressReporter};
 use crate::{
-    tools::{self, Answer, Call},
-    trouble::Trouble,
+    error::ToolError,
+    tools::{self, Call, ToolOutput},
     workbench::Workbench,
 };
 
-/// Under which key of `_meta` a failed result says what failed, for programs.
+/// Key in `_meta` of a failed result with the error, for programs.
 const ERROR: &str = "mcp-workbench/error";
 
-/// Under which key of `_meta` results of 2026-07-28 name the server (basic, "`_meta`").
+/// Key in `_meta` of results in 2026-07-28 with the server's name (basic, "`_meta`").
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
-/// For how long lists may be kept, in milliseconds.
-const KEPT_MS: u64 = 600_000;
+/// Cache time of lists in milliseconds.
+const CACHE_MS: u64 = 600_000;
 
-const INSTRUCTIONS: &str = "Tests MCP servers and clients. While you write a server, call `validate_server` with the \
-    command that starts it, or with its URL: it judges the server by the specification, in every revision that it speaks, \
-    and cites requirement and evidence of what failed. `list_tools` shows what clients see of it, `diff_tools` what a change \
-    means to those who use it, `convert_schema` what each model provider makes of them, `bench_server` how it takes load. `run_scenarios` judges a client instead. `list_scenarios` and \
-    `explain_requirement` say what is judged, and why. Runs take seconds to minutes and report progress; one goes on at a time. \
-    Commands run as the user of the workbench.";
+const INSTRUCTIONS: &str = "Tests MCP servers and clients. While you write a server, call `validate_server` with its command or its URL: it \
+    validates the server against the specification in every revision it supports, and reports failed requirements with \
+    evidence. `list_tools` shows the tools as clients see them, `diff_tools` classifies changes of tools, `convert_schema` \
+    converts tools for model providers, and `bench_server` runs load tests. `run_scenarios` tests a client. \
+    `list_scenarios` and `explain_requirement` describe scenarios and requirements. Runs take seconds to minutes and report \
+    progress; only one run is active at a time. Commands run as the user of mcp-workbench.";
 
-/// Why serving over streams ended badly.
+/// Error while serving over streams.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
-    /// The other end spoke something else than MCP, or broke off.
-    #[error("no session came about")]
+    /// The client did not complete the handshake.
+    #[error("session was not established")]
     Session(#[source] Box<ServerInitializeError>),
-    /// The session ended in a fault of the workbench itself.
-    #[error("the session ended in a fault of the workbench")]
+    /// A panic in mcp-workbench.
+    #[error("the session ended with an internal error")]
     Fault(#[source] tokio::task::JoinError),
 }
 
-/// Serves one client over a pair of streams, until it closes them or `over` is cancelled. Runs that are under way then are
-/// ended with [`Workbench::close`].
+/// Serves one client over a pair of streams, until it closes them or `over` is cancelled. [`Workbench::close`] terminates
+/// active runs.
 ///
 /// # Errors
-/// If no session comes about. That nobody says anything before the streams close is no error.
+/// If the handshake fails. Streams that close before the first message are not an error.
 pub async fn serve(
     workbench: &Workbench,
     reader: impl AsyncRead + Send + Unpin + 'static,
@@ -71,7 +71,7 @@ pub async fn serve(
     over: CancellationToken,
 ) -> Result<(), ServeError> {
     let served = Served { workbench: workbench.clone() };
-    let running = match served.serve_with_ct(Opening::new(reader, writer), over).await {
+    let running = match served.serve_with_ct(FirstMessageFilter::new(reader, writer), over).await {
         Ok(running) => running,
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
         Err(error) => return Err(ServeError::Session(Box::new(error))),
@@ -79,7 +79,7 @@ pub async fn serve(
     running.waiting().await.map(drop).map_err(ServeError::Fault)
 }
 
-/// Serves one client over standard input and output. Nothing else may write to standard output.
+/// Serves one client over stdio. Nothing else may write to standard output.
 ///
 /// # Errors
 /// As [`serve`].
@@ -88,19 +88,19 @@ pub async fn serve_stdio(workbench: &Workbench, over: CancellationToken) -> Resu
     serve(workbench, reader, writer, over).await
 }
 
-/// A whole list as one page. It changes only with the program, so clients of 2026-07-28 may keep it for a while.
+/// A list as one page. It changes only with the program, so clients of 2026-07-28 may cache it.
 macro_rules! page {
     ($kind:ident, $items:expr, $signature:expr) => {{
         let mut page = $kind::with_all_items($items);
         if let Some(signature) = $signature {
             page.meta = Some(signature);
-            page.ttl_ms = Some(KEPT_MS);
+            page.ttl_ms = Some(CACHE_MS);
         }
         page
     }};
 }
 
-/// What rmcp serves.
+/// The handler that rmcp calls.
 #[derive(Debug, Clone)]
 struct Served {
     workbench: Workbench,
@@ -131,12 +131,12 @@ impl ServerHandler for Served {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let tool = tools::find(&request.name)
-            .ok_or_else(|| ErrorData::invalid_params(format!("there is no tool `{}`", request.name), None))?;
-        let (teller, told) = Teller::for_request(&context);
-        let call = Call { workbench: self.workbench.clone(), teller, cancel: context.ct.clone() };
-        // What was told is sent before the answer: a client forgets the progress token once it has that.
+            .ok_or_else(|| ErrorData::invalid_params(format!("unknown tool `{}`", request.name), None))?;
+        let (progress, told) = ProgressReporter::for_request(&context);
+        let call = Call { workbench: self.workbench.clone(), progress, cancel: context.ct.clone() };
+        // All progress is sent before the response, because the response ends the validity of the progress token.
         let (outcome, ()) = tokio::join!(tool.call(call, request.arguments.unwrap_or_default()), told.forward());
-        let mut result = outcome.map_or_else(|trouble| failure(&trouble), success);
+        let mut result = outcome.map_or_else(|error| failure(&error), success);
         if let Some(signature) = signature(&context) {
             result.meta.get_or_insert_default().extend(signature);
         }
@@ -203,7 +203,7 @@ fn implementation() -> Implementation {
     Implementation::new("mcp-workbench", env!("CARGO_PKG_VERSION")).with_title("MCP Workbench")
 }
 
-/// What a result of 2026-07-28 says of its server. Other revisions do not know it.
+/// The server's name for results in 2026-07-28; other revisions do not have it.
 fn signature(context: &RequestContext<RoleServer>) -> Option<MetaObject> {
     context.protocol_version().filter(|version| !version.has_initialize())?;
     let mut meta = MetaObject::new();
@@ -211,26 +211,26 @@ fn signature(context: &RequestContext<RoleServer>) -> Option<MetaObject> {
     Some(meta)
 }
 
-/// Lists come in one page, so there is no cursor that could be right (2025-11-25, pagination, "Error Handling").
+/// Rejects cursors: lists have one page, so every cursor is invalid (2025-11-25, pagination, "Error Handling").
 fn whole(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     match request.and_then(|request| request.cursor) {
-        Some(_) => Err(ErrorData::invalid_params("there is no such cursor: lists come in one page", None)),
+        Some(_) => Err(ErrorData::invalid_params("unknown cursor: lists have one page", None)),
         None => Ok(()),
     }
 }
 
 /// "A tool that returns structured content SHOULD also return the serialized JSON in a TextContent block" (2025-06-18, tools,
-/// "Structured Content"); before it stands what a person, or a model in a hurry, reads.
-fn success(answer: Answer) -> CallToolResult {
+/// "Structured Content"); the first block is a summary for people and models.
+fn success(answer: ToolOutput) -> CallToolResult {
     let json = answer.value.to_string();
     let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text), ContentBlock::text(json)]);
     result.structured_content = Some(answer.value);
     result
 }
 
-fn failure(trouble: &Trouble) -> CallToolResult {
-    let mut result = CallToolResult::error(vec![ContentBlock::text(trouble.to_string())]);
-    let told = json!({ "kind": trouble.kind, "message": trouble.message, "advice": trouble.advice });
+fn failure(error: &ToolError) -> CallToolResult {
+    let mut result = CallToolResult::error(vec![ContentBlock::text(error.to_string())]);
+    let told = json!({ "kind": error.kind, "message": error.message, "advice": error.advice });
     let mut meta = MetaObject::new();
     meta.insert(ERROR.to_owned(), told);
     result.meta = Some(meta);

@@ -1,16 +1,15 @@
-//! The tools: one table, one file each. A tool reads its arguments, does its work through the libraries of the workbench, and
-//! gives back a value and its text.
+//! The tools: one table, one file each.
 //!
-//! What it takes and gives are types, from which the schemas are made. Arguments that make no sense are a result with an
-//! error, so that a model can correct itself (2025-11-25, tools, "Error Handling").
+//! Arguments and results are types, and their schemas are generated. Invalid arguments are a result with an error, so that a
+//! model can correct itself (2025-11-25, tools, "Error Handling").
 
 mod bench;
 mod conformance;
 mod drift;
-mod journal;
 mod listing;
 mod report;
 pub(crate) mod requirement;
+mod run;
 pub(crate) mod scenarios;
 mod schema;
 mod target;
@@ -28,47 +27,47 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{mcp::teller::Teller, trouble::Trouble, workbench::Workbench};
+use crate::{error::ToolError, mcp::progress::ProgressReporter, workbench::Workbench};
 
-/// The surroundings of one call.
+/// Context of one call.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) workbench: Workbench,
-    pub(crate) teller: Teller,
-    /// Cancelled when the caller gives up.
+    pub(crate) progress: ProgressReporter,
+    /// Triggered when the client cancels the call.
     pub(crate) cancel: CancellationToken,
 }
 
 impl Call {
-    /// Carries a run out, when it is its turn.
-    async fn run<T>(&self, work: impl Future<Output = Result<T, Trouble>>) -> Result<T, Trouble> {
-        self.workbench.run(&self.teller, &self.cancel, work).await
+    /// Executes a run when no other run is active.
+    async fn run<T>(&self, work: impl Future<Output = Result<T, ToolError>>) -> Result<T, ToolError> {
+        self.workbench.run(&self.progress, &self.cancel, work).await
     }
 }
 
-/// What a tool gives back.
+/// The result of a tool.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Answer {
-    /// For people, and for models in a hurry.
+pub(crate) struct ToolOutput {
+    /// Summary for people and models.
     pub(crate) text: String,
-    /// All of it.
+    /// The complete value.
     pub(crate) value: Value,
 }
 
-/// A value that a tool gives back.
+/// A typed result of a tool.
 trait Output: Serialize + JsonSchema {
-    /// The value for people: what matters of it, in few lines.
+    /// A short summary.
     fn text(&self) -> String;
 }
 
-/// One tool.
+/// A tool.
 pub(crate) struct Entry {
-    /// As clients see it.
+    /// Description in `tools/list`.
     pub(crate) description: Tool,
     run: Box<Run>,
 }
 
-type Run = dyn Fn(Call, JsonObject) -> BoxFuture<'static, Result<Answer, Trouble>> + Send + Sync;
+type Run = dyn Fn(Call, JsonObject) -> BoxFuture<'static, Result<ToolOutput, ToolError>> + Send + Sync;
 
 impl Entry {
     fn new<I, O, F>(
@@ -79,7 +78,7 @@ impl Entry {
     where
         I: DeserializeOwned + JsonSchema + 'static,
         O: Output + 'static,
-        F: Future<Output = Result<O, Trouble>> + Send + 'static,
+        F: Future<Output = Result<O, ToolError>> + Send + 'static,
     {
         let (input, output) = (SchemaSettings::draft2020_12(), SchemaSettings::draft2020_12().for_serialize());
         let mut tool = Tool::new(name, description, schema_of::<I>(input));
@@ -93,46 +92,46 @@ impl Entry {
                     let outcome = run(call, arguments);
                     Box::pin(async move { answer(&outcome.await?) })
                 }
-                Err(trouble) => Box::pin(std::future::ready(Err(trouble))),
+                Err(error) => Box::pin(std::future::ready(Err(error))),
             }),
         }
     }
 
     /// Calls the tool.
-    pub(crate) async fn call(&self, call: Call, arguments: JsonObject) -> Result<Answer, Trouble> {
+    pub(crate) async fn call(&self, call: Call, arguments: JsonObject) -> Result<ToolOutput, ToolError> {
         (self.run)(call, arguments).await
     }
 }
 
 static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     vec![
-        Entry::new(validate::WORDS, runs(), validate::validate_server),
-        Entry::new(conformance::WORDS, runs(), conformance::run_scenarios),
-        Entry::new(bench::WORDS, runs(), bench::bench_server),
-        Entry::new(listing::WORDS, asks(), listing::list_tools),
-        Entry::new(drift::WORDS, asks(), drift::diff_tools),
-        Entry::new(schema::WORDS, asks(), schema::convert_schema),
-        Entry::new(scenarios::WORDS, reads(), scenarios::list_scenarios),
-        Entry::new(requirement::WORDS, reads(), requirement::explain_requirement),
+        Entry::new(validate::METADATA, runs(), validate::validate_server),
+        Entry::new(conformance::METADATA, runs(), conformance::run_scenarios),
+        Entry::new(bench::METADATA, runs(), bench::bench_server),
+        Entry::new(listing::METADATA, asks(), listing::list_tools),
+        Entry::new(drift::METADATA, asks(), drift::diff_tools),
+        Entry::new(schema::METADATA, asks(), schema::convert_schema),
+        Entry::new(scenarios::METADATA, reads(), scenarios::list_scenarios),
+        Entry::new(requirement::METADATA, reads(), requirement::explain_requirement),
     ]
 });
 
-/// Hints of a tool that uses a server: whatever that does may be done.
+/// Hints of a tool that uses all features of a server.
 fn runs() -> ToolAnnotations {
     ToolAnnotations::new().read_only(false).destructive(true).idempotent(false).open_world(true)
 }
 
-/// Hints of a tool that starts a server, and asks it for its lists alone.
+/// Hints of a tool that only requests lists from a server.
 fn asks() -> ToolAnnotations {
     ToolAnnotations::new().read_only(false).destructive(false).idempotent(true).open_world(true)
 }
 
-/// Hints of a tool that reads what is part of the program.
+/// Hints of a tool that reads built-in data.
 fn reads() -> ToolAnnotations {
     ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false)
 }
 
-/// All tools, in the order in which they are listed.
+/// All tools in list order.
 pub(crate) fn all() -> impl Iterator<Item = &'static Entry> {
     TOOLS.iter()
 }
@@ -142,14 +141,14 @@ pub(crate) fn find(name: &str) -> Option<&'static Entry> {
     all().find(|tool| tool.description.name == name)
 }
 
-fn read<I: DeserializeOwned>(arguments: JsonObject) -> Result<I, Trouble> {
+fn read<I: DeserializeOwned>(arguments: JsonObject) -> Result<I, ToolError> {
     serde_json::from_value(Value::Object(arguments))
-        .map_err(|error| Trouble::arguments(error.to_string()).advise("the tool's input schema says what it takes"))
+        .map_err(|error| ToolError::arguments(error.to_string()).advise("see the input schema of the tool"))
 }
 
-fn answer<O: Output>(output: &O) -> Result<Answer, Trouble> {
-    let value = serde_json::to_value(output).map_err(|error| Trouble::of("fault", &error))?;
-    Ok(Answer { text: output.text(), value })
+fn answer<O: Output>(output: &O) -> Result<ToolOutput, ToolError> {
+    let value = serde_json::to_value(output).map_err(|error| ToolError::from_error("fault", &error))?;
+    Ok(ToolOutput { text: output.text(), value })
 }
 
 /// The schema of a type as models get it: without references, which not every provider follows, and without the names of our

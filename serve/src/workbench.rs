@@ -1,47 +1,47 @@
-//! What is served: the catalogue, the limits, and the one place for runs.
+//! Shared state of all clients: catalog, limits and the active run.
 //!
-//! Runs start programs and put loads on machines, so one goes on at a time and the others wait. Each is bounded in time,
-//! ends when whoever asked for it does not want it any more, and takes its processes with it.
+//! Runs start programs and use much CPU time, so only one is active at a time. Each run has a timeout, and is terminated
+//! with its processes if its call is cancelled.
 
 use std::{future::Future, num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
 
 use agent::policy::Policy;
-use scenarios::{catalogue::Catalogue, load::LoadErrors};
+use scenarios::{catalog::ScenarioCatalog, load::LoadErrors};
 use tokio::{sync::Semaphore, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{mcp::teller::Teller, trouble::Trouble};
+use crate::{error::ToolError, mcp::progress::ProgressReporter};
 
-/// How long the end of runs is waited for when the workbench closes.
+/// Time for runs to terminate when the workbench closes.
 const CLOSING: Duration = Duration::from_secs(5);
 
-/// How a workbench is served.
+/// Settings of a served workbench.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// The workbench's own executable, which runs start again as mock server, as built-in client and as supervisor.
+    /// Executable of mcp-workbench: starts mock servers, the built-in client and supervisors.
     pub program: PathBuf,
-    /// Where the journals of runs are kept: one folder each.
+    /// Directory of all runs.
     pub runs: PathBuf,
-    /// The limits of runs.
+    /// Limits of runs.
     pub limits: Limits,
-    /// Which servers the administrator allows: here it is a program that chooses what is connected to.
+    /// The administrator's policy on servers. Clients choose the servers, so it applies to each.
     pub policy: Arc<Policy>,
 }
 
-/// What a single call may cost.
+/// Limits of one call.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
-    /// The longest time that a run may take once it has begun.
+    /// Timeout of a run.
     pub run: Duration,
-    /// The longest time for which a load may be put on a server.
+    /// Maximum duration of a load test.
     pub load: Duration,
-    /// The most users, connections, or calls in flight of a load.
+    /// Maximum number of users, connections or open calls of a load test.
     pub users: usize,
-    /// The most calls a second of a load.
+    /// Maximum rate of a load test in calls per second.
     pub rate: f64,
-    /// The most cases at one time.
+    /// Maximum number of concurrent cases.
     pub jobs: NonZeroUsize,
-    /// How long a server may take to start, or to answer for the first time.
+    /// Maximum timeout of a server's first response.
     pub startup: Duration,
 }
 
@@ -59,29 +59,29 @@ impl Default for Limits {
     }
 }
 
-/// The workbench, to be served to any number of clients at one time. Clones share it.
+/// A workbench that serves any number of clients. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Workbench(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     settings: Settings,
-    catalogue: Catalogue,
-    /// Held by the one run that goes on.
+    catalog: ScenarioCatalog,
+    /// Acquired by the active run.
     turn: Semaphore,
     over: CancellationToken,
     runs: TaskTracker,
 }
 
 impl Workbench {
-    /// A workbench with the built-in catalogue.
+    /// Creates a workbench with the built-in catalog.
     ///
     /// # Errors
-    /// If the built-in catalogue cannot be read, which is not met in a release.
+    /// If the built-in catalog is invalid.
     pub fn new(settings: Settings) -> Result<Self, LoadErrors> {
-        let catalogue = Catalogue::built_in()?;
+        let catalog = ScenarioCatalog::built_in()?;
         let (turn, over, runs) = (Semaphore::new(1), CancellationToken::new(), TaskTracker::new());
-        Ok(Self(Arc::new(Inner { settings, catalogue, turn, over, runs })))
+        Ok(Self(Arc::new(Inner { settings, catalog, turn, over, runs })))
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -92,8 +92,8 @@ impl Workbench {
         &self.0.settings.limits
     }
 
-    pub(crate) fn catalogue(&self) -> &Catalogue {
-        &self.0.catalogue
+    pub(crate) fn catalog(&self) -> &ScenarioCatalog {
+        &self.0.catalog
     }
 
     /// Cancelled when the workbench closes.
@@ -101,44 +101,44 @@ impl Workbench {
         &self.0.over
     }
 
-    /// Ends all runs, and waits until they have ended, within bounds.
+    /// Terminates all runs and waits for them, up to a timeout.
     pub async fn close(&self) {
         self.0.over.cancel();
         self.0.runs.close();
         if timeout(CLOSING, self.0.runs.wait()).await.is_err() {
-            tracing::warn!("runs have not ended in time");
+            tracing::warn!("runs did not terminate in time");
         }
     }
 
-    /// Carries a run out when it is its turn, unless it is cancelled or the workbench closes.
+    /// Executes a run when no other run is active, unless it is cancelled or the workbench closes.
     pub(crate) async fn run<T>(
         &self,
-        teller: &Teller,
+        progress: &ProgressReporter,
         cancel: &CancellationToken,
-        work: impl Future<Output = Result<T, Trouble>>,
-    ) -> Result<T, Trouble> {
+        work: impl Future<Output = Result<T, ToolError>>,
+    ) -> Result<T, ToolError> {
         let _counted = self.0.runs.token();
         let limit = self.limits().run;
         let in_turn = async {
             let turn = match self.0.turn.try_acquire() {
                 Ok(turn) => turn,
                 Err(_) => {
-                    teller.say(0.0, None, "waiting for the run that goes on");
+                    progress.report(0.0, None, "waiting for the active run");
                     // The semaphore is never closed.
-                    self.0.turn.acquire().await.map_err(|_| Trouble::cancelled())?
+                    self.0.turn.acquire().await.map_err(|_| ToolError::cancelled())?
                 }
             };
             let outcome = timeout(limit, work).await;
             drop(turn);
             outcome.map_err(|_| {
-                Trouble::new("run-too-long", format!("the run was ended after {limit:?}, which is the limit here"))
+                ToolError::new("run-too-long", format!("the run exceeded the timeout of {limit:?}"))
                     .advise("select fewer scenarios, or serve with a longer `--run-limit`")
             })?
         };
         tokio::select! {
             biased;
-            () = cancel.cancelled() => Err(Trouble::cancelled()),
-            () = self.0.over.cancelled() => Err(Trouble::new("closing", "the workbench is closing")),
+            () = cancel.cancelled() => Err(ToolError::cancelled()),
+            () = self.0.over.cancelled() => Err(ToolError::new("closing", "the workbench is closing")),
             outcome = in_turn => outcome,
         }
     }

@@ -13,11 +13,11 @@ use client::{
 use diagnostics::nearest;
 
 use super::{
-    Problem, Settings,
+    Diagnostic, Settings,
     file::{ConfigFile, Role},
     plugin,
-    scope::{Places, Scope},
-    server::{PermissionRules, Server, Surroundings},
+    scope::{ConfigPaths, Scope},
+    server::{PermissionRules, Server, SpawnContext},
     source::Origin,
 };
 
@@ -38,11 +38,11 @@ pub struct Configuration {
     /// The servers: those of the first scope first, each scope in the order of its files.
     pub servers: Vec<Configured>,
     /// What is wrong with files, beside their servers.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<Diagnostic>,
     /// Rules of permission for all servers, by scope; the first counts most.
     pub permissions: Vec<(Scope, PermissionRules)>,
     /// The scopes of which a file could not be read, with the reason.
-    unread: Vec<(Scope, Problem)>,
+    unread: Vec<(Scope, Diagnostic)>,
 }
 
 /// A configured server, and where it comes from.
@@ -59,9 +59,9 @@ pub struct Configured {
     /// The server, if it can be used.
     pub server: Option<Server>,
     /// What is wrong with it.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<Diagnostic>,
     /// The entries of the same name that it hides.
-    pub hides: Vec<Hides>,
+    pub hides: Vec<ShadowedEntry>,
     /// The file that says that it is not to be used, if another one does.
     pub disabled_in: Option<String>,
     plugin: Option<PathBuf>,
@@ -70,7 +70,7 @@ pub struct Configured {
 
 /// An entry that is hidden by another one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hides {
+pub struct ShadowedEntry {
     /// Its scope.
     pub scope: Scope,
     /// Its file.
@@ -79,7 +79,7 @@ pub struct Hides {
 
 /// There is no server to be had by this name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum NoServer {
+pub enum ServerLookupError {
     /// None is configured.
     #[error("no server `{name}` is configured")]
     Unknown {
@@ -94,7 +94,7 @@ pub enum NoServer {
         /// The name.
         name: String,
         /// What is wrong with the file.
-        problem: Box<Problem>,
+        problem: Box<Diagnostic>,
     },
     /// It is configured, and wrong.
     #[error("the server `{name}` is not configured well")]
@@ -102,14 +102,14 @@ pub enum NoServer {
         /// The name.
         name: String,
         /// What is wrong.
-        problems: Vec<Problem>,
+        problems: Vec<Diagnostic>,
     },
 }
 
-impl NoServer {
+impl ServerLookupError {
     /// What is wrong with files, if that is the reason.
     #[must_use]
-    pub fn problems(&self) -> Vec<&Problem> {
+    pub fn problems(&self) -> Vec<&Diagnostic> {
         match self {
             Self::Unknown { .. } => Vec::new(),
             Self::Unread { problem, .. } => vec![problem],
@@ -121,7 +121,7 @@ impl NoServer {
 impl Configuration {
     /// Reads the files of all scopes.
     #[must_use]
-    pub fn load(places: &Places) -> Self {
+    pub fn load(places: &ConfigPaths) -> Self {
         let mut layers = Vec::new();
         for scope in [Scope::Local, Scope::Project, Scope::User] {
             layers.extend(places.file(scope).and_then(|path| load(path, scope)));
@@ -134,10 +134,10 @@ impl Configuration {
     pub fn load_file(path: &Path) -> Self {
         let missing = || {
             let name = path.display().to_string();
-            let problem = Problem::new(&name, "there is no such file");
-            Layer { scope: Scope::Given, file: ConfigFile::unread(&name, Some(path), problem), plugin: None }
+            let problem = Diagnostic::new(&name, "there is no such file");
+            Layer { scope: Scope::Explicit, file: ConfigFile::unread(&name, Some(path), problem), plugin: None }
         };
-        Self::with_plugins(vec![load(path, Scope::Given).unwrap_or_else(missing)])
+        Self::with_plugins(vec![load(path, Scope::Explicit).unwrap_or_else(missing)])
     }
 
     fn with_plugins(mut layers: Vec<Layer>) -> Self {
@@ -196,13 +196,13 @@ impl Configuration {
 
     fn add(&mut self, entry: Configured) {
         match self.servers.iter_mut().find(|server| server.name == entry.name) {
-            Some(server) => server.hides.push(Hides { scope: entry.scope, file: entry.file }),
+            Some(server) => server.hides.push(ShadowedEntry { scope: entry.scope, file: entry.file }),
             None => self.servers.push(entry),
         }
     }
 
     /// Everything that is wrong, with files and with servers.
-    pub fn all_problems(&self) -> impl Iterator<Item = &Problem> {
+    pub fn all_problems(&self) -> impl Iterator<Item = &Diagnostic> {
         self.problems.iter().chain(self.servers.iter().flat_map(|server| &server.problems))
     }
 
@@ -210,15 +210,15 @@ impl Configuration {
     ///
     /// # Errors
     /// When there is none, or it cannot be told which one it is.
-    pub fn entry(&self, name: &str) -> Result<&Configured, NoServer> {
+    pub fn entry(&self, name: &str) -> Result<&Configured, ServerLookupError> {
         let found = self.servers.iter().find(|server| server.name == name);
         let lowest = found.map_or(Scope::Plugin, |server| server.scope);
         if let Some((_, problem)) = self.unread.iter().find(|(scope, _)| *scope <= lowest) {
-            return Err(NoServer::Unread { name: name.to_owned(), problem: Box::new(problem.clone()) });
+            return Err(ServerLookupError::Unread { name: name.to_owned(), problem: Box::new(problem.clone()) });
         }
         found.ok_or_else(|| {
             let names: Vec<&str> = self.servers.iter().map(|server| server.name.as_str()).collect();
-            NoServer::Unknown { name: name.to_owned(), advice: nearest::advice(name, names) }
+            ServerLookupError::Unknown { name: name.to_owned(), advice: nearest::advice(name, names) }
         })
     }
 
@@ -228,7 +228,7 @@ impl Configuration {
         &self,
         variables: &dyn Fn(&str) -> Option<String>,
         settings: &Settings,
-    ) -> (Vec<ManagedServer>, Vec<NoServer>) {
+    ) -> (Vec<ManagedServer>, Vec<ServerLookupError>) {
         let (mut servers, mut others) = (Vec::new(), Vec::new());
         for server in &self.servers {
             match self.entry(&server.name).and_then(|server| server.managed(variables, settings)) {
@@ -255,10 +255,10 @@ impl Configured {
         &self,
         variables: &dyn Fn(&str) -> Option<String>,
         settings: &Settings,
-    ) -> Result<ManagedServer, NoServer> {
+    ) -> Result<ManagedServer, ServerLookupError> {
         let server = self.server()?;
         let managed = server.managed(&self.name, &self.origin, self.surroundings(variables, settings));
-        let managed = managed.map_err(|problems| NoServer::Wrong { name: self.name.clone(), problems })?;
+        let managed = managed.map_err(|problems| ServerLookupError::Wrong { name: self.name.clone(), problems })?;
         Ok(ManagedServer { enabled: self.is_enabled(), ..managed })
     }
 
@@ -270,14 +270,14 @@ impl Configured {
         &self,
         variables: &dyn Fn(&str) -> Option<String>,
         settings: &Settings,
-    ) -> Result<(AuthSettings, CallbackOptions), NoServer> {
+    ) -> Result<(AuthSettings, CallbackOptions), ServerLookupError> {
         let server = self.server()?;
         let found = server.auth_settings(&self.origin, self.surroundings(variables, settings));
-        found.map_err(|problems| NoServer::Wrong { name: self.name.clone(), problems })
+        found.map_err(|problems| ServerLookupError::Wrong { name: self.name.clone(), problems })
     }
 
-    fn server(&self) -> Result<&Server, NoServer> {
-        let wrong = || NoServer::Wrong { name: self.name.clone(), problems: self.problems.clone() };
+    fn server(&self) -> Result<&Server, ServerLookupError> {
+        let wrong = || ServerLookupError::Wrong { name: self.name.clone(), problems: self.problems.clone() };
         self.server.as_ref().ok_or_else(wrong)
     }
 
@@ -285,18 +285,18 @@ impl Configured {
         &'a self,
         variables: &'a dyn Fn(&str) -> Option<String>,
         settings: &'a Settings,
-    ) -> Surroundings<'a> {
+    ) -> SpawnContext<'a> {
         let folder = self.path.as_deref().and_then(Path::parent);
         let plugin = self.plugin.as_deref();
         let base = match self.scope {
             Scope::Plugin => plugin,
-            Scope::Project | Scope::Given => folder,
+            Scope::Project | Scope::Explicit => folder,
             // The folder of these files has nothing to do with that in which their user works.
             Scope::Local | Scope::User => None,
         };
         // A project's programs start where its file is, from whichever of its folders the user starts them.
         let folder = folder.filter(|_| self.scope == Scope::Project);
-        Surroundings { variables, settings, base, folder, plugin }
+        SpawnContext { variables, settings, base, folder, plugin }
     }
 }
 

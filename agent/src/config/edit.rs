@@ -11,7 +11,7 @@ mod write;
 use serde_json::{Map, Value};
 
 use super::{
-    Problem,
+    Diagnostic,
     file::{ConfigFile, Role},
     keys::{self, Key, TopKey},
     tree::Format,
@@ -26,13 +26,13 @@ pub enum EditError {
     #[error("a file that cannot be read is not edited")]
     Unread {
         /// What is wrong with it.
-        problems: Vec<Problem>,
+        problems: Vec<Diagnostic>,
     },
     /// What was to be added is wrong.
     #[error("what is to be added is wrong")]
     Wrong {
         /// What is wrong with it.
-        problems: Vec<Problem>,
+        problems: Vec<Diagnostic>,
     },
     /// There is a server of this name.
     #[error("there is a server `{name}` in this file already")]
@@ -137,7 +137,7 @@ fn check_entry(name: &str, entry: &Map<String, Value>) -> Result<(), EditError> 
     let document = serde_json::json!({ "mcpServers": { name: entry } });
     let text = serde_json::to_string_pretty(&document).unwrap_or_default();
     let file = ConfigFile::parse_as(&text, "the new entry", None, Format::Json, Role::Own);
-    let problems: Vec<Problem> = file.all_problems().filter(|problem| problem.is_error()).cloned().collect();
+    let problems: Vec<Diagnostic> = file.all_problems().filter(|problem| problem.is_error()).cloned().collect();
     if problems.is_empty() { Ok(()) } else { Err(EditError::Wrong { problems }) }
 }
 

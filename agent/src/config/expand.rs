@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 /// The longest text that an expansion may become, in bytes. One reference is short and what it stands for is not.
-const LONGEST: usize = 1024 * 1024;
+const MAX_BYTES: usize = 1024 * 1024;
 
 /// Why a text cannot be expanded. The ranges are bytes of the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,7 +35,7 @@ pub enum ExpandError {
         range: Range<usize>,
     },
     /// The outcome is too long.
-    #[error("it becomes longer than {LONGEST} bytes")]
+    #[error("it becomes longer than {MAX_BYTES} bytes")]
     TooLong {
         /// The reference with which it does.
         range: Range<usize>,
@@ -86,7 +86,7 @@ pub fn expand(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<Str
             Part::Reference { range, name, default } => {
                 let value = lookup(name).or_else(|| default.map(str::to_owned));
                 let value = value.ok_or_else(|| ExpandError::Unset { name: name.to_owned(), range: range.clone() })?;
-                if out.len() + value.len() > LONGEST {
+                if out.len() + value.len() > MAX_BYTES {
                     return Err(ExpandError::TooLong { range });
                 }
                 out.push_str(&value);
@@ -157,7 +157,7 @@ mod tests {
             "HOME" => Some("/home/a".to_owned()),
             "EMPTY" => Some(String::new()),
             "SNEAKY" => Some("${HOME}".to_owned()),
-            "BIG" => Some("x".repeat(LONGEST / 2)),
+            "BIG" => Some("x".repeat(MAX_BYTES / 2)),
             _ => None,
         }
     }

@@ -12,8 +12,9 @@ use std::{
 use diagnostics::nearest;
 
 use super::{
-    Problem, hidden,
+    Diagnostic,
     keys::{self, TopKey},
+    redaction,
     server::{self, PermissionRules, Server},
     shape::Reader,
     source::{Origin, Source},
@@ -48,7 +49,7 @@ pub struct ConfigFile {
     /// The names of servers that are not to be used, wherever they are configured.
     pub disabled: Vec<String>,
     /// What is wrong with the file, beside its servers.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<Diagnostic>,
     /// Whether it could be read at all.
     pub is_read: bool,
 }
@@ -61,7 +62,7 @@ pub struct NamedServer {
     /// The server, if it can be used.
     pub server: Option<Server>,
     /// What is wrong with it.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<Diagnostic>,
     pub(super) origin: Origin,
 }
 
@@ -78,9 +79,9 @@ impl ConfigFile {
     /// Reads a file. Whatever is wrong with it is in what it returns; `None` where there is no such file.
     #[must_use]
     pub fn load(path: &Path, name: &str, role: Role) -> Option<Self> {
-        let Some(format) = Format::of(path) else {
-            let problem = Problem::new(name, "neither TOML nor JSON by its name");
-            return Some(Self::unread(name, Some(path), problem.advise("it ends in `.toml` or `.json`")));
+        let Some(format) = Format::from_path(path) else {
+            let problem = Diagnostic::new(name, "neither TOML nor JSON by its name");
+            return Some(Self::unread(name, Some(path), problem.with_help("it ends in `.toml` or `.json`")));
         };
         match read_text(path, name) {
             Ok(Some(text)) => Some(Self::parse_as(&text, name, Some(path), format, role)),
@@ -98,13 +99,13 @@ impl ConfigFile {
     pub(super) fn parse_as(text: &str, name: &str, path: Option<&Path>, format: Format, role: Role) -> Self {
         let source = Arc::new(Source::new(name, path, text, format));
         match tree::read(&source) {
-            Ok(root) => Self::of_tree(&root, &source, role),
+            Ok(root) => Self::from_tree(&root, &source, role),
             Err(problem) => Self::unread(name, path, problem),
         }
     }
 
     /// A file that could not be read.
-    pub(super) fn unread(name: &str, path: Option<&Path>, problem: Problem) -> Self {
+    pub(super) fn unread(name: &str, path: Option<&Path>, problem: Diagnostic) -> Self {
         let nothing = Self::nothing(name, path);
         Self { problems: vec![problem], is_read: false, ..nothing }
     }
@@ -122,16 +123,16 @@ impl ConfigFile {
         }
     }
 
-    pub(super) fn of_tree(root: &Node, source: &Arc<Source>, role: Role) -> Self {
+    pub(super) fn from_tree(root: &Node, source: &Arc<Source>, role: Role) -> Self {
         // Plugins are published with and without `mcpServers` around their servers.
         let at_top = role == Role::Plugin && root.get("mcpServers").is_none();
-        let origin = Origin::new(Arc::clone(source), hidden::of_file(root, source, at_top));
+        let origin = Origin::new(Arc::clone(source), redaction::hidden_ranges(root, source, at_top));
         let mut file = Self::nothing(source.name(), source.path());
         let Data::Table(entries) = &root.data else {
             let problem =
                 origin.error(&root.span, format!("a file of configuration is a table; found {}", root.kind()));
             return Self {
-                problems: vec![problem.advise("write `{ \"mcpServers\": { … } }`")],
+                problems: vec![problem.with_help("write `{ \"mcpServers\": { … } }`")],
                 is_read: false,
                 ..file
             };
@@ -168,7 +169,7 @@ impl ConfigFile {
     fn take_servers(&mut self, entries: &[Entry], span: &Range<usize>, origin: &Origin, role: Role) {
         if entries.len() > MAX_SERVERS {
             let problem = origin.error(span, format!("more than {MAX_SERVERS} servers in one file"));
-            self.problems.push(problem.advise(format!("the first {MAX_SERVERS} of them count")));
+            self.problems.push(problem.with_help(format!("the first {MAX_SERVERS} of them count")));
         }
         let mut told = 0;
         for entry in entries.iter().take(MAX_SERVERS) {
@@ -194,7 +195,7 @@ impl ConfigFile {
     }
 
     /// Everything that is wrong with the file and its servers.
-    pub fn all_problems(&self) -> impl Iterator<Item = &Problem> {
+    pub fn all_problems(&self) -> impl Iterator<Item = &Diagnostic> {
         self.problems.iter().chain(self.servers.iter().flat_map(|server| &server.problems))
     }
 }
@@ -228,8 +229,8 @@ fn check_name(entry: &Entry, reader: &mut Reader<'_>, role: Role) {
 }
 
 /// The text of a file; `None` where there is none.
-pub(super) fn read_text(path: &Path, name: &str) -> Result<Option<String>, Problem> {
-    let failed = |cause: &std::io::Error| Problem::new(name, format!("cannot be read: {cause}"));
+pub(super) fn read_text(path: &Path, name: &str) -> Result<Option<String>, Diagnostic> {
+    let failed = |cause: &std::io::Error| Diagnostic::new(name, format!("cannot be read: {cause}"));
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(cause) if matches!(cause.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
@@ -239,16 +240,16 @@ pub(super) fn read_text(path: &Path, name: &str) -> Result<Option<String>, Probl
     };
     // A pipe would be waited for without end.
     if !file.metadata().map_err(|cause| failed(&cause))?.is_file() {
-        return Err(Problem::new(name, "not a file"));
+        return Err(Diagnostic::new(name, "not a file"));
     }
     let mut bytes = Vec::new();
     file.by_ref().take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|cause| failed(&cause))?;
     if bytes.len() > MAX_BYTES {
-        return Err(Problem::new(name, format!("larger than {MAX_BYTES} bytes")));
+        return Err(Diagnostic::new(name, format!("larger than {MAX_BYTES} bytes")));
     }
     String::from_utf8(bytes).map(Some).map_err(|cause| {
         let before = &cause.as_bytes()[..cause.utf8_error().valid_up_to()];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        Problem::new(name, format!("not UTF-8 from line {line} on")).advise("save it as UTF-8")
+        Diagnostic::new(name, format!("not UTF-8 from line {line} on")).with_help("save it as UTF-8")
     })
 }

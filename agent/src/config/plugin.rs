@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    Problem,
+    Diagnostic,
     file::{ConfigFile, PLUGIN_PREFIX, Role, read_text},
     scope::PROJECT_FILE,
     source::{Origin, Source},
@@ -23,7 +23,7 @@ pub(super) fn load(folder: &Path) -> (String, Vec<ConfigFile>) {
     let fallback = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let shown = |path: &Path| path.display().to_string();
     if !folder.is_dir() {
-        let problem = Problem::new(&shown(folder), "no folder of a plugin").advise("is it installed?");
+        let problem = Diagnostic::new(&shown(folder), "no folder of a plugin").with_help("is it installed?");
         return (fallback, vec![ConfigFile::unread(&shown(folder), Some(folder), problem)]);
     }
     let mut files = Vec::new();
@@ -32,7 +32,7 @@ pub(super) fn load(folder: &Path) -> (String, Vec<ConfigFile>) {
     let manifest = folder.join(MANIFEST);
     let name = match read_text(&manifest, &shown(&manifest)) {
         Ok(None) => None,
-        Ok(Some(text)) => of_manifest(folder, &manifest, &text, &mut files),
+        Ok(Some(text)) => read_manifest(folder, &manifest, &text, &mut files),
         Err(problem) => {
             files.push(ConfigFile::unread(&shown(&manifest), Some(&manifest), problem));
             None
@@ -49,7 +49,7 @@ pub(super) fn load(folder: &Path) -> (String, Vec<ConfigFile>) {
 }
 
 /// Reads the manifest, and gives the name of the plugin.
-fn of_manifest(folder: &Path, path: &Path, text: &str, files: &mut Vec<ConfigFile>) -> Option<String> {
+fn read_manifest(folder: &Path, path: &Path, text: &str, files: &mut Vec<ConfigFile>) -> Option<String> {
     let name = path.display().to_string();
     let source = Arc::new(Source::new(&name, Some(path), text, Format::Json));
     let root = match tree::read(&source) {
@@ -79,7 +79,7 @@ fn of_manifest(folder: &Path, path: &Path, text: &str, files: &mut Vec<ConfigFil
 
 /// Servers within the manifest. All else in it is none of ours.
 fn inline(servers: &Node, source: &Arc<Source>) -> ConfigFile {
-    ConfigFile::of_tree(servers, source, Role::Plugin)
+    ConfigFile::from_tree(servers, source, Role::Plugin)
 }
 
 /// A file that the manifest names. It is below the plugin's folder.
@@ -87,7 +87,7 @@ fn named(folder: &Path, relative: &str, node: &Node, source: &Arc<Source>) -> Co
     let origin = Origin::new(Arc::clone(source), Vec::new());
     let relative = relative.strip_prefix("${CLAUDE_PLUGIN_ROOT}/").unwrap_or(relative);
     let unread = |message: &str, advice: &str| {
-        let problem = origin.error(&node.span, message).advise(advice);
+        let problem = origin.error(&node.span, message).with_help(advice);
         ConfigFile::unread(source.name(), source.path(), problem)
     };
     if Path::new(relative).components().any(|part| !matches!(part, Component::Normal(_) | Component::CurDir)) {

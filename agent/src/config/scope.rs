@@ -32,7 +32,7 @@ const TOPS: [&str; 3] = [".git", ".hg", ".jj"];
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
     /// In a file that was named.
-    Given,
+    Explicit,
     /// For one person in one project.
     Local,
     /// For all who work on a project.
@@ -45,13 +45,13 @@ pub enum Scope {
 
 impl Scope {
     /// All of them; the first counts most.
-    pub const ALL: [Self; 5] = [Self::Given, Self::Local, Self::Project, Self::User, Self::Plugin];
+    pub const ALL: [Self; 5] = [Self::Explicit, Self::Local, Self::Project, Self::User, Self::Plugin];
 
     /// How it is called.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
-            Self::Given => "given",
+            Self::Explicit => "given",
             Self::Local => "local",
             Self::Project => "project",
             Self::User => "user",
@@ -68,7 +68,7 @@ impl fmt::Display for Scope {
 
 /// Where the files of each scope are, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
+pub struct ConfigPaths {
     /// The top of the project: of its repository, or the working directory.
     pub top: PathBuf,
     /// The file of the project.
@@ -79,10 +79,10 @@ pub struct Places {
     pub user: Option<PathBuf>,
 }
 
-impl Places {
+impl ConfigPaths {
     /// The places for somebody who works in this folder, which is absolute.
     #[must_use]
-    pub fn of(folder: &Path, variables: impl Fn(&str) -> Option<OsString>) -> Self {
+    pub fn discover(folder: &Path, variables: impl Fn(&str) -> Option<OsString>) -> Self {
         let top = folder.ancestors().find(|folder| TOPS.iter().any(|name| folder.join(name).exists()));
         let top = top.unwrap_or(folder).to_owned();
         let below = folder.ancestors().take_while(|folder| folder.starts_with(&top));
@@ -103,7 +103,7 @@ impl Places {
             Scope::Local => self.local.as_deref(),
             Scope::Project => Some(&self.project),
             Scope::User => self.user.as_deref(),
-            Scope::Given | Scope::Plugin => None,
+            Scope::Explicit | Scope::Plugin => None,
         }
     }
 }
@@ -133,8 +133,10 @@ mod tests {
 
     use super::*;
 
-    fn places(folder: &Path, variables: &[(&str, &str)]) -> Places {
-        Places::of(folder, |name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into()))
+    fn places(folder: &Path, variables: &[(&str, &str)]) -> ConfigPaths {
+        ConfigPaths::discover(folder, |name| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
+        })
     }
 
     #[test]

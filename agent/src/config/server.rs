@@ -8,23 +8,23 @@ mod read;
 use std::{fmt, ops::Range, time::Duration};
 
 use client::{
-    Inherit, ProtocolChoice,
+    Inherit, RevisionChoice,
     auth::DpopPolicy,
     manager::{StartMode, ToolFilter},
 };
 
-pub(super) use self::managed::Surroundings;
+pub(super) use self::managed::SpawnContext;
 pub(super) use self::read::{read, rules};
 
 /// A text of a file, in which variables may be named. It may hold a secret: `Debug` tells nothing of it. Two of them are
 /// equal where their texts are, wherever those stand.
 #[derive(Clone)]
-pub struct Written {
+pub struct ConfigString {
     text: String,
     span: Range<usize>,
 }
 
-impl Written {
+impl ConfigString {
     pub(super) fn new(text: &str, span: &Range<usize>) -> Self {
         Self { text: text.to_owned(), span: span.clone() }
     }
@@ -40,17 +40,17 @@ impl Written {
     }
 }
 
-impl PartialEq for Written {
+impl PartialEq for ConfigString {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text
     }
 }
 
-impl Eq for Written {}
+impl Eq for ConfigString {}
 
-impl fmt::Debug for Written {
+impl fmt::Debug for ConfigString {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Written(..)")
+        f.write_str("ConfigString(..)")
     }
 }
 
@@ -58,7 +58,7 @@ impl fmt::Debug for Written {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
     /// Where it is.
-    pub transport: Transport,
+    pub endpoint: Endpoint,
     /// Whether it may be used at all.
     pub enabled: bool,
     /// Whether the start as a whole fails without it.
@@ -70,7 +70,7 @@ pub struct Server {
     /// How long a call of one of its tools may take.
     pub tool_timeout: Option<Duration>,
     /// Which revision to speak.
-    pub protocol: ProtocolChoice,
+    pub protocol: RevisionChoice,
     /// Which of its tools there are.
     pub tools: ToolFilter,
     /// What may be called.
@@ -85,7 +85,7 @@ pub struct Server {
 
 /// Where a server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Transport {
+pub enum Endpoint {
     /// A program to start.
     Stdio(Stdio),
     /// A URL.
@@ -96,22 +96,22 @@ pub enum Transport {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stdio {
     /// The program.
-    pub command: Written,
+    pub command: ConfigString,
     /// Its arguments.
-    pub args: Vec<Written>,
+    pub args: Vec<ConfigString>,
     /// Variables to set.
-    pub env: Vec<(String, Written)>,
+    pub env: Vec<(String, ConfigString)>,
     /// Names of variables to pass on.
     pub env_vars: Vec<String>,
     /// What else to pass on.
     pub inherit: Inherit,
     /// The working directory.
-    pub cwd: Option<Written>,
+    pub cwd: Option<ConfigString>,
 }
 
 /// How a URL is spoken to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Wire {
+pub enum TransportChoice {
     /// Streamable HTTP, and HTTP+SSE where the server speaks no other.
     #[default]
     Auto,
@@ -121,7 +121,7 @@ pub enum Wire {
     Sse,
 }
 
-impl Wire {
+impl TransportChoice {
     /// How it is written in files.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -137,17 +137,17 @@ impl Wire {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remote {
     /// How it is spoken to.
-    pub wire: Wire,
+    pub transport: TransportChoice,
     /// The URL.
-    pub url: Written,
+    pub url: ConfigString,
     /// Headers to send.
-    pub headers: Vec<(String, Written)>,
+    pub headers: Vec<(String, ConfigString)>,
     /// Headers whose values are those of variables: their names, and those of the variables.
     pub env_headers: Vec<(String, String)>,
     /// The variable that holds a bearer token.
     pub bearer_token_variable: Option<String>,
     /// The command that says more headers: a program with its arguments, or one text for a shell.
-    pub headers_helper: Vec<Written>,
+    pub headers_helper: Vec<ConfigString>,
 }
 
 impl Remote {
@@ -178,21 +178,21 @@ pub struct OauthSettings {
     /// Whether OAuth is tried at all.
     pub enabled: bool,
     /// The ID of a client that is registered already.
-    pub client_id: Option<Written>,
+    pub client_id: Option<ConfigString>,
     /// The variable that holds its secret.
     pub client_secret_variable: Option<String>,
     /// The file that holds its private key, as PEM.
-    pub private_key_file: Option<Written>,
+    pub private_key_file: Option<ConfigString>,
     /// The name under which it registers itself.
     pub client_name: Option<String>,
     /// The URL of a document about it.
-    pub client_metadata_url: Option<Written>,
+    pub client_metadata_url: Option<ConfigString>,
     /// Where the authorization server says what it is, if that is not to be found out.
-    pub server_metadata_url: Option<Written>,
+    pub server_metadata_url: Option<ConfigString>,
     /// The resource to ask tokens for, if it is not the one that the server names.
-    pub resource: Option<Written>,
+    pub resource: Option<ConfigString>,
     /// The authorization server that knows it.
-    pub issuer: Option<Written>,
+    pub issuer: Option<ConfigString>,
     /// The scopes to ask for.
     pub scopes: Option<Vec<String>>,
     /// Whether the client asks in its own name, and not in that of a person.
@@ -232,6 +232,6 @@ mod tests {
 
     #[test]
     fn debug_tells_nothing_of_a_text() {
-        assert_eq!(format!("{:?}", Written::new("hunter2", &(0..7))), "Written(..)");
+        assert_eq!(format!("{:?}", ConfigString::new("hunter2", &(0..7))), "ConfigString(..)");
     }
 }

@@ -23,7 +23,7 @@ pub const CALLBACK_PORT: [&str; 2] = ["MCP_WORKBENCH_OAUTH_CALLBACK_PORT", "MCP_
 pub const CLIENT_SECRET: [&str; 2] = ["MCP_WORKBENCH_CLIENT_SECRET", "MCP_CLIENT_SECRET"];
 
 /// The longest time that a variable may give: what is longer is meant to be for ever.
-const LONGEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const MAX_DURATION: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// What the environment says. What it does not say is left to the files and to the defaults.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -95,7 +95,7 @@ impl Settings {
 
 fn milliseconds(text: &str) -> Option<Duration> {
     let number: u64 = text.parse().ok().filter(|number| *number > 0)?;
-    Some(Duration::from_millis(number).min(LONGEST))
+    Some(Duration::from_millis(number).min(MAX_DURATION))
 }
 
 struct Variables<'l>(&'l dyn Fn(&str) -> Option<String>);
@@ -140,7 +140,7 @@ mod tests {
         ])
         .unwrap();
         assert_eq!(settings.startup_timeout, Some(Duration::from_millis(1500)));
-        assert_eq!(settings.tool_timeout, Some(LONGEST));
+        assert_eq!(settings.tool_timeout, Some(MAX_DURATION));
         assert_eq!(settings.max_output_tokens, Some(50_000));
         assert_eq!(settings.tool_search, SearchMode::Auto(5));
         assert_eq!(settings.callback_port, Some(8080));

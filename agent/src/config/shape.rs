@@ -5,15 +5,15 @@ use std::{collections::BTreeSet, ops::Range, time::Duration};
 use diagnostics::nearest;
 
 use super::{
-    Problem, expand,
+    Diagnostic, expand,
     keys::{self, Row},
-    server::Written,
+    server::ConfigString,
     source::Origin,
     tree::{Data, Entry, Format, Node},
 };
 
 /// The longest time that a setting may give.
-const LONGEST: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const MAX_DURATION: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// The most problems that are told of one server.
 const MAX_PROBLEMS: usize = 100;
@@ -24,7 +24,7 @@ const MAX_TEXT: usize = 32 * 1024;
 /// Reads values of one file, and collects what is wrong with them.
 pub(super) struct Reader<'o> {
     pub(super) origin: &'o Origin,
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<Diagnostic>,
     /// How many errors there were, told or not.
     pub(super) errors: usize,
 }
@@ -42,14 +42,14 @@ impl<'o> Reader<'o> {
     pub(super) fn error(&mut self, span: &Range<usize>, message: impl AsRef<str>, advice: impl AsRef<str>) {
         self.errors += 1;
         if self.has_room() {
-            self.problems.push(self.origin.error(span, message).advise(advice));
+            self.problems.push(self.origin.error(span, message).with_help(advice));
         }
     }
 
     /// Takes note of something that prevents nothing.
     pub(super) fn warn(&mut self, span: &Range<usize>, message: impl AsRef<str>, advice: impl AsRef<str>) {
         if self.has_room() {
-            self.problems.push(self.origin.error(span, message).advise(advice).as_warning());
+            self.problems.push(self.origin.error(span, message).with_help(advice).as_warning());
         }
     }
 
@@ -93,7 +93,7 @@ impl<'o> Reader<'o> {
     }
 
     /// A text with something in it.
-    pub(super) fn text(&mut self, entry: &Entry) -> Option<Written> {
+    pub(super) fn text(&mut self, entry: &Entry) -> Option<ConfigString> {
         self.text_of(entry, &entry.value).filter(|text| {
             let empty = text.expose().trim().is_empty();
             if empty {
@@ -103,7 +103,7 @@ impl<'o> Reader<'o> {
         })
     }
 
-    fn text_of(&mut self, entry: &Entry, value: &Node) -> Option<Written> {
+    fn text_of(&mut self, entry: &Entry, value: &Node) -> Option<ConfigString> {
         match &value.data {
             Data::Text(text) => {
                 if text.len() > MAX_TEXT {
@@ -115,7 +115,7 @@ impl<'o> Reader<'o> {
                     self.error(&value.span, format!("`{}` holds a NUL character", entry.key), "nothing can take it");
                     return None;
                 }
-                Some(Written::new(text, &value.span))
+                Some(ConfigString::new(text, &value.span))
             }
             Data::Number(_) | Data::Bool(_) | Data::Date => {
                 self.expected("a text", entry, value, "put it in quotation marks");
@@ -129,7 +129,7 @@ impl<'o> Reader<'o> {
     }
 
     /// A list of texts, some of which may be empty.
-    pub(super) fn texts(&mut self, entry: &Entry) -> Option<Vec<Written>> {
+    pub(super) fn texts(&mut self, entry: &Entry) -> Option<Vec<ConfigString>> {
         match &entry.value.data {
             Data::List(items) => {
                 // A list says what each of its texts is to be.
@@ -161,7 +161,7 @@ impl<'o> Reader<'o> {
     }
 
     /// A table of texts, in the order of the file, with the entry that each comes from.
-    pub(super) fn pairs<'n>(&mut self, entry: &'n Entry) -> Option<Vec<(&'n Entry, Written)>> {
+    pub(super) fn pairs<'n>(&mut self, entry: &'n Entry) -> Option<Vec<(&'n Entry, ConfigString)>> {
         let entries = self.table(entry)?;
         Some(entries.iter().filter_map(|pair| Some((pair, self.text_of(pair, &pair.value)?))).collect())
     }
@@ -184,7 +184,7 @@ impl<'o> Reader<'o> {
             return None;
         };
         let time = Duration::try_from_secs_f64(number * unit.as_secs_f64()).ok();
-        let time = time.filter(|time| !time.is_zero() && *time <= LONGEST);
+        let time = time.filter(|time| !time.is_zero() && *time <= MAX_DURATION);
         if time.is_none() {
             let message = format!("`{}` is no time to wait", entry.key);
             self.error(&entry.value.span, message, "more than nothing, and at most 30 days");

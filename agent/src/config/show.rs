@@ -4,9 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::{
     configuration::Configured,
-    hidden::{announces_secret, masked, secrets},
     keys::Shown,
-    server::{OauthSettings, Remote, Server, Stdio, Transport, Written},
+    redaction::{announces_secret, masked, secrets},
+    server::{ConfigString, Endpoint, OauthSettings, Remote, Server, Stdio},
 };
 
 impl Configured {
@@ -39,30 +39,30 @@ impl Server {
     /// Where it is, on one line.
     #[must_use]
     pub fn place(&self) -> String {
-        match &self.transport {
-            Transport::Stdio(stdio) => {
+        match &self.endpoint {
+            Endpoint::Stdio(stdio) => {
                 let words = std::iter::once(shown(&stdio.command, Shown::Command)).chain(arguments(stdio));
                 words.collect::<Vec<_>>().join(" ")
             }
-            Transport::Remote(remote) => shown(&remote.url, Shown::Url),
+            Endpoint::Remote(remote) => shown(&remote.url, Shown::Url),
         }
     }
 
     /// How it is reached: `stdio`, `http`, `sse` or `auto`.
     #[must_use]
     pub fn transport_name(&self) -> &'static str {
-        match &self.transport {
-            Transport::Stdio(_) => "stdio",
-            Transport::Remote(remote) => remote.wire.as_str(),
+        match &self.endpoint {
+            Endpoint::Stdio(_) => "stdio",
+            Endpoint::Remote(remote) => remote.transport.as_str(),
         }
     }
 
     fn view(&self) -> Map<String, Value> {
         let mut view = Map::new();
         view.insert("transport".to_owned(), self.transport_name().into());
-        match &self.transport {
-            Transport::Stdio(stdio) => stdio_view(stdio, &mut view),
-            Transport::Remote(remote) => remote_view(remote, &mut view),
+        match &self.endpoint {
+            Endpoint::Stdio(stdio) => stdio_view(stdio, &mut view),
+            Endpoint::Remote(remote) => remote_view(remote, &mut view),
         }
         if self.may_log_in() {
             view.extend(oauth_view(&self.oauth));
@@ -73,7 +73,7 @@ impl Server {
         put("start", (self.start == client::manager::StartMode::OnDemand).then(|| "on-demand".into()));
         put("startupTimeoutSec", self.startup_timeout.as_ref().map(seconds));
         put("toolTimeoutSec", self.tool_timeout.as_ref().map(seconds));
-        if let client::ProtocolChoice::Pinned(revision) = self.protocol {
+        if let client::RevisionChoice::Pinned(revision) = self.protocol {
             put("protocol", Some(revision.as_str().into()));
         }
         put("enabledTools", self.tools.enabled.as_ref().map(|tools| json!(tools)));
@@ -118,7 +118,7 @@ fn oauth_view(oauth: &OauthSettings) -> Option<(String, Value)> {
     if *oauth == OauthSettings::default() {
         return None;
     }
-    let text = |written: &Option<Written>, kind| written.as_ref().map(|written| shown(written, kind));
+    let text = |written: &Option<ConfigString>, kind| written.as_ref().map(|written| shown(written, kind));
     let view = json!({
         "clientId": text(&oauth.client_id, Shown::Plain),
         "clientSecretEnvVar": oauth.client_secret_variable,
@@ -141,7 +141,7 @@ fn list<T: serde::Serialize>(items: &[T]) -> Option<Value> {
     (!items.is_empty()).then(|| json!(items))
 }
 
-fn shown(written: &Written, kind: Shown) -> String {
+fn shown(written: &ConfigString, kind: Shown) -> String {
     masked(written.expose(), &secrets(written.expose(), kind, false))
 }
 
@@ -150,7 +150,7 @@ fn arguments(stdio: &Stdio) -> impl Iterator<Item = String> {
 }
 
 /// The words of a command, of which one may call the next a secret.
-fn command<'w>(words: impl Iterator<Item = &'w Written>) -> impl Iterator<Item = String> {
+fn command<'w>(words: impl Iterator<Item = &'w ConfigString>) -> impl Iterator<Item = String> {
     let mut announced = false;
     words.map(move |word| {
         let text = word.expose();

@@ -10,7 +10,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Place, Problem, hidden, tree::Format};
+use super::{Diagnostic, Location, redaction, tree::Format};
 
 /// How much of a line is kept on either side of where a place begins, in bytes: more than is ever shown.
 const EXCERPT_BYTES: usize = 1_000;
@@ -61,7 +61,7 @@ impl Source {
     }
 
     /// The place of these bytes, or of those of them that are on the first line.
-    pub(super) fn place(&self, span: &Range<usize>, hidden: &[Range<usize>]) -> Place {
+    pub(super) fn place(&self, span: &Range<usize>, hidden: &[Range<usize>]) -> Location {
         let start = self.boundary(span.start);
         let line = self.lines.partition_point(|begin| *begin <= start).max(1);
         let begin = self.lines[line - 1];
@@ -72,12 +72,12 @@ impl Source {
         // A file may be one line, and each of its places would keep all of it.
         let from = self.boundary(start.saturating_sub(EXCERPT_BYTES).max(begin));
         let to = self.boundary(end.min(start + EXCERPT_BYTES));
-        Place {
+        Location {
             line,
             column: self.text[begin..start].chars().count() + 1,
             width: self.text[start..stop.min(to)].chars().count().max(1),
-            excerpt: hidden::excerpt(&self.text, from..to.max(start), hidden),
-            cut: self.text[begin..from].chars().count(),
+            excerpt: redaction::excerpt(&self.text, from..to.max(start), hidden),
+            omitted: self.text[begin..from].chars().count(),
         }
     }
 
@@ -114,8 +114,8 @@ impl Origin {
     }
 
     /// An error about these bytes.
-    pub(super) fn error(&self, span: &Range<usize>, message: impl AsRef<str>) -> Problem {
-        Problem::new(&self.source.name, message).at(self.source.place(span, &self.hidden))
+    pub(super) fn error(&self, span: &Range<usize>, message: impl AsRef<str>) -> Diagnostic {
+        Diagnostic::new(&self.source.name, message).at(self.source.place(span, &self.hidden))
     }
 
     /// An error about this part of a text that is written in these bytes.
@@ -125,7 +125,7 @@ impl Origin {
         text: &str,
         part: Range<usize>,
         message: impl AsRef<str>,
-    ) -> Problem {
+    ) -> Diagnostic {
         match self.source.inside(span, text) {
             Some(start) => self.error(&(start + part.start..start + part.end), message),
             None => self.error(span, message),
@@ -166,7 +166,7 @@ mod tests {
         let place = source(&text).place(&(800_000..800_004), &[]);
         assert!(place.excerpt.len() < 3_000, "{}", place.excerpt.len());
         assert_eq!((place.column, place.width), (400_001, 4));
-        assert_eq!(place.excerpt.chars().skip(place.column - 1 - place.cut).take(4).collect::<String>(), "HERE");
+        assert_eq!(place.excerpt.chars().skip(place.column - 1 - place.omitted).take(4).collect::<String>(), "HERE");
     }
 
     #[test]

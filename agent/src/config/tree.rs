@@ -11,7 +11,7 @@ use std::{ops::Range, sync::Arc};
 pub(super) use self::json::options as json_options;
 
 use super::{
-    Problem, hidden,
+    Diagnostic, redaction,
     source::{Origin, Source},
 };
 
@@ -36,7 +36,7 @@ pub enum Format {
 impl Format {
     /// The format that a file's name stands for.
     #[must_use]
-    pub fn of(path: &std::path::Path) -> Option<Self> {
+    pub fn from_path(path: &std::path::Path) -> Option<Self> {
         match path.extension()?.to_str()? {
             "toml" => Some(Self::Toml),
             "json" | "jsonc" => Some(Self::Json),
@@ -104,14 +104,14 @@ impl Node {
 ///
 /// # Errors
 /// When it is not of its format, or holds too much.
-pub(super) fn read(source: &Arc<Source>) -> Result<Node, Problem> {
+pub(super) fn read(source: &Arc<Source>) -> Result<Node, Diagnostic> {
     let text = source.text();
     if text.len() > MAX_BYTES {
-        return Err(Problem::new(source.name(), format!("larger than {MAX_BYTES} bytes")));
+        return Err(Diagnostic::new(source.name(), format!("larger than {MAX_BYTES} bytes")));
     }
     let mut builder = Builder { source, values: 0 };
     if text.starts_with('\u{feff}') {
-        return Err(builder.error(&(0..3), "a byte order mark").advise("save the file as UTF-8 without one"));
+        return Err(builder.error(&(0..3), "a byte order mark").with_help("save the file as UTF-8 without one"));
     }
     match source.format() {
         Format::Toml => toml::read(text, &mut builder),
@@ -127,13 +127,13 @@ struct Builder<'s> {
 
 impl Builder<'_> {
     /// An error about these bytes. What is not understood yet is hidden by its looks alone.
-    fn error(&self, span: &Range<usize>, message: impl AsRef<str>) -> Problem {
-        let hidden = hidden::unread(self.source.text(), self.source.format());
+    fn error(&self, span: &Range<usize>, message: impl AsRef<str>) -> Diagnostic {
+        let hidden = redaction::unread(self.source.text(), self.source.format());
         Origin::new(Arc::clone(self.source), hidden).error(span, message)
     }
 
     /// Takes note of a value, at this depth.
-    fn enter(&mut self, span: &Range<usize>, depth: usize) -> Result<(), Problem> {
+    fn enter(&mut self, span: &Range<usize>, depth: usize) -> Result<(), Diagnostic> {
         self.values += 1;
         if self.values > MAX_VALUES {
             return Err(self.error(span, format!("more than {MAX_VALUES} values in one file")));
@@ -145,13 +145,13 @@ impl Builder<'_> {
     }
 
     /// A table of these entries, of which no two have the same key.
-    fn table(&self, entries: Vec<Entry>) -> Result<Data, Problem> {
+    fn table(&self, entries: Vec<Entry>) -> Result<Data, Diagnostic> {
         let mut keys = std::collections::BTreeMap::new();
         for entry in &entries {
             if let Some(first) = keys.insert(entry.key.as_str(), &entry.key_span) {
                 let line = self.source.place(first, &[]).line;
                 let error = self.error(&entry.key_span, format!("`{}` is given twice", entry.key));
-                return Err(error.advise(format!("it was given on line {line}; keep one of them")));
+                return Err(error.with_help(format!("it was given on line {line}; keep one of them")));
             }
         }
         Ok(Data::Table(entries))

@@ -2,13 +2,13 @@ use serde_json::json;
 
 use super::*;
 
-const SEES: Abilities = Abilities { images: true, audio: false };
-const READS: Abilities = Abilities { images: false, audio: false };
+const SEES: ModelCapabilities = ModelCapabilities { images: true, audio: false };
+const READS: ModelCapabilities = ModelCapabilities { images: false, audio: false };
 
-fn texts(blocks: Value, abilities: Abilities) -> Vec<String> {
+fn texts(blocks: Value, abilities: ModelCapabilities) -> Vec<String> {
     let content = blocks_for_model(blocks.as_array().unwrap(), None, false, abilities);
     let text = |piece| match piece {
-        Piece::Text { text } => text,
+        ContentPart::Text { text } => text,
         other => panic!("{other:?} is no text"),
     };
     content.pieces.into_iter().map(text).collect()
@@ -35,10 +35,11 @@ fn media_reach_those_who_can_take_them_and_are_words_for_others() {
     ];
     assert_eq!(texts(blocks.clone(), READS), words);
     let seen = blocks_for_model(blocks.as_array().unwrap(), None, false, SEES).pieces;
-    assert_eq!(seen[0], Piece::Image { mime: "image/png".into(), data });
-    assert_eq!(seen[1..], words[1..].iter().map(|words| Piece::text(*words)).collect::<Vec<_>>());
-    let heard = blocks_for_model(blocks.as_array().unwrap(), None, false, Abilities { audio: true, ..READS }).pieces;
-    assert_eq!(heard[1], Piece::Audio { mime: "audio/wav".into(), data: "AAA=".into() });
+    assert_eq!(seen[0], ContentPart::Image { mime: "image/png".into(), data });
+    assert_eq!(seen[1..], words[1..].iter().map(|words| ContentPart::text(*words)).collect::<Vec<_>>());
+    let heard =
+        blocks_for_model(blocks.as_array().unwrap(), None, false, ModelCapabilities { audio: true, ..READS }).pieces;
+    assert_eq!(heard[1], ContentPart::Audio { mime: "audio/wav".into(), data: "AAA=".into() });
 }
 
 #[test]
@@ -46,14 +47,14 @@ fn structured_content_takes_the_place_of_text_that_repeats_it() {
     let value = json!({"b": [1, 2], "a": "x"});
     let pieces =
         |blocks: Value, value: &Value| blocks_for_model(blocks.as_array().unwrap(), Some(value), false, READS).pieces;
-    let whole = Piece::Json { value: value.clone() };
+    let whole = ContentPart::Json { value: value.clone() };
     let repeated = json!({"type": "text", "text": "{ \"a\": \"x\",\n \"b\": [1, 2] }"});
     assert_eq!(pieces(json!([repeated]), &value), std::slice::from_ref(&whole));
     let other = json!({"type": "text", "text": "and a word"});
-    assert_eq!(pieces(json!([repeated, other]), &value), [whole.clone(), Piece::text("and a word")]);
+    assert_eq!(pieces(json!([repeated, other]), &value), [whole.clone(), ContentPart::text("and a word")]);
     let wrapped = json!({"result": "and a word"});
-    assert_eq!(pieces(json!([other]), &wrapped), [Piece::Json { value: wrapped }]);
-    assert_eq!(pieces(json!([other]), &Value::Null), [Piece::text("and a word")]);
+    assert_eq!(pieces(json!([other]), &wrapped), [ContentPart::Json { value: wrapped }]);
+    assert_eq!(pieces(json!([other]), &Value::Null), [ContentPart::text("and a word")]);
 }
 
 #[test]
@@ -63,11 +64,11 @@ fn the_text_of_an_error_is_kept_and_comes_first() {
     let blocks = json!([image, {"type": "text", "text": "it failed"}]);
     let content = blocks_for_model(blocks.as_array().unwrap(), Some(&value), true, SEES);
     assert!(content.is_error);
-    assert_eq!(content.pieces[..2], [Piece::text("it failed"), Piece::Json { value: value.clone() }]);
-    assert!(matches!(content.pieces[2], Piece::Image { .. }));
+    assert_eq!(content.pieces[..2], [ContentPart::text("it failed"), ContentPart::Json { value: value.clone() }]);
+    assert!(matches!(content.pieces[2], ContentPart::Image { .. }));
     let blocks = json!([{"type": "text", "text": "{\"code\":7}"}]);
     let content = blocks_for_model(blocks.as_array().unwrap(), Some(&value), true, READS);
-    assert_eq!(content.pieces, [Piece::text("{\"code\":7}")]);
+    assert_eq!(content.pieces, [ContentPart::text("{\"code\":7}")]);
 }
 
 #[test]
@@ -81,7 +82,10 @@ fn resources_are_told_in_words() {
     assert_eq!(text(blob), "[resource: f:1] [blob: application/zip, 3 bytes]");
     let picture = json!([{"type": "resource", "resource": {"uri": "f:2", "mimeType": "image/png", "blob": "AAAA"}}]);
     let seen = blocks_for_model(picture.as_array().unwrap(), None, false, SEES).pieces;
-    assert_eq!(seen, [Piece::text("[resource: f:2]"), Piece::Image { mime: "image/png".into(), data: "AAAA".into() }]);
+    assert_eq!(
+        seen,
+        [ContentPart::text("[resource: f:2]"), ContentPart::Image { mime: "image/png".into(), data: "AAAA".into() }]
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// The longest URI that is taken for one.
-const LONGEST: usize = 8_192;
+const MAX_URI_BYTES: usize = 8_192;
 
 /// A place of a text where a resource is mentioned.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,11 +52,11 @@ pub(super) fn write(server: &str, uri: &str) -> String {
 fn uri_of(text: &str) -> Option<(&str, usize)> {
     if let Some(inside) = text.strip_prefix('<') {
         let end = inside.find(['>', '\n'])?;
-        return (inside[end..].starts_with('>') && end > 0 && end <= LONGEST).then(|| (&inside[..end], end + 2));
+        return (inside[end..].starts_with('>') && end > 0 && end <= MAX_URI_BYTES).then(|| (&inside[..end], end + 2));
     }
     let end = text.find(|character: char| character.is_whitespace() || character.is_control()).unwrap_or(text.len());
     let uri = without_end_of_sentence(&text[..end]);
-    (!uri.is_empty() && uri.len() <= LONGEST).then_some((uri, uri.len()))
+    (!uri.is_empty() && uri.len() <= MAX_URI_BYTES).then_some((uri, uri.len()))
 }
 
 /// A URI without what closes a sentence or a bracket that was not opened in it.

@@ -11,19 +11,19 @@ fn real(text: &str) -> usize {
     o200k_base_singleton().encode_ordinary(text).len()
 }
 
-fn text(text: impl Into<String>) -> Piece {
-    Piece::Text { text: text.into() }
+fn text(text: impl Into<String>) -> ContentPart {
+    ContentPart::Text { text: text.into() }
 }
 
-fn result(pieces: Vec<Piece>) -> ModelContent {
+fn result(pieces: Vec<ContentPart>) -> ModelContent {
     ModelContent { pieces, is_error: false }
 }
 
-fn shown(piece: &Piece) -> String {
+fn shown(piece: &ContentPart) -> String {
     match piece {
-        Piece::Text { text } => text.clone(),
-        Piece::Json { value } => value.to_string(),
-        Piece::Image { .. } | Piece::Audio { .. } => String::new(),
+        ContentPart::Text { text } => text.clone(),
+        ContentPart::Json { value } => value.to_string(),
+        ContentPart::Image { .. } | ContentPart::Audio { .. } => String::new(),
     }
 }
 
@@ -52,11 +52,11 @@ fn what_is_within_the_limits_is_left_alone_and_much_is_told() {
 #[test]
 fn a_long_text_is_cut_at_the_end_of_a_line_and_says_where_the_whole_is() {
     let directory = TempDir::new().unwrap();
-    let spill = Spill::new(directory.path().join("outputs"), 1 << 20);
+    let spill = OutputStore::new(directory.path().join("outputs"), 1 << 20);
     let whole = prose(2_000);
     let (content, outcome) = limit(result(vec![text(&whole)]), OutputLimits::with_cut(1_000), Some(&spill));
-    let Outcome::Cut(cut) = outcome else { panic!("{outcome:?}") };
-    let [Piece::Text { text: beginning }, Piece::Text { text: notice }] = content.pieces.as_slice() else {
+    let Outcome::Truncation(cut) = outcome else { panic!("{outcome:?}") };
+    let [ContentPart::Text { text: beginning }, ContentPart::Text { text: notice }] = content.pieces.as_slice() else {
         panic!("{content:?}")
     };
     assert!(whole.starts_with(beginning.as_str()) && beginning.ends_with('\n'), "{beginning:?}");
@@ -96,7 +96,7 @@ fn texts_made_to_be_slow_are_cut_in_no_time() {
     for whole in texts {
         let begun = std::time::Instant::now();
         let (content, outcome) = limit(result(vec![text(whole)]), OutputLimits { warn: 500, cut: 1_000 }, None);
-        assert!(matches!(outcome, Outcome::Cut(_)), "{outcome:?}");
+        assert!(matches!(outcome, Outcome::Truncation(_)), "{outcome:?}");
         assert!(total(&content) <= 1_000);
         // Unoptimised; the whole would take minutes.
         assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
@@ -116,10 +116,10 @@ fn a_character_is_never_cut_apart() {
 }
 
 fn cut_json(value: serde_json::Value, cut: usize) -> (serde_json::Value, ModelContent) {
-    let (content, outcome) = limit(result(vec![Piece::Json { value }]), OutputLimits::with_cut(cut), None);
-    assert!(matches!(outcome, Outcome::Cut(_)), "{outcome:?}");
+    let (content, outcome) = limit(result(vec![ContentPart::Json { value }]), OutputLimits::with_cut(cut), None);
+    assert!(matches!(outcome, Outcome::Truncation(_)), "{outcome:?}");
     assert!(total(&content) <= cut, "{}", total(&content));
-    let Piece::Json { value } = &content.pieces[0] else { panic!("{content:?}") };
+    let ContentPart::Json { value } = &content.pieces[0] else { panic!("{content:?}") };
     (value.clone(), content)
 }
 
@@ -153,7 +153,7 @@ fn text_that_is_json_stays_json() {
 
 #[test]
 fn the_text_of_an_error_is_shown_before_all_else_and_images_count_by_their_kind() {
-    let image = || Piece::Image { mime: "image/png".into(), data: "A".repeat(400_000) };
+    let image = || ContentPart::Image { mime: "image/png".into(), data: "A".repeat(400_000) };
     let small = result(vec![text("here"), image(), image()]);
     let (content, outcome) = limit(small.clone(), OutputLimits::default(), None);
     assert_eq!((content, outcome), (small, Outcome::Whole), "base64 is not text");
@@ -161,7 +161,7 @@ fn the_text_of_an_error_is_shown_before_all_else_and_images_count_by_their_kind(
     let (content, outcome) = limit(error, OutputLimits::with_cut(2_000), None);
     assert!(content.is_error);
     assert_eq!(content.pieces[..2], [text("it failed"), image()]);
-    let Outcome::Cut(cut) = outcome else { panic!("{outcome:?}") };
+    let Outcome::Truncation(cut) = outcome else { panic!("{outcome:?}") };
     assert_eq!(cut.media, 1);
     assert!(shown(content.pieces.last().unwrap()).contains("1 images or recordings are left out"));
 }
@@ -184,7 +184,7 @@ fn what_is_kept_is_kept_from_others_and_within_bounds() {
     fs::create_dir(&directory).unwrap();
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(directory.join("mine.txt"), "x".repeat(500)).unwrap();
-    let spill = Spill::new(&directory, 100);
+    let spill = OutputStore::new(&directory, 100);
     let mut paths = Vec::new();
     for n in 0..4_u64 {
         let path = spill.keep(&n.to_string().repeat(40), "txt").unwrap();
@@ -197,12 +197,12 @@ fn what_is_kept_is_kept_from_others_and_within_bounds() {
     let left: Vec<bool> = paths.iter().map(|path| path.exists()).collect();
     assert_eq!(left, [false, false, true, true], "the oldest go");
     assert!(directory.join("mine.txt").exists(), "what was not kept here stays");
-    assert!(matches!(spill.keep(&"x".repeat(101), "txt"), Err(SpillError::TooLarge)));
+    assert!(matches!(spill.keep(&"x".repeat(101), "txt"), Err(OutputStoreError::TooLarge)));
     let link = parent.path().join("link");
     std::os::unix::fs::symlink(&directory, &link).unwrap();
-    assert!(matches!(Spill::new(&link, 100).keep("x", "txt"), Err(SpillError::NoDirectory { .. })));
+    assert!(matches!(OutputStore::new(&link, 100).keep("x", "txt"), Err(OutputStoreError::NoDirectory { .. })));
     let (_, outcome) = limit(result(vec![text(prose(500))]), OutputLimits::with_cut(100), Some(&spill));
-    let Outcome::Cut(cut) = outcome else { panic!("{outcome:?}") };
+    let Outcome::Truncation(cut) = outcome else { panic!("{outcome:?}") };
     assert_eq!((cut.kept, cut.not_kept.as_deref()), (None, Some("it is larger than all that may be kept")));
 }
 
@@ -240,7 +240,7 @@ proptest! {
         let (content, outcome) = limit(result(vec![text(&whole)]), limits, None);
         prop_assert!(total(&content) <= cut, "{} > {}", total(&content), cut);
         match outcome {
-            Outcome::Cut(_) => prop_assert!(whole.starts_with(&shown(&content.pieces[0]))),
+            Outcome::Truncation(_) => prop_assert!(whole.starts_with(&shown(&content.pieces[0]))),
             _ => prop_assert_eq!(shown(&content.pieces[0]), whole),
         }
     }
@@ -250,7 +250,7 @@ proptest! {
         let whole = value.to_string();
         let (content, outcome) = limit(result(vec![text(&whole)]), OutputLimits::with_cut(cut), None);
         prop_assert!(total(&content) <= cut, "{} > {}", total(&content), cut);
-        if matches!(outcome, Outcome::Cut(_)) && whole.starts_with(['{', '[']) && cut > 200 {
+        if matches!(outcome, Outcome::Truncation(_)) && whole.starts_with(['{', '[']) && cut > 200 {
             let shown = shown(&content.pieces[0]);
             prop_assert!(serde_json::from_str::<serde_json::Value>(&shown).is_ok(), "{}", shown);
         }

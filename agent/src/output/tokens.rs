@@ -21,7 +21,7 @@ const CHUNK: usize = 4_096;
 const BYTES_A_TOKEN: usize = 8;
 
 /// The longest token, in bytes; a test looks at all of them.
-const LONGEST: usize = 128;
+const MAX_TOKEN_BYTES: usize = 128;
 
 /// A count that ends where a limit does.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Count {
     }
 
     /// How many tokens this beginning of the text is, which reaches no further than one chunk behind the limit.
-    fn of_beginning(&self, beginning: &str) -> usize {
+    fn count_prefix(&self, beginning: &str) -> usize {
         let known = self.marks.partition_point(|(end, _)| *end <= beginning.len());
         let (end, tokens) = known.checked_sub(1).map_or((0, 0), |last| self.marks[last]);
         tokens + tokenise(&beginning[end..]).len()
@@ -91,7 +91,7 @@ pub(super) fn up_to(text: &str, limit: usize) -> Count {
 /// How many tokens the text is, if that is within the limit; by the count of the whole where that of chunks is not exact.
 pub(super) fn within(text: &str, limit: usize) -> Option<usize> {
     // Longer than that many of the longest token.
-    if text.len() / LONGEST > limit {
+    if text.len() / MAX_TOKEN_BYTES > limit {
         return None;
     }
     let count = up_to(text, limit);
@@ -119,7 +119,7 @@ pub(super) fn beginning(text: &str, limit: usize) -> &str {
     let mut end = well(text, if count.exact { end } else { end.min(limit.saturating_mul(BYTES_A_TOKEN)) });
     // The tokens of a beginning need not be the beginning of the tokens, so it is counted again, from the last end of a chunk
     // on where that is exact. Each round gives up a little.
-    let tokens = |end: usize| if count.exact { count.of_beginning(&text[..end]) } else { tokenise(&text[..end]).len() };
+    let tokens = |end: usize| if count.exact { count.count_prefix(&text[..end]) } else { tokenise(&text[..end]).len() };
     while tokens(end) > limit {
         end = well(text, end - (end / 64).max(1));
     }
@@ -184,6 +184,6 @@ mod tests {
     #[test]
     fn no_token_is_longer_than_the_longest() {
         let lengths = (0..200_000).filter_map(|token| tokeniser().decode_bytes(&[token]).ok()).map(|bytes| bytes.len());
-        assert_eq!(lengths.max(), Some(LONGEST));
+        assert_eq!(lengths.max(), Some(MAX_TOKEN_BYTES));
     }
 }

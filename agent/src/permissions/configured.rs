@@ -13,7 +13,7 @@ impl From<&PermissionRules> for RuleTexts {
 /// the person whose tools would be called; it may ask and deny.
 fn may_allow(scope: Scope) -> bool {
     match scope {
-        Scope::Local | Scope::User | Scope::Given => true,
+        Scope::Local | Scope::User | Scope::Explicit => true,
         Scope::Project | Scope::Plugin => false,
     }
 }
@@ -34,7 +34,7 @@ impl Permissions {
     /// # Errors
     /// All rules that mean nothing.
     pub fn configured(configuration: &Configuration, given: &RuleTexts) -> Result<Self, RuleErrors> {
-        if configuration.problems.iter().any(crate::config::Problem::is_error) {
+        if configuration.problems.iter().any(crate::config::Diagnostic::is_error) {
             return Ok(Self::refuse_everything());
         }
         let mut errors = Vec::new();
@@ -55,7 +55,7 @@ impl Permissions {
         for configured in &configuration.servers {
             let Some(server) = &configured.server else { continue };
             let texts = texts(&server.permissions, configured.scope);
-            permissions = permissions.with_server(&configured.name, take(Rules::of_server(&texts, &configured.name)));
+            permissions = permissions.with_server(&configured.name, take(Rules::for_server(&texts, &configured.name)));
         }
         if errors.is_empty() { Ok(permissions) } else { Err(RuleErrors(errors)) }
     }
@@ -69,7 +69,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::permissions::{Subject, Verdict};
+    use crate::permissions::{PermissionDecision, PermissionTarget};
 
     fn loaded(text: &str) -> Configuration {
         let folder = tempfile::tempdir().unwrap();
@@ -78,9 +78,9 @@ mod tests {
         Configuration::load_file(&path)
     }
 
-    fn verdict(permissions: &Permissions, server: &str, name: &str) -> Verdict {
+    fn verdict(permissions: &Permissions, server: &str, name: &str) -> PermissionDecision {
         let (tool, _) = Tool::read(json!({"name": name, "inputSchema": {}})).unwrap();
-        permissions.explain(&Subject::Tool { server, tool: &tool }).verdict
+        permissions.explain(&PermissionTarget::Tool { server, tool: &tool }).verdict
     }
 
     const FILE: &str = r#"
@@ -97,8 +97,14 @@ mod tests {
         let given = RuleTexts { deny: vec!["db/list".into()], ..RuleTexts::default() };
         let permissions = Permissions::configured(&loaded(FILE), &given).unwrap();
         let of = |server, tool| verdict(&permissions, server, tool);
-        assert_eq!([of("db", "drop"), of("db", "get"), of("db", "put")], [Verdict::Deny, Verdict::Ask, Verdict::Allow]);
-        assert_eq!([of("x", "get"), of("db", "list"), of("x", "list")], [Verdict::Allow, Verdict::Deny, Verdict::Ask]);
+        assert_eq!(
+            [of("db", "drop"), of("db", "get"), of("db", "put")],
+            [PermissionDecision::Deny, PermissionDecision::Ask, PermissionDecision::Allow]
+        );
+        assert_eq!(
+            [of("x", "get"), of("db", "list"), of("x", "list")],
+            [PermissionDecision::Allow, PermissionDecision::Deny, PermissionDecision::Ask]
+        );
     }
 
     #[test]
@@ -111,7 +117,7 @@ mod tests {
             let of = |server, tool| verdict(&permissions, server, tool);
             assert_eq!(
                 [of("db", "drop"), of("x", "get"), of("db", "put")],
-                [Verdict::Deny, Verdict::Ask, Verdict::Ask]
+                [PermissionDecision::Deny, PermissionDecision::Ask, PermissionDecision::Ask]
             );
         }
     }
@@ -120,7 +126,7 @@ mod tests {
     fn mistakes_deny_everything_or_are_errors() {
         let broken = loaded("[permissions]\ndeny = \"drop\"\nallow = [\"*/*\"]\n");
         let permissions = Permissions::configured(&broken, &RuleTexts::default()).unwrap();
-        assert_eq!(verdict(&permissions, "db", "get"), Verdict::Deny);
+        assert_eq!(verdict(&permissions, "db", "get"), PermissionDecision::Deny);
         let text = "[permissions]\ndeny = [\"drop\"]\n[mcp_servers.db]\ncommand = \"db\"\npermissions = { deny = [\"x/y\"] }\n";
         let errors = Permissions::configured(&loaded(text), &RuleTexts::default()).unwrap_err();
         assert_eq!(errors.0.len(), 2, "{errors}");

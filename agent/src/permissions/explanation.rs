@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::{About, HintUse, Hints, Verdict};
+use super::{HintUse, Hints, PermissionDecision, PermissionTargetName};
 use crate::filter::printable;
 
 /// A step of the decision.
@@ -32,15 +32,15 @@ impl Step {
     pub(super) const RULES: [Self; 6] =
         [Self::GlobalDeny, Self::ServerDeny, Self::ServerAsk, Self::ServerAllow, Self::GlobalAsk, Self::GlobalAllow];
 
-    pub(super) fn verdict(self) -> Verdict {
+    pub(super) fn verdict(self) -> PermissionDecision {
         match self {
-            Self::GlobalDeny | Self::ServerDeny => Verdict::Deny,
-            Self::ServerAllow | Self::GlobalAllow => Verdict::Allow,
-            Self::ServerAsk | Self::GlobalAsk | Self::Default => Verdict::Ask,
+            Self::GlobalDeny | Self::ServerDeny => PermissionDecision::Deny,
+            Self::ServerAllow | Self::GlobalAllow => PermissionDecision::Allow,
+            Self::ServerAsk | Self::GlobalAsk | Self::Default => PermissionDecision::Ask,
         }
     }
 
-    pub(super) fn of_server(self) -> bool {
+    pub(super) fn is_server(self) -> bool {
         matches!(self, Self::ServerDeny | Self::ServerAsk | Self::ServerAllow)
     }
 }
@@ -49,7 +49,7 @@ impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
-            _ => write!(f, "{} {}", if self.of_server() { "server" } else { "global" }, self.verdict()),
+            _ => write!(f, "{} {}", if self.is_server() { "server" } else { "global" }, self.verdict()),
         }
     }
 }
@@ -87,9 +87,9 @@ pub enum Decider {
 #[non_exhaustive]
 pub struct Explanation {
     /// What it is about.
-    pub about: About,
+    pub about: PermissionTargetName,
     /// What is decided.
-    pub verdict: Verdict,
+    pub verdict: PermissionDecision,
     /// What decided.
     pub decider: Decider,
     /// Why, in a sentence without its end.
@@ -103,7 +103,12 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    pub(super) fn of(about: About, steps: Vec<StepTaken>, hints: Option<Hints>, hint_use: HintUse) -> Self {
+    pub(super) fn new(
+        about: PermissionTargetName,
+        steps: Vec<StepTaken>,
+        hints: Option<Hints>,
+        hint_use: HintUse,
+    ) -> Self {
         let found = steps.iter().find_map(|taken| Some((taken.step, taken.matched.first()?.clone())));
         let (verdict, decider, reason) = match (found, hints, hint_use) {
             (Some((step, text)), ..) => {
@@ -114,15 +119,15 @@ impl Explanation {
                 let (verdict, reason) = hints.verdict();
                 (verdict, Decider::Default, reason.to_owned())
             }
-            (None, ..) => (Verdict::Ask, Decider::Default, "no rule decides".to_owned()),
+            (None, ..) => (PermissionDecision::Ask, Decider::Default, "no rule decides".to_owned()),
         };
         Self { about, verdict, decider, reason, steps, hints, hint_use }
     }
 
-    pub(super) fn refused(about: About) -> Self {
+    pub(super) fn refused(about: PermissionTargetName) -> Self {
         Self {
             about,
-            verdict: Verdict::Deny,
+            verdict: PermissionDecision::Deny,
             decider: Decider::Unreadable,
             reason: "the rules cannot be read, so nothing may be done".to_owned(),
             steps: Vec::new(),
@@ -137,10 +142,10 @@ impl fmt::Display for Explanation {
     /// upon them.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.about {
-            About::Tool { server, tool, qualified } => {
+            PermissionTargetName::Tool { server, tool, qualified } => {
                 write!(f, "tool `{}` of `{}` ({qualified})", printable(tool), printable(server))?;
             }
-            About::Elicitation { server } => write!(f, "what `{}` asks", printable(server))?,
+            PermissionTargetName::Elicitation { server } => write!(f, "what `{}` asks", printable(server))?,
         }
         write!(f, ": {}", self.verdict)?;
         let decided = |step| matches!(&self.decider, Decider::Rule { step: decider, .. } if *decider == step);

@@ -14,27 +14,29 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{mpsc, oneshot};
 
-use super::{ApprovalRequest, Explanation, Permissions, Reply, Session, Subject, Verdict};
+use super::{
+    ApprovalRequest, ApprovalResponse, Explanation, PermissionDecision, PermissionTarget, Permissions, Session,
+};
 
 /// Whoever asks the person.
 pub trait Approver: Send + Sync {
     /// Asks, and waits as long as it takes. `None` where nobody is there to answer, or nobody answers.
-    fn ask(&self, request: ApprovalRequest) -> BoxFuture<'static, Option<Reply>>;
+    fn ask(&self, request: ApprovalRequest) -> BoxFuture<'static, Option<ApprovalResponse>>;
 }
 
 /// Nobody is there: what would have to be asked is denied.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct NobodyThere;
+pub struct DenyAllApprover;
 
-impl Approver for NobodyThere {
-    fn ask(&self, _: ApprovalRequest) -> BoxFuture<'static, Option<Reply>> {
+impl Approver for DenyAllApprover {
+    fn ask(&self, _: ApprovalRequest) -> BoxFuture<'static, Option<ApprovalResponse>> {
         std::future::ready(None).boxed()
     }
 }
 
 /// Asks over a channel; see [`approval_channel`].
 #[derive(Debug, Clone)]
-pub struct PersonOnChannel {
+pub struct ChannelApprover {
     questions: mpsc::Sender<PendingApproval>,
 }
 
@@ -43,19 +45,19 @@ pub struct PersonOnChannel {
 pub struct PendingApproval {
     /// The question.
     pub request: ApprovalRequest,
-    reply: oneshot::Sender<Reply>,
+    reply: oneshot::Sender<ApprovalResponse>,
 }
 
 /// A channel on which a user interface is asked. At most `waiting` questions wait in it; the callers of more wait in turn.
 /// Once the receiver is gone nobody is there.
 #[must_use]
-pub fn approval_channel(waiting: usize) -> (PersonOnChannel, mpsc::Receiver<PendingApproval>) {
+pub fn approval_channel(waiting: usize) -> (ChannelApprover, mpsc::Receiver<PendingApproval>) {
     let (questions, receiver) = mpsc::channel(waiting.max(1));
-    (PersonOnChannel { questions }, receiver)
+    (ChannelApprover { questions }, receiver)
 }
 
-impl Approver for PersonOnChannel {
-    fn ask(&self, request: ApprovalRequest) -> BoxFuture<'static, Option<Reply>> {
+impl Approver for ChannelApprover {
+    fn ask(&self, request: ApprovalRequest) -> BoxFuture<'static, Option<ApprovalResponse>> {
         let questions = self.questions.clone();
         async move {
             let (reply, answer) = oneshot::channel();
@@ -68,7 +70,7 @@ impl Approver for PersonOnChannel {
 
 impl PendingApproval {
     /// Answers. Whether anybody still waits for it is what is returned.
-    pub fn answer(self, reply: impl Into<Reply>) -> bool {
+    pub fn answer(self, reply: impl Into<ApprovalResponse>) -> bool {
         self.reply.send(reply.into()).is_ok()
     }
 
@@ -86,7 +88,7 @@ pub struct GateOutcome {
     /// What the rules say.
     pub explanation: Explanation,
     /// What the person said, now or before.
-    pub reply: Option<Reply>,
+    pub reply: Option<ApprovalResponse>,
     /// Whether that was said before, for the session.
     pub remembered: bool,
 }
@@ -99,7 +101,7 @@ impl GateOutcome {
             (Some(reply), _) if reply.answer.allows() => "the user allows it",
             (Some(_), true) => "the user has denied it for this session",
             (Some(_), false) => "the user has denied it",
-            (None, _) if self.explanation.verdict == Verdict::Ask => "nobody is there who could allow it",
+            (None, _) if self.explanation.verdict == PermissionDecision::Ask => "nobody is there who could allow it",
             (None, _) => return self.explanation.reason.clone(),
         };
         match self.reply.as_ref().and_then(|reply| reply.feedback.as_deref()) {
@@ -115,7 +117,7 @@ pub struct Gate {
     state: Mutex<State>,
 }
 
-type Question = BoxFuture<'static, Option<Reply>>;
+type Question = BoxFuture<'static, Option<ApprovalResponse>>;
 type QuestionKey = (String, Fingerprint, [u8; 32]);
 
 #[derive(Default)]
@@ -152,10 +154,10 @@ impl Gate {
     /// Whether this tool may be called with these arguments; asks where that is to be asked. Dropped, it asks no more,
     /// unless an equal call still waits.
     pub async fn pass(&self, server: &str, tool: &Tool, arguments: &Value) -> GateOutcome {
-        let subject = Subject::Tool { server, tool };
-        let explanation = self.permissions().explain(&subject);
-        if explanation.verdict != Verdict::Ask {
-            let allowed = explanation.verdict == Verdict::Allow;
+        let target = PermissionTarget::Tool { server, tool };
+        let explanation = self.permissions().explain(&target);
+        if explanation.verdict != PermissionDecision::Ask {
+            let allowed = explanation.verdict == PermissionDecision::Allow;
             return GateOutcome { allowed, explanation, reply: None, remembered: false };
         }
         if let Some(reply) = self.with_session(|session| session.recall(server, tool)) {
@@ -166,8 +168,8 @@ impl Gate {
             self.with_session(|session| session.remember(server, tool.name(), tool.fingerprint(), reply));
         }
         // Rules may have come while the person was thinking; what they deny stays denied.
-        let explanation = self.permissions().explain(&subject);
-        let denied = explanation.verdict == Verdict::Deny;
+        let explanation = self.permissions().explain(&target);
+        let denied = explanation.verdict == PermissionDecision::Deny;
         let allowed = !denied && reply.as_ref().is_some_and(|reply| reply.answer.allows());
         GateOutcome { allowed, explanation, reply: if denied { None } else { reply }, remembered: false }
     }

@@ -4,7 +4,7 @@
 //! to the same answers where they mean the same. Its other signs are refused rather than taken for themselves.
 
 /// The longest pattern, in characters: matching takes time in proportion to the pattern and to the name.
-const LONGEST: usize = 512;
+const MAX_LEN: usize = 512;
 
 /// A pattern of names, in which upper and lower case differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub enum GlobError {
     #[error("nothing follows the `\\` at the end; the character itself is written `\\\\`")]
     OpenEnd,
     /// Longer than any name it could be for.
-    #[error("it is longer than {LONGEST} characters; `*` stands for any run of characters")]
+    #[error("it is longer than {MAX_LEN} characters; `*` stands for any run of characters")]
     TooLong,
     /// A character that cannot be seen.
     #[error("it holds a control character; `?` stands for any one character")]
@@ -38,7 +38,7 @@ pub enum GlobError {
 
 impl Glob {
     pub(super) fn parse(text: &str) -> Result<Self, GlobError> {
-        if text.chars().count() > LONGEST {
+        if text.chars().count() > MAX_LEN {
             return Err(GlobError::TooLong);
         }
         let (mut signs, mut rest) = (Vec::new(), text.chars());

@@ -7,7 +7,7 @@ use client::Tool;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::Verdict;
+use super::PermissionDecision;
 
 /// Whether the hints of servers have a say where no rule decides.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub struct Hints {
 impl Hints {
     /// The hints of a tool. One that is no boolean counts as absent.
     #[must_use]
-    pub fn of(tool: &Tool) -> Self {
+    pub fn new(tool: &Tool) -> Self {
         let said = |name: &str| tool.annotations().and_then(|hints| hints.get(name)).and_then(Value::as_bool);
         let read_only = said("readOnlyHint").unwrap_or(false);
         Self {
@@ -51,17 +51,26 @@ impl Hints {
 
     /// What they decide where no rule does, and why.
     #[must_use]
-    pub fn verdict(self) -> (Verdict, &'static str) {
+    pub fn verdict(self) -> (PermissionDecision, &'static str) {
         match self {
-            Self { destructive: true, read_only: true, .. } => {
-                (Verdict::Ask, "no rule decides, and the tool says both that it only reads and that it destroys")
+            Self { destructive: true, read_only: true, .. } => (
+                PermissionDecision::Ask,
+                "no rule decides, and the tool says both that it only reads and that it destroys",
+            ),
+            Self { destructive: true, .. } => {
+                (PermissionDecision::Ask, "no rule decides, and the tool may destroy something")
             }
-            Self { destructive: true, .. } => (Verdict::Ask, "no rule decides, and the tool may destroy something"),
-            Self { read_only: false, .. } => (Verdict::Ask, "no rule decides, and the tool may change something"),
-            Self { open_world: true, .. } => {
-                (Verdict::Ask, "no rule decides, and the tool reads from an open world: who knows what, and sent where")
+            Self { read_only: false, .. } => {
+                (PermissionDecision::Ask, "no rule decides, and the tool may change something")
             }
-            _ => (Verdict::Allow, "no rule decides, and the tool says that it only reads, within its own world"),
+            Self { open_world: true, .. } => (
+                PermissionDecision::Ask,
+                "no rule decides, and the tool reads from an open world: who knows what, and sent where",
+            ),
+            _ => (
+                PermissionDecision::Allow,
+                "no rule decides, and the tool says that it only reads, within its own world",
+            ),
         }
     }
 }

@@ -49,7 +49,7 @@ impl ApprovalRequest {
             title: tool.title().map(|title| printable(title).chars().take(TITLE).collect()),
             arguments: shown,
             hidden,
-            hints: Hints::of(tool),
+            hints: Hints::new(tool),
             fingerprint: tool.fingerprint(),
             reason: why.reason.clone(),
         }
@@ -82,7 +82,7 @@ impl Answer {
 
 /// An answer, and what the model is to be told with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Reply {
+pub struct ApprovalResponse {
     /// The answer.
     pub answer: Answer,
     /// What the person wants the model to know, why not for instance.
@@ -90,7 +90,7 @@ pub struct Reply {
     pub feedback: Option<String>,
 }
 
-impl From<Answer> for Reply {
+impl From<Answer> for ApprovalResponse {
     fn from(answer: Answer) -> Self {
         Self { answer, feedback: None }
     }

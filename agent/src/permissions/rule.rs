@@ -4,7 +4,7 @@ use client::{NameLimit, qualified_name};
 
 use super::{
     glob::{Glob, GlobError},
-    subject::Subject,
+    target::PermissionTarget,
 };
 
 const PREFIX: &str = "mcp__";
@@ -80,7 +80,7 @@ impl Rule {
     /// If it means nothing. It must then not be left out: a rule that denies would become none.
     pub fn global(text: &str) -> Result<Self, RuleProblem> {
         check(text)?;
-        let pattern = Pattern::of(text)?.ok_or(RuleProblem::Missing { missing: "server" })?;
+        let pattern = Pattern::parse(text)?.ok_or(RuleProblem::Missing { missing: "server" })?;
         Ok(Self { text: text.to_owned(), pattern })
     }
 
@@ -88,9 +88,9 @@ impl Rule {
     ///
     /// # Errors
     /// As [`Self::global`], and if it is about another server.
-    pub fn of_server(text: &str, server: &str) -> Result<Self, RuleProblem> {
+    pub fn for_server(text: &str, server: &str) -> Result<Self, RuleProblem> {
         check(text)?;
-        let pattern = match Pattern::of(text)? {
+        let pattern = match Pattern::parse(text)? {
             Some(pattern) if pattern.can_be_about(server) => pattern,
             Some(_) => return Err(RuleProblem::OtherServer { server: server.to_owned() }),
             None => Pattern::Tools { server: Glob::exactly(server), tool: Glob::parse(text)?, joined: None },
@@ -104,13 +104,15 @@ impl Rule {
         &self.text
     }
 
-    pub(super) fn applies(&self, subject: &Subject<'_>, reading: Reading) -> bool {
-        match (&self.pattern, subject) {
-            (Pattern::Elicitations { server }, Subject::Elicitation { server: asking }) => server.is_match(asking),
-            (Pattern::Name(name), Subject::Tool { server, tool }) => {
+    pub(super) fn applies(&self, target: &PermissionTarget<'_>, reading: Reading) -> bool {
+        match (&self.pattern, target) {
+            (Pattern::Elicitations { server }, PermissionTarget::Elicitation { server: asking }) => {
+                server.is_match(asking)
+            }
+            (Pattern::Name(name), PermissionTarget::Tool { server, tool }) => {
                 qualified_names(server, tool.name()).contains(name)
             }
-            (Pattern::Tools { server: wanted, tool: pattern, joined }, Subject::Tool { server, tool }) => {
+            (Pattern::Tools { server: wanted, tool: pattern, joined }, PermissionTarget::Tool { server, tool }) => {
                 let pair = wanted.is_match(server) && pattern.is_match(tool.name());
                 pair || (reading == Reading::Wide
                     && joined.as_ref().is_some_and(|joined| any(joined, server, tool.name())))
@@ -130,7 +132,7 @@ fn check(text: &str) -> Result<(), RuleProblem> {
 
 impl Pattern {
     /// `None` for a bare name, which is about a tool of a server that is not named.
-    fn of(text: &str) -> Result<Option<Self>, RuleProblem> {
+    fn parse(text: &str) -> Result<Option<Self>, RuleProblem> {
         if let Some((kind, server)) = text.strip_suffix(')').and_then(|text| text.split_once('(')) {
             if !kind.ends_with('\\') {
                 return Self::elicitations(kind, server).map(Some);

@@ -24,16 +24,16 @@ fn global(deny: &[&str], ask: &[&str], allow: &[&str]) -> Permissions {
     Permissions::new(Rules::global(&texts(deny, ask, allow)).unwrap())
 }
 
-fn verdict(permissions: &Permissions, server: &str, name: &str) -> Verdict {
-    permissions.explain(&Subject::Tool { server, tool: &plain(name) }).verdict
+fn verdict(permissions: &Permissions, server: &str, name: &str) -> PermissionDecision {
+    permissions.explain(&PermissionTarget::Tool { server, tool: &plain(name) }).verdict
 }
 
 fn allows(rule: &str, server: &str, name: &str) -> bool {
-    verdict(&global(&[], &[], &[rule]), server, name) == Verdict::Allow
+    verdict(&global(&[], &[], &[rule]), server, name) == PermissionDecision::Allow
 }
 
 fn denies(rule: &str, server: &str, name: &str) -> bool {
-    verdict(&global(&[rule], &[], &[]), server, name) == Verdict::Deny
+    verdict(&global(&[rule], &[], &[]), server, name) == PermissionDecision::Deny
 }
 
 #[test]
@@ -42,15 +42,22 @@ fn each_of_the_seven_steps_comes_before_the_next() {
     for left in 0..=6 {
         let has = |step: usize| if step >= left { &["s/t"][..] } else { &[] };
         let permissions = global(has(0), has(4), has(5))
-            .with_server("s", Rules::of_server(&texts(has(1), has(2), has(3)), "s").unwrap());
-        let explained = permissions.explain(&Subject::Tool { server: "s", tool: &plain("t") });
+            .with_server("s", Rules::for_server(&texts(has(1), has(2), has(3)), "s").unwrap());
+        let explained = permissions.explain(&PermissionTarget::Tool { server: "s", tool: &plain("t") });
         let expected = match left {
             6 => Decider::Default,
             step => Decider::Rule { step: Step::RULES[step], text: "s/t".into() },
         };
         assert_eq!(explained.decider, expected);
-        let verdicts =
-            [Verdict::Deny, Verdict::Deny, Verdict::Ask, Verdict::Allow, Verdict::Ask, Verdict::Allow, Verdict::Ask];
+        let verdicts = [
+            PermissionDecision::Deny,
+            PermissionDecision::Deny,
+            PermissionDecision::Ask,
+            PermissionDecision::Allow,
+            PermissionDecision::Ask,
+            PermissionDecision::Allow,
+            PermissionDecision::Ask,
+        ];
         assert_eq!(explained.verdict, verdicts[left], "{left}");
     }
 }
@@ -109,20 +116,26 @@ fn a_saved_qualified_name_is_the_one_tool_that_it_was_saved_for() {
 #[test]
 fn elicitations_have_rules_of_their_own() {
     let permissions = global(&["Elicit(evil*)"], &[], &["Elicit(forms)", "*/*"]);
-    let of = |server| permissions.explain(&Subject::Elicitation { server }).verdict;
-    assert_eq!([of("evil"), of("forms"), of("other")], [Verdict::Deny, Verdict::Allow, Verdict::Ask]);
-    assert_eq!(verdict(&permissions, "evil", "t"), Verdict::Allow);
+    let of = |server| permissions.explain(&PermissionTarget::Elicitation { server }).verdict;
+    assert_eq!(
+        [of("evil"), of("forms"), of("other")],
+        [PermissionDecision::Deny, PermissionDecision::Allow, PermissionDecision::Ask]
+    );
+    assert_eq!(verdict(&permissions, "evil", "t"), PermissionDecision::Allow);
 }
 
 #[test]
 fn rules_of_a_server_name_tools_and_reach_no_other_server() {
-    let rules = Rules::of_server(&texts(&["delete_*"], &["mcp__s__ask"], &["s/get", "Elicit(s)"]), "s").unwrap();
+    let rules = Rules::for_server(&texts(&["delete_*"], &["mcp__s__ask"], &["s/get", "Elicit(s)"]), "s").unwrap();
     let permissions = Permissions::default().with_server("s", rules);
     let of = |server, name| verdict(&permissions, server, name);
-    assert_eq!([of("s", "delete_x"), of("s", "ask"), of("s", "get")], [Verdict::Deny, Verdict::Ask, Verdict::Allow]);
-    assert_eq!([of("t", "delete_x"), of("t", "get")], [Verdict::Ask, Verdict::Ask]);
+    assert_eq!(
+        [of("s", "delete_x"), of("s", "ask"), of("s", "get")],
+        [PermissionDecision::Deny, PermissionDecision::Ask, PermissionDecision::Allow]
+    );
+    assert_eq!([of("t", "delete_x"), of("t", "get")], [PermissionDecision::Ask, PermissionDecision::Ask]);
     for other in ["t/get", "mcp__t__get", "Elicit(t)"] {
-        let error = Rules::of_server(&texts(&[], &[], &[other]), "s").unwrap_err();
+        let error = Rules::for_server(&texts(&[], &[], &[other]), "s").unwrap_err();
         assert!(matches!(error.0[0].problem, RuleProblem::OtherServer { .. }), "{error}");
     }
 }
@@ -137,41 +150,42 @@ fn a_rule_that_cannot_be_read_is_an_error_with_advice_and_all_are_told() {
     let indices: Vec<usize> = errors.0.iter().map(|error| error.index).collect();
     assert_eq!(indices, (0..broken.len()).collect::<Vec<_>>(), "{errors}");
     insta::assert_snapshot!(errors);
-    assert_eq!(verdict(&Permissions::refuse_everything(), "s", "t"), Verdict::Deny);
+    assert_eq!(verdict(&Permissions::refuse_everything(), "s", "t"), PermissionDecision::Deny);
 }
 
 #[test]
 fn hints_decide_only_where_no_rule_does() {
     let reads = json!({"readOnlyHint": true, "openWorldHint": false});
     let cases = [
-        (json!({}), Verdict::Ask),
-        (reads.clone(), Verdict::Allow),
-        (json!({"readOnlyHint": true}), Verdict::Ask),
-        (json!({"readOnlyHint": "true", "openWorldHint": false}), Verdict::Ask),
-        (json!({"readOnlyHint": true, "openWorldHint": false, "destructiveHint": true}), Verdict::Ask),
-        (json!({"destructiveHint": true, "openWorldHint": false}), Verdict::Ask),
-        (json!({"destructiveHint": false, "openWorldHint": false}), Verdict::Ask),
+        (json!({}), PermissionDecision::Ask),
+        (reads.clone(), PermissionDecision::Allow),
+        (json!({"readOnlyHint": true}), PermissionDecision::Ask),
+        (json!({"readOnlyHint": "true", "openWorldHint": false}), PermissionDecision::Ask),
+        (json!({"readOnlyHint": true, "openWorldHint": false, "destructiveHint": true}), PermissionDecision::Ask),
+        (json!({"destructiveHint": true, "openWorldHint": false}), PermissionDecision::Ask),
+        (json!({"destructiveHint": false, "openWorldHint": false}), PermissionDecision::Ask),
     ];
     for (hints, expected) in cases {
         let tool = tool("t", hints.clone());
-        let subject = Subject::Tool { server: "s", tool: &tool };
-        assert_eq!(Permissions::default().explain(&subject).verdict, expected, "{hints}");
-        for (list, verdict) in [(["s/t"], Verdict::Allow), (["s/t"], Verdict::Deny)] {
-            let permissions = if verdict == Verdict::Allow { global(&[], &[], &list) } else { global(&list, &[], &[]) };
-            assert_eq!(permissions.explain(&subject).verdict, verdict, "{hints}");
+        let target = PermissionTarget::Tool { server: "s", tool: &tool };
+        assert_eq!(Permissions::default().explain(&target).verdict, expected, "{hints}");
+        for (list, verdict) in [(["s/t"], PermissionDecision::Allow), (["s/t"], PermissionDecision::Deny)] {
+            let permissions =
+                if verdict == PermissionDecision::Allow { global(&[], &[], &list) } else { global(&list, &[], &[]) };
+            assert_eq!(permissions.explain(&target).verdict, verdict, "{hints}");
         }
     }
     let tool = tool("t", reads);
     let ignoring = Permissions::default().with_hints(HintUse::Ignored);
-    assert_eq!(ignoring.explain(&Subject::Tool { server: "s", tool: &tool }).verdict, Verdict::Ask);
+    assert_eq!(ignoring.explain(&PermissionTarget::Tool { server: "s", tool: &tool }).verdict, PermissionDecision::Ask);
 }
 
 #[test]
 fn an_explanation_names_every_step_and_the_rule_that_decides() {
-    let rules = Rules::of_server(&texts(&["drop"], &["create_*"], &["*"]), "github").unwrap();
+    let rules = Rules::for_server(&texts(&["drop"], &["create_*"], &["*"]), "github").unwrap();
     let permissions = global(&["evil/*"], &["*/create_issue"], &[]).with_server("github", rules);
     let tool = plain("create_issue");
-    let explained = permissions.explain(&Subject::Tool { server: "github", tool: &tool });
+    let explained = permissions.explain(&PermissionTarget::Tool { server: "github", tool: &tool });
     insta::assert_snapshot!(explained, @"
     tool `create_issue` of `github` (mcp__github__create_issue): ask
       global deny  the one rule does not match
@@ -215,23 +229,23 @@ proptest! {
     ) {
         let hints = if reads { json!({"readOnlyHint": true, "openWorldHint": false}) } else { json!({}) };
         let tool = tool(&name, hints);
-        let subject = Subject::Tool { server: &server, tool: &tool };
+        let target = PermissionTarget::Tool { server: &server, tool: &tool };
         // Rules of a server are read as global ones here: what is held is the order, not the syntax.
         let decide = |above: &_| {
-            Permissions::new(rules(above)).with_server(server.as_str(), rules(&own)).explain(&subject).verdict
+            Permissions::new(rules(above)).with_server(server.as_str(), rules(&own)).explain(&target).verdict
         };
         let before = decide(&above);
         above[2].push(extra.clone());
         let with_allow = decide(&above);
-        prop_assert!(before != Verdict::Deny || with_allow == Verdict::Deny, "an allow rule undid a denial");
+        prop_assert!(before != PermissionDecision::Deny || with_allow == PermissionDecision::Deny, "an allow rule undid a denial");
         prop_assert!(with_allow <= before, "an allow rule made it stricter");
         above[1].push(extra.clone());
-        prop_assert!(before != Verdict::Deny || decide(&above) == Verdict::Deny, "an ask rule undid a denial");
+        prop_assert!(before != PermissionDecision::Deny || decide(&above) == PermissionDecision::Deny, "an ask rule undid a denial");
         let before = decide(&above);
         above[0].push(extra);
         prop_assert!(decide(&above) >= before, "a deny rule made it laxer");
         above[0].push("*/*".into());
-        prop_assert_eq!(decide(&above), Verdict::Deny);
+        prop_assert_eq!(decide(&above), PermissionDecision::Deny);
     }
 
     #[test]
@@ -249,6 +263,6 @@ proptest! {
     #[test]
     fn no_text_makes_the_reader_panic(text in ".{0,20}") {
         let _ = Rule::global(&text);
-        let _ = Rule::of_server(&text, "s");
+        let _ = Rule::for_server(&text, "s");
     }
 }

@@ -15,7 +15,7 @@ use super::url_pattern::UrlPattern;
 use crate::filter::printable;
 
 /// The largest file.
-const LARGEST: u64 = 4 << 20;
+const MAX_BYTES: u64 = 4 << 20;
 const KEYS: [&str; 3] = ["allowedMcpServers", "deniedMcpServers", "allowManagedMcpServersOnly"];
 
 /// Why a file of an administrator refuses everything.
@@ -31,7 +31,7 @@ pub enum PolicyError {
         error: io::Error,
     },
     /// It is too large to be one.
-    #[error("{} is larger than {LARGEST} bytes; every server is refused", path.display())]
+    #[error("{} is larger than {MAX_BYTES} bytes; every server is refused", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
@@ -66,8 +66,8 @@ pub(super) fn read(path: &Path) -> Result<Option<File>, PolicyError> {
         Err(error) => return Err(unreadable(error)),
     };
     let mut bytes = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > LARGEST {
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > MAX_BYTES {
         return Err(PolicyError::TooLarge { path: path.to_owned() });
     }
     let text =
@@ -212,7 +212,7 @@ impl Entry {
     }
 
     pub(super) fn allows(&self, server: &ServerConfig) -> bool {
-        self.matches(server, UrlPattern::surely_matches)
+        self.matches(server, UrlPattern::definitely_matches)
     }
 
     pub(super) fn denies(&self, server: &ServerConfig) -> bool {

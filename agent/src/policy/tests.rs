@@ -21,7 +21,7 @@ fn http(name: &str, url: &str) -> ServerConfig {
 /// A root with these files in our own directory of it.
 fn root(exclusive: Option<&str>, settings: Option<&str>) -> TempDir {
     let root = TempDir::new().unwrap();
-    let place = Place::own(Platform::Linux);
+    let place = PolicyDirectory::own(Platform::Linux);
     fs::create_dir_all(place.settings(root.path()).parent().unwrap()).unwrap();
     for (path, text) in [(place.exclusive(root.path()), exclusive), (place.settings(root.path()), settings)] {
         if let Some(text) = text {
@@ -32,7 +32,7 @@ fn root(exclusive: Option<&str>, settings: Option<&str>) -> TempDir {
 }
 
 fn read(exclusive: Option<&str>, settings: Option<&str>) -> Policy {
-    Policy::read(&Place::own(Platform::Linux), root(exclusive, settings).path())
+    Policy::read(&PolicyDirectory::own(Platform::Linux), root(exclusive, settings).path())
 }
 
 fn lists(settings: serde_json::Value) -> Policy {
@@ -73,7 +73,10 @@ fn what_is_denied_by_name_command_or_url_stays_denied() {
     assert!(allowed(&policy, &stdio("ok", &["npx", "-y", "evil", "--not"])));
     assert!(allowed(&policy, &http("web", "https://fine.test/mcp")));
     let ruling = policy.judge(&stdio("ok", &["npx", "-y", "evil"]), Origin::Managed);
-    assert_eq!(ruling, Ruling { allowed: false, reason: "the administrator denies the command `npx -y evil`".into() });
+    assert_eq!(
+        ruling,
+        PolicyDecision { allowed: false, reason: "the administrator denies the command `npx -y evil`".into() }
+    );
 }
 
 #[test]
@@ -155,7 +158,7 @@ fn a_misspelt_key_is_told_with_the_right_one() {
     let told = policy.problem().unwrap().to_string();
     assert!(told.contains("unknown key `deniedMcpServer`, did you mean `deniedMcpServers`?"), "{told}");
     // A file that is about other things as well has keys that are none of ours, but no misspelt one.
-    let place = Place::claude_code(Platform::Linux);
+    let place = PolicyDirectory::claude_code(Platform::Linux);
     let root = TempDir::new().unwrap();
     fs::create_dir_all(place.settings(root.path()).parent().unwrap()).unwrap();
     for (text, refused) in
@@ -170,33 +173,36 @@ fn a_misspelt_key_is_told_with_the_right_one() {
 fn a_file_that_cannot_be_read_refuses_everything() {
     let root = root(None, None);
     // A directory of the name of the file can be opened and not be read, whoever asks.
-    fs::create_dir(Place::own(Platform::Linux).settings(root.path())).unwrap();
-    let policy = Policy::read(&Place::own(Platform::Linux), root.path());
+    fs::create_dir(PolicyDirectory::own(Platform::Linux).settings(root.path())).unwrap();
+    let policy = Policy::read(&PolicyDirectory::own(Platform::Linux), root.path());
     assert!(matches!(policy.problem(), Some(PolicyError::Unreadable { .. })), "{:?}", policy.problem());
     assert!(!allowed(&policy, &stdio("a", &["npx"])));
     let root = self::root(None, Some("\u{feff}{}"));
-    assert!(Policy::read(&Place::own(Platform::Linux), root.path()).problem().is_none(), "editors put a mark in front");
-    let settings = Place::own(Platform::Linux).settings(root.path());
+    assert!(
+        Policy::read(&PolicyDirectory::own(Platform::Linux), root.path()).problem().is_none(),
+        "editors put a mark in front"
+    );
+    let settings = PolicyDirectory::own(Platform::Linux).settings(root.path());
     fs::write(&settings, b"{\"a\": \"\xff\"}").unwrap();
-    assert!(Policy::read(&Place::own(Platform::Linux), root.path()).problem().is_some());
+    assert!(Policy::read(&PolicyDirectory::own(Platform::Linux), root.path()).problem().is_some());
     fs::write(&settings, " ".repeat(5 << 20)).unwrap();
-    let policy = Policy::read(&Place::own(Platform::Linux), root.path());
+    let policy = Policy::read(&PolicyDirectory::own(Platform::Linux), root.path());
     assert!(matches!(policy.problem(), Some(PolicyError::TooLarge { .. })), "{:?}", policy.problem());
 }
 
 #[test]
 fn every_system_has_its_place() {
-    let at = |place: Place| place.settings(Path::new("/")).to_string_lossy().replace('\\', "/");
-    assert_eq!(at(Place::own(Platform::Linux)), "/etc/mcp-workbench/managed-settings.json");
+    let at = |place: PolicyDirectory| place.settings(Path::new("/")).to_string_lossy().replace('\\', "/");
+    assert_eq!(at(PolicyDirectory::own(Platform::Linux)), "/etc/mcp-workbench/managed-settings.json");
     let mac = "/Library/Application Support/mcp-workbench/managed-settings.json";
-    assert_eq!(at(Place::own(Platform::MacOs)), mac);
-    assert_eq!(at(Place::own(Platform::Windows)), "/Program Files/mcp-workbench/managed-settings.json");
-    assert_eq!(at(Place::claude_code(Platform::Linux)), "/etc/claude-code/managed-settings.json");
-    assert_eq!(at(Place::claude_code(Platform::Windows)), "/Program Files/ClaudeCode/managed-settings.json");
+    assert_eq!(at(PolicyDirectory::own(Platform::MacOs)), mac);
+    assert_eq!(at(PolicyDirectory::own(Platform::Windows)), "/Program Files/mcp-workbench/managed-settings.json");
+    assert_eq!(at(PolicyDirectory::claude_code(Platform::Linux)), "/etc/claude-code/managed-settings.json");
+    assert_eq!(at(PolicyDirectory::claude_code(Platform::Windows)), "/Program Files/ClaudeCode/managed-settings.json");
 }
 
 fn sure(pattern: &str, url: &str) -> bool {
-    UrlPattern::parse(pattern).unwrap().surely_matches(url)
+    UrlPattern::parse(pattern).unwrap().definitely_matches(url)
 }
 
 fn may(pattern: &str, url: &str) -> bool {

@@ -87,7 +87,7 @@ impl UrlPattern {
 
     /// Whether the URL matches however it is read: what an allow list asks.
     #[must_use]
-    pub fn surely_matches(&self, url: &str) -> bool {
+    pub fn definitely_matches(&self, url: &str) -> bool {
         let (Ok(url), Some(parts)) = (Url::parse(url), &self.parts) else { return Url::parse(url).is_ok() };
         let path = parts.path.as_deref().unwrap_or("/");
         parts.reach(&url, &[host(&url)]) && readings(&url).iter().all(|reading| wild(path, reading))

@@ -16,11 +16,11 @@ pub struct Template {
 
 /// The values that a template is filled with.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Given {
+pub enum TemplateArguments {
     /// By the names of the variables.
     ByName(BTreeMap<String, String>),
     /// In the order in which the variables first occur.
-    ByPlace(Vec<String>),
+    ByPosition(Vec<String>),
 }
 
 /// Why there is no URI.
@@ -79,17 +79,17 @@ impl Template {
     ///
     /// # Errors
     /// If a value has no place, or none is given.
-    pub fn fill(&self, given: &Given) -> Result<String, TemplateError> {
+    pub fn fill(&self, given: &TemplateArguments) -> Result<String, TemplateError> {
         let variables = self.variables();
         let surplus = |surplus: String| TemplateError::Surplus { surplus, variables: variables.clone() };
         let values: Vec<(&str, &str)> = match given {
-            Given::ByName(values) => {
+            TemplateArguments::ByName(values) => {
                 if let Some(unknown) = values.keys().find(|name| !variables.contains(name)) {
                     return Err(surplus(format!("`{unknown}`")));
                 }
                 values.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
             }
-            Given::ByPlace(values) => {
+            TemplateArguments::ByPosition(values) => {
                 if let Some(more) = values.get(variables.len()) {
                     return Err(surplus(format!("the value `{more}`")));
                 }

@@ -6,12 +6,12 @@ fn template(text: &str) -> Template {
     Template::read(text).unwrap()
 }
 
-fn by_place(values: &[&str]) -> Given {
-    Given::ByPlace(values.iter().map(|&value| value.to_owned()).collect())
+fn by_place(values: &[&str]) -> TemplateArguments {
+    TemplateArguments::ByPosition(values.iter().map(|&value| value.to_owned()).collect())
 }
 
-fn by_name(values: &[(&str, &str)]) -> Given {
-    Given::ByName(values.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
+fn by_name(values: &[(&str, &str)]) -> TemplateArguments {
+    TemplateArguments::ByName(values.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
 #[test]

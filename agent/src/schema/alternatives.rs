@@ -4,15 +4,15 @@
 //! provider keeps. Schemas inside of them are left as they are until it is their turn.
 
 use super::{
-    converter::{Converter, Place, Trouble, UNROLLED},
+    converter::{ConversionError, Converter, SchemaContext, UNROLLED},
     dialect::Dialect,
-    document::{Node, Types, Words},
+    document::{Annotations, Node, Types},
     merge,
     report::Effect,
 };
 
 /// More combinations than this are not made.
-const MOST: usize = 48;
+const MAX_ALTERNATIVES: usize = 48;
 
 /// One of the simple schemas.
 #[derive(Debug, Clone)]
@@ -23,14 +23,14 @@ pub(super) struct Part {
 }
 
 impl Part {
-    fn of(node: Node) -> Self {
+    fn new(node: Node) -> Self {
         Self { node, entered: Vec::new() }
     }
 }
 
 impl Converter<'_> {
     /// The simple schemas that a schema consists of. None: it allows nothing.
-    pub(super) fn alternatives(&mut self, node: &Node, place: Place) -> Result<Vec<Part>, Trouble> {
+    pub(super) fn alternatives(&mut self, node: &Node, place: SchemaContext) -> Result<Vec<Part>, ConversionError> {
         let parts = self.combined(node, place, &mut Vec::new())?;
         let mut simple = Vec::new();
         for part in parts {
@@ -40,8 +40,8 @@ impl Converter<'_> {
     }
 
     /// The same with no reference left, for the root of arguments.
-    pub(super) fn alternatives_at_root(&mut self, node: &Node) -> Result<Vec<Part>, Trouble> {
-        let parts = self.resolved(node, Place::default(), &mut Vec::new())?;
+    pub(super) fn alternatives_at_root(&mut self, node: &Node) -> Result<Vec<Part>, ConversionError> {
+        let parts = self.resolved(node, SchemaContext::default(), &mut Vec::new())?;
         let mut simple = Vec::new();
         for part in parts {
             self.split(part, &mut simple);
@@ -49,17 +49,22 @@ impl Converter<'_> {
         Ok(simple)
     }
 
-    fn combined(&mut self, node: &Node, place: Place, path: &mut Vec<usize>) -> Result<Vec<Part>, Trouble> {
+    fn combined(
+        &mut self,
+        node: &Node,
+        place: SchemaContext,
+        path: &mut Vec<usize>,
+    ) -> Result<Vec<Part>, ConversionError> {
         if node.never {
             return Ok(Vec::new());
         }
         if let Some(number) = node.reference.filter(|_| node.is_reference_alone())
             && self.keeps(number, place)
         {
-            return Ok(vec![Part::of(node.clone())]);
+            return Ok(vec![Part::new(node.clone())]);
         }
         let mut base = Node {
-            words: Words::default(),
+            words: Annotations::default(),
             reference: None,
             all_of: Vec::new(),
             any_of: Vec::new(),
@@ -68,7 +73,7 @@ impl Converter<'_> {
         };
         self.drop_logic(&mut base)?;
         let trivial = base.is_any();
-        let mut parts = vec![Part::of(base)];
+        let mut parts = vec![Part::new(base)];
         if let Some(number) = node.reference {
             let target = self.entered(node, number, place, path)?;
             parts = self.cross(parts, target, &node.at, "$ref")?;
@@ -105,7 +110,12 @@ impl Converter<'_> {
     }
 
     /// The simple schemas of a branch that is to be merged: its references are followed, whatever the provider keeps.
-    fn resolved(&mut self, branch: &Node, place: Place, path: &mut Vec<usize>) -> Result<Vec<Part>, Trouble> {
+    fn resolved(
+        &mut self,
+        branch: &Node,
+        place: SchemaContext,
+        path: &mut Vec<usize>,
+    ) -> Result<Vec<Part>, ConversionError> {
         let mut parts = match branch.reference.filter(|_| branch.is_reference_alone()) {
             Some(number) => self.entered(branch, number, place, path)?,
             None => {
@@ -134,15 +144,15 @@ impl Converter<'_> {
         &mut self,
         node: &Node,
         number: usize,
-        place: Place,
+        place: SchemaContext,
         path: &mut Vec<usize>,
-    ) -> Result<Vec<Part>, Trouble> {
+    ) -> Result<Vec<Part>, ConversionError> {
         let times = self.trail.iter().filter(|known| **known == number).count();
         if path.contains(&number) || times >= UNROLLED || self.budget == 0 {
             let name = &self.document.definitions[number].name;
             let why = format!("`{name}` is written out where it stands, and goes on in itself too far for that");
             self.lost(&node.at, "$ref", &why)?;
-            return Ok(vec![Part::of(self.opened(number, &node.at))]);
+            return Ok(vec![Part::new(self.opened(number, &node.at))]);
         }
         path.push(number);
         let document = self.document;
@@ -158,7 +168,7 @@ impl Converter<'_> {
         let target = &self.document.definitions[number].node;
         let types = self.types_at_a_glance(target, UNROLLED).filter(|types| *types != Types::all());
         let description = "What may be in here goes on in the same way as around it.".to_owned();
-        let words = Words { description: Some(description), ..Words::default() };
+        let words = Annotations { description: Some(description), ..Annotations::default() };
         Node { types, words, ..Node::any(at) }
     }
 
@@ -177,7 +187,7 @@ impl Converter<'_> {
         choices.iter().try_fold(Types::default(), |types, one| Some(types.with(self.types_at_a_glance(one, far)?)))
     }
 
-    fn keeps(&self, number: usize, place: Place) -> bool {
+    fn keeps(&self, number: usize, place: SchemaContext) -> bool {
         match self.dialect {
             Dialect::OpenAiStrict | Dialect::OpenAiLoose | Dialect::Anthropic => true,
             Dialect::Gemini => false,
@@ -187,8 +197,14 @@ impl Converter<'_> {
     }
 
     /// What one list and the other both allow, each with each.
-    fn cross(&mut self, left: Vec<Part>, right: Vec<Part>, at: &str, keyword: &str) -> Result<Vec<Part>, Trouble> {
-        if left.len() * right.len() > MOST {
+    fn cross(
+        &mut self,
+        left: Vec<Part>,
+        right: Vec<Part>,
+        at: &str,
+        keyword: &str,
+    ) -> Result<Vec<Part>, ConversionError> {
+        if left.len() * right.len() > MAX_ALTERNATIVES {
             self.lost(at, keyword, "the choices in it have too many combinations")?;
             return Ok(left);
         }
@@ -214,7 +230,7 @@ impl Converter<'_> {
     }
 
     /// Takes off what the dialect has no words for.
-    fn drop_logic(&mut self, base: &mut Node) -> Result<(), Trouble> {
+    fn drop_logic(&mut self, base: &mut Node) -> Result<(), ConversionError> {
         if self.dialect.is_full() {
             return Ok(());
         }
@@ -240,14 +256,14 @@ impl Converter<'_> {
             }
         };
         let typed = |branch: Node| Node { types: branch.types.or(node.types), ..branch };
-        let branches: Vec<Node> = node.one_of.iter().take(MOST).map(target).map(typed).collect();
-        let apart = node.one_of.len() <= MOST
+        let branches: Vec<Node> = node.one_of.iter().take(MAX_ALTERNATIVES).map(target).map(typed).collect();
+        let apart = node.one_of.len() <= MAX_ALTERNATIVES
             && branches
                 .iter()
                 .enumerate()
                 .all(|(number, one)| branches[number + 1..].iter().all(|other| merge::are_apart(one, other)));
         let effect = if apart { Effect::Equal } else { Effect::Wider };
-        self.told(&node.at, "oneOf", "became `anyOf`", effect);
+        self.record(&node.at, "oneOf", "became `anyOf`", effect);
     }
 
     /// One schema for each type.
@@ -257,11 +273,10 @@ impl Converter<'_> {
             return;
         }
         part.node.settle_unevaluated();
-        let of_values = part
-            .node
-            .values
-            .as_ref()
-            .map(|values| values.iter().fold(Types::default(), |types, value| types.with(Types::of(value))));
+        let of_values =
+            part.node.values.as_ref().map(|values| {
+                values.iter().fold(Types::default(), |types, value| types.with(Types::from_value(value)))
+            });
         let types = match (part.node.types, of_values) {
             (Some(types), Some(of_values)) => types.and(of_values),
             (Some(types), None) => types,
@@ -273,7 +288,7 @@ impl Converter<'_> {
                     let at = std::sync::Arc::clone(&part.node.at);
                     let named: Vec<_> = spoken_of.names().collect();
                     let became = format!("became {}, as its keywords say", named.join(" or "));
-                    self.told(&at, "type", became, Effect::Narrower);
+                    self.record(&at, "type", became, Effect::Narrower);
                 }
                 spoken_of
             }
@@ -283,14 +298,14 @@ impl Converter<'_> {
                 // Of which type a format speaks is not told, and nothing else is there to tell it.
                 if part.node.format.take().is_some() {
                     let at = std::sync::Arc::clone(&part.node.at);
-                    self.told(&at, "format", "dropped", Effect::Wider);
+                    self.record(&at, "format", "dropped", Effect::Wider);
                 }
                 into.push(part);
             }
             return;
         }
         for one in types.each() {
-            let node = part.node.of_type(one);
+            let node = part.node.restricted_to(one);
             if node.values.as_ref().is_none_or(|values| !values.is_empty()) {
                 into.push(Part { node, entered: part.entered.clone() });
             }

@@ -14,7 +14,7 @@ pub(super) const UNROLLED: usize = 2;
 
 /// Why a schema, or a part of one, cannot be said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum ConversionError {
     /// It allows nothing.
     Never,
     /// The dialect cannot say it at all.
@@ -28,14 +28,14 @@ pub(super) enum Trouble {
 
 /// Where a schema stands, as far as rules depend on it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Place {
+pub(super) struct SchemaContext {
     /// How deep inside of the root.
     pub(super) depth: usize,
     /// Whether the nearest property around it may be left out.
     pub(super) optional: bool,
 }
 
-impl Place {
+impl SchemaContext {
     pub(super) fn inside(self) -> Self {
         Self { depth: self.depth + 1, ..self }
     }
@@ -69,7 +69,7 @@ impl<'a> Converter<'a> {
     }
 
     /// Tells of something that the provider's rules ask for.
-    pub(super) fn told(
+    pub(super) fn record(
         &mut self,
         at: &str,
         keyword: &str,
@@ -81,11 +81,11 @@ impl<'a> Converter<'a> {
 
     /// Gives up on the dialect, if it is one that something else can take the place of; where it is not, says that the
     /// keyword is lost.
-    pub(super) fn lost(&mut self, at: &str, keyword: &str, why: &str) -> Result<(), Trouble> {
+    pub(super) fn lost(&mut self, at: &str, keyword: &str, why: &str) -> Result<(), ConversionError> {
         if self.dialect == Dialect::OpenAiStrict {
-            return Err(Trouble::Unfit { at: at.to_owned(), why: why.to_owned() });
+            return Err(ConversionError::Unfit { at: at.to_owned(), why: why.to_owned() });
         }
-        self.told(at, keyword, "dropped", Effect::Wider);
+        self.record(at, keyword, "dropped", Effect::Wider);
         Ok(())
     }
 }

@@ -37,7 +37,7 @@ pub(super) struct Node {
     pub(super) types: Option<Types>,
     /// `enum`, or `const` as a list of one.
     pub(super) values: Option<Vec<Value>>,
-    pub(super) words: Words,
+    pub(super) words: Annotations,
     pub(super) format: Option<String>,
     pub(super) low: Option<Bound>,
     pub(super) high: Option<Bound>,
@@ -68,7 +68,7 @@ pub(super) struct Node {
 
 /// What a schema says to people and models, and what constrains nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Words {
+pub(super) struct Annotations {
     pub(super) title: Option<String>,
     pub(super) description: Option<String>,
     pub(super) default: Option<Value>,
@@ -158,7 +158,7 @@ impl Types {
     }
 
     /// The type of a value. A number without a fraction is an integer, however it is written.
-    pub(super) fn of(value: &Value) -> Self {
+    pub(super) fn from_value(value: &Value) -> Self {
         match value {
             Value::Null => Self::NULL,
             Value::Bool(_) => Self::BOOLEAN,
@@ -296,14 +296,14 @@ impl Node {
     }
 
     /// The same schema for values of one type: without the keywords of others.
-    pub(super) fn of_type(&self, one: Types) -> Self {
+    pub(super) fn restricted_to(&self, one: Types) -> Self {
         let mut node = Self {
             at: Arc::clone(&self.at),
             types: Some(one),
             values: self
                 .values
                 .as_ref()
-                .map(|values| values.iter().filter(|value| one.covers(Types::of(value))).cloned().collect()),
+                .map(|values| values.iter().filter(|value| one.covers(Types::from_value(value))).cloned().collect()),
             words: self.words.clone(),
             not: self.not.clone(),
             condition: self.condition.clone(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Number, Value};
 
-use super::document::{Bound, Node, Types, Words};
+use super::document::{Annotations, Bound, Node, Types};
 
 /// What both allow. Neither has a reference or a list of alternatives left. Keywords that cannot be said together in one
 /// schema are told, and those of the first one stay.
@@ -39,8 +39,8 @@ pub(super) fn both(one: &Node, other: &Node, conflicts: &mut Vec<&'static str>) 
 }
 
 /// The words of the first one, and of the other one where the first says nothing.
-pub(super) fn words(one: &Words, other: &Words) -> Words {
-    Words {
+pub(super) fn words(one: &Annotations, other: &Annotations) -> Annotations {
+    Annotations {
         title: one.title.clone().or_else(|| other.title.clone()),
         description: one.description.clone().or_else(|| other.description.clone()),
         default: one.default.clone().or_else(|| other.default.clone()),
@@ -216,7 +216,7 @@ fn types(node: &Node) -> Option<Types> {
     let of_values = node
         .values
         .as_ref()
-        .map(|values| values.iter().fold(Types::default(), |types, value| types.with(Types::of(value))));
+        .map(|values| values.iter().fold(Types::default(), |types, value| types.with(Types::from_value(value))));
     match (node.types, of_values) {
         (Some(types), Some(of_values)) => Some(types.and(of_values)),
         (types, of_values) => types.or(of_values),

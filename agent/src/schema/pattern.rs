@@ -6,16 +6,16 @@ use super::Provider;
 
 /// Why a provider refuses a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum PatternError {
     /// Nobody can read it.
     Unreadable,
     /// It is one of ECMA-262 that OpenAI does not take.
     Uncommon,
 }
 
-impl Refusal {
+impl PatternError {
     /// Why this provider refuses this pattern, if it does.
-    pub(super) fn of(provider: Provider, pattern: &str) -> Option<Self> {
+    pub(super) fn find(provider: Provider, pattern: &str) -> Option<Self> {
         let openai = matches!(provider, Provider::OpenAi | Provider::OpenAiChat);
         if !is_readable(pattern) {
             Some(Self::Unreadable)
@@ -108,7 +108,7 @@ mod tests {
             "[a[b]",
             "ä+",
         ] {
-            assert_eq!(Refusal::of(Provider::OpenAi, pattern), None, "{pattern}");
+            assert_eq!(PatternError::find(Provider::OpenAi, pattern), None, "{pattern}");
         }
         for pattern in [
             "^(?!no)",
@@ -127,9 +127,9 @@ mod tests {
             "[^]",
             r"[\B]",
         ] {
-            assert!(Refusal::of(Provider::OpenAiChat, pattern).is_some(), "{pattern}");
+            assert!(PatternError::find(Provider::OpenAiChat, pattern).is_some(), "{pattern}");
         }
-        assert_eq!(Refusal::of(Provider::Anthropic, r"^(?!no)\p{L}"), None);
-        assert_eq!(Refusal::of(Provider::Gemini, "("), Some(Refusal::Unreadable));
+        assert_eq!(PatternError::find(Provider::Anthropic, r"^(?!no)\p{L}"), None);
+        assert_eq!(PatternError::find(Provider::Gemini, "("), Some(PatternError::Unreadable));
     }
 }

@@ -27,7 +27,7 @@ pub(super) fn read(source: &Value, limits: &Limits, report: &mut Report) -> Resu
     index::weigh(source, limits)?;
     let mut reader = Reader {
         source,
-        index: Index::of(source),
+        index: Index::new(source),
         limits,
         report,
         siblings_count: index::siblings_of_references_count(source),

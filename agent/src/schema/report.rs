@@ -46,7 +46,7 @@ impl fmt::Display for Change {
 /// All changes of one conversion.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// The changes, at most [`Report::MOST`].
+    /// The changes, at most [`Self::MAX_CHANGES`].
     pub changes: Vec<Change>,
     /// How many more there were.
     pub more: usize,
@@ -58,7 +58,7 @@ pub struct Report {
 
 impl Report {
     /// How many changes are told one by one: a hostile schema could ask for very many.
-    pub const MOST: usize = 500;
+    pub const MAX_CHANGES: usize = 500;
 
     pub(super) fn add(
         &mut self,
@@ -79,7 +79,7 @@ impl Report {
             Effect::Wider => self.wider += 1,
             Effect::Narrower => self.narrower += 1,
         }
-        if self.changes.len() < Self::MOST {
+        if self.changes.len() < Self::MAX_CHANGES {
             self.changes.push(change);
         } else {
             self.more += 1;

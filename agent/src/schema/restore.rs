@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     Limits,
-    converter::{Converter, Place},
+    converter::{Converter, SchemaContext},
     dialect::Dialect,
     document::{Document, Node, Types},
     read::read,
@@ -62,8 +62,8 @@ impl Converter<'_> {
     /// The one of the simple schemas that the value was written for.
     fn part_for(&mut self, node: &Node, value: &Value, followed: usize) -> Option<Node> {
         let document = self.document;
-        let parts = self.alternatives(node, Place::default()).ok()?;
-        let wanted = Types::of(value);
+        let parts = self.alternatives(node, SchemaContext::default()).ok()?;
+        let wanted = Types::from_value(value);
         let mut fallback = None;
         for part in parts {
             let part = match part.node.reference {
@@ -92,7 +92,7 @@ fn is_written_for(part: &Node, map: &Map<String, Value>) -> bool {
             Some(Value::Null) if !part.requires(name) => true,
             Some(value) => {
                 property.values.as_ref().is_none_or(|values| values.contains(value))
-                    && property.types.is_none_or(|types| types.covers(Types::of(value)))
+                    && property.types.is_none_or(|types| types.covers(Types::from_value(value)))
             }
         })
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    converter::{Converter, Place, Trouble},
+    converter::{ConversionError, Converter, SchemaContext},
     dialect::Dialect,
     document::{Node, Types},
     merge,
@@ -26,7 +26,7 @@ pub(super) struct Arguments {
 
 impl Converter<'_> {
     /// Writes the whole document.
-    pub(super) fn arguments(&mut self) -> Result<Arguments, Trouble> {
+    pub(super) fn arguments(&mut self) -> Result<Arguments, ConversionError> {
         let Union { mut node, entered, note, .. } = self.one_object()?;
         let renamed = if self.dialect == Dialect::Anthropic { self.rename(&mut node) } else { Vec::new() };
         if let Some(note) = note {
@@ -40,10 +40,10 @@ impl Converter<'_> {
         let mut schema = if self.dialect.is_full() {
             match self.full(&node) {
                 Value::Object(map) => map,
-                _ => return Err(Trouble::Never),
+                _ => return Err(ConversionError::Never),
             }
         } else {
-            let written = self.object(&node, Place::default())?;
+            let written = self.object(&node, SchemaContext::default())?;
             self.dressed(written.map, &node.words, written.remarks, &node.at)
         };
         self.trail.clear();
@@ -59,18 +59,18 @@ impl Converter<'_> {
     }
 
     /// The root as one object without `$ref`, `allOf`, `anyOf` and `oneOf`.
-    pub(super) fn one_object(&mut self) -> Result<Union, Trouble> {
+    pub(super) fn one_object(&mut self) -> Result<Union, ConversionError> {
         let document = self.document;
         let mut root = document.root.clone();
         if root.never {
-            return Err(Trouble::Never);
+            return Err(ConversionError::Never);
         }
         if root.types.is_none() {
-            self.told(&root.at, "type", "became `object`, as arguments always are one", Effect::Equal);
+            self.record(&root.at, "type", "became `object`, as arguments always are one", Effect::Equal);
         }
         let types = root.types.unwrap_or(Types::OBJECT).and(Types::OBJECT);
         if types.is_empty() {
-            return Err(Trouble::Never);
+            return Err(ConversionError::Never);
         }
         root.types = Some(types);
         self.simplify_root(&mut root);
@@ -83,24 +83,24 @@ impl Converter<'_> {
         .into_iter()
         .find_map(|(keyword, there)| there.then_some(keyword));
         let Some(keyword) = keyword.or_else(|| (!self.dialect.is_full()).then_some("")) else {
-            let node = root.of_type(Types::OBJECT);
+            let node = root.restricted_to(Types::OBJECT);
             return Ok(Union { node, entered: Vec::new(), note: None, narrowed: Vec::new() });
         };
         let parts = self.alternatives_at_root(&root)?;
         if parts.is_empty() {
-            return Err(Trouble::Never);
+            return Err(ConversionError::Never);
         }
-        let mut union = union::of(&parts);
+        let mut union = union::merge(&parts);
         union.node.words = merge::words(&root.words, &union.node.words);
         // What was written in place of references may bring some of it back.
         self.simplify_root(&mut union.node);
         if !keyword.is_empty() {
             let effect = if parts.len() > 1 { Effect::Wider } else { Effect::Equal };
-            self.told(&root.at, keyword, "became one object with the properties of all", effect);
+            self.record(&root.at, keyword, "became one object with the properties of all", effect);
         }
         for name in &union.narrowed {
             let became = "is constrained in each branch, where only some constrain it";
-            self.told(&root.at, name, became, Effect::Narrower);
+            self.record(&root.at, name, became, Effect::Narrower);
         }
         Ok(union)
     }
@@ -111,10 +111,10 @@ impl Converter<'_> {
             return;
         }
         if root.values.take().is_some() {
-            self.told(&root.at, "enum", "dropped", Effect::Wider);
+            self.record(&root.at, "enum", "dropped", Effect::Wider);
         }
         if self.dialect == Dialect::OpenAiLoose && root.not.take().is_some() {
-            self.told(&root.at, "not", "dropped", Effect::Wider);
+            self.record(&root.at, "not", "dropped", Effect::Wider);
         }
     }
 
@@ -171,13 +171,13 @@ impl Converter<'_> {
             ("dependentSchemas", !std::mem::take(&mut node.dependent_schemas).is_empty()),
         ] {
             if there {
-                self.told(&at, keyword, "dropped, as it may speak of names that are others now", Effect::Wider);
+                self.record(&at, keyword, "dropped, as it may speak of names that are others now", Effect::Wider);
             }
         }
     }
 
     /// The schemas that something refers to, and those that they refer to.
-    fn definitions(&mut self) -> Result<Map<String, Value>, Trouble> {
+    fn definitions(&mut self) -> Result<Map<String, Value>, ConversionError> {
         let document = self.document;
         let mut written = Map::new();
         let mut done = std::collections::BTreeSet::new();
@@ -187,9 +187,9 @@ impl Converter<'_> {
             let schema = if self.dialect.is_full() {
                 self.full(&definition.node)
             } else {
-                match self.plain(&definition.node, Place { depth: 1, optional: false }) {
+                match self.plain(&definition.node, SchemaContext { depth: 1, optional: false }) {
                     Ok(map) => map.into(),
-                    Err(Trouble::Never) => {
+                    Err(ConversionError::Never) => {
                         self.lost(&definition.node.at, "$defs", "a definition that allows nothing")?;
                         self.anything()?.into()
                     }

@@ -74,7 +74,7 @@ struct Checker {
 }
 
 impl Checker {
-    fn of(text: &str) -> Self {
+    fn new(text: &str) -> Self {
         let rules: Rules = serde_json::from_str(text).expect("a test reads each file of rules");
         let definition = jsonschema::validator_for(&rules.definition).expect("a test compiles each file of rules");
         Self { rules, definition }
@@ -83,7 +83,7 @@ impl Checker {
 
 macro_rules! checker {
     ($file:literal) => {
-        LazyLock::new(|| Checker::of(include_str!(concat!("rules/", $file, ".json"))))
+        LazyLock::new(|| Checker::new(include_str!(concat!("rules/", $file, ".json"))))
     };
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::converter::Trouble;
+use super::converter::ConversionError;
 
 const PROPERTIES: usize = 5_000;
 const LEVELS: usize = 10;
@@ -22,7 +22,7 @@ struct Numbers {
 }
 
 /// Refuses what is larger than strict mode takes.
-pub(super) fn within_limits(schema: &Map<String, Value>) -> Result<(), Trouble> {
+pub(super) fn within_limits(schema: &Map<String, Value>) -> Result<(), ConversionError> {
     let mut numbers = Numbers::default();
     numbers.count(schema, 0);
     let over = [
@@ -33,9 +33,10 @@ pub(super) fn within_limits(schema: &Map<String, Value>) -> Result<(), Trouble> 
         (numbers.long_list, LONG_LIST_LETTERS, "characters in one long list of values"),
     ];
     match over.into_iter().find(|(number, limit, _)| number > limit) {
-        Some((number, limit, what)) => {
-            Err(Trouble::Unfit { at: String::new(), why: format!("{number} {what}, and strict mode takes {limit}") })
-        }
+        Some((number, limit, what)) => Err(ConversionError::Unfit {
+            at: String::new(),
+            why: format!("{number} {what}, and strict mode takes {limit}"),
+        }),
         None => Ok(()),
     }
 }

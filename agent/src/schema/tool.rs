@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Limits, Provider,
-    converter::{Converter, Trouble},
+    converter::{ConversionError, Converter},
     dialect::Dialect,
     document::Document,
     error::SchemaError,
@@ -16,7 +16,7 @@ use super::{
     report::Report,
     restore::restored,
     root::Arguments,
-    sift::sift,
+    unsupported_patterns::sift,
 };
 
 /// What is wanted of a conversion.
@@ -193,8 +193,8 @@ fn arguments(
     if dialect == Dialect::OpenAiLoose && options.strict {
         match in_dialect(Dialect::OpenAiStrict) {
             Ok(arguments) => return Ok((arguments, true, None)),
-            Err(Trouble::Never) => return Err(SchemaError::NoObject),
-            Err(Trouble::Unfit { at, why }) => {
+            Err(ConversionError::Never) => return Err(SchemaError::NoObject),
+            Err(ConversionError::Unfit { at, why }) => {
                 let at = if at.is_empty() { "/" } else { &at };
                 not_strict = Some(format!("{at}: {why}"));
             }
@@ -203,7 +203,7 @@ fn arguments(
     match in_dialect(dialect) {
         Ok(arguments) => Ok((arguments, false, not_strict)),
         // Only strict mode gives up.
-        Err(Trouble::Never | Trouble::Unfit { .. }) => Err(SchemaError::NoObject),
+        Err(ConversionError::Never | ConversionError::Unfit { .. }) => Err(SchemaError::NoObject),
     }
 }
 

@@ -4,11 +4,11 @@ use serde_json::Value;
 
 use super::{
     alternatives::Part,
-    document::{Node, Words},
+    document::{Annotations, Node},
 };
 
 /// How many groups of properties are told in words.
-const TOLD: usize = 8;
+const MAX_LISTED: usize = 8;
 
 /// One object that allows everything that any of them allows, and what is lost by that.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(super) struct Union {
 }
 
 /// Joins objects. The list is not empty.
-pub(super) fn of(parts: &[Part]) -> Union {
+pub(super) fn merge(parts: &[Part]) -> Union {
     let mut entered: Vec<usize> = parts.iter().flat_map(|part| part.entered.iter().copied()).collect();
     entered.sort_unstable();
     entered.dedup();
@@ -33,7 +33,7 @@ pub(super) fn of(parts: &[Part]) -> Union {
         [first, rest @ ..] => (*first, rest),
     };
     let mut narrowed = Vec::new();
-    let mut node = Node { types: first.types, words: Words::default(), ..Node::any(&first.at) };
+    let mut node = Node { types: first.types, words: Annotations::default(), ..Node::any(&first.at) };
     let mut names: Vec<&String> = Vec::new();
     for (name, _) in nodes.iter().flat_map(|node| &node.properties) {
         if !names.contains(&name) {
@@ -91,7 +91,7 @@ fn property(name: &str, nodes: &[&Node], narrowed: &mut Vec<String>) -> Node {
         [] => Node::never(&at),
         [only] => only.clone(),
         [first, ..] => {
-            let words = Words { description: first.words.description.clone(), ..Words::default() };
+            let words = Annotations { description: first.words.description.clone(), ..Annotations::default() };
             Node { words, any_of: choices.clone(), ..Node::any(&first.at) }
         }
     }
@@ -105,8 +105,13 @@ fn values_of_all(choices: &[Node]) -> Option<Node> {
     }
     let mut values: Vec<Value> = Vec::new();
     for choice in choices {
-        let bare =
-            Node { at: first.at.clone(), types: first.types, values: None, words: Words::default(), ..choice.clone() };
+        let bare = Node {
+            at: first.at.clone(),
+            types: first.types,
+            values: None,
+            words: Annotations::default(),
+            ..choice.clone()
+        };
         if choice.types != first.types || bare != (Node { types: first.types, ..Node::any(&first.at) }) {
             return None;
         }
@@ -154,5 +159,5 @@ fn groups(nodes: &[&Node], common: &[String]) -> Option<String> {
             groups.push(group);
         }
     }
-    (groups.len() > 1 && groups.len() <= TOLD).then(|| format!("Give {}.", groups.join(", or ")))
+    (groups.len() > 1 && groups.len() <= MAX_LISTED).then(|| format!("Give {}.", groups.join(", or ")))
 }

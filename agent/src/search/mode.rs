@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use client::{Catalogue, Tool, catalogue::Entry};
+use client::{Tool, ToolCatalog, catalog::Entry};
 use thiserror::Error;
 
 use crate::output::count_within;
@@ -32,13 +32,13 @@ impl Default for SearchMode {
 #[error(
     "`{0}` says not when to search for tools: give `auto`, `auto:N` with N from 0 to 100 percent, `true` or `false`"
 )]
-pub struct NoSearchMode(String);
+pub struct SearchModeParseError(String);
 
 impl FromStr for SearchMode {
-    type Err = NoSearchMode;
+    type Err = SearchModeParseError;
 
-    fn from_str(text: &str) -> Result<Self, NoSearchMode> {
-        let refused = || NoSearchMode(text.chars().take(40).flat_map(char::escape_debug).collect());
+    fn from_str(text: &str) -> Result<Self, SearchModeParseError> {
+        let refused = || SearchModeParseError(text.chars().take(40).flat_map(char::escape_debug).collect());
         match text.trim().to_ascii_lowercase().as_str() {
             "auto" => Ok(Self::default()),
             "true" | "1" => Ok(Self::Always),
@@ -69,7 +69,7 @@ impl SearchMode {
     #[must_use]
     pub fn deferred(
         self,
-        catalogue: &Catalogue,
+        catalogue: &ToolCatalog,
         always_shown: impl Fn(&str) -> bool,
         context_tokens: usize,
     ) -> Vec<(&str, &Entry)> {

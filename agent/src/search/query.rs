@@ -2,11 +2,11 @@
 
 use bm25::Tokenizer as _;
 
-use super::words::Words;
-use crate::bounds::head;
+use super::tokenizer::WordTokenizer;
+use crate::limits::head;
 
 /// How much of a query is read.
-const LONGEST: usize = 1_024;
+const MAX_CHARS: usize = 1_024;
 /// How many words can be required; more are words like others.
 const REQUIRED: usize = 4;
 /// How many names can be asked for at a time.
@@ -18,8 +18,8 @@ pub enum Query {
     /// Tools of exactly these qualified names: `select:mcp__a__b,mcp__c__d`.
     Names(Vec<String>),
     /// Tools that have something of these words.
-    Words {
-        /// Words that each tool must have, written `+word`.
+    WordTokenizer {
+        /// WordTokenizer that each tool must have, written `+word`.
         required: Vec<String>,
         /// The others.
         words: Vec<String>,
@@ -36,12 +36,12 @@ impl Query {
             return Self::Names(names.take(NAMES).map(str::to_owned).collect());
         }
         let (mut required, mut words) = (Vec::new(), Vec::new());
-        for part in head(text, LONGEST).split_whitespace() {
+        for part in head(text, MAX_CHARS).split_whitespace() {
             match part.strip_prefix('+').filter(|_| required.len() < REQUIRED) {
-                Some(part) => required.extend(Words.tokenize(part)),
-                None => words.extend(Words.tokenize(part)),
+                Some(part) => required.extend(WordTokenizer.tokenize(part)),
+                None => words.extend(WordTokenizer.tokenize(part)),
             }
         }
-        Self::Words { required, words }
+        Self::WordTokenizer { required, words }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use client::{Catalogue, Tool};
+use client::{Tool, ToolCatalog};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -14,8 +14,8 @@ fn tool(name: &str, description: &str) -> Arc<Tool> {
     )
 }
 
-fn catalogue() -> Catalogue {
-    let mut catalogue = Catalogue::default();
+fn catalogue() -> ToolCatalog {
+    let mut catalogue = ToolCatalog::default();
     catalogue.set_server(
         "github",
         &[
@@ -30,7 +30,7 @@ fn catalogue() -> Catalogue {
 }
 
 fn found(query: &str) -> Vec<String> {
-    let names = ToolIndex::of(catalogue().iter()).search(&Query::parse(query), 10);
+    let names = ToolIndex::from_entries(catalogue().iter()).search(&Query::parse(query), 10);
     names.into_iter().map(|found| found.name).collect()
 }
 
@@ -45,9 +45,9 @@ fn finds_by_name_and_by_description() {
 
 #[test]
 fn a_name_says_more_than_a_description() {
-    let mut catalogue = Catalogue::default();
+    let mut catalogue = ToolCatalog::default();
     catalogue.set_server("a", &[tool("other", "deploys an app, later"), tool("deploy", "brings an app up, later")]);
-    let index = ToolIndex::of(catalogue.iter());
+    let index = ToolIndex::from_entries(catalogue.iter());
     assert_eq!(index.search(&Query::parse("deploy"), 1)[0].name, "mcp__a__deploy");
 }
 
@@ -93,7 +93,7 @@ fn a_rare_word_is_not_drowned_by_words_that_all_tools_have() {
 
 #[test]
 fn answers_a_call_of_the_search_tool() {
-    let index = ToolIndex::of(catalogue().iter());
+    let index = ToolIndex::from_entries(catalogue().iter());
     let ask = |arguments: Value| tool::answer(&index, arguments.as_object().unwrap());
     assert_eq!(ask(json!({"query": "repository", "max_results": 1})).unwrap().len(), 1);
     assert_eq!(ask(json!({"query": "repository", "max_results": 0})).unwrap().len(), 1);
@@ -123,7 +123,7 @@ fn the_setting_is_read_or_refused() {
 #[test]
 fn tools_are_deferred_where_they_would_fill_their_share_of_the_context() {
     let long = tool("long", &"one two three four ".repeat(250));
-    let mut catalogue = Catalogue::default();
+    let mut catalogue = ToolCatalog::default();
     catalogue.set_server("a", &[long]);
     let deferred = |mode: SearchMode, context| !mode.deferred(&catalogue, |_| false, context).is_empty();
     // Some 1,000 tokens of words, and 15 of the name and the schema.
@@ -132,13 +132,13 @@ fn tools_are_deferred_where_they_would_fill_their_share_of_the_context() {
     assert!(!deferred(SearchMode::Auto(50), 9_000));
     assert!(!deferred(SearchMode::Never, 0));
     assert!(deferred(SearchMode::Always, usize::MAX));
-    assert!(SearchMode::default().deferred(&Catalogue::default(), |_| false, 0).is_empty());
+    assert!(SearchMode::default().deferred(&ToolCatalog::default(), |_| false, 0).is_empty());
 }
 
 #[test]
 fn tools_of_servers_that_are_always_shown_are_not_deferred_and_do_not_count() {
     let long = || tool("long", &"one two three four ".repeat(250));
-    let mut catalogue = Catalogue::default();
+    let mut catalogue = ToolCatalog::default();
     catalogue.set_server("always", &[long(), tool("short", "short")]);
     catalogue.set_server("other", &[tool("short", "short")]);
     let deferred = |mode: SearchMode, context| {
@@ -151,23 +151,23 @@ fn tools_of_servers_that_are_always_shown_are_not_deferred_and_do_not_count() {
         "the long one is not among those that could be deferred"
     );
     assert_eq!(deferred(SearchMode::default(), 100), ["mcp__other__short"]);
-    let index = ToolIndex::of(SearchMode::Always.deferred(&catalogue, |server| server == "always", 0));
+    let index = ToolIndex::from_entries(SearchMode::Always.deferred(&catalogue, |server| server == "always", 0));
     assert_eq!(index.search(&Query::parse("short"), 9).len(), 1);
 }
 
 proptest! {
     #[test]
     fn any_text_is_a_query(text in ".{0,60}", limit in 0_usize..12) {
-        let found = ToolIndex::of(catalogue().iter()).search(&Query::parse(&text), limit);
+        let found = ToolIndex::from_entries(catalogue().iter()).search(&Query::parse(&text), limit);
         prop_assert!(found.len() <= limit);
         prop_assert!(found.windows(2).all(|pair| pair[0].score >= pair[1].score));
     }
 
     #[test]
     fn a_tool_is_found_by_its_whole_name(names in prop::collection::btree_set("[a-z]{4,9}(_[a-z]{4,9}){1,2}", 1..20)) {
-        let mut catalogue = Catalogue::default();
+        let mut catalogue = ToolCatalog::default();
         catalogue.set_server("s", &names.iter().map(|name| tool(name, "")).collect::<Vec<_>>());
-        let index = ToolIndex::of(catalogue.iter());
+        let index = ToolIndex::from_entries(catalogue.iter());
         for name in &names {
             let found = index.search(&Query::parse(name), 20);
             let wanted = client::qualified_name("s", name, client::NameLimit::Chars64);

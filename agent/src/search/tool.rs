@@ -7,9 +7,9 @@ use super::{Query, ToolIndex};
 /// Its name, which no tool of a server has: qualified names hold underscores.
 pub const NAME: &str = "ToolSearch";
 /// How many tools are found where the model does not say.
-const USUAL: usize = 5;
+const DEFAULT_RESULTS: usize = 5;
 /// How many are found at most.
-const MOST: usize = 20;
+const MAX_RESULTS: usize = 20;
 
 /// What the tool does, for the model: with the servers that have something to find.
 #[must_use]
@@ -33,8 +33,8 @@ pub fn input_schema() -> Value {
             "max_results": {
                 "type": "integer",
                 "minimum": 1,
-                "maximum": MOST,
-                "default": USUAL,
+                "maximum": MAX_RESULTS,
+                "default": DEFAULT_RESULTS,
                 "description": "How many tools to find at most.",
             },
         },
@@ -53,6 +53,6 @@ pub fn answer(index: &ToolIndex, arguments: &Map<String, Value>) -> Result<Vec<S
     let limit = arguments
         .get("max_results")
         .and_then(Value::as_u64)
-        .map_or(USUAL, |wanted| usize::try_from(wanted).unwrap_or(MOST).clamp(1, MOST));
+        .map_or(DEFAULT_RESULTS, |wanted| usize::try_from(wanted).unwrap_or(MAX_RESULTS).clamp(1, MAX_RESULTS));
     Ok(index.search(&Query::parse(query), limit).into_iter().map(|found| found.name).collect())
 }

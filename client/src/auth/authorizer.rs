@@ -1,12 +1,12 @@
-//! The authorizer of one server: it holds the token, renews it in time, and gets another one when the server asks for it.
+//! OAuth authorization for one server: stores and renews the token, and obtains a new one after a challenge.
 //!
-//! One flow runs at a time, however many requests are refused at once: whoever comes later finds the new token. Renewal is
-//! one request across processes too ([`renewal`](super::renewal)). Tokens go to the origin of the server and nowhere else.
+//! Only one flow runs at a time: concurrent requests that are rejected use its token. Renewal is coordinated across
+//! processes too ([`renewal`](super::renewal)). Tokens are sent only to the origin of the server.
 
+mod credentials;
 mod discovery;
 mod flow;
-mod keep;
-mod leave;
+mod logout;
 
 use std::{
     collections::BTreeMap,
@@ -22,25 +22,24 @@ use http::{
 };
 use url::Url;
 
-pub use leave::{LoggedOut, Revocation};
+pub use logout::{LoggedOut, Revocation};
 
 use super::{
-    Authorize, Refusal,
+    Authorize, RejectedRequest,
+    auth_http::AuthHttpClient,
     browser::Browser,
     challenge::{self, Challenges},
-    credentials::{CredentialKey, Credentials, EARLY, TokenType},
+    credentials::{CredentialKey, Credentials, EARLY, TokenType, now},
     dpop::{DPOP, DpopKey, Nonces},
-    error::{AuthError, AuthFailure, told},
+    error::{AuthError, AuthFailure, quoted},
     settings::AuthSettings,
     store::CredentialStore,
-    token,
-    web::Web,
 };
 
-/// How often one request may lead to authorization (2026-07-28, authorization, "Step-Up Authorization Flow": "no more than a
-/// few times").
+/// Maximum number of attempts for one request (2026-07-28, authorization, "Step-Up Authorization Flow": "no more than
+/// a few times").
 const ATTEMPTS: u32 = 3;
-/// How often the same scopes are asked for because of a 403, by whichever request.
+/// Maximum number of requests for the same scopes after a 403.
 const SAME_SCOPES: u32 = 2;
 
 /// Authorizes the requests to one server with OAuth.
@@ -54,10 +53,10 @@ struct Inner {
     settings: AuthSettings,
     store: Arc<dyn CredentialStore>,
     browser: Option<Arc<dyn Browser>>,
-    web: Web,
+    web: AuthHttpClient,
     nonces: Nonces,
     session: Mutex<Session>,
-    /// Held by the one flow that runs.
+    /// Serializes flows.
     flow: tokio::sync::Mutex<()>,
 }
 
@@ -70,17 +69,17 @@ impl fmt::Debug for Inner {
     }
 }
 
-/// What is known in this process.
+/// State of this process.
 #[derive(Debug, Default)]
 struct Session {
     held: Option<Arc<Held>>,
-    /// Whether the store was asked.
+    /// Whether the store was read.
     loaded: bool,
-    /// What was asked for so far, at the present authorization server.
+    /// The scopes requested so far from the current authorization server.
     asked: Vec<String>,
-    /// How often scopes were asked for because of a 403.
+    /// Number of requests for scopes after a 403.
     step_ups: BTreeMap<Vec<String>, u32>,
-    /// A client that the authorization server does not know any more.
+    /// A client that the authorization server no longer knows.
     forgotten_client: Option<String>,
 }
 
@@ -90,7 +89,7 @@ struct Held {
     credentials: Credentials,
     key: Option<DpopKey>,
     header: HeaderValue,
-    /// How long before its end the token is renewed.
+    /// How long before its expiry the token is renewed.
     early: Duration,
 }
 
@@ -103,7 +102,7 @@ impl Held {
         let mut header = HeaderValue::from_str(&format!("{scheme} {}", credentials.access_token.expose())).ok()?;
         header.set_sensitive(true);
         let key = credentials.dpop_key.as_ref().and_then(DpopKey::from_jwk);
-        // Without its key a bound token is worth nothing.
+        // A bound token is useless without its key.
         (key.is_some() || credentials.token_type == TokenType::Bearer).then_some(Self {
             credentials,
             key,
@@ -112,32 +111,32 @@ impl Held {
         })
     }
 
-    /// The same, of a token that was had just now: one that lives for a shorter time than renewal is early is used for half of
-    /// its life. It would be renewed for every request otherwise.
+    /// The same for a new token. If it expires sooner than tokens are usually renewed, it is used for half of its
+    /// lifetime, because otherwise each request would renew it.
     fn just_had(mut self) -> Self {
         if let Some(end) = self.credentials.expires_at {
-            self.early = EARLY.min(Duration::from_secs(end.saturating_sub(token::now())) / 2);
+            self.early = EARLY.min(Duration::from_secs(end.saturating_sub(now())) / 2);
         }
         self
     }
 
-    /// Whether the token may be used without being renewed.
+    /// Whether the token can be used without renewal.
     fn is_good(&self) -> bool {
         self.credentials.is_good_for(self.early)
     }
 
-    /// Whether the token has not ended, as far as is known.
+    /// Whether the token has not expired, as far as known.
     fn is_alive(&self) -> bool {
-        self.credentials.expires_at.is_none_or(|end| end > token::now())
+        self.credentials.expires_at.is_none_or(|end| end > now())
     }
 }
 
 impl Authorizer {
-    /// An authorizer for the server at this URL. Without a browser it goes on with what is in the store, and with grants that
-    /// need no person.
+    /// An authorizer for the server at this URL. Without a browser, it uses stored credentials and grants without user
+    /// interaction.
     ///
     /// # Errors
-    /// When no HTTP client can be made.
+    /// If the HTTP client cannot be built.
     pub fn new(
         server: impl Into<String>,
         key: CredentialKey,
@@ -148,9 +147,10 @@ impl Authorizer {
     ) -> Result<Self, AuthError> {
         let server = server.into();
         let mut url = url.clone();
-        // Both fail only for URLs without a host, which have neither.
+        // Both fail only for URLs without a host, which have no userinfo.
         let _ = (url.set_username(""), url.set_password(None));
-        let web = Web::new(&url, settings.timeout).map_err(|failure| AuthError::new(server.clone(), failure))?;
+        let web =
+            AuthHttpClient::new(&url, settings.timeout).map_err(|failure| AuthError::new(server.clone(), failure))?;
         Ok(Self(Arc::new(Inner {
             server,
             url,
@@ -165,25 +165,25 @@ impl Authorizer {
         })))
     }
 
-    /// Logs in now, whatever is kept: asks the server what it wants, and gets a new token.
+    /// Logs in regardless of stored credentials.
     ///
     /// # Errors
-    /// When there is no way to a token.
+    /// If no token can be obtained.
     pub async fn login(&self) -> Result<Credentials, AuthError> {
         let inner = &self.0;
         let _flow = inner.flow.lock().await;
         let logged_in = async {
             let request = inner.web.get(&inner.url).await?.header(ACCEPT, "application/json, text/event-stream");
-            // A server that streams is left at its headers, which hold all that matters here.
+            // The body may be a stream, and the headers are sufficient.
             let (status, headers) = inner.web.head_of(&inner.url, request).await?;
             let challenges = Challenges::parse(&challenge::fields(&headers));
             match inner.authorize(&challenges, None).await {
                 Ok(held) => Ok(held.credentials.clone()),
-                // Without metadata the endpoints are guessed. Where nobody has asked for authorization, that they are not
-                // there says that there is none.
+                // Without metadata, the endpoints are guessed. If the server did not require authorization, a failure
+                // there means that it has none.
                 Err(AuthFailure::Registration { endpoint, error, .. }) if status != StatusCode::UNAUTHORIZED => {
                     let unasked =
-                        format!("the server answers with HTTP status {} to whom nobody knows", status.as_u16());
+                        format!("the server responds with HTTP status {} without authorization", status.as_u16());
                     Err(AuthFailure::Discovery { tried: vec![unasked, format!("{endpoint}: {error}")] })
                 }
                 Err(failure) => Err(failure),
@@ -202,7 +202,7 @@ impl Authorize for Authorizer {
         self.0.nonces.note(&self.0.url, headers);
     }
 
-    fn refused(&self, refusal: Refusal) -> BoxFuture<'_, Result<bool, AuthError>> {
+    fn refused(&self, refusal: RejectedRequest) -> BoxFuture<'_, Result<bool, AuthError>> {
         Box::pin(async move { self.0.refused(&refusal).await.map_err(|failure| self.0.error(failure)) })
     }
 }
@@ -224,10 +224,10 @@ impl Inner {
         let Some(held) = self.good().await? else { return Ok(headers) };
         if let Some(key) = held.key.as_ref().filter(|_| held.credentials.token_type == TokenType::DPoP) {
             let token = held.credentials.access_token.expose();
-            let proof = key.proof(method, url, self.nonces.of(url).as_deref(), Some(token));
+            let proof = key.proof(method, url, self.nonces.get(url).as_deref(), Some(token));
             let value = HeaderValue::from_str(&proof).map_err(|_| AuthFailure::Config {
-                what: "a proof of possession".to_owned(),
-                problem: "it fits no header".to_owned(),
+                what: "the proof of possession".to_owned(),
+                problem: "not a valid header value".to_owned(),
             })?;
             headers.insert(HeaderName::from_static(DPOP), value);
         }
@@ -235,27 +235,29 @@ impl Inner {
         Ok(headers)
     }
 
-    async fn refused(self: &Arc<Self>, refusal: &Refusal) -> Result<bool, AuthFailure> {
+    async fn refused(self: &Arc<Self>, refusal: &RejectedRequest) -> Result<bool, AuthFailure> {
         if refusal.url.origin() != self.url.origin() {
             return Ok(false);
         }
         let challenges = Challenges::parse(&refusal.www_authenticate);
-        let gave_up =
-            || AuthFailure::GaveUp { attempts: refusal.attempt.saturating_sub(1), error: challenges.error().map(told) };
+        let rejected_again = || AuthFailure::GaveUp {
+            attempts: refusal.attempt.saturating_sub(1),
+            error: challenges.error().map(quoted),
+        };
         if refusal.attempt > ATTEMPTS {
-            return Err(gave_up());
+            return Err(rejected_again());
         }
-        // RFC 9449, section 9: the nonce came with this answer, and the same token will do.
+        // RFC 9449, section 9: this response contains the nonce, and the token remains valid.
         if challenges.error() == Some("use_dpop_nonce") && refusal.presented.is_some() {
-            return if self.nonces.of(&refusal.url).is_some() { Ok(true) } else { Err(gave_up()) };
+            return if self.nonces.get(&refusal.url).is_some() { Ok(true) } else { Err(rejected_again()) };
         }
-        // A 403 that says nothing of scopes is no matter of tokens (RFC 6750, section 3.1).
+        // Without `insufficient_scope`, a 403 is unrelated to tokens (RFC 6750, section 3.1).
         if refusal.status == 403 && challenges.error() != Some("insufficient_scope") {
             return Ok(false);
         }
         let _flow = self.flow.lock().await;
         let held = self.session().held.clone();
-        // Whoever waited for the flow of another finds what that has got.
+        // Another flow may have obtained a token in the meantime.
         if held.is_some_and(|held| held.is_alive() && Some(&held.header) != refusal.presented.as_ref()) {
             return Ok(true);
         }

@@ -1,36 +1,36 @@
-//! The seam to whatever shows a person the authorization server's page, and receives what it sends back.
+//! Interface to the user's browser.
 
 use std::fmt::Debug;
 
 use futures::future::BoxFuture;
 use url::Url;
 
-/// Opens pages for a person.
+/// Opens pages for the user.
 pub trait Browser: Send + Sync + Debug {
-    /// Makes ready to receive a redirect: only then is the URI known that has to be registered.
-    fn prepare(&self) -> BoxFuture<'_, Result<Box<dyn Visit>, BrowserError>>;
+    /// Prepares for a redirect. Its URI has to be known before the client is registered.
+    fn prepare(&self) -> BoxFuture<'_, Result<Box<dyn BrowserLogin>, BrowserError>>;
 }
 
-/// One visit to an authorization server.
-pub trait Visit: Send {
-    /// Where the authorization server is to send the person back.
+/// One login at an authorization server.
+pub trait BrowserLogin: Send {
+    /// The redirect URI.
     fn redirect_uri(&self) -> &str;
 
-    /// Shows the page, and returns the URL to which the person was sent back, with its query. Nothing of it is trusted:
-    /// `state` and `iss` are checked afterwards. A visit that is dropped receives nothing any more.
+    /// Opens the page, and returns the URL of the redirect with its query. It is not trusted: `state` and `iss` are
+    /// validated afterwards. Dropping the future ends the wait.
     fn open(self: Box<Self>, url: Url) -> BoxFuture<'static, Result<Url, BrowserError>>;
 }
 
-/// A browser could not do its part.
+/// The browser failed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{problem}")]
 pub struct BrowserError {
-    /// What went wrong, and what a person can do about it.
+    /// The problem, with a suggestion.
     pub problem: String,
 }
 
 impl BrowserError {
-    /// A failure.
+    /// An error with this message.
     #[must_use]
     pub fn new(problem: impl Into<String>) -> Self {
         Self { problem: problem.into() }

@@ -1,12 +1,11 @@
-//! The place to which the authorization server sends the browser back: a server on 127.0.0.1 for one answer (RFC 8252,
-//! section 7.3), and the reading of an address that a person pastes where no browser reaches it.
+//! The redirect URI: a server on 127.0.0.1 for one response (RFC 8252, section 7.3), or a URL that the user pastes.
 //!
-//! Only an answer with the `state` of this authorization counts. Whatever else asks, such as another page that tries ports,
-//! is told off and changes nothing. Whether `iss` is the right one is for the flow to judge.
+//! Only a response with the expected `state` counts. Other requests, for example of a page that scans ports, are
+//! rejected and change nothing. The authorization flow validates `iss`.
 
-mod answer;
 mod browser;
 mod page;
+mod response;
 
 use std::{
     net::Ipv4Addr,
@@ -23,24 +22,23 @@ use axum::{
 use tokio::{net::TcpListener, sync::oneshot};
 use url::Url;
 
-pub use answer::{Answer, Outcome, Refused};
 pub use browser::open;
+pub use response::{AuthorizationResponse, InvalidCallback, Outcome};
 
-/// How long a person may take.
+/// Timeout of the login.
 pub const LIMIT: Duration = Duration::from_secs(5 * 60);
 
-/// How long the page that a person sees may take to reach the browser.
-const FAREWELL: Duration = Duration::from_millis(500);
+/// Timeout for sending the final page.
+const PAGE_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Where the browser is awaited.
+/// Settings of the redirect URI.
 #[derive(Debug, Clone)]
 pub struct CallbackOptions {
-    /// The port; the system chooses one where it is 0. A client that was registered by hand may need the port that it was
-    /// registered with.
+    /// The port; 0 selects a free one. A preregistered client may require a fixed port.
     pub port: u16,
     /// The path.
     pub path: String,
-    /// How long.
+    /// Timeout of the login.
     pub limit: Duration,
 }
 
@@ -50,37 +48,37 @@ impl Default for CallbackOptions {
     }
 }
 
-/// No answer came.
+/// The reason for a missing response.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CallbackError {
     /// The port cannot be used.
-    #[error("cannot listen on 127.0.0.1:{port} for the browser: choose another port with `--port`")]
+    #[error("cannot listen on 127.0.0.1:{port}: choose another port with `--port`")]
     Port {
-        /// Which.
+        /// The port.
         port: u16,
-        /// Why.
+        /// The error of the system.
         #[source]
         cause: std::io::Error,
     },
-    /// The path is none.
-    #[error("`{path}` is no path for a redirect: it must start with `/` and hold neither `?` nor `#`")]
+    /// The path is invalid.
+    #[error("`{path}` is not a valid redirect path: it must start with `/` and not contain `?` or `#`")]
     Path {
-        /// Which.
+        /// The path.
         path: String,
     },
-    /// Nobody came back.
-    #[error("the browser did not come back within {limit:?}: log in again, or paste the address with `--no-browser`")]
+    /// The login timed out.
+    #[error("no redirect within {limit:?}: log in again, or paste the URL with `--no-browser`")]
     TimedOut {
-        /// How long was waited.
+        /// The limit.
         limit: Duration,
     },
-    /// The server ended by itself.
-    #[error("the server for the browser ended before an answer came")]
+    /// The server stopped.
+    #[error("the redirect server stopped before a response")]
     Ended,
 }
 
-/// Awaits the browser.
+/// Waits for the redirect of the browser.
 #[derive(Debug)]
 pub struct Callback {
     listener: TcpListener,
@@ -95,16 +93,16 @@ struct Awaited {
 }
 
 impl Callback {
-    /// Takes the port. Nothing is answered before [`Self::wait`].
+    /// Opens the port. Requests are handled in [`Self::wait`].
     ///
     /// # Errors
     ///
-    /// Fails if the port is taken or the path is none.
+    /// If the port is in use or the path is invalid.
     pub async fn bind(options: &CallbackOptions) -> Result<Self, CallbackError> {
         let port = |cause| CallbackError::Port { port: options.port, cause };
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).await.map_err(port)?;
         let chosen = listener.local_addr().map_err(port)?.port();
-        // The literal address, not `localhost`, which may be something else (RFC 8252, section 8.3).
+        // The literal address, because `localhost` may resolve differently (RFC 8252, section 8.3).
         let redirect_uri = Url::parse(&format!("http://127.0.0.1:{chosen}"))
             .and_then(|base| base.join(&options.path))
             .ok()
@@ -117,17 +115,17 @@ impl Callback {
         Ok(Self { listener, redirect_uri, limit: options.limit })
     }
 
-    /// Where the browser is to be sent.
+    /// The redirect URI.
     #[must_use]
     pub const fn redirect_uri(&self) -> &Url {
         &self.redirect_uri
     }
 
-    /// Waits for the answer with this state, once.
+    /// Waits for the response with this state.
     ///
     /// # Errors
     ///
-    /// Fails if none comes in time.
+    /// If there is none in time.
     pub async fn wait(self, state: &str) -> Result<Outcome, CallbackError> {
         let (sender, answered) = oneshot::channel();
         let awaited = Awaited {
@@ -144,10 +142,10 @@ impl Callback {
             _ = &mut serve => return Err(CallbackError::Ended),
         };
         let outcome = outcome.map_err(|_| CallbackError::TimedOut { limit: self.limit })?;
-        // It ended by itself, if nobody hears this.
+        // An error means that the server has stopped.
         let _ = stop.send(());
-        // Browsers keep connections on which they say nothing: they are not waited for.
-        let _ = tokio::time::timeout(FAREWELL, serve).await;
+        // Idle connections of browsers are not awaited.
+        let _ = tokio::time::timeout(PAGE_TIMEOUT, serve).await;
         outcome.map_err(|_| CallbackError::Ended)
     }
 }
@@ -156,14 +154,14 @@ async fn answer(State(awaited): State<Arc<Awaited>>, request: Request) -> Respon
     if request.uri().path() != awaited.path {
         return shown(StatusCode::NOT_FOUND, page::nothing_here());
     }
-    // A HEAD is no person who comes back, and it must not use up the answer.
+    // HEAD must not consume the response.
     if request.method() != Method::GET {
         return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, "GET")]).into_response();
     }
     let outcome = match Outcome::read(request.uri().query().unwrap_or_default(), &awaited.state) {
         Ok(outcome) => outcome,
         Err(refused) => {
-            tracing::warn!(%refused, "somebody asked at the redirect address");
+            tracing::warn!(%refused, "invalid request to the redirect URI");
             return shown(StatusCode::BAD_REQUEST, page::refused(&refused));
         }
     };
@@ -171,7 +169,7 @@ async fn answer(State(awaited): State<Arc<Awaited>>, request: Request) -> Respon
         return shown(StatusCode::GONE, page::used());
     };
     let page = page::outcome(&outcome);
-    // Whoever waited may have given up.
+    // The receiver may have stopped waiting.
     drop(sender.send(outcome));
     shown(StatusCode::OK, page)
 }

@@ -1,31 +1,31 @@
-//! Reading `WWW-Authenticate` (RFC 9110, section 11.6.1), as leniently as hostile text allows.
+//! Parses `WWW-Authenticate` (RFC 9110, section 11.6.1), as leniently as untrusted input allows.
 //!
-//! A field holds several challenges, and several fields may be there. What cannot be understood is left out: a request that
-//! was refused for an unreadable reason is one that was refused.
+//! A field may contain several challenges, and there may be several fields. Invalid parts are skipped, because the
+//! request was rejected in any case.
 
 use std::collections::BTreeMap;
 
 use http::{HeaderMap, header::WWW_AUTHENTICATE};
 
-/// How much of a field is looked at.
-const LONGEST: usize = 16 * 1024;
+/// Maximum number of bytes of a field; the rest is ignored.
+const MAX_BYTES: usize = 16 * 1024;
 
-/// One challenge.
+/// A challenge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Challenge {
-    /// The scheme, in lower case.
+    /// The scheme in lower case.
     pub(super) scheme: String,
     params: BTreeMap<String, String>,
 }
 
 impl Challenge {
-    /// The value of a parameter, which is not empty.
+    /// The value of a parameter, if it is not empty.
     fn param(&self, name: &str) -> Option<&str> {
         self.params.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 }
 
-/// The values of `WWW-Authenticate`, as they came.
+/// The values of `WWW-Authenticate`.
 pub(crate) fn fields(headers: &HeaderMap) -> Vec<String> {
     headers
         .get_all(WWW_AUTHENTICATE)
@@ -34,12 +34,12 @@ pub(crate) fn fields(headers: &HeaderMap) -> Vec<String> {
         .collect()
 }
 
-/// What all challenges of an answer say together.
+/// The challenges of a response.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Challenges(Vec<Challenge>);
 
 impl Challenges {
-    /// Reads each field.
+    /// Parses all fields.
     pub(super) fn parse(fields: &[String]) -> Self {
         Self(fields.iter().flat_map(|field| read(field)).filter(|one| is_ours(&one.scheme)).collect())
     }
@@ -49,7 +49,7 @@ impl Challenges {
         self.0.iter().find_map(|challenge| challenge.param(name))
     }
 
-    /// Where the metadata of the resource is (RFC 9728, section 5.1).
+    /// The URL of the resource metadata (RFC 9728, section 5.1).
     pub(super) fn resource_metadata(&self) -> Option<&str> {
         self.param("resource_metadata")
     }
@@ -59,24 +59,24 @@ impl Challenges {
         self.param("error")
     }
 
-    /// The scopes that are needed; none where the challenge says nothing of them.
+    /// The required scopes, if the challenge has any.
     pub(super) fn scopes(&self) -> Option<Vec<String>> {
         let scopes = words(self.param("scope")?);
         (!scopes.is_empty()).then_some(scopes)
     }
 
-    /// Whether proofs of possession are asked for (RFC 9449, section 7.1).
+    /// Whether a proof of possession is required (RFC 9449, section 7.1).
     pub(super) fn wants_dpop(&self) -> bool {
         self.0.iter().any(|challenge| challenge.scheme == "dpop")
     }
 }
 
-/// The schemes whose parameters mean something here.
+/// The supported schemes.
 fn is_ours(scheme: &str) -> bool {
     matches!(scheme, "bearer" | "dpop")
 }
 
-/// The words of a list that is separated by spaces.
+/// Splits a space-separated list.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     for word in text.split_ascii_whitespace() {
@@ -87,15 +87,16 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// The challenges of one field.
+/// Parses one field.
 fn read(field: &str) -> Vec<Challenge> {
-    let mut rest = Cursor(field.get(..LONGEST).unwrap_or(field));
+    let end = (0..=field.len().min(MAX_BYTES)).rev().find(|end| field.is_char_boundary(*end)).unwrap_or_default();
+    let mut rest = Cursor(&field[..end]);
     let mut challenges: Vec<Challenge> = Vec::new();
     loop {
         rest.skip(|c| c.is_ascii_whitespace() || c == ',');
         let name = rest.take(is_token).to_ascii_lowercase();
         if name.is_empty() {
-            // Not a token: left out up to the next comma. At the end there is nothing to leave out.
+            // Not a token: skip to the next comma or the end.
             if rest.take(|c| c != ',').is_empty() {
                 return challenges;
             }
@@ -107,7 +108,7 @@ fn read(field: &str) -> Vec<Challenge> {
             rest.skip(|c| c == ' ' || c == '\t');
             let value = rest.value();
             if let Some(challenge) = challenges.last_mut() {
-                // A parameter must not occur twice (RFC 9110, section 11.2); the first one counts.
+                // A parameter must not occur twice (RFC 9110, section 11.2). The first one is used.
                 challenge.params.entry(name).or_insert(value);
             }
         } else if spaced || rest.0.is_empty() || rest.0.starts_with(',') {
@@ -119,7 +120,7 @@ fn read(field: &str) -> Vec<Challenge> {
 struct Cursor<'a>(&'a str);
 
 impl<'a> Cursor<'a> {
-    /// Whether something was skipped.
+    /// Skips characters, and returns whether there were any.
     fn skip(&mut self, skipped: impl Fn(char) -> bool) -> bool {
         !self.take(skipped).is_empty()
     }
@@ -131,7 +132,7 @@ impl<'a> Cursor<'a> {
         taken
     }
 
-    /// A token or a quoted string; an unended string ends with the field.
+    /// A token or a quoted string. An unterminated string ends with the field.
     fn value(&mut self) -> String {
         let Some(quoted) = self.0.strip_prefix('"') else {
             return self.take(|c| c != ',' && !c.is_ascii_whitespace()).to_owned();
@@ -182,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_left_out() {
+    fn skips_invalid_parts() {
         for broken in ["", ",,,", "Bearer \"", "=", "Bearer scope=\"", "\u{0}\u{1}, ;", "Bearer a68==", "\\"] {
             let read = parse(&[broken]);
             assert_eq!((read.scopes(), read.error()), (None, None), "{broken:?}");
@@ -190,6 +191,15 @@ mod tests {
         let unended = parse(&[r#"Bearer scope="a b"#]);
         assert_eq!(unended.scopes(), Some(vec!["a".to_owned(), "b".to_owned()]));
         let long = format!("Bearer scope=\"{}\"", "x".repeat(100_000));
-        assert!(parse(&[&long]).scopes().is_some_and(|scopes| scopes[0].len() < LONGEST));
+        assert!(parse(&[&long]).scopes().is_some_and(|scopes| scopes[0].len() < MAX_BYTES));
+    }
+
+    #[test]
+    fn the_limit_applies_within_a_character() {
+        // `ä` has two bytes, so one of the two fields has the limit within a character.
+        for prefix in ["Bearer scope=\"", "Bearer  scope=\""] {
+            let long = format!("{prefix}{}\"", "ä".repeat(100_000));
+            assert!(parse(&[&long]).scopes().is_some_and(|scopes| scopes[0].len() < MAX_BYTES), "{prefix}");
+        }
     }
 }

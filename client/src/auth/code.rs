@@ -1,5 +1,5 @@
-//! The authorization code flow (OAuth 2.1, section 4.1), up to the code: the request with PKCE, `state` and `resource`, and
-//! what is believed of the response (2026-07-28, authorization, "Authorization Response Validation").
+//! The authorization code flow (OAuth 2.1, section 4.1) up to the code: the request with PKCE, `state` and `resource`,
+//! and validation of the response (2026-07-28, authorization, "Authorization Response Validation").
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use url::Url;
 
 use super::{
     credentials::Secret,
-    error::{AuthFailure, told},
+    error::{AuthFailure, quoted},
     random,
     server::ServerMetadata,
 };
 
-/// What is remembered of a request until its response comes.
+/// State of a request until its response.
 #[derive(Debug)]
 pub(super) struct Pending {
     state: String,
@@ -32,11 +32,11 @@ pub(super) struct Code {
     pub(super) redirect_uri: String,
 }
 
-/// Writes an authorization request.
+/// Builds an authorization request.
 ///
 /// # Errors
-/// When the server lacks what the flow needs: "If `code_challenge_methods_supported` is absent, […] MCP clients MUST refuse
-/// to proceed" (2026-07-28, security considerations, "Authorization Code Protection").
+/// If the server lacks a required feature: "If `code_challenge_methods_supported` is absent, […] MCP clients MUST
+/// refuse to proceed" (2026-07-28, security considerations, "Authorization Code Protection").
 pub(super) fn request(
     server: &ServerMetadata,
     client_id: &str,
@@ -72,44 +72,44 @@ pub(super) fn request(
 }
 
 impl Pending {
-    /// What a response is worth: a code, or the refusal that it tells.
+    /// Validates a response, and returns the code or the reported error.
     ///
     /// # Errors
-    /// When the response is not an answer to this request, or comes from another server: nothing of it is shown then.
+    /// If the response does not belong to this request or comes from another server. Its content is not reported then.
     pub(super) fn redeem(self, response: &Url) -> Result<Code, AuthFailure> {
         let distrust = |problem: &str| AuthFailure::Response { problem: problem.to_owned() };
         if !is_at(response, &self.redirect_uri) {
-            return Err(distrust("it went to another place than the redirect URI"));
+            return Err(distrust("it was not sent to the redirect URI"));
         }
         let params = once(response).ok_or_else(|| distrust("a parameter occurs twice"))?;
         let param = |name: &str| params.get(name).map(String::as_str);
         match param("state") {
             Some(state) if state == self.state => {}
-            Some(_) => return Err(distrust("`state` is that of another request")),
+            Some(_) => return Err(distrust("`state` belongs to another request")),
             None => return Err(distrust("`state` is missing")),
         }
-        // Simple string comparison, whatever the metadata says: 2026-07-28 wants a present `iss` to be compared always.
+        // Simple string comparison. 2026-07-28 requires validation of `iss` whenever it is present.
         match param("iss") {
             Some(issuer) if issuer == self.issuer => {}
-            Some(_) => return Err(distrust("`iss` is another authorization server")),
+            Some(_) => return Err(distrust("`iss` names another authorization server")),
             None if self.sends_iss => return Err(distrust("`iss` is missing")),
             None => {}
         }
         match (param("code"), param("error")) {
-            (Some(_), Some(_)) => Err(distrust("it is a success and an error at once")),
+            (Some(_), Some(_)) => Err(distrust("it has both `code` and `error`")),
             (None, Some(error)) => {
-                let description = param("error_description").map(told);
-                Err(AuthFailure::Denied { error: told(error), description })
+                let description = param("error_description").map(quoted);
+                Err(AuthFailure::Denied { error: quoted(error), description })
             }
             (Some(code), None) if !code.is_empty() => {
                 Ok(Code { code: Secret::new(code), verifier: self.verifier, redirect_uri: self.redirect_uri })
             }
-            _ => Err(distrust("it holds no code")),
+            _ => Err(distrust("it has no code")),
         }
     }
 }
 
-/// Whether a URL is the redirect URI with something added to its query.
+/// Whether a URL is the redirect URI with additional query parameters.
 fn is_at(url: &Url, redirect_uri: &str) -> bool {
     let Ok(expected) = Url::parse(redirect_uri) else { return false };
     let place =
@@ -117,7 +117,7 @@ fn is_at(url: &Url, redirect_uri: &str) -> bool {
     place(url) == place(&expected)
 }
 
-/// The parameters of a response, each of which must occur once at most (RFC 6749, section 3.1).
+/// The parameters of a response; `None` if one is repeated (RFC 6749, section 3.1).
 fn once(url: &Url) -> Option<BTreeMap<String, String>> {
     let mut params = BTreeMap::new();
     for (name, value) in url.query_pairs() {
@@ -139,7 +139,7 @@ mod tests {
         ServerMetadata { sends_iss, ..ServerMetadata::assumed(&url) }
     }
 
-    /// What a response with these parameters comes to; `STATE` stands for the right state.
+    /// Validates a response with these parameters; `STATE` is replaced by the expected state.
     fn redeemed(sends_iss: bool, place: &str, query: &str) -> Result<Code, AuthFailure> {
         let (_, pending) = request(&server(sends_iss), "c", REDIRECT, &[], "https://rs.example").unwrap();
         let url = format!("{place}?{}", query.replace("STATE", &pending.state));
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_holds_what_the_specification_wants() {
+    fn a_request_has_the_required_parameters() {
         let scopes = ["a".to_owned(), "offline_access".to_owned()];
         let (url, pending) = request(&server(true), "c", REDIRECT, &scopes, "https://rs.example/mcp").unwrap();
         let params = once(&url).unwrap();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_answer_to_this_request_is_believed() {
+    fn only_the_response_to_this_request_is_accepted() {
         let iss = "iss=https%3A%2F%2Fas.example";
         assert!(redeemed(true, REDIRECT, &format!("code=x&state=STATE&{iss}")).is_ok());
         assert!(redeemed(false, REDIRECT, "code=x&state=STATE").is_ok());
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_told_only_if_it_comes_from_the_right_server() {
+    fn an_error_is_reported_only_if_it_comes_from_the_right_server() {
         let denied = redeemed(false, REDIRECT, "error=access_denied&error_description=no%0Away&state=STATE");
         assert!(matches!(denied, Err(AuthFailure::Denied { error, .. }) if error == "access_denied"));
         let forged = redeemed(false, REDIRECT, "error=access_denied&state=STATE&iss=https%3A%2F%2Fevil.example");

@@ -1,4 +1,4 @@
-//! Proof of possession (RFC 9449): a key, proofs made with it, and the nonces that servers ask for.
+//! Proof of possession (RFC 9449): keys, proofs and nonces.
 
 use std::{
     collections::HashMap,
@@ -16,13 +16,16 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use super::{credentials::Secret, random, token};
+use super::{
+    credentials::{Secret, now},
+    random,
+};
 
 /// The header of a proof.
 pub(super) const DPOP: &str = "dpop";
 const NONCE: &str = "dpop-nonce";
-/// A nonce that is longer is not one.
-const LONGEST_NONCE: usize = 1_024;
+/// Longer nonces are ignored.
+const MAX_NONCE_LEN: usize = 1_024;
 
 /// An ES256 key.
 #[derive(Clone)]
@@ -38,44 +41,44 @@ impl std::fmt::Debug for DpopKey {
 }
 
 impl DpopKey {
-    /// A new key.
+    /// Generates a key.
     pub(super) fn generate() -> Self {
         loop {
-            // All but one in 2^32 texts of this length are keys of the curve.
+            // All but one in 2^32 strings of this length are valid keys.
             if let Ok(secret) = SecretKey::from_slice(&random::bytes::<32>()) {
-                return Self::of(&secret);
+                return Self::new(&secret);
             }
         }
     }
 
-    fn of(secret: &SecretKey) -> Self {
+    fn new(secret: &SecretKey) -> Self {
         let point = secret.public_key().to_encoded_point(false);
         let part = |bytes: Option<&p256::FieldBytes>| bytes.map(|bytes| BASE64.encode(bytes)).unwrap_or_default();
         let public = json!({"kty": "EC", "crv": "P-256", "x": part(point.x()), "y": part(point.y())});
         Self { signing: SigningKey::from(secret), public }
     }
 
-    /// A key that was stored.
+    /// Reads a stored key.
     pub(super) fn from_jwk(jwk: &Secret) -> Option<Self> {
         let jwk: Value = serde_json::from_str(jwk.expose()).ok()?;
         let private = BASE64.decode(jwk.get("d")?.as_str()?).ok()?;
-        SecretKey::from_slice(&private).ok().map(|secret| Self::of(&secret))
+        SecretKey::from_slice(&private).ok().map(|secret| Self::new(&secret))
     }
 
-    /// The key with its private part, to be stored.
+    /// The private key, for storing it.
     pub(super) fn to_jwk(&self) -> Secret {
         let mut jwk = self.public.clone();
         jwk["d"] = Value::from(BASE64.encode(self.signing.to_bytes()));
         Secret::new(jwk.to_string())
     }
 
-    /// A proof for one request (section 4.2). Each has an id of its own, so none is ever sent twice.
+    /// A proof for one request (section 4.2). Each proof has a unique id.
     pub(super) fn proof(&self, method: &Method, url: &Url, nonce: Option<&str>, token: Option<&str>) -> String {
         let header = json!({"typ": "dpop+jwt", "alg": "ES256", "jwk": self.public});
         let mut target = url.clone();
         target.set_query(None);
         target.set_fragment(None);
-        let issued = token::now();
+        let issued = now();
         let mut claims = json!({
             "jti": random::text(), "htm": method.as_str(), "htu": target.as_str(), "iat": issued,
         });
@@ -91,20 +94,20 @@ impl DpopKey {
     }
 }
 
-/// The last nonce of each origin: authorization server and resource have their own (sections 8 and 9).
+/// The last nonce of each origin: authorization server and resource use different ones (sections 8 and 9).
 #[derive(Debug, Default)]
 pub(super) struct Nonces(Mutex<HashMap<String, String>>);
 
 impl Nonces {
     /// The nonce for requests to this URL.
-    pub(super) fn of(&self, url: &Url) -> Option<String> {
+    pub(super) fn get(&self, url: &Url) -> Option<String> {
         self.lock().get(&url.origin().ascii_serialization()).cloned()
     }
 
-    /// Takes note of the nonce in an answer; says whether there was a new one.
+    /// Records the nonce of a response. Returns whether it is new.
     pub(super) fn note(&self, url: &Url, headers: &HeaderMap) -> bool {
         let Some(nonce) = headers.get(NONCE).and_then(|value| value.to_str().ok()) else { return false };
-        if nonce.is_empty() || nonce.len() > LONGEST_NONCE {
+        if nonce.is_empty() || nonce.len() > MAX_NONCE_LEN {
             return false;
         }
         let before = self.lock().insert(url.origin().ascii_serialization(), nonce.to_owned());
@@ -128,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn a_proof_holds_what_it_is_for_and_is_signed_by_its_key() {
+    fn a_proof_names_its_request_and_is_signed() {
         let key = DpopKey::generate();
         let url = Url::parse("https://rs.example/mcp?secret=1#top").unwrap();
         let proof = key.proof(&Method::POST, &url, Some("n"), Some("token"));
@@ -161,7 +164,7 @@ mod tests {
         let headers = HeaderMap::from_iter([(NONCE.parse().unwrap(), "one".parse().unwrap())]);
         assert!(nonces.note(&url("https://as.example/token"), &headers));
         assert!(!nonces.note(&url("https://as.example/token"), &headers));
-        assert_eq!(nonces.of(&url("https://as.example/other")).as_deref(), Some("one"));
-        assert_eq!(nonces.of(&url("https://rs.example/mcp")), None);
+        assert_eq!(nonces.get(&url("https://as.example/other")).as_deref(), Some("one"));
+        assert_eq!(nonces.get(&url("https://rs.example/mcp")), None);
     }
 }

@@ -1,207 +1,207 @@
-//! What can go wrong on the way to a token, and what a person can do about it.
+//! Errors of authorization, with suggestions.
 //!
-//! What an authorization server says about a failure is hostile text: it is shortened, and its control characters are taken
-//! out, before it becomes part of an error. No error holds a secret.
+//! Texts of authorization servers are untrusted: they are truncated and their control characters removed. Errors
+//! contain no secrets.
 
 use std::{fmt, sync::Arc};
 
 use crate::event::excerpt;
 
-/// A server could not be authorized with.
+/// Authorization failed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("server `{server}`: {failure}{}", Advice(self))]
 pub struct AuthError {
     /// The name of the server.
     pub server: String,
-    /// What went wrong.
+    /// The cause.
     #[source]
     pub failure: AuthFailure,
 }
 
-/// Why a server could not be authorized with.
+/// The reason why authorization failed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum AuthFailure {
-    /// Only the user can go on: nobody has logged in yet, or what was granted has ended.
+    /// The user has to log in: for the first time, or because the grant has expired.
     #[error("the user has to log in: {reason}")]
     LoginRequired {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The user, or the authorization server on their behalf, said no.
-    #[error("authorization was refused: {error}{}", Described(description))]
+    /// The user or the authorization server denied the request.
+    #[error("authorization was denied: {error}{}", Described(description))]
     Denied {
         /// The error code of the authorization response (RFC 6749, section 4.1.2.1).
         error: String,
-        /// What the server says about it.
+        /// The description of the server.
         description: Option<String>,
     },
-    /// The authorization server knows no client of ours, and offers no way to become one.
-    #[error("authorization server {issuer} registers no clients by itself: a client ID has to be configured")]
+    /// The client is not registered, and the authorization server supports no registration.
+    #[error("authorization server {issuer} does not support client registration: configure a client ID")]
     RegistrationRequired {
-        /// The authorization server.
+        /// The issuer.
         issuer: String,
     },
     /// Registration failed (RFC 7591, section 3.2.2).
-    #[error("the client could not be registered at {endpoint}: {error}{}", Described(description))]
+    #[error("client registration failed at {endpoint}: {error}{}", Described(description))]
     Registration {
-        /// Where.
+        /// The endpoint.
         endpoint: String,
         /// The error code, or the status.
         error: String,
-        /// What the server says about it.
+        /// The description of the server.
         description: Option<String>,
     },
-    /// There is no usable metadata.
+    /// No usable metadata was found.
     #[error("no authorization server was found: {}", tried.join("; "))]
     Discovery {
-        /// What was asked, each with its outcome.
+        /// The URLs, each with its outcome.
         tried: Vec<String>,
     },
-    /// Metadata names another issuer than the one that it was asked for (RFC 8414, section 3.3).
-    #[error("the metadata of authorization server {expected} is that of {found}")]
+    /// The metadata has another issuer (RFC 8414, section 3.3).
+    #[error("the metadata of authorization server {expected} has the issuer {found}")]
     IssuerMismatch {
-        /// The issuer that was asked for.
+        /// The expected issuer.
         expected: String,
-        /// The issuer in the document.
+        /// The issuer in the metadata.
         found: String,
     },
-    /// The metadata is that of another resource (RFC 9728, section 3.3).
-    #[error("the metadata of {url} is that of another resource, {resource}")]
+    /// The metadata has another resource (RFC 9728, section 3.3).
+    #[error("the metadata of {url} has another resource, {resource}")]
     ResourceMismatch {
         /// The URL of the server.
         url: String,
-        /// The resource in the document.
+        /// The resource in the metadata.
         resource: String,
     },
-    /// The server now has another authorization server than the one at which the client is registered (2026-07-28, client
-    /// registration, "Authorization Server Binding").
-    #[error("the client is registered at {registered_at}, and the server now wants {now}")]
+    /// The client is registered at another authorization server than the one that the server uses now (2026-07-28,
+    /// client registration, "Authorization Server Binding").
+    #[error("the client is registered at {registered_at}, but the server now uses {now}")]
     ServerChanged {
         /// The issuer at which the client is registered.
         registered_at: String,
-        /// The issuer that the server names now.
+        /// The issuer that the server uses now.
         now: String,
     },
-    /// The authorization server does not do what the flow needs.
+    /// The authorization server lacks a required feature.
     #[error("authorization server {issuer} does not support {what}")]
     Unsupported {
-        /// The authorization server.
+        /// The issuer.
         issuer: String,
-        /// What is missing.
+        /// The missing feature.
         what: String,
     },
-    /// The authorization response cannot be trusted.
-    #[error("the authorization response cannot be trusted: {problem}")]
+    /// The authorization response is invalid.
+    #[error("invalid authorization response: {problem}")]
     Response {
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// A URL leads to where this client must not ask.
-    #[error("{what} must not be asked: {problem}")]
+    /// A URL is blocked by the address policy.
+    #[error("{what} is blocked by the address policy: {problem}")]
     ForbiddenUrl {
         /// The URL.
         what: String,
-        /// Why not.
+        /// The reason.
         problem: String,
     },
-    /// The token endpoint refused (RFC 6749, section 5.2).
-    #[error("the token endpoint refused the {grant} grant: {error}{}", Described(description))]
+    /// The token endpoint returned an error (RFC 6749, section 5.2).
+    #[error("the authorization server rejected the {grant} grant: {error}{}", Described(description))]
     Token {
-        /// The grant.
+        /// The grant type.
         grant: String,
         /// The error code, or the status.
         error: String,
-        /// What the server says about it.
+        /// The description of the server.
         description: Option<String>,
     },
-    /// The revocation endpoint refused (RFC 7009, section 2.2.1).
-    #[error("{endpoint} did not revoke a token: {error}{}", Described(description))]
+    /// The revocation endpoint returned an error (RFC 7009, section 2.2.1).
+    #[error("revocation failed at {endpoint}: {error}{}", Described(description))]
     Revocation {
         /// The endpoint.
         endpoint: String,
         /// The error code, or the status.
         error: String,
-        /// What the server says about it.
+        /// The description of the server.
         description: Option<String>,
     },
-    /// The answer of an endpoint is not what the standards prescribe.
-    #[error("{endpoint} gave an unusable answer: {problem}")]
+    /// The response of an endpoint violates the specification.
+    #[error("invalid response from {endpoint}: {problem}")]
     Malformed {
         /// The endpoint.
         endpoint: String,
-        /// What is wrong with the answer.
+        /// The problem.
         problem: String,
     },
-    /// The server keeps refusing what the authorization server grants.
-    #[error("the server still refuses after {attempts} attempts to authorize{}", Described(error))]
+    /// The server still rejects the token.
+    #[error("the server still rejects the token after {attempts} attempts{}", Described(error))]
     GaveUp {
-        /// How often it was tried.
+        /// Number of attempts.
         attempts: u32,
         /// The last error in the server's challenge.
         error: Option<String>,
     },
-    /// The server wants more scopes than the authorization server grants.
-    #[error("the server wants the scopes `{}`, and asking for them again leads nowhere", scopes.join(" "))]
+    /// The server requires more scopes than the authorization server grants.
+    #[error("the server requires the scopes `{}`; requesting them again did not help", scopes.join(" "))]
     InsufficientScope {
         /// The scopes.
         scopes: Vec<String>,
     },
-    /// An endpoint could not be reached.
-    #[error("{endpoint} could not be asked")]
+    /// An endpoint is unreachable.
+    #[error("{endpoint} is unreachable")]
     Unreachable {
         /// The endpoint.
         endpoint: String,
-        /// Why.
+        /// The cause.
         #[source]
         source: Arc<dyn std::error::Error + Send + Sync>,
     },
-    /// What the user configured cannot be used: a key, an assertion, a URL.
+    /// The configuration is invalid: a key, an assertion or a URL.
     #[error("{what}: {problem}")]
     Config {
-        /// What it is about.
+        /// The setting.
         what: String,
-        /// What is wrong with it.
+        /// The problem.
         problem: String,
     },
-    /// The user's browser could not do its part.
-    #[error("the browser could not do its part: {problem}")]
+    /// The browser failed.
+    #[error("the browser failed: {problem}")]
     Browser {
-        /// What went wrong.
+        /// The problem.
         problem: String,
     },
-    /// The token could not be renewed, for a reason that may pass.
-    #[error("the token could not be renewed: {problem}")]
+    /// The token could not be renewed, for a temporary reason.
+    #[error("token renewal failed: {problem}")]
     Renewal {
-        /// What went wrong.
+        /// The problem.
         problem: String,
     },
-    /// Credentials could not be read or kept.
-    #[error("credentials could not be read or kept")]
+    /// The credential store failed.
+    #[error("the credential store failed")]
     Store {
-        /// Why.
+        /// The cause.
         #[source]
         source: Arc<dyn std::error::Error + Send + Sync>,
     },
 }
 
 impl AuthError {
-    /// A failure of this server.
+    /// An error of this server.
     #[must_use]
     pub fn new(server: impl Into<String>, failure: AuthFailure) -> Self {
         Self { server: server.into(), failure }
     }
 
-    /// A stable name of the kind of failure.
+    /// A stable name of the kind.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         self.failure.kind()
     }
 
-    /// The command that a person runs to go on, where one helps.
+    /// The command that the user can run, if there is one.
     #[must_use]
     pub fn command(&self) -> Option<String> {
-        let login = format!("mcp-workbench client login {}", quoted(&self.server));
+        let login = format!("mcp-workbench client login {}", shell_quoted(&self.server));
         match &self.failure {
             AuthFailure::LoginRequired { .. }
             | AuthFailure::Denied { .. }
@@ -219,7 +219,7 @@ impl AuthError {
 }
 
 impl AuthFailure {
-    /// A stable name of the kind of failure.
+    /// A stable name of the kind.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
@@ -248,13 +248,13 @@ impl AuthFailure {
     }
 }
 
-/// A text of a server, made fit for an error message.
-pub(super) fn told(text: &str) -> String {
+/// Truncates a text of a server, and removes its control characters.
+pub(super) fn quoted(text: &str) -> String {
     excerpt(text.as_bytes())
 }
 
-/// A name as it is written on a command line.
-fn quoted(name: &str) -> String {
+/// Quotes a name for a shell.
+fn shell_quoted(name: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':');
     if !name.is_empty() && name.chars().all(plain) {
         return name.to_owned();
@@ -290,13 +290,13 @@ mod tests {
 
     #[test]
     fn an_error_names_the_command_that_helps_and_quotes_the_name() {
-        let failure = AuthFailure::LoginRequired { reason: "nobody has logged in yet".to_owned() };
+        let failure = AuthFailure::LoginRequired { reason: "not logged in".to_owned() };
         let error = AuthError::new("it's mine", failure);
         let said = error.to_string();
         assert!(said.ends_with(r"; run `mcp-workbench client login 'it'\''s mine'`"), "{said}");
         let failure = AuthFailure::IssuerMismatch { expected: "https://a".to_owned(), found: "https://b".to_owned() };
         let error = AuthError::new("mine", failure);
         assert_eq!(error.command(), None);
-        assert!(error.to_string().ends_with("is that of https://b"), "{error}");
+        assert!(error.to_string().ends_with("has the issuer https://b"), "{error}");
     }
 }

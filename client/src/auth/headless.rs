@@ -1,28 +1,28 @@
-//! A browser without a person: it asks the authorization endpoint, and reads the redirect off its answer.
+//! A browser without user interaction: requests the authorization endpoint and follows redirects.
 //!
-//! Good for authorization servers of tests, which redirect at once. A page that a person would have to fill in is an error.
+//! For authorization servers in tests, which redirect immediately. A page with a form is an error.
 
 use std::time::Duration;
 
 use futures::future::BoxFuture;
 use http::header::LOCATION;
-use reqwest::{Client, redirect::Policy};
+use reqwest::redirect::Policy;
 use url::Url;
 
-use super::browser::{Browser, BrowserError, Visit};
+use super::browser::{Browser, BrowserError, BrowserLogin};
 
-/// How many pages lead to the redirect at most.
+/// Maximum number of redirects.
 const PAGES: usize = 5;
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// A browser without a person.
+/// A browser without user interaction.
 #[derive(Debug, Clone)]
 pub struct HeadlessBrowser {
     redirect_uri: String,
 }
 
 impl HeadlessBrowser {
-    /// A browser that is sent back to this URI, where nobody listens.
+    /// A browser with this redirect URI, which need not be served.
     #[must_use]
     pub fn new(redirect_uri: impl Into<String>) -> Self {
         Self { redirect_uri: redirect_uri.into() }
@@ -36,13 +36,13 @@ impl Default for HeadlessBrowser {
 }
 
 impl Browser for HeadlessBrowser {
-    fn prepare(&self) -> BoxFuture<'_, Result<Box<dyn Visit>, BrowserError>> {
-        let visit: Box<dyn Visit> = Box::new(self.clone());
+    fn prepare(&self) -> BoxFuture<'_, Result<Box<dyn BrowserLogin>, BrowserError>> {
+        let visit: Box<dyn BrowserLogin> = Box::new(self.clone());
         Box::pin(std::future::ready(Ok(visit)))
     }
 }
 
-impl Visit for HeadlessBrowser {
+impl BrowserLogin for HeadlessBrowser {
     fn redirect_uri(&self) -> &str {
         &self.redirect_uri
     }
@@ -53,8 +53,8 @@ impl Visit for HeadlessBrowser {
 }
 
 async fn visit(first: Url, redirect_uri: String) -> Result<Url, BrowserError> {
-    let failed = |error: reqwest::Error| BrowserError::new(format!("no page was shown: {}", error.without_url()));
-    let client = Client::builder().redirect(Policy::none()).timeout(LIMIT).build().map_err(failed)?;
+    let failed = |error: reqwest::Error| BrowserError::new(format!("cannot load the page: {}", error.without_url()));
+    let client = crate::http_client::builder().redirect(Policy::none()).timeout(LIMIT).build().map_err(failed)?;
     let mut url = first.clone();
     for _ in 0..PAGES {
         let response = client.get(url.clone()).send().await.map_err(failed)?;
@@ -62,12 +62,14 @@ async fn visit(first: Url, redirect_uri: String) -> Result<Url, BrowserError> {
             let status = response.status();
             return Err(BrowserError::new(format!("the authorization server shows a page (HTTP status {status})")));
         };
-        let next = url.join(location).map_err(|_| BrowserError::new("the authorization server redirects to no URL"))?;
-        // A redirect within the authorization server is a further page; any other is the answer, wherever it leads.
+        let next = url
+            .join(location)
+            .map_err(|_| BrowserError::new("the authorization server redirects to an invalid URL"))?;
+        // A redirect within the authorization server is another page. Any other redirect is the response.
         if next.as_str().starts_with(&redirect_uri) || next.origin() != first.origin() {
             return Ok(next);
         }
         url = next;
     }
-    Err(BrowserError::new(format!("more than {PAGES} pages, and no way back")))
+    Err(BrowserError::new(format!("more than {PAGES} pages without a redirect back")))
 }

@@ -1,24 +1,22 @@
-//! How this client becomes known to an authorization server: configured, by its document, or by registering itself
-//! (2026-07-28, client registration; RFC 7591).
+//! Client registration: preregistered, by metadata document, or dynamic (2026-07-28, client registration; RFC 7591).
 
 use http::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 use url::Url;
 
 use super::{
+    address_policy::shown,
+    auth_http::{AuthHttpClient, Object, text},
     client_auth,
-    credentials::{AuthMethod, ClientRegistration, RegistrationSource, Secret},
-    error::{AuthFailure, told},
-    reach::shown,
+    credentials::{AuthMethod, ClientRegistration, RegistrationSource, Secret, now},
+    error::{AuthFailure, quoted},
     server::{ServerMetadata, auth_method, is_same, method_name},
     settings::{AuthSettings, ConfiguredClient},
-    token::now,
-    web::{Object, Web, text},
 };
 
-/// The client for a flow that needs a redirect: the one that is known, in the order of the specification, else a new one.
+/// The client for a flow with a redirect: a known one, in the order of the specification, or a new one.
 pub(super) async fn client(
-    web: &Web,
+    web: &AuthHttpClient,
     settings: &AuthSettings,
     server: &ServerMetadata,
     redirect_uri: &str,
@@ -36,7 +34,7 @@ pub(super) async fn client(
     register(web, settings, server, endpoint, redirect_uri, bind).await
 }
 
-/// The client that is configured, at this server.
+/// The preregistered client.
 pub(super) fn configured(
     client: &ConfiguredClient,
     server: &ServerMetadata,
@@ -48,12 +46,12 @@ pub(super) fn configured(
         client_auth::check_key(key, client.signing_algorithm.as_deref())?;
     }
     let usual = client_auth::method(client.secret.is_some(), client.private_key.is_some(), &server.auth_methods);
-    // A public client is not asked how it authenticates, whatever the server lists.
+    // A public client needs no authentication method, whatever the server lists.
     let is_public = client.secret.is_none() && client.private_key.is_none();
     let auth_method = client.auth_method.or(usual).or(is_public.then_some(AuthMethod::None));
     let auth_method = auth_method.ok_or_else(|| AuthFailure::Unsupported {
         issuer: server.issuer.clone(),
-        what: "any way in which the configured client can prove who it is".to_owned(),
+        what: "an authentication method of the configured client".to_owned(),
     })?;
     Ok(ClientRegistration {
         id: client.id.clone(),
@@ -67,7 +65,7 @@ pub(super) fn configured(
     })
 }
 
-/// A client whose ID is the URL of its document. Such clients are public.
+/// A client whose ID is the URL of its metadata document. Such clients are public.
 fn by_document(url: &Url) -> ClientRegistration {
     ClientRegistration {
         id: url.to_string(),
@@ -82,14 +80,14 @@ fn by_document(url: &Url) -> ClientRegistration {
 }
 
 async fn register(
-    web: &Web,
+    web: &AuthHttpClient,
     settings: &AuthSettings,
     server: &ServerMetadata,
     endpoint: &Url,
     redirect_uri: &str,
     bind: bool,
 ) -> Result<ClientRegistration, AuthFailure> {
-    // A program on a person's machine keeps no secret, so it is a public client where the server takes such.
+    // A native application cannot keep a secret, so it is a public client if the server allows that.
     let preferred = [AuthMethod::None, AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost];
     let wanted = preferred.into_iter().find(|method| server.auth_methods.contains(method)).unwrap_or(AuthMethod::None);
     let mut document = json!({
@@ -118,7 +116,7 @@ async fn register(
         .map_err(|problem| AuthFailure::Malformed { endpoint: shown(endpoint), problem })
 }
 
-/// A loopback address or a scheme of its own belongs to a program on a person's machine.
+/// Loopback addresses and custom schemes belong to native applications.
 fn application_type(redirect_uri: &str) -> &'static str {
     let is_web = Url::parse(redirect_uri).is_ok_and(|url| {
         let host = url.host_str().unwrap_or_default();
@@ -127,26 +125,24 @@ fn application_type(redirect_uri: &str) -> &'static str {
     if is_web { "web" } else { "native" }
 }
 
-/// What the server registered, which need not be what was asked for (RFC 7591, section 3.2.1).
+/// The registered client, which may differ from the request (RFC 7591, section 3.2.1).
 fn registered(body: &Object, wanted: AuthMethod, redirect_uri: &str) -> Result<ClientRegistration, String> {
-    let id = text(body, "client_id").filter(|id| !id.is_empty()).ok_or("it says no client ID")?.to_owned();
+    let id = text(body, "client_id").filter(|id| !id.is_empty()).ok_or("it has no `client_id`")?.to_owned();
     let secret = text(body, "client_secret").filter(|secret| !secret.is_empty()).map(Secret::new);
     let auth_method = match text(body, "token_endpoint_auth_method") {
-        Some(name) => {
-            auth_method(name).ok_or_else(|| format!("`{}` is a way to authenticate that is unknown", told(name)))?
-        }
+        Some(name) => auth_method(name).ok_or_else(|| format!("unknown authentication method `{}`", quoted(name)))?,
         None => wanted,
     };
     let needs_secret = matches!(auth_method, AuthMethod::ClientSecretBasic | AuthMethod::ClientSecretPost);
     if needs_secret && secret.is_none() {
-        return Err("the client has to show a secret, and was given none".to_owned());
+        return Err("the authentication method requires a secret, and there is none".to_owned());
     }
     if auth_method == AuthMethod::PrivateKeyJwt {
-        return Err("the client has to sign with a key that it did not register".to_owned());
+        return Err("the authentication method requires a key, and none was registered".to_owned());
     }
     let redirect_uris = body.get("redirect_uris").and_then(Value::as_array).filter(|all| !all.is_empty());
     if redirect_uris.is_some_and(|all| !all.iter().any(|uri| uri.as_str() == Some(redirect_uri))) {
-        return Err("the redirect URI that was registered is not ours".to_owned());
+        return Err("the registered redirect URI differs from the requested one".to_owned());
     }
     // "0 if it will not expire" (RFC 7591, section 3.2.1).
     let secret_expires_at = body.get("client_secret_expires_at").and_then(Value::as_u64).filter(|end| *end != 0);
@@ -162,7 +158,7 @@ fn registered(body: &Object, wanted: AuthMethod, redirect_uri: &str) -> Result<C
     })
 }
 
-/// Whether a registration can still be used: its secret has not ended.
+/// Whether the secret of a registration has not expired.
 pub(super) fn is_alive(client: &ClientRegistration) -> bool {
     client.secret_expires_at.is_none_or(|end| end > now())
 }
@@ -178,10 +174,10 @@ mod tests {
     }
 
     #[test]
-    fn what_was_registered_counts_and_not_what_was_asked_for() {
+    fn the_response_counts_and_not_the_request() {
         let body = json!({"client_id": "c", "client_secret": "s", "token_endpoint_auth_method": "client_secret_post"});
         assert_eq!(read(&body).unwrap().auth_method, AuthMethod::ClientSecretPost);
-        // A secret that nobody says how to use is not used.
+        // A secret without an authentication method is not used.
         assert_eq!(read(&json!({"client_id": "c", "client_secret": "s"})).unwrap().auth_method, AuthMethod::None);
         for body in [
             json!({}),
@@ -196,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_on_a_persons_machine_are_native() {
+    fn programs_on_the_users_machine_are_native() {
         for (uri, kind) in [
             (REDIRECT, "native"),
             ("http://localhost:1/cb", "native"),

@@ -1,8 +1,8 @@
-//! Renewal: one request to the authorization server, however many tasks and processes need the new token at once.
+//! Token renewal: one request, even if many tasks and processes need the new token at the same time.
 //!
-//! Whoever finds a token too old takes the lock of its key, looks again, and renews only if nobody else has done so in
-//! the meantime. A new refresh token replaces the old one before the lock is given back: an authorization server takes
-//! a second use of a rotated refresh token for theft, and revokes the grant (OAuth 2.1, section 4.3.1).
+//! A task with an expired token locks its key, reads the store again, and renews only if necessary. The new refresh
+//! token is stored before the lock is released: authorization servers treat a second use of a rotated refresh token as
+//! theft and revoke the grant (OAuth 2.1, section 4.3.1).
 
 use std::{
     future::Future,
@@ -18,59 +18,59 @@ use super::{
     store::{CredentialStore, StoreError},
 };
 
-/// How long a renewal may take, with all its requests. It is less than what a lock is waited for.
+/// Timeout of a renewal with all its requests. It is shorter than that of a lock.
 pub const LIMIT: Duration = Duration::from_secs(60);
 
-/// How long those who waited share a failure that may pass, before one of them tries again.
+/// How long a temporary failure is shared before another attempt.
 pub const PASSING: Duration = Duration::from_secs(5);
 
-/// How long a refusal stands. It ends at once with new credentials.
+/// How long a permanent failure is shared. New credentials end it.
 pub const LASTING: Duration = Duration::from_secs(300);
 
-/// A renewal failed. It is the same for all who waited for it, also in other processes: therefore it is a text, which
-/// must not hold a secret.
+/// A failed renewal. It is shared with all waiting tasks and processes, so it consists of strings, which must not
+/// contain secrets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
 pub struct RenewalFailure {
-    /// A stable kebab-case name of the kind of failure.
+    /// A stable kebab-case name of the kind.
     pub kind: String,
-    /// What happened.
+    /// The message.
     pub message: String,
-    /// Whether trying again cannot help: a person has to log in.
+    /// Whether the failure is permanent, so that the user has to log in.
     pub lasting: bool,
 }
 
-/// There is no good token.
+/// The reason for a missing token.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RenewalError {
     /// There are no credentials for this server.
-    #[error("no credentials are kept for {url}: `mcp-workbench client login {url}` gets some")]
+    #[error("not logged in to {url}: run `mcp-workbench client login {url}`")]
     NotLoggedIn {
-        /// The server.
+        /// The URL of the server.
         url: String,
     },
-    /// The authorization server did not give a new token.
-    #[error("the token for {url} could not be renewed: {failure}{}", remedy(url, failure))]
+    /// The authorization server rejected the renewal.
+    #[error("cannot renew the token for {url}: {failure}{}", remedy(url, failure))]
     Failed {
-        /// The server.
+        /// The URL of the server.
         url: String,
-        /// What happened.
+        /// The failure.
         failure: RenewalFailure,
     },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The renewal itself was ended: the runtime shuts down, or it panicked.
-    #[error("the renewal of the token for {url} was broken off")]
+    /// The renewal was aborted: the runtime is shutting down, or it panicked.
+    #[error("the renewal of the token for {url} was aborted")]
     Ended {
-        /// The server.
+        /// The URL of the server.
         url: String,
     },
 }
 
 impl RenewalError {
-    /// A stable name of the kind of failure.
+    /// A stable name of the kind.
     #[must_use]
     pub fn kind(&self) -> &str {
         match self {
@@ -81,7 +81,7 @@ impl RenewalError {
         }
     }
 
-    /// Whether a person has to log in.
+    /// Whether the user has to log in.
     #[must_use]
     pub fn needs_login(&self) -> bool {
         matches!(self, Self::NotLoggedIn { .. } | Self::Failed { failure: RenewalFailure { lasting: true, .. }, .. })
@@ -89,16 +89,16 @@ impl RenewalError {
 }
 
 fn remedy(url: &str, failure: &RenewalFailure) -> String {
-    if failure.lasting { format!("; `mcp-workbench client login {url}` gets a new one") } else { String::new() }
+    if failure.lasting { format!("; run `mcp-workbench client login {url}`") } else { String::new() }
 }
 
-/// A failure as the lock keeps it.
+/// A failure in the file of a lock.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Remembered {
     failure: RenewalFailure,
     /// In milliseconds since 1970.
     at: u64,
-    /// Of which credentials: those that a login replaced say nothing about the new ones.
+    /// The fingerprint of the credentials, because a failure does not apply to new ones.
     of: String,
 }
 
@@ -107,10 +107,10 @@ impl Remembered {
         Self { failure, at: now(), of: fingerprint(of) }
     }
 
-    /// The failure, if it still stands for these credentials.
+    /// The failure, if it still applies to these credentials.
     fn standing(self, of: &Credentials) -> Option<RenewalFailure> {
         let lasts = if self.failure.lasting { LASTING } else { PASSING };
-        // A clock that was set back must not make a failure stand longer: then it does not stand at all.
+        // If the clock was set back, the failure no longer applies.
         let age = now().checked_sub(self.at).map(Duration::from_millis)?;
         (age < lasts && self.of == fingerprint(of)).then_some(self.failure)
     }
@@ -121,7 +121,7 @@ fn now() -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Which credentials these are, without telling them: 64 bits of a hash of the tokens.
+/// Identifies credentials by 64 bits of a hash of the tokens.
 fn fingerprint(credentials: &Credentials) -> String {
     let mut hash = Sha256::new();
     hash.update(credentials.access_token.expose());
@@ -130,17 +130,16 @@ fn fingerprint(credentials: &Credentials) -> String {
     hex(&hash.finalize()[..8])
 }
 
-/// Credentials that are good: those that are kept, or new ones.
+/// Returns valid credentials: the stored ones, or renewed ones.
 ///
-/// `is_good` says whether an access token will do; `renew` asks the authorization server. It is asked once, however many
-/// tasks and processes come at once, and the others get what it gave. A renewal that was begun is finished and kept even
-/// when nobody waits for it any more: half done, it would lose a rotated refresh token. Where the answer holds no new
-/// refresh token, the old one stays (RFC 6749, section 6).
+/// `is_good` decides whether an access token is valid; `renew` sends the request. It is called once for all concurrent
+/// tasks and processes. A renewal is completed and stored even if no task waits for it any more, because a rotated
+/// refresh token would be lost otherwise. If the response has no refresh token, the old one is kept (RFC 6749, section
+/// 6).
 ///
 /// # Errors
 ///
-/// Fails if there are no credentials, the store fails, or the renewal does; then those who come shortly after, wherever
-/// they are, get the same failure without another request.
+/// If there are no credentials, or the store or the renewal fails. Later callers share the failure for a while.
 pub async fn fresh<G, R, F>(
     store: Arc<dyn CredentialStore>,
     key: &CredentialKey,
@@ -159,7 +158,7 @@ where
     let url = key.url.clone();
     let key = key.clone();
     let seen = fingerprint(&kept);
-    // What another has renewed since is good enough, even where its end is near already.
+    // A token that was renewed in the meantime is used even if it expires soon.
     let is_good = move |now: &Credentials| is_good(now) || fingerprint(now) != seen;
     let task = tokio::spawn(async move { renew_alone(&*store, &key, is_good, renew).await });
     task.await.map_err(|_| RenewalError::Ended { url })?
@@ -206,7 +205,7 @@ where
 fn too_slow() -> RenewalFailure {
     RenewalFailure {
         kind: "renewal-timed-out".to_owned(),
-        message: format!("no answer within {LIMIT:?}"),
+        message: format!("no response within {LIMIT:?}"),
         lasting: false,
     }
 }

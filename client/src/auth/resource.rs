@@ -1,70 +1,71 @@
-//! The metadata of the protected resource, which names its authorization servers (RFC 9728; 2026-07-28, authorization
+//! Metadata of the protected resource, which lists its authorization servers (RFC 9728; 2026-07-28, authorization
 //! server discovery, "Protected Resource Metadata Discovery Requirements").
 
 use url::Url;
 
 use super::{
+    address_policy::shown,
+    auth_http::{AuthHttpClient, Document, Object, text, texts},
     challenge::Challenges,
-    error::{AuthFailure, told},
-    reach::shown,
-    web::{Document, Object, Web, text, texts},
+    error::{AuthFailure, quoted},
 };
 
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
-/// What a resource says about itself.
+/// Metadata of a protected resource.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ResourceMetadata {
-    /// Its identifier, as it is written there.
+    /// Its identifier, as in the document.
     pub(super) resource: String,
-    /// The issuers of its authorization servers; at least one.
+    /// The issuers of its authorization servers, at least one.
     pub(super) authorization_servers: Vec<String>,
-    /// The scopes that it names.
+    /// The supported scopes.
     pub(super) scopes: Option<Vec<String>>,
-    /// Whether it takes tokens that are bound to a key.
+    /// Whether it supports DPoP tokens.
     pub(super) takes_dpop: bool,
-    /// Whether it takes no others (RFC 9728, section 2).
+    /// Whether it requires DPoP tokens (RFC 9728, section 2).
     pub(super) needs_dpop: bool,
 }
 
-/// Finds the metadata of a server: where the challenge says, else at the well-known places. `None` where there is none.
+/// Requests the metadata of a server: at the URL in the challenge, then at the well-known URLs. Returns `None` if
+/// there is none.
 ///
 /// # Errors
-/// When there is metadata that must not be used.
+/// If there is metadata that must not be used.
 pub(super) async fn discover(
-    web: &Web,
+    web: &AuthHttpClient,
     server: &Url,
     challenges: &Challenges,
     tried: &mut Vec<String>,
 ) -> Result<Option<ResourceMetadata>, AuthFailure> {
     if let Some(named) = challenges.resource_metadata() {
         match named_place(web, server, named).await {
-            Ok(Document::Found(document)) => return read(server, &document).map(Some),
-            Ok(Document::Absent(what)) => tried.push(format!("{}: {what}", told(named))),
-            // A challenge is not signed, and some are wrong; the well-known places are the server's own.
-            Err(failure) => tried.push(format!("{}: {failure}", told(named))),
+            Ok(Document::Object(document)) => return read(server, &document).map(Some),
+            Ok(Document::Absent(what)) => tried.push(format!("{}: {what}", quoted(named))),
+            // The URL in the challenge may be wrong, so the well-known URLs of the server are tried too.
+            Err(failure) => tried.push(format!("{}: {failure}", quoted(named))),
         }
     }
     for place in well_known(server) {
         match web.document(&place).await? {
-            Document::Found(document) => return read(server, &document).map(Some),
+            Document::Object(document) => return read(server, &document).map(Some),
             Document::Absent(what) => tried.push(format!("{}: {what}", shown(&place))),
         }
     }
     Ok(None)
 }
 
-/// Asks where the challenge says. It must be the server's own origin, or HTTPS.
-async fn named_place(web: &Web, server: &Url, named: &str) -> Result<Document, AuthFailure> {
-    let forbidden = |problem: &str| AuthFailure::ForbiddenUrl { what: told(named), problem: problem.to_owned() };
-    let url = Url::parse(named).map_err(|_| forbidden("it is no URL"))?;
+/// Requests the metadata at the URL in the challenge, which must have the server's origin or use HTTPS.
+async fn named_place(web: &AuthHttpClient, server: &Url, named: &str) -> Result<Document, AuthFailure> {
+    let forbidden = |problem: &str| AuthFailure::ForbiddenUrl { what: quoted(named), problem: problem.to_owned() };
+    let url = Url::parse(named).map_err(|_| forbidden("it is not a URL"))?;
     if url.scheme() != "https" && url.origin() != server.origin() {
-        return Err(forbidden("it is of another origin than the server, and not https"));
+        return Err(forbidden("it has another origin than the server, and does not use https"));
     }
     web.document(&url).await
 }
 
-/// The well-known places, in order: with the path of the server, and at the root.
+/// The well-known URLs, in order: with the path of the server, and at the root.
 fn well_known(server: &Url) -> Vec<Url> {
     let path = server.path().trim_end_matches('/');
     let mut places = Vec::new();
@@ -87,13 +88,13 @@ fn read(server: &Url, document: &Object) -> Result<ResourceMetadata, AuthFailure
         endpoint: format!("the resource metadata of {}", shown(server)),
         problem: problem.to_owned(),
     };
-    let resource = text(document, "resource").ok_or_else(|| malformed("it names no resource"))?.to_owned();
+    let resource = text(document, "resource").ok_or_else(|| malformed("it has no `resource`"))?.to_owned();
     if !covers(&resource, server) {
-        return Err(AuthFailure::ResourceMismatch { url: shown(server), resource: told(&resource) });
+        return Err(AuthFailure::ResourceMismatch { url: shown(server), resource: quoted(&resource) });
     }
     let authorization_servers = texts(document, "authorization_servers").unwrap_or_default();
     if authorization_servers.is_empty() {
-        return Err(malformed("it names no authorization server"));
+        return Err(malformed("it has no `authorization_servers`"));
     }
     let needs_dpop = document.get("dpop_bound_access_tokens_required") == Some(&true.into());
     let algorithms = texts(document, "dpop_signing_alg_values_supported");
@@ -106,8 +107,8 @@ fn read(server: &Url, document: &Object) -> Result<ResourceMetadata, AuthFailure
     })
 }
 
-/// Whether a resource identifier stands for this URL: it is of the same origin, and its path is that of the URL or one
-/// above it. Metadata of anything else must not be used (RFC 9728, section 3.3).
+/// Whether a resource identifier covers this URL: same origin, and the same path or a parent of it. Other metadata
+/// must not be used (RFC 9728, section 3.3).
 pub(super) fn covers(resource: &str, server: &Url) -> bool {
     let Ok(resource) = Url::parse(resource) else { return false };
     if resource.origin() != server.origin() || resource.fragment().is_some() {
@@ -118,8 +119,8 @@ pub(super) fn covers(resource: &str, server: &Url) -> bool {
     is_above && resource.query().is_none_or(|query| server.query() == Some(query))
 }
 
-/// The canonical URI of a server (2026-07-28, authorization, "Canonical Server URI"): no fragment, and no slash where there
-/// is no path.
+/// The canonical URI of a server (2026-07-28, authorization, "Canonical Server URI"): no fragment, and no trailing
+/// slash without a path.
 pub(super) fn canonical(server: &Url) -> String {
     let mut url = server.clone();
     url.set_fragment(None);

@@ -1,24 +1,24 @@
-//! A text that nobody is to see. It can be sent and stored, not printed.
+//! Secret strings, which can be sent and stored but not printed.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-/// A token, a client's secret or a private key. It is overwritten when it is dropped; `Debug` tells nothing of it, and
-/// there is no `Display`. Serialized it is its text: only what stores or sends it may do that.
+/// A token, client secret or private key. It is overwritten on drop, `Debug` shows nothing, and there is no `Display`.
+/// It is serialized as the string: serialize it only to store or send it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// Keeps a text.
+    /// Wraps a string.
     #[must_use]
     pub fn new(text: impl Into<String>) -> Self {
         Self(Zeroizing::new(text.into()))
     }
 
-    /// The text itself, for the request or the store that needs it.
+    /// The string, for a request or a store.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0

@@ -1,16 +1,16 @@
-//! The metadata of an authorization server (RFC 8414, OpenID Connect Discovery; 2026-07-28, authorization server discovery,
-//! "Authorization Server Metadata Discovery").
+//! Metadata of an authorization server (RFC 8414, OpenID Connect Discovery; 2026-07-28, authorization server
+//! discovery, "Authorization Server Metadata Discovery").
 
 use url::Url;
 
 use super::{
+    address_policy::shown,
+    auth_http::{AuthHttpClient, Document, Object, text, texts, url},
     credentials::AuthMethod,
-    error::{AuthFailure, told},
-    reach::shown,
-    web::{Document, Object, Web, text, texts, url},
+    error::{AuthFailure, quoted},
 };
 
-/// What an authorization server says about itself, as far as it matters here.
+/// The relevant metadata of an authorization server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ServerMetadata {
     /// The issuer, exactly as in the document.
@@ -19,26 +19,26 @@ pub(super) struct ServerMetadata {
     pub(super) token_endpoint: Url,
     pub(super) registration_endpoint: Option<Url>,
     pub(super) revocation_endpoint: Option<Url>,
-    /// How clients may authenticate; as the standard has it where the document is silent.
+    /// Supported client authentication methods, or the default.
     pub(super) auth_methods: Vec<AuthMethod>,
-    /// The grants, where the document names them.
+    /// Supported grant types, if listed.
     pub(super) grants: Option<Vec<String>>,
-    /// The scopes, where the document names them.
+    /// Supported scopes, if listed.
     pub(super) scopes: Option<Vec<String>>,
-    /// Whether the PKCE method `S256` is known to be there.
+    /// Whether the PKCE method `S256` is supported.
     pub(super) has_s256: bool,
-    /// Whether authorization responses carry `iss` (RFC 9207).
+    /// Whether authorization responses contain `iss` (RFC 9207).
     pub(super) sends_iss: bool,
-    /// Whether a client ID may be the URL of a document.
+    /// Whether a client ID may be the URL of a metadata document.
     pub(super) takes_metadata_documents: bool,
     /// Whether it binds tokens to ES256 keys (RFC 9449, section 5.1).
     pub(super) binds_to_es256: bool,
-    /// Whether there was no document, and the endpoints are those of 2025-03-26.
+    /// Whether metadata is missing, and the endpoints are the defaults of 2025-03-26.
     pub(super) is_assumed: bool,
 }
 
 impl ServerMetadata {
-    /// Refuses a server that says it does not know a grant. One that says nothing is asked.
+    /// Fails if the server does not list a grant type. Without a list, it may support it.
     pub(super) fn has_grant(&self, grant: &str) -> Result<(), AuthFailure> {
         match &self.grants {
             Some(grants) if !grants.iter().any(|known| known == grant) => {
@@ -48,8 +48,8 @@ impl ServerMetadata {
         }
     }
 
-    /// What 2025-03-26 falls back to where there is no metadata at all (authorization, "Fallbacks for Servers without
-    /// Metadata Discovery").
+    /// The defaults of 2025-03-26 without metadata (authorization, "Fallbacks for Servers without Metadata
+    /// Discovery").
     pub(super) fn assumed(server: &Url) -> Self {
         let endpoint = |path: &str| {
             let mut url = server.clone();
@@ -77,20 +77,20 @@ impl ServerMetadata {
     }
 }
 
-/// Finds the metadata of an issuer, at every place where it may be. `None` where there is none.
+/// Requests the metadata of an issuer at all well-known URLs. Returns `None` if there is none.
 ///
 /// # Errors
-/// When there is metadata that must not be used.
+/// If there is metadata that must not be used.
 pub(super) async fn discover(
-    web: &Web,
+    web: &AuthHttpClient,
     issuer: &str,
     tried: &mut Vec<String>,
 ) -> Result<Option<ServerMetadata>, AuthFailure> {
-    let forbidden = |problem: &str| AuthFailure::ForbiddenUrl { what: told(issuer), problem: problem.to_owned() };
-    let base = Url::parse(issuer).map_err(|_| forbidden("it is no URL"))?;
+    let forbidden = |problem: &str| AuthFailure::ForbiddenUrl { what: quoted(issuer), problem: problem.to_owned() };
+    let base = Url::parse(issuer).map_err(|_| forbidden("it is not a URL"))?;
     // "It has no query or fragment components" (RFC 8414, section 2).
     if base.query().is_some() || base.fragment().is_some() {
-        return Err(forbidden("an issuer has neither query nor fragment"));
+        return Err(forbidden("an issuer must not have a query or fragment"));
     }
     let mut false_issuer = None;
     for place in well_known(&base) {
@@ -98,30 +98,38 @@ pub(super) async fn discover(
         if is_same(issuer, &found) {
             return read(&place, &found, &document).map(Some);
         }
-        tried.push(format!("{}: it is of issuer {}", shown(&place), told(&found)));
-        false_issuer.get_or_insert_with(|| told(&found));
+        tried.push(format!("{}: it has the issuer {}", shown(&place), quoted(&found)));
+        false_issuer.get_or_insert_with(|| quoted(&found));
     }
     match false_issuer {
-        Some(found) => Err(AuthFailure::IssuerMismatch { expected: told(issuer), found }),
+        Some(found) => Err(AuthFailure::IssuerMismatch { expected: quoted(issuer), found }),
         None => Ok(None),
     }
 }
 
-/// The metadata in this document, whichever issuer it is of. `None` where there is none.
+/// The metadata at this URL, with any issuer. Returns `None` if there is none.
 ///
 /// # Errors
-/// When there is metadata that must not be used.
-pub(super) async fn at(web: &Web, place: &Url, tried: &mut Vec<String>) -> Result<Option<ServerMetadata>, AuthFailure> {
+/// If there is metadata that must not be used.
+pub(super) async fn at(
+    web: &AuthHttpClient,
+    place: &Url,
+    tried: &mut Vec<String>,
+) -> Result<Option<ServerMetadata>, AuthFailure> {
     let found = document_at(web, place, tried).await?;
     found.map(|(issuer, document)| read(place, &issuer, &document)).transpose()
 }
 
-/// The document at a place, with the issuer that it names.
-async fn document_at(web: &Web, place: &Url, tried: &mut Vec<String>) -> Result<Option<(String, Object)>, AuthFailure> {
+/// The document at a URL, and its issuer.
+async fn document_at(
+    web: &AuthHttpClient,
+    place: &Url,
+    tried: &mut Vec<String>,
+) -> Result<Option<(String, Object)>, AuthFailure> {
     let missing = match web.document(place).await? {
-        Document::Found(document) => match text(&document, "issuer").map(str::to_owned) {
+        Document::Object(document) => match text(&document, "issuer").map(str::to_owned) {
             Some(issuer) => return Ok(Some((issuer, document))),
-            None => "it names no issuer".to_owned(),
+            None => "it has no `issuer`".to_owned(),
         },
         Document::Absent(what) => what,
     };
@@ -129,8 +137,8 @@ async fn document_at(web: &Web, place: &Url, tried: &mut Vec<String>) -> Result<
     Ok(None)
 }
 
-/// Whether a document of this issuer is what was asked for. Exactly, as RFC 8414 section 3.3 has it, but for the slash of a
-/// bare origin: the two are one URL, and many servers write one in their metadata and the other elsewhere.
+/// Whether two issuers are equal: exactly, as RFC 8414 section 3.3 requires, except for the slash of a bare origin.
+/// Many servers use both forms.
 pub(super) fn is_same(asked: &str, found: &str) -> bool {
     let is_origin = |text: &str| Url::parse(text).is_ok_and(|url| url.path() == "/");
     asked == found
@@ -159,7 +167,7 @@ fn read(place: &Url, issuer: &str, document: &Object) -> Result<ServerMetadata, 
     let lists = |name: &str, wanted: &str| texts(document, name).is_some_and(|all| all.iter().any(|one| one == wanted));
     let token_endpoint = url(document, "token_endpoint").ok_or_else(|| AuthFailure::Malformed {
         endpoint: shown(place),
-        problem: "it names no token endpoint".to_owned(),
+        problem: "it has no `token_endpoint`".to_owned(),
     })?;
     // "If omitted, the default is `client_secret_basic`" (RFC 8414, section 2).
     let auth_methods = texts(document, "token_endpoint_auth_methods_supported").map_or_else(

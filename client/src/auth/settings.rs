@@ -1,4 +1,4 @@
-//! How a client authorizes with one server, as the host program configures it. Plain values; nothing here is asked for.
+//! Authorization settings of one server. Plain values.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -6,27 +6,26 @@ use url::Url;
 
 use super::credentials::{AuthMethod, Secret};
 
-/// How to get tokens for one server. The default does what a person at a desk needs: it finds everything out by itself.
+/// Authorization settings of one server. The defaults discover everything and let the user log in with a browser.
 #[derive(Debug, Clone)]
 pub struct AuthSettings {
-    /// What is exchanged for a token.
+    /// The grant.
     pub grant: Grant,
-    /// A client that is known to the authorization server already.
+    /// A preregistered client.
     pub client: Option<ConfiguredClient>,
-    /// The URL of a document about this client, which may stand for its ID (2025-11-25, client ID metadata documents).
+    /// The URL of a client ID metadata document (2025-11-25, client ID metadata documents).
     pub client_metadata_url: Option<Url>,
-    /// The name under which it registers itself.
+    /// The name for dynamic registration.
     pub client_name: String,
-    /// The document in which the authorization server says what it is, where the server does not lead to it, or to a wrong
-    /// one. Absent: it is found as the specification says.
+    /// The URL of the authorization server metadata. `None` discovers it as specified.
     pub server_metadata_url: Option<Url>,
-    /// The resource to ask tokens for (RFC 8707). Absent: what the server's metadata says, else its URL.
+    /// The resource indicator (RFC 8707). `None` uses the resource metadata or the server's URL.
     pub resource: Option<String>,
-    /// The scopes to ask for, where the server does not name those that it needs. Absent: what the server offers.
+    /// The scopes to request if the challenge has none. `None` requests all scopes of the resource.
     pub scopes: Option<Vec<String>>,
     /// Whether tokens are bound to a key.
     pub dpop: DpopPolicy,
-    /// How long one request to an authorization server may take.
+    /// Timeout of one request to an authorization server.
     pub timeout: Duration,
 }
 
@@ -46,59 +45,59 @@ impl Default for AuthSettings {
     }
 }
 
-/// What is exchanged for a token.
+/// The grant that is exchanged for a token.
 #[derive(Debug, Clone, Default)]
 pub enum Grant {
-    /// The consent of a person, in their browser (OAuth 2.1, section 4.1).
+    /// Login with the browser (OAuth 2.1, section 4.1).
     #[default]
     AuthorizationCode,
-    /// The client's own credentials (extension `oauth-client-credentials`). The client must be configured.
+    /// Client credentials (extension `oauth-client-credentials`). Requires a configured client.
     ClientCredentials,
-    /// The ID token of a person who signed on at their enterprise (extension `enterprise-managed-authorization`). The client
-    /// must be configured.
+    /// The ID token of an enterprise login (extension `enterprise-managed-authorization`). Requires a configured
+    /// client.
     Enterprise(Enterprise),
-    /// The assertion of a workload about itself (RFC 7523, section 2.1).
+    /// The assertion of a workload (RFC 7523, section 2.1).
     Workload(TokenSource),
 }
 
-/// The identity provider of an enterprise, and what it is shown.
+/// The identity provider of an enterprise, and the credentials for it.
 #[derive(Debug, Clone)]
 pub struct Enterprise {
-    /// Where it exchanges tokens (RFC 8693).
+    /// Its token exchange endpoint (RFC 8693).
     pub token_endpoint: Url,
-    /// The client's ID there.
+    /// The client ID at the identity provider.
     pub client_id: String,
-    /// The client's secret there, where it has one.
+    /// The client secret at the identity provider.
     pub client_secret: Option<Secret>,
-    /// The ID token of the person.
+    /// The ID token of the user.
     pub id_token: TokenSource,
 }
 
-/// Where a token comes from that others issue. It is read anew each time: what issues it also renews it.
+/// The source of an external token. It is read for each use, because its issuer may renew it.
 #[derive(Debug, Clone)]
 pub enum TokenSource {
-    /// This text.
+    /// A literal value.
     Text(Secret),
-    /// A file, which Kubernetes and others keep up to date.
+    /// A file, for example one that Kubernetes updates.
     File(PathBuf),
-    /// A variable of the environment.
+    /// An environment variable.
     Environment(String),
 }
 
-/// A client that somebody registered by hand.
+/// A preregistered client.
 #[derive(Debug, Clone)]
 pub struct ConfiguredClient {
-    /// Its ID.
+    /// The client ID.
     pub id: String,
-    /// Its secret.
+    /// The client secret.
     pub secret: Option<Secret>,
-    /// The private key that signs its assertions, as PEM.
+    /// The private key for assertions, as PEM.
     pub private_key: Option<Secret>,
-    /// The algorithm of the signature (`ES256`, `RS256`, …). Absent: what fits the key.
+    /// The signature algorithm (`ES256`, `RS256`, …). `None` selects it by the key.
     pub signing_algorithm: Option<String>,
-    /// How it proves who it is. Absent: what it can and the server takes.
+    /// The authentication method. `None` selects one that the server supports.
     pub auth_method: Option<AuthMethod>,
-    /// The authorization server that knows it. Absent: the first one that the server names.
+    /// The issuer at which it is registered. `None` means the first one of the server.
     pub issuer: Option<String>,
 }
 
@@ -120,10 +119,10 @@ impl ConfiguredClient {
 /// Whether tokens are bound to a key (RFC 9449).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum DpopPolicy {
-    /// Where the server and its authorization server both say that they know how.
+    /// If both the server and the authorization server support it.
     #[default]
     Auto,
-    /// Always: a token that is not bound is refused.
+    /// Always. Tokens that are not bound are rejected.
     Always,
     /// Never.
     Never,

@@ -1,6 +1,6 @@
-//! Where credentials are kept: what a store does, what can go wrong with one, and which one is taken.
+//! Credential stores: the interface, its errors, and the selection.
 //!
-//! A store holds no opinion on what is in an entry, and it never renews: that is [`renewal`](super::renewal)'s.
+//! A store does not interpret credentials and does not renew them; see [`renewal`](super::renewal).
 
 use std::{fmt, io, path::PathBuf, time::Duration};
 
@@ -14,151 +14,151 @@ use super::{
 mod choice;
 mod entry;
 mod files;
+mod keyring;
 mod lock;
 mod memory;
-mod vault;
+mod private;
 
-pub use choice::{FOLDER_VARIABLE, STORE_VARIABLE, StoreChoice, default_folder, open_default};
+pub use choice::{DIRECTORY_VARIABLE, STORE_VARIABLE, StoreChoice, default_directory, open_default};
 pub use files::FileStore;
+pub use keyring::{KeyringBackend, KeyringStore};
 pub use lock::StoreLock;
 pub use memory::MemoryStore;
-pub use vault::{KeyringStore, Vault};
 
-/// Keeps credentials, one entry for each key.
+/// Stores credentials, one entry per key.
 pub trait CredentialStore: Send + Sync + fmt::Debug {
-    /// What it is, for a person: "the credential files in …".
+    /// A description for users: "the credential files in …".
     fn describe(&self) -> String;
 
-    /// The credentials of a key; nothing where there are none.
+    /// The credentials of a key, if there are any.
     ///
     /// # Errors
     ///
-    /// Fails if the store cannot be read, may be read by others, or holds for this key what it cannot have written.
+    /// If the store cannot be read, is accessible to others, or contains an invalid entry.
     fn load<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, Result<Option<Credentials>, StoreError>>;
 
-    /// Keeps credentials in place of those there were. Afterwards either the old ones are there or the new ones, never
-    /// a part.
+    /// Replaces the credentials of a key atomically.
     ///
     /// # Errors
     ///
-    /// Fails if the store cannot be written.
+    /// If the store cannot be written.
     fn save<'a>(
         &'a self,
         key: &'a CredentialKey,
         credentials: &'a Credentials,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Removes what is kept for a key, readable or not. Says whether there was anything.
+    /// Removes the entry of a key, even an invalid one. Returns whether there was one.
     ///
     /// # Errors
     ///
-    /// Fails if the store cannot be written.
+    /// If the store cannot be written.
     fn remove<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// What is kept.
+    /// Lists the entries.
     ///
     /// # Errors
     ///
-    /// Fails if the store cannot be read at all; single entries that cannot are told in the list.
+    /// If the store cannot be read. Invalid entries are part of the list.
     fn list(&self) -> BoxFuture<'_, Result<Listing, StoreError>>;
 
-    /// Keeps every other task and process from renewing this key until the lock is dropped, or its process ends.
+    /// Locks the renewal of a key between all tasks and processes, until the lock is dropped or its process exits.
     ///
     /// # Errors
     ///
-    /// Fails if the lock is not had within a bounded time.
+    /// If the lock is not available within the timeout.
     fn lock<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, Result<StoreLock, StoreError>>;
 }
 
-/// What a store holds.
+/// The entries of a store.
 #[derive(Debug, Default)]
 pub struct Listing {
-    /// The keys of the entries that can be read.
+    /// Keys of valid entries.
     pub keys: Vec<CredentialKey>,
-    /// What is wrong with the others.
+    /// Errors of the other entries.
     pub broken: Vec<StoreError>,
 }
 
-/// A store failed. No message holds anything of what is stored.
+/// The reason why a store failed. Messages contain no stored data.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// The key ring of the system does not answer.
-    #[error("{store} cannot be used: {detail}; `MCP_WORKBENCH_CREDENTIALS=file` keeps credentials in files instead")]
+    /// The key ring is not available.
+    #[error("{store} is not available: {detail}; set `MCP_WORKBENCH_CREDENTIALS=file` to store credentials in files")]
     Unavailable {
-        /// Which.
+        /// The name of the key ring.
         store: &'static str,
-        /// What it said.
+        /// Its error.
         detail: String,
     },
-    /// No folder for the credentials is known.
-    #[error("no folder for credentials is known: set HOME, XDG_DATA_HOME or MCP_WORKBENCH_CREDENTIALS_DIR")]
-    NoFolder,
-    /// The name of the wanted store is not one.
-    #[error("`{name}` is no credential store: there are auto, keyring, kernel and file")]
+    /// No directory for credentials is known.
+    #[error("no directory for credentials: set HOME, XDG_DATA_HOME or MCP_WORKBENCH_CREDENTIALS_DIR")]
+    NoDirectory,
+    /// The configured store does not exist.
+    #[error("unknown credential store `{name}`: use auto, keyring, kernel or file")]
     UnknownStore {
-        /// What was asked for.
+        /// The name.
         name: String,
     },
-    /// Others may read a file, or look into a folder.
+    /// A file or directory is accessible to others.
     #[error(
-        "others may read {} (mode {mode:03o}): `chmod {wanted:03o} {}` closes it; log in again if somebody could have read it",
+        "{} is accessible to others (mode {mode:03o}): run `chmod {wanted:03o} {}`, and log in again if it may have been read",
         path.display(), path.display()
     )]
     Exposed {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// Its permissions.
+        /// Its mode.
         mode: u32,
-        /// The permissions that it needs.
+        /// The required mode.
         wanted: u32,
     },
-    /// A file or a folder is not of this user, or is no file.
+    /// A file or directory belongs to another user, or is not a regular file.
     #[error("{} {problem}: move it away and log in again", path.display())]
     Foreign {
-        /// Which.
+        /// The path.
         path: PathBuf,
-        /// What is wrong.
+        /// The problem.
         problem: &'static str,
     },
-    /// An entry is not what this program writes.
+    /// An entry is invalid.
     #[error("the credentials in {place} cannot be read ({problem}): {remedy}")]
     Corrupt {
-        /// Where they are.
+        /// The location of the entry.
         place: String,
-        /// What is wrong, without a word of what is there.
+        /// The problem, without stored data.
         problem: String,
-        /// What helps.
+        /// The suggestion.
         remedy: String,
     },
     /// Another task or process held the lock for too long.
-    #[error("the credentials of {url} were locked by another process for {waited:?}: try again, or end that process")]
+    #[error("the credentials of {url} were locked by another process for {waited:?}: try again, or stop that process")]
     Busy {
-        /// The server.
+        /// The URL of the server.
         url: String,
-        /// How long was waited.
+        /// The timeout.
         waited: Duration,
     },
-    /// The file system refused.
+    /// A file system operation failed.
     #[error("cannot {action} {}", path.display())]
     Io {
-        /// What was tried.
+        /// The operation.
         action: &'static str,
-        /// With what.
+        /// The path.
         path: PathBuf,
-        /// What it said.
+        /// The cause.
         #[source]
         cause: io::Error,
     },
 }
 
 impl StoreError {
-    /// A stable name of the kind of failure.
+    /// A stable name of the kind.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Unavailable { .. } => "store-unavailable",
-            Self::NoFolder => "store-without-folder",
+            Self::NoDirectory => "store-without-folder",
             Self::UnknownStore { .. } => "store-unknown",
             Self::Exposed { .. } => "store-exposed",
             Self::Foreign { .. } => "store-foreign",

@@ -1,37 +1,35 @@
-//! The token endpoint: one request, one token, or a typed reason why not (RFC 6749, sections 5.1 and 5.2).
-
-use std::time::SystemTime;
+//! Token requests (RFC 6749, sections 5.1 and 5.2).
 
 use http::{HeaderValue, Method};
 use serde_json::Value;
 use url::Url;
 
 use super::{
+    address_policy::shown,
+    auth_http::{AuthHttpClient, AuthServerResponse, Object, text},
     challenge::words,
     client_auth,
-    credentials::{ClientRegistration, Secret, TokenType},
+    credentials::{ClientRegistration, Secret, TokenType, now},
     dpop::{DPOP, DpopKey, Nonces},
-    error::{AuthFailure, told},
-    reach::shown,
-    web::{Answer, Object, Web, text},
+    error::{AuthFailure, quoted},
 };
 
-/// How often a server may ask for another nonce before it is clear that none will do.
+/// Maximum number of attempts with new nonces.
 const NONCE_TRIES: u32 = 3;
-/// A token that is longer fits no header.
-const LONGEST_TOKEN: usize = 64 * 1024;
+/// Longer tokens do not fit into a header.
+const MAX_TOKEN_LEN: usize = 64 * 1024;
 
-/// What is asked of a token endpoint.
+/// A token request.
 #[derive(Debug)]
 pub(super) struct TokenRequest<'a> {
     pub(super) endpoint: &'a Url,
-    /// The audience of the client's assertion about itself.
+    /// The audience of the client's assertion.
     pub(super) issuer: &'a str,
     pub(super) grant: &'a str,
     pub(super) form: Vec<(&'static str, String)>,
     pub(super) client: &'a ClientRegistration,
     pub(super) algorithm: Option<&'a str>,
-    /// The key to which the token is to be bound.
+    /// The key of the token.
     pub(super) dpop: Option<(&'a DpopKey, &'a Nonces)>,
 }
 
@@ -43,29 +41,29 @@ pub(super) struct Granted {
     /// In seconds since 1970.
     pub(super) expires_at: Option<u64>,
     pub(super) refresh_token: Option<Secret>,
-    /// What was granted, where the server says that it is not what was asked for.
+    /// The granted scopes, if they differ from the requested ones.
     pub(super) scopes: Option<Vec<String>>,
 }
 
-/// Asks for a token.
-pub(super) async fn request(web: &Web, request: TokenRequest<'_>) -> Result<Granted, AuthFailure> {
+/// Requests a token.
+pub(super) async fn request(web: &AuthHttpClient, request: TokenRequest<'_>) -> Result<Granted, AuthFailure> {
     let bound = request.dpop.is_some();
     let answer = ask(web, &request).await?;
     let malformed =
         |problem: &str| AuthFailure::Malformed { endpoint: shown(request.endpoint), problem: problem.to_owned() };
-    let body = answer.object().ok_or_else(|| malformed("it is no JSON object"))?;
+    let body = answer.object().ok_or_else(|| malformed("it is not a JSON object"))?;
     granted(&body, bound).map_err(|problem| malformed(&problem))
 }
 
-/// Asks for a token of any kind: that of an identity provider is none for a server.
-pub(super) async fn ask(web: &Web, request: &TokenRequest<'_>) -> Result<Answer, AuthFailure> {
+/// Requests a token of any type: that of an identity provider cannot be used for a server.
+pub(super) async fn ask(web: &AuthHttpClient, request: &TokenRequest<'_>) -> Result<AuthServerResponse, AuthFailure> {
     for _ in 0..NONCE_TRIES {
         let mut form = request.form.clone();
         form.insert(0, ("grant_type", request.grant.to_owned()));
         let post = web.endpoint(request.endpoint).await?;
         let mut post = client_auth::prove(post, &mut form, request.client, request.algorithm, request.issuer)?;
         if let Some((key, nonces)) = request.dpop {
-            let proof = key.proof(&Method::POST, request.endpoint, nonces.of(request.endpoint).as_deref(), None);
+            let proof = key.proof(&Method::POST, request.endpoint, nonces.get(request.endpoint).as_deref(), None);
             post = post.header(DPOP, proof);
         }
         let answer = web.read(request.endpoint, post.form(&form)).await?;
@@ -74,25 +72,25 @@ pub(super) async fn ask(web: &Web, request: &TokenRequest<'_>) -> Result<Answer,
             return Ok(answer);
         }
         let (error, description) = answer.error();
-        // RFC 9449, section 8: the same request again, with the nonce. Without a new nonce it would fail again.
+        // RFC 9449, section 8: repeat the request with the nonce. Without a new nonce it would fail again.
         if error == "use_dpop_nonce" && new_nonce {
             continue;
         }
         return Err(AuthFailure::Token { grant: request.grant.to_owned(), error, description });
     }
-    let description = Some("it asks for another nonce whichever it is shown".to_owned());
+    let description = Some("the server keeps requesting another nonce".to_owned());
     Err(AuthFailure::Token { grant: request.grant.to_owned(), error: "use_dpop_nonce".to_owned(), description })
 }
 
 fn granted(body: &Object, bound: bool) -> Result<Granted, String> {
-    let access_token = token(body, "access_token")?.ok_or("it holds no access token")?;
+    let access_token = token(body, "access_token")?.ok_or("it has no access token")?;
     // "The client MUST NOT use an access token if it does not understand the token type" (RFC 6749, section 7.1).
     let token_type = match text(body, "token_type").map(str::to_ascii_lowercase).as_deref() {
-        Some("bearer") if bound => return Err("the token is not bound to the key that was proved".to_owned()),
+        Some("bearer") if bound => return Err("the token is not bound to the key of the proof".to_owned()),
         Some("bearer") => TokenType::Bearer,
         Some("dpop") if bound => TokenType::DPoP,
-        Some("dpop") => return Err("the token is bound to a key that nobody has".to_owned()),
-        Some(other) => return Err(format!("the token is of the unknown type `{}`", told(other))),
+        Some("dpop") => return Err("the token is bound to an unknown key".to_owned()),
+        Some(other) => return Err(format!("the token has the unknown type `{}`", quoted(other))),
         None => return Err("the token has no type".to_owned()),
     };
     Ok(Granted {
@@ -104,31 +102,26 @@ fn granted(body: &Object, bound: bool) -> Result<Granted, String> {
     })
 }
 
-/// A token that can be sent in a header; `None` where there is none.
+/// A token that can be sent in a header, if there is one.
 pub(super) fn token(body: &Object, name: &str) -> Result<Option<Secret>, String> {
     let Some(value) = body.get(name).filter(|value| !value.is_null()) else { return Ok(None) };
     let text = value.as_str().unwrap_or_default();
     // `1*VSCHAR` (RFC 6749, appendix A.12).
-    let is_token = !text.is_empty() && text.len() <= LONGEST_TOKEN && text.bytes().all(|byte| byte.is_ascii_graphic());
+    let is_token = !text.is_empty() && text.len() <= MAX_TOKEN_LEN && text.bytes().all(|byte| byte.is_ascii_graphic());
     if is_token && HeaderValue::from_str(text).is_ok() {
         return Ok(Some(Secret::new(text)));
     }
-    Err(format!("`{name}` is no token"))
+    Err(format!("`{name}` is not a token"))
 }
 
-/// A number of seconds; some servers write it as a text, and some with a fraction.
+/// A number of seconds. Some servers send a string or a fraction.
 fn seconds(value: &Value) -> Option<u64> {
     let number = match value {
         Value::String(text) => text.trim().parse().ok()?,
         other => other.as_f64()?,
     };
-    // A negative life is one that is over. The cast saturates.
+    // A negative value means that the token has expired. The cast saturates.
     Some(number.max(0.0) as u64)
-}
-
-/// Seconds since 1970.
-pub(super) fn now() -> u64 {
-    SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! What `Debug` tells of a configuration: names and places. Values of headers and variables, arguments, userinfo and queries may
-//! be secrets, and what is printed for whoever looks for a fault ends up in logs.
+//! `Debug` output of a configuration: names and paths only. Values of headers and variables, arguments, userinfo and
+//! queries may be secrets, and debug output ends up in logs.
 
 use std::fmt;
 
@@ -42,7 +42,7 @@ impl fmt::Debug for HeadersHelper {
     }
 }
 
-/// The program, unless somebody wrote more there than its name: `KEY=… server`.
+/// The command, unless it contains an assignment: `KEY=… server`.
 fn program(command: &str) -> &str {
     if command.contains('=') { "(not shown)" } else { command }
 }
@@ -50,7 +50,7 @@ fn program(command: &str) -> &str {
 /// The URL without userinfo and query (RFC 3986, 3.2.1 and 3.4).
 fn without_secrets(text: &str) -> String {
     let Ok(mut url) = Url::parse(text) else { return "(no URL)".to_owned() };
-    // Both fail only for URLs that cannot have such a part, and then there is nothing to take away.
+    // Both fail only for URLs that cannot have userinfo.
     let _ = url.set_password(None);
     let _ = url.set_username("");
     url.set_query(None);
@@ -62,7 +62,7 @@ mod tests {
     use crate::config::{Endpoint, HeadersHelper, HttpEndpoint, ServerConfig, StdioEndpoint};
 
     #[test]
-    fn debug_tells_names_and_no_values() {
+    fn debug_shows_names_and_no_values() {
         let pairs = |name: &str| [(name.to_owned(), "hunter2".to_owned())].into();
         let http = HttpEndpoint {
             url: "https://me:hunter2@example.com/mcp?key=hunter2".into(),

@@ -1,42 +1,41 @@
-//! What servers offer beside tools: resources, prompts, completion, logging, ping. Everything is the wire's own JSON.
+//! Resources, prompts, completion, logging and ping. Results are returned as received.
 
 use std::sync::PoisonError;
 
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Connection, request::Patience};
+use super::{Connection, request::RequestTimeouts};
 use crate::{
-    error::{CallError, ListFault},
+    error::{CallError, ListErrorKind},
     pagination::{PageGuard, Step},
-    revision::Era,
 };
 
-/// The severities of RFC 5424 (2026-07-28, utilities, "Logging"), the least of them first.
+/// The severities of RFC 5424 (2026-07-28, utilities, "Logging"), lowest first.
 pub const LOG_LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 impl Connection {
-    /// The resources, page by page within the limits of the configuration.
+    /// Lists the resources, all pages within the configured limits.
     ///
     /// # Errors
-    /// If the list cannot be read to its end.
-    pub async fn list_resources(&self) -> Result<Vec<Value>, ListFault> {
+    /// If the list cannot be read completely.
+    pub async fn list_resources(&self) -> Result<Vec<Value>, ListErrorKind> {
         self.list("resources/list", "resources").await
     }
 
-    /// The templates of resources, likewise.
+    /// Lists the resource templates.
     ///
     /// # Errors
-    /// If the list cannot be read to its end.
-    pub async fn list_resource_templates(&self) -> Result<Vec<Value>, ListFault> {
+    /// If the list cannot be read completely.
+    pub async fn list_resource_templates(&self) -> Result<Vec<Value>, ListErrorKind> {
         self.list("resources/templates/list", "resourceTemplates").await
     }
 
-    /// The prompts, likewise.
+    /// Lists the prompts.
     ///
     /// # Errors
-    /// If the list cannot be read to its end.
-    pub async fn list_prompts(&self) -> Result<Vec<Value>, ListFault> {
+    /// If the list cannot be read completely.
+    pub async fn list_prompts(&self) -> Result<Vec<Value>, ListErrorKind> {
         self.list("prompts/list", "prompts").await
     }
 
@@ -48,7 +47,7 @@ impl Connection {
         self.through("resources/read", json!({ "uri": uri }), "contents").await
     }
 
-    /// Fills in a prompt.
+    /// Renders a prompt.
     ///
     /// # Errors
     /// A [`CallError`].
@@ -56,8 +55,8 @@ impl Connection {
         self.through("prompts/get", json!({ "name": name, "arguments": arguments }), "messages").await
     }
 
-    /// What may stand for an argument of a prompt or of a template: `reference` is the `ref` of `completion/complete`, and
-    /// `known` the arguments that are already chosen.
+    /// Completes an argument of a prompt or a template. `reference` is the `ref` of `completion/complete`, `known` the
+    /// arguments that are already chosen.
     ///
     /// # Errors
     /// A [`CallError`].
@@ -75,13 +74,13 @@ impl Connection {
         self.plain("completion/complete", params, Some("completion")).await
     }
 
-    /// Says from which severity on the server is to log, in the words of the specification. On 2026-07-28 each request from
-    /// now on says so itself, and a server that is not told logs nothing.
+    /// Sets the minimum log level. In 2026-07-28 it is sent with each request from now on; without it, a server sends
+    /// no log messages.
     ///
     /// # Errors
-    /// A [`CallError`]; on 2026-07-28 only [`CallError::NotInRevision`], for a level that there is not.
+    /// A [`CallError`]; in 2026-07-28 only [`CallError::NotInRevision`], for an unknown level.
     pub async fn set_log_level(&self, level: &str) -> Result<(), CallError> {
-        if self.era() == Era::Legacy {
+        if !self.rules().stateless {
             return self.legacy("logging/setLevel", json!({ "level": level })).await;
         }
         let Some(known) = LOG_LEVELS.into_iter().find(|known| *known == level) else {
@@ -95,23 +94,23 @@ impl Connection {
         *self.inner.log_level.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the server is there, in the legacy era.
+    /// Sends a ping, in the legacy era.
     ///
     /// # Errors
-    /// A [`CallError`]; [`CallError::NotInRevision`] on 2026-07-28, which has no ping.
+    /// A [`CallError`]; [`CallError::NotInRevision`] in 2026-07-28, which has no ping.
     pub async fn ping(&self) -> Result<(), CallError> {
         self.legacy("ping", Value::Null).await
     }
 
-    async fn list(&self, method: &'static str, field: &str) -> Result<Vec<Value>, ListFault> {
+    async fn list(&self, method: &'static str, field: &str) -> Result<Vec<Value>, ListErrorKind> {
         let limits = &self.inner.config.limits;
         let mut guard = PageGuard::new(limits.pages, limits.items, self.era());
         let (mut all, mut cursor) = (Vec::new(), None::<String>);
         loop {
             let params = cursor.take().map(|cursor| json!({ "cursor": cursor }));
-            let mut result = self.request(method, params, Patience::fixed(self.timeouts().request)).await?;
+            let mut result = self.request(method, params, RequestTimeouts::fixed(self.timeouts().request)).await?;
             let Some(Value::Array(items)) = result.get_mut(field).map(Value::take) else {
-                return Err(CallError::MalformedResult { detail: format!("it holds no array `{field}`") }.into());
+                return Err(CallError::MalformedResult { detail: format!("the result has no array `{field}`") }.into());
             };
             let (count, room) = (items.len(), guard.room());
             all.extend(items.into_iter().take(room));
@@ -122,10 +121,10 @@ impl Connection {
         }
     }
 
-    /// A request that may lead to questions.
+    /// Sends a request that may lead to input requests.
     async fn through(&self, method: &'static str, params: Value, field: &str) -> Result<Map<String, Value>, CallError> {
         let timeouts = self.timeouts();
-        let patience = Patience {
+        let timeouts = RequestTimeouts {
             idle: timeouts.request,
             ceiling: timeouts.call_ceiling.max(timeouts.request),
             reset_on_progress: false,
@@ -133,7 +132,7 @@ impl Connection {
         };
         let params = object(params, "params")?;
         let exchange = self.send(method, Some(Value::Object(params.clone())), None).await?;
-        let result = self.see_through(exchange, method, params, None, &patience).await?;
+        let result = self.run_input_rounds(exchange, method, params, None, &timeouts).await?;
         checked(result, Some(field))
     }
 
@@ -144,11 +143,11 @@ impl Connection {
         field: Option<&str>,
     ) -> Result<Map<String, Value>, CallError> {
         let params = Some(params).filter(|params| !params.is_null());
-        checked(self.request(method, params, Patience::fixed(self.timeouts().request)).await?, field)
+        checked(self.request(method, params, RequestTimeouts::fixed(self.timeouts().request)).await?, field)
     }
 
     async fn legacy(&self, method: &'static str, params: Value) -> Result<(), CallError> {
-        if self.era() == Era::Modern {
+        if self.rules().stateless {
             return Err(CallError::NotInRevision { method: method.to_owned() });
         }
         self.plain(method, params, None).await.map(drop)

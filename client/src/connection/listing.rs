@@ -1,4 +1,4 @@
-//! The tools of a server: reading the list, keeping it, and knowing what has changed.
+//! The tools of a server: reads and caches the list, and tracks changes.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -8,25 +8,24 @@ use std::{
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{Connection, request::Patience};
+use super::{Connection, request::RequestTimeouts};
 use crate::{
-    catalogue::cache::CacheHints,
+    catalog::hints::CacheHints,
     drift::{Drift, Fingerprint, Severity, compare},
-    error::{CallError, ListError, ListFault},
-    event::Happening,
+    error::{CallError, ListError, ListErrorKind},
+    event::ClientEventKind,
     pagination::{PageGuard, Step},
-    revision::Era,
     tool::{Collector, Tool, ToolList},
 };
 
-/// How many earlier states of each tool to remember.
+/// Number of earlier versions of each tool to keep.
 const HISTORY: usize = 8;
 
-/// What is known about the tools of a server.
+/// The known tools of a server.
 #[derive(Debug, Default)]
 pub(super) struct Listing {
     state: Mutex<State>,
-    /// One refresh at a time: two would race for the last word.
+    /// Serializes refreshes, so that an older list cannot replace a newer one.
     refreshing: tokio::sync::Mutex<()>,
 }
 
@@ -34,12 +33,12 @@ pub(super) struct Listing {
 struct State {
     current: Option<Arc<ToolList>>,
     by_name: HashMap<String, Arc<Tool>>,
-    /// Earlier states of tools that have changed, newest last.
+    /// Earlier versions of changed tools, newest last.
     earlier: HashMap<String, VecDeque<Arc<Tool>>>,
     gone: HashSet<String>,
-    /// How many announcements of a change the current list answers.
+    /// Number of announced changes when the current list was requested.
     as_of: u64,
-    /// When it was asked for.
+    /// Time of the request.
     asked_at: Option<Instant>,
 }
 
@@ -77,18 +76,18 @@ impl State {
         drift
     }
 
-    /// Whether a caller who has seen `seen` may call the tool as it is now.
+    /// Whether a caller that knows the tool as `seen` may call it.
     fn check(&self, name: &str, seen: Option<Fingerprint>) -> Result<(), CallError> {
         let unknown = || CallError::UnknownTool { tool: name.to_owned() };
         let Some(now) = self.by_name.get(name) else {
-            // A tool that was never listed is the server's to refuse; one that is known to be gone is not asked for.
+            // The server rejects calls of tools that were never listed. Calls of removed tools are rejected here.
             let refuse = self.gone.contains(name) || (seen.is_some() && self.current.is_some());
             return if refuse { Err(unknown()) } else { Ok(()) };
         };
         let Some(seen) = seen.filter(|seen| *seen != now.fingerprint()) else { return Ok(()) };
         let stale = |change: String| Err(CallError::Stale { tool: name.to_owned(), change });
         let earlier = self.earlier.get(name).and_then(|all| all.iter().rev().find(|tool| tool.fingerprint() == seen));
-        let Some(earlier) = earlier else { return stale("the caller's state of it is not known any more".into()) };
+        let Some(earlier) = earlier else { return stale("the version of the caller is no longer known".into()) };
         let changes = compare(earlier, now);
         match changes.iter().find(|change| change.severity == Severity::Breaking) {
             Some(change) => stale(change.to_string()),
@@ -98,24 +97,24 @@ impl State {
 }
 
 impl Connection {
-    /// The tools of the server: the list that is known if it is up to date, else read anew.
+    /// The tools of the server. The cached list is used if it is up to date.
     ///
     /// # Errors
-    /// If the list cannot be read to its end. The error holds what was read; a list that was known before stays.
+    /// If the list cannot be read completely. The error contains what was read; a cached list is kept.
     pub async fn list_tools(&self) -> Result<Arc<ToolList>, ListError> {
         if let Some(list) = self.usable_tools() {
             return Ok(list);
         }
         let asked = Instant::now();
         let _turn = self.inner.listing.refreshing.lock().await;
-        // Another caller may have read it while this one waited for its turn.
+        // Another caller may have read it in the meantime.
         if let Some(list) = self.usable_tools().or_else(|| self.tools_read_since(asked)) {
             return Ok(list);
         }
         self.read_and_keep().await.map(|(list, _)| list)
     }
 
-    /// Reads the list of tools again, whether or not it is known to have changed.
+    /// Reads the list of tools again, regardless of announced changes.
     ///
     /// # Errors
     /// As [`Self::list_tools`].
@@ -124,26 +123,26 @@ impl Connection {
         self.read_and_keep().await.map(|(_, drift)| drift)
     }
 
-    /// The list as it was last read; `None` if it never was.
+    /// The cached list, if there is one.
     #[must_use]
     pub fn known_tools(&self) -> Option<Arc<ToolList>> {
         self.inner.listing.state().current.clone()
     }
 
-    /// Whether the server has announced a change since the list was last read.
+    /// Whether the server announced a change since the list was read.
     #[must_use]
     pub fn is_stale(&self) -> bool {
         let as_of = self.inner.listing.state().as_of;
-        self.inner.ledger.tool_changes() != as_of
+        self.inner.tracker.tool_changes() != as_of
     }
 
-    /// The list that is known, if nothing was announced since and the server's own time for it is not over.
+    /// The cached list, if no change was announced and its time to live has not elapsed.
     fn usable_tools(&self) -> Option<Arc<ToolList>> {
-        let fresh = |list: &Arc<ToolList>| self.era() == Era::Legacy || list.hints.is_fresh(Instant::now());
+        let fresh = |list: &Arc<ToolList>| !self.rules().caching_hints || list.hints.is_fresh(Instant::now());
         self.known_tools().filter(|list| !self.is_stale() && fresh(list))
     }
 
-    /// The list that is known, if it was asked for after this moment: fresh or not, it answers whoever waited for it.
+    /// The cached list, if it was requested after this time. It satisfies all callers that waited.
     fn tools_read_since(&self, moment: Instant) -> Option<Arc<ToolList>> {
         if self.is_stale() {
             return None;
@@ -154,21 +153,21 @@ impl Connection {
 
     async fn read_and_keep(&self) -> Result<(Arc<ToolList>, Drift), ListError> {
         self.until_listening().await;
-        // Counted before the reading: a change during it makes the list stale at once.
-        let (as_of, asked_at) = (self.inner.ledger.tool_changes(), Instant::now());
+        // Counted first: a change while reading makes the list stale.
+        let (as_of, asked_at) = (self.inner.tracker.tool_changes(), Instant::now());
         let first = self.known_tools().is_none();
         match self.read_tools().await {
             Ok(list) => {
                 let list = Arc::new(list);
                 let drift = self.inner.listing.state().replace(Arc::clone(&list), as_of, asked_at);
                 if !first {
-                    self.inner.ledger.reporter.report(|| Happening::Refreshed { drift: drift.clone() });
+                    self.inner.tracker.reporter.report(|| ClientEventKind::Refreshed { drift: drift.clone() });
                 }
                 Ok((list, drift))
             }
             Err(error) => {
-                let (kind, message) = (error.kind().to_owned(), error.fault.to_string());
-                self.inner.ledger.reporter.report(|| Happening::RefreshFailed { kind, message });
+                let (kind, message) = (error.kind().to_owned(), error.kind.to_string());
+                self.inner.tracker.reporter.report(|| ClientEventKind::RefreshFailed { kind, message });
                 Err(error)
             }
         }
@@ -176,7 +175,7 @@ impl Connection {
 
     async fn read_tools(&self) -> Result<ToolList, ListError> {
         if !self.declares_tools() {
-            // Only what was declared may be asked for (2025-06-18, lifecycle, "Operation").
+            // A client may only use declared capabilities (2025-06-18, lifecycle, "Operation").
             return Ok(ToolList::default());
         }
         let limits = &self.inner.config.limits;
@@ -188,10 +187,10 @@ impl Connection {
             match outcome {
                 Ok(Step::Done) => return Ok(collector.finish()),
                 Ok(Step::Follow(next)) => cursor = Some(next),
-                Err(fault) => {
+                Err(kind) => {
                     let page = guard.pages().max(1)
-                        + usize::from(matches!(&fault, ListFault::Request(_)) && guard.pages() > 0);
-                    return Err(ListError { page, fault, so_far: collector.finish() });
+                        + usize::from(matches!(&kind, ListErrorKind::Request(_)) && guard.pages() > 0);
+                    return Err(ListError { page, kind, so_far: collector.finish() });
                 }
             }
         }
@@ -202,27 +201,27 @@ impl Connection {
         cursor: Option<String>,
         guard: &mut PageGuard,
         collector: &mut Collector,
-    ) -> Result<Step, ListFault> {
+    ) -> Result<Step, ListErrorKind> {
         let params = cursor.map(|cursor| json!({ "cursor": cursor }));
-        let patience = Patience::fixed(self.inner.config.timeouts.request);
-        let mut result = self.request("tools/list", params, patience).await?;
+        let timeouts = RequestTimeouts::fixed(self.inner.config.timeouts.request);
+        let mut result = self.request("tools/list", params, timeouts).await?;
         let Some(Value::Array(items)) = result.get_mut("tools").map(Value::take) else {
-            let detail = "the result holds no array `tools`".to_owned();
+            let detail = "the result has no array `tools`".to_owned();
             return Err(CallError::MalformedResult { detail }.into());
         };
         let (count, room) = (items.len(), guard.room());
         for rejected in collector.take_page(items, room) {
             let (tool, reason) = (rejected.name, rejected.reason);
-            self.inner.ledger.reporter.report(|| Happening::ToolRejected { tool, reason });
+            self.inner.tracker.reporter.report(|| ClientEventKind::ToolRejected { tool, reason });
         }
-        collector.take_hints(CacheHints::of_page(&result, Instant::now()));
+        collector.take_hints(CacheHints::from_page(&result, Instant::now()));
         Ok(guard.after_page(count, result.get("nextCursor"))?)
     }
 
-    /// Refuses a call that rests on an outdated view, before anything is sent.
+    /// Rejects a call whose caller knows an outdated version, before anything is sent.
     pub(crate) async fn check_view(&self, tool: &str, seen: Option<Fingerprint>) -> Result<(), CallError> {
         if seen.is_some() && self.is_stale() {
-            // If the list cannot be read, the old one has to do; the failure was reported as an event.
+            // If the list cannot be read, the old one is used. The failure was reported as an event.
             if let Err(error) = self.list_tools().await {
                 tracing::debug!(%error, "checking against the old list");
             }
@@ -230,7 +229,7 @@ impl Connection {
         self.inner.listing.state().check(tool, seen)
     }
 
-    /// Whether the server says that it has tools.
+    /// Whether the server declares tools.
     fn declares_tools(&self) -> bool {
         self.greeting().is_some_and(|greeting| greeting.pointer("/capabilities/tools").is_some_and(Value::is_object))
     }

@@ -1,4 +1,4 @@
-//! Telling a server of the sandbox, if it asks for that.
+//! Sends the sandbox state to a server that declares an interest.
 
 use std::time::Duration;
 
@@ -15,14 +15,14 @@ use super::Connection;
 use crate::sandbox::{CAPABILITY, META, UPDATE};
 
 impl Connection {
-    /// Tells the server of the sandbox now and at each change, if it wants to know.
+    /// Sends the sandbox state now and after each change.
     pub(super) fn tell_of_sandbox(&self) {
         let Some(sandbox) = self.inner.sandbox.as_ref().filter(|_| self.is_asked_for(CAPABILITY)) else { return };
         let limit = self.timeouts().request;
-        tokio::spawn(tell(self.inner.peer.clone(), sandbox.watch(), limit, self.inner.ledger.over.clone()));
+        tokio::spawn(send_updates(self.inner.peer.clone(), sandbox.watch(), limit, self.inner.tracker.over.clone()));
     }
 
-    /// Enters the sandbox in the parameters of a call, if the server wants it there.
+    /// Adds the sandbox state to the parameters of a call.
     pub(crate) fn add_sandbox(&self, params: &mut Map<String, Value>) {
         let Some(sandbox) = self.inner.sandbox.as_ref().filter(|_| self.is_asked_for(META)) else { return };
         let meta = params.entry("_meta").or_insert_with(|| Value::Object(Map::new()));
@@ -37,14 +37,19 @@ impl Connection {
     }
 }
 
-async fn tell(peer: Peer<RoleClient>, mut sandbox: watch::Receiver<Value>, limit: Duration, over: CancellationToken) {
+async fn send_updates(
+    peer: Peer<RoleClient>,
+    mut sandbox: watch::Receiver<Value>,
+    limit: Duration,
+    over: CancellationToken,
+) {
     loop {
         let state = sandbox.borrow_and_update().clone();
         let request = ClientRequest::CustomRequest(CustomRequest::new(UPDATE, Some(state)));
-        // A server that refuses to be told once is told again at the next change.
+        // A server that rejects one update still gets the next one.
         match peer.send_request_with_option(request, PeerRequestOptions::with_timeout(limit)).await {
             Ok(handle) => drop(handle.await_response().await),
-            Err(error) => tracing::debug!(%error, "the server was not told of the sandbox"),
+            Err(error) => tracing::debug!(%error, "failed to send the sandbox state"),
         }
         tokio::select! {
             () = over.cancelled() => return,

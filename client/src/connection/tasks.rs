@@ -1,28 +1,26 @@
-//! Tasks: results that come later, asked for by their id (the extension `io.modelcontextprotocol/tasks`, on 2026-07-28).
+//! Tasks: results that are polled by id (extension `io.modelcontextprotocol/tasks`, 2026-07-28).
 //!
-//! A call that has become one is waited for unless its [`crate::CallOptions`] say otherwise. Otherwise, and wherever an id was
-//! kept from before, when to ask again is the caller's to decide.
+//! A call that becomes a task is awaited unless its [`crate::CallOptions`] disable that. Otherwise the caller polls.
 
 use std::{collections::HashSet, time::Duration};
 
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::{Connection, Patience};
+use super::{Connection, RequestTimeouts};
 use crate::{
-    error::{CallError, Clock},
+    error::{CallError, TimeoutKind},
     event::CallId,
-    revision::Era,
 };
 
-/// How often to ask where the server does not say.
+/// Default polling interval.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// No server is asked more often than this, or less often than that, whatever it says.
+/// Minimum and maximum polling interval, whatever the server requests.
 const INTERVALS: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(60));
-/// How often in a row asking may fail: a task outlives what happens on the way to it.
+/// Maximum number of consecutive polling errors.
 const FAILURES: u32 = 3;
 
-/// A task that is cancelled when nobody waits for it any more.
+/// A task that is cancelled on drop.
 struct Wanted {
     connection: Connection,
     id: Option<String>,
@@ -37,15 +35,15 @@ impl Drop for Wanted {
 }
 
 impl Connection {
-    /// The state of a task: its status, and with it what it asks for, its result, or its error.
+    /// Requests the state of a task: its status, and its input requests, result or error.
     ///
     /// # Errors
     /// A [`CallError`]; [`CallError::NotInRevision`] in the legacy era.
     pub async fn task(&self, id: &str) -> Result<Map<String, Value>, CallError> {
-        self.of_task("tasks/get", json!({ "taskId": id }), Some("status")).await
+        self.task_request("tasks/get", json!({ "taskId": id }), Some("status")).await
     }
 
-    /// Has the user answer what a task asks for, and sends the answers: `asked` is the `inputRequests` of its state.
+    /// Asks the user for the input of a task and sends it. `asked` is the `inputRequests` of its state.
     ///
     /// # Errors
     /// As [`Self::task`], and [`CallError::InputRefused`].
@@ -53,33 +51,33 @@ impl Connection {
         self.answer_task_of(id, asked, None).await
     }
 
-    /// Asks for the end of a task; whether it is heard shows in its state.
+    /// Cancels a task. The outcome is visible in its state.
     ///
     /// # Errors
     /// As [`Self::task`].
     pub async fn cancel_task(&self, id: &str) -> Result<(), CallError> {
-        self.of_task("tasks/cancel", json!({ "taskId": id }), None).await.map(drop)
+        self.task_request("tasks/cancel", json!({ "taskId": id }), None).await.map(drop)
     }
 
-    async fn of_task(
+    async fn task_request(
         &self,
         method: &'static str,
         params: Value,
         field: Option<&str>,
     ) -> Result<Map<String, Value>, CallError> {
-        match self.era() {
-            Era::Modern => self.plain(method, params, field).await,
-            Era::Legacy => Err(CallError::NotInRevision { method: method.to_owned() }),
+        if !self.rules().tasks {
+            return Err(CallError::NotInRevision { method: method.to_owned() });
         }
+        self.plain(method, params, field).await
     }
 
-    /// Waits for the result of the task that a call has become. Given up, by its clock, its caller, or because the future was
-    /// dropped, the task is cancelled at the server.
+    /// Waits for the result of the task of a call. On timeout, cancellation or drop, the task is cancelled at the
+    /// server.
     pub(crate) async fn task_result(
         &self,
         mut task: Map<String, Value>,
         call: CallId,
-        patience: &Patience,
+        timeouts: &RequestTimeouts,
     ) -> Result<Value, CallError> {
         let Some(id) = task.get("taskId").and_then(Value::as_str).map(str::to_owned) else {
             return Err(CallError::MalformedResult { detail: "the task has no `taskId`".into() });
@@ -96,19 +94,19 @@ impl Connection {
                 let since = Instant::now();
                 tokio::select! {
                     biased;
-                    () = patience.cancel.cancelled() => return Err(CallError::Cancelled),
+                    () = timeouts.cancel.cancelled() => return Err(CallError::Cancelled),
                     given = self.answer_task_of(&id, asked, Some(call)) => given?,
                 }
                 with_the_user += since.elapsed();
             }
-            let left = (patience.ceiling + with_the_user).saturating_sub(begun.elapsed());
+            let left = (timeouts.ceiling + with_the_user).saturating_sub(begun.elapsed());
             tokio::select! {
                 biased;
-                () = patience.cancel.cancelled() => return Err(CallError::Cancelled),
-                () = self.inner.ledger.over.cancelled() => return Err(self.lost().await),
+                () = timeouts.cancel.cancelled() => return Err(CallError::Cancelled),
+                () = self.inner.tracker.over.cancelled() => return Err(self.lost().await),
                 () = tokio::time::sleep(interval(&task)), if left > interval(&task) => {}
                 () = tokio::time::sleep(left) => {
-                    return Err(CallError::TimedOut { clock: Clock::Ceiling, limit: patience.ceiling });
+                    return Err(CallError::TimedOut { clock: TimeoutKind::Ceiling, limit: timeouts.ceiling });
                 }
             }
             task = self.ask_patiently(&id).await?;
@@ -120,7 +118,7 @@ impl Connection {
         loop {
             match self.task(id).await {
                 Err(error) if !matches!(error, CallError::Rpc { .. }) && failures < FAILURES && !self.is_closed() => {
-                    tracing::debug!(%error, id, "the task could not be asked for");
+                    tracing::debug!(%error, id, "failed to poll the task");
                     failures += 1;
                     tokio::time::sleep(INTERVAL).await;
                 }
@@ -131,11 +129,11 @@ impl Connection {
 
     async fn answer_task_of(&self, id: &str, asked: Map<String, Value>, call: Option<CallId>) -> Result<(), CallError> {
         let answers = self.answer_each(asked, call).await?;
-        self.of_task("tasks/update", json!({ "taskId": id, "inputResponses": answers }), None).await.map(drop)
+        self.task_request("tasks/update", json!({ "taskId": id, "inputResponses": answers }), None).await.map(drop)
     }
 }
 
-/// What came of a task that is over.
+/// The result of a finished task.
 fn end_of(task: &mut Map<String, Value>, id: &str) -> Option<Result<Value, CallError>> {
     let malformed = |detail: &str| CallError::MalformedResult { detail: detail.into() };
     Some(match task.get("status").and_then(Value::as_str).unwrap_or_default() {
@@ -158,7 +156,7 @@ fn read_error(mut error: Value) -> Option<CallError> {
     })
 }
 
-/// What the task asks for, as far as it was not answered before: a server may take a moment to see an answer.
+/// Input requests that were not answered before. A server may need time to process a response.
 fn new_questions(task: &mut Map<String, Value>, answered: &mut HashSet<String>) -> Option<Map<String, Value>> {
     if task.get("status").and_then(Value::as_str) != Some("input_required") {
         return None;

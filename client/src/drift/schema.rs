@@ -1,10 +1,9 @@
-//! Whether a JSON Schema has become narrower or wider.
+//! Decides whether a JSON Schema has become narrower or wider.
 //!
-//! What narrows an input schema breaks callers; what widens an output schema breaks readers. Keywords that this module
-//! does not know how to order (`not`, `if` and the like) break either way when they change. References inside of the
-//! schema are followed, each pair of them once: where a schema stands is no matter, and what it says is told at the first
-//! place that refers to it. What says the same in other words is no change that breaks: `const` and `enum`, `{}` and `true`,
-//! choices in another order.
+//! A narrower input schema breaks callers; a wider output schema breaks readers. Changes of keywords without a known
+//! order (`not`, `if` and others) are breaking in both directions. References within the schema are followed, each
+//! pair once, and changes are reported at the first reference. Equivalent forms are no change: `const` and `enum`,
+//! `{}` and `true`, choices in another order.
 
 mod branches;
 mod keywords;
@@ -13,10 +12,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use self::keywords::{bound, came_or_went, is_said_by_values, multiples, patterns, properties, sets, values};
-use super::{Found, Severity, escape, keys_of_both};
+use self::keywords::{added_or_removed, bound, is_said_by_values, multiples, patterns, properties, sets, values};
+use super::{Comparison, Severity, escape, keys_of_both};
 
-/// Which way values that the schema describes travel.
+/// The direction in which values of the schema flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
     /// From the caller to the tool.
@@ -25,18 +24,18 @@ pub(super) enum Flow {
     Out,
 }
 
-/// Schemas deeper than this are compared as a whole: a hostile one must not exhaust the stack.
+/// Deeper schemas are compared as a whole, because a hostile one must not exhaust the stack.
 const DEPTH: usize = 64;
 
 impl Flow {
-    /// The severity of a schema that now allows less (`true`) or more (`false`).
+    /// The severity of a schema that allows less (`true`) or more (`false`).
     fn severity(self, narrower: bool) -> Severity {
         if narrower == (self == Self::In) { Severity::Breaking } else { Severity::Compatible }
     }
 }
 
-/// Compares two schemas of which either may be missing. A missing schema allows everything.
-pub(super) fn compare_optional(found: &mut Found, at: &str, old: Option<&Value>, new: Option<&Value>, flow: Flow) {
+/// Compares two optional schemas. A missing schema allows everything.
+pub(super) fn compare_optional(found: &mut Comparison, at: &str, old: Option<&Value>, new: Option<&Value>, flow: Flow) {
     match (old, new) {
         (Some(old), Some(new)) if old != new => {
             found.roots = Arc::new((old.clone(), new.clone()));
@@ -50,11 +49,11 @@ pub(super) fn compare_optional(found: &mut Found, at: &str, old: Option<&Value>,
     }
 }
 
-fn compare(found: &mut Found, at: &str, old: &Value, new: &Value, flow: Flow, depth: usize) {
+fn compare(found: &mut Comparison, at: &str, old: &Value, new: &Value, flow: Flow, depth: usize) {
     let roots = Arc::clone(&found.roots);
     let pair = (reference(old), reference(new));
     if pair != (None, None) {
-        // Where one side says in place what the other refers to, the way ends with the former.
+        // If only one side is a reference, the other side limits the recursion.
         if pair.0.is_some() && pair.1.is_some() && !found.followed.insert(pair) {
             return;
         }
@@ -66,7 +65,7 @@ fn compare(found: &mut Found, at: &str, old: &Value, new: &Value, flow: Flow, de
     if old == new && !refers(old, 0) {
         return;
     }
-    // `true` is the schema that says nothing, `false` the one that allows nothing.
+    // `true` is the empty schema; `false` allows nothing.
     let nothing = Map::new();
     let (before, after) = match (old, new) {
         (Value::Object(before), Value::Object(after)) => (before, after),
@@ -77,12 +76,12 @@ fn compare(found: &mut Found, at: &str, old: &Value, new: &Value, flow: Flow, de
         _ => return found.add(Severity::Breaking, at, "was changed"),
     };
     if depth > DEPTH {
-        return found.add(Severity::Breaking, at, "was changed, too deep inside to say how");
+        return found.add(Severity::Breaking, at, "was changed, nested too deeply for a classification");
     }
     for key in keys_of_both(before, after) {
         let place = format!("{at}/{}", escape(key));
-        let (left, right) = (said(key, before.get(key)), said(key, after.get(key)));
-        // What refers may say something else in the same words.
+        let (left, right) = (keyword_value(key, before.get(key)), keyword_value(key, after.get(key)));
+        // The target of an unchanged reference may have changed.
         let may_differ = key == "$ref" || left.is_some_and(|value| !is_data(key) && refers(value, 0));
         if left != right || may_differ {
             let told = found.changes.len();
@@ -90,13 +89,13 @@ fn compare(found: &mut Found, at: &str, old: &Value, new: &Value, flow: Flow, de
             let matters = left.is_some() != right.is_some()
                 || found.changes[told..].iter().any(|change| change.severity != Severity::Cosmetic);
             if matters && evaluates(key) && [before, after].iter().any(|schema| has_leftovers(schema)) {
-                found.add(Severity::Breaking, &place, "was changed, and it says what is left to be evaluated");
+                found.add(Severity::Breaking, &place, "was changed, and affects unevaluated properties or items");
             }
         }
     }
 }
 
-/// Whether what a keyword allows decides what is left for `unevaluatedProperties` and `unevaluatedItems` (2020-12, core, 11).
+/// Whether a keyword affects `unevaluatedProperties` and `unevaluatedItems` (2020-12, core, 11).
 fn evaluates(key: &str) -> bool {
     matches!(
         key,
@@ -120,8 +119,8 @@ fn has_leftovers(schema: &Map<String, Value>) -> bool {
     schema.contains_key("unevaluatedProperties") || schema.contains_key("unevaluatedItems")
 }
 
-/// What a keyword says, if it does not say what holds without it.
-fn said<'a>(key: &str, value: Option<&'a Value>) -> Option<&'a Value> {
+/// The value of a keyword, unless it is the default.
+fn keyword_value<'a>(key: &str, value: Option<&'a Value>) -> Option<&'a Value> {
     value.filter(|value| match (key, value) {
         ("minLength" | "minItems" | "minProperties", value) => value.as_f64() != Some(0.0),
         ("uniqueItems" | "nullable", value) => value.as_bool() != Some(false),
@@ -136,12 +135,12 @@ fn definitions_differ(roots: &(Value, Value)) -> bool {
     ["$defs", "definitions"].iter().any(|key| roots.0.get(key) != roots.1.get(key))
 }
 
-/// Keywords whose values are no schemas, whatever is in them.
+/// Keywords whose values are not schemas.
 fn is_data(key: &str) -> bool {
     matches!(key, "enum" | "const" | "default" | "examples" | "$defs" | "definitions" | "$ref")
 }
 
-/// What a schema refers to inside of its own document, if it does nothing else but say words.
+/// The local reference of a schema that contains only a reference and documentation.
 fn reference(schema: &Value) -> Option<String> {
     let map = schema.as_object()?;
     let reference = map.get("$ref")?.as_str().filter(|reference| reference.starts_with('#'))?;
@@ -150,12 +149,12 @@ fn reference(schema: &Value) -> Option<String> {
     alone.then(|| reference.to_owned())
 }
 
-/// The schema itself, or what it refers to.
+/// Resolves a local reference.
 fn followed<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     reference(schema).and_then(|reference| root.pointer(&reference[1..])).unwrap_or(schema)
 }
 
-/// Whether there is a reference anywhere inside.
+/// Whether a schema contains a reference.
 fn refers(schema: &Value, depth: usize) -> bool {
     match schema {
         _ if depth > DEPTH => true,
@@ -165,17 +164,17 @@ fn refers(schema: &Value, depth: usize) -> bool {
     }
 }
 
-/// A schema, and what it says under the keyword in question.
+/// A schema, and the value of the current keyword.
 type Side<'a> = (&'a Map<String, Value>, Option<&'a Value>);
 
-fn keyword(found: &mut Found, key: &str, at: &str, old: Side<'_>, new: Side<'_>, flow: Flow, depth: usize) {
+fn keyword(found: &mut Comparison, key: &str, at: &str, old: Side<'_>, new: Side<'_>, flow: Flow, depth: usize) {
     match key {
         "title" | "description" | "examples" | "$comment" | "deprecated" | "$schema" | "$id" => {
             found.if_different(Severity::Cosmetic, at, old.1, new.1);
         }
         "default" | "format" => found.if_different(Severity::Compatible, at, old.1, new.1),
         "required" => sets(found, at, (old.1, new.1), flow, true),
-        // `const` is a list of one: what both of them list is told once.
+        // `const` is an `enum` with one value; a change of both is reported once.
         "enum" if old.0.get("const") != new.0.get("const") => {}
         "const" | "enum" => sets(found, at, (values(old.0).as_ref(), values(new.0).as_ref()), flow, false),
         "type" if is_said_by_values(old, new) => found.if_different(Severity::Cosmetic, at, old.1, new.1),
@@ -187,10 +186,10 @@ fn keyword(found: &mut Found, key: &str, at: &str, old: Side<'_>, new: Side<'_>,
             if let (Some(left), Some(right)) = (old.1, new.1) {
                 compare(found, at, left, right, flow, depth + 1);
             } else {
-                came_or_went(found, at, old.1.is_none(), flow);
+                added_or_removed(found, at, old.1.is_none(), flow);
             }
         }
-        // What comes after them is the business of `items`: with another number of them, everything has moved.
+        // `items` applies to the remaining items, so another number shifts all of them.
         "prefixItems" => match (old.1.and_then(Value::as_array), new.1.and_then(Value::as_array)) {
             (Some(left), Some(right)) if left.len() == right.len() => {
                 for (number, (left, right)) in left.iter().zip(right).enumerate() {
@@ -213,20 +212,20 @@ fn keyword(found: &mut Found, key: &str, at: &str, old: Side<'_>, new: Side<'_>,
             if let (Some(Value::Array(left)), Some(Value::Array(right))) = (old.1, new.1) {
                 branches::compare(found, (key, at), left, right, flow, depth);
             } else {
-                came_or_went(found, at, old.1.is_none(), flow);
+                added_or_removed(found, at, old.1.is_none(), flow);
             }
         }
         "$ref" => references(found, at, (old.1, new.1), flow, depth),
-        // What is in them matters where something refers to it.
+        // Definitions matter where they are referenced.
         "$defs" | "definitions" => found.if_different(Severity::Cosmetic, at, old.1, new.1),
         _ => match (old.1, new.1) {
             (None, Some(_)) if is_constraint(key) => found.add(flow.severity(true), at, "was added"),
             (Some(_), None) if is_constraint(key) => found.add(flow.severity(false), at, "was removed"),
             (left, right) if is_constraint(key) => {
                 found.if_different(Severity::Breaking, at, left, right);
-                // The same words, which may mean something else now.
+                // The value is equal, but its references may have changed.
                 if left == right && left.is_some_and(|value| refers(value, 0)) && definitions_differ(&found.roots) {
-                    found.add(Severity::Breaking, at, "refers to what may have changed");
+                    found.add(Severity::Breaking, at, "refers to a definition that may have changed");
                 }
             }
             // Unknown keywords are annotations (JSON Schema 2020-12, core, 6.5).
@@ -257,8 +256,14 @@ fn is_constraint(key: &str) -> bool {
     )
 }
 
-/// References beside other keywords, which count since 2019-09. Those that lead out of the schema are compared as they are.
-fn references(found: &mut Found, at: &str, (old, new): (Option<&Value>, Option<&Value>), flow: Flow, depth: usize) {
+/// References next to other keywords, which are allowed since 2019-09. External references are compared as strings.
+fn references(
+    found: &mut Comparison,
+    at: &str,
+    (old, new): (Option<&Value>, Option<&Value>),
+    flow: Flow,
+    depth: usize,
+) {
     let roots = Arc::clone(&found.roots);
     let target = |side: Option<&Value>, root: &Value| {
         side.and_then(Value::as_str).and_then(|text| root.pointer(text.strip_prefix('#')?)).cloned()

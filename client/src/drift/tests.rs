@@ -7,11 +7,11 @@ fn tool(input: Value) -> Tool {
     Tool::read(json!({"name": "t", "inputSchema": input})).unwrap().0
 }
 
-fn of_input(old: Value, new: Value) -> Option<Severity> {
+fn input_severity(old: Value, new: Value) -> Option<Severity> {
     Drift { changes: compare(&tool(old), &tool(new)) }.severity()
 }
 
-fn of_output(old: Value, new: Value) -> Option<Severity> {
+fn output_severity(old: Value, new: Value) -> Option<Severity> {
     let read = |schema| Tool::read(json!({"name": "t", "inputSchema": {}, "outputSchema": schema})).unwrap().0;
     Drift { changes: compare(&read(old), &read(new)) }.severity()
 }
@@ -21,7 +21,7 @@ fn object(properties: Value, required: Value) -> Value {
 }
 
 #[test]
-fn tells_breaking_from_compatible_from_cosmetic() {
+fn classifies_changes() {
     use Severity::{Breaking, Compatible, Cosmetic};
     let text = json!({"type": "string"});
     let cases = [
@@ -95,12 +95,12 @@ fn tells_breaking_from_compatible_from_cosmetic() {
         ),
     ];
     for (name, old, new, expected) in cases {
-        assert_eq!(of_input(old, new), expected, "{name}");
+        assert_eq!(input_severity(old, new), expected, "{name}");
     }
 }
 
 #[test]
-fn what_says_the_same_otherwise_is_no_change_that_breaks() {
+fn equivalent_forms_are_not_breaking() {
     let of = |inner: Value| json!({"properties": {"a": inner}});
     let (a, b) = (json!({"type": "string", "enum": ["a"]}), json!({"type": "null"}));
     for (one, other) in [
@@ -117,18 +117,18 @@ fn what_says_the_same_otherwise_is_no_change_that_breaks() {
         (json!({"patternProperties": {}}), json!({})),
     ] {
         for (old, new) in [(&one, &other), (&other, &one)] {
-            let severity = of_input(of(old.clone()), of(new.clone()));
+            let severity = input_severity(of(old.clone()), of(new.clone()));
             assert!(severity <= Some(Severity::Cosmetic), "{old} {new}: {severity:?}");
         }
     }
 }
 
 #[test]
-fn what_is_allowed_more_or_less_is_told_by_its_direction() {
+fn narrower_and_wider_depend_on_the_direction() {
     let of = |inner: &Value| json!({"properties": {"a": inner}});
     let (a, b) = (json!({"type": "string"}), json!({"type": "null"}));
     let kind = |name: &str, more: Value| json!({"type": "object", "properties": {"kind": {"const": name}, "x": more}, "required": ["kind"]});
-    // Each once as it is, which is wider, and once turned round.
+    // Each pair once as it is, and once reversed.
     for (narrow, wide) in [
         (json!({"anyOf": [a]}), json!({"anyOf": [b, a]})),
         (json!({"oneOf": [a]}), json!({"oneOf": [b, a]})),
@@ -148,11 +148,11 @@ fn what_is_allowed_more_or_less_is_told_by_its_direction() {
             json!({"oneOf": [kind("a", json!({"type": "number"})), kind("b", json!({})), kind("c", json!({}))]}),
         ),
     ] {
-        assert_eq!(of_input(of(&narrow), of(&wide)), Some(Severity::Compatible), "{narrow} {wide}");
-        assert_eq!(of_input(of(&wide), of(&narrow)), Some(Severity::Breaking), "{wide} {narrow}");
-        assert_eq!(of_output(of(&narrow), of(&wide)), Some(Severity::Breaking), "{narrow} {wide}");
+        assert_eq!(input_severity(of(&narrow), of(&wide)), Some(Severity::Compatible), "{narrow} {wide}");
+        assert_eq!(input_severity(of(&wide), of(&narrow)), Some(Severity::Breaking), "{wide} {narrow}");
+        assert_eq!(output_severity(of(&narrow), of(&wide)), Some(Severity::Breaking), "{narrow} {wide}");
     }
-    // More in one place is less in another, or nobody knows.
+    // Each allows values that the other rejects, or cannot be compared.
     for (one, other) in [
         (
             json!({"oneOf": [a, {"type": "integer"}]}),
@@ -171,11 +171,11 @@ fn what_is_allowed_more_or_less_is_told_by_its_direction() {
         ),
         (json!({"multipleOf": 2}), json!({"multipleOf": 3})),
     ] {
-        assert_eq!(of_input(of(&one), of(&other)), Some(Severity::Breaking), "{one} {other}");
-        assert_eq!(of_input(of(&other), of(&one)), Some(Severity::Breaking), "{other} {one}");
+        assert_eq!(input_severity(of(&one), of(&other)), Some(Severity::Breaking), "{one} {other}");
+        assert_eq!(input_severity(of(&other), of(&one)), Some(Severity::Breaking), "{other} {one}");
     }
     let closed = |patterns: Value| json!({"patternProperties": patterns, "additionalProperties": false});
-    let of_patterns = |old: Value, new: Value| of_input(of(&old), of(&new));
+    let of_patterns = |old: Value, new: Value| input_severity(of(&old), of(&new));
     let (few, many) = (json!({"^x": a}), json!({"^x": a, "^y": a}));
     assert_eq!(of_patterns(closed(few.clone()), closed(many.clone())), Some(Severity::Compatible));
     assert_eq!(of_patterns(closed(many.clone()), closed(few.clone())), Some(Severity::Breaking));
@@ -186,22 +186,22 @@ fn what_is_allowed_more_or_less_is_told_by_its_direction() {
 }
 
 #[test]
-fn long_lists_of_choices_are_weighed_in_no_time() {
+fn long_lists_of_choices_are_compared_quickly() {
     let of = |from: u32| -> Value {
         let choices: Vec<_> = (from..from + 20_000).map(|number| json!({"const": number, "title": "x"})).collect();
         json!({"properties": {"a": {"oneOf": choices}}})
     };
     let began = std::time::Instant::now();
-    assert_eq!(of_input(of(0), of(20_000)), Some(Severity::Breaking));
-    assert_eq!(of_input(of(0), of(0)), None);
+    assert_eq!(input_severity(of(0), of(20_000)), Some(Severity::Breaking));
+    assert_eq!(input_severity(of(0), of(0)), None);
     assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
 }
 
 #[test]
 fn an_output_schema_breaks_the_other_way_round() {
     let (wide, narrow) = (json!({"enum": [1, 2]}), json!({"enum": [1]}));
-    assert_eq!(of_output(wide.clone(), narrow.clone()), Some(Severity::Compatible));
-    assert_eq!(of_output(narrow, wide), Some(Severity::Breaking));
+    assert_eq!(output_severity(wide.clone(), narrow.clone()), Some(Severity::Compatible));
+    assert_eq!(output_severity(narrow, wide), Some(Severity::Breaking));
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn tools_that_come_and_go() {
 }
 
 #[test]
-fn a_fingerprint_ignores_words_and_order() {
+fn a_fingerprint_ignores_documentation_and_order() {
     let read = |value| Tool::read(value).unwrap().0.fingerprint();
     let one = read(json!({"name": "t", "description": "x", "inputSchema": {"type": "object", "required": ["a"]}}));
     let same = read(json!({"inputSchema": {"required": ["a"], "type": "object"}, "name": "t", "description": "y"}));
@@ -251,7 +251,7 @@ fn schema() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn nothing_changes_between_equals_and_something_between_others(left in schema(), right in schema()) {
+    fn equal_tools_have_no_changes_and_others_have_some(left in schema(), right in schema()) {
         let wrap = |inner: &Value| tool(json!({"properties": {"p": inner}}));
         prop_assert_eq!(compare(&wrap(&left), &wrap(&left)), vec![]);
         if wrap(&left).fingerprint() == wrap(&right).fingerprint() {
@@ -261,7 +261,7 @@ proptest! {
 }
 
 #[test]
-fn references_are_followed_to_what_they_mean() {
+fn references_are_resolved() {
     use Severity::{Breaking, Compatible, Cosmetic};
     let by = |name: &str, target: Value| json!({"properties": {"a": {"$ref": format!("#/$defs/{name}")}}, "$defs": {name: target}});
     let text = json!({"type": "string"});
@@ -303,6 +303,6 @@ fn references_are_followed_to_what_they_mean() {
         ("to nothing else", json!({"$ref": "#/$defs/x"}), json!({"$ref": "#/$defs/y"}), Some(Breaking)),
     ];
     for (name, old, new, severity) in cases {
-        assert_eq!(of_input(old, new), severity, "{name}");
+        assert_eq!(input_severity(old, new), severity, "{name}");
     }
 }

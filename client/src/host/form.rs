@@ -1,14 +1,14 @@
-//! Forms: the flat schemas of elicitation, their defaults, and what fits them (2025-11-25 and 2026-07-28, elicitation,
+//! Forms: the flat schemas of elicitation, their defaults and validation (2025-11-25 and 2026-07-28, elicitation,
 //! "Requested Schema").
 //!
-//! The constraints are those of JSON Schema and checked by a validator of it; what the specification leaves out of these
-//! schemas (nesting, references, patterns) is refused before one is built.
+//! A JSON Schema validator checks the constraints. Keywords that the specification excludes (nesting, references,
+//! patterns) are rejected first.
 
 use serde_json::{Map, Value, json};
 
-/// More fields than this are no form that anybody fills in.
+/// Maximum number of fields.
 const FIELDS: usize = 200;
-/// What may stand in the schema of a field. `pattern` is left out on purpose: its cost is the server's choice.
+/// Keywords of a field. `pattern` is omitted because a server could make it arbitrarily expensive.
 const KEYWORDS: [&str; 13] = [
     "type",
     "enum",
@@ -25,7 +25,7 @@ const KEYWORDS: [&str; 13] = [
     "const",
 ];
 
-/// A form that a server wants filled in.
+/// A form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Form {
     fields: Vec<FormField>,
@@ -34,27 +34,27 @@ pub struct Form {
 /// A field of a form.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FormField {
-    /// Its name in the answer.
+    /// Its name in the response.
     pub name: String,
-    /// Whether the server cannot do without.
+    /// Whether a value is required.
     pub required: bool,
-    /// What to show before the user changes it.
+    /// The initial value.
     pub default: Option<Value>,
-    /// Its schema as the server gave it: type, title, description, choices and bounds.
+    /// Its schema: type, title, description, choices and constraints.
     pub schema: Map<String, Value>,
 }
 
-/// What is wrong with a field.
+/// A problem with a field.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldProblem {
-    /// Its name.
+    /// The name of the field.
     pub field: String,
-    /// What is wrong, in words.
+    /// The problem.
     pub problem: String,
 }
 
 impl Form {
-    /// Reads the `requestedSchema` of an elicitation.
+    /// Parses the `requestedSchema` of an elicitation.
     pub(super) fn read(schema: &Value) -> Result<Self, String> {
         let empty = Map::new();
         let properties = match schema.get("properties") {
@@ -62,7 +62,7 @@ impl Form {
             Some(properties) => properties.as_object().ok_or("`properties` is not an object")?,
         };
         if schema.get("type") != Some(&Value::from("object")) {
-            return Err("the requested schema is not one of an object".into());
+            return Err("the requested schema is not an object schema".into());
         }
         if properties.len() > FIELDS {
             return Err(format!("the form has more than {FIELDS} fields"));
@@ -81,10 +81,10 @@ impl Form {
         &self.fields
     }
 
-    /// The content with the defaults of what it leaves out.
+    /// Adds defaults to the content and validates it.
     ///
     /// # Errors
-    /// Every field that does not fit, or is missing, or is not asked for.
+    /// All fields that are invalid, missing or unknown.
     pub fn fill(&self, mut content: Map<String, Value>) -> Result<Map<String, Value>, Vec<FieldProblem>> {
         let mut problems = Vec::new();
         let mut complain = |field: &str, problem: String| {
@@ -117,17 +117,17 @@ impl FormField {
         match kind {
             "string" | "number" | "integer" | "boolean" => {}
             "array" => {
-                let items = schema.get("items").and_then(Value::as_object).ok_or("a list without `items`")?;
+                let items = schema.get("items").and_then(Value::as_object).ok_or("an array without `items`")?;
                 if !["enum", "anyOf", "oneOf"].iter().any(|key| items.get(*key).is_some_and(Value::is_array)) {
-                    return Err("a list that is no choice".into());
+                    return Err("an array that is not a choice".into());
                 }
             }
-            other => return Err(format!("a form has no values of type `{other}`")),
+            other => return Err(format!("type `{other}` is not allowed in a form")),
         }
         let field =
             Self { name: name.to_owned(), required, default: schema.get("default").cloned(), schema: schema.clone() };
         field.validator()?;
-        // A default that does not fit would be refused when the user sends it unseen.
+        // An invalid default would be rejected if the user accepts it unchanged.
         let default = field.default.clone().filter(|default| field.problem_with(default).is_none());
         Ok(Self { default, ..field })
     }
@@ -135,7 +135,7 @@ impl FormField {
     fn validator(&self) -> Result<jsonschema::Validator, String> {
         let schema = Value::Object(bare(&self.schema));
         let built = jsonschema::options().should_validate_formats(true).build(&schema);
-        built.map_err(|error| format!("its schema makes no sense: {error}"))
+        built.map_err(|error| format!("invalid schema: {error}"))
     }
 
     fn problem_with(&self, value: &Value) -> Option<String> {
@@ -144,7 +144,7 @@ impl FormField {
     }
 }
 
-/// The constraints alone.
+/// The constraints only.
 fn bare(schema: &Map<String, Value>) -> Map<String, Value> {
     let kept = schema.iter().filter(|(keyword, _)| KEYWORDS.contains(&keyword.as_str()));
     kept.map(|(keyword, value)| (keyword.clone(), inner(keyword, value))).collect()

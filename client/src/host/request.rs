@@ -1,4 +1,4 @@
-//! One request to the user, and the ways to answer it.
+//! A request to the user, and its possible responses.
 
 use std::sync::Arc;
 
@@ -9,154 +9,154 @@ use url::Url;
 use super::form::{FieldProblem, Form};
 use crate::event::CallId;
 
-/// What is asked.
+/// The kind of a request.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Ask {
-    /// To fill in a form.
+pub enum HostRequestKind {
+    /// Fill in a form.
     Form {
-        /// Why, in the server's words.
+        /// The message of the server.
         message: String,
         /// The form.
         form: Form,
     },
-    /// To visit a URL, after having been shown its host.
+    /// Visit a URL, after its host was shown.
     Url {
-        /// Why, in the server's words.
+        /// The message of the server.
         message: String,
         /// The URL; http or https.
         url: Url,
-        /// The id under which the server tells that the visit is over (2025-11-25).
+        /// The id in the completion notification (2025-11-25).
         elicitation_id: Option<String>,
     },
-    /// To let the model speak: the parameters of `sampling/createMessage`, as they came.
+    /// Sample from the model.
     Sampling {
-        /// The parameters.
+        /// The parameters of `sampling/createMessage`, as received.
         params: Map<String, Value>,
     },
 }
 
-/// What the user has answered.
+/// The response of the user.
 #[derive(Debug)]
-pub(super) enum Answer {
+pub(super) enum HostResponse {
     Accept(Option<Map<String, Value>>),
     Sampled(Map<String, Value>),
     Decline,
     Cancel,
 }
 
-/// A request of a server to the user. Dropped without an answer, it counts as dismissed.
+/// A server request to the user. Dropping it without a response cancels it.
 #[derive(Debug)]
 pub struct HostRequest {
     pub(super) server: Arc<str>,
     pub(super) number: u64,
     pub(super) wire_id: Value,
     pub(super) call: Option<CallId>,
-    pub(super) ask: Ask,
-    pub(super) reply: Option<oneshot::Sender<Answer>>,
+    pub(super) kind: HostRequestKind,
+    pub(super) reply: Option<oneshot::Sender<HostResponse>>,
 }
 
-/// An answer that could not be given.
+/// The reason why a response was not accepted.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
-pub enum AnswerError {
-    /// The content does not fit the form. The request still waits for an answer.
+pub enum HostResponseError {
+    /// The content does not match the form. The request is still open.
     #[error("{} of the form cannot be accepted", match problems.len() { 1 => "a field", _ => "several fields" })]
     Invalid {
-        /// What is wrong, field by field.
+        /// The problems by field.
         problems: Vec<FieldProblem>,
     },
-    /// The request is of another kind. It still waits for an answer.
+    /// The request is of another kind, and still open.
     #[error("the request is of another kind")]
     OtherKind,
-    /// Nobody waits any more: it was answered before, the server has withdrawn it, or its call has ended.
-    #[error("nobody waits for the answer any more")]
+    /// The request is no longer open: it was answered or withdrawn, or its call has ended.
+    #[error("the request is no longer open")]
     Gone,
 }
 
 impl HostRequest {
-    /// The name of the server that asks. A user interface has to show it (2025-11-25, elicitation, "Security
+    /// The name of the requesting server. A user interface must show it (2025-11-25, elicitation, "Security
     /// Considerations").
     #[must_use]
     pub fn server(&self) -> &str {
         &self.server
     }
 
-    /// A number that no other request of the link has, whatever ids the servers choose.
+    /// A number that is unique within the link.
     #[must_use]
     pub fn number(&self) -> u64 {
         self.number
     }
 
-    /// The server's own id: that of its JSON-RPC request, or on 2026-07-28 the key among the input requests.
+    /// The server's id: that of the JSON-RPC request, or in 2026-07-28 the key of the input request.
     #[must_use]
     pub fn wire_id(&self) -> &Value {
         &self.wire_id
     }
 
-    /// The tool call that it belongs to, where that is known: only 2026-07-28 says so.
+    /// The tool call of the request, which only 2026-07-28 specifies.
     #[must_use]
     pub fn call(&self) -> Option<CallId> {
         self.call
     }
 
-    /// What is asked.
+    /// The kind of request.
     #[must_use]
-    pub fn ask(&self) -> &Ask {
-        &self.ask
+    pub fn kind(&self) -> &HostRequestKind {
+        &self.kind
     }
 
-    /// Sends the form, once the user has seen what is sent. Fields that are left out get their defaults.
+    /// Submits the form after the user has reviewed it. Missing fields get their defaults.
     ///
     /// # Errors
-    /// If the content does not fit, is not asked for, or comes too late.
-    pub fn accept(&mut self, content: Map<String, Value>) -> Result<(), AnswerError> {
-        let Ask::Form { form, .. } = &self.ask else { return Err(AnswerError::OtherKind) };
-        let content = form.fill(content).map_err(|problems| AnswerError::Invalid { problems })?;
-        self.send(Answer::Accept(Some(content)))
+    /// If the content is invalid, or the request is of another kind or no longer open.
+    pub fn accept(&mut self, content: Map<String, Value>) -> Result<(), HostResponseError> {
+        let HostRequestKind::Form { form, .. } = &self.kind else { return Err(HostResponseError::OtherKind) };
+        let content = form.fill(content).map_err(|problems| HostResponseError::Invalid { problems })?;
+        self.send(HostResponse::Accept(Some(content)))
     }
 
-    /// Says that the user agrees to visit the URL.
+    /// Reports that the user agrees to visit the URL.
     ///
     /// # Errors
-    /// If no URL is asked about, or the answer comes too late.
-    pub fn consent(&mut self) -> Result<(), AnswerError> {
-        match self.ask {
-            Ask::Url { .. } => self.send(Answer::Accept(None)),
-            _ => Err(AnswerError::OtherKind),
+    /// If the request is of another kind or no longer open.
+    pub fn consent(&mut self) -> Result<(), HostResponseError> {
+        match self.kind {
+            HostRequestKind::Url { .. } => self.send(HostResponse::Accept(None)),
+            _ => Err(HostResponseError::OtherKind),
         }
     }
 
-    /// Gives what the model has said: the result of `sampling/createMessage`, as it goes over the wire.
+    /// Returns the result of `sampling/createMessage`.
     ///
     /// # Errors
-    /// If the model is not asked, or the answer comes too late.
-    pub fn sampled(&mut self, result: Map<String, Value>) -> Result<(), AnswerError> {
-        match self.ask {
-            Ask::Sampling { .. } => self.send(Answer::Sampled(result)),
-            _ => Err(AnswerError::OtherKind),
+    /// If the request is of another kind or no longer open.
+    pub fn sampled(&mut self, result: Map<String, Value>) -> Result<(), HostResponseError> {
+        match self.kind {
+            HostRequestKind::Sampling { .. } => self.send(HostResponse::Sampled(result)),
+            _ => Err(HostResponseError::OtherKind),
         }
     }
 
-    /// Says that the user refuses.
+    /// Reports that the user declined.
     pub fn decline(mut self) {
-        // Where nobody waits any more, nobody is to be told either.
-        let _ = self.send(Answer::Decline);
+        // An error means that the request is no longer open.
+        let _ = self.send(HostResponse::Decline);
     }
 
-    /// Says that the user has dismissed it without a choice.
+    /// Reports that the user dismissed the request.
     pub fn cancel(mut self) {
-        let _ = self.send(Answer::Cancel);
+        let _ = self.send(HostResponse::Cancel);
     }
 
-    /// Returns once nobody waits for the answer any more: a dialogue can be closed then.
+    /// Waits until the request is no longer open, so that a dialog can be closed.
     pub async fn withdrawn(&mut self) {
         if let Some(reply) = &mut self.reply {
             reply.closed().await;
         }
     }
 
-    fn send(&mut self, answer: Answer) -> Result<(), AnswerError> {
-        let reply = self.reply.take().ok_or(AnswerError::Gone)?;
-        reply.send(answer).map_err(|_| AnswerError::Gone)
+    fn send(&mut self, answer: HostResponse) -> Result<(), HostResponseError> {
+        let reply = self.reply.take().ok_or(HostResponseError::Gone)?;
+        reply.send(answer).map_err(|_| HostResponseError::Gone)
     }
 }

@@ -1,4 +1,4 @@
-//! Finding the one reason among the many symptoms of a failed start.
+//! Determines the cause of a failed start from its symptoms.
 
 use std::{io, time::Duration};
 
@@ -8,16 +8,16 @@ use super::{Failed, is_transport};
 use crate::{
     config::StdioEndpoint,
     error::{ConnectFailure, Stage},
-    ledger::{Failure, Ledger, MALFORMED, OVERSIZE},
     process::{ChildProcess, Ended, diagnose, environment},
+    tracker::{Failure, MALFORMED, OVERSIZE, RequestTracker},
 };
 
-/// How long a process whose pipe is closed may take to say how it ended.
+/// Timeout for the exit status of a process whose pipe was closed.
 const LAST_WORDS: Duration = Duration::from_millis(1_500);
 
-/// What the books say about the end of the connection, if they say more than that it was closed.
-pub(super) fn of_ledger(ledger: &Ledger) -> Option<ConnectFailure> {
-    match ledger.failure()? {
+/// The recorded reason for the end of the connection, if it is more specific than a closed connection.
+pub(super) fn recorded_failure(tracker: &RequestTracker) -> Option<ConnectFailure> {
+    match tracker.failure()? {
         Failure::Closed => None,
         Failure::Protocol(detail) => Some(ConnectFailure::Protocol { detail: detail.clone() }),
         Failure::Version { wanted, offered } => {
@@ -29,23 +29,23 @@ pub(super) fn of_ledger(ledger: &Ledger) -> Option<ConnectFailure> {
     }
 }
 
-/// What an error of rmcp's handshake amounts to.
-pub(super) fn of_handshake(error: ClientInitializeError, ledger: &Ledger) -> ConnectFailure {
-    if let Some(failure) = of_ledger(ledger) {
+/// Converts an error of rmcp's handshake.
+pub(super) fn handshake_failure(error: ClientInitializeError, tracker: &RequestTracker) -> ConnectFailure {
+    if let Some(failure) = recorded_failure(tracker) {
         return failure;
     }
     if is_transport(&error)
-        && let Some(source) = ledger.auth_failure()
+        && let Some(source) = tracker.auth_failure()
     {
         return ConnectFailure::Auth { source };
     }
     if is_transport(&error)
-        && let Some(refused) = ledger.redirect()
+        && let Some(refused) = tracker.redirect()
     {
         return ConnectFailure::RedirectRefused { to: refused.to, reason: refused.reason };
     }
     if is_transport(&error)
-        && let Some(problem) = ledger.http_problem()
+        && let Some(problem) = tracker.http_problem()
     {
         return match problem.status {
             status @ (401 | 403) => ConnectFailure::NeedsAuth { status, challenge: problem.challenge },
@@ -53,8 +53,8 @@ pub(super) fn of_handshake(error: ClientInitializeError, ledger: &Ledger) -> Con
         };
     }
     match error {
-        ClientInitializeError::JsonRpcError(error) => of_rpc(error),
-        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => of_handshake(*fallback, ledger),
+        ClientInitializeError::JsonRpcError(error) => rpc_failure(error),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => handshake_failure(*fallback, tracker),
         ClientInitializeError::NoCompatibleProtocolVersion { client_supported, server_supported } => {
             let list = |versions: Vec<rmcp::model::ProtocolVersion>| {
                 versions.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
@@ -68,29 +68,29 @@ pub(super) fn of_handshake(error: ClientInitializeError, ledger: &Ledger) -> Con
     }
 }
 
-fn of_rpc(error: rmcp::model::ErrorData) -> ConnectFailure {
+fn rpc_failure(error: rmcp::model::ErrorData) -> ConnectFailure {
     if error.data.as_ref().is_some_and(|data| data.get(MALFORMED).or_else(|| data.get(OVERSIZE)).is_some()) {
         return ConnectFailure::Protocol { detail: error.message.into_owned() };
     }
     ConnectFailure::Rpc { code: error.code.0.into(), message: error.message.into_owned(), data: error.data }
 }
 
-/// What it amounts to that a program cannot be started.
-pub(super) fn of_start(endpoint: &StdioEndpoint, source: io::Error) -> ConnectFailure {
-    let environment = environment::of(endpoint);
+/// Converts an error of starting the process.
+pub(super) fn spawn_failure(endpoint: &StdioEndpoint, source: io::Error) -> ConnectFailure {
+    let environment = environment::variables(endpoint);
     let problem = diagnose(&endpoint.command, endpoint.cwd.as_deref(), &environment, &source);
     ConnectFailure::Spawn { command: endpoint.command.clone(), problem, source }
 }
 
-/// Looks at the process: where it has ended, its end is the reason, and a closed pipe only the symptom.
-pub(super) async fn of_process(failed: &mut Failed, child: &ChildProcess, endpoint: &StdioEndpoint) {
+/// Replaces the failure by the exit of the process, of which a closed pipe is only a symptom.
+pub(super) async fn add_process_exit(failed: &mut Failed, child: &ChildProcess, endpoint: &StdioEndpoint) {
     let symptom = matches!(failed.failure, ConnectFailure::Closed | ConnectFailure::Transport { .. });
     let ended = if symptom { child.wait(LAST_WORDS).await } else { child.ended() };
     match ended {
         Some(Ended::NotStarted { os_error, message }) => {
             let source = os_error.map_or_else(|| io::Error::other(message), io::Error::from_raw_os_error);
             failed.stage = Stage::Spawn;
-            failed.failure = of_start(endpoint, source);
+            failed.failure = spawn_failure(endpoint, source);
         }
         Some(Ended::Exited { exit, .. }) if symptom => failed.failure = ConnectFailure::Exited { exit },
         _ => {}

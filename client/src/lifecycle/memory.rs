@@ -1,34 +1,33 @@
-//! What is worth remembering about a server between two connections: it spares the next one what the last one tried in
-//! vain.
+//! Information about a server that speeds up the next connection.
 
+use evidence::Transport;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    config::{Endpoint, ProtocolChoice, ServerConfig},
+    config::{Endpoint, RevisionChoice, ServerConfig},
     error::ConnectFailure,
-    event::TransportKind,
     revision::Era,
 };
 
-/// How a server was reached. A host program keeps it beside the server's configuration and hands it to the next
-/// connection; it is only ever a hint: where it no longer holds, everything is tried anew.
+/// How a server was reached. A host program stores it and passes it to the next connection. It is only a hint: if it
+/// no longer applies, all transports are tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Remembered {
-    /// The transport that was chosen.
-    pub transport: TransportKind,
-    /// The era of the revision that both spoke.
+    /// The transport.
+    pub transport: Transport,
+    /// The era of the negotiated revision.
     pub era: Era,
 }
 
 impl Remembered {
-    /// Whether the order of tries is another with it.
+    /// Whether it changes the order of attempts.
     pub(super) fn helps(self, config: &ServerConfig) -> bool {
-        let over_sse = matches!(config.endpoint, Endpoint::Auto(_)) && self.transport == TransportKind::Sse;
-        over_sse || (config.protocol == ProtocolChoice::Auto && self.era == Era::Legacy)
+        let over_sse = matches!(config.endpoint, Endpoint::Auto(_)) && self.transport == Transport::HttpSse;
+        over_sse || (config.protocol == RevisionChoice::Auto && self.era == Era::Legacy)
     }
 }
 
-/// Whether a failure has nothing to do with the way that was tried.
+/// Whether a failure is independent of the selected transport.
 pub(super) fn is_final(failure: &ConnectFailure) -> bool {
     matches!(
         failure,

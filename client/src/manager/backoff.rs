@@ -1,16 +1,16 @@
-//! How often, and after which waits, a server that was lost is tried again. Pure: the draw comes from the caller.
+//! Delays between attempts to reach a server. Pure: the caller provides the random number.
 
 use std::time::Duration;
 
-/// How a server that fails is tried again.
+/// Delays between attempts to reach a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backoff {
-    /// How many tries in a row may fail.
+    /// Maximum number of consecutive failures.
     pub tries: u32,
-    /// The wait after the first failure; each wait is twice the one before.
+    /// Delay after the first failure. It doubles with each failure.
     pub first: Duration,
-    /// How long a connection has to last before earlier failures are forgotten: a server that starts well and dies at
-    /// once is failing too.
+    /// Minimum duration of a connection that resets the number of failures. A server that starts but exits immediately
+    /// keeps failing.
     pub healthy: Duration,
 }
 
@@ -21,8 +21,8 @@ impl Default for Backoff {
 }
 
 impl Backoff {
-    /// The wait after this many failures in a row. `draw`, from 0 to 1, lengthens it by up to a half, so that clients which
-    /// lost a server at the same moment do not come back at the same moment.
+    /// The delay after this many consecutive failures. `draw`, from 0 to 1, adds up to a half, so that clients do not
+    /// reconnect at the same time.
     #[must_use]
     pub fn wait(&self, failures: u32, draw: f64) -> Duration {
         let Some(doublings) = failures.checked_sub(1) else { return Duration::ZERO };

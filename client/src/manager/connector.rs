@@ -1,4 +1,4 @@
-//! How a manager comes by connections. Tests put servers in memory in the network's place.
+//! Opens connections for a manager. Tests substitute servers in memory.
 
 use futures::future::BoxFuture;
 
@@ -6,9 +6,10 @@ use crate::{
     config::ServerConfig, connection::Connection, error::ConnectError, lifecycle::connect_with, options::ConnectOptions,
 };
 
-/// Makes connections.
+/// Opens connections.
 pub trait Connector: std::fmt::Debug + Send + Sync {
-    /// One attempt, which reports to the options' sink and keeps to the limits of `config`. Dropped, it ends whatever it started.
+    /// Makes one attempt within the limits of `config`, and reports events to `options`. Dropping the future stops
+    /// everything that was started.
     fn connect(
         &self,
         config: ServerConfig,
@@ -16,11 +17,11 @@ pub trait Connector: std::fmt::Debug + Send + Sync {
     ) -> BoxFuture<'static, Result<Connection, ConnectError>>;
 }
 
-/// Starts programs and opens network connections, as [`connect_with`] does.
+/// Starts processes and opens network connections with [`connect_with`].
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Direct;
+pub struct DefaultConnector;
 
-impl Connector for Direct {
+impl Connector for DefaultConnector {
     fn connect(
         &self,
         config: ServerConfig,

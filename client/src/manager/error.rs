@@ -1,49 +1,49 @@
-//! Why a managed server cannot be used, and what that makes of its status.
+//! Errors of managed servers, and the resulting status.
 
 use std::sync::Arc;
 
 use super::Status;
 use crate::error::{CallError, ConnectError, ConnectFailure, ListError};
 
-/// A server cannot be used. Everybody who waited for the same start gets the same error.
+/// The reason why a server cannot be used. All callers that share a start get the same error.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
-    /// Nobody knows a server of this name.
-    #[error("there is no server `{server}`")]
+    /// A server of this name does not exist.
+    #[error("server `{server}` does not exist")]
     Unknown {
-        /// The name.
+        /// The server.
         server: String,
     },
-    /// Its configuration switches it off.
+    /// The server is disabled in the configuration.
     #[error("server `{server}` is disabled")]
     Disabled {
-        /// The name.
+        /// The server.
         server: String,
     },
-    /// It could not be started.
+    /// Starting it failed.
     #[error(transparent)]
     Start(Arc<ConnectError>),
-    /// It failed too often in a row. It is started again when it is connected by hand.
-    #[error("server `{server}` failed {failures} times in a row, the last time: {last}")]
+    /// It failed too often in a row. Only an explicit connect starts it again.
+    #[error("server `{server}` failed {failures} times; last error: {last}")]
     GaveUp {
-        /// The name.
+        /// The server.
         server: String,
-        /// How often.
+        /// Number of failures.
         failures: u32,
-        /// The last failure, in words.
+        /// The last failure.
         last: String,
     },
-    /// It was disconnected, removed or configured anew while it was waited for.
+    /// It was disconnected, removed or reconfigured while it was starting.
     #[error("server `{server}` was stopped while it was starting")]
     Stopped {
-        /// The name.
+        /// The server.
         server: String,
     },
 }
 
 impl ServerError {
-    /// A stable name of the kind of failure.
+    /// A stable name of the kind.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -55,7 +55,7 @@ impl ServerError {
         }
     }
 
-    /// What it makes of the server's status.
+    /// The resulting status.
     pub(super) fn status(&self) -> Status {
         match self {
             Self::Disabled { .. } => Status::Disabled,
@@ -69,7 +69,7 @@ impl ServerError {
         }
     }
 
-    /// Whether another try, without anybody having changed something, would end in the same way.
+    /// Whether another attempt would fail in the same way.
     pub(super) fn is_permanent(&self) -> bool {
         let Self::Start(error) = self else { return true };
         match &*error.failure {
@@ -79,7 +79,8 @@ impl ServerError {
             | ConnectFailure::Rpc { .. }
             | ConnectFailure::Transport { .. }
             | ConnectFailure::Closed => false,
-            // 408 and 429 ask for patience (RFC 9110, 15.5.9; RFC 6585, 4); the other 4xx say that the request is wrong.
+            // 408 and 429 are temporary (RFC 9110, 15.5.9; RFC 6585, 4); other 4xx statuses mean that the request is
+            // wrong.
             ConnectFailure::HttpStatus { status, .. } => (400..500).contains(status) && !matches!(status, 408 | 429),
             ConnectFailure::Auth { source } => source.kind() != "authorization-unreachable",
             _ => true,
@@ -87,7 +88,7 @@ impl ServerError {
     }
 }
 
-/// An error with its causes, which its own words leave out.
+/// An error with its causes.
 fn in_full(error: &ConnectError) -> String {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(&error.failure);
@@ -99,34 +100,34 @@ fn in_full(error: &ConnectError) -> String {
     text
 }
 
-/// Servers without which the whole is of no use could not be started.
+/// Required servers could not be started.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error("required servers are missing: {}", .failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+#[error("required servers failed to start: {}", .failures.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 pub struct RequiredError {
-    /// Why each of them.
+    /// The error of each server.
     pub failures: Vec<ServerError>,
 }
 
-/// The servers of a configuration cannot be told apart.
+/// Two servers have the same name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("two servers are called `{name}`")]
+#[error("two servers have the name `{name}`")]
 pub struct DuplicateName {
-    /// The name that occurs twice.
+    /// The duplicate name.
     pub name: String,
 }
 
-/// A configuration was not put into effect, or not completely.
+/// The reason why a configuration was not applied, or only partially.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StartError {
-    /// Nothing was touched.
+    /// Nothing was changed.
     #[error(transparent)]
     Duplicate(#[from] DuplicateName),
-    /// All others are being started.
+    /// The other servers were applied.
     #[error(transparent)]
     Required(#[from] RequiredError),
 }
 
-/// Something that was wanted of a managed server did not come about.
+/// The reason why a managed server could not be used for a request.
 #[derive(Debug, thiserror::Error)]
 pub enum UseError {
     /// The server cannot be used.
@@ -138,7 +139,7 @@ pub enum UseError {
     /// A list could not be read.
     #[error(transparent)]
     List(#[from] ListError),
-    /// The configuration switches the tool off.
+    /// The tool is disabled in the configuration.
     #[error("tool `{tool}` of server `{server}` is disabled")]
     ToolDisabled {
         /// The server.
@@ -149,7 +150,7 @@ pub enum UseError {
 }
 
 impl UseError {
-    /// A stable name of the kind of failure.
+    /// A stable name of the kind.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {

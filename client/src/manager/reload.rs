@@ -1,24 +1,24 @@
-//! What a changed configuration means for servers that are there already. Pure.
+//! Compares a new configuration with the running servers. Pure.
 
 use std::collections::{BTreeMap, HashSet};
 
 use super::{DuplicateName, ManagedServer};
 
-/// What was done with which server.
+/// The result of applying a configuration, by server name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Reloaded {
-    /// Servers that are new.
+    /// New servers.
     pub added: Vec<String>,
-    /// Servers that were connected in another way before.
+    /// Servers with a changed connection.
     pub changed: Vec<String>,
-    /// Servers that are gone.
+    /// Servers that are no longer configured.
     pub removed: Vec<String>,
-    /// Servers that were not touched.
+    /// Servers with the same connection as before.
     pub unchanged: Vec<String>,
 }
 
 impl Reloaded {
-    /// Compares what is wanted with what there is.
+    /// Compares the new configuration with the current one.
     pub(super) fn between<'a>(
         present: &BTreeMap<String, impl AsRef<ManagedServer>>,
         wanted: impl IntoIterator<Item = &'a ManagedServer>,

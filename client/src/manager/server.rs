@@ -1,21 +1,21 @@
-//! One server of a manager: a machine of few phases, in which each start is shared by all who wait for it.
+//! State machine of one managed server. Callers that wait for a start share it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{ManagedServer, ServerError, Shared, Status, start, watching};
+use super::{ManagedServer, ServerError, Shared, Status, list_changes, start};
 use crate::{
     config::Endpoint,
     connection::Connection,
-    event::{Happening, Reporter},
+    event::{ClientEventKind, Reporter},
 };
 
-/// What a start comes to.
+/// The outcome of a start.
 pub(super) type Outcome = Result<Connection, ServerError>;
 
-/// Where a server stands.
+/// The state of a server.
 #[derive(Debug)]
 enum Phase {
     Disabled,
@@ -40,30 +40,30 @@ impl Phase {
 #[derive(Debug)]
 struct State {
     phase: Phase,
-    /// Counts the starts, so that whatever belongs to an earlier one is known by it.
+    /// Number of the start, which identifies events of an earlier one.
     epoch: u64,
-    /// How many tries in a row have failed, and when the last one did.
+    /// Number of consecutive failures, and the time of the last one.
     failures: u32,
     failed_at: Option<Instant>,
 }
 
-/// How a start goes about it.
+/// How often a start is attempted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Manner {
-    /// One try, after what is left of the wait.
+pub(super) enum StartPolicy {
+    /// Once, after the remaining delay.
     Once,
-    /// Until it works or the tries are used up, each after its wait.
+    /// Until it succeeds or there were too many failures.
     Persistent,
 }
 
-/// One server of a manager.
+/// A server of a manager.
 #[derive(Debug)]
 pub(super) struct Server {
     spec: Mutex<Arc<ManagedServer>>,
     pub(super) shared: Arc<Shared>,
     reporter: Reporter,
     state: Mutex<State>,
-    /// Cancelled when the server is removed, or its manager is gone.
+    /// Cancelled when the server is removed or its manager dropped.
     pub(super) retired: CancellationToken,
 }
 
@@ -72,7 +72,7 @@ impl Server {
         let reporter = Reporter::new(spec.name(), shared.options.connect.events.clone());
         let phase = if spec.enabled { Phase::Resting } else { Phase::Disabled };
         let status = phase.status();
-        reporter.report(|| Happening::Status { status });
+        reporter.report(|| ClientEventKind::Status { status });
         let state = Mutex::new(State { phase, epoch: 0, failures: 0, failed_at: None });
         let retired = shared.over.child_token();
         Arc::new(Self { spec: Mutex::new(Arc::new(spec)), shared, reporter, state, retired })
@@ -86,7 +86,7 @@ impl Server {
         Arc::clone(&self.spec.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes over what does not concern the connection.
+    /// Applies settings that do not affect the connection.
     pub(super) fn adopt(&self, spec: ManagedServer) {
         *self.spec.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(spec);
     }
@@ -95,7 +95,7 @@ impl Server {
         self.state().phase.status()
     }
 
-    /// The connection, if it is up.
+    /// The connection, if the server is connected.
     pub(super) fn connected(&self) -> Option<Connection> {
         match &self.state().phase {
             Phase::Up { connection, .. } if !connection.is_closed() => Some(connection.clone()),
@@ -103,8 +103,8 @@ impl Server {
         }
     }
 
-    /// The connection: the one that is up, the one that is being made, or a new one.
-    pub(super) async fn demand(self: &Arc<Self>, by_hand: bool) -> Outcome {
+    /// The current connection, the one being opened, or a new one.
+    pub(super) async fn require(self: &Arc<Self>, by_hand: bool) -> Outcome {
         let mut outcome = match self.begin_or_join(by_hand)? {
             Joined::Up(connection) => return Ok(connection),
             Joined::Starting(outcome) => outcome,
@@ -115,8 +115,8 @@ impl Server {
         }
     }
 
-    /// Starts it, unless it is up or starting, and waits for nothing.
-    pub(super) fn kick(self: &Arc<Self>) {
+    /// Starts the server without waiting, unless it is connected or starting.
+    pub(super) fn wake(self: &Arc<Self>) {
         if let Err(error) = self.begin_or_join(false) {
             tracing::debug!(server = self.reporter.server(), %error, "not started");
         }
@@ -127,7 +127,7 @@ impl Server {
         if self.retired.is_cancelled() {
             return Err(self.stopped());
         }
-        // The task that watches the connection may not have come to it yet.
+        // The watching task may not have noticed yet.
         if matches!(&state.phase, Phase::Up { connection, .. } if connection.is_closed()) {
             self.note_loss(&mut state, "the connection is closed");
         }
@@ -141,10 +141,10 @@ impl Server {
         if by_hand {
             (state.failures, state.failed_at) = (0, None);
         }
-        Ok(Joined::Starting(self.begin(&mut state, Manner::Once)))
+        Ok(Joined::Starting(self.begin(&mut state, StartPolicy::Once)))
     }
 
-    fn begin(self: &Arc<Self>, state: &mut State, manner: Manner) -> watch::Receiver<Option<Outcome>> {
+    fn begin(self: &Arc<Self>, state: &mut State, manner: StartPolicy) -> watch::Receiver<Option<Outcome>> {
         let (sender, outcome) = watch::channel(None);
         let stop = self.retired.child_token();
         state.epoch += 1;
@@ -158,8 +158,8 @@ impl Server {
         state.phase = phase;
         if before != status {
             tracing::debug!(server = self.reporter.server(), %status, "status");
-            // Under the lock, so that events come in the order of the changes.
-            self.reporter.report(|| Happening::Status { status });
+            // Reported under the lock, so that events have the order of the changes.
+            self.reporter.report(|| ClientEventKind::Status { status });
         }
     }
 
@@ -167,20 +167,20 @@ impl Server {
         ServerError::Stopped { server: self.reporter.server().to_owned() }
     }
 
-    /// How many tries in a row have failed, and when the last one did.
+    /// Number of consecutive failures, and the time of the last one.
     pub(super) fn failures(&self) -> (u32, Option<Instant>) {
         let state = self.state();
         (state.failures, state.failed_at)
     }
 
-    /// Takes note of a try that failed. What comes back is the error to show: after too many, that it is given up.
+    /// Records a failed attempt, and returns the error to report: a different one after too many failures.
     pub(super) fn note_failure(&self, error: ServerError) -> ServerError {
         let mut state = self.state();
         self.count_failure(&mut state);
         if error.is_permanent() || state.failures <= self.shared.options.backoff.tries {
             return error;
         }
-        self.gave_up(&state, error.to_string())
+        self.too_many_failures(&state, error.to_string())
     }
 
     fn count_failure(&self, state: &mut State) {
@@ -188,11 +188,11 @@ impl Server {
         state.failed_at = Some(Instant::now());
     }
 
-    fn gave_up(&self, state: &State, last: String) -> ServerError {
+    fn too_many_failures(&self, state: &State, last: String) -> ServerError {
         ServerError::GaveUp { server: self.reporter.server().to_owned(), failures: state.failures, last }
     }
 
-    /// Takes over what a start came to, unless it was stopped in between.
+    /// Applies the outcome of a start, unless it was stopped.
     pub(super) fn settle(self: &Arc<Self>, epoch: u64, outcome: Outcome) -> Outcome {
         let mut state = self.state();
         if state.epoch != epoch || self.retired.is_cancelled() {
@@ -202,11 +202,11 @@ impl Server {
             Ok(connection) => {
                 let phase = Phase::Up { connection: connection.clone(), since: Instant::now() };
                 self.enter(&mut state, phase);
-                tokio::spawn(watching::run(Arc::clone(self), connection.clone(), epoch));
+                tokio::spawn(list_changes::run(Arc::clone(self), connection.clone(), epoch));
             }
             Err(error) => {
                 if matches!(error.status(), Status::NeedsAuth) {
-                    // Whoever logs in next may be somebody else.
+                    // The next login may be of another user.
                     self.shared.cache.forget_private(&self.spec().asker());
                 }
                 self.enter(&mut state, Phase::Down(error.clone()));
@@ -215,7 +215,7 @@ impl Server {
         outcome
     }
 
-    /// Takes note that the connection of this start is over.
+    /// Records the end of the connection of this start.
     pub(super) fn lost(self: &Arc<Self>, epoch: u64, reason: &str) {
         let mut state = self.state();
         if state.epoch == epoch && !self.retired.is_cancelled() && matches!(state.phase, Phase::Up { .. }) {
@@ -229,17 +229,17 @@ impl Server {
         }
         self.count_failure(state);
         if state.failures > self.shared.options.backoff.tries {
-            let error = self.gave_up(state, reason.to_owned());
+            let error = self.too_many_failures(state, reason.to_owned());
             return self.enter(state, Phase::Down(error));
         }
         self.enter(state, Phase::Resting);
-        // A program that died is started when it is needed; a remote server is waited for, since it comes back by itself.
+        // A process that exited is started on demand. A remote server is reconnected, because it may come back.
         if !matches!(self.spec().config.endpoint, Endpoint::Stdio(_)) {
-            self.begin(state, Manner::Persistent);
+            self.begin(state, StartPolicy::Persistent);
         }
     }
 
-    /// Ends the connection, or the start; the next demand starts it again.
+    /// Closes the connection or stops the start. The next use starts the server again.
     pub(super) async fn disconnect(&self) {
         let connection = {
             let mut state = self.state();
@@ -264,14 +264,14 @@ impl Server {
         }
     }
 
-    /// Ends it for good.
-    pub(super) async fn retire(&self) {
+    /// Stops the server permanently.
+    pub(super) async fn remove(&self) {
         self.retired.cancel();
         self.disconnect().await;
     }
 }
 
-/// What a demand meets.
+/// What a caller of [`Server::require`] waits for.
 enum Joined {
     Up(Connection),
     Starting(watch::Receiver<Option<Outcome>>),

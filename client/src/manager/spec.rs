@@ -1,55 +1,55 @@
-//! What a manager is told about one of its servers.
+//! Configuration of a managed server.
 
 use std::{collections::BTreeSet, sync::Arc};
 
 use crate::{config::ServerConfig, tool::ToolList};
 
-/// When a server is started.
+/// The time of the start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum StartMode {
-    /// Together with all others.
+    /// Immediately.
     #[default]
     AtOnce,
-    /// When somebody wants something of it.
+    /// On first use.
     OnDemand,
 }
 
-/// A server that a manager looks after.
+/// A managed server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManagedServer {
-    /// Where it is and how to speak with it. Its name is what the manager knows it by.
+    /// The connection. The manager identifies the server by its name.
     pub config: ServerConfig,
-    /// Whether it may be used at all.
+    /// Whether the server may be used.
     pub enabled: bool,
-    /// Whether the start as a whole fails without it. It is then started at once.
+    /// Whether [`super::Manager::apply`] fails without it. It then starts immediately.
     pub required: bool,
-    /// When it is started.
+    /// The time of the start.
     pub start: StartMode,
-    /// On whose behalf it is spoken to, where the configuration alone does not tell: two accounts on one server never
-    /// share what it marks as private.
+    /// The account of the user, if the configuration does not determine it. Private data is never shared between
+    /// accounts.
     pub account: Option<String>,
-    /// Which of its tools may be seen and called.
+    /// The tools that may be listed and called.
     pub tools: ToolFilter,
 }
 
-/// Which tools of a server may be seen and called. The names are the server's own.
+/// The tools that may be listed and called, by the server's own names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolFilter {
-    /// Only these; all, if absent.
+    /// Only these, or all tools if `None`.
     pub enabled: Option<BTreeSet<String>>,
-    /// Not these, whatever else is said.
+    /// Excluded tools. They take precedence over `enabled`.
     pub disabled: BTreeSet<String>,
 }
 
 impl ToolFilter {
-    /// Whether a tool is let through.
+    /// Whether a tool is allowed.
     #[must_use]
     pub fn allows(&self, tool: &str) -> bool {
         self.enabled.as_ref().is_none_or(|enabled| enabled.contains(tool)) && !self.disabled.contains(tool)
     }
 
-    /// What of a list is let through.
-    pub(super) fn of(&self, list: Arc<ToolList>) -> Arc<ToolList> {
+    /// Removes tools that are not allowed.
+    pub(super) fn apply(&self, list: Arc<ToolList>) -> Arc<ToolList> {
         if list.tools.iter().all(|tool| self.allows(tool.name())) {
             return list;
         }
@@ -59,7 +59,7 @@ impl ToolFilter {
 }
 
 impl ManagedServer {
-    /// A server that is used, not required, and started with all others.
+    /// An enabled, optional server that starts immediately.
     #[must_use]
     pub fn new(config: ServerConfig) -> Self {
         Self {
@@ -72,18 +72,18 @@ impl ManagedServer {
         }
     }
 
-    /// Its name.
+    /// The name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.config.name
     }
 
-    /// Whether a connection made for `self` serves `other` as well.
+    /// Whether a connection for `self` can be used for `other`.
     pub(super) fn connects_like(&self, other: &Self) -> bool {
         self.config == other.config && self.enabled == other.enabled && self.account == other.account
     }
 
-    /// Whether it is started without being asked for.
+    /// Whether it starts without being used.
     pub(super) fn starts_at_once(&self) -> bool {
         self.enabled && (self.required || self.start == StartMode::AtOnce)
     }

@@ -1,4 +1,4 @@
-//! One start of a server, which all who want the server share. It goes on if they stop waiting.
+//! A start of a server, shared by all callers. It continues if they stop waiting.
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
@@ -8,14 +8,14 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     ServerError,
-    server::{Manner, Outcome, Server},
+    server::{Outcome, Server, StartPolicy},
 };
-use crate::chance::draw;
+use crate::jitter::draw;
 
-/// Makes a connection and tells everybody.
+/// Runs the start and publishes the outcome.
 pub(super) async fn run(
     server: Arc<Server>,
-    manner: Manner,
+    manner: StartPolicy,
     epoch: u64,
     stop: CancellationToken,
     told: watch::Sender<Option<Outcome>>,
@@ -23,17 +23,17 @@ pub(super) async fn run(
     let name = server.spec().name().to_owned();
     let outcome = tokio::select! {
         biased;
-        // Dropping the attempt ends whatever it has started.
+        // Dropping the attempt stops everything that it started.
         () = stop.cancelled() => Err(ServerError::Stopped { server: name }),
-        // A connector that panics costs its own server and nobody else's.
+        // A panic of a connector affects only its own server.
         outcome = AssertUnwindSafe(attempts(&server, manner)).catch_unwind() => {
-            outcome.unwrap_or(Err(ServerError::GaveUp { server: name, failures: 1, last: "its start broke off".into() }))
+            outcome.unwrap_or(Err(ServerError::GaveUp { server: name, failures: 1, last: "the start panicked".into() }))
         }
     };
     told.send_replace(Some(server.settle(epoch, outcome)));
 }
 
-async fn attempts(server: &Arc<Server>, manner: Manner) -> Outcome {
+async fn attempts(server: &Arc<Server>, manner: StartPolicy) -> Outcome {
     let options = &server.shared.options;
     loop {
         let (failures, failed_at) = server.failures();
@@ -45,7 +45,7 @@ async fn attempts(server: &Arc<Server>, manner: Manner) -> Outcome {
             Ok(connection) => return Ok(connection),
             Err(error) => server.note_failure(ServerError::Start(Arc::new(error))),
         };
-        if manner == Manner::Once || error.is_permanent() {
+        if manner == StartPolicy::Once || error.is_permanent() {
             return Err(error);
         }
     }

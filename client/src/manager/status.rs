@@ -1,35 +1,35 @@
-//! How a server is doing, as people and programs are told.
+//! The status of a server.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How a server is doing. Each change is an event ([`crate::Happening::Status`]).
+/// The status of a server. Each change is reported as [`crate::ClientEventKind::Status`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "status")]
 #[non_exhaustive]
 pub enum Status {
-    /// Its configuration switches it off.
+    /// Disabled in the configuration.
     Disabled,
-    /// It is being started, or waited for before it is started again.
+    /// Starting, or waiting for the next attempt.
     Connecting,
-    /// It can be used.
+    /// Connected.
     Connected,
-    /// It could not be started, or was lost too often.
+    /// Starting it failed, or it disconnected too often.
     Failed {
-        /// Why, in words.
+        /// The last error.
         reason: String,
     },
-    /// It wants the user to log in.
+    /// The user has to log in.
     NeedsAuth,
-    /// It wants a client that its authorization server knows, and this one cannot register itself.
+    /// The authorization server requires a registered client, and does not support dynamic registration.
     NeedsClientRegistration,
-    /// It is not connected; whoever wants something of it starts it.
+    /// Not connected. The next use starts it.
     Disconnected,
 }
 
 impl Status {
-    /// Its name, as in JSON.
+    /// The name in JSON.
     #[must_use]
     pub const fn as_str(&self) -> &'static str {
         match self {
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn has_the_same_name_in_json_as_in_words() {
+    fn as_str_matches_json() {
         let all = [
             Status::Disabled,
             Status::Connecting,

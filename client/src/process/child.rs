@@ -1,7 +1,7 @@
-//! One child process: the supervisor of a server, or the server itself where there is no supervisor.
+//! A child process: the supervisor of a server, or the server itself without supervision.
 //!
-//! Two plain threads serve it, one that reads standard error and one that waits for its end, so that nothing here needs
-//! a runtime: a connection can be dropped after its runtime is gone.
+//! Two threads read standard error and wait for the exit. No runtime is needed, so a connection can be dropped after
+//! its runtime.
 
 use std::{
     io,
@@ -19,19 +19,19 @@ use super::{
     stderr::StderrTail,
     supervisor::{self, Supervision, SupervisorReport, Trigger},
 };
-use crate::config::{Graces, StdioEndpoint};
+use crate::config::{ShutdownGracePeriods, StdioEndpoint};
 
-/// How long to wait for a process that was killed, or that is about to say how it ended.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// How long a supervisor may take, after its own graces, to end what it supervises.
+/// Timeout for the exit of a process after SIGKILL, and for the supervisor's report.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
+/// Additional time of a supervisor after its own grace periods.
 const SLACK: Duration = Duration::from_millis(1_500);
 
-/// How a child ended.
+/// The end of a child.
 #[derive(Debug, Clone)]
 pub(crate) enum Ended {
-    /// It never started.
+    /// It was not started.
     NotStarted { os_error: Option<i32>, message: String },
-    /// It ended.
+    /// It exited.
     Exited { exit: ExitInfo, killed: bool, left_behind: Vec<Vec<String>> },
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct ChildProcess {
     ended: watch::Receiver<Option<Ended>>,
     stderr: StderrTail,
     supervised: bool,
-    graces: Graces,
+    graces: ShutdownGracePeriods,
 }
 
 impl ChildProcess {
@@ -58,7 +58,11 @@ impl ChildProcess {
     ///
     /// # Errors
     /// If it cannot be started. Under a supervisor this shows later, as [`Ended::NotStarted`].
-    pub(crate) fn spawn(endpoint: &StdioEndpoint, graces: Graces, stderr_lines: usize) -> io::Result<(Self, Pipes)> {
+    pub(crate) fn spawn(
+        endpoint: &StdioEndpoint,
+        graces: ShutdownGracePeriods,
+        stderr_lines: usize,
+    ) -> io::Result<(Self, Pipes)> {
         let supervised = supervisor::is_available();
         let nonce = supervised.then(nonce);
         let mut command = if supervised {
@@ -88,19 +92,19 @@ impl ChildProcess {
         self.stderr.lines()
     }
 
-    /// How it ended, if it has.
+    /// How it ended, if it has exited.
     pub(crate) fn ended(&self) -> Option<Ended> {
         self.ended.borrow().clone()
     }
 
-    /// Waits for its end, but no longer than `limit`.
+    /// Waits for the exit, up to `limit`.
     pub(crate) async fn wait(&self, limit: Duration) -> Option<Ended> {
         let mut ended = self.ended.clone();
         let found = tokio::time::timeout(limit, ended.wait_for(Option::is_some)).await;
         found.ok()?.ok()?.clone()
     }
 
-    /// Ends it. Its standard input must have been closed before; `was_over` says whether it had ended even before that.
+    /// Stops it. Its standard input must be closed; `was_over` means that it had exited before that.
     pub(crate) async fn shut_down(&self, was_over: bool) -> Closing {
         let begun = Instant::now();
         let (ending, ended) = self.escalate(was_over).await;
@@ -121,21 +125,21 @@ impl ChildProcess {
             return (Ending::StdinClosed, Some(ended));
         }
         self.signal(Signal::TERM);
-        // A supervisor escalates by itself; only if it is stuck is it killed as well.
+        // A supervisor escalates itself and is killed only if it hangs.
         let grace = if self.supervised { self.graces.sigterm + SLACK } else { self.graces.sigterm };
         if let Some(ended) = self.wait(grace).await {
             return (Ending::Terminated, Some(ended));
         }
         self.signal(Signal::KILL);
-        match self.wait(PATIENCE).await {
+        match self.wait(EXIT_TIMEOUT).await {
             Some(ended) => (Ending::Killed, Some(ended)),
             None => (Ending::Unknown, None),
         }
     }
 
-    /// Sends a signal to the supervisor, or to the group of a server without one.
+    /// Sends a signal to the supervisor, or to the process group without one.
     fn signal(&self, signal: Signal) {
-        // The lock is held while the signal is sent: the id cannot be reaped and reused meanwhile.
+        // Holding the lock prevents that the id is reaped and reused.
         if let Some(pid) = *lock(&self.pid) {
             let result = if self.supervised { kill_process(pid, signal) } else { kill_process_group(pid, signal) };
             if let Err(error) = result {
@@ -146,8 +150,8 @@ impl ChildProcess {
 }
 
 impl Drop for ChildProcess {
-    /// Needs no runtime. A supervisor receives SIGTERM and does the rest by itself, with its own graces; without one there
-    /// is nobody to escalate later, so the group is killed at once.
+    /// Needs no runtime. A supervisor receives SIGTERM and escalates after its own grace periods. Without one, nothing
+    /// could escalate later, so the group is killed immediately.
     fn drop(&mut self) {
         if self.ended().is_none() {
             self.signal(if self.supervised { Signal::TERM } else { Signal::KILL });
@@ -157,13 +161,13 @@ impl Drop for ChildProcess {
 
 fn prepare(command: &mut Command, endpoint: &StdioEndpoint) {
     command.args(&endpoint.args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    command.env_clear().envs(environment::of(endpoint));
+    command.env_clear().envs(environment::variables(endpoint));
     if let Some(cwd) = &endpoint.cwd {
         command.current_dir(cwd);
     }
 }
 
-/// Starts the two threads. The second ends after the child, and publishes how that ended.
+/// Starts the two threads. The second one publishes the exit status.
 fn watch_over(
     mut child: Child,
     nonce: Option<String>,
@@ -175,13 +179,13 @@ fn watch_over(
     let (words_out, words_in) = std::sync::mpsc::sync_channel(1);
     let spawned = std::thread::Builder::new().name("mcp-stderr".into()).spawn(move || {
         let words = stderr.and_then(|source| tail.drain(source, nonce.as_deref()));
-        // Nobody listens any more once the child has been given up.
+        // An error means that the child was dropped.
         let _ = words_out.send(words);
     });
     let spawned = spawned.and_then(|_| {
         std::thread::Builder::new().name("mcp-reaper".into()).spawn(move || {
             let exit = reap(&mut child, &pid);
-            let words = words_in.recv_timeout(PATIENCE.min(Duration::from_secs(1))).ok().flatten();
+            let words = words_in.recv_timeout(EXIT_TIMEOUT.min(Duration::from_secs(1))).ok().flatten();
             let report = words.and_then(|json| serde_json::from_str::<SupervisorReport>(&json).ok());
             publish.send_replace(Some(conclude(exit, report)));
         })
@@ -190,7 +194,7 @@ fn watch_over(
 }
 
 fn reap(child: &mut Child, pid: &Mutex<Option<Pid>>) -> ExitInfo {
-    // First wait without reaping, then reap under the lock: whoever holds the lock can trust the id.
+    // Wait without reaping, then reap under the lock, so that the id is valid while the lock is held.
     let id = *lock(pid);
     if let Some(id) = id {
         while let Err(rustix::io::Errno::INTR) = waitid(WaitId::Pid(id), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
@@ -207,7 +211,7 @@ fn reap(child: &mut Child, pid: &Mutex<Option<Pid>>) -> ExitInfo {
     }
 }
 
-/// The supervisor's own words say more than its exit code, if it had the time to speak.
+/// The report of the supervisor is more precise than its exit code, if there is one.
 fn conclude(exit: ExitInfo, report: Option<SupervisorReport>) -> Ended {
     match report {
         Some(SupervisorReport { trigger: Trigger::NotStarted, os_error, start_error, .. }) => {
@@ -226,7 +230,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Text that a server does not write by chance.
+/// A string that a server cannot guess.
 fn nonce() -> String {
     use std::hash::{BuildHasher, Hasher, RandomState};
     let word = || RandomState::new().build_hasher().finish();

@@ -1,4 +1,4 @@
-//! Why a program cannot be started: the system has one number for several reasons.
+//! Diagnoses why a program cannot be started, because the system reports one error for several causes.
 
 use std::{
     collections::BTreeMap,
@@ -9,59 +9,59 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// How much of a script is read for the name of its interpreter: as much as Linux reads (execve(2)).
+/// Number of bytes that Linux reads for the name of the interpreter (execve(2)).
 const HEAD_BYTES: u64 = 255;
 
-/// Why a program cannot be started, as far as can be told by looking.
+/// The reason why a program cannot be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StartProblem {
-    /// There is no such working directory.
+    /// The working directory does not exist.
     NoWorkingDirectory(PathBuf),
-    /// No folder of `PATH` holds it.
+    /// It is in no directory of `PATH`.
     NotInPath,
-    /// There is no such file.
+    /// The file does not exist.
     NoSuchFile(PathBuf),
-    /// It is a folder.
-    IsFolder(PathBuf),
-    /// Nobody may execute the file.
+    /// The path is a directory.
+    IsDirectory(PathBuf),
+    /// The file is not executable.
     NotExecutable(PathBuf),
-    /// It is a script whose interpreter is not there.
+    /// The interpreter of a script does not exist.
     NoInterpreter {
         /// The script.
         script: PathBuf,
-        /// What its first line names.
+        /// The name in its first line.
         interpreter: String,
     },
-    /// It is neither a program nor a script that names its interpreter.
+    /// The file is neither an executable nor a script with an interpreter.
     NoProgram(PathBuf),
-    /// Something else; the error of the system says what.
+    /// Another reason; see the error of the system.
     Other,
 }
 
 impl fmt::Display for StartProblem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoWorkingDirectory(path) => write!(f, "its working directory `{}` does not exist", path.display()),
-            Self::NotInPath => f.write_str("no folder of `PATH` holds it; is it installed?"),
-            Self::NoSuchFile(path) => write!(f, "there is no file `{}`", path.display()),
-            Self::IsFolder(path) => write!(f, "`{}` is a folder", path.display()),
+            Self::NoWorkingDirectory(path) => write!(f, "working directory `{}` does not exist", path.display()),
+            Self::NotInPath => f.write_str("not found in `PATH`; is it installed?"),
+            Self::NoSuchFile(path) => write!(f, "file `{}` does not exist", path.display()),
+            Self::IsDirectory(path) => write!(f, "`{}` is a directory", path.display()),
             Self::NotExecutable(path) => {
-                write!(f, "`{0}` is not executable; `chmod +x {0}` makes it so", path.display())
+                write!(f, "`{0}` is not executable; run `chmod +x {0}`", path.display())
             }
             Self::NoInterpreter { script, interpreter } => {
-                write!(f, "the interpreter {interpreter:?} that `{}` names does not exist", script.display())
+                write!(f, "interpreter {interpreter:?} of `{}` does not exist", script.display())
             }
             Self::NoProgram(path) => {
                 let path = path.display();
                 write!(f, "`{path}` is neither a program nor a script whose first line names an interpreter (`#!`)")
             }
-            Self::Other => f.write_str("the system refuses"),
+            Self::Other => f.write_str("rejected by the system"),
         }
     }
 }
 
-/// Looks for the reason.
+/// Determines the reason.
 pub(crate) fn diagnose(
     command: &str,
     cwd: Option<&Path>,
@@ -81,7 +81,7 @@ pub(crate) fn diagnose(
     };
     let Ok(metadata) = fs::metadata(&path) else { return StartProblem::NoSuchFile(path) };
     if metadata.is_dir() {
-        return StartProblem::IsFolder(path);
+        return StartProblem::IsDirectory(path);
     }
     if metadata.permissions().mode() & 0o111 == 0 {
         return StartProblem::NotExecutable(path);
@@ -106,10 +106,10 @@ pub(crate) fn diagnose(
     }
 }
 
-/// The first file of this name that may be executed, or else the first of this name.
+/// The first executable file of this name, otherwise the first file.
 fn in_path(command: &str, path: Option<&OsString>) -> Option<PathBuf> {
-    let folders = std::env::split_paths(path?);
-    let files: Vec<_> = folders.map(|folder| folder.join(command)).filter(|file| file.is_file()).collect();
+    let directories = std::env::split_paths(path?);
+    let files: Vec<_> = directories.map(|directory| directory.join(command)).filter(|file| file.is_file()).collect();
     let executable = |file: &&PathBuf| fs::metadata(file).is_ok_and(|file| file.permissions().mode() & 0o111 != 0);
     files.iter().find(executable).or(files.first()).cloned()
 }
@@ -120,9 +120,9 @@ mod tests {
 
     #[test]
     fn tells_the_reasons_apart() {
-        let folder = tempfile::tempdir().unwrap();
+        let directory = tempfile::tempdir().unwrap();
         let write = |name: &str, text: &str, mode: u32| {
-            let path = folder.path().join(name);
+            let path = directory.path().join(name);
             fs::write(&path, text).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
             path
@@ -136,12 +136,12 @@ mod tests {
         let lost = write("lost", "#! /no/such/shell -e\n", 0o755);
         let windows = write("windows", "#!/bin/sh\r\necho\n", 0o755);
         let bare = write("bare", "echo\n", 0o755);
-        let nowhere = folder.path().join("nowhere");
-        let path = folder.path().to_str().unwrap();
+        let nowhere = directory.path().join("nowhere");
+        let path = directory.path().to_str().unwrap();
         assert_eq!(check(Path::new("nothing"), None, path), StartProblem::NotInPath);
         assert_eq!(check(Path::new("plain"), None, path), StartProblem::NotExecutable(plain.clone()));
         assert_eq!(check(&nowhere, None, path), StartProblem::NoSuchFile(nowhere.clone()));
-        assert_eq!(check(folder.path(), None, path), StartProblem::IsFolder(folder.path().to_owned()));
+        assert_eq!(check(directory.path(), None, path), StartProblem::IsDirectory(directory.path().to_owned()));
         assert_eq!(check(&plain, None, path), StartProblem::NotExecutable(plain));
         assert_eq!(check(Path::new("bare"), None, path), StartProblem::NoProgram(bare));
         assert_eq!(check(Path::new("sh"), Some(&nowhere), path), StartProblem::NoWorkingDirectory(nowhere));

@@ -1,11 +1,11 @@
-//! Which variables of this process a child gets to see: those that programs need to work at all, and those that the user
-//! has named. Everything else may be a secret that is none of the server's business.
+//! The environment of child processes: variables that programs need to run, and those in the configuration. Other
+//! variables may be secrets.
 
 use std::{collections::BTreeMap, ffi::OsString};
 
 use crate::config::{Inherit, StdioEndpoint};
 
-/// What programs need to find their files, their user, their language and their terminal.
+/// Variables for directories, user, locale and terminal.
 const DEFAULT: [&str; 19] = [
     "HOME",
     "LANG",
@@ -32,13 +32,13 @@ fn is_default(name: &str) -> bool {
     DEFAULT.contains(&name) || name.starts_with("LC_")
 }
 
-/// The variables of this process that every child gets.
+/// Variables of this process that each child inherits.
 pub(crate) fn default_variables() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_default))
 }
 
-/// The whole environment of a server.
-pub(crate) fn of(endpoint: &StdioEndpoint) -> BTreeMap<OsString, OsString> {
+/// The complete environment of a server.
+pub(crate) fn variables(endpoint: &StdioEndpoint) -> BTreeMap<OsString, OsString> {
     select(endpoint, std::env::vars_os())
 }
 
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lets_through_what_programs_need_and_what_is_named() {
+    fn inherits_needed_and_named_variables() {
         let own = ["PATH", "HOME", "LC_TIME", "AWS_SECRET_ACCESS_KEY", "MY_KEY"];
         let check = |inherit: Inherit, expected: &[&str]| {
             let endpoint = StdioEndpoint {

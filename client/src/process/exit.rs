@@ -1,4 +1,4 @@
-//! Ending every server at once, without a runtime: what a program does last.
+//! Stops all servers before a program exits, without a runtime.
 
 use std::{
     sync::{Arc, LazyLock, Mutex, PoisonError, Weak},
@@ -7,35 +7,34 @@ use std::{
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-/// How often to look whether they are gone.
+/// Polling interval.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// The id of a child until it is reaped, shared with whoever reaps it.
+/// The id of a child until it is reaped, shared with the reaping thread.
 pub(crate) type SharedPid = Arc<Mutex<Option<Pid>>>;
 
-/// A child, and whether a supervisor.
+/// A child, and whether it is a supervisor.
 type Entry = (Weak<Mutex<Option<Pid>>>, bool);
 
 static CHILDREN: LazyLock<Mutex<Vec<Entry>>> = LazyLock::new(Mutex::default);
 
-/// Remembers a child for as long as it lives.
+/// Registers a child until it is dropped.
 pub(crate) fn remember(pid: &SharedPid, supervised: bool) {
     let mut children = CHILDREN.lock().unwrap_or_else(PoisonError::into_inner);
     children.retain(|(pid, _)| pid.strong_count() > 0);
     children.push((Arc::downgrade(pid), supervised));
 }
 
-/// Ends the processes of all servers of this program: they receive SIGTERM, and those that are left after `grace` are
-/// killed. Returns how many could not be ended. For the end of a program: it blocks the thread, needs no runtime, and the
-/// connections of these servers are lost.
+/// Stops the processes of all servers of this program: SIGTERM, then SIGKILL after `grace`. Returns the number of
+/// survivors. It blocks the thread, needs no runtime, and ends all connections.
 ///
-/// A program that ends without calling it leaves nothing behind either, where it takes part in supervision; its servers
-/// are killed at once then.
+/// A program with supervision that exits without calling this leaves no processes either, but its servers are killed
+/// immediately.
 pub fn end_all(grace: Duration) -> usize {
     let children = CHILDREN.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let children: Vec<_> = children.iter().filter_map(|(pid, own)| Some((pid.upgrade()?, *own))).collect();
     signal_all(&children, Signal::TERM);
-    // A supervisor kills by itself, after a grace of its own; that is for its servers what this one is for it.
+    // A supervisor kills its processes after a grace period of its own.
     if left(&children, grace) > 0 {
         signal_all(&children, Signal::KILL);
     }
@@ -44,7 +43,7 @@ pub fn end_all(grace: Duration) -> usize {
 
 fn signal_all(children: &[(SharedPid, bool)], signal: Signal) {
     for (pid, supervised) in children {
-        // The lock is held while the signal is sent: the id cannot be reaped and reused meanwhile.
+        // Holding the lock prevents that the id is reaped and reused.
         if let Some(pid) = *pid.lock().unwrap_or_else(PoisonError::into_inner) {
             let sent = if *supervised { kill_process(pid, signal) } else { kill_process_group(pid, signal) };
             if let Err(error) = sent {
@@ -54,7 +53,7 @@ fn signal_all(children: &[(SharedPid, bool)], signal: Signal) {
     }
 }
 
-/// How many are left when all are gone or the time is over.
+/// Number of remaining processes after all exited or the time elapsed.
 fn left(children: &[(SharedPid, bool)], limit: Duration) -> usize {
     let begun = Instant::now();
     loop {

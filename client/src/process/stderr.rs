@@ -1,4 +1,4 @@
-//! What a server writes to standard error: the last lines of it, whatever the amount.
+//! Keeps the last lines of a server's standard error.
 
 use std::{
     collections::VecDeque,
@@ -6,9 +6,9 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// A line is remembered up to this length.
+/// Maximum length of a line.
 const LINE_BYTES: usize = 4 * 1024;
-/// The supervisor's own line may be longer: it lists processes.
+/// The report of the supervisor may be longer, because it lists processes.
 const OWN_LINE_BYTES: usize = 1024 * 1024;
 
 /// The last lines of standard error.
@@ -23,7 +23,7 @@ impl StderrTail {
         Self { lines: Arc::default(), limit }
     }
 
-    /// The remembered lines, oldest first, without control characters.
+    /// The lines, oldest first, without control characters.
     pub(crate) fn lines(&self) -> Vec<String> {
         self.lock().iter().cloned().collect()
     }
@@ -47,8 +47,8 @@ impl StderrTail {
         }
     }
 
-    /// Reads to the end, on the calling thread. Returns what followed `marker` on the last line that holds it: the
-    /// supervisor's own words.
+    /// Reads until the end, on the calling thread. Returns the report of the supervisor: the text after `marker` in
+    /// the last line that contains it.
     pub(crate) fn drain(&self, mut source: impl Read, marker: Option<&str>) -> Option<String> {
         let mut own = None;
         let mut line = Vec::new();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_supervisors_own_line_behind_an_unfinished_one() {
+    fn finds_the_report_after_an_unfinished_line() {
         let tail = StderrTail::new(5);
         let own = tail.drain("warning: xNONCE {\"a\":1}\nafter\n".as_bytes(), Some("NONCE"));
         assert_eq!(own.as_deref(), Some("{\"a\":1}"));

@@ -1,7 +1,7 @@
-//! The processes below this one, as `/proc` shows them.
+//! The descendants of a process, from `/proc`.
 //!
-//! A child subreaper inherits every orphan among its descendants, so a walk along the parent ids finds them all, whatever
-//! session, group or environment they chose for themselves.
+//! A child subreaper inherits all orphaned descendants, so following the parent ids finds them all, regardless of
+//! session, group and environment.
 
 use std::{collections::HashMap, fs};
 
@@ -10,13 +10,13 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 /// A process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProcessEntry {
-    /// Its id.
+    /// Process id.
     pub pid: i32,
-    /// The id of its parent.
+    /// Process id of the parent.
     pub ppid: i32,
-    /// Whether it has ended and only waits to be reaped.
+    /// Whether it has exited and was not reaped.
     pub zombie: bool,
-    /// When it was started, in ticks since the system's start: tells it from a later process with its id.
+    /// Start time in ticks since boot, which distinguishes it from a later process with the same id.
     started: u64,
 }
 
@@ -26,8 +26,7 @@ impl ProcessEntry {
         Self::parse(pid, &stat)
     }
 
-    /// The name in parentheses may hold anything, more parentheses too, so fields are counted from the last one
-    /// (proc_pid_stat(5)).
+    /// The name in parentheses may contain parentheses, so fields are counted from the last one (proc_pid_stat(5)).
     fn parse(pid: i32, stat: &[u8]) -> Option<Self> {
         let end = stat.iter().rposition(|byte| *byte == b')')?;
         let text = std::str::from_utf8(&stat[end + 1..]).ok()?;
@@ -40,7 +39,7 @@ impl ProcessEntry {
         })
     }
 
-    /// Its command line; its name in brackets where it has none.
+    /// Its command line, or its name in brackets.
     #[must_use]
     pub fn argv(&self) -> Vec<String> {
         let raw = fs::read(format!("/proc/{}/cmdline", self.pid)).unwrap_or_default();
@@ -57,18 +56,18 @@ impl ProcessEntry {
         argv
     }
 
-    /// Sends it a signal, unless another process has taken its id meanwhile.
+    /// Sends a signal, unless its id was reused.
     pub fn signal(&self, signal: Signal) {
         let Some(pid) = Pid::from_raw(self.pid) else { return };
         let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else { return };
         if Self::read(self.pid).is_some_and(|now| now.started == self.started) {
-            // It may have ended in between, and it may belong to another user: neither can be helped here.
+            // The process may have exited, or belong to another user.
             let _ = pidfd_send_signal(&fd, signal);
         }
     }
 }
 
-/// All living processes below `root`, nearest first. `root` itself is not among them.
+/// All living descendants of `root`, nearest first.
 #[must_use]
 pub fn descendants(root: i32) -> Vec<ProcessEntry> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };

@@ -1,16 +1,16 @@
-//! A process that stands between the client and a program, and leaves nothing of it behind.
+//! A process between the client and a program, which stops all descendants of the program.
 //!
-//! The supervisor is this same program, started again with a private first argument. It becomes the child subreaper of
-//! all that the program starts, so `setsid`, double forks and empty environments do not escape it, and it watches its
-//! parent through a pidfd, so that the death of any thread means nothing and the death of the process everything.
+//! The supervisor is this program with a private first argument. It becomes the child subreaper of the program's
+//! descendants, so that `setsid`, double forks and empty environments do not hide them. It watches its parent through
+//! a pidfd, which reports the end of the process, not of a thread.
 //!
-//! - The parent dies: everything below is killed with SIGKILL, at once.
-//! - The program ends: what it left behind may vanish by itself within `settle`; what remains is recorded, receives
-//!   SIGTERM, and SIGKILL after `leftover_grace`. The supervisor then ends with the program's exit code, or 128 plus the
-//!   number of the signal that ended it.
-//! - SIGTERM, SIGINT or SIGHUP arrives: everything below receives SIGTERM, and SIGKILL after `term_grace`.
+//! - The parent dies: all descendants are killed with SIGKILL immediately.
+//! - The program exits: descendants may exit within `settle`. The remaining ones are recorded and get SIGTERM, and
+//!   SIGKILL after `leftover_grace`. The supervisor exits with the program's exit code, or 128 plus the number of its
+//!   signal.
+//! - SIGTERM, SIGINT or SIGHUP: all descendants get SIGTERM, and SIGKILL after `term_grace`.
 //!
-//! It cannot help when it is itself killed with SIGKILL, or against processes of another user.
+//! It cannot act after it was killed with SIGKILL, nor on processes of other users.
 
 mod options;
 mod report;
@@ -27,24 +27,23 @@ use std::{
 
 pub use report::{LeftBehind, SupervisorReport, Trigger};
 
-/// The first argument that makes the program a supervisor, and by which one is known in a list of processes.
+/// The first argument of a supervisor, which also identifies it in a list of processes.
 pub const MARKER: &str = "__mcp-workbench-supervise";
-/// The exit code of a supervisor whose program could not be started: that of a shell that does not find a command.
+/// The exit code if the program could not be started, as in a shell.
 const NOT_STARTED: u8 = 127;
 
 static AVAILABLE: AtomicBool = AtomicBool::new(false);
 
-/// How a supervisor treats its program.
+/// Settings of a supervisor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Supervision {
-    /// How long after SIGTERM the processes may live on.
+    /// Grace period after SIGTERM.
     pub term_grace: Duration,
-    /// How long after the program's end the processes that it started may take to vanish by themselves, before they
-    /// count as left behind.
+    /// Time after the program's exit in which descendants may exit before they count as left behind.
     pub settle: Duration,
-    /// How long those left behind may live on after SIGTERM.
+    /// Grace period after SIGTERM for processes that were left behind.
     pub leftover_grace: Duration,
-    /// Where to write a [`SupervisorReport`] as JSON.
+    /// The file for a [`SupervisorReport`] as JSON.
     pub report: Option<std::path::PathBuf>,
 }
 
@@ -60,23 +59,23 @@ impl Default for Supervision {
 }
 
 impl Supervision {
-    /// A command that runs `program` under a supervisor, in a process group of its own. Arguments, environment, working
-    /// directory and standard streams are set on it as usual: the program receives them. The caller must keep running
-    /// while the program runs: its end is the program's end.
+    /// A command that runs `program` under a supervisor, in its own process group. Arguments, environment, working
+    /// directory and standard streams of the command apply to the program. The program is killed when the calling
+    /// process exits.
     ///
     /// # Errors
-    /// If the host program has not called [`main_if_requested`].
+    /// If the host program did not call [`main_if_requested`].
     pub fn command(&self, program: impl AsRef<OsStr>) -> io::Result<Command> {
         self.command_with(program.as_ref(), None)
     }
 
-    /// The same. At its end the supervisor also writes its report to standard error, on one line behind the nonce.
+    /// The same, with a report on standard error, in one line after the nonce.
     pub(super) fn command_with(&self, program: &OsStr, nonce: Option<&str>) -> io::Result<Command> {
         if !is_available() {
             let reason = "`process::supervisor::main_if_requested` was not called by the host program";
             return Err(io::Error::new(io::ErrorKind::Unsupported, reason));
         }
-        // The link still leads to the running program where its file was replaced, by a new build for instance.
+        // This link remains valid if the file of the program is replaced, for example by a new build.
         let mut command = Command::new("/proc/self/exe");
         command.arg(MARKER).args(options::to_arguments(self, nonce, std::process::id())).arg("--").arg(program);
         command.process_group(0);
@@ -84,16 +83,16 @@ impl Supervision {
     }
 }
 
-/// Whether this program can start supervisors, because its `main` has called [`main_if_requested`].
+/// Whether [`main_if_requested`] was called, so that supervisors can be started.
 #[must_use]
 pub fn is_available() -> bool {
     AVAILABLE.load(Ordering::Relaxed)
 }
 
-/// Runs the supervisor if this process was started as one, and returns the exit code that `main` is to return. In every
-/// other process it returns `None` at once, and from then on servers are started under supervision.
+/// Runs the supervisor if this process was started as one, and returns the exit code for `main`. Otherwise returns
+/// `None`, and servers are started under supervision from then on.
 ///
-/// Call it first thing in `main`, before any thread is started and before the arguments are read.
+/// Call it first in `main`, before threads are started and arguments are read.
 #[must_use]
 pub fn main_if_requested() -> Option<ExitCode> {
     let mut arguments = std::env::args_os().skip(1);

@@ -1,8 +1,7 @@
-//! Server-sent events out of an HTTP body, with a bound on their size.
+//! Server-sent events from an HTTP body, with a size limit.
 //!
-//! The parser below collects an event without a bound. Bytes beyond the limit are therefore swallowed before they reach
-//! it, and the event is given one more line of data by which [`is_oversize`] knows it. It keeps its name: the parser refuses
-//! events with two.
+//! The parser buffers events without a limit. Bytes beyond the limit are therefore removed first, and a line of data
+//! marks the event for [`is_oversize`]. The event name is preserved: the parser rejects events with two.
 
 use std::{
     collections::VecDeque,
@@ -18,17 +17,16 @@ use futures::{
 use serde_json::Value;
 use sse_stream::{Error as SseError, Sse, SseStream};
 
-use super::skim::Skim;
+use super::json_scan::JsonScan;
 
-/// How the last line of data begins in an event of which only the beginning and the end are left. No message holds it: JSON has
-/// no place for the character zero (RFC 8259, section 7).
+/// Prefix of the last data line of a truncated event. JSON cannot contain the character zero (RFC 8259, section 7).
 const OVERSIZE: &str = "\u{0}mcp-workbench/oversize";
-/// How much of the end of such an event is kept.
+/// Number of bytes that are kept from the end of a truncated event.
 const TAIL_BYTES: usize = 512;
-/// How many times its limit an event may be long before the stream is given up.
-const PATIENCE: usize = 64;
+/// Maximum length of an event that is skipped, as a multiple of the limit.
+const MAX_SKIPPED: usize = 64;
 
-/// An event goes on and on.
+/// An event that exceeds the length of skipped events.
 #[derive(Debug, thiserror::Error)]
 #[error("an event goes on after {read} bytes, the limit is {limit}")]
 pub(crate) struct Endless {
@@ -41,20 +39,20 @@ pub(crate) fn events(body: reqwest::Response, limit: usize) -> BoxStream<'static
     bounded(body.bytes_stream().map(|chunk| chunk.map_err(|error| Box::new(error) as crate::error::Cause)), limit)
 }
 
-/// Whether an event was too long to be kept.
+/// Whether an event was truncated.
 pub(crate) fn is_oversize(event: &Sse) -> bool {
     last_line(event).1.starts_with(OVERSIZE)
 }
 
-/// The id of the request that such an event answers, if it can be told. `asked` is the request whose own stream it is.
+/// The id of the request that a truncated event responds to, if it is known. `asked` is the request of the stream.
 pub(crate) fn answered(event: &Sse, asked: Option<Value>) -> Option<Value> {
     let (head, tail) = last_line(event);
-    let mut skim = Skim::default();
-    skim.pass(head.as_bytes());
-    if skim.is_question() {
+    let mut json_scan = JsonScan::default();
+    json_scan.pass(head.as_bytes());
+    if json_scan.is_question() {
         return None;
     }
-    asked.or_else(|| skim.answered()).or_else(|| last_member(tail))
+    asked.or_else(|| json_scan.answered()).or_else(|| last_member(tail))
 }
 
 /// The data of an event without its last line, and that line.
@@ -63,7 +61,7 @@ fn last_line(event: &Sse) -> (&str, &str) {
     data.rsplit_once('\n').unwrap_or(("", data))
 }
 
-/// The id at the very end of a message, where some servers write it.
+/// The id at the end of a message, where some servers write it.
 fn last_member(tail: &str) -> Option<Value> {
     let (_, rest) = tail.rsplit_once("\"id\"")?;
     let mut values = serde_json::Deserializer::from_str(rest.trim_start().strip_prefix(':')?).into_iter::<Value>();
@@ -81,15 +79,15 @@ fn bounded(
     SseStream::from_bytes_stream(bounded.map(|chunk| chunk.map_err(Wrapped))).boxed()
 }
 
-/// The parser asks for one error type that is an `Error`.
+/// The parser requires an error type that implements `Error`.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 struct Wrapped(crate::error::Cause);
 
-/// What is left of the part of an event that exceeds the limit.
+/// The removed part of an oversized event.
 #[derive(Debug)]
 struct Swallowed {
-    /// Whether the part that the parser has got ends with a line.
+    /// Whether the parser's part ends with a line.
     after_line: bool,
     tail: VecDeque<u8>,
 }
@@ -126,7 +124,7 @@ struct Bounded {
 }
 
 impl Bounded {
-    /// What the parser gets of a chunk.
+    /// Returns the part of a chunk for the parser.
     fn admit(&mut self, chunk: Bytes) -> Result<Bytes, Endless> {
         let mut admitted: Option<Vec<u8>> = None;
         let mut from = 0;
@@ -145,7 +143,7 @@ impl Bounded {
                 Some(mut swallowed) => {
                     swallowed.keep(byte);
                     self.swallowed = Some(swallowed);
-                    if self.length > self.limit.saturating_mul(PATIENCE) {
+                    if self.length > self.limit.saturating_mul(MAX_SKIPPED) {
                         return Err(Endless { limit: self.limit, read: self.length });
                     }
                 }

@@ -1,8 +1,8 @@
-//! The HTTP client below rmcp's Streamable HTTP worker (2025-03-26 to 2026-07-28, transports).
+//! HTTP client of rmcp's Streamable HTTP worker (2025-03-26 to 2026-07-28, transports).
 //!
-//! The worker keeps sessions, opens and resumes streams, and sets the headers of each era. This module makes the requests:
-//! it bounds what it reads, keeps answers raw through the [`Ledger`], turns the refusal of a probe into an answer that
-//! makes rmcp fall back to `initialize`, and remembers the status of what failed. Tool calls go past the worker (`direct`).
+//! The worker manages sessions and streams, and sets the headers of each era. This module sends the requests, limits
+//! what it reads, and keeps raw responses in the [`RequestTracker`]. It converts a rejected probe to a response that
+//! makes rmcp continue with `initialize`, and records the status of failures. Tool calls bypass the worker (`direct`).
 
 mod authorized;
 mod backoff;
@@ -37,65 +37,64 @@ use rmcp::{
 use tokio::sync::{Semaphore, mpsc, watch};
 use url::Url;
 
-use self::{authorized::Sender, direct::Way, joined::HttpTransport, pool::Address};
-pub(crate) use self::{backoff::Backoff, direct::Post, redirect::Refused};
+use self::{authorized::Sender, direct::DirectSender, joined::HttpTransport, pool::Address};
+pub(crate) use self::{backoff::Backoff, direct::Post, redirect::RedirectError};
 use crate::{
     auth::{AuthError, Authorize},
     config::HttpEndpoint,
     error::ConnectFailure,
-    event::Happening,
-    ledger::{Ledger, Pause},
+    event::ClientEventKind,
+    tracker::{Pause, RequestTracker},
 };
 
 const EVENT_STREAM: &str = "text/event-stream";
-/// How many messages that are rmcp's business may wait for it.
-const ASIDE: usize = 256;
+/// Size of the queue of messages for rmcp.
+const SDK_QUEUE: usize = 256;
 pub(crate) const JSON: &str = "application/json";
-/// What a POST may be answered with.
+/// The accepted media types.
 const ACCEPTED: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 const LAST_EVENT_ID: &str = "last-event-id";
 const SESSION_ID: &str = "mcp-session-id";
-/// How long requests of a forgotten session may take to end before a new one is opened without them.
+/// Timeout for pending requests of an expired session before a new one is opened.
 const SESSION_RECOVERY: Duration = Duration::from_secs(5);
-/// How long a session's first request waits for the session's own stream.
+/// Timeout of the session's own stream before the first request.
 const STREAM_FIRST: Duration = Duration::from_millis(500);
 
-/// Why an HTTP exchange failed.
+/// The reason why an HTTP exchange failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HttpFailure {
-    /// The exchange itself.
-    // rmcp hands on what an error says, and not its causes: the one that tells most goes into the text.
-    #[error("the HTTP exchange failed: {}", innermost(.0))]
+    /// Sending or receiving failed. rmcp reports the message without its causes, so the innermost cause is part of it.
+    #[error("HTTP request failed: {}", innermost(.0))]
     Exchange(#[source] reqwest::Error),
-    /// The status.
+    /// An error status.
     #[error("HTTP status {status}")]
     Status { status: u16, body: String, challenge: Option<String> },
     /// The request could not be authorized.
     #[error(transparent)]
     Auth(#[from] AuthError),
-    /// A redirect that is not followed.
+    /// A redirect was rejected.
     #[error(transparent)]
-    Redirect(Refused),
-    /// The message cannot be written as JSON.
-    #[error("the message cannot be written")]
+    Redirect(RedirectError),
+    /// The message cannot be serialized.
+    #[error("cannot serialize the message")]
     Body(#[source] serde_json::Error),
-    /// There is no session any more.
-    #[error("the session is over")]
+    /// The session has ended.
+    #[error("the session has ended")]
     Over,
 }
 
-/// The first of all causes, as "Connection refused".
+/// The innermost cause, for example "Connection refused".
 fn innermost(error: &dyn std::error::Error) -> String {
     std::iter::successors(Some(error), |error| error.source()).last().map(ToString::to_string).unwrap_or_default()
 }
 
 impl HttpFailure {
-    /// Whether it would be the same the next time: the server offers no such thing, or not to this client.
+    /// Whether a retry would fail in the same way.
     fn is_permanent(&self) -> bool {
         match self {
             Self::Exchange(_) => false,
             Self::Auth(_) | Self::Redirect(_) | Self::Body(_) | Self::Over => true,
-            // The request was in order and may be repeated after 408, 425 and 429 (RFC 9110, RFC 8470, RFC 6585).
+            // 408, 425 and 429 are temporary (RFC 9110, RFC 8470, RFC 6585).
             Self::Status { status, .. } => (400..500).contains(status) && !matches!(status, 408 | 425 | 429),
         }
     }
@@ -103,87 +102,87 @@ impl HttpFailure {
 
 impl From<reqwest::Error> for HttpFailure {
     fn from(error: reqwest::Error) -> Self {
-        match Refused::behind(&error) {
+        match RedirectError::behind(&error) {
             Some(refused) => Self::Redirect(refused.clone()),
             None => Self::Exchange(error),
         }
     }
 }
 
-/// Makes the requests of one connection.
+/// Sends the requests of one connection.
 #[derive(Debug, Clone)]
 pub(crate) struct HttpClient {
     shared: Arc<Shared>,
 }
 
-/// What the clones of an [`HttpClient`] have in common: rmcp makes one for every stream.
+/// State that clones of an [`HttpClient`] share. rmcp clones it for each stream.
 #[derive(Debug)]
 struct Shared {
     sender: Sender,
     endpoint: HttpEndpoint,
-    /// What the user has configured; asked anew where a helper says it and the server refuses.
+    /// The configured headers. A headers helper is run again after HTTP status 401.
     headers: RwLock<HeaderMap>,
-    ledger: Arc<Ledger>,
+    tracker: Arc<RequestTracker>,
     probe_limit: Duration,
-    /// While a server is left alone, the clock of the probe stands still.
+    /// Pauses the timeout of the probe while a rate limit is in effect.
     put_off: Pause,
-    /// The session whose stream was opened. Before that, a failure to open it is a failure of the first try.
+    /// The session whose stream was opened. An earlier failure is one of the first attempt.
     streaming: Mutex<Option<Arc<str>>>,
     greeted: AtomicBool,
     url: Url,
-    /// How requests are sent past rmcp: not before there is a session, nor while another one is opened.
-    way: RwLock<Option<Way>>,
-    /// The session that the server has forgotten last.
+    /// Sends direct requests. `None` before there is a session, and while it is replaced.
+    direct: RwLock<Option<DirectSender>>,
+    /// The last session that expired.
     ended: Mutex<Option<Arc<str>>>,
-    /// How many requests may be under way at a time.
+    /// Limits concurrent requests.
     turns: Semaphore,
-    /// To rmcp's transport: what comes with the answers to such requests and is its business.
-    aside: OnceLock<mpsc::Sender<ServerJsonRpcMessage>>,
-    /// Whether the request for the session's own stream was answered, one way or the other.
+    /// Messages for rmcp from responses to direct requests.
+    to_sdk: OnceLock<mpsc::Sender<ServerJsonRpcMessage>>,
+    /// Whether the request for the session's stream was answered, with any status.
     answers_stream: watch::Sender<bool>,
 }
 
 type Outcome<T> = Result<T, StreamableHttpError<HttpFailure>>;
 type Headers = HashMap<HeaderName, HeaderValue>;
 
-/// A transport to a URL, and the way past it.
+/// Opens a transport to a URL, and its direct calls.
 pub(crate) async fn transport(
     endpoint: &HttpEndpoint,
-    ledger: &Arc<Ledger>,
+    tracker: &Arc<RequestTracker>,
     probe_limit: Duration,
     authorizer: Option<&Arc<dyn Authorize>>,
 ) -> Result<(HttpTransport, HttpClient), ConnectFailure> {
-    let (client, url) = HttpClient::new(endpoint, ledger, probe_limit, authorizer).await?;
+    let (client, url) = HttpClient::new(endpoint, tracker, probe_limit, authorizer).await?;
     let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
-        .max_concurrent_requests(ledger.limits.concurrent_requests)
-        .max_sse_event_size(ledger.limits.message_bytes)
+        .max_concurrent_requests(tracker.limits.concurrent_requests)
+        .max_sse_event_size(tracker.limits.message_bytes)
         .session_recovery_timeout(SESSION_RECOVERY);
     config.retry_config = Arc::new(Backoff);
-    let (aside, others) = mpsc::channel(ASIDE);
-    // It is set here and nowhere else.
-    let _ = client.shared.aside.set(aside);
+    let (to_sdk, others) = mpsc::channel(SDK_QUEUE);
+    // This is the only place that sets it.
+    let _ = client.shared.to_sdk.set(to_sdk);
     let worker = StreamableHttpClientTransport::with_client(client.clone(), config);
     Ok((HttpTransport { worker, others }, client))
 }
 
-/// What a refused exchange amounts to.
+/// Converts an error response.
 pub(crate) async fn failure_of(response: reqwest::Response) -> HttpFailure {
     response::failure(response).await
 }
 
-/// The same, while connecting.
+/// Converts an error response while connecting.
 pub(crate) async fn refusal(response: reqwest::Response) -> ConnectFailure {
-    of_failure(response::failure(response).await)
+    connect_failure(response::failure(response).await)
 }
 
-/// What a failed exchange amounts to while connecting.
-pub(crate) fn of_failure(failure: HttpFailure) -> ConnectFailure {
+/// Converts a failed exchange while connecting.
+pub(crate) fn connect_failure(failure: HttpFailure) -> ConnectFailure {
     match failure {
         HttpFailure::Status { status: status @ (401 | 403), challenge, .. } => {
             ConnectFailure::NeedsAuth { status, challenge }
         }
         HttpFailure::Status { status, body, .. } => ConnectFailure::HttpStatus { status, body },
-        HttpFailure::Redirect(Refused { to, reason }) => ConnectFailure::RedirectRefused { to, reason },
+        HttpFailure::Redirect(RedirectError { to, reason }) => ConnectFailure::RedirectRefused { to, reason },
         HttpFailure::Exchange(source) => ConnectFailure::Transport { source: source.into() },
         HttpFailure::Auth(source) => ConnectFailure::Auth { source },
         HttpFailure::Body(source) => ConnectFailure::Transport { source: source.into() },
@@ -191,42 +190,42 @@ pub(crate) fn of_failure(failure: HttpFailure) -> ConnectFailure {
     }
 }
 
-/// Reads a body that means nothing.
+/// Reads and discards a body.
 pub(crate) async fn discard(response: reqwest::Response) {
     response::discard(response).await;
 }
 
 impl HttpClient {
-    /// A client for this endpoint, and the endpoint's URL.
+    /// Returns a client for this endpoint, and the endpoint's URL.
     pub(crate) async fn new(
         endpoint: &HttpEndpoint,
-        ledger: &Arc<Ledger>,
+        tracker: &Arc<RequestTracker>,
         probe_limit: Duration,
         authorizer: Option<&Arc<dyn Authorize>>,
     ) -> Result<(Self, Url), ConnectFailure> {
-        let address = Address::of(endpoint)?;
-        let headers = headers::configured(endpoint, ledger.reporter.server()).await?;
+        let address = Address::new(endpoint)?;
+        let headers = headers::configured(endpoint, tracker.reporter.server()).await?;
         let client = pool::client(&address, &headers)?;
         let shared = Shared {
-            sender: Sender::new(client, authorizer, headers.contains_key(AUTHORIZATION), ledger),
+            sender: Sender::new(client, authorizer, headers.contains_key(AUTHORIZATION), tracker),
             endpoint: endpoint.clone(),
             headers: RwLock::new(headers),
-            ledger: Arc::clone(ledger),
+            tracker: Arc::clone(tracker),
             probe_limit,
             put_off: Pause::default(),
             streaming: Mutex::default(),
             greeted: AtomicBool::new(false),
             url: address.url.clone(),
-            way: RwLock::default(),
+            direct: RwLock::default(),
             ended: Mutex::default(),
-            turns: Semaphore::new(ledger.limits.concurrent_requests),
-            aside: OnceLock::new(),
+            turns: Semaphore::new(tracker.limits.concurrent_requests),
+            to_sdk: OnceLock::new(),
             answers_stream: watch::Sender::new(false),
         };
         Ok((Self { shared: Arc::new(shared) }, address.url))
     }
 
-    /// Makes a request that belongs to no session, as often as it takes.
+    /// Sends a request outside of a session, with retries.
     pub(crate) async fn send(
         &self,
         request: impl Fn(&reqwest::Client) -> RequestBuilder,
@@ -234,21 +233,20 @@ impl HttpClient {
         self.exchange(|| request(&self.shared.sender.client), &HeaderMap::new()).await
     }
 
-    /// Lets the request for the session's own stream come first, for a moment at most: some servers ask on that stream
-    /// what a call makes them ask, and lose the question where there is none yet.
+    /// Waits briefly for the session's own stream: some servers send requests of a call on that stream, and lose them
+    /// if it is not open.
     async fn until_stream(&self) {
         if *self.shared.answers_stream.borrow() {
             return;
         }
         let mut answered = self.shared.answers_stream.subscribe();
         if tokio::time::timeout(STREAM_FIRST, answered.wait_for(|answered| *answered)).await.is_err() {
-            // It is not waited for again.
+            // Do not wait for it again.
             self.shared.answers_stream.send_replace(true);
         }
     }
 
-    /// Makes a request as often as it takes: a server that asks for patience gets it, and one that refuses what a helper has
-    /// said gets what the helper says now.
+    /// Sends a request, again after a rate limit, and again with new headers if the helper returns different ones.
     async fn exchange(
         &self,
         request: impl Fn() -> RequestBuilder,
@@ -273,36 +271,36 @@ impl HttpClient {
             put_off += 1;
             discard(response).await;
             let wait_ms = u64::try_from(pause.as_millis()).unwrap_or(u64::MAX);
-            self.shared.ledger.reporter.report(|| Happening::Throttled { status: status.as_u16(), wait_ms });
+            self.shared.tracker.reporter.report(|| ClientEventKind::Throttled { status: status.as_u16(), wait_ms });
             let _waiting = self.shared.put_off.begin();
             tokio::time::sleep(pause).await;
         }
     }
 
-    /// Asks the helper again. Whether it said something new.
+    /// Runs the headers helper again. Returns whether the headers changed.
     async fn ask_anew(&self) -> bool {
         let shared = &self.shared;
-        match headers::configured(&shared.endpoint, shared.ledger.reporter.server()).await {
+        match headers::configured(&shared.endpoint, shared.tracker.reporter.server()).await {
             Ok(headers) => {
                 let mut known = shared.headers.write().unwrap_or_else(PoisonError::into_inner);
                 std::mem::replace(&mut *known, headers) != *known
             }
             Err(error) => {
-                tracing::warn!(%error, "the headers stay as they were");
+                tracing::warn!(%error, "keeping the previous headers");
                 false
             }
         }
     }
 
-    /// Keeps in the books why the connection cannot be made, where rmcp would not tell.
+    /// Records the reason for a failed connection, because rmcp does not report it.
     fn note(&self, failure: HttpFailure) -> StreamableHttpError<HttpFailure> {
         if let HttpFailure::Redirect(refused) = &failure {
-            self.shared.ledger.note_redirect(refused.clone());
+            self.shared.tracker.note_redirect(refused.clone());
         }
         StreamableHttpError::Client(failure)
     }
 
-    /// Opens a stream. The first one of a session is tried again as often as a later one.
+    /// Opens a stream. The first one of a session is retried like later ones.
     async fn stream(
         &self,
         session: Option<Arc<str>>,
@@ -329,7 +327,7 @@ impl HttpClient {
                 Err(failure) => failure,
             };
             if failure.is_permanent() {
-                tracing::debug!(%failure, "there is no stream to be had");
+                tracing::debug!(%failure, "no stream available");
                 return Err(StreamableHttpError::ServerDoesNotSupportSse);
             }
             let Some(wait) = Backoff.retry(tries).filter(|_| first) else {

@@ -1,8 +1,8 @@
-//! HTTP+SSE, the transport of 2024-11-05 (transports, "HTTP with SSE"): a GET opens the stream on which the server first
-//! names the URL that takes POSTs, and then sends every message.
+//! HTTP+SSE, the transport of 2024-11-05 (transports, "HTTP with SSE"). A GET opens a stream. The server first sends
+//! the URL for POSTs, then all messages.
 //!
-//! Such a stream cannot be resumed: one that is lost ends its session, and with it all that was under way. Another is
-//! opened in its place, and the handshake made again; what is to be sent meanwhile waits.
+//! A stream cannot be resumed. If it is lost, its session and pending requests are lost too. A new session is opened
+//! and the handshake repeated, while outgoing messages wait.
 
 mod session;
 
@@ -35,57 +35,57 @@ use crate::{
     auth::Authorize,
     config::HttpEndpoint,
     error::ConnectFailure,
-    event::Happening,
-    ledger::{Failure, Ledger, SESSION_GONE},
+    event::ClientEventKind,
+    tracker::{Failure, RequestTracker, SESSION_GONE},
 };
 
-/// A session that was lost earlier than this counts as a failed try to open one, or a server that breaks each off at once would
-/// be asked for ever.
+/// A shorter session counts as a failed attempt. Otherwise a server that closes each one immediately would be
+/// requested forever.
 const BRIEF: Duration = Duration::from_secs(1);
 
-/// The transport.
+/// The HTTP+SSE transport.
 pub(crate) struct SseTransport {
-    way: Way,
+    target: SseTarget,
     events: session::Events,
     read: VecDeque<ServerJsonRpcMessage>,
-    /// Where messages go; nowhere while there is no session.
+    /// The URL for messages; `None` without a session.
     post_to: watch::Sender<Option<Url>>,
-    /// The URLs that do not know their session any more.
+    /// URLs of expired sessions.
     forgotten: (mpsc::UnboundedSender<Url>, mpsc::UnboundedReceiver<Url>),
-    /// What a lost stream has taken with it.
+    /// Requests that are pending in the session.
     under_way: Arc<Mutex<HashSet<RequestId>>>,
-    /// The request of the handshake, once the handshake is over.
+    /// The request of the handshake, after the handshake.
     hello: Option<ClientJsonRpcMessage>,
     greeted: bool,
-    /// Since when there is this session, and how many before it were brief.
+    /// Start of the session, and the number of short sessions before it.
     since: Instant,
     brief: usize,
     renewing: Option<BoxFuture<'static, Result<Renewed, String>>>,
 }
 
-/// How a server is reached.
+/// How to reach a server.
 #[derive(Debug, Clone)]
-struct Way {
+struct SseTarget {
     client: HttpClient,
     base: Url,
-    ledger: Arc<Ledger>,
-    /// How long a session may take to open.
+    tracker: Arc<RequestTracker>,
+    /// Timeout for opening a session.
     limit: Duration,
 }
 
 impl SseTransport {
-    /// Opens the stream and waits for the `endpoint` event. `limit` bounds each later session.
+    /// Opens the stream and waits for the `endpoint` event. `limit` applies to each later session.
     pub(crate) async fn open(
         endpoint: &HttpEndpoint,
-        ledger: &Arc<Ledger>,
+        tracker: &Arc<RequestTracker>,
         authorizer: Option<&Arc<dyn Authorize>>,
         limit: Duration,
     ) -> Result<Self, ConnectFailure> {
-        let (client, base) = HttpClient::new(endpoint, ledger, limit, authorizer).await?;
-        let way = Way { client, base, ledger: Arc::clone(ledger), limit };
-        let Session { events, post_to } = Session::open(&way).await?;
+        let (client, base) = HttpClient::new(endpoint, tracker, limit, authorizer).await?;
+        let target = SseTarget { client, base, tracker: Arc::clone(tracker), limit };
+        let Session { events, post_to } = Session::open(&target).await?;
         Ok(Self {
-            way,
+            target,
             events,
             read: VecDeque::new(),
             post_to: watch::Sender::new(Some(post_to)),
@@ -99,7 +99,7 @@ impl SseTransport {
         })
     }
 
-    /// Keeps what a new session takes, and what a lost one owes.
+    /// Records pending requests, and the handshake for later sessions.
     fn note(&mut self, message: &ClientJsonRpcMessage) {
         match message {
             ClientJsonRpcMessage::Request(request) => {
@@ -115,13 +115,13 @@ impl SseTransport {
         }
     }
 
-    /// What the next event holds.
+    /// Handles an event.
     fn take(&mut self, event: Sse) {
-        let ledger = &self.way.ledger;
+        let tracker = &self.target.tracker;
         let messages: Vec<_> = match event {
-            event if is_oversize(&event) => ledger.too_long(answered(&event, None)).into_iter().collect(),
+            event if is_oversize(&event) => tracker.too_long(answered(&event, None)).into_iter().collect(),
             Sse { event, data: Some(data), .. } if matches!(event.as_deref(), None | Some("message")) => {
-                ledger.decode(data.as_bytes()).into_iter().collect()
+                tracker.decode(data.as_bytes()).into_iter().collect()
             }
             _ => return,
         };
@@ -141,14 +141,14 @@ impl SseTransport {
         self.read.extend(messages);
     }
 
-    /// The session is lost: whatever is under way in it gets no answer any more. Whether there will be another.
+    /// Handles the loss of the session: pending requests fail. Returns whether a new session will be opened.
     fn lose(&mut self, why: &str) -> bool {
         self.events = futures::stream::pending().boxed();
         let Some(hello) = self.hello.clone().filter(|_| self.greeted) else {
-            self.way.ledger.fail(Failure::Transport(why.to_owned()));
+            self.target.tracker.fail(Failure::Transport(why.to_owned()));
             return false;
         };
-        tracing::debug!(why, "the session is lost");
+        tracing::debug!(why, "session lost");
         self.post_to.send_replace(None);
         let lost = std::mem::take(&mut *under_way(&self.under_way));
         let answers = lost
@@ -156,9 +156,9 @@ impl SseTransport {
             .map(|id| ServerJsonRpcMessage::error(ErrorData::internal_error(SESSION_GONE, None), Some(id)));
         self.read.extend(answers);
         self.brief = if self.since.elapsed() < BRIEF { self.brief + 1 } else { 0 };
-        let (way, why, tries) = (self.way.clone(), why.to_owned(), self.brief);
+        let (target, why, tries) = (self.target.clone(), why.to_owned(), self.brief);
         self.renewing =
-            Some(async move { renew(&way, &hello, tries).await.map_err(|error| format!("{why}; {error}")) }.boxed());
+            Some(async move { renew(&target, &hello, tries).await.map_err(|error| format!("{why}; {error}")) }.boxed());
         true
     }
 
@@ -167,9 +167,9 @@ impl SseTransport {
         self.since = Instant::now();
         self.hand_on(renewed.heard);
         self.post_to.send_replace(Some(renewed.session.post_to));
-        self.way.ledger.reporter.report(|| Happening::SessionRenewed);
-        // Whatever changed in between was told to nobody.
-        self.way.ledger.missed_changes();
+        self.target.tracker.reporter.report(|| ClientEventKind::SessionRenewed);
+        // Changes in the meantime were not announced.
+        self.target.tracker.missed_changes();
     }
 }
 
@@ -177,20 +177,20 @@ fn under_way(ids: &Mutex<HashSet<RequestId>>) -> std::sync::MutexGuard<'_, HashS
     ids.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Opens another session, at once where nothing has failed before, and then as often as it takes.
-async fn renew(way: &Way, hello: &ClientJsonRpcMessage, mut tries: usize) -> Result<Renewed, String> {
-    let mut last = "each breaks off at once".to_owned();
+/// Opens a new session, immediately after the first loss and then with backoff.
+async fn renew(target: &SseTarget, hello: &ClientJsonRpcMessage, mut tries: usize) -> Result<Renewed, String> {
+    let mut last = "the server closes each stream immediately".to_owned();
     loop {
         if let Some(failed) = tries.checked_sub(1) {
             match Backoff.retry(failed) {
                 Some(wait) => tokio::time::sleep(wait).await,
-                None => return Err(format!("it could not be opened again: {last}")),
+                None => return Err(format!("reconnecting failed: {last}")),
             }
         }
-        match way.ledger.pause.timeout(way.limit, Session::renew(way, hello)).await {
+        match target.tracker.pause.timeout(target.limit, Session::renew(target, hello)).await {
             Ok(Ok(renewed)) => return Ok(renewed),
             Ok(Err(error)) => last = error.to_string(),
-            Err(_) => last = format!("no session within {:?}", way.limit),
+            Err(_) => last = format!("no session within {:?}", target.limit),
         }
         tries += 1;
     }
@@ -210,7 +210,7 @@ impl Transport<RoleClient> for SseTransport {
         };
         let body = serde_json::to_vec(&message).map(bytes::Bytes::from);
         let (client, forgotten, owed) =
-            (self.way.client.clone(), self.forgotten.0.clone(), Arc::clone(&self.under_way));
+            (self.target.client.clone(), self.forgotten.0.clone(), Arc::clone(&self.under_way));
         let mut post_to = self.post_to.subscribe();
         async move {
             let refused = |failure| {
@@ -227,12 +227,12 @@ impl Transport<RoleClient> for SseTransport {
                 |client: &reqwest::Client| client.post(url.clone()).header(CONTENT_TYPE, JSON).body(body.clone());
             let response = client.send(request).await.map_err(refused)?;
             if response.status().is_success() {
-                // The body means nothing here; it is read so that the connection can be used again.
+                // The body is read so that the connection can be reused.
                 discard(response).await;
                 return Ok(());
             }
             if response.status() == StatusCode::NOT_FOUND {
-                // Nobody listens any more where the transport is closed.
+                // The receiver may have been dropped.
                 let _ = forgotten.send(url);
             }
             Err(refused(failure_of(response).await))
@@ -250,7 +250,7 @@ impl Transport<RoleClient> for SseTransport {
                 match renewed {
                     Ok(renewed) => self.go_on(renewed),
                     Err(error) => {
-                        self.way.ledger.fail(Failure::Transport(error));
+                        self.target.tracker.fail(Failure::Transport(error));
                         return None;
                     }
                 }
@@ -265,13 +265,13 @@ impl Transport<RoleClient> for SseTransport {
                     Some(Err(error)) => broken(&error),
                     None => "the event stream ended".to_owned(),
                 },
-                // The sender lives in `self`.
+                // The sender is a field of `self`.
                 Some(url) = self.forgotten.1.recv() => {
-                    // That of a session before this one says nothing about this one.
+                    // An earlier session does not affect this one.
                     if self.post_to.borrow().as_ref() != Some(&url) || !self.greeted {
                         continue;
                     }
-                    "the server has forgotten the session".to_owned()
+                    "the session expired".to_owned()
                 }
             };
             if !self.lose(&why) {
@@ -288,5 +288,5 @@ impl Transport<RoleClient> for SseTransport {
 }
 
 fn broken(error: &SseError) -> String {
-    format!("the event stream broke: {error}")
+    format!("the event stream failed: {error}")
 }

@@ -13,21 +13,21 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::lines::{Line, Lines};
-use crate::ledger::{Failure, Ledger};
+use super::lines::{Line, LineReader};
+use crate::tracker::{Failure, RequestTracker};
 
-/// How many messages may wait for a server that does not read.
+/// Maximum number of messages that wait for a server that does not read.
 const BACKLOG: usize = 4_096;
-/// Messages are written together up to this many bytes.
+/// Maximum number of bytes in one write.
 const BATCH_BYTES: usize = 64 * 1024;
-/// How long the last messages may take to be written when the connection is closed.
-const FAREWELL: Duration = Duration::from_millis(200);
+/// Timeout for writing the last messages when the connection is closed.
+const FLUSH_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// A message could not be written.
+/// The reason why a message could not be written.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StdioError {
-    /// The message cannot be expressed as JSON.
-    #[error("the message cannot be written as JSON")]
+    /// The message cannot be serialized.
+    #[error("cannot serialize the message")]
     Encode(#[from] serde_json::Error),
     /// The server does not read its input.
     #[error("{BACKLOG} messages wait for a server that does not read its input")]
@@ -37,15 +37,15 @@ pub(crate) enum StdioError {
     Closed,
 }
 
-/// A line, and who wants to know when it is written.
+/// A line, and the notification that it was written.
 type Job = (Vec<u8>, Option<oneshot::Sender<()>>);
 
-/// Where lines are put that go past rmcp. It does not keep the server's input open.
+/// Queue of lines that bypass rmcp. It does not keep the server's input open.
 #[derive(Debug, Clone)]
 pub(crate) struct LineQueue(mpsc::WeakSender<Job>);
 
 impl LineQueue {
-    /// Queues a message, behind all that were sent before.
+    /// Queues a message after all earlier ones.
     pub(crate) fn push(&self, message: Vec<u8>) -> Result<(), StdioError> {
         let queue = self.0.upgrade().ok_or(StdioError::Closed)?;
         push(&queue, message, None)
@@ -57,7 +57,7 @@ fn push(
     mut message: Vec<u8>,
     written: Option<oneshot::Sender<()>>,
 ) -> Result<(), StdioError> {
-    // A newline inside a JSON string is written as an escape, so one message is one line.
+    // A newline in a JSON string is escaped, so each message is one line.
     message.push(b'\n');
     queue.try_send((message, written)).map_err(|error| match error {
         mpsc::error::TrySendError::Full(_) => StdioError::Backlog,
@@ -65,28 +65,32 @@ fn push(
     })
 }
 
-/// The transport.
+/// The stdio transport.
 ///
-/// Messages are queued in the order of `send` and written by a task of their own: no message is ever cut off because its
-/// sender lost interest, and a cancellation never overtakes its request.
+/// Messages are queued in the order of `send` and written by a separate task. Dropping a sender therefore never
+/// truncates a message, and a cancellation never precedes its request.
 #[derive(Debug)]
 pub(crate) struct StdioTransport<R> {
-    lines: Lines<R>,
+    lines: LineReader<R>,
     read: VecDeque<ServerJsonRpcMessage>,
     queue: Option<mpsc::Sender<Job>>,
     writer: JoinHandle<()>,
-    ledger: Arc<Ledger>,
+    tracker: Arc<RequestTracker>,
 }
 
 impl<R: AsyncRead + Unpin + Send> StdioTransport<R> {
-    pub(crate) fn new(reader: R, writer: impl AsyncWrite + Unpin + Send + 'static, ledger: Arc<Ledger>) -> Self {
+    pub(crate) fn new(
+        reader: R,
+        writer: impl AsyncWrite + Unpin + Send + 'static,
+        tracker: Arc<RequestTracker>,
+    ) -> Self {
         let (queue, jobs) = mpsc::channel(BACKLOG);
         Self {
-            lines: Lines::new(reader, ledger.limits.message_bytes),
+            lines: LineReader::new(reader, tracker.limits.message_bytes),
             read: VecDeque::new(),
             queue: Some(queue),
             writer: tokio::spawn(write(writer, jobs)),
-            ledger,
+            tracker,
         }
     }
 
@@ -97,7 +101,7 @@ impl<R: AsyncRead + Unpin + Send> StdioTransport<R> {
         Ok(confirmation)
     }
 
-    /// The way to the same lines past rmcp.
+    /// The queue for lines that bypass rmcp.
     pub(crate) fn lines(&self) -> Option<LineQueue> {
         self.queue.as_ref().map(|queue| LineQueue(queue.downgrade()))
     }
@@ -120,7 +124,7 @@ async fn write(mut writer: impl AsyncWrite + Unpin, mut jobs: mpsc::Receiver<Job
             writer.flush().await
         };
         if let Err(error) = written.await {
-            // Dropping the confirmations tells the senders; the end of the connection shows at the reading side.
+            // Dropping the confirmations notifies the senders. The reader detects the end of the connection.
             tracing::debug!(%error, "the server's input is closed");
             return;
         }
@@ -150,19 +154,19 @@ impl<R: AsyncRead + Unpin + Send + 'static> Transport<RoleClient> for StdioTrans
             match self.lines.next().await {
                 Ok(Some(Line::Whole(line))) => match line.trim_ascii() {
                     [] => continue,
-                    line => self.read.extend(self.ledger.decode(line)),
+                    line => self.read.extend(self.tracker.decode(line)),
                 },
-                // The one call that waits for it is told; the others go on.
-                Ok(Some(Line::TooLong(skim))) => self.read.extend(self.ledger.too_long(skim.answered())),
+                // Only the call with this id fails.
+                Ok(Some(Line::TooLong(json_scan))) => self.read.extend(self.tracker.too_long(json_scan.answered())),
                 Ok(None) => return None,
                 Err(error) => {
-                    self.ledger.fail(Failure::Protocol(error.to_string()));
+                    self.tracker.fail(Failure::Protocol(error.to_string()));
                     return None;
                 }
             }
-            // Garbage without end must leave room for the rest of the program, and end at its limit.
+            // Invalid lines without end must not block other tasks.
             if self.read.is_empty() {
-                if self.ledger.over.is_cancelled() {
+                if self.tracker.over.is_cancelled() {
                     return None;
                 }
                 tokio::task::consume_budget().await;
@@ -172,8 +176,8 @@ impl<R: AsyncRead + Unpin + Send + 'static> Transport<RoleClient> for StdioTrans
 
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.queue = None;
-        // A server that does not read would keep the writer, and with it its own standard input, open for ever.
-        if tokio::time::timeout(FAREWELL, &mut self.writer).await.is_err() {
+        // A server that does not read would keep the writer, and its own standard input, open forever.
+        if tokio::time::timeout(FLUSH_TIMEOUT, &mut self.writer).await.is_err() {
             self.writer.abort();
         }
         Ok(())

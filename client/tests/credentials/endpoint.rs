@@ -1,5 +1,5 @@
-//! A token endpoint that counts, holds its answers back until it is told to give them, and rotates refresh tokens: a
-//! second use of one is theft.
+//! A token endpoint that counts requests, delays responses until the test releases them, and rotates refresh tokens: a
+//! second use of one is rejected.
 
 use std::{
     collections::HashMap,
@@ -25,14 +25,12 @@ struct Shared {
     refuses: bool,
     requests: watch::Sender<u32>,
     open: watch::Sender<bool>,
-    /// How often the refresh token was changed.
+    /// Number of rotations of the refresh token.
     rotated: Mutex<u32>,
 }
 
 impl Endpoint {
     pub(crate) async fn start(refuses: bool) -> Self {
-        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let url = format!("http://{}/token", listener.local_addr().unwrap());
         let shared = Arc::new(Shared {
             refuses,
             requests: watch::Sender::new(0),
@@ -40,7 +38,7 @@ impl Endpoint {
             rotated: Mutex::default(),
         });
         let service = Router::new().route("/token", post(answer)).with_state(shared.clone());
-        tokio::spawn(async move { axum::serve(listener, service).await.unwrap() });
+        let url = test_support::serve(service).await + "/token";
         Self { url, shared }
     }
 
@@ -52,7 +50,7 @@ impl Endpoint {
         self.shared.requests.subscribe().wait_for(|requests| *requests >= times).await.unwrap();
     }
 
-    /// Lets answers out from now on.
+    /// Releases pending and later responses.
     pub(crate) fn open(&self) {
         self.shared.open.send_replace(true);
     }

@@ -1,7 +1,6 @@
-//! Credentials among processes: one renewal for all of them, and the key rings of a real system.
+//! Credentials of several processes: shared renewal, and real key rings.
 //!
-//! This test has a `main` of its own, because the same program plays the processes that renew and those that use a key
-//! ring.
+//! This test has its own `main`, because the program also plays the other processes.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 #![expect(clippy::print_stdout, reason = "the played roles speak over their streams")]
@@ -22,12 +21,12 @@ fn main() -> ExitCode {
         _ => {}
     }
     let trials = vec![
-        trial("a_hundred_tasks_in_four_processes_make_one_request", renewing::one_request),
-        trial("a_refusal_is_told_to_all_of_them_after_one_request", renewing::one_refusal),
-        trial("who_is_killed_amid_a_renewal_holds_up_nobody", renewing::killed),
+        trial("a_hundred_tasks_in_four_processes_send_one_request", renewing::one_request),
+        trial("a_rejection_is_shared_after_one_request", renewing::one_refusal),
+        trial("a_process_that_is_killed_during_a_renewal_blocks_no_others", renewing::killed),
         Trial::ignorable_test("the_secret_service_keeps_credentials", vaults::secret_service),
         Trial::ignorable_test("the_kernels_key_ring_keeps_credentials", vaults::kernel),
-        trial("without_a_key_ring_credentials_are_kept_in_files", vaults::no_key_ring),
+        trial("without_a_key_ring_credentials_are_stored_in_files", vaults::no_key_ring),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
 }

@@ -1,4 +1,4 @@
-//! Processes that renew at once.
+//! Concurrent renewal by several processes.
 
 use std::{
     io::{BufRead, BufReader, Lines, Read as _, Write as _},
@@ -17,16 +17,16 @@ use url::Url;
 
 use crate::{endpoint::Endpoint, runtime};
 
-/// More than any of this takes on a busy machine.
+/// Longer than anything here takes on a busy machine.
 const BOUND: Duration = Duration::from_secs(60);
 
 const TASKS: usize = 25;
 
 pub(crate) fn key() -> CredentialKey {
-    CredentialKey::of_url(&Url::parse("https://mcp.example/mcp").unwrap())
+    CredentialKey::from_url(&Url::parse("https://mcp.example/mcp").unwrap())
 }
 
-/// Credentials whose access token has ended.
+/// Credentials with an expired access token.
 pub(crate) fn ended(token_endpoint: &str) -> Credentials {
     Credentials {
         issuer: "https://as.example".to_owned(),
@@ -52,18 +52,18 @@ pub(crate) fn ended(token_endpoint: &str) -> Credentials {
 }
 
 pub(crate) fn one_request() {
-    let folder = tempfile::tempdir().unwrap();
-    let kept = folder.path().join("credentials");
+    let directory = tempfile::tempdir().unwrap();
+    let kept = directory.path().join("credentials");
     let scene = one_request_with("file", &kept);
     runtime().block_on(async { tokio::time::timeout(BOUND, scene).await }).unwrap();
 }
 
-/// Four processes renew what this store keeps.
-pub(crate) async fn one_request_with(choice: &str, folder: &Path) {
-    let store = choice.parse::<StoreChoice>().unwrap().open(folder.to_owned());
+/// Four processes renew the credentials in this store.
+pub(crate) async fn one_request_with(choice: &str, directory: &Path) {
+    let store = choice.parse::<StoreChoice>().unwrap().open(directory.to_owned());
     let endpoint = Endpoint::start(false).await;
     store.save(&key(), &ended(&endpoint.url)).await.unwrap();
-    let mut processes: Vec<_> = (0..4).map(|_| Renewing::start(choice, folder)).collect();
+    let mut processes: Vec<_> = (0..4).map(|_| Renewing::start(choice, directory)).collect();
     for process in &mut processes {
         process.go();
     }
@@ -78,13 +78,13 @@ pub(crate) async fn one_request_with(choice: &str, folder: &Path) {
 }
 
 pub(crate) fn one_refusal() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let scene = async {
-        let store = FileStore::new(folder.path().join("credentials"));
+        let store = FileStore::new(directory.path().join("credentials"));
         let endpoint = Endpoint::start(true).await;
         store.save(&key(), &ended(&endpoint.url)).await.unwrap();
         let mut processes: Vec<_> =
-            (0..4).map(|_| Renewing::start("file", &folder.path().join("credentials"))).collect();
+            (0..4).map(|_| Renewing::start("file", &directory.path().join("credentials"))).collect();
         for process in &mut processes {
             process.go();
         }
@@ -94,11 +94,11 @@ pub(crate) fn one_refusal() {
             assert_eq!(process.outcomes(), vec!["failed invalid_grant"; TASKS]);
         }
         assert_eq!(endpoint.requests(), 1);
-        // What a login brings is not held to the old refusal: the endpoint is asked about it.
+        // The stored failure does not apply after a login, so the endpoint is requested.
         let mut new = ended(&endpoint.url);
         new.refresh_token = Some(Secret::new("refresh-of-the-login"));
         store.save(&key(), &new).await.unwrap();
-        let mut process = Renewing::start("file", &folder.path().join("credentials"));
+        let mut process = Renewing::start("file", &directory.path().join("credentials"));
         process.go();
         assert_eq!(process.outcomes(), vec!["failed invalid_grant"; TASKS]);
         assert_eq!(endpoint.requests(), 2);
@@ -107,17 +107,17 @@ pub(crate) fn one_refusal() {
 }
 
 pub(crate) fn killed() {
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     let scene = async {
-        let store = FileStore::new(folder.path().join("credentials"));
+        let store = FileStore::new(directory.path().join("credentials"));
         let endpoint = Endpoint::start(false).await;
         store.save(&key(), &ended(&endpoint.url)).await.unwrap();
-        let mut first = Renewing::start("file", &folder.path().join("credentials"));
+        let mut first = Renewing::start("file", &directory.path().join("credentials"));
         first.go();
         endpoint.until_asked(1).await;
-        let mut second = Renewing::start("file", &folder.path().join("credentials"));
+        let mut second = Renewing::start("file", &directory.path().join("credentials"));
         second.go();
-        // It was asked and did not answer yet: the refresh token is still good.
+        // The request was not answered, so the refresh token is still valid.
         first.kill();
         endpoint.until_asked(2).await;
         endpoint.open();
@@ -126,24 +126,24 @@ pub(crate) fn killed() {
     runtime().block_on(async { tokio::time::timeout(BOUND, scene).await }).unwrap();
 }
 
-/// A process of tasks that renew.
+/// A process with renewing tasks.
 struct Renewing {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
 impl Renewing {
-    /// Starts it. It is ready when this returns.
-    fn start(choice: &str, folder: &Path) -> Self {
+    /// Starts the process and waits until it is ready.
+    fn start(choice: &str, directory: &Path) -> Self {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.arg("role-renew").arg(choice).arg(folder).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command.arg("role-renew").arg(choice).arg(directory).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         assert_eq!(lines.next().unwrap().unwrap(), "ready");
         Self { child, lines }
     }
 
-    /// Lets its tasks begin, and waits until all have.
+    /// Starts its tasks, and waits until all of them have started.
     fn go(&mut self) {
         self.child.stdin.take().unwrap().write_all(b"go\n").unwrap();
         assert_eq!(self.lines.next().unwrap().unwrap(), "begun");
@@ -163,13 +163,13 @@ impl Renewing {
 
 impl Drop for Renewing {
     fn drop(&mut self) {
-        // It has ended already, if all went well.
+        // It usually has exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// `role-renew <store> <folder>`: renews in many tasks as soon as a line comes, and says what each got.
+/// `role-renew <store> <directory>`: renews in many tasks after a line of input, and prints each result.
 pub(crate) fn role(arguments: &[String]) -> ExitCode {
     let store = arguments[0].parse::<StoreChoice>().unwrap().open(arguments[1].clone().into());
     println!("ready");
@@ -199,7 +199,7 @@ async fn renew(old: Credentials) -> Result<Credentials, RenewalFailure> {
     let failure = |kind: &str| RenewalFailure { kind: kind.to_owned(), message: String::new(), lasting: true };
     let refresh_token = old.refresh_token.as_ref().map_or("", Secret::expose);
     let body = format!("grant_type=refresh_token&refresh_token={refresh_token}");
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let client = test_support::http_client();
     let answer = client.post(&old.token_endpoint).body(body).send().await.map_err(|_| failure("unreachable"))?;
     let answer: serde_json::Value = answer.json().await.map_err(|_| failure("malformed"))?;
     if let Some(error) = answer["error"].as_str() {

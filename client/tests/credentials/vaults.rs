@@ -1,4 +1,4 @@
-//! The key rings of a real system: a Secret Service under a D-Bus of its own, and the kernel's.
+//! Real key rings: a Secret Service with its own D-Bus, and the kernel's.
 
 use std::{
     path::Path,
@@ -8,7 +8,7 @@ use std::{
 use libtest_mimic::{Completion, Failed};
 use mcp_workbench_client::auth::{
     credentials::{CredentialKey, Secret},
-    store::{CredentialStore, KeyringStore, StoreChoice, StoreError, Vault},
+    store::{CredentialStore, KeyringBackend, KeyringStore, StoreChoice, StoreError},
 };
 use url::Url;
 
@@ -17,7 +17,7 @@ use crate::{
     runtime,
 };
 
-/// Starts a Secret Service with an open key ring, then this program in a role. Both end with the D-Bus.
+/// Starts a Secret Service with an unlocked key ring, and this program in a role. Both exit with the D-Bus.
 const SESSION: &str =
     r#"printf secret | gnome-keyring-daemon --unlock --components=secrets >/dev/null && exec "$0" "$@""#;
 
@@ -37,7 +37,8 @@ pub(crate) fn secret_service() -> Result<Completion, Failed> {
 pub(crate) fn kernel() -> Result<Completion, Failed> {
     let home = tempfile::tempdir()?;
     let probe = runtime().block_on(async {
-        let store = KeyringStore::with_service(Vault::Kernel, home.path().join("probe"), "mcp-workbench-probe");
+        let store =
+            KeyringStore::with_service(KeyringBackend::Kernel, home.path().join("probe"), "mcp-workbench-probe");
         store.save(&key(), &ended("https://as.example/token")).await?;
         store.load(&key()).await?;
         store.remove(&key()).await
@@ -51,7 +52,7 @@ pub(crate) fn kernel() -> Result<Completion, Failed> {
     Ok(Completion::Completed)
 }
 
-/// Where no D-Bus is, `auto` takes files and says so, and `keyring` names the way out.
+/// Without D-Bus, `auto` uses files and reports it, and `keyring` suggests it.
 pub(crate) fn no_key_ring() {
     let home = tempfile::tempdir().unwrap();
     let mut role = Command::new(std::env::current_exe().unwrap());
@@ -61,7 +62,7 @@ pub(crate) fn no_key_ring() {
 
 fn has(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
 }
 
 fn run(mut command: Command, home: &Path) {
@@ -76,33 +77,33 @@ fn run(mut command: Command, home: &Path) {
         .unwrap();
     let told = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}\n{told}", output.status);
-    // A role that panics tells what it compared, which must not be a secret either.
+    // A panic in a role prints what it compared, which must not be a secret either.
     assert!(!told.contains("access-0"), "{told}");
 }
 
-/// `role-vault <which> <folder>`.
+/// `role-vault <which> <directory>`.
 pub(crate) fn role(arguments: &[String]) -> ExitCode {
-    let folder = Path::new(&arguments[1]);
+    let directory = Path::new(&arguments[1]);
     runtime().block_on(async {
         match arguments[0].as_str() {
             "keyring" => {
-                keeps(Vault::System, folder).await;
-                one_request_with("keyring", folder).await;
-                moves_from_files(folder).await;
+                keeps(KeyringBackend::System, directory).await;
+                one_request_with("keyring", directory).await;
+                moves_from_files(directory).await;
             }
-            "kernel" => keeps(Vault::Kernel, folder).await,
-            _ => falls_back(folder).await,
+            "kernel" => keeps(KeyringBackend::Kernel, directory).await,
+            _ => falls_back(directory).await,
         }
     });
     ExitCode::SUCCESS
 }
 
-async fn keeps(vault: Vault, folder: &Path) {
-    // A name of its own: the kernel's key ring may be that of the user who runs this.
+async fn keeps(vault: KeyringBackend, directory: &Path) {
+    // A unique name: the kernel's key ring may be that of the user who runs this.
     let service = format!("mcp-workbench-test-{}", std::process::id());
-    // Each with a connection of its own, as two processes have.
-    let store = KeyringStore::with_service(vault, folder, &service);
-    let again = KeyringStore::with_service(vault, folder, &service);
+    // One connection each, as for two processes.
+    let store = KeyringStore::with_service(vault, directory, &service);
+    let again = KeyringStore::with_service(vault, directory, &service);
     let other = CredentialKey::new(&Url::parse("https://mcp.example/mcp").unwrap(), "other");
     assert!(store.load(&key()).await.unwrap().is_none());
     assert!(!store.remove(&key()).await.unwrap());
@@ -125,10 +126,11 @@ async fn keeps(vault: Vault, folder: &Path) {
     assert!(store.list().await.unwrap().keys.is_empty());
 }
 
-/// What was kept in files while there was no key ring counts, and goes into the key ring when it is renewed.
-async fn moves_from_files(folder: &Path) {
+/// Credentials that were stored in files without a key ring are used, and stored in the key ring when they are
+/// renewed.
+async fn moves_from_files(directory: &Path) {
     let [files, keyring, auto] =
-        ["file", "keyring", "auto"].map(|name| name.parse::<StoreChoice>().unwrap().open(folder.to_owned()));
+        ["file", "keyring", "auto"].map(|name| name.parse::<StoreChoice>().unwrap().open(directory.to_owned()));
     let (old, mut new) = (ended("https://old.example/token"), ended("https://new.example/token"));
     keyring.save(&key(), &old).await.unwrap();
     files.save(&key(), &new).await.unwrap();
@@ -141,13 +143,13 @@ async fn moves_from_files(folder: &Path) {
     assert!(keyring.load(&key()).await.unwrap().is_none());
 }
 
-async fn falls_back(folder: &Path) {
-    let auto = StoreChoice::Auto.open(folder.to_owned());
+async fn falls_back(directory: &Path) {
+    let auto = StoreChoice::Auto.open(directory.to_owned());
     let credentials = ended("https://as.example/token");
     auto.save(&key(), &credentials).await.unwrap();
     assert!(auto.describe().contains("files"), "{}", auto.describe());
-    assert!(StoreChoice::File.open(folder.to_owned()).load(&key()).await.unwrap() == Some(credentials));
-    let error = StoreChoice::Keyring.open(folder.to_owned()).load(&key()).await.unwrap_err();
+    assert!(StoreChoice::File.open(directory.to_owned()).load(&key()).await.unwrap() == Some(credentials));
+    let error = StoreChoice::Keyring.open(directory.to_owned()).load(&key()).await.unwrap_err();
     assert_eq!(error.kind(), "store-unavailable");
     assert!(error.to_string().contains("MCP_WORKBENCH_CREDENTIALS=file"), "{error}");
 }

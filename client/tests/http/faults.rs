@@ -1,10 +1,10 @@
-//! What a server, or something on the way to it, can do to an exchange, and what the client makes of it.
+//! HTTP failures: oversized responses, expired sessions, rate limits, interrupted streams, redirects.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::*;
 
-/// An answer whose text is so long, in the order in which the TypeScript SDK writes its members.
+/// A response with a text of this length, with members in the order of the TypeScript SDK.
 fn padded(seen: &Seen, bytes: usize) -> String {
     let result = text(&"x".repeat(bytes));
     format!(r#"{{"result":{result},"jsonrpc":"2.0","id":{}}}"#, seen.body["id"])
@@ -18,12 +18,12 @@ async fn connect_bounded(url: &str, bytes: usize) -> Connection {
 }
 
 #[tokio::test]
-async fn an_oversize_reply_costs_only_its_own_call() {
+async fn an_oversized_response_fails_only_its_own_call() {
     for legacy in [false, true] {
         let (url, log) = start(move |seen: &Seen| match seen.body["params"]["name"].as_str() {
             Some("body") => json_body(200, &serde_json::from_str(&padded(seen, 20_000)).unwrap()),
             Some("event") => event_stream(format!("id: 1\ndata: {}\n\n", padded(seen, 20_000))),
-            // Something long that is not the answer, and then the answer.
+            // Another long message first, then the response.
             Some("told") => {
                 let long = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"data": "x".repeat(20_000)}});
                 event_stream(format!("data: {long}\n\ndata: {}\n\n", padded(seen, 10)))
@@ -40,7 +40,7 @@ async fn an_oversize_reply_costs_only_its_own_call() {
         }
         assert_eq!(call("told").await.unwrap().text(), "x".repeat(10));
         assert_eq!(call("good").await.unwrap().text(), "streamed");
-        // It was not asked for once more, by resumption for instance.
+        // It was not requested again, for example by resuming.
         let resumed = log.lock().unwrap().iter().filter(|seen| seen.headers.contains_key("last-event-id")).count();
         assert_eq!(resumed, 0);
         connection.close().await;
@@ -48,7 +48,7 @@ async fn an_oversize_reply_costs_only_its_own_call() {
 }
 
 #[tokio::test]
-async fn a_forgotten_session_is_renewed_once_for_all_calls_that_met_it() {
+async fn an_expired_session_is_renewed_once_for_all_its_calls() {
     let sessions = Arc::new(AtomicUsize::new(0));
     let opened = Arc::clone(&sessions);
     let (url, log) = start(move |seen: &Seen| {
@@ -61,7 +61,7 @@ async fn a_forgotten_session_is_renewed_once_for_all_calls_that_met_it() {
                 response.headers_mut().insert("mcp-session-id", session.parse().unwrap());
                 response
             }
-            // The first session is forgotten as soon as it stands.
+            // The first session expires immediately.
             "tools/call" if current == "s1" || seen.headers["mcp-session-id"] != current => status(404),
             "tools/call" => json_body(200, &answer(seen, text("done"))),
             "notifications/initialized" => status(202),
@@ -69,7 +69,7 @@ async fn a_forgotten_session_is_renewed_once_for_all_calls_that_met_it() {
         }
     })
     .await;
-    let (connection, events) = connect(Endpoint::StreamableHttp(at(&url)), ProtocolChoice::Auto).await;
+    let (connection, events) = connect(Endpoint::StreamableHttp(at(&url)), RevisionChoice::Auto).await;
     let connection = connection.unwrap();
     let mut heard = events.subscribe();
     let calls = (0..32).map(|_| connection.call("any", json!({}), CallOptions::default()));
@@ -77,7 +77,8 @@ async fn a_forgotten_session_is_renewed_once_for_all_calls_that_met_it() {
         assert_eq!(outcome.unwrap().text(), "done");
     }
     assert_eq!(sessions.load(Ordering::SeqCst), 2, "one handshake, and one more");
-    let told = std::iter::from_fn(|| heard.try_recv().ok()).filter(|event| event.what == Happening::SessionRenewed);
+    let told =
+        std::iter::from_fn(|| heard.try_recv().ok()).filter(|event| event.kind == ClientEventKind::SessionRenewed);
     assert_eq!(told.count(), 1);
     assert!(connection.is_stale(), "the tools of the new session may be others");
     connection.close().await;
@@ -86,16 +87,16 @@ async fn a_forgotten_session_is_renewed_once_for_all_calls_that_met_it() {
 }
 
 #[tokio::test]
-async fn calls_that_fail_leave_nothing_in_the_books_and_each_is_cancelled_whatever_comes_of_the_others() {
-    for protocol in [ProtocolChoice::Pinned(Revision::V2026_07_28), ProtocolChoice::Pinned(Revision::V2025_11_25)] {
+async fn failed_calls_leave_no_entries_and_each_is_cancelled_independently() {
+    for protocol in [RevisionChoice::Pinned(Revision::V2026_07_28), RevisionChoice::Pinned(Revision::V2025_11_25)] {
         let (url, log) = start(|seen: &Seen| match seen.body["method"].as_str().unwrap_or_default() {
             "tools/call" if seen.body["params"]["name"] == "refused" => status(500),
-            // An answer that never comes.
+            // This response never arrives.
             "tools/call" => {
                 let body = Body::from_stream(futures::stream::pending::<Result<Bytes, Infallible>>());
                 Response::builder().header("content-type", "text/event-stream").body(body).unwrap()
             }
-            "server/discover" => json_body(200, &answer(seen, discovered())),
+            "server/discover" => json_body(200, &answer(seen, json_rpc::discover_result(&["2026-07-28"]))),
             "notifications/cancelled" => status(500),
             _ => legacy_streamable(seen),
         })
@@ -106,13 +107,13 @@ async fn calls_that_fail_leave_nothing_in_the_books_and_each_is_cancelled_whatev
         for (tool, kind) in [("refused", "http-status"), ("stuck", "timed-out"), ("stuck", "timed-out")] {
             assert_eq!(connection.call(tool, json!({}), options()).await.unwrap_err().kind(), kind);
         }
-        until(|| connection.requests_under_way() == 0).await;
+        wait_until("no pending request", || connection.requests_under_way() == 0).await;
         if connection.era() == Era::Legacy {
             let told = || {
                 let log = log.lock().unwrap();
                 log.iter().filter(|seen| seen.body["method"] == "notifications/cancelled").count()
             };
-            until(|| told() == 2).await;
+            wait_until("two cancellations", || told() == 2).await;
         }
         connection.close().await;
     }
@@ -127,7 +128,7 @@ async fn a_session_that_cannot_be_renewed_fails_its_calls_as_lost() {
         _ => legacy_streamable(seen),
     })
     .await;
-    let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), RevisionChoice::Auto).await;
     let connection = connection.unwrap();
     let calls = (0..4).map(|_| connection.call("any", json!({}), CallOptions::default()));
     for outcome in futures::future::join_all(calls).await {
@@ -136,13 +137,13 @@ async fn a_session_that_cannot_be_renewed_fails_its_calls_as_lost() {
 }
 
 #[tokio::test]
-async fn without_a_session_404_is_a_status() {
+async fn without_a_session_404_is_an_error_status() {
     let (url, log) = start(|seen: &Seen| match seen.body["method"].as_str() {
         Some("tools/call") => status(404),
         _ => streamable(seen),
     })
     .await;
-    let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), RevisionChoice::Auto).await;
     let outcome = connection.unwrap().call("any", json!({}), CallOptions::default()).await;
     assert!(matches!(outcome, Err(CallError::HttpStatus { status: 404, .. })), "{outcome:?}");
     assert_eq!(log.lock().unwrap().iter().filter(|seen| seen.body["method"] == "tools/call").count(), 1);
@@ -155,7 +156,7 @@ fn retry_after(code: u16, value: &str) -> Response {
 }
 
 #[tokio::test]
-async fn a_server_that_asks_for_patience_is_left_alone_and_asked_again() {
+async fn a_rate_limited_request_is_sent_again_after_the_delay() {
     for (code, value, refusals, expected, sent) in [
         (429, "0", 2, "ok", 3),
         (503, "Sun, 06 Nov 1994 08:49:37 GMT", 1, "ok", 2),
@@ -169,7 +170,7 @@ async fn a_server_that_asks_for_patience_is_left_alone_and_asked_again() {
             _ => streamable(seen),
         })
         .await;
-        let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), ProtocolChoice::Auto).await;
+        let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), RevisionChoice::Auto).await;
         let outcome = connection.unwrap().call("good", json!({}), CallOptions::default()).await;
         assert_eq!(outcome.map_or_else(|error| error.kind(), |_| "ok"), expected, "{code} {value}");
         let calls = log.lock().unwrap().iter().filter(|seen| seen.body["method"] == "tools/call").count();
@@ -178,26 +179,26 @@ async fn a_server_that_asks_for_patience_is_left_alone_and_asked_again() {
 }
 
 #[tokio::test]
-async fn a_probe_that_is_put_off_is_no_sign_of_the_legacy_era() {
+async fn a_rate_limited_probe_does_not_indicate_the_legacy_era() {
     let count = Arc::new(AtomicUsize::new(0));
     let (url, _) = start(move |seen: &Seen| match count.fetch_add(1, Ordering::SeqCst) {
         0 => retry_after(429, "0"),
         _ => streamable(seen),
     })
     .await;
-    let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), RevisionChoice::Auto).await;
     assert_eq!(connection.unwrap().era(), Era::Modern);
     let (url, _) = start(|_: &Seen| status(429)).await;
-    let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), RevisionChoice::Auto).await;
     let failure = connection.unwrap_err();
     assert!(matches!(&*failure.failure, ConnectFailure::HttpStatus { status: 429, .. }), "{failure}");
 }
 
 #[tokio::test]
-async fn a_stream_that_ends_before_its_answer_is_resumed_where_it_ended() {
+async fn a_stream_that_ends_before_its_response_is_resumed() {
     let gets = Arc::new(AtomicUsize::new(0));
     let (url, log) = start(move |seen: &Seen| match (seen.method.as_str(), seen.headers.get("last-event-id")) {
-        // The first try to resume fails as something that passes.
+        // The first attempt to resume fails temporarily.
         ("GET", Some(_)) if gets.fetch_add(1, Ordering::SeqCst) == 0 => status(502),
         ("GET", Some(_)) => {
             let reply = json!({"jsonrpc": "2.0", "id": 0, "result": text("resumed")});
@@ -215,7 +216,7 @@ async fn a_stream_that_ends_before_its_answer_is_resumed_where_it_ended() {
     })
     .await;
     static REQUEST: Mutex<Value> = Mutex::new(Value::Null);
-    let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), RevisionChoice::Auto).await;
     let connection = connection.unwrap();
     let result = connection.call("any", json!({}), CallOptions::default()).await.unwrap();
     assert_eq!(result.text(), "resumed");
@@ -225,7 +226,7 @@ async fn a_stream_that_ends_before_its_answer_is_resumed_where_it_ended() {
     assert!(resumed.iter().all(|seen| seen.headers["mcp-session-id"] == "s1" && seen.headers["x-user"] == "me"));
 }
 
-/// The GETs of a server that answers them so.
+/// Number of GETs that a server with these responses receives.
 async fn gets(answer_get: impl Fn(usize) -> Response + Clone + Send + Sync + 'static, wanted: usize) -> usize {
     let count = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&count);
@@ -234,18 +235,22 @@ async fn gets(answer_get: impl Fn(usize) -> Response + Clone + Send + Sync + 'st
         _ => legacy_streamable(seen),
     })
     .await;
-    let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), RevisionChoice::Auto).await;
     let connection = connection.unwrap();
-    until(|| count.load(Ordering::SeqCst) >= wanted).await;
+    wait_until("the GETs", || count.load(Ordering::SeqCst) >= wanted).await;
     assert!(connection.call("good", json!({}), CallOptions::default()).await.is_ok());
-    // The next try would come after a second and a quarter at most.
-    let _ = tokio::time::timeout(Duration::from_millis(1_500), until(|| count.load(Ordering::SeqCst) > wanted)).await;
+    // Another attempt would follow within 1.25 seconds.
+    let _ = tokio::time::timeout(
+        Duration::from_millis(1_500),
+        wait_until("one GET more", || count.load(Ordering::SeqCst) > wanted),
+    )
+    .await;
     connection.close().await;
     count.load(Ordering::SeqCst)
 }
 
 #[tokio::test]
-async fn a_stream_of_the_session_is_opened_again_after_it_ends_and_after_it_could_not_be_opened() {
+async fn the_session_stream_is_reopened_after_it_ends_or_fails() {
     let never = || futures::stream::pending::<Result<Bytes, Infallible>>();
     let open = move || {
         let body = Body::from_stream(never());
@@ -258,10 +263,10 @@ async fn a_stream_of_the_session_is_opened_again_after_it_ends_and_after_it_coul
 }
 
 #[tokio::test]
-async fn a_stream_that_is_not_to_be_had_is_not_asked_for_again() {
+async fn an_unsupported_session_stream_is_not_requested_again() {
     let tries = [400, 401, 403, 404, 405].map(|code| gets(move |_| status(code), 1));
     assert_eq!(futures::future::join_all(tries).await, [1; 5]);
-    // Nor where it was to be had once.
+    // The same after it was open once.
     let ended = gets(|count| if count == 0 { event_stream("retry: 20\n\n".into()) } else { status(403) }, 2).await;
     assert_eq!(ended, 2);
 }
@@ -273,7 +278,7 @@ fn redirect(code: u16, to: &str) -> Response {
 }
 
 #[tokio::test]
-async fn a_redirect_to_another_origin_gets_nothing() {
+async fn a_redirect_to_another_origin_receives_nothing() {
     let (stranger, stranger_log) = start(streamable).await;
     for legacy in [false, true] {
         let to = stranger.clone();
@@ -283,7 +288,7 @@ async fn a_redirect_to_another_origin_gets_nothing() {
             _ => streamable(seen),
         })
         .await;
-        let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), ProtocolChoice::Auto).await;
+        let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), RevisionChoice::Auto).await;
         let connection = connection.unwrap();
         let outcome = connection.call("any", json!({}), CallOptions::default()).await;
         let Err(CallError::RedirectRefused { to, .. }) = outcome else { panic!("{outcome:?}") };
@@ -292,14 +297,14 @@ async fn a_redirect_to_another_origin_gets_nothing() {
     let to = stranger.clone();
     let (url, _) = start(move |_: &Seen| redirect(308, &format!("{to}/mcp"))).await;
     for endpoint in [Endpoint::StreamableHttp(at(&url)), Endpoint::Auto(at(&url)), Endpoint::Sse(at(&url))] {
-        let (connection, _) = connect(endpoint, ProtocolChoice::Auto).await;
+        let (connection, _) = connect(endpoint, RevisionChoice::Auto).await;
         assert_eq!(connection.unwrap_err().kind(), "redirect-refused");
     }
     assert_eq!(stranger_log.lock().unwrap().len(), 0, "the stranger was spoken to");
 }
 
 #[tokio::test]
-async fn a_redirect_within_the_origin_keeps_the_message_or_is_refused() {
+async fn a_redirect_within_the_origin_keeps_the_message_or_is_rejected() {
     for (code, expected) in
         [(307, "ok"), (308, "ok"), (301, "redirect-refused"), (302, "redirect-refused"), (303, "redirect-refused")]
     {
@@ -308,7 +313,7 @@ async fn a_redirect_within_the_origin_keeps_the_message_or_is_refused() {
             _ => streamable(seen),
         })
         .await;
-        let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), ProtocolChoice::Auto).await;
+        let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), RevisionChoice::Auto).await;
         let outcome = connection.unwrap().call("good", json!({}), CallOptions::default()).await;
         assert_eq!(outcome.map_or_else(|error| error.kind(), |_| "ok"), expected, "{code}");
         let log = log.lock().unwrap();
@@ -319,10 +324,10 @@ async fn a_redirect_within_the_origin_keeps_the_message_or_is_refused() {
 }
 
 #[tokio::test]
-async fn a_helper_is_asked_again_when_what_it_said_is_refused() {
-    let folder = tempfile::tempdir().unwrap();
-    let count = folder.path().join("count");
-    // Each answer is another: what was good at first has expired by the second call.
+async fn a_helper_runs_again_when_its_headers_are_rejected() {
+    let directory = tempfile::tempdir().unwrap();
+    let count = directory.path().join("count");
+    // Each token differs: the first one has expired by the second call.
     let script =
         format!("echo x >> {0}; echo \"{{\\\"x-key\\\": \\\"$(wc -l < {0} | tr -d ' ')\\\"}}\"", count.display());
     let (url, log) = start(|seen: &Seen| match (seen.body["method"].as_str(), seen.headers["x-key"].as_str()) {
@@ -336,7 +341,7 @@ async fn a_helper_is_asked_again_when_what_it_said_is_refused() {
         ..mcp_workbench_client::HeadersHelper::new("sh")
     };
     endpoint.headers_helper = Some(helper);
-    let (connection, _) = connect(Endpoint::StreamableHttp(endpoint), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::StreamableHttp(endpoint), RevisionChoice::Auto).await;
     let connection = connection.unwrap();
     assert_eq!(connection.call("good", json!({}), CallOptions::default()).await.unwrap().text(), "streamed");
     assert_eq!(std::fs::read_to_string(&count).unwrap().lines().count(), 2);
@@ -344,7 +349,7 @@ async fn a_helper_is_asked_again_when_what_it_said_is_refused() {
 }
 
 #[tokio::test]
-async fn what_worked_last_time_is_tried_first_and_forgotten_where_it_fails() {
+async fn the_remembered_transport_is_tried_first_and_dropped_if_it_fails() {
     use mcp_workbench_client::{ConnectOptions, Remembered};
     let methods = |log: &Log| {
         let log = log.lock().unwrap();
@@ -354,21 +359,21 @@ async fn what_worked_last_time_is_tried_first_and_forgotten_where_it_fails() {
         let options = ConnectOptions { remembered: Some(remembered), ..ConnectOptions::default() };
         connect_with(ServerConfig::new("stub", Endpoint::Auto(at(url))), options).await.unwrap()
     };
-    // A server of the legacy era is spared the probe.
+    // A legacy server receives no probe.
     let (url, log) = start(legacy_streamable).await;
-    let remembered = Remembered { transport: TransportKind::StreamableHttp, era: Era::Legacy };
+    let remembered = Remembered { transport: Transport::StreamableHttp, era: Era::Legacy };
     let connection = connect(&url, remembered).await;
     assert_eq!((connection.remembered(), methods(&log)[0].as_str()), (remembered, "initialize"));
     assert!(connection.why().contains("last time"), "{}", connection.why());
-    // A server that has moved on is found out anew, whatever is remembered.
-    for transport in [TransportKind::StreamableHttp, TransportKind::Sse] {
+    // If the server changed, the transport and the era are detected again.
+    for transport in [Transport::StreamableHttp, Transport::HttpSse] {
         let (url, log) = start(|seen: &Seen| match seen.body["method"].as_str() {
             Some("initialize") => json_body(404, &refusal(seen, -32601)),
             _ => streamable(seen),
         })
         .await;
         let connection = connect(&url, Remembered { transport, era: Era::Legacy }).await;
-        assert_eq!(connection.remembered(), Remembered { transport: TransportKind::StreamableHttp, era: Era::Modern });
+        assert_eq!(connection.remembered(), Remembered { transport: Transport::StreamableHttp, era: Era::Modern });
         assert!(connection.why().contains("last time: "), "{}", connection.why());
         assert_eq!(methods(&log).last().map(String::as_str), Some("server/discover"));
     }

@@ -1,4 +1,4 @@
-//! Streamable HTTP and HTTP+SSE, against small servers on 127.0.0.1.
+//! Streamable HTTP and HTTP+SSE, against stub servers on 127.0.0.1.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 
@@ -21,13 +21,14 @@ use axum::{
 };
 use futures::StreamExt;
 use mcp_workbench_client::{
-    CallError, CallOptions, ConnectError, ConnectFailure, Connection, Endpoint, Era, EventSink, Happening,
-    HttpEndpoint, ProtocolChoice, Revision, ServerConfig, Stage, TransportKind, connect_with,
+    CallError, CallOptions, ClientEventKind, ConnectError, ConnectFailure, Connection, Endpoint, Era, EventSink,
+    HttpEndpoint, Revision, RevisionChoice, ServerConfig, Stage, Transport, connect_with,
 };
 use serde_json::{Value, json};
+use test_support::{json_rpc, serve, wait_until};
 use tokio::sync::mpsc;
 
-/// A request as the server saw it.
+/// A request that the server received.
 #[derive(Debug, Clone)]
 struct Seen {
     method: String,
@@ -38,7 +39,7 @@ struct Seen {
 
 type Log = Arc<Mutex<Vec<Seen>>>;
 
-/// Starts a server that answers by a closure; gives its URL, without a path, and what it saw.
+/// Starts a server that responds by a closure. Returns its URL without a path, and the received requests.
 async fn start(answer: impl Fn(&Seen) -> Response + Clone + Send + Sync + 'static) -> (String, Log) {
     let (app, log) = router(answer);
     (serve(app).await, log)
@@ -68,13 +69,6 @@ fn router(answer: impl Fn(&Seen) -> Response + Clone + Send + Sync + 'static) ->
     (app, log)
 }
 
-async fn serve(app: Router) -> String {
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-    url
-}
-
 fn status(code: u16) -> Response {
     Response::builder().status(code).body(Body::empty()).unwrap()
 }
@@ -85,11 +79,11 @@ fn json_body(code: u16, value: &Value) -> Response {
 }
 
 fn answer(seen: &Seen, result: Value) -> Value {
-    json!({"jsonrpc": "2.0", "id": seen.body["id"], "result": result})
+    json_rpc::result(&seen.body["id"], result)
 }
 
 fn refusal(seen: &Seen, code: i64) -> Value {
-    json!({"jsonrpc": "2.0", "id": seen.body["id"], "error": {"code": code, "message": "no"}})
+    json_rpc::error(&seen.body["id"], code)
 }
 
 fn event_stream(text: String) -> Response {
@@ -97,20 +91,14 @@ fn event_stream(text: String) -> Response {
 }
 
 fn hello(seen: &Seen) -> Value {
-    let revision = &seen.body["params"]["protocolVersion"];
-    json!({"protocolVersion": revision, "capabilities": {"tools": {}}, "serverInfo": {"name": "stub", "version": "1"}})
-}
-
-fn discovered() -> Value {
-    json!({"resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}},
-        "serverInfo": {"name": "stub", "version": "1"}, "ttlMs": 0, "cacheScope": "private"})
+    json_rpc::initialize_result(seen.body["params"]["protocolVersion"].clone())
 }
 
 fn text(text: &str) -> Value {
     json!({"content": [{"type": "text", "text": text}], "x-kept": 1})
 }
 
-async fn connect(endpoint: Endpoint, protocol: ProtocolChoice) -> (Result<Connection, ConnectError>, EventSink) {
+async fn connect(endpoint: Endpoint, protocol: RevisionChoice) -> (Result<Connection, ConnectError>, EventSink) {
     let events = EventSink::default();
     let mut config = ServerConfig::new("stub", endpoint);
     config.protocol = protocol;
@@ -124,23 +112,13 @@ fn at(url: &str) -> HttpEndpoint {
     HttpEndpoint { url: format!("{url}/mcp"), headers, ..HttpEndpoint::default() }
 }
 
-async fn until(condition: impl Fn() -> bool) {
-    for _ in 0..2_000 {
-        if condition() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-    panic!("the condition never held");
-}
-
-/// A server of one era or the other, with sessions in the legacy one; it answers calls by events.
+/// A server of either era, with sessions in the legacy one. Responses to calls are event streams.
 fn streamable(seen: &Seen) -> Response {
     let modern = seen.body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] == "2026-07-28";
     match (seen.method.as_str(), seen.body["method"].as_str().unwrap_or_default()) {
         ("DELETE", _) => status(200),
         ("GET", _) => status(405),
-        (_, "server/discover") if modern => json_body(200, &answer(seen, discovered())),
+        (_, "server/discover") if modern => json_body(200, &answer(seen, json_rpc::discover_result(&["2026-07-28"]))),
         (_, "tools/list") => {
             let tools = json!([{"name": "good", "inputSchema": {"type": "object"}, "x-kept": 1}, {"name": "bad", "inputSchema": 7}]);
             json_body(200, &answer(seen, json!({"tools": tools, "resultType": "complete"})))
@@ -172,11 +150,11 @@ fn legacy_streamable(seen: &Seen) -> Response {
 }
 
 #[tokio::test]
-async fn a_modern_server_is_spoken_to_without_a_handshake() {
+async fn a_modern_server_is_used_without_a_handshake() {
     let (url, log) = start(streamable).await;
-    let (connection, _) = connect(Endpoint::Auto(at(&url)), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::Auto(at(&url)), RevisionChoice::Auto).await;
     let connection = connection.unwrap();
-    assert_eq!((connection.revision(), connection.transport()), (Revision::V2026_07_28, TransportKind::StreamableHttp));
+    assert_eq!((connection.revision(), connection.transport()), (Revision::V2026_07_28, Transport::StreamableHttp));
     let list = connection.list_tools().await.unwrap();
     assert_eq!((list.tools.len(), list.rejected.len()), (1, 1));
     assert_eq!(list.tools[0].wire()["x-kept"], 1);
@@ -184,12 +162,12 @@ async fn a_modern_server_is_spoken_to_without_a_handshake() {
     let result = connection.call("good", json!({}), CallOptions::default()).await.unwrap();
     assert_eq!((result.text().as_str(), &result.wire()["x-kept"]), ("streamed", &json!(1)));
     let heard = std::iter::from_fn(|| events.try_recv().ok());
-    assert!(heard.map(|event| event.what).any(|what| matches!(what, Happening::Progress { progress: 0.5, .. })));
+    assert!(heard.map(|event| event.kind).any(|what| matches!(what, ClientEventKind::Progress { progress: 0.5, .. })));
     connection.close().await;
     let log = log.lock().unwrap();
     let call = log.iter().find(|seen| seen.body["method"] == "tools/call").unwrap();
     assert_eq!(call.headers["mcp-protocol-version"], "2026-07-28");
-    // It went past rmcp, whose ids are small.
+    // It was a direct call: ids of rmcp are small.
     assert!(call.body["id"].as_i64() >= Some(1_000_000), "{}", call.body);
     assert_eq!((call.headers["mcp-method"].as_str(), call.headers["mcp-name"].as_str()), ("tools/call", "good"));
     assert_eq!(call.headers["x-user"], "me");
@@ -197,7 +175,7 @@ async fn a_modern_server_is_spoken_to_without_a_handshake() {
 }
 
 #[tokio::test]
-async fn headers_that_a_call_is_in_need_of_are_sent_with_it() {
+async fn headers_from_arguments_are_sent_with_a_call() {
     let (url, log) = start(|seen| match seen.body["method"].as_str() {
         Some("tools/list") => {
             let region = json!({"type": "string", "x-mcp-header": "Region"});
@@ -207,29 +185,29 @@ async fn headers_that_a_call_is_in_need_of_are_sent_with_it() {
         _ => streamable(seen),
     })
     .await;
-    let (connection, _) = connect(Endpoint::Auto(at(&url)), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::Auto(at(&url)), RevisionChoice::Auto).await;
     let connection = connection.unwrap();
     let call = async |tool: &str| {
         connection.call(tool, json!({"region": "eu"}), CallOptions::default()).await.unwrap();
         log.lock().unwrap().last().unwrap().headers.clone()
     };
-    // Before its schema is known nothing can be taken from it.
+    // The schema is not known yet.
     assert!(!call("there").await.contains_key("mcp-param-region"));
     connection.list_tools().await.unwrap();
     assert_eq!(call("there").await["mcp-param-region"], "eu");
-    // What cannot stand in a header as it is stands there in Base64 (2026-07-28, streamable HTTP, "Value Encoding").
+    // Other names are encoded (2026-07-28, streamable HTTP, "Value Encoding").
     assert_eq!(call("größe").await["mcp-name"], "=?base64?Z3LDtsOfZQ==?=");
     assert_eq!(call("=?base64?eA==?=").await["mcp-name"], "=?base64?PT9iYXNlNjQ/ZUE9PT89?=");
 }
 
 #[tokio::test]
-async fn a_modern_stream_that_ends_before_its_answer_is_not_resumed() {
+async fn a_modern_stream_that_ends_before_its_response_is_not_resumed() {
     let (url, log) = start(|seen| match seen.body["method"].as_str() {
         Some("tools/call") => event_stream("id: e1\nretry: 1\ndata:\n\n".into()),
         _ => streamable(seen),
     })
     .await;
-    let (connection, _) = connect(Endpoint::Auto(at(&url)), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::Auto(at(&url)), RevisionChoice::Auto).await;
     let outcome = connection.unwrap().call("good", json!({}), CallOptions::default()).await;
     assert_eq!(outcome.unwrap_err().kind(), "connection-lost");
     // "Resumable SSE streams via `Last-Event-ID` are not supported" (2026-07-28, streamable HTTP).
@@ -237,7 +215,7 @@ async fn a_modern_stream_that_ends_before_its_answer_is_not_resumed() {
 }
 
 #[tokio::test]
-async fn calls_whose_answers_take_their_time_take_no_turn_from_others() {
+async fn slow_calls_do_not_block_others() {
     let (url, log) = start(streamable).await;
     let mut config = ServerConfig::new("stub", Endpoint::StreamableHttp(at(&url)));
     config.limits.concurrent_requests = 2;
@@ -247,13 +225,13 @@ async fn calls_whose_answers_take_their_time_take_no_turn_from_others() {
         stuck.push(connection.start_call("stuck", json!({}), CallOptions::default()).await.unwrap());
     }
     let is_stuck = |seen: &&Seen| seen.body["params"]["name"] == "stuck";
-    until(|| log.lock().unwrap().iter().filter(is_stuck).count() >= 2).await;
+    wait_until("two stuck calls", || log.lock().unwrap().iter().filter(is_stuck).count() >= 2).await;
     let options = CallOptions { timeout: Some(Duration::from_secs(5)), ..CallOptions::default() };
     assert_eq!(connection.call("good", json!({}), options).await.unwrap().text(), "streamed");
 }
 
 #[tokio::test]
-async fn what_a_server_asks_before_it_answers_a_call_is_answered() {
+async fn server_requests_before_a_response_are_answered() {
     let (url, log) = start(|seen| match seen.body["method"].as_str() {
         Some("tools/call") => {
             let asked = json!({"jsonrpc": "2.0", "id": "p1", "method": "ping"});
@@ -262,16 +240,16 @@ async fn what_a_server_asks_before_it_answers_a_call_is_answered() {
         _ => legacy_streamable(seen),
     })
     .await;
-    let (connection, _) = connect(Endpoint::Auto(at(&url)), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::Auto(at(&url)), RevisionChoice::Auto).await;
     let connection = connection.unwrap();
     let call = connection.start_call("good", json!({}), CallOptions::default()).await.unwrap();
-    // It is on its way before anybody waits for its result.
+    // The call is sent before its result is awaited.
     assert!(call.request_id().as_i64() >= Some(1_000_000), "it goes past rmcp");
     let made = |seen: &Seen| seen.body["id"] == call.request_id();
-    until(|| log.lock().unwrap().iter().any(made)).await;
+    wait_until("the call is sent", || log.lock().unwrap().iter().any(made)).await;
     assert_eq!(call.finish().await.unwrap().text(), "streamed");
     let answered = |seen: &Seen| seen.body["id"] == "p1" && seen.body["result"].is_object();
-    until(|| log.lock().unwrap().iter().any(answered)).await;
+    wait_until("the ping is answered", || log.lock().unwrap().iter().any(answered)).await;
 }
 
 #[tokio::test]
@@ -292,12 +270,12 @@ async fn a_legacy_server_gets_a_handshake_a_session_and_its_end() {
         ("s1", "2025-11-25")
     );
     assert!(log.iter().any(|seen| seen.method == "DELETE" && seen.headers["mcp-session-id"] == "s1"));
-    let told = std::iter::from_fn(|| heard.try_recv().ok()).map(|event| event.what).collect::<Vec<_>>();
-    assert!(told.contains(&Happening::NotificationAnswered { status: 200 }), "{told:?}");
+    let told = std::iter::from_fn(|| heard.try_recv().ok()).map(|event| event.kind).collect::<Vec<_>>();
+    assert!(told.contains(&ClientEventKind::NotificationAnswered { status: 200 }), "{told:?}");
 }
 
 #[tokio::test]
-async fn giving_up_closes_the_stream_in_the_modern_era_and_sends_a_notification_before() {
+async fn a_timeout_closes_the_stream_in_the_modern_era_and_sends_a_notification_in_the_legacy_era() {
     for legacy in [false, true] {
         let (dropped, mut was_dropped) = mpsc::unbounded_channel();
         let (url, log) = start(move |seen: &Seen| {
@@ -312,14 +290,14 @@ async fn giving_up_closes_the_stream_in_the_modern_era_and_sends_a_notification_
             Response::builder().header("content-type", "text/event-stream").body(Body::from_stream(never)).unwrap()
         })
         .await;
-        let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), ProtocolChoice::Auto).await;
+        let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), RevisionChoice::Auto).await;
         let connection = connection.unwrap();
         let options = CallOptions { timeout: Some(Duration::from_millis(100)), ..CallOptions::default() };
         let outcome = connection.call("stuck", Value::Null, options).await;
         assert!(matches!(outcome, Err(CallError::TimedOut { .. })));
         let cancelled = || log.lock().unwrap().iter().any(|seen| seen.body["method"] == "notifications/cancelled");
         if legacy {
-            until(cancelled).await;
+            wait_until("a cancellation", cancelled).await;
         } else {
             tokio::time::timeout(Duration::from_secs(5), was_dropped.recv()).await.unwrap();
             assert!(!cancelled());
@@ -338,7 +316,7 @@ impl Drop for Notice {
 }
 
 #[tokio::test]
-async fn a_probe_that_is_refused_empty_or_not_answered_leads_to_the_handshake() {
+async fn a_probe_that_is_rejected_empty_or_not_answered_leads_to_the_handshake() {
     for kind in 0..4 {
         let (url, _) = start(move |seen: &Seen| match (seen.body["method"].as_str(), kind) {
             (Some("server/discover"), 0) => status(400),
@@ -351,27 +329,27 @@ async fn a_probe_that_is_refused_empty_or_not_answered_leads_to_the_handshake() 
             _ => legacy_streamable(seen),
         })
         .await;
-        let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), ProtocolChoice::Auto).await;
+        let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), RevisionChoice::Auto).await;
         assert_eq!(connection.unwrap().era(), Era::Legacy, "case {kind}");
     }
 }
 
 #[tokio::test]
-async fn a_modern_refusal_is_no_reason_to_fall_back() {
+async fn a_modern_error_does_not_lead_to_the_handshake() {
     let (url, log) = start(|seen: &Seen| {
         let mut refusal = refusal(seen, -32022);
         refusal["error"]["data"] = json!({"supported": ["2099-01-01"], "requested": "2026-07-28"});
         json_body(400, &refusal)
     })
     .await;
-    let (connection, _) = connect(Endpoint::Auto(at(&url)), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::Auto(at(&url)), RevisionChoice::Auto).await;
     let failure = connection.unwrap_err();
     assert_eq!((failure.kind(), failure.stage), ("version-mismatch", Stage::Probe), "{failure}");
     assert!(log.lock().unwrap().iter().all(|seen| seen.body["method"] == "server/discover"));
 }
 
 #[tokio::test]
-async fn statuses_are_told_apart() {
+async fn statuses_are_distinguished() {
     for (code, kind) in [(401, "needs-auth"), (403, "needs-auth"), (500, "http-status"), (404, "http-status")] {
         let (url, _) = start(move |_: &Seen| {
             let mut response =
@@ -381,21 +359,21 @@ async fn statuses_are_told_apart() {
             response
         })
         .await;
-        let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), ProtocolChoice::Auto).await;
+        let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), RevisionChoice::Auto).await;
         let failure = connection.unwrap_err();
         assert_eq!(failure.kind(), kind, "{failure}");
         if let ConnectFailure::NeedsAuth { challenge, .. } = &*failure.failure {
             assert_eq!(challenge.as_deref(), Some("Bearer x"));
         }
     }
-    let (connection, _) = connect(Endpoint::StreamableHttp(at("http://127.0.0.1:1")), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::StreamableHttp(at("http://127.0.0.1:1")), RevisionChoice::Auto).await;
     assert_eq!(connection.unwrap_err().kind(), "transport");
-    let (connection, _) = connect(Endpoint::Auto(at("ftp://127.0.0.1")), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::Auto(at("ftp://127.0.0.1")), RevisionChoice::Auto).await;
     assert_eq!(connection.unwrap_err().kind(), "invalid-config");
 }
 
 #[tokio::test]
-async fn a_call_refused_with_a_status_or_cut_off_fails_at_once() {
+async fn a_call_with_an_error_status_or_a_truncated_response_fails_immediately() {
     let (url, _) = start(|seen: &Seen| match seen.body["params"]["name"].as_str() {
         Some("status") => status(503),
         Some("wrong-id") => json_body(200, &json!({"jsonrpc": "2.0", "id": 4711, "result": {}})),
@@ -404,7 +382,7 @@ async fn a_call_refused_with_a_status_or_cut_off_fails_at_once() {
         _ => streamable(seen),
     })
     .await;
-    let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), RevisionChoice::Auto).await;
     let connection = connection.unwrap();
     let call = async |tool| connection.call(tool, Value::Null, CallOptions::default()).await.unwrap_err().kind();
     assert_eq!(call("status").await, "http-status");
@@ -414,7 +392,7 @@ async fn a_call_refused_with_a_status_or_cut_off_fails_at_once() {
     assert!(connection.call("good", Value::Null, CallOptions::default()).await.is_ok());
 }
 
-/// A server of 2024-11-05. `endpoint` is what it names as the URL for POSTs.
+/// A server of 2024-11-05. `endpoint` is the data of its `endpoint` event.
 async fn sse_server(endpoint: &'static str) -> (String, Log) {
     let (out, lines) = mpsc::unbounded_channel::<String>();
     let lines = Arc::new(Mutex::new(Some(lines)));
@@ -430,7 +408,7 @@ async fn sse_server(endpoint: &'static str) -> (String, Log) {
                 .unwrap();
         }
         let result = match seen.body["method"].as_str().unwrap_or_default() {
-            // Only the URL that it named takes messages; the one of the stream does not.
+            // Only that URL accepts messages, not the one of the stream.
             _ if !seen.headers.contains_key("content-type") => return status(400),
             "server/discover" => return status(405),
             "initialize"
@@ -449,26 +427,26 @@ async fn sse_server(endpoint: &'static str) -> (String, Log) {
 }
 
 #[tokio::test]
-async fn an_old_server_is_reached_over_its_two_channels() {
+async fn an_http_sse_server_can_be_used() {
     let (url, log) = sse_server("/messages?session=1").await;
-    let (connection, _) = connect(Endpoint::Sse(at(&url)), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::Sse(at(&url)), RevisionChoice::Auto).await;
     let connection = connection.unwrap();
-    assert_eq!((connection.transport(), connection.era()), (TransportKind::Sse, Era::Legacy));
+    assert_eq!((connection.transport(), connection.era()), (Transport::HttpSse, Era::Legacy));
     assert_eq!(connection.call("any", json!({}), CallOptions::default()).await.unwrap().text(), "by event");
     connection.close().await;
     assert!(log.lock().unwrap().iter().all(|seen| seen.headers["x-user"] == "me"));
 }
 
 #[tokio::test]
-async fn an_endpoint_of_another_origin_is_refused() {
+async fn an_endpoint_with_another_origin_is_rejected() {
     let (url, log) = sse_server("http://127.0.0.2:1/messages").await;
-    let (connection, _) = connect(Endpoint::Sse(at(&url)), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::Sse(at(&url)), RevisionChoice::Auto).await;
     assert_eq!(connection.unwrap_err().kind(), "protocol-violation");
     assert_eq!(log.lock().unwrap().len(), 1);
 }
 
 #[tokio::test]
-async fn the_old_transport_is_the_last_resort_and_the_reason_is_told() {
+async fn http_sse_is_tried_last_and_the_reason_is_reported() {
     let stream = Arc::new(Mutex::new(None::<mpsc::UnboundedSender<String>>));
     let writer = Arc::clone(&stream);
     let opened = move || -> Option<mpsc::UnboundedSender<String>> { stream.lock().unwrap().clone() };
@@ -490,8 +468,8 @@ async fn the_old_transport_is_the_last_resort_and_the_reason_is_told() {
         }
     })
     .await;
-    let (connection, _) = connect(Endpoint::Auto(at(&url)), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::Auto(at(&url)), RevisionChoice::Auto).await;
     let connection = connection.unwrap();
-    assert_eq!(connection.transport(), TransportKind::Sse);
+    assert_eq!(connection.transport(), Transport::HttpSse);
     assert!(connection.why().contains("405"), "{}", connection.why());
 }

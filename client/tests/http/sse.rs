@@ -1,11 +1,11 @@
-//! HTTP+SSE when it goes wrong: streams that are lost, sessions that are forgotten, servers that ask for patience.
+//! Failures of HTTP+SSE: lost streams, expired sessions, rate limits.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::*;
 
-/// A server with one stream at a time; each names another URL, and no other takes messages. The tool `stuck` is never
-/// answered, `hang-up` ends the stream, and `forget` makes the server forget the session.
+/// A server with one stream at a time. Each stream has its own URL for messages. The tool `stuck` is never answered,
+/// `hang-up` ends the stream, and `forget` expires the session.
 #[derive(Clone, Default)]
 struct Old {
     streams: Arc<AtomicUsize>,
@@ -56,7 +56,7 @@ impl Old {
 
 async fn old(server: Old) -> (Connection, EventSink, Log) {
     let (url, log) = start(move |seen: &Seen| server.answer(seen)).await;
-    let (connection, events) = connect(Endpoint::Sse(at(&url)), ProtocolChoice::Auto).await;
+    let (connection, events) = connect(Endpoint::Sse(at(&url)), RevisionChoice::Auto).await;
     (connection.unwrap(), events, log)
 }
 
@@ -65,35 +65,38 @@ async fn call(connection: &Connection, tool: &str) -> Result<String, CallError> 
 }
 
 #[tokio::test]
-async fn a_lost_stream_takes_with_it_what_is_under_way_and_another_session_goes_on() {
+async fn a_lost_stream_fails_pending_calls_and_a_new_session_continues() {
     for how in ["hang-up", "forget"] {
         let (connection, events, log) = old(Old::default()).await;
         let mut heard = events.subscribe();
         assert_eq!(call(&connection, "any").await.unwrap(), "here");
         let ended = async {
-            until(|| log.lock().unwrap().iter().any(|seen| seen.body["params"]["name"] == "stuck")).await;
+            wait_until("the stuck call", || {
+                log.lock().unwrap().iter().any(|seen| seen.body["params"]["name"] == "stuck")
+            })
+            .await;
             call(&connection, how).await
         };
         let (stuck, ended) = tokio::join!(call(&connection, "stuck"), ended);
         assert_eq!(stuck.unwrap_err().kind(), "session-lost", "{how}");
         let expected = if how == "forget" { "http-status" } else { "session-lost" };
         assert_eq!(ended.unwrap_err().kind(), expected, "{how}");
-        // What is called meanwhile waits for the other session.
+        // A call in between waits for the new session.
         assert_eq!(call(&connection, "any").await.unwrap(), "here", "{how}");
         let renewed =
-            std::iter::from_fn(|| heard.try_recv().ok()).filter(|event| event.what == Happening::SessionRenewed);
+            std::iter::from_fn(|| heard.try_recv().ok()).filter(|event| event.kind == ClientEventKind::SessionRenewed);
         assert_eq!(renewed.count(), 1, "{how}");
         assert!(connection.is_stale(), "the tools of the new session may be others");
         let log: Vec<_> = log.lock().unwrap().iter().filter(|seen| seen.path == "/post/2").cloned().collect();
         let methods: Vec<_> = log.iter().map(|seen| seen.body["method"].as_str().unwrap()).collect();
         assert_eq!(methods, ["initialize", "notifications/initialized", "tools/call"], "{how}");
-        until(|| connection.requests_under_way() == 0).await;
+        wait_until("no pending request", || connection.requests_under_way() == 0).await;
         connection.close().await;
     }
 }
 
 #[tokio::test]
-async fn before_the_handshake_a_lost_stream_is_the_end() {
+async fn a_stream_that_is_lost_before_the_handshake_fails_the_connection() {
     let server = Old::default();
     let (url, log) = start(move |seen: &Seen| {
         if seen.body["method"] == "initialize" {
@@ -103,19 +106,19 @@ async fn before_the_handshake_a_lost_stream_is_the_end() {
         server.answer(seen)
     })
     .await;
-    let (connection, _) = connect(Endpoint::Sse(at(&url)), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::Sse(at(&url)), RevisionChoice::Auto).await;
     let error = connection.unwrap_err();
     assert_eq!((error.stage, error.kind()), (Stage::Initialize, "transport"), "{error:?}");
     assert_eq!(log.lock().unwrap().iter().filter(|seen| seen.method == "GET").count(), 1);
 }
 
 #[tokio::test]
-async fn a_server_of_the_old_transport_that_asks_for_patience_gets_it() {
+async fn rate_limits_are_respected_over_http_sse() {
     let put_off = Arc::new(AtomicUsize::new(0));
     let (server, refusals) = (Old::default(), Arc::clone(&put_off));
     let (url, _) = start(move |seen: &Seen| {
         let patient = seen.method == "GET" || seen.body["method"] == "tools/call";
-        // Each of them is refused once.
+        // Each of them is rejected once.
         if patient && refusals.fetch_add(1, Ordering::SeqCst) % 2 == 0 {
             let mut response = status(429);
             response.headers_mut().insert("retry-after", "0".parse().unwrap());
@@ -124,20 +127,20 @@ async fn a_server_of_the_old_transport_that_asks_for_patience_gets_it() {
         server.answer(seen)
     })
     .await;
-    let (connection, events) = connect(Endpoint::Sse(at(&url)), ProtocolChoice::Auto).await;
+    let (connection, events) = connect(Endpoint::Sse(at(&url)), RevisionChoice::Auto).await;
     let connection = connection.unwrap();
     let mut heard = events.subscribe();
     assert_eq!(call(&connection, "any").await.unwrap(), "here");
     assert_eq!(put_off.load(Ordering::SeqCst), 4);
-    let told = std::iter::from_fn(|| heard.try_recv().ok()).map(|event| event.what);
-    assert!(told.into_iter().any(|what| what == Happening::Throttled { status: 429, wait_ms: 50 }));
+    let told = std::iter::from_fn(|| heard.try_recv().ok()).map(|event| event.kind);
+    assert!(told.into_iter().any(|what| what == ClientEventKind::Throttled { status: 429, wait_ms: 50 }));
 }
 
 #[tokio::test]
-async fn a_helper_is_asked_again_for_the_old_transport_too() {
-    let folder = tempfile::tempdir().unwrap();
-    let count = folder.path().join("count");
-    // It says another token each time.
+async fn a_helper_runs_again_over_http_sse_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let count = directory.path().join("count");
+    // It prints a different token each time.
     let script = format!("echo x >> {0}; printf '{{\"x-token\": \"%s\"}}' $(wc -l < {0})", count.display());
     let server = Old::default();
     let (url, log) = start(move |seen: &Seen| {
@@ -148,15 +151,15 @@ async fn a_helper_is_asked_again_for_the_old_transport_too() {
     let mut helper = mcp_workbench_client::HeadersHelper::new("sh");
     helper.args = vec!["-c".into(), script];
     let endpoint = HttpEndpoint { headers_helper: Some(helper), ..at(&url) };
-    let (connection, _) = connect(Endpoint::Sse(endpoint), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::Sse(endpoint), RevisionChoice::Auto).await;
     assert_eq!(call(&connection.unwrap(), "any").await.unwrap(), "here");
     let log = log.lock().unwrap();
     let calls = log.iter().filter(|seen| seen.body["method"] == "tools/call");
     assert_eq!(calls.map(|seen| seen.headers["x-token"].as_str()).collect::<Vec<_>>(), ["1", "2"]);
 }
 
-/// A Streamable HTTP server of the legacy era that opens the session's own stream once `opens` says so, and the order in which it
-/// then saw the request for it answered and the call.
+/// A legacy Streamable HTTP server that opens the session's stream after `opens`, and the order in which it handled
+/// that request and the call.
 async fn first_call(opens: Option<Duration>) -> (Duration, Vec<&'static str>) {
     let order = Arc::new(Mutex::new(Vec::new()));
     let seen_order = Arc::clone(&order);
@@ -191,13 +194,13 @@ async fn first_call(opens: Option<Duration>) -> (Duration, Vec<&'static str>) {
         }
     });
     let url = serve(app).await;
-    let protocol = ProtocolChoice::Pinned(Revision::V2025_11_25);
+    let protocol = RevisionChoice::Pinned(Revision::V2025_11_25);
     let (connection, _) = connect(Endpoint::StreamableHttp(at(&url)), protocol).await;
     let connection = connection.unwrap();
     let begun = std::time::Instant::now();
     assert_eq!(call(&connection, "any").await.unwrap(), "done");
     let took = begun.elapsed();
-    // It is waited for once.
+    // The client waits for it once.
     let begun = std::time::Instant::now();
     assert_eq!(call(&connection, "any").await.unwrap(), "done");
     assert!(begun.elapsed() < Duration::from_millis(400), "{:?}", begun.elapsed());
@@ -206,7 +209,7 @@ async fn first_call(opens: Option<Duration>) -> (Duration, Vec<&'static str>) {
 }
 
 #[tokio::test]
-async fn the_first_call_of_a_session_comes_after_its_stream_but_does_not_wait_for_ever() {
+async fn the_first_call_of_a_session_waits_briefly_for_its_stream() {
     let (_, order) = first_call(Some(Duration::from_millis(150))).await;
     assert_eq!(order, ["stream", "call", "call"]);
     let (took, order) = first_call(None).await;

@@ -4,17 +4,17 @@ use super::*;
 
 #[tokio::test]
 async fn a_server_behind_a_unix_socket_is_reached_by_url() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a b.sock");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("a b.sock");
     let socket = tokio::net::UnixListener::bind(&path).unwrap();
     let (app, log) = router(legacy_streamable);
     tokio::spawn(async move { axum::serve(socket, app).await.unwrap() });
     let url = format!("unix://{}#/mcp", path.to_str().unwrap().replace(' ', "%20"));
     let endpoint = HttpEndpoint { url, ..at("") };
     for endpoint in [Endpoint::StreamableHttp(endpoint.clone()), Endpoint::Auto(endpoint)] {
-        let (connection, _) = connect(endpoint, ProtocolChoice::Auto).await;
+        let (connection, _) = connect(endpoint, RevisionChoice::Auto).await;
         let connection = connection.unwrap();
-        assert_eq!(connection.transport(), TransportKind::StreamableHttp);
+        assert_eq!(connection.transport(), Transport::StreamableHttp);
         assert_eq!(connection.call("good", json!({}), CallOptions::default()).await.unwrap().text(), "streamed");
         connection.close().await;
     }
@@ -23,9 +23,9 @@ async fn a_server_behind_a_unix_socket_is_reached_by_url() {
 }
 
 #[tokio::test]
-async fn a_socket_that_is_not_there_is_told() {
+async fn a_missing_socket_is_reported() {
     let endpoint = HttpEndpoint { url: "unix:///nowhere/to/be.found#/mcp".into(), ..HttpEndpoint::default() };
-    let (connection, _) = connect(Endpoint::StreamableHttp(endpoint), ProtocolChoice::Auto).await;
+    let (connection, _) = connect(Endpoint::StreamableHttp(endpoint), RevisionChoice::Auto).await;
     let failure = connection.unwrap_err();
     assert_eq!(failure.kind(), "transport", "{failure}");
 }

@@ -1,4 +1,4 @@
-//! Calls through a manager: their clocks, their end, and how they are counted.
+//! Calls through a manager: timeouts, cancellation, metrics.
 
 use std::{
     collections::BTreeMap,
@@ -21,7 +21,7 @@ use crate::{
 };
 
 #[tokio::test(start_paused = true)]
-async fn a_call_keeps_to_its_own_limit_and_else_to_that_of_its_server() {
+async fn a_call_uses_its_own_timeout_or_that_of_its_server() {
     let cast = Cast::default().with("a", good);
     let manager = cast.manager();
     let mut server = program("a");
@@ -63,7 +63,7 @@ async fn a_call_that_is_cancelled_does_not_wait_for_the_start() {
     assert_eq!((called.unwrap_err().kind(), begun.elapsed()), ("cancelled", Duration::from_secs(1)));
 }
 
-/// Adds up `mcp.call` by status, as an exporter of metrics does.
+/// Counts `mcp.call` by status, like a metrics exporter.
 #[derive(Clone, Default)]
 struct Counter(Arc<Mutex<BTreeMap<String, u64>>>);
 
@@ -108,7 +108,7 @@ impl Subscriber for Counter {
     fn event(&self, event: &Event<'_>) {
         let mut fields = Fields::default();
         event.record(&mut fields);
-        // Other tests call as well.
+        // Other tests send calls too.
         if !fields.server.starts_with("counted") {
             return;
         }
@@ -121,9 +121,9 @@ impl Subscriber for Counter {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_call_is_counted_once_by_how_it_ended() {
+async fn each_call_is_counted_once_by_its_outcome() {
     let counter = Counter::default();
-    // Whether an event is wanted is remembered for the whole process, so a subscriber of one thread might never be asked.
+    // tracing caches interest for the whole process, so a subscriber of one thread might receive nothing.
     tracing::subscriber::set_global_default(counter.clone()).unwrap();
     let cast = Cast::default().with("counted", good);
     let manager = cast.manager();

@@ -1,4 +1,4 @@
-//! Servers that are put in the network's place.
+//! Servers in memory for the manager.
 
 use std::{
     collections::HashMap,
@@ -7,7 +7,7 @@ use std::{
 
 use futures::future::BoxFuture;
 use mcp_workbench_client::{
-    ClientEvent, ConnectError, ConnectOptions, Connection, Endpoint, Happening, HttpEndpoint, ServerConfig,
+    ClientEvent, ClientEventKind, ConnectError, ConnectOptions, Connection, Endpoint, HttpEndpoint, ServerConfig,
     StdioEndpoint,
     manager::{Connector, ManagedServer, Manager, ManagerOptions, StartMode},
 };
@@ -16,7 +16,7 @@ use tokio::{sync::broadcast, time::Instant};
 
 use crate::support::{Answer, CLOSE, Transcript, config, connect_to, legacy, result};
 
-/// What a server is at its n-th start, counted from 1.
+/// The behavior of a server at its n-th start, counted from 1.
 type Play = Arc<dyn Fn(usize) -> Answer + Send + Sync>;
 
 #[derive(Default)]
@@ -26,7 +26,7 @@ struct Books {
     transcripts: HashMap<String, Transcript>,
 }
 
-/// Servers in memory, and what became of them.
+/// Servers in memory, and what they recorded.
 #[derive(Clone, Default)]
 pub(crate) struct Cast {
     books: Arc<Mutex<Books>>,
@@ -61,41 +61,41 @@ impl Connector for Cast {
 }
 
 impl Cast {
-    /// Enters a server.
+    /// Adds a server.
     pub(crate) fn with(self, name: &str, play: impl Fn(usize) -> Answer + Send + Sync + 'static) -> Self {
         self.books.lock().unwrap().plays.insert(name.to_owned(), Arc::new(play));
         self
     }
 
-    /// A manager whose servers are these.
+    /// A manager of these servers.
     pub(crate) fn manager(&self) -> Manager {
         Manager::new(ManagerOptions { connector: Arc::new(self.clone()), ..ManagerOptions::default() })
     }
 
-    /// When a server was started, each time.
+    /// The times at which a server was started.
     pub(crate) fn starts(&self, name: &str) -> Vec<Instant> {
         let books = self.books.lock().unwrap();
         books.starts.iter().filter(|(started, _)| started == name).map(|(_, at)| *at).collect()
     }
 
-    /// What the last start of a server has heard.
+    /// The messages that the last start of a server received.
     pub(crate) fn transcript(&self, name: &str) -> Transcript {
         Arc::clone(&self.books.lock().unwrap().transcripts[name])
     }
 
-    /// How often the last start of a server was asked for this.
+    /// Number of messages with this method that the last start of a server received.
     pub(crate) fn asked(&self, name: &str, method: &str) -> usize {
         self.transcript(name).lock().unwrap().iter().filter(|message| message["method"] == method).count()
     }
 }
 
-/// A server of one tool `echo`; it dies when `die` is called, never answers `stuck`, and announces twenty changes before it
-/// answers `poke`.
+/// A server with the tool `echo`. It exits on a call of `die`, never answers `stuck`, and announces twenty changes
+/// before it answers `poke`.
 pub(crate) fn good(_: usize) -> Answer {
     Box::new(legacy(usual))
 }
 
-/// What a good server answers after the greeting.
+/// The responses of a conforming server after the handshake.
 pub(crate) fn usual(message: &Value) -> Vec<String> {
     match (message["method"].as_str(), message["params"]["name"].as_str()) {
         (Some("tools/list"), _) => {
@@ -114,39 +114,39 @@ pub(crate) fn usual(message: &Value) -> Vec<String> {
     }
 }
 
-/// A server that never says anything.
+/// A server that never responds.
 pub(crate) fn silent(_: usize) -> Answer {
     Box::new(|_| vec![])
 }
 
-/// A server that hangs up on the first message.
+/// A server that closes the connection after the first message.
 pub(crate) fn crashing(_: usize) -> Answer {
     Box::new(|_| vec![CLOSE.to_owned()])
 }
 
-/// A program of this name.
+/// A stdio server of this name.
 pub(crate) fn program(name: &str) -> ManagedServer {
     let command = StdioEndpoint { command: name.to_owned(), ..StdioEndpoint::default() };
     ManagedServer::new(ServerConfig { name: name.to_owned(), endpoint: Endpoint::Stdio(command), ..config() })
 }
 
-/// A remote server of this name, spoken to with this token.
+/// A remote server of this name, with this token.
 pub(crate) fn remote(name: &str, url: &str, token: &str) -> ManagedServer {
     let headers = [("authorization".to_owned(), token.to_owned())].into();
     let endpoint = HttpEndpoint { url: url.to_owned(), headers, ..HttpEndpoint::default() };
     ManagedServer::new(ServerConfig::new(name, Endpoint::StreamableHttp(endpoint)))
 }
 
-/// The same, started when it is needed.
+/// The same, started on first use.
 pub(crate) fn lazy(server: ManagedServer) -> ManagedServer {
     ManagedServer { start: StartMode::OnDemand, ..server }
 }
 
-/// Waits for the next change of a server's status, and names it.
+/// Waits for the next status of a server, and returns its name.
 pub(crate) async fn next_status(events: &mut broadcast::Receiver<ClientEvent>, server: &str) -> String {
     loop {
         let event = events.recv().await.unwrap();
-        if let (true, Happening::Status { status }) = (event.server == server, event.what) {
+        if let (true, ClientEventKind::Status { status }) = (event.server == server, event.kind) {
             return status.as_str().to_owned();
         }
     }

@@ -1,8 +1,8 @@
-//! Lists of tools: read again after changes, kept where they cannot be, and shown from the cache to whom they may be shown.
+//! Lists of tools: refreshed after changes, kept after errors, and cached per identity.
 
 use std::time::Duration;
 
-use mcp_workbench_client::{Happening, Status};
+use mcp_workbench_client::{ClientEventKind, Status};
 use serde_json::{Value, json};
 
 use crate::{
@@ -19,7 +19,7 @@ fn listing(message: &Value, tool: &str, hints: &Value) -> Vec<String> {
     result(message, list)
 }
 
-/// A server whose list is another one each time, and fails from the `broken`-th time on.
+/// A server with a different list for each request, which fails from the `broken`-th request on.
 fn changing(era: &str, broken: usize) -> Answer {
     let mut lists = 0;
     let rest = move |message: &Value| match message["method"].as_str() {
@@ -44,7 +44,7 @@ fn changing(era: &str, broken: usize) -> Answer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_burst_of_changes_is_one_reading_in_both_eras() {
+async fn a_burst_of_changes_is_one_refresh_in_both_eras() {
     for era in ["legacy", "modern"] {
         let cast = Cast::default().with("a", move |_| changing(era, usize::MAX));
         let manager = cast.manager();
@@ -55,7 +55,7 @@ async fn a_burst_of_changes_is_one_reading_in_both_eras() {
             manager.call("a", "poke", json!({}), Default::default()).await.unwrap();
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        while !matches!(events.recv().await.unwrap().what, Happening::Refreshed { .. }) {}
+        while !matches!(events.recv().await.unwrap().kind, ClientEventKind::Refreshed { .. }) {}
         tokio::time::sleep(Duration::from_secs(60)).await;
         assert_eq!(cast.asked("a", "tools/list"), 2, "{era}");
         assert_eq!(manager.tools("a").await.unwrap().tools[0].name(), "tool-2", "{era}");
@@ -64,7 +64,7 @@ async fn a_burst_of_changes_is_one_reading_in_both_eras() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn changes_without_end_do_not_put_the_reading_off_for_ever() {
+async fn endless_changes_do_not_delay_the_refresh_forever() {
     let cast = Cast::default().with("a", |_| changing("legacy", usize::MAX));
     let manager = cast.manager();
     manager.apply(vec![program("a")]).await.unwrap();
@@ -77,20 +77,20 @@ async fn changes_without_end_do_not_put_the_reading_off_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_cannot_be_read_again_stays() {
+async fn a_list_is_kept_if_the_refresh_fails() {
     let cast = Cast::default().with("a", |_| changing("legacy", 2));
     let manager = cast.manager();
     manager.apply(vec![program("a")]).await.unwrap();
     manager.tools("a").await.unwrap();
     let mut events = manager.events();
     manager.call("a", "poke", json!({}), Default::default()).await.unwrap();
-    while !matches!(events.recv().await.unwrap().what, Happening::RefreshFailed { .. }) {}
+    while !matches!(events.recv().await.unwrap().kind, ClientEventKind::RefreshFailed { .. }) {}
     assert_eq!(manager.tools("a").await.unwrap().tools[0].name(), "tool-1");
     assert_eq!(manager.status("a"), Some(Status::Connected));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_is_read_again_when_its_time_is_over_and_not_before() {
+async fn a_list_is_read_again_after_its_time_to_live() {
     let hints = json!({"ttlMs": 60_000, "cacheScope": "private"});
     let play = move |_| -> Answer {
         let hints = hints.clone();
@@ -109,7 +109,7 @@ async fn a_list_is_read_again_when_its_time_is_over_and_not_before() {
     tokio::time::sleep(Duration::from_secs(2)).await;
     manager.tools("a").await.unwrap();
     assert_eq!(cast.asked("a", "tools/list"), 2);
-    // A fresh list needs no server at all.
+    // A fresh list needs no connection.
     manager.disconnect("a").await.unwrap();
     manager.tools("a").await.unwrap();
     assert_eq!((manager.status("a"), cast.starts("a").len()), (Some(Status::Disconnected), 1));
@@ -128,7 +128,7 @@ fn keeping(scope: &'static str, tool: &'static str) -> impl Fn(usize) -> Answer 
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_private_is_shown_to_no_other_identity_and_what_is_public_to_all() {
+async fn private_lists_are_cached_per_identity_and_public_ones_shared() {
     for (scope, seen_by_bob) in [("private", "bobs"), ("public", "anns")] {
         let cast = Cast::default().with("ann", keeping(scope, "anns")).with("bob", keeping(scope, "bobs"));
         let manager = cast.manager();
@@ -141,7 +141,7 @@ async fn what_is_private_is_shown_to_no_other_identity_and_what_is_public_to_all
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_accounts_of_one_configuration_are_two_identities() {
+async fn two_accounts_have_separate_caches() {
     let cast = Cast::default().with("ann", keeping("private", "anns")).with("bob", keeping("private", "bobs"));
     let manager = cast.manager();
     let mut servers = ["ann", "bob"].map(|name| lazy(remote(name, "http://127.0.0.1:1/mcp", "same")));
@@ -154,7 +154,7 @@ async fn two_accounts_of_one_configuration_are_two_identities() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_ends_the_freshness_of_what_is_kept() {
+async fn a_change_invalidates_the_cache() {
     let cast = Cast::default().with("a", |_| changing("modern", usize::MAX)).with("b", good);
     let manager = cast.manager();
     let mut events = manager.events();

@@ -1,4 +1,4 @@
-//! Many servers under one manager, all in memory, in paused time.
+//! A manager of servers in memory, in paused time.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 

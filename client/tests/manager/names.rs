@@ -1,10 +1,10 @@
-//! Tools of many servers under names that models accept: each is callable, and keeps its name whoever comes or goes.
+//! Qualified names of many tools: each is callable, and does not change when servers are added or removed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{StreamExt as _, stream};
 use mcp_workbench_client::{
-    CallOptions, Catalogue, NameLimit, NameScheme, Naming,
+    CallOptions, NameLimit, NameScheme, Naming, ToolCatalog,
     manager::{ManagedServer, ToolFilter},
 };
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ use crate::{
     support::{Answer, legacy, result},
 };
 
-/// Names that have broken clients: what is illegal, too long, empty, in another script, or alike once it is mended.
+/// Names that have broken clients: illegal, too long, empty, in another script, or equal after normalization.
 const TRAPS: [&str; 11] = [
     "get-x",
     "get_x",
@@ -31,7 +31,7 @@ const TRAPS: [&str; 11] = [
 const SERVERS: usize = 50;
 const TOOLS: usize = 100;
 
-/// A server of these tools. A call is answered with the name that it was called by.
+/// A server with these tools. The result of a call is the name of the tool.
 fn play(tools: Vec<String>) -> impl Fn(usize) -> Answer + Send + Sync + 'static {
     move |_| {
         let listed: Vec<Value> =
@@ -46,12 +46,12 @@ fn play(tools: Vec<String>) -> impl Fn(usize) -> Answer + Send + Sync + 'static 
     }
 }
 
-fn names(catalogue: &Catalogue) -> BTreeMap<String, (String, String)> {
-    let of = |entry: &mcp_workbench_client::catalogue::Entry| (entry.server.clone(), entry.tool.name().to_owned());
-    catalogue.iter().map(|(name, entry)| (name.to_owned(), of(entry))).collect()
+fn names(catalog: &ToolCatalog) -> BTreeMap<String, (String, String)> {
+    let of = |entry: &mcp_workbench_client::catalog::Entry| (entry.server.clone(), entry.tool.name().to_owned());
+    catalog.iter().map(|(name, entry)| (name.to_owned(), of(entry))).collect()
 }
 
-/// What OpenAI, Anthropic and Gemini take as the name of a function, all of them.
+/// Function names that OpenAI, Anthropic and Gemini all accept.
 fn is_legal(name: &str, limit: usize) -> bool {
     (1..=limit).contains(&name.len())
         && name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
@@ -76,18 +76,18 @@ async fn five_thousand_tools_of_fifty_servers_are_all_callable() {
         Naming::from(NameLimit::Chars128),
         Naming { scheme: NameScheme::Short, limit: NameLimit::Chars64 },
     ] {
-        let (catalogue, missing) = manager.catalogue(naming).await;
+        let (catalog, missing) = manager.catalog(naming).await;
         assert!(missing.is_empty(), "{missing:?}");
-        let names = names(&catalogue);
+        let names = names(&catalog);
         assert_eq!(names.len(), SERVERS * TOOLS);
         assert_eq!(names.values().collect::<BTreeSet<_>>().len(), SERVERS * TOOLS);
         for name in names.keys() {
             assert!(is_legal(name, naming.limit.chars()), "{name}");
         }
         let called = stream::iter(&names).map(|(name, (server, tool))| {
-            let (manager, catalogue) = (&manager, &catalogue);
+            let (manager, catalog) = (&manager, &catalog);
             async move {
-                let entry = catalogue.resolve(name).unwrap();
+                let entry = catalog.resolve(name).unwrap();
                 let own = entry.tool.name();
                 let result = manager.call(&entry.server, own, json!({}), CallOptions::default()).await.unwrap();
                 assert_eq!((&entry.server, own, result.text().as_str()), (server, tool.as_str(), tool.as_str()));
@@ -98,24 +98,24 @@ async fn five_thousand_tools_of_fifty_servers_are_all_callable() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn names_stay_what_they_are_when_a_server_joins_or_leaves() {
+async fn names_do_not_change_when_servers_are_added_or_removed() {
     let tools = || TRAPS.iter().map(|&trap| trap.to_owned()).collect::<Vec<_>>();
     let cast = Cast::default().with("a", play(tools())).with("a__b", play(tools())).with("a_", play(tools()));
     let manager = cast.manager();
     manager.apply(["a", "a__b"].map(program).into()).await.unwrap();
-    let before = names(&manager.catalogue(Naming::default()).await.0);
+    let before = names(&manager.catalog(Naming::default()).await.0);
     manager.apply(["a_", "a", "a__b"].map(program).into()).await.unwrap();
-    let joined = names(&manager.catalogue(Naming::default()).await.0);
+    let joined = names(&manager.catalog(Naming::default()).await.0);
     assert_eq!(joined.len(), 3 * TRAPS.len());
     assert!(before.iter().all(|(name, tool)| joined.get(name) == Some(tool)));
     manager.apply(["a"].map(program).into()).await.unwrap();
-    let left = names(&manager.catalogue(Naming::default()).await.0);
+    let left = names(&manager.catalog(Naming::default()).await.0);
     assert_eq!(left.len(), TRAPS.len());
     assert!(left.iter().all(|(name, tool)| before.get(name) == Some(tool)));
 }
 
 #[tokio::test(start_paused = true)]
-async fn tools_that_the_configuration_switches_off_are_neither_seen_nor_called() {
+async fn disabled_tools_are_neither_listed_nor_called() {
     let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<BTreeSet<String>>();
     let cast = Cast::default().with("a", play(vec!["one".into(), "two".into(), "three".into()]));
     let manager = cast.manager();
@@ -130,7 +130,7 @@ async fn tools_that_the_configuration_switches_off_are_neither_seen_nor_called()
         manager.apply(vec![with(filter)]).await.unwrap();
         let list = manager.tools("a").await.unwrap();
         assert_eq!(list.tools.iter().map(|tool| tool.name()).collect::<Vec<_>>(), left);
-        assert_eq!(manager.catalogue(Naming::default()).await.0.len(), left.len());
+        assert_eq!(manager.catalog(Naming::default()).await.0.len(), left.len());
         for tool in ["one", "two", "three"] {
             let called = manager.call("a", tool, json!({}), CallOptions::default()).await;
             match called {

@@ -1,4 +1,4 @@
-//! A configuration that changes while servers are running.
+//! Changes of the configuration while servers are running.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ fn names(names: &[&str]) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_what_changed_is_touched() {
+async fn only_changed_servers_are_restarted() {
     let cast =
         ["same", "changed", "leaves", "joins"].into_iter().fold(Cast::default(), |cast, name| cast.with(name, good));
     let manager = cast.manager();
@@ -25,7 +25,7 @@ async fn only_what_changed_is_touched() {
     let call = manager.call("same", "stuck", json!({}), Default::default());
     let mut next = program("changed");
     next.config.timeouts.call = Duration::from_secs(5);
-    // What does not concern the connection does not end it.
+    // Settings that do not affect the connection do not close it.
     let same = ManagedServer { required: true, ..program("same") };
     let apply = async {
         let done = manager.apply(vec![same, next, program("joins")]).await;
@@ -52,7 +52,7 @@ async fn only_what_changed_is_touched() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_is_switched_off_ends_and_comes_back_when_it_is_switched_on() {
+async fn a_disabled_server_stops_and_starts_again_when_enabled() {
     let cast = Cast::default().with("a", good);
     let manager = cast.manager();
     manager.apply(vec![program("a")]).await.unwrap();
@@ -66,7 +66,7 @@ async fn a_server_that_is_switched_off_ends_and_comes_back_when_it_is_switched_o
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_servers_of_one_name_change_nothing() {
+async fn duplicate_names_change_nothing() {
     let cast = Cast::default().with("a", good);
     let manager = cast.manager();
     manager.apply(vec![program("a")]).await.unwrap();
@@ -77,7 +77,7 @@ async fn two_servers_of_one_name_change_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_closed_manager_has_ended_all_connections() {
+async fn closing_a_manager_closes_all_connections() {
     let cast = Cast::default().with("a", good).with("b", good);
     let manager = cast.manager();
     manager.apply(["a", "b"].map(program).into()).await.unwrap();

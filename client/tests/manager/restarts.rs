@@ -1,4 +1,4 @@
-//! Bringing servers back, within bounds.
+//! Restarts and their limits.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ async fn die(manager: &Manager, name: &str) {
     assert!(matches!(died, Err(UseError::Call(CallError::ConnectionLost { .. }))), "{died:?}");
 }
 
-/// Whether each wait is the doubled one, or up to a half longer.
+/// Whether each delay is the doubled one, or up to a half longer.
 fn assert_waits(starts: &[Instant], seconds: &[u64]) {
     let waits: Vec<_> = starts.windows(2).map(|pair| pair[1] - pair[0]).collect();
     assert_eq!(waits.len(), seconds.len(), "{waits:?}");
@@ -27,7 +27,7 @@ fn assert_waits(starts: &[Instant], seconds: &[u64]) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_program_that_died_is_started_when_it_is_needed() {
+async fn an_exited_process_is_started_on_demand() {
     let cast = Cast::default().with("a", good);
     let manager = cast.manager();
     manager.apply(vec![program("a")]).await.unwrap();
@@ -39,7 +39,7 @@ async fn a_program_that_died_is_started_when_it_is_needed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_program_that_keeps_dying_is_given_up_until_it_is_connected_by_hand() {
+async fn a_process_that_keeps_exiting_is_only_restarted_explicitly() {
     let cast = Cast::default().with("a", good);
     let manager = cast.manager();
     manager.apply(vec![program("a")]).await.unwrap();
@@ -55,7 +55,7 @@ async fn a_program_that_keeps_dying_is_given_up_until_it_is_connected_by_hand() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_connection_that_lasted_forgives_the_failures_before_it() {
+async fn a_long_connection_resets_the_failures() {
     let cast = Cast::default().with("a", good);
     let manager = cast.manager();
     manager.apply(vec![program("a")]).await.unwrap();
@@ -72,7 +72,7 @@ fn back_at_the_fourth(start: usize) -> Answer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_remote_server_is_waited_for() {
+async fn a_remote_server_is_reconnected() {
     let cast = Cast::default().with("a", back_at_the_fourth);
     let manager = cast.manager();
     manager.apply(vec![remote("a", "http://127.0.0.1:1/mcp", "x")]).await.unwrap();
@@ -86,7 +86,7 @@ async fn a_remote_server_is_waited_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_remote_server_that_stays_away_is_given_up() {
+async fn a_remote_server_fails_after_too_many_attempts() {
     let cast = Cast::default().with("a", |start| if start == 1 { good(start) } else { crashing(start) });
     let manager = cast.manager();
     manager.apply(vec![remote("a", "http://127.0.0.1:1/mcp", "x")]).await.unwrap();
@@ -99,10 +99,10 @@ async fn a_remote_server_that_stays_away_is_given_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_that_nothing_but_the_user_can_mend_is_not_tried_again() {
+async fn a_permanent_error_is_not_retried() {
     let cast = Cast::default().with("a", |_| Box::new(|message| crate::support::error(message, -32022)));
     let manager = cast.manager();
-    let pinned = mcp_workbench_client::ProtocolChoice::Pinned("2026-07-28".parse().unwrap());
+    let pinned = mcp_workbench_client::RevisionChoice::Pinned("2026-07-28".parse().unwrap());
     let mut server = program("a");
     server.config.protocol = pinned;
     manager.apply(vec![ManagedServer { required: true, ..server }]).await.unwrap_err();

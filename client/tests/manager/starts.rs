@@ -1,4 +1,4 @@
-//! Starting: in parallel, once, each for itself.
+//! Starts: in parallel, shared, and independent of each other.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::cast::{Cast, crashing, good, lazy, next_status, program, silent, until_status};
 
 #[tokio::test(start_paused = true)]
-async fn all_who_want_a_server_share_one_start() {
+async fn concurrent_callers_share_one_start() {
     let cast = Cast::default().with("a", good);
     let manager = cast.manager();
     let mut events = manager.events();
@@ -27,7 +27,7 @@ async fn all_who_want_a_server_share_one_start() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_start_goes_on_when_who_asked_for_it_is_gone() {
+async fn a_start_continues_if_its_caller_is_dropped() {
     let cast = Cast::default().with("a", good);
     let manager = cast.manager();
     manager.apply(vec![lazy(program("a"))]).await.unwrap();
@@ -37,7 +37,7 @@ async fn a_start_goes_on_when_who_asked_for_it_is_gone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_hangs_or_crashes_costs_only_itself() {
+async fn a_hanging_or_panicking_start_affects_only_its_server() {
     let cast = Cast::default().with("hangs", silent).with("crashes", crashing).with("works", good);
     let cast = cast.with("panics", |_| panic!("a connector of a host may do that"));
     let manager = cast.manager();
@@ -56,14 +56,14 @@ async fn one_that_hangs_or_crashes_costs_only_itself() {
     };
     assert!(reason("hangs").contains("not ready within 10s"), "{}", reason("hangs"));
     assert!(reason("crashes").contains("closed the connection"), "{}", reason("crashes"));
-    assert!(reason("panics").contains("broke off"), "{}", reason("panics"));
-    let (catalogue, missing) = manager.catalogue(NameLimit::Chars64).await;
-    assert!(catalogue.resolve("mcp__works__echo").is_some());
+    assert!(reason("panics").contains("panicked"), "{}", reason("panics"));
+    let (catalog, missing) = manager.catalog(NameLimit::Chars64).await;
+    assert!(catalog.resolve("mcp__works__echo").is_some());
     assert_eq!(missing.keys().collect::<Vec<_>>(), ["crashes", "hangs", "panics"]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_start_fails_without_a_required_server_and_says_which() {
+async fn apply_fails_without_a_required_server_and_names_it() {
     let cast = Cast::default().with("hangs", silent).with("crashes", crashing).with("works", good);
     let required = |name| lazy(ManagedServer { required: true, ..program(name) });
     let manager = cast.manager();
@@ -88,7 +88,7 @@ async fn a_disabled_server_is_never_started() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_start_that_is_stopped_is_told_to_all_who_wait_for_it() {
+async fn a_stopped_start_fails_for_all_callers() {
     let cast = Cast::default().with("a", silent);
     let manager = cast.manager();
     manager.apply(vec![lazy(program("a"))]).await.unwrap();
@@ -105,7 +105,7 @@ async fn a_start_that_is_stopped_is_told_to_all_who_wait_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_manager_that_is_dropped_leaves_no_connection_behind() {
+async fn dropping_a_manager_closes_all_connections() {
     let cast = Cast::default().with("a", good);
     let manager = cast.manager();
     manager.apply(vec![program("a")]).await.unwrap();
@@ -114,6 +114,6 @@ async fn a_manager_that_is_dropped_leaves_no_connection_behind() {
     drop((manager, connection));
     let mut ended = ended;
     let last = async { while ended.recv().await.is_ok() {} };
-    tokio::time::timeout(Duration::from_secs(60), last).await.expect("nobody is left who could tell of the connection");
+    tokio::time::timeout(Duration::from_secs(60), last).await.expect("the connection is closed");
     assert_eq!(std::sync::Arc::strong_count(&cast.transcript("a")), 2, "the server's task has ended");
 }

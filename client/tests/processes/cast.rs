@@ -1,4 +1,4 @@
-//! The roles that this program plays when a test starts it: a server, a stubborn child, a client.
+//! The roles of this program in tests: a server, a stubborn child, a client.
 
 use std::{
     io::{BufRead, Write},
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::kit;
 
-/// Plays the role that the arguments ask for, if they ask for one.
+/// Plays the role in the arguments, if there is one.
 pub(crate) fn play(arguments: &[String]) -> Option<ExitCode> {
     let (role, rest) = arguments.split_first()?;
     let (mark, habits) = rest.split_first()?;
@@ -26,7 +26,7 @@ pub(crate) fn play(arguments: &[String]) -> Option<ExitCode> {
     }
 }
 
-/// SIGTERM is heard from now on, and nothing done about it.
+/// SIGTERM is ignored from now on.
 fn be_deaf() {
     std::thread::spawn(|| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -38,9 +38,9 @@ fn be_deaf() {
 }
 
 fn sleep() -> ! {
-    // Long enough for every test, and no trouble for long where one fails.
+    // Longer than any test, and a limit if one fails.
     std::thread::sleep(Duration::from_secs(60));
-    panic!("nobody ended this process")
+    panic!("this process was not stopped")
 }
 
 fn sleeper(habits: &[String]) -> ExitCode {
@@ -53,7 +53,7 @@ fn sleeper(habits: &[String]) -> ExitCode {
     sleep()
 }
 
-/// The child keeps the server's standard output.
+/// The child keeps the server's standard output open.
 #[expect(clippy::zombie_processes, reason = "a server that never looks after its children is the point")]
 fn start_child(mark: &str, habits: &[&str]) {
     let own = std::env::current_exe().unwrap();
@@ -95,8 +95,7 @@ fn answer_all() {
                 "serverInfo": {"name": "played", "version": "1"},
             }),
             "tools/call" if message["params"]["name"] == "exit" => {
-                // The only way out of a test program that the lints allow is a panic or a return, so leave the loop by
-                // the kernel's hand.
+                // The lints allow a test program to end only by panic or return, so it kills itself.
                 exit(i32::try_from(arguments["code"].as_i64().unwrap()).unwrap())
             }
             "tools/call" => json!({"content": [{"type": "text", "text": arguments["text"]}]}),
@@ -123,7 +122,7 @@ fn say(message: &Value) {
     out.flush().unwrap();
 }
 
-/// Connects, says so, and ends its servers when its input is closed, without a runtime.
+/// Connects, prints a line, and stops its servers without a runtime when its input is closed.
 fn leave(mark: &str, habits: &[String]) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let connection = runtime.block_on(connect(kit::config_of(mark, habits))).unwrap();
@@ -135,7 +134,7 @@ fn leave(mark: &str, habits: &[String]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Connects, says so, and stays until its input is closed.
+/// Connects, prints a line, and runs until its input is closed.
 fn client(mark: &str, habits: &[String]) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {

@@ -1,6 +1,6 @@
-//! Starting and stopping a server again and again: nothing of it may stay.
+//! Starts and stops a server repeatedly, and checks for leaks.
 //!
-//! The cycles run in a process of their own, whose descriptors, threads, children and memory are theirs alone.
+//! The cycles run in a separate process with its own descriptors, threads, children and memory.
 
 use std::{
     fs,
@@ -13,19 +13,19 @@ use mcp_workbench_client::{CallOptions, connect};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use crate::kit::{self, Mark};
+use crate::kit::{self, ProcessMark};
 
-/// How many cycles run in CI. The variable asks for more: `MCP_WORKBENCH_CYCLES=10000`.
+/// Number of cycles in CI. The variable requests more: `MCP_WORKBENCH_CYCLES=10000`.
 const CYCLES: u64 = 200;
-/// What happens before the first look: allocators, threads and pools take what they need.
+/// Cycles before the first measurement, in which allocators, threads and pools grow.
 const WARM_UP: u64 = 48;
 const AT_ONCE: usize = 8;
-/// The longest time until a server is killed; a start takes about as long.
-const LONGEST_WAIT: u64 = 80;
+/// Maximum time until a server is killed, about as long as a start.
+const MAX_WAIT_MS: u64 = 80;
 
-/// Runs them in a process of their own.
+/// Runs the cycles in a separate process.
 pub(crate) async fn leave_nothing_behind() {
-    let mark = Mark::new();
+    let mark = ProcessMark::new();
     let count = std::env::var("MCP_WORKBENCH_CYCLES").ok().and_then(|count| count.parse().ok()).unwrap_or(CYCLES);
     let mut command = Command::new(std::env::current_exe().unwrap());
     let output = command.arg("cycles").arg(mark.word()).arg(count.to_string()).stdin(Stdio::null()).output().unwrap();
@@ -51,13 +51,13 @@ pub(crate) fn run(mark: &str, habits: &[String]) -> ExitCode {
         println!("{count} cycles in {:?}: before {before:?}, after {after:?}", begun.elapsed());
         assert!(after.descriptors <= before.descriptors, "descriptors leak");
         assert!(after.threads <= before.threads + 2, "threads leak");
-        // Two pages a cycle would be 80 MB after ten thousand.
+        // Two pages per cycle would be 80 MB after ten thousand.
         assert!(after.kilobytes <= before.kilobytes + 8 * 1024, "memory grows");
     });
     ExitCode::SUCCESS
 }
 
-/// What a process has.
+/// Resources of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Belongings {
     descriptors: usize,
@@ -65,12 +65,12 @@ struct Belongings {
     kilobytes: u64,
 }
 
-/// Looks once no process of the cycles is left, zombies included.
+/// Measures after all processes of the cycles are reaped.
 async fn settled(mark: &str) -> Belongings {
-    kit::until_none_is_left(&Mark::of(mark)).await;
-    kit::wait_for(|| children().is_empty()).await;
-    // The threads that watched the last processes end a moment after them.
-    let entries = |folder: &str| fs::read_dir(folder).unwrap().count();
+    kit::until_none_is_left(&ProcessMark::from_word(mark)).await;
+    test_support::wait_until("no child process", || children().is_empty()).await;
+    // The threads that watched the last processes end shortly after them.
+    let entries = |directory: &str| fs::read_dir(directory).unwrap().count();
     let mut least = usize::MAX;
     for _ in 0..40 {
         least = least.min(entries("/proc/self/task"));
@@ -82,41 +82,41 @@ async fn settled(mark: &str) -> Belongings {
     Belongings { descriptors: entries("/proc/self/fd"), threads: least, kilobytes }
 }
 
-/// The ids of all children of this process, dead ones that nobody has reaped among them.
+/// The ids of all children of this process, zombies included.
 fn children() -> Vec<String> {
     let tasks = fs::read_dir("/proc/self/task").unwrap().flatten();
     let lists = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
     lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
 }
 
-/// A number that looks like chance and is the same in each run (Knuth, TAOCP 2, 3.3.4).
-fn chance(number: u64, below: u64) -> u64 {
+/// A pseudo-random number that is the same in each run (Knuth, TAOCP 2, 3.3.4).
+fn jitter(number: u64, below: u64) -> u64 {
     (number.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407) >> 33) % below
 }
 
 async fn cycle(mark: String, number: u64) {
     let config = kit::config_of(&mark, &[]);
-    let wait = Duration::from_millis(chance(number, LONGEST_WAIT));
+    let wait = Duration::from_millis(jitter(number, MAX_WAIT_MS));
     match number % 3 {
-        // Killed at some moment; what was asked of it may fail, and must end.
+        // Killed at some time; requests may fail, but must end.
         0 => {
             let killer = async {
                 tokio::time::sleep(wait).await;
-                kill(&Mark::of(&mark));
+                kill(&ProcessMark::from_word(&mark));
             };
             let life = async {
                 let Ok(connection) = connect(config).await else { return };
                 while connection.call("echo", json!({"text": "a"}), CallOptions::default()).await.is_ok()
-                    && !Mark::of(&mark).alive().is_empty()
+                    && !ProcessMark::from_word(&mark).alive().is_empty()
                 {
                     tokio::time::sleep(Duration::from_millis(5)).await;
-                    kill(&Mark::of(&mark));
+                    kill(&ProcessMark::from_word(&mark));
                 }
                 connection.close().await;
             };
             tokio::join!(killer, life);
         }
-        // Given up at some moment, with or without a connection.
+        // Dropped at some time, with or without a connection.
         1 => {
             if let Ok(Ok(connection)) = tokio::time::timeout(wait, connect(config)).await {
                 drop(connection);
@@ -131,10 +131,10 @@ async fn cycle(mark: String, number: u64) {
     }
 }
 
-/// Kills the server of this mark, if it is there.
-fn kill(mark: &Mark) {
+/// Kills the server with this mark, if it is running.
+fn kill(mark: &ProcessMark) {
     for pid in mark.pids() {
-        // It may have ended in between.
+        // It may have exited in the meantime.
         let _ = kill_process(Pid::from_raw(pid).unwrap(), Signal::KILL);
     }
 }

@@ -1,4 +1,4 @@
-//! Running the tests, and looking at processes.
+//! Runs the tests and inspects processes.
 
 use std::{
     fs,
@@ -6,11 +6,11 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     process::{Child, Command, ExitCode, Stdio},
     sync::atomic::{AtomicU64, Ordering},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use mcp_workbench_client::{
-    Endpoint, Graces, ServerConfig, StdioEndpoint,
+    Endpoint, ServerConfig, ShutdownGracePeriods, StdioEndpoint,
     process::supervisor::{Supervision, SupervisorReport},
 };
 
@@ -25,7 +25,7 @@ impl<F: Future<Output = ()>, T: Fn() -> F + Sync> Test for T {
     }
 }
 
-/// Runs the tests as the usual harness does, as far as its arguments are used by cargo and nextest.
+/// Runs the tests like the usual harness, as far as cargo and nextest need it.
 pub(crate) fn run(arguments: &[String], tests: &[(&str, &dyn Test)]) -> ExitCode {
     let has = |flag: &str| arguments.iter().any(|argument| argument == flag);
     if has("--list") {
@@ -53,20 +53,20 @@ pub(crate) fn run(arguments: &[String], tests: &[(&str, &dyn Test)]) -> ExitCode
 }
 
 /// A word on the command lines of all processes of one test.
-pub(crate) struct Mark(String);
+pub(crate) struct ProcessMark(String);
 
-impl Mark {
+impl ProcessMark {
     pub(crate) fn new() -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         Self(format!("mark-{}-{}-", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed)))
     }
 
-    /// The mark that is this word.
-    pub(crate) fn of(word: &str) -> Self {
+    /// The mark with this word.
+    pub(crate) fn from_word(word: &str) -> Self {
         Self(word.to_owned())
     }
 
-    /// The word itself.
+    /// The word.
     pub(crate) fn word(&self) -> &str {
         &self.0
     }
@@ -83,7 +83,7 @@ impl Mark {
         servers.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
     }
 
-    /// The command lines of the living processes with this mark, clients and supervisors apart.
+    /// The command lines of running processes with this mark, without clients and supervisors.
     pub(crate) fn alive(&self) -> Vec<String> {
         let entries = fs::read_dir("/proc").unwrap().flatten();
         let lines = entries.filter_map(|entry| {
@@ -95,7 +95,7 @@ impl Mark {
         lines.filter(|line| !line.contains("__mcp-workbench-supervise")).collect()
     }
 
-    /// The same with the supervisors.
+    /// The same with supervisors.
     fn alive_at_all(&self) -> Vec<String> {
         let entries = fs::read_dir("/proc").unwrap().flatten();
         let lines = entries.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
@@ -106,40 +106,28 @@ impl Mark {
     }
 }
 
-/// Waits until a condition holds, within bounds.
-pub(crate) async fn wait_for(condition: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !condition() {
-        assert!(begun.elapsed() < PATIENCE, "the condition never held");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+/// Waits until all processes of a test have exited.
+pub(crate) async fn until_none_is_left(mark: &ProcessMark) {
+    let left = || Some(mark.alive_at_all()).filter(|left| !left.is_empty());
+    test_support::wait_for("no process", || left().map_or(Ok(()), Err)).await;
 }
 
-/// Waits until no process of a test is left.
-pub(crate) async fn until_none_is_left(mark: &Mark) {
-    let begun = Instant::now();
-    while !mark.alive_at_all().is_empty() {
-        assert!(begun.elapsed() < PATIENCE, "left: {:?}", mark.alive_at_all());
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+pub(crate) fn graces() -> ShutdownGracePeriods {
+    ShutdownGracePeriods { stdin_close: Duration::from_millis(300), sigterm: Duration::from_millis(300) }
 }
 
-pub(crate) fn graces() -> Graces {
-    Graces { stdin_close: Duration::from_millis(300), sigterm: Duration::from_millis(300) }
-}
+/// Longer than anything takes on a busy machine, and shorter than the life of a forgotten process.
+pub(crate) const LONG_TIMEOUT: Duration = Duration::from_secs(15);
 
-/// Longer than anything takes on a busy machine, and shorter than a process that nobody ends.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
-
-/// With graces that do not run out, so that a slow machine is not taken for a stubborn server.
+/// Long grace periods, so that a slow machine does not look like a stubborn server.
 pub(crate) fn patient(mut config: ServerConfig) -> ServerConfig {
-    config.shutdown = Graces { stdin_close: PATIENCE, sigterm: PATIENCE };
+    config.shutdown = ShutdownGracePeriods { stdin_close: LONG_TIMEOUT, sigterm: LONG_TIMEOUT };
     config
 }
 
 /// The same, after SIGTERM only.
 pub(crate) fn patient_with_sigterm(mut config: ServerConfig) -> ServerConfig {
-    config.shutdown.sigterm = PATIENCE;
+    config.shutdown.sigterm = LONG_TIMEOUT;
     config
 }
 
@@ -147,8 +135,8 @@ fn own_path() -> String {
     std::env::current_exe().unwrap().into_os_string().into_string().unwrap()
 }
 
-/// A server played by this program.
-pub(crate) fn config(mark: &Mark, habits: &[&str]) -> ServerConfig {
+/// A server that this program plays.
+pub(crate) fn config(mark: &ProcessMark, habits: &[&str]) -> ServerConfig {
     let args = ["server", &mark.0].into_iter().chain(habits.iter().copied()).map(str::to_owned).collect();
     let endpoint = StdioEndpoint { command: own_path(), args, ..StdioEndpoint::default() };
     ServerConfig { shutdown: graces(), ..ServerConfig::new("tested", Endpoint::Stdio(endpoint)) }
@@ -156,10 +144,10 @@ pub(crate) fn config(mark: &Mark, habits: &[&str]) -> ServerConfig {
 
 pub(crate) fn config_of(mark: &str, habits: &[String]) -> ServerConfig {
     let habits: Vec<_> = habits.iter().map(String::as_str).collect();
-    config(&Mark(mark.to_owned()), &habits)
+    config(&ProcessMark(mark.to_owned()), &habits)
 }
 
-/// The same server behind a shell that stays.
+/// The same server, started by a shell that keeps running.
 pub(crate) fn shell(mut config: ServerConfig) -> ServerConfig {
     let Endpoint::Stdio(endpoint) = &mut config.endpoint else { unreachable!() };
     let line = format!("'{}' {}; exit $?", endpoint.command, endpoint.args.join(" "));
@@ -168,12 +156,12 @@ pub(crate) fn shell(mut config: ServerConfig) -> ServerConfig {
 }
 
 /// Starts this program as a client of such a server.
-pub(crate) fn start_client(role: &str, mark: &Mark, habits: &[&str]) -> Child {
+pub(crate) fn start_client(role: &str, mark: &ProcessMark, habits: &[&str]) -> Child {
     let mut command = Command::new(own_path());
     command.arg(role).arg(&mark.0).args(habits).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap()
 }
 
-/// Waits until such a client says that it is connected.
+/// Waits until such a client is connected.
 pub(crate) fn until_ready(client: &mut Child) {
     let mut line = String::new();
     BufReader::new(client.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
@@ -182,8 +170,8 @@ pub(crate) fn until_ready(client: &mut Child) {
 
 /// Runs a shell script under a supervisor.
 pub(crate) fn supervise(script: &str, settle: Duration) -> (SupervisorReport, Option<i32>) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("report.json");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("report.json");
     let supervision = Supervision { settle, report: Some(path.clone()), ..Supervision::default() };
     let status = supervision.command("sh").unwrap().args(["-c", script]).stderr(Stdio::null()).status().unwrap();
     (SupervisorReport::read(&path).unwrap(), status.code())

@@ -1,7 +1,7 @@
-//! Real processes: what is started ends, whoever dies first and however stubborn it is.
+//! Real processes: all of them are stopped, whichever exits first.
 //!
-//! This test has a `main` of its own, because it must be able to become the supervisor. The same program also plays the
-//! servers, their stubborn children, and a client that is killed.
+//! This test has its own `main`, because it must be able to become the supervisor. The program also plays the servers,
+//! their stubborn children, and a client that is killed.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "the played roles speak over their streams")]
@@ -14,7 +14,7 @@ mod proxy;
 
 use std::{process::ExitCode, time::Duration};
 
-use kit::{Mark, config, graces, patient, patient_with_sigterm, shell, until_none_is_left, wait_for};
+use kit::{ProcessMark, config, graces, patient, patient_with_sigterm, shell, until_none_is_left};
 use mcp_workbench_client::{
     CallError, CallOptions, ConnectFailure, Connection, Endpoint, Inherit, ServerConfig, Stage, StdioEndpoint, connect,
     process::{Ending, ExitInfo, StartProblem, supervisor},
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    // One role goes without the supervisor, to see what is left then.
+    // One role runs without a supervisor, to show what remains then.
     if arguments.first().is_none_or(|role| role != "bare-client")
         && let Some(code) = supervisor::main_if_requested()
     {
@@ -35,39 +35,36 @@ fn main() -> ExitCode {
     kit::run(
         &arguments,
         &[
-            ("a_server_that_obeys_ends_when_its_input_is_closed", &obedient),
-            ("a_stubborn_tree_is_killed_within_the_graces", &stubborn),
-            ("a_server_behind_a_shell_is_closed_as_fast_as_without", &behind_a_shell),
-            ("everything_dies_with_a_client_that_is_killed", &killed_client),
-            ("everything_dies_with_a_client_that_is_killed_while_it_connects", &killed_while_connecting),
-            ("a_dropped_connection_ends_its_server_without_a_runtime", &dropped_without_runtime),
-            ("a_server_that_ends_fails_the_call_and_its_children_are_told", &ends_in_mid_call),
-            ("a_command_that_does_not_exist_is_told_at_once", &missing_command),
-            ("a_server_that_ends_at_the_start_shows_its_last_words", &ends_at_the_start),
-            ("a_silent_server_is_ended_after_the_startup_limit", &silent),
-            ("without_a_supervisor_the_group_is_ended", &without_supervisor),
+            ("a_cooperative_server_exits_when_its_input_is_closed", &obedient),
+            ("a_stubborn_tree_is_killed_after_the_grace_periods", &stubborn),
+            ("a_server_started_by_a_shell_stops_as_fast_as_without", &behind_a_shell),
+            ("all_processes_exit_with_a_killed_client", &killed_client),
+            ("all_processes_exit_with_a_client_that_is_killed_while_it_connects", &killed_while_connecting),
+            ("a_dropped_connection_stops_its_server_without_a_runtime", &dropped_without_runtime),
+            ("a_server_exit_fails_the_call_and_reports_its_children", &ends_in_mid_call),
+            ("a_missing_command_is_reported_immediately", &missing_command),
+            ("a_server_that_exits_at_the_start_shows_its_stderr", &ends_at_the_start),
+            ("a_silent_server_is_stopped_after_the_startup_timeout", &silent),
+            ("without_a_supervisor_the_process_group_is_stopped", &without_supervisor),
             ("the_supervisor_reports_what_is_left_behind", &reports_left_behind),
-            ("what_settles_in_time_is_not_left_behind", &settles),
+            ("processes_that_exit_in_time_are_not_left_behind", &settles),
             ("the_supervisor_passes_on_code_and_signal", &passes_on),
-            ("a_script_is_told_by_what_it_lacks", &broken_scripts),
-            ("a_server_sees_only_the_variables_that_are_its_business", &environment),
-            ("all_servers_end_at_the_exit_of_the_program", &exit_of_the_program),
+            ("a_broken_script_is_diagnosed", &broken_scripts),
+            ("a_server_inherits_only_allowed_variables", &environment),
+            ("all_servers_stop_at_the_exit_of_the_program", &exit_of_the_program),
             ("starting_and_stopping_leaves_nothing_behind", &cycles::leave_nothing_behind),
-            ("only_what_changed_gets_another_process", &managed::only_what_changed_gets_another_process),
+            ("only_changed_servers_get_another_process", &managed::only_changed_servers_get_another_process),
             (
-                "a_server_is_started_when_it_is_wanted_and_again_when_it_has_died",
-                &managed::a_server_is_started_when_it_is_wanted_and_again_when_it_has_died,
+                "a_server_is_started_on_demand_and_again_after_it_exited",
+                &managed::a_server_is_started_on_demand_and_again_after_it_exited,
             ),
-            (
-                "a_required_server_that_is_missing_fails_the_start",
-                &managed::a_required_server_that_is_missing_fails_the_start,
-            ),
-            ("a_proxy_is_used_where_the_environment_says_so", &proxy::is_used_where_the_environment_says_so),
+            ("a_missing_required_server_fails_the_start", &managed::a_missing_required_server_fails_the_start),
+            ("a_proxy_of_the_environment_is_used", &proxy::proxy_is_used),
         ],
     )
 }
 
-async fn close(connection: Connection, mark: &Mark) -> (Ending, Duration) {
+async fn close(connection: Connection, mark: &ProcessMark) -> (Ending, Duration) {
     let report = connection.close().await;
     assert!(report.transport_closed);
     let process = report.process.expect("a stdio server has a process");
@@ -76,43 +73,43 @@ async fn close(connection: Connection, mark: &Mark) -> (Ending, Duration) {
 }
 
 async fn obedient() {
-    let mark = Mark::new();
+    let mark = ProcessMark::new();
     let connection = connect(patient(config(&mark, &[]))).await.unwrap();
     let result = connection.call("echo", json!({"text": "ä\r\n"}), CallOptions::default()).await.unwrap();
     assert_eq!(result.text(), "ä\r\n");
     let (ending, took) = close(connection, &mark).await;
     assert_eq!(ending, Ending::StdinClosed);
-    assert!(took < kit::PATIENCE, "{took:?}");
+    assert!(took < kit::LONG_TIMEOUT, "{took:?}");
 }
 
 async fn stubborn() {
-    let mark = Mark::new();
+    let mark = ProcessMark::new();
     let connection = connect(config(&mark, &["stay", "deaf", "child", "deaf-setsid-child"])).await.unwrap();
-    wait_for(|| mark.alive().len() >= 3).await;
+    test_support::wait_until("the processes", || mark.alive().len() >= 3).await;
     let (ending, took) = close(connection, &mark).await;
     assert_eq!(ending, Ending::Killed);
-    assert!(took >= graces().stdin_close + graces().sigterm && took < kit::PATIENCE, "{took:?}");
+    assert!(took >= graces().stdin_close + graces().sigterm && took < kit::LONG_TIMEOUT, "{took:?}");
 }
 
 async fn behind_a_shell() {
-    let mark = Mark::new();
+    let mark = ProcessMark::new();
     let connection = connect(shell(patient(config(&mark, &[])))).await.unwrap();
     assert!(mark.alive().len() >= 2, "the shell is gone");
     let (ending, took) = close(connection, &mark).await;
     assert_eq!(ending, Ending::StdinClosed);
-    assert!(took < kit::PATIENCE, "{took:?}");
+    assert!(took < kit::LONG_TIMEOUT, "{took:?}");
 
-    let mark = Mark::new();
+    let mark = ProcessMark::new();
     let connection = connect(shell(patient_with_sigterm(config(&mark, &["stay"])))).await.unwrap();
     let (ending, took) = close(connection, &mark).await;
     assert_eq!(ending, Ending::Terminated);
-    assert!(took < kit::PATIENCE, "{took:?}");
+    assert!(took < kit::LONG_TIMEOUT, "{took:?}");
 }
 
 async fn killed_client() {
-    let mark = Mark::new();
+    let mark = ProcessMark::new();
     let mut client = kit::start_client("client", &mark, &["stay", "deaf", "child", "deaf-setsid-child"]);
-    wait_for(|| mark.alive().len() >= 3).await;
+    test_support::wait_until("the processes", || mark.alive().len() >= 3).await;
     kit::until_ready(&mut client);
     client.kill().unwrap();
     client.wait().unwrap();
@@ -120,33 +117,33 @@ async fn killed_client() {
 }
 
 async fn killed_while_connecting() {
-    let mark = Mark::new();
+    let mark = ProcessMark::new();
     let mut client = kit::start_client("client", &mark, &["silent", "stay", "deaf", "deaf-setsid-child"]);
-    wait_for(|| mark.alive().len() >= 2).await;
+    test_support::wait_until("the processes", || mark.alive().len() >= 2).await;
     client.kill().unwrap();
     client.wait().unwrap();
     until_none_is_left(&mark).await;
 }
 
 async fn dropped_without_runtime() {
-    let mark = Mark::new();
+    let mark = ProcessMark::new();
     let server = config(&mark, &["stay", "deaf-setsid-child"]);
     let connection = std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(connect(server)).unwrap()
     });
     let connection = connection.join().unwrap();
-    wait_for(|| mark.alive().len() >= 2).await;
+    test_support::wait_until("the processes", || mark.alive().len() >= 2).await;
     std::thread::spawn(move || drop(connection)).join().unwrap();
     until_none_is_left(&mark).await;
 }
 
 async fn ends_in_mid_call() {
-    let mark = Mark::new();
+    let mark = ProcessMark::new();
     let connection = connect(config(&mark, &["child", "deaf-setsid-child"])).await.unwrap();
-    wait_for(|| mark.alive().len() >= 3).await;
+    test_support::wait_until("the processes", || mark.alive().len() >= 3).await;
     let begun = std::time::Instant::now();
-    // The child holds the server's output open: only the end of the process itself ends the connection.
+    // The child keeps the server's output open, so only the exit of the process ends the connection.
     let failure = connection.call("exit", json!({"code": 9}), CallOptions::default()).await.unwrap_err();
     assert!(matches!(&failure, CallError::ConnectionLost { reason } if reason.contains("exit code 9")), "{failure}");
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
@@ -157,7 +154,7 @@ async fn ends_in_mid_call() {
 }
 
 async fn missing_command() {
-    let mark = Mark::new();
+    let mark = ProcessMark::new();
     let mut server = config(&mark, &[]);
     let mcp_workbench_client::Endpoint::Stdio(endpoint) = &mut server.endpoint else { unreachable!() };
     endpoint.command = "mcp-workbench-no-such-command".into();
@@ -172,13 +169,13 @@ async fn missing_command() {
 
 async fn broken_scripts() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = tempfile::tempdir().unwrap();
+    let directory = tempfile::tempdir().unwrap();
     for (text, mode, told) in [
-        ("#!/no/such/shell\n", 0o755, "the interpreter \"/no/such/shell\""),
+        ("#!/no/such/shell\n", 0o755, "interpreter \"/no/such/shell\""),
         ("#!/bin/sh\n", 0o644, "not executable"),
         ("no program\n", 0o755, "neither a program nor a script"),
     ] {
-        let path = folder.path().join("server");
+        let path = directory.path().join("server");
         std::fs::write(&path, text).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).unwrap();
         let endpoint = StdioEndpoint { command: path.to_str().unwrap().into(), ..StdioEndpoint::default() };
@@ -186,7 +183,7 @@ async fn broken_scripts() {
         assert_eq!(failure.kind(), "spawn-failed", "{failure}");
         assert!(failure.to_string().contains(told), "{failure}");
     }
-    let cwd = Some(folder.path().join("nowhere"));
+    let cwd = Some(directory.path().join("nowhere"));
     let endpoint = StdioEndpoint { command: "sh".into(), cwd, ..StdioEndpoint::default() };
     let failure = connect(ServerConfig::new("script", Endpoint::Stdio(endpoint))).await.unwrap_err();
     assert!(failure.to_string().contains("working directory"), "{failure}");
@@ -204,24 +201,24 @@ async fn environment() {
     };
     let names = seen(endpoint.clone()).await;
     let has = |name: &str| names.iter().any(|own| own == name);
-    // Cargo sets its variables for every test.
+    // Cargo sets its variables for each test.
     assert!(has("PATH") && has("GIVEN") && has("CARGO_MANIFEST_DIR") && !has("CARGO_PKG_NAME"), "{names:?}");
     endpoint.inherit = Inherit::Everything;
     assert!(seen(endpoint).await.iter().any(|own| own == "CARGO_PKG_NAME"));
 }
 
 async fn exit_of_the_program() {
-    let mark = Mark::new();
+    let mark = ProcessMark::new();
     let mut client = kit::start_client("leaving-client", &mark, &["stay", "child"]);
     kit::until_ready(&mut client);
-    wait_for(|| mark.alive().len() >= 2).await;
+    test_support::wait_until("the processes", || mark.alive().len() >= 2).await;
     drop(client.stdin.take());
     assert!(client.wait().unwrap().success());
     assert_eq!(mark.alive(), Vec::<String>::new(), "the program ended before its servers");
 }
 
 async fn ends_at_the_start() {
-    let mark = Mark::new();
+    let mark = ProcessMark::new();
     let failure = connect(config(&mark, &["exit-at-start"])).await.unwrap_err();
     assert_eq!(failure.kind(), "exited");
     let ConnectFailure::Exited { exit } = &*failure.failure else { panic!() };
@@ -231,7 +228,7 @@ async fn ends_at_the_start() {
 }
 
 async fn silent() {
-    let mark = Mark::new();
+    let mark = ProcessMark::new();
     let mut server = config(&mark, &["silent", "deaf-setsid-child"]);
     server.timeouts.startup = Duration::from_millis(900);
     let begun = std::time::Instant::now();
@@ -243,7 +240,7 @@ async fn silent() {
 }
 
 async fn without_supervisor() {
-    let mark = Mark::new();
+    let mark = ProcessMark::new();
     let mut client = kit::start_client("bare-client", &mark, &["stay", "deaf", "child"]);
     kit::until_ready(&mut client);
     drop(client.stdin.take());
@@ -252,7 +249,7 @@ async fn without_supervisor() {
 }
 
 async fn reports_left_behind() {
-    // Neither is a copy of the shell any more when the shell ends.
+    // Neither process is a copy of the shell any more when the shell exits.
     let script = "sleep 300 & a=$!; setsid sleep 301 & for p in $a $!; do \
                   until tr '\\0' ' ' < /proc/$p/cmdline | grep -q ^sleep; do :; done; done; exit 7";
     let (report, code) = kit::supervise(script, Duration::ZERO);

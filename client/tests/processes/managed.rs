@@ -1,4 +1,4 @@
-//! Servers that a manager looks after, as processes.
+//! Processes of managed servers.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use mcp_workbench_client::{
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use crate::kit::{Mark, config, patient, until_none_is_left, wait_for};
+use crate::kit::{ProcessMark, config, patient, until_none_is_left};
 
-fn managed(name: &str, mark: &Mark) -> ManagedServer {
+fn managed(name: &str, mark: &ProcessMark) -> ManagedServer {
     ManagedServer::new(ServerConfig { name: name.to_owned(), ..patient(config(mark, &[])) })
 }
 
-/// The one process of a server.
-fn pid(mark: &Mark) -> i32 {
+/// The process of a server.
+fn pid(mark: &ProcessMark) -> i32 {
     let pids = mark.pids();
     assert_eq!(pids.len(), 1, "{pids:?}");
     pids[0]
@@ -27,9 +27,10 @@ async fn echo(manager: &Manager, name: &str) -> String {
     result.text()
 }
 
-/// A server that is configured as before keeps its process, one that is not gets another, and none is left at the end.
-pub(crate) async fn only_what_changed_gets_another_process() {
-    let (same, changed, leaves, joins) = (Mark::new(), Mark::new(), Mark::new(), Mark::new());
+/// An unchanged server keeps its process, a changed one gets another, and all are stopped at the end.
+pub(crate) async fn only_changed_servers_get_another_process() {
+    let (same, changed, leaves, joins) =
+        (ProcessMark::new(), ProcessMark::new(), ProcessMark::new(), ProcessMark::new());
     let manager = Manager::default();
     let all = [("same", &same), ("changed", &changed), ("leaves", &leaves)];
     manager.apply(all.map(|(name, mark)| managed(name, mark)).into()).await.unwrap();
@@ -53,9 +54,9 @@ pub(crate) async fn only_what_changed_gets_another_process() {
     }
 }
 
-/// A server that is started on demand has no process before, and gets another when it has died.
-pub(crate) async fn a_server_is_started_when_it_is_wanted_and_again_when_it_has_died() {
-    let mark = Mark::new();
+/// A server that starts on first use has no process before, and gets another one after it exited.
+pub(crate) async fn a_server_is_started_on_demand_and_again_after_it_exited() {
+    let mark = ProcessMark::new();
     let manager = Manager::default();
     let lazy = ManagedServer { start: StartMode::OnDemand, ..managed("lazy", &mark) };
     manager.apply(vec![lazy]).await.unwrap();
@@ -64,17 +65,17 @@ pub(crate) async fn a_server_is_started_when_it_is_wanted_and_again_when_it_has_
     assert_eq!(echo(&manager, "lazy").await, "lazy");
     let first = pid(&mark);
     kill_process(Pid::from_raw(first).unwrap(), Signal::KILL).unwrap();
-    wait_for(|| manager.status("lazy") == Some(Status::Disconnected)).await;
+    test_support::wait_until("the processes", || manager.status("lazy") == Some(Status::Disconnected)).await;
     assert_eq!(echo(&manager, "lazy").await, "lazy");
     assert_ne!(pid(&mark), first);
     drop(manager);
     until_none_is_left(&mark).await;
 }
 
-/// The start as a whole fails without a required server, and says why; the others are there all the same.
-pub(crate) async fn a_required_server_that_is_missing_fails_the_start() {
-    let mark = Mark::new();
-    let mut missing = managed("missing", &Mark::new());
+/// Applying fails without a required server, and reports the reason; the other servers are started.
+pub(crate) async fn a_missing_required_server_fails_the_start() {
+    let mark = ProcessMark::new();
+    let mut missing = managed("missing", &ProcessMark::new());
     if let mcp_workbench_client::Endpoint::Stdio(endpoint) = &mut missing.config.endpoint {
         "/no/such/program".clone_into(&mut endpoint.command);
     }
@@ -82,7 +83,7 @@ pub(crate) async fn a_required_server_that_is_missing_fails_the_start() {
     let required = ManagedServer { required: true, ..missing };
     let failure = manager.apply(vec![required, managed("there", &mark)]).await.unwrap_err();
     let StartError::Required(failure) = failure else { panic!("{failure}") };
-    assert!(failure.to_string().contains("there is no file `/no/such/program`"), "{failure}");
+    assert!(failure.to_string().contains("file `/no/such/program` does not exist"), "{failure}");
     assert_eq!(echo(&manager, "there").await, "there");
     manager.close().await;
     until_none_is_left(&mark).await;

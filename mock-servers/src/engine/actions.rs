@@ -1,27 +1,33 @@
-//! What each action of a script means.
+//! Execution of script actions.
 
 use serde_json::{Map, Value, json};
 
 use super::{
     Engine, Era, Output, Step, Target,
-    exchange::{Exchange, Flow, State},
+    dispatch::{Dispatch, Flow, State},
     message::{Outcome, method, outgoing},
     subscriptions::UPDATED,
     tasks::relate,
-    template::Facts,
+    template::TemplateContext,
 };
 use crate::{
-    period::Period,
+    human_duration::HumanDuration,
     script::{Action, Notify},
 };
 
-impl Exchange {
-    pub(crate) fn facts(&self) -> Facts<'_> {
+impl Dispatch {
+    pub(crate) fn context(&self) -> TemplateContext<'_> {
         let responses = Some(&self.inputs.responses);
-        Facts { message: &self.message, nth: self.nth, response: self.response.as_ref(), responses, variables: None }
+        TemplateContext {
+            message: &self.message,
+            nth: self.nth,
+            response: self.response.as_ref(),
+            responses,
+            variables: None,
+        }
     }
 
-    /// Adds a step on the exchange's own stream. A task has none: what it sends goes to its session, and in 2026-07-28
+    /// Adds a step on the dispatch's own stream. A task has none: what it sends goes to its session, and in 2026-07-28
     /// nowhere (SEP-2663, task status notifications).
     pub(crate) fn push(&self, out: &mut Vec<Output>, step: Step) {
         match (&self.task, self.session, step) {
@@ -30,42 +36,42 @@ impl Exchange {
                 out.push(Output::new(Target::Session(session), Step::Send(message)));
             }
             (Some(_), _, step) if !step.is_for_workers() => {}
-            (_, _, step) => out.push(Output::new(Target::Exchange(self.id), step)),
+            (_, _, step) => out.push(Output::new(Target::Dispatch(self.id), step)),
         }
     }
 }
 
 impl Engine {
-    /// Does one action.
-    pub(crate) fn act(&mut self, exchange: &mut Exchange, action: Action, out: &mut Vec<Output>) -> Flow {
+    /// Executes one action.
+    pub(crate) fn act(&mut self, dispatch: &mut Dispatch, action: Action, out: &mut Vec<Output>) -> Flow {
         match action {
-            Action::Default => self.act_by_default(exchange, out),
+            Action::Default => self.act_by_default(dispatch, out),
             Action::Reply(reply) => {
-                let result = self.replied(exchange, &reply);
-                self.answer(exchange, Outcome::Result(result), out);
+                let result = self.replied(dispatch, &reply);
+                self.answer(dispatch, Outcome::Result(result), out);
             }
             Action::Error(error) => {
-                let facts = exchange.facts();
-                let message = facts.fill_text(&error.message);
-                let data = error.data.as_ref().map(|data| facts.fill(data));
-                self.answer(exchange, Outcome::Error { code: error.code, message, data }, out);
+                let context = dispatch.context();
+                let message = context.fill_text(&error.message);
+                let data = error.data.as_ref().map(|data| context.fill(data));
+                self.answer(dispatch, Outcome::Error { code: error.code, message, data }, out);
             }
-            Action::Notify(notify) => self.notify(exchange, &notify, out),
-            Action::Progress(progress) => return self.report_progress(exchange, progress, out),
-            Action::Request(request) => return self.request(exchange, request, out),
-            Action::Ask(ask) => return self.ask(exchange, ask, out),
-            Action::Require(required) => self.require(exchange, &required, out),
-            Action::Task(times) => return self.begin_task(exchange, times, out),
+            Action::Notify(notify) => self.notify(dispatch, &notify, out),
+            Action::Progress(progress) => return self.report_progress(dispatch, progress, out),
+            Action::Request(request) => return self.request(dispatch, request, out),
+            Action::Ask(ask) => return self.ask(dispatch, ask, out),
+            Action::Require(required) => self.require(dispatch, &required, out),
+            Action::Task(times) => return self.begin_task(dispatch, times, out),
             Action::TaskStatus(words) => {
-                if let Some(task) = exchange.task.clone() {
-                    self.word_task(&task, exchange.facts().fill_text(&words));
+                if let Some(task) = dispatch.task.clone() {
+                    self.set_task_message(&task, dispatch.context().fill_text(&words));
                 }
             }
-            Action::Batch(batch) => self.send_batch(exchange, &batch, out),
-            Action::Log(log) => self.log(exchange, &log, out),
+            Action::Batch(batch) => self.send_batch(dispatch, &batch, out),
+            Action::Log(log) => self.log(dispatch, &log, out),
             Action::Update(update) => {
-                let uri = exchange.facts().fill_text(&update.uri);
-                self.tell_updated(&json!({ "uri": uri }), out);
+                let uri = dispatch.context().fill_text(&update.uri);
+                self.notify_updated(&json!({ "uri": uri }), out);
             }
             Action::Change(change) => self.change(&change, out),
             Action::Switch(switch) => {
@@ -73,95 +79,95 @@ impl Engine {
                     tracing::warn!(name = switch.fault, "no fault of this name to switch");
                 }
             }
-            Action::CloseStream(close) => exchange.push(out, Step::CloseStream(close.retry.map(|period| period.0))),
-            Action::Respond(respond) => exchange.push(out, Step::Respond(respond)),
-            Action::Fault(fault) => return self.misbehave(exchange, fault, out),
+            Action::CloseStream(close) => dispatch.push(out, Step::CloseStream(close.retry.map(|period| period.0))),
+            Action::Respond(respond) => dispatch.push(out, Step::Respond(respond)),
+            Action::Fault(fault) => return self.inject_fault(dispatch, fault, out),
         }
         Flow::Next
     }
 
-    /// Sends the final answer; nothing to a message that cannot be answered.
-    pub(crate) fn answer(&mut self, exchange: &mut Exchange, outcome: Outcome, out: &mut Vec<Output>) {
-        if let Some(task) = &exchange.task {
+    /// Sends the response, if the message is a request.
+    pub(crate) fn answer(&mut self, dispatch: &mut Dispatch, outcome: Outcome, out: &mut Vec<Output>) {
+        if let Some(task) = &dispatch.task {
             self.settle_task(task, outcome);
-        } else if let Some(id) = exchange.request_id().cloned() {
-            let status = http_status(exchange.era, &outcome);
-            exchange.push(out, Step::Answer { message: outcome.response(Some(id)), status });
+        } else if let Some(id) = dispatch.request_id().cloned() {
+            let status = http_status(dispatch.era, &outcome);
+            dispatch.push(out, Step::Answer { message: outcome.response(Some(id)), status });
         }
-        exchange.state = State::Settled;
+        dispatch.state = State::Settled;
     }
 
-    fn notify(&self, exchange: &Exchange, notify: &Notify, out: &mut Vec<Output>) {
-        let facts = exchange.facts();
-        let params = notify.params.as_ref().map(|params| facts.fill(params));
-        if !notify.anyway && !self.dialect(exchange).has_method(&notify.method) {
+    fn notify(&self, dispatch: &Dispatch, notify: &Notify, out: &mut Vec<Output>) {
+        let context = dispatch.context();
+        let params = notify.params.as_ref().map(|params| context.fill(params));
+        if !notify.anyway && !self.features(dispatch).has_method(&notify.method) {
             return;
         }
         if notify.method == UPDATED && !notify.anyway {
-            return self.tell_updated(&params.unwrap_or_default(), out);
+            return self.notify_updated(&params.unwrap_or_default(), out);
         }
-        if exchange.era == Era::Modern && super::listen::is_change(&notify.method) {
+        if dispatch.era == Era::Modern && super::listen::is_change(&notify.method) {
             return self.announce_modern(&notify.method, params, out);
         }
-        self.say(exchange, outgoing(None, &notify.method, params), out);
+        self.say(dispatch, outgoing(None, &notify.method, params), out);
     }
 
-    /// Sends a message that is no answer.
-    pub(crate) fn say(&self, exchange: &Exchange, message: Value, out: &mut Vec<Output>) {
-        match self.aside(exchange) {
-            Target::Exchange(_) => exchange.push(out, Step::Send(message)),
+    /// Sends a notification or request of the server.
+    pub(crate) fn say(&self, dispatch: &Dispatch, message: Value, out: &mut Vec<Output>) {
+        match self.aside(dispatch) {
+            Target::Dispatch(_) => dispatch.push(out, Step::Send(message)),
             to => out.push(Output::new(to, Step::Send(message))),
         }
     }
 
-    /// Where messages go that are no answer: along with the answer while it is still to come, else on the stream of
-    /// the server's own messages, where the era has one.
-    pub(crate) fn aside(&self, exchange: &Exchange) -> Target {
-        match exchange.session {
+    /// The target of messages that are not responses: the stream of the response while it is pending, else the stream of
+    /// the session, if the era has one.
+    pub(crate) fn aside(&self, dispatch: &Dispatch) -> Target {
+        match dispatch.session {
             Some(session)
-                if !(exchange.is_request() && exchange.state == State::Open) && exchange.era == Era::Legacy =>
+                if !(dispatch.is_request() && dispatch.state == State::Open) && dispatch.era == Era::Legacy =>
             {
                 Target::Session(session)
             }
-            _ => Target::Exchange(exchange.id),
+            _ => Target::Dispatch(dispatch.id),
         }
     }
 
-    /// What a good server would do.
-    pub(crate) fn act_by_default(&mut self, exchange: &mut Exchange, out: &mut Vec<Output>) {
-        exchange.state = State::Settled;
-        let refused = exchange.defect.is_some();
-        if !refused && method(&exchange.message) == "tasks/result" && self.waits_for_task(exchange, out) {
+    /// Executes the default behavior.
+    pub(crate) fn act_by_default(&mut self, dispatch: &mut Dispatch, out: &mut Vec<Output>) {
+        dispatch.state = State::Settled;
+        let refused = dispatch.rejection.is_some();
+        if !refused && method(&dispatch.message) == "tasks/result" && self.waits_for_task(dispatch, out) {
             return;
         }
-        match method(&exchange.message) {
-            "notifications/cancelled" if !refused && !exchange.is_request() => self.cancel(exchange, out),
-            "subscriptions/listen" if !refused && exchange.era == Era::Modern && exchange.is_request() => {
-                self.listen(exchange, out);
+        match method(&dispatch.message) {
+            "notifications/cancelled" if !refused && !dispatch.is_request() => self.cancel(dispatch, out),
+            "subscriptions/listen" if !refused && dispatch.era == Era::Modern && dispatch.is_request() => {
+                self.listen(dispatch, out);
             }
-            _ if exchange.task.is_some() => {
-                let outcome = self.default_outcome(exchange);
-                self.answer(exchange, outcome, out);
+            _ if dispatch.task.is_some() => {
+                let outcome = self.default_outcome(dispatch);
+                self.answer(dispatch, outcome, out);
             }
             _ => {
-                if let Some((message, status)) = self.default_answer(exchange) {
-                    exchange.push(out, Step::Answer { message, status });
+                if let Some((message, status)) = self.default_answer(dispatch) {
+                    dispatch.push(out, Step::Answer { message, status });
                 }
             }
         }
     }
 
-    /// Refuses the request unless the client declares these capabilities.
-    fn require(&mut self, exchange: &mut Exchange, required: &Map<String, Value>, out: &mut Vec<Output>) {
-        let declared = self.client_capabilities(exchange).cloned().unwrap_or_default();
+    /// Rejects the request unless the client declares these capabilities.
+    fn require(&mut self, dispatch: &mut Dispatch, required: &Map<String, Value>, out: &mut Vec<Output>) {
+        let declared = self.client_capabilities(dispatch).cloned().unwrap_or_default();
         let missing = absent(required, &declared);
         if !missing.is_empty() {
-            self.refuse_undeclared(exchange, missing.into(), out);
+            self.refuse_undeclared(dispatch, missing.into(), out);
         }
     }
 }
 
-/// What of the wanted members is not there, at whatever depth.
+/// The wanted members that are missing, at any depth.
 fn absent(wanted: &Map<String, Value>, given: &Value) -> Map<String, Value> {
     let mut missing = Map::new();
     for (name, wanted) in wanted {
@@ -189,7 +195,7 @@ pub(crate) fn http_status(era: Era, outcome: &Outcome) -> u16 {
     }
 }
 
-pub(crate) fn wait(exchange: &Exchange, period: Period, out: &mut Vec<Output>) -> Flow {
-    exchange.push(out, Step::Wake(period.0));
+pub(crate) fn wait(dispatch: &Dispatch, period: HumanDuration, out: &mut Vec<Output>) -> Flow {
+    dispatch.push(out, Step::Wake(period.0));
     Flow::Suspend
 }

@@ -1,18 +1,19 @@
 //! JSON-RPC batches, which only 2025-03-26 knows (basic, messages, batching).
 //!
-//! Every message of a batch is an exchange of its own. What they say goes out on the exchange of the batch, and their
+//! Every message of a batch is a dispatch of its own. What they say goes out on the dispatch of the batch, and their
 //! answers are gathered until there are all of them: then they go out as one array (JSON-RPC 2.0, section 6).
 
 use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::features::Rules;
 use super::{
-    Defect, Engine, ExchangeId, LEGACY, Origin, Output, SessionKey, Step, Target,
-    exchange::{Exchange, State},
+    DispatchId, Engine, Origin, Output, Rejection, SessionKey, Step, Target,
+    dispatch::{Dispatch, State},
     message::{method, outgoing},
 };
-use crate::{faults::Shape, script::Batch};
+use crate::{faults::WriteFaults, script::Batch};
 
 /// How many messages of one batch are dealt with. A batch of more is refused as a whole.
 const LONGEST: usize = 10_000;
@@ -20,9 +21,9 @@ const LONGEST: usize = 10_000;
 /// The batches that are not answered yet.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Batches {
-    /// Which batch an exchange is part of.
-    batch_of: HashMap<ExchangeId, ExchangeId>,
-    gathered: HashMap<ExchangeId, Gathered>,
+    /// Which batch a dispatch is part of.
+    batch_of: HashMap<DispatchId, DispatchId>,
+    gathered: HashMap<DispatchId, Gathered>,
 }
 
 /// What a batch has come to.
@@ -33,7 +34,7 @@ struct Gathered {
     open: usize,
     answers: Vec<Value>,
     /// What faults make of the answer's bytes: what they would have made of the last one.
-    shape: Option<Box<Shape>>,
+    shape: Option<Box<WriteFaults>>,
 }
 
 impl Batches {
@@ -42,8 +43,8 @@ impl Batches {
         self.batch_of.retain(|_, batch| self.gathered.contains_key(batch));
     }
 
-    /// The exchanges that a batch consists of.
-    pub(crate) fn members(&self, batch: ExchangeId) -> Vec<ExchangeId> {
+    /// The dispatches that a batch consists of.
+    pub(crate) fn members(&self, batch: DispatchId) -> Vec<DispatchId> {
         if !self.gathered.contains_key(&batch) {
             return Vec::new();
         }
@@ -53,18 +54,19 @@ impl Batches {
 
 impl Engine {
     /// The messages of a batch, if the session's revision has batches and this is a proper one.
-    pub(crate) fn batch<'a>(&self, id: ExchangeId, origin: &Origin, message: &'a Value) -> Option<&'a [Value]> {
+    pub(crate) fn batch<'a>(&self, id: DispatchId, origin: &Origin, message: &'a Value) -> Option<&'a [Value]> {
         let messages = message.as_array().filter(|messages| (1..=LONGEST).contains(&messages.len()))?;
-        let known = origin.session.and_then(|key| self.agreed_revision(key)) == Some(LEGACY[1]);
+        let revision = origin.session.and_then(|key| self.agreed_revision(key));
+        let known = revision.and_then(Rules::known).is_some_and(|rules| rules.batches);
         // There are no batches within batches.
         let inside = self.batches.batch_of.contains_key(&id);
-        (known && !inside && origin.defect.is_none()).then_some(messages)
+        (known && !inside && origin.rejection.is_none()).then_some(messages)
     }
 
     /// Takes in every message of a batch.
     pub(crate) fn receive_batch(
         &mut self,
-        batch: ExchangeId,
+        batch: DispatchId,
         origin: &Origin,
         messages: &[Value],
         out: &mut Vec<Output>,
@@ -72,12 +74,12 @@ impl Engine {
         let gathered = Gathered { session: origin.session, open: messages.len(), answers: Vec::new(), shape: None };
         self.batches.gathered.insert(batch, gathered);
         for message in messages {
-            let member = self.new_exchange();
+            let member = self.new_dispatch();
             self.batches.batch_of.insert(member, batch);
             let mut origin = origin.clone();
             if method(message) == "initialize" {
                 // No other message is possible before its answer (2025-03-26, lifecycle, initialization).
-                origin.defect = Some(Defect::new(400, -32600, "`initialize` must not be part of a batch"));
+                origin.rejection = Some(Rejection::new(400, -32600, "`initialize` must not be part of a batch"));
             }
             self.receive(member, &origin, message, out);
         }
@@ -96,14 +98,14 @@ impl Engine {
         }
     }
 
-    /// The member of a batch that says this, and the batch. A wake stays with the exchange that waits for it.
-    fn batch_for(&self, output: &Output) -> Option<(ExchangeId, ExchangeId)> {
-        let Target::Exchange(member) = output.to else { return None };
+    /// The member of a batch that says this, and the batch. A wake stays with the dispatch that waits for it.
+    fn batch_for(&self, output: &Output) -> Option<(DispatchId, DispatchId)> {
+        let Target::Dispatch(member) = output.to else { return None };
         let batch = self.batches.batch_of.get(&member)?;
         (!matches!(output.step, Step::Wake(_))).then_some((member, *batch))
     }
 
-    fn gather_one(&mut self, member: ExchangeId, batch: ExchangeId, output: Output, outputs: &mut Vec<Output>) {
+    fn gather_one(&mut self, member: DispatchId, batch: DispatchId, output: Output, outputs: &mut Vec<Output>) {
         let Some(gathered) = self.batches.gathered.get_mut(&batch) else { return };
         match output.step {
             Step::Answer { mut message, .. } => {
@@ -118,7 +120,7 @@ impl Engine {
                 self.batches.batch_of.remove(&member);
                 gathered.open -= 1;
                 if gathered.open == 0 {
-                    let to = Target::Exchange(batch);
+                    let to = Target::Dispatch(batch);
                     if let Some(Gathered { answers, shape, .. }) =
                         self.batches.gathered.remove(&batch).filter(|gathered| !gathered.answers.is_empty())
                     {
@@ -128,24 +130,24 @@ impl Engine {
                     outputs.push(Output { to, step: Step::End, shape: output.shape });
                 }
             }
-            _ => outputs.push(Output { to: Target::Exchange(batch), ..output }),
+            _ => outputs.push(Output { to: Target::Dispatch(batch), ..output }),
         }
     }
 
     /// Sends several messages as one, as a script asks.
-    pub(crate) fn send_batch(&mut self, exchange: &mut Exchange, batch: &Batch, out: &mut Vec<Output>) {
-        let facts = exchange.facts();
-        let fill = |params: &Option<Value>| params.as_ref().map(|params| facts.fill(params));
+    pub(crate) fn send_batch(&mut self, dispatch: &mut Dispatch, batch: &Batch, out: &mut Vec<Output>) {
+        let context = dispatch.context();
+        let fill = |params: &Option<Value>| params.as_ref().map(|params| context.fill(params));
         let mut messages: Vec<_> =
             batch.notify.iter().map(|notify| outgoing(None, &notify.method, fill(&notify.params))).collect();
-        let answer = if batch.answer { self.default_answer(exchange) } else { None };
+        let answer = if batch.answer { self.default_answer(dispatch) } else { None };
         match answer {
             Some((message, status)) => {
                 messages.push(message);
-                exchange.push(out, Step::Answer { message: messages.into(), status });
-                exchange.state = State::Settled;
+                dispatch.push(out, Step::Answer { message: messages.into(), status });
+                dispatch.state = State::Settled;
             }
-            None => exchange.push(out, Step::Send(messages.into())),
+            None => dispatch.push(out, Step::Send(messages.into())),
         }
     }
 }

@@ -3,9 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    Engine, Era, LEGACY,
-    catalogue::announced,
-    dialect::{Dialect, Shape},
+    Engine, Era,
+    features::{RevisionFeatures, Rules, SchemaType},
+    revision::{self, effective_revision},
+    server_lists::announced,
     skills,
     subscriptions::UPDATED,
     tasks,
@@ -14,14 +15,14 @@ use crate::script::{Action, Script, TaskSupport};
 
 /// What depends on the revision, where the script does not spell the capabilities out.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Extras {
+pub(crate) struct DefaultCapabilities {
     /// Whether calls may be tasks.
     tasks: bool,
     /// Whether there are skills.
     skills: bool,
 }
 
-impl Extras {
+impl DefaultCapabilities {
     pub(crate) fn of(script: &Script) -> Self {
         if script.capabilities.is_some() {
             return Self::default();
@@ -40,31 +41,32 @@ impl Extras {
 impl Engine {
     /// What the server declares to a client of this revision.
     pub(crate) fn capabilities_for(&self, revision: &str) -> Map<String, Value> {
-        let mut capabilities = self.capabilities.clone();
+        let mut capabilities = self.settings.capabilities.clone();
         let mut extensions = Map::new();
-        if self.extras.tasks && revision == LEGACY[3] {
+        if self.settings.default_capabilities.tasks && Rules::known(revision).is_some_and(|rules| rules.tasks) {
             let tasks = json!({ "list": {}, "cancel": {}, "requests": { "tools": { "call": {} } } });
             capabilities.insert("tasks".into(), tasks);
         }
-        if self.extras.tasks && Era::of(revision) == Era::Modern {
+        if self.settings.default_capabilities.tasks && revision::era(revision) == Era::Modern {
             extensions.insert(tasks::EXTENSION.into(), json!({}));
         }
-        if self.extras.skills && Era::of(revision) == Era::Modern {
+        if self.settings.default_capabilities.skills && revision::era(revision) == Era::Modern {
             extensions.insert(skills::EXTENSION.into(), json!({ "directoryRead": true }));
         }
         if !extensions.is_empty() {
             capabilities.insert("extensions".into(), extensions.into());
         }
-        Dialect::new(revision, self.anachronisms).fit_members(Shape::ServerCapabilities, &mut capabilities);
+        RevisionFeatures::new(effective_revision(revision), self.settings.anachronisms)
+            .fit_members(SchemaType::ServerCapabilities, &mut capabilities);
         capabilities
     }
 
     /// Whether the server declares an extension of 2026-07-28.
     pub(crate) fn has_extension(&self, name: &str) -> bool {
-        let spelled_out = self.capabilities.get("extensions").and_then(|extensions| extensions.get(name));
+        let spelled_out = self.settings.capabilities.get("extensions").and_then(|extensions| extensions.get(name));
         let implied = match name {
-            tasks::EXTENSION => self.extras.tasks,
-            skills::EXTENSION => self.extras.skills,
+            tasks::EXTENSION => self.settings.default_capabilities.tasks,
+            skills::EXTENSION => self.settings.default_capabilities.skills,
             _ => false,
         };
         spelled_out.is_some() || implied
@@ -72,14 +74,14 @@ impl Engine {
 
     /// Whether the server lets clients read the directories of its skills.
     pub(crate) fn reads_skill_directories(&self) -> bool {
-        let extensions = self.capabilities.get("extensions");
+        let extensions = self.settings.capabilities.get("extensions");
         let said = extensions.and_then(|extensions| extensions.get(skills::EXTENSION)?.get("directoryRead")?.as_bool());
-        said.unwrap_or(self.extras.skills)
+        said.unwrap_or(self.settings.default_capabilities.skills)
     }
 
     /// Whether the server declares the tasks of 2025-11-25.
     pub(crate) fn has_legacy_tasks(&self) -> bool {
-        self.extras.tasks || self.capabilities.contains_key("tasks")
+        self.settings.default_capabilities.tasks || self.settings.capabilities.contains_key("tasks")
     }
 }
 

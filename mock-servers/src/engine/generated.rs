@@ -19,7 +19,7 @@ pub(crate) fn description(kind: &str, number: usize, generate: &Generate) -> Str
     text
 }
 
-/// An input schema of this size: objects nested in each other, each with strings, numbers, choices and lists beside.
+/// An input schema of this size: nested objects, each with strings, numbers, choices and arrays.
 pub(crate) fn schema(number: usize, size: GenerateSchema) -> Value {
     let mut schema = object(number, 1, size);
     schema["description"] = format!("The arguments of made-up tool number {number}.").into();

@@ -1,11 +1,12 @@
-//! Notifications of change: to every legacy session, and to the modern streams that asked for them.
+//! Change notifications: to all legacy sessions, and to modern streams that requested them.
 
 use serde_json::{Map, Value, json};
 
 use super::{
     Engine, Era, Output, Step, Target,
-    exchange::{Exchange, State},
+    dispatch::{Dispatch, State},
     message::{Outcome, outgoing, param},
+    revision,
     tasks::extension_missing,
 };
 
@@ -36,7 +37,7 @@ impl Listener {
     }
 }
 
-/// Whether a notification belongs on such streams.
+/// Whether a notification is sent on such streams.
 pub(crate) fn is_change(method: &str) -> bool {
     matches!(
         method,
@@ -48,16 +49,16 @@ pub(crate) fn is_change(method: &str) -> bool {
 }
 
 impl Engine {
-    /// Opens a stream: the acknowledgement names what of the wish is granted, and is the first message on it.
-    pub(crate) fn listen(&mut self, exchange: &mut Exchange, out: &mut Vec<Output>) {
-        let Some(id) = exchange.request_id().cloned() else { return };
-        let Some(wished) = param(&exchange.message, "notifications").and_then(Value::as_object) else {
-            return self.answer(exchange, Outcome::invalid_params("`notifications` is no object"), out);
+    /// Opens a stream. Its first message is the acknowledgement with the granted notifications.
+    pub(crate) fn listen(&mut self, dispatch: &mut Dispatch, out: &mut Vec<Output>) {
+        let Some(id) = dispatch.request_id().cloned() else { return };
+        let Some(wished) = param(&dispatch.message, "notifications").and_then(Value::as_object) else {
+            return self.answer(dispatch, Outcome::invalid_params("`notifications` is no object"), out);
         };
         let of_tasks = wished.contains_key("taskIds") && self.has_task_extension();
-        if of_tasks && !self.declares_task_extension(exchange) {
+        if of_tasks && !self.declares_task_extension(dispatch) {
             // SEP-2663, task status notifications.
-            return self.answer(exchange, extension_missing().into(), out);
+            return self.answer(dispatch, extension_missing().into(), out);
         }
         let mut filter: Map<String, Value> = wished
             .iter()
@@ -69,9 +70,9 @@ impl Engine {
             filter.insert("taskIds".into(), known.cloned().collect());
         }
         let params = json!({ "_meta": { SUBSCRIPTION_KEY: id }, "notifications": filter });
-        exchange.push(out, Step::Send(outgoing(None, "notifications/subscriptions/acknowledged", Some(params))));
-        self.listeners.insert(exchange.id, Listener { id, filter });
-        exchange.state = State::Held;
+        dispatch.push(out, Step::Send(outgoing(None, "notifications/subscriptions/acknowledged", Some(params))));
+        self.listeners.insert(dispatch.id, Listener { id, filter });
+        dispatch.state = State::Held;
     }
 
     fn grants(&self, wish: &str) -> bool {
@@ -82,31 +83,31 @@ impl Engine {
             "resourceSubscriptions" => ("resources", "subscribe"),
             _ => return false,
         };
-        self.capabilities.get(area).and_then(|area| area.get(ability)) == Some(&Value::Bool(true))
+        self.settings.capabilities.get(area).and_then(|area| area.get(ability)) == Some(&Value::Bool(true))
     }
 
-    /// Ends every stream of changes in good order, as a server does that shuts down.
+    /// Ends all streams of changes with a response, as in a graceful shutdown.
     pub fn end_subscriptions(&mut self) -> Vec<Output> {
         let mut out = Vec::new();
         for id in std::mem::take(&mut self.listeners).into_keys() {
-            let Some(mut exchange) = self.take(id) else { continue };
-            let result = self.listening_ended(&exchange);
-            self.answer(&mut exchange, Outcome::Result(result), &mut out);
-            exchange.push(&mut out, Step::End);
+            let Some(mut dispatch) = self.take(id) else { continue };
+            let result = self.listening_ended(&dispatch);
+            self.answer(&mut dispatch, Outcome::Result(result), &mut out);
+            dispatch.push(&mut out, Step::End);
         }
         out
     }
 
     /// The result that ends a stream in good order (subscriptions, graceful closure).
-    pub(crate) fn listening_ended(&self, exchange: &Exchange) -> Value {
-        let mut result = self.complete(exchange, Map::new());
-        result["_meta"][SUBSCRIPTION_KEY] = exchange.request_id().cloned().unwrap_or_default();
+    pub(crate) fn listening_ended(&self, dispatch: &Dispatch) -> Value {
+        let mut result = self.complete(dispatch, Map::new());
+        result["_meta"][SUBSCRIPTION_KEY] = dispatch.request_id().cloned().unwrap_or_default();
         result
     }
 
-    /// Tells the modern streams that asked about a task how it stands.
-    pub(crate) fn tell_listeners_of_task(&mut self, id: &str, params: &Value) {
-        for (exchange, listener) in &self.listeners {
+    /// Sends the status of a task to the modern streams that requested it.
+    pub(crate) fn notify_task_listeners(&mut self, id: &str, params: &Value) {
+        for (dispatch, listener) in &self.listeners {
             let asked = listener.filter.get("taskIds").and_then(Value::as_array);
             if !asked.is_some_and(|ids| ids.iter().any(|one| one == id)) {
                 continue;
@@ -114,14 +115,14 @@ impl Engine {
             let mut params = params.clone();
             params["_meta"] = json!({ SUBSCRIPTION_KEY: listener.id });
             let message = outgoing(None, "notifications/tasks", Some(params));
-            self.asides.push(Output::new(Target::Exchange(*exchange), Step::Send(message)));
+            self.background.outputs.push(Output::new(Target::Dispatch(*dispatch), Step::Send(message)));
         }
     }
 
-    /// Tells everyone who may be told.
+    /// Sends a notification to all legacy sessions, and to the modern streams that requested it.
     pub(crate) fn announce(&self, method: &str, params: Option<Value>, out: &mut Vec<Output>) {
-        for (key, session) in &self.sessions {
-            if session.revision.as_deref().is_some_and(|revision| Era::of(revision) == Era::Legacy) {
+        for (key, session) in &self.sessions.open {
+            if session.revision.as_deref().is_some_and(|revision| revision::era(revision) == Era::Legacy) {
                 let message = outgoing(None, method, params.clone());
                 out.push(Output::new(Target::Session(*key), Step::Send(message)));
             }
@@ -129,9 +130,9 @@ impl Engine {
         self.announce_modern(method, params, out);
     }
 
-    /// Tells the modern streams that asked for it.
+    /// Sends a notification to the modern streams that requested it.
     pub(crate) fn announce_modern(&self, method: &str, params: Option<Value>, out: &mut Vec<Output>) {
-        for (exchange, listener) in &self.listeners {
+        for (dispatch, listener) in &self.listeners {
             if !listener.wants(method, params.as_ref()) {
                 continue;
             }
@@ -141,7 +142,7 @@ impl Engine {
             }
             params["_meta"][SUBSCRIPTION_KEY] = listener.id.clone();
             let message = outgoing(None, method, Some(params));
-            out.push(Output::new(Target::Exchange(*exchange), Step::Send(message)));
+            out.push(Output::new(Target::Dispatch(*dispatch), Step::Send(message)));
         }
     }
 }

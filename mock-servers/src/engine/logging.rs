@@ -1,10 +1,10 @@
-//! Log messages, and which of them a client wants to see.
+//! Log messages and log levels.
 
 use serde_json::{Value, json};
 
 use super::{
     Engine, Era, Output,
-    exchange::Exchange,
+    dispatch::Dispatch,
     message::{Outcome, outgoing, param},
 };
 use crate::script::Log;
@@ -20,7 +20,7 @@ const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "criti
 pub(crate) struct Level(usize);
 
 impl Level {
-    /// The level of a name; none if there is no such level.
+    /// The level of a name, if it exists.
     pub(crate) fn named(name: &Value) -> Option<Self> {
         LEVELS.iter().position(|level| name == level).map(Self)
     }
@@ -28,41 +28,42 @@ impl Level {
 
 impl Engine {
     /// Sets the level of a session (2024-11-05 to 2025-11-25, logging).
-    pub(crate) fn set_level(&mut self, exchange: &Exchange) -> Outcome {
-        let Some(level) = param(&exchange.message, "level").and_then(Level::named) else {
+    pub(crate) fn set_level(&mut self, dispatch: &Dispatch) -> Outcome {
+        let Some(level) = param(&dispatch.message, "level").and_then(Level::named) else {
             return Outcome::invalid_params("unknown log level");
         };
-        if let Some(session) = exchange.session.and_then(|key| self.sessions.get_mut(&key)) {
+        if let Some(session) = dispatch.session.and_then(|key| self.sessions.open.get_mut(&key)) {
             session.level = Some(level);
         }
         Outcome::Result(json!({}))
     }
 
-    /// Sends a log message if the client wants to see it.
-    pub(crate) fn log(&self, exchange: &Exchange, log: &Log, out: &mut Vec<Output>) {
-        if !self.wants_log(exchange, &log.level) {
+    /// Sends a log message if the client's log level allows it.
+    pub(crate) fn log(&self, dispatch: &Dispatch, log: &Log, out: &mut Vec<Output>) {
+        if !self.wants_log(dispatch, &log.level) {
             return;
         }
-        let facts = exchange.facts();
+        let context = dispatch.context();
         let mut params = json!({ "level": log.level });
         if let Some(logger) = &log.logger {
-            params["logger"] = facts.fill_text(logger).into();
+            params["logger"] = context.fill_text(logger).into();
         }
-        params["data"] = facts.fill(&log.data);
-        self.say(exchange, outgoing(None, "notifications/message", Some(params)), out);
+        params["data"] = context.fill(&log.data);
+        self.say(dispatch, outgoing(None, "notifications/message", Some(params)), out);
     }
 
     /// A legacy client sees what is as severe as the level that it has set, and everything before it has set one (the
     /// server decides then); a modern one what the request asks for, and nothing where it asks for none (logging).
-    fn wants_log(&self, exchange: &Exchange, level: &str) -> bool {
+    fn wants_log(&self, dispatch: &Dispatch, level: &str) -> bool {
         let severity = LEVELS.iter().position(|known| *known == level).map(Level);
-        match exchange.era {
+        match dispatch.era {
             Era::Legacy => {
-                let wanted = exchange.session.and_then(|key| self.sessions.get(&key)).and_then(|session| session.level);
+                let wanted =
+                    dispatch.session.and_then(|key| self.sessions.open.get(&key)).and_then(|session| session.level);
                 severity.zip(wanted).is_none_or(|(severity, wanted)| severity >= wanted)
             }
             Era::Modern => {
-                let meta = param(&exchange.message, "_meta");
+                let meta = param(&dispatch.message, "_meta");
                 let wanted = meta.and_then(|meta| meta.get(LEVEL_KEY)).and_then(Level::named);
                 severity.zip(wanted).is_some_and(|(severity, wanted)| severity >= wanted)
             }

@@ -1,16 +1,16 @@
-//! JSON-RPC messages: what kind a value is, and how answers are put together.
+//! JSON-RPC messages: classification and construction.
 
 use serde_json::{Map, Value, json};
 
-use super::Defect;
+use super::Rejection;
 
-/// What a JSON value is, as a JSON-RPC message.
+/// Kind of a JSON-RPC message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Request,
     Notification,
     Response,
-    /// Nothing that JSON-RPC 2.0 knows, or a batch.
+    /// Not a message of JSON-RPC 2.0, or a batch.
     Invalid,
 }
 
@@ -30,7 +30,7 @@ impl Kind {
     }
 }
 
-/// The method of a message, or nothing.
+/// The method of a message, or an empty string.
 pub(crate) fn method(message: &Value) -> &str {
     message.get("method").and_then(Value::as_str).unwrap_or_default()
 }
@@ -40,7 +40,7 @@ pub(crate) fn param<'a>(message: &'a Value, name: &str) -> Option<&'a Value> {
     message.get("params")?.get(name)
 }
 
-/// An outcome before it has an id.
+/// A result or error without its id.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Outcome {
     Result(Value),
@@ -56,7 +56,7 @@ impl Outcome {
         Self::error(-32602, message)
     }
 
-    /// The refusal of a client that does not declare what the request needs (2026-07-28, basic, `_meta`).
+    /// The error for a request that needs an undeclared capability (2026-07-28, basic, `_meta`).
     pub(crate) fn missing_capability(required: Value) -> Self {
         Self::Error {
             code: -32021,
@@ -65,7 +65,7 @@ impl Outcome {
         }
     }
 
-    /// The response with this outcome. Without an id there is none in it.
+    /// The response with this outcome and id.
     pub(crate) fn response(self, id: Option<Value>) -> Value {
         let mut response = Map::new();
         response.insert("jsonrpc".into(), "2.0".into());
@@ -86,9 +86,9 @@ impl Outcome {
     }
 }
 
-impl From<Defect> for Outcome {
-    fn from(defect: Defect) -> Self {
-        Self::Error { code: defect.code, message: defect.message, data: defect.data }
+impl From<Rejection> for Outcome {
+    fn from(rejection: Rejection) -> Self {
+        Self::Error { code: rejection.code, message: rejection.message, data: rejection.data }
     }
 }
 

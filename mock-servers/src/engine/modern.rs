@@ -1,17 +1,18 @@
-//! What only 2026-07-28 has: metadata on every request, discovery, and input that takes another round trip.
+//! Features of 2026-07-28: metadata of requests, discovery and caching hints.
 
+use evidence::Revision;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Defect, Engine, Era, MODERN, VERSION_KEY,
-    exchange::Exchange,
+    Engine, Era, Rejection, VERSION_KEY,
+    clock::millis,
+    dispatch::Dispatch,
     logging::Level,
     message::{Outcome, method, param},
-    requested_version,
-    time::millis,
+    requested_version, revision,
 };
 use crate::{
-    period::Period,
+    human_duration::HumanDuration,
     script::{Cache, CacheScope},
 };
 
@@ -20,19 +21,19 @@ const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 pub(crate) const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
 
 impl Engine {
-    /// What is wrong with the metadata of a request (2026-07-28, basic, `_meta`, and versioning).
-    pub(crate) fn modern_defect(&self, message: &Value) -> Option<Defect> {
-        // A server of this era alone should name what it supports in any answer to a client of the other one. A client
-        // of this one gets the answer to a method that there is no more.
+    /// The rejection of invalid metadata (2026-07-28, basic, `_meta`, and versioning).
+    pub(crate) fn modern_rejection(&self, message: &Value) -> Option<Rejection> {
+        // A modern server should name its revisions in every response to a legacy client. A modern client gets the error
+        // of an unknown method.
         if method(message) == "initialize" && requested_version(message).is_none() {
             let asked = param(message, "protocolVersion").and_then(Value::as_str).unwrap_or_default();
             return Some(self.unsupported_version(asked));
         }
         let meta = param(message, "_meta");
         let field = |name: &str| meta.and_then(|meta| meta.get(name));
-        let missing = |name: &str| Some(Defect::new(400, -32602, format!("`_meta` lacks `{name}`")));
+        let missing = |name: &str| Some(Rejection::new(400, -32602, format!("`_meta` lacks `{name}`")));
         let Some(version) = requested_version(message) else { return missing(VERSION_KEY) };
-        if !self.support.has(version) || Era::of(version) == Era::Legacy {
+        if !self.settings.support.has(version) || revision::era(version) == Era::Legacy {
             return Some(self.unsupported_version(version));
         }
         if !field(CAPABILITIES_KEY).is_some_and(Value::is_object) {
@@ -40,13 +41,13 @@ impl Engine {
         }
         let level = field(LOG_LEVEL_KEY);
         let known = level.is_none_or(|level| Level::named(level).is_some());
-        (!known).then(|| Defect::new(400, -32602, "unknown log level"))
+        (!known).then(|| Rejection::new(400, -32602, "unknown log level"))
     }
 
-    /// The refusal of a revision, with those that are supported.
-    pub(crate) fn unsupported_version(&self, requested: &str) -> Defect {
-        let supported = self.support.all();
-        Defect {
+    /// The rejection of a revision, with the supported ones.
+    pub(crate) fn unsupported_version(&self, requested: &str) -> Rejection {
+        let supported = self.settings.support.all();
+        Rejection {
             status: 400,
             code: -32022,
             message: format!("unsupported protocol version: this server supports {}", supported.join(", ")),
@@ -55,17 +56,17 @@ impl Engine {
     }
 
     /// A finished result: as it is up to 2025-11-25, with its type, the server's identity and the caching hints since.
-    pub(crate) fn complete(&self, exchange: &Exchange, members: Map<String, Value>) -> Value {
-        if exchange.era == Era::Legacy {
+    pub(crate) fn complete(&self, dispatch: &Dispatch, members: Map<String, Value>) -> Value {
+        if dispatch.era == Era::Legacy {
             return Value::Object(members);
         }
         let mut result = Map::from_iter([("resultType".to_owned(), Value::from("complete"))]);
         result.extend(members);
-        if is_cacheable(method(&exchange.message)) {
-            self.hint(method(&exchange.message), &mut result);
+        if is_cacheable(method(&dispatch.message)) {
+            self.hint(method(&dispatch.message), &mut result);
         }
         let info = self.identity();
-        // Metadata of the script's own stays beside it.
+        // Metadata of the script is kept.
         match result.get_mut("_meta").and_then(Value::as_object_mut) {
             Some(meta) => drop(meta.insert(SERVER_INFO_KEY.into(), info)),
             None => drop(result.insert("_meta".into(), json!({ SERVER_INFO_KEY: info }))),
@@ -75,26 +76,26 @@ impl Engine {
 
     /// Adds the caching hints of a method's results.
     fn hint(&self, method: &str, result: &mut Map<String, Value>) {
-        let own = self.cache.methods.get(method).copied().unwrap_or_default();
-        let ttl = own.ttl.or(self.cache.all.ttl).map_or(0, |ttl| millis(ttl.0));
-        let scope = own.scope.or(self.cache.all.scope).unwrap_or(CacheScope::Public);
+        let own = self.settings.cache.methods.get(method).copied().unwrap_or_default();
+        let ttl = own.ttl.or(self.settings.cache.all.ttl).map_or(0, |ttl| millis(ttl.0));
+        let scope = own.scope.or(self.settings.cache.all.scope).unwrap_or(CacheScope::Public);
         result.insert("ttlMs".into(), ttl.into());
         result.insert("cacheScope".into(), json!(scope));
     }
 
-    pub(crate) fn discover(&self, exchange: &Exchange) -> Outcome {
+    pub(crate) fn discover(&self, dispatch: &Dispatch) -> Outcome {
         let mut members = Map::new();
-        members.insert("supportedVersions".into(), self.support.all().into());
-        members.insert("capabilities".into(), self.capabilities_for(MODERN).into());
-        if let Some(instructions) = &self.instructions {
+        members.insert("supportedVersions".into(), self.settings.support.all().into());
+        members.insert("capabilities".into(), self.capabilities_for(Revision::NEWEST_MODERN.as_str()).into());
+        if let Some(instructions) = &self.settings.instructions {
             members.insert("instructions".into(), instructions.clone().into());
         }
-        Outcome::Result(self.complete(exchange, members))
+        Outcome::Result(self.complete(dispatch, members))
     }
 }
 
 /// The caching hints of a script, with its older way of saying one of them.
-pub(crate) fn cache(mut cache: Cache, ttl: Option<Period>) -> Cache {
+pub(crate) fn cache(mut cache: Cache, ttl: Option<HumanDuration>) -> Cache {
     cache.all.ttl = cache.all.ttl.or(ttl);
     cache
 }

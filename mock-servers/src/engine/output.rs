@@ -1,4 +1,4 @@
-//! What the engine tells a front to do.
+//! Outputs of the engine, executed by a transport.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::Era;
 use crate::{
-    faults::Shape,
-    script::{ChildScript, Exit, HttpStatus, Respond},
+    faults::{FaultStep, ProcessAction, WriteFaults},
+    script::{Exit, HttpStatus, Respond},
 };
 
 /// A conversation with one client: a process run over stdio, a session over HTTP.
@@ -16,19 +16,19 @@ pub struct SessionKey(pub u64);
 
 /// One message from the client and everything that is said because of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ExchangeId(pub u64);
+pub struct DispatchId(pub u64);
 
 /// Where a step is to be played.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Target {
     /// On the stream that answers one message of the client: standard output over stdio, the reply to the POST over
     /// HTTP.
-    Exchange(ExchangeId),
+    Dispatch(DispatchId),
     /// On the stream for what the server says of its own accord: standard output over stdio, the GET stream over HTTP.
     Session(SessionKey),
 }
 
-/// One thing that a front does, and where.
+/// One step of a transport, and its target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Output {
     /// Where.
@@ -36,7 +36,7 @@ pub struct Output {
     /// What.
     pub step: Step,
     /// What is to be done with its bytes; none: they are written as they are.
-    pub shape: Option<Box<Shape>>,
+    pub shape: Option<Box<WriteFaults>>,
 }
 
 impl Output {
@@ -47,34 +47,34 @@ impl Output {
     }
 }
 
-/// One thing that a front does.
+/// One step of a transport.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Step {
-    /// Send a message that is no final answer.
+    /// Send a notification or request.
     Send(Value),
-    /// Send the final answer; over HTTP under this status.
+    /// Send the response; over HTTP with this status.
     Answer {
         /// The JSON-RPC response.
         message: Value,
         /// The HTTP status.
         status: u16,
     },
-    /// Write this text where a message belongs.
+    /// Write this text in place of a message.
     Raw(String),
-    /// Call [`super::Engine::on_wake`] with the exchange after this time.
+    /// Call [`super::Engine::on_wake`] with the dispatch after this time.
     Wake(Duration),
-    /// Over HTTP: answer with this instead of a message. Over stdio: nothing.
+    /// Over HTTP: respond with this instead of a message. Over stdio: nothing.
     Status(HttpStatus),
     /// Close the connection.
     Close,
-    /// End the connection by a TCP reset; close it where there is no TCP.
+    /// Reset the TCP connection; close it if there is no TCP.
     Reset,
     /// Over HTTP: open the stream, though there is nothing to say yet. Elsewhere: nothing.
     Open,
     /// Over HTTP: forget the session that this is for. Over stdio: nothing.
     ExpireSession,
-    /// Over stdio: something that the process does. Over HTTP: nothing.
-    Process(Deed),
+    /// Over stdio: change the process. Over HTTP: nothing.
+    Process(ProcessAction),
     /// Over Streamable HTTP: close the connection in good order, and go on when the client comes back, which it is to do
     /// after this time. Elsewhere: nothing.
     CloseStream(Option<Duration>),
@@ -82,42 +82,43 @@ pub enum Step {
     Respond(Respond),
     /// End the server.
     Exit(Exit),
-    /// Nothing more will be said in this exchange.
+    /// End the dispatch; no further steps follow.
     End,
 }
 
-/// Something that the process of a stdio server does, besides what it says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Deed {
-    /// Write lines to standard error.
-    Stderr {
-        /// How many bytes of them.
-        bytes: usize,
-    },
-    /// Live on when SIGTERM comes, from now on.
-    IgnoreSigterm,
-    /// Start a process and never look after it.
-    Start(ChildScript),
+impl From<FaultStep> for Step {
+    fn from(step: FaultStep) -> Self {
+        match step {
+            FaultStep::Send(message) => Self::Send(message),
+            FaultStep::Raw(text) => Self::Raw(text),
+            FaultStep::Status(status) => Self::Status(status),
+            FaultStep::Open => Self::Open,
+            FaultStep::Close => Self::Close,
+            FaultStep::Reset => Self::Reset,
+            FaultStep::Process(action) => Self::Process(action),
+            FaultStep::Exit(exit) => Self::Exit(exit),
+        }
+    }
 }
 
-/// What a message leads to.
+/// The outputs of a message.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reaction {
-    /// The exchange that the message opened.
-    pub exchange: ExchangeId,
-    /// What to do, in this order.
+pub struct DispatchOutput {
+    /// The dispatch that the message opened.
+    pub dispatch: DispatchId,
+    /// The outputs, in their order.
     pub outputs: Vec<Output>,
 }
 
-/// Who sent a message.
+/// Origin of a message.
 #[derive(Debug, Clone, Default)]
 pub struct Origin {
     /// The session it belongs to; none for what stands outside of sessions.
     pub session: Option<SessionKey>,
     /// The era that its envelope tells; absent: the one that the message itself tells.
     pub era: Option<Era>,
-    /// What the front found wrong with its envelope. Only rules for the handshake come before it.
-    pub defect: Option<Defect>,
+    /// The rejection of the transport. Only rules for the handshake run before it.
+    pub rejection: Option<Rejection>,
     /// The name and port that the client calls the server by, over HTTP.
     pub host: Option<String>,
 }
@@ -130,9 +131,9 @@ impl Origin {
     }
 }
 
-/// A reason to refuse a message, and the words to refuse it with.
+/// The error response to an invalid message.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Defect {
+pub struct Rejection {
     /// The HTTP status.
     pub status: u16,
     /// The JSON-RPC error code.
@@ -143,7 +144,7 @@ pub struct Defect {
     pub data: Option<Value>,
 }
 
-impl Defect {
+impl Rejection {
     /// A defect without further data.
     pub fn new(status: u16, code: i64, message: impl Into<String>) -> Self {
         Self { status, code, message: message.into(), data: None }

@@ -5,24 +5,24 @@ use serde_json::{Map, Value, json};
 use super::{
     Engine, Output, Step,
     actions::wait,
-    dialect::Shape,
-    exchange::{Exchange, Flow},
+    dispatch::{Dispatch, Flow},
+    features::SchemaType,
     message::outgoing,
 };
 use crate::script::{Action, Progress};
 
 /// How many reports of progress are made at once, so that a script's slip does not eat the memory.
-const MOST_REPORTS: u32 = 100_000;
+const MAX_REPORTS: u32 = 100_000;
 
 impl Engine {
     /// Sends one report of progress, and puts the others back for later.
     pub(crate) fn report_progress(
         &self,
-        exchange: &mut Exchange,
+        dispatch: &mut Dispatch,
         mut progress: Progress,
         out: &mut Vec<Output>,
     ) -> Flow {
-        let Some(token) = exchange.message.pointer("/params/_meta/progressToken").cloned() else { return Flow::Next };
+        let Some(token) = dispatch.message.pointer("/params/_meta/progressToken").cloned() else { return Flow::Next };
         if progress.times == Some(0) {
             return Flow::Next;
         }
@@ -36,20 +36,20 @@ impl Engine {
                     every: Some(every),
                     ..progress.clone()
                 };
-                exchange.remaining.push_front(Action::Progress(rest));
+                dispatch.remaining.push_front(Action::Progress(rest));
             }
-            exchange.remaining.push_front(Action::Progress(Progress { times: Some(1), ..progress }));
-            return wait(exchange, every, out);
+            dispatch.remaining.push_front(Action::Progress(Progress { times: Some(1), ..progress }));
+            return wait(dispatch, every, out);
         }
-        for _ in 0..progress.times.unwrap_or(1).min(MOST_REPORTS) {
-            let message = self.progress_message(exchange, &token, &progress);
-            exchange.push(out, Step::Send(message));
+        for _ in 0..progress.times.unwrap_or(1).min(MAX_REPORTS) {
+            let message = self.progress_message(dispatch, &token, &progress);
+            dispatch.push(out, Step::Send(message));
             progress.progress += 1.0;
         }
         Flow::Next
     }
 
-    fn progress_message(&self, exchange: &Exchange, token: &Value, progress: &Progress) -> Value {
+    fn progress_message(&self, dispatch: &Dispatch, token: &Value, progress: &Progress) -> Value {
         let mut params = Map::new();
         params.insert("progressToken".into(), token.clone());
         params.insert("progress".into(), number(progress.progress));
@@ -57,9 +57,9 @@ impl Engine {
             params.insert("total".into(), number(total));
         }
         if let Some(message) = &progress.message {
-            params.insert("message".into(), exchange.facts().fill_text(message).into());
+            params.insert("message".into(), dispatch.context().fill_text(message).into());
         }
-        self.dialect(exchange).fit_members(Shape::Progress, &mut params);
+        self.features(dispatch).fit_members(SchemaType::Progress, &mut params);
         outgoing(None, "notifications/progress", Some(Value::Object(params)))
     }
 }

@@ -4,16 +4,16 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Engine,
-    catalogue::add,
     content::block,
-    exchange::Exchange,
+    dispatch::Dispatch,
     generated,
+    item_list::ListItem,
     message::{Outcome, param},
-    shelf::Offered,
+    server_lists::add,
 };
 use crate::script::{Generate, Prompt, PromptArgument, Role};
 
-impl Offered for Prompt {
+impl ListItem for Prompt {
     fn key(&self) -> &str {
         &self.name
     }
@@ -69,38 +69,41 @@ fn shown(argument: &PromptArgument) -> Value {
 }
 
 impl Engine {
-    pub(crate) fn get_prompt(&self, exchange: &Exchange) -> Outcome {
-        let Some(name) = param(&exchange.message, "name").and_then(Value::as_str) else {
+    pub(crate) fn get_prompt(&self, dispatch: &Dispatch) -> Outcome {
+        let Some(name) = param(&dispatch.message, "name").and_then(Value::as_str) else {
             return Outcome::invalid_params("`name` is missing");
         };
-        let Some(prompt) = self.catalogue.prompts.get(name) else {
+        let Some(prompt) = self.items.lists.prompts.get(name) else {
             return Outcome::invalid_params(format!("unknown prompt: {name}"));
         };
-        if let Some(words) = misfit(&prompt, param(&exchange.message, "arguments")) {
+        if let Some(words) = misfit(&prompt, param(&dispatch.message, "arguments")) {
             return Outcome::invalid_params(words);
         }
-        let facts = exchange.facts();
+        let context = dispatch.context();
         let said = |role, content| message(role, content);
         let messages: Vec<Value> = match prompt.messages.as_slice() {
             [] => vec![said(Role::User, json!({ "type": "text", "text": prompt.name }))],
-            messages => messages.iter().map(|one| said(one.role, block(&one.content, &facts))).collect(),
+            messages => messages.iter().map(|one| said(one.role, block(&one.content, &context))).collect(),
         };
         let description = prompt.description.clone();
-        Outcome::Result(self.prompt_result(exchange, description, messages))
+        Outcome::Result(self.prompt_result(dispatch, description, messages))
     }
 
     /// The result that holds these messages.
     pub(crate) fn prompt_result(
         &self,
-        exchange: &Exchange,
+        dispatch: &Dispatch,
         description: Option<String>,
         mut messages: Vec<Value>,
     ) -> Value {
-        let dialect = self.dialect(exchange);
-        messages.iter_mut().filter_map(|message| message.get_mut("content")).for_each(|block| dialect.fit_block(block));
+        let features = self.features(dispatch);
+        messages
+            .iter_mut()
+            .filter_map(|message| message.get_mut("content"))
+            .for_each(|block| features.fit_block(block));
         let mut members = Map::new();
         add(&mut members, [("description", description.map(Value::from)), ("messages", Some(messages.into()))]);
-        self.complete(exchange, members)
+        self.complete(dispatch, members)
     }
 }
 

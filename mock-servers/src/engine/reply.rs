@@ -1,67 +1,67 @@
-//! Results that a script words: tool results, whole results, and patches over the default.
+//! Results from a script: tool results, whole results, and patches of the default.
 
 use serde_json::{Map, Value, json};
 
 use super::{
     Engine,
     content::block,
-    dialect::Shape,
-    exchange::Exchange,
+    dispatch::Dispatch,
+    features::SchemaType,
     message::{Outcome, method, param},
     prompts::message,
-    template::Facts,
+    template::TemplateContext,
 };
 use crate::script::{Reply, Role, Tool};
 
 impl Engine {
     /// The result that a `reply` action asks for.
-    pub(crate) fn replied(&mut self, exchange: &Exchange, reply: &Reply) -> Value {
-        let facts = exchange.facts();
-        let base = match worded(reply, &facts) {
+    pub(crate) fn replied(&mut self, dispatch: &Dispatch, reply: &Reply) -> Value {
+        let context = dispatch.context();
+        let base = match worded(reply, &context) {
             Some(Worded::Whole(result)) => result,
-            Some(Worded::Content(members)) => self.worded_result(exchange, members),
-            None => match self.default_outcome(exchange) {
+            Some(Worded::Content(members)) => self.worded_result(dispatch, members),
+            None => match self.default_outcome(dispatch) {
                 Outcome::Result(result) => result,
-                Outcome::Error { .. } => self.complete(exchange, Map::new()),
+                Outcome::Error { .. } => self.complete(dispatch, Map::new()),
             },
         };
-        patched(base, reply, &facts)
+        patched(base, reply, &context)
     }
 
     /// The outcome of a call that no rule decides about.
-    pub(crate) fn called(&self, exchange: &Exchange, tool: &Tool, nth: u64) -> Outcome {
-        let facts = Facts { nth, ..exchange.facts() };
+    pub(crate) fn called(&self, dispatch: &Dispatch, tool: &Tool, nth: u64) -> Outcome {
+        let context = TemplateContext { nth, ..dispatch.context() };
         let reply = tool.reply.as_ref();
-        let base = match reply.and_then(|reply| worded(reply, &facts)) {
+        let base = match reply.and_then(|reply| worded(reply, &context)) {
             Some(Worded::Whole(result)) => result,
-            Some(Worded::Content(content)) => self.worded_result(exchange, content),
-            None => self.complete(exchange, text_content(&echo(exchange, tool))),
+            Some(Worded::Content(content)) => self.worded_result(dispatch, content),
+            None => self.complete(dispatch, text_content(&echo(dispatch, tool))),
         };
         Outcome::Result(match reply {
-            Some(reply) => patched(base, reply, &facts),
+            Some(reply) => patched(base, reply, &context),
             None => base,
         })
     }
 
     /// What a script words out, as the result of the method that was asked for.
-    fn worded_result(&self, exchange: &Exchange, mut members: Map<String, Value>) -> Value {
+    fn worded_result(&self, dispatch: &Dispatch, mut members: Map<String, Value>) -> Value {
         let blocks = |members: &mut Map<String, Value>| match members.shift_remove("content") {
             Some(Value::Array(blocks)) => blocks,
             _ => Vec::new(),
         };
-        match method(&exchange.message) {
+        match method(&dispatch.message) {
             "prompts/get" => {
                 let messages = blocks(&mut members).into_iter().map(|block| message(Role::User, block)).collect();
-                self.prompt_result(exchange, None, messages)
+                self.prompt_result(dispatch, None, messages)
             }
             "resources/read" => {
-                let uri = param(&exchange.message, "uri");
+                let uri = param(&dispatch.message, "uri");
                 let contents = blocks(&mut members).into_iter().map(|block| contents(block, uri)).collect();
-                self.resource_result(exchange, contents)
+                self.resource_result(dispatch, contents)
             }
             _ => {
-                self.dialect(exchange).fit_members(Shape::CallToolResult, &mut members);
-                self.complete(exchange, members)
+                self.features(dispatch).fit_members(SchemaType::CallToolResult, &mut members);
+                self.complete(dispatch, members)
             }
         }
     }
@@ -75,23 +75,23 @@ enum Worded {
     Content(Map<String, Value>),
 }
 
-fn worded(reply: &Reply, facts: &Facts<'_>) -> Option<Worded> {
+fn worded(reply: &Reply, context: &TemplateContext<'_>) -> Option<Worded> {
     if let Some(result) = &reply.result {
-        return Some(Worded::Whole(facts.fill(result)));
+        return Some(Worded::Whole(context.fill(result)));
     }
     let wordless = reply.text.is_none() && reply.content.is_empty() && reply.structured.is_none();
     if wordless && !reply.is_error && reply.meta.is_none() {
         return None;
     }
-    let structured = reply.structured.as_ref().map(|value| facts.fill(value));
+    let structured = reply.structured.as_ref().map(|value| context.fill(value));
     let text = match (&reply.text, &structured) {
-        (Some(text), _) => Some(facts.fill_text(text)),
+        (Some(text), _) => Some(context.fill_text(text)),
         // A structured result should be given as text too (2025-06-18 and later, tools, structured content).
         (None, Some(structured)) if reply.content.is_empty() => Some(structured.to_string()),
         (None, _) => reply.content.is_empty().then(String::new),
     };
     let text = text.map(|text| json!({ "type": "text", "text": text }));
-    let blocks = text.into_iter().chain(reply.content.iter().map(|content| block(content, facts)));
+    let blocks = text.into_iter().chain(reply.content.iter().map(|content| block(content, context)));
     let mut members = Map::from_iter([("content".to_owned(), blocks.collect())]);
     if let Some(structured) = structured {
         members.insert("structuredContent".into(), structured);
@@ -100,7 +100,7 @@ fn worded(reply: &Reply, facts: &Facts<'_>) -> Option<Worded> {
         members.insert("isError".into(), true.into());
     }
     if let Some(meta) = &reply.meta {
-        members.insert("_meta".into(), facts.fill_map(meta).into());
+        members.insert("_meta".into(), context.fill_map(meta).into());
     }
     Some(Worded::Content(members))
 }
@@ -125,17 +125,17 @@ pub(crate) fn text_content(text: &str) -> Map<String, Value> {
 }
 
 /// `<name>: <arguments as JSON>`.
-fn echo(exchange: &Exchange, tool: &Tool) -> String {
-    let arguments = exchange.message.pointer("/params/arguments");
+fn echo(dispatch: &Dispatch, tool: &Tool) -> String {
+    let arguments = dispatch.message.pointer("/params/arguments");
     format!("{}: {}", tool.name, arguments.unwrap_or(&json!({})))
 }
 
 /// The result with a reply's patch laid over it; a null takes a field away.
-fn patched(mut base: Value, reply: &Reply, facts: &Facts<'_>) -> Value {
+fn patched(mut base: Value, reply: &Reply, context: &TemplateContext<'_>) -> Value {
     let (Some(patch), Some(members)) = (&reply.patch, base.as_object_mut()) else { return base };
     for (name, value) in patch {
-        match facts.fill(value) {
-            // A placeholder that names nothing is no wish to take the field away.
+        match context.fill(value) {
+            // A placeholder without a value does not remove the field.
             Value::Null if value.is_null() => drop(members.shift_remove(name)),
             value => drop(members.insert(name.clone(), value)),
         }

@@ -4,19 +4,19 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Engine, Era,
-    catalogue::add,
-    dialect::Shape,
-    exchange::Exchange,
+    dispatch::Dispatch,
+    features::SchemaType,
     generated,
+    item_list::ListItem,
     message::{Outcome, param},
-    shelf::Offered,
-    template::Facts,
+    server_lists::add,
+    template::TemplateContext,
 };
 use crate::script::{Generate, Resource, ResourcePart, ResourceTemplate};
 
 const MADE_TEMPLATE: &str = "generated://template/";
 
-impl Offered for Resource {
+impl ListItem for Resource {
     fn key(&self) -> &str {
         &self.uri
     }
@@ -64,7 +64,7 @@ impl Offered for Resource {
     }
 }
 
-impl Offered for ResourceTemplate {
+impl ListItem for ResourceTemplate {
     fn key(&self) -> &str {
         &self.uri_template
     }
@@ -109,33 +109,33 @@ impl Offered for ResourceTemplate {
 
 impl Engine {
     /// Reads a resource: one that is on offer itself, else the first of a template that its URI follows.
-    pub(crate) fn read(&self, exchange: &Exchange) -> Outcome {
-        let Some(uri) = param(&exchange.message, "uri").and_then(Value::as_str) else {
+    pub(crate) fn read(&self, dispatch: &Dispatch) -> Outcome {
+        let Some(uri) = param(&dispatch.message, "uri").and_then(Value::as_str) else {
             return Outcome::invalid_params("`uri` is missing");
         };
-        let facts = exchange.facts();
-        let contents = if let Some(resource) = self.catalogue.resources.get(uri) {
-            parts(&resource.contents, resource.mime_type.as_deref(), uri, &facts)
+        let context = dispatch.context();
+        let contents = if let Some(resource) = self.items.lists.resources.get(uri) {
+            parts(&resource.contents, resource.mime_type.as_deref(), uri, &context)
         } else if let Some((template, variables)) = self.template_of(uri) {
-            let facts = Facts { variables: Some(&variables), ..facts };
-            parts(&template.contents, template.mime_type.as_deref(), uri, &facts)
-        } else if made_template(uri).is_some_and(|key| self.catalogue.templates.get(&key).is_some()) {
-            parts(&[], Some("text/plain"), uri, &facts)
+            let context = TemplateContext { variables: Some(&variables), ..context };
+            parts(&template.contents, template.mime_type.as_deref(), uri, &context)
+        } else if made_template(uri).is_some_and(|key| self.items.lists.templates.get(&key).is_some()) {
+            parts(&[], Some("text/plain"), uri, &context)
         } else {
-            return no_such_resource(exchange, uri);
+            return no_such_resource(dispatch, uri);
         };
-        Outcome::Result(self.resource_result(exchange, contents))
+        Outcome::Result(self.resource_result(dispatch, contents))
     }
 
     /// The result that holds these contents.
-    pub(crate) fn resource_result(&self, exchange: &Exchange, mut contents: Vec<Value>) -> Value {
-        let dialect = self.dialect(exchange);
-        contents.iter_mut().for_each(|part| dialect.fit(Shape::ResourceContents, part));
-        self.complete(exchange, Map::from_iter([("contents".to_owned(), contents.into())]))
+    pub(crate) fn resource_result(&self, dispatch: &Dispatch, mut contents: Vec<Value>) -> Value {
+        let features = self.features(dispatch);
+        contents.iter_mut().for_each(|part| features.fit(SchemaType::ResourceContents, part));
+        self.complete(dispatch, Map::from_iter([("contents".to_owned(), contents.into())]))
     }
 
     fn template_of(&self, uri: &str) -> Option<(&ResourceTemplate, Map<String, Value>)> {
-        let mut candidates = self.catalogue.templates.written().zip(&self.catalogue.patterns);
+        let mut candidates = self.items.lists.templates.written().zip(&self.items.lists.patterns);
         candidates.find_map(|(template, pattern)| Some((template, pattern.read(uri)?)))
     }
 }
@@ -146,16 +146,16 @@ fn made_template(uri: &str) -> Option<String> {
     (!id.is_empty() && !id.contains('/')).then(|| format!("{MADE_TEMPLATE}{number}/{{id}}"))
 }
 
-fn parts(parts: &[ResourcePart], mime_type: Option<&str>, uri: &str, facts: &Facts<'_>) -> Vec<Value> {
+fn parts(parts: &[ResourcePart], mime_type: Option<&str>, uri: &str, context: &TemplateContext<'_>) -> Vec<Value> {
     if parts.is_empty() {
         let part = ResourcePart { text: Some("{{params.uri}}".into()), ..ResourcePart::default() };
-        return vec![written(&part, mime_type, uri, facts)];
+        return vec![written(&part, mime_type, uri, context)];
     }
-    parts.iter().map(|part| written(part, mime_type, uri, facts)).collect()
+    parts.iter().map(|part| written(part, mime_type, uri, context)).collect()
 }
 
-fn written(part: &ResourcePart, mime_type: Option<&str>, uri: &str, facts: &Facts<'_>) -> Value {
-    let filled = |text: &Option<String>| text.as_ref().map(|text| Value::from(facts.fill_text(text)));
+fn written(part: &ResourcePart, mime_type: Option<&str>, uri: &str, context: &TemplateContext<'_>) -> Value {
+    let filled = |text: &Option<String>| text.as_ref().map(|text| Value::from(context.fill_text(text)));
     let mut members = Map::new();
     add(
         &mut members,
@@ -164,14 +164,14 @@ fn written(part: &ResourcePart, mime_type: Option<&str>, uri: &str, facts: &Fact
             ("mimeType", filled(&part.mime_type).or_else(|| mime_type.map(Value::from))),
             ("text", filled(&part.text)),
             ("blob", filled(&part.blob)),
-            ("_meta", part.meta.as_ref().map(|meta| facts.fill_map(meta).into())),
+            ("_meta", part.meta.as_ref().map(|meta| context.fill_map(meta).into())),
         ],
     );
     Value::Object(members)
 }
 
 /// 2026-07-28 gave up the code of earlier revisions (resources, error handling).
-fn no_such_resource(exchange: &Exchange, uri: &str) -> Outcome {
-    let code = if exchange.era == Era::Modern { -32602 } else { -32002 };
+fn no_such_resource(dispatch: &Dispatch, uri: &str) -> Outcome {
+    let code = if dispatch.era == Era::Modern { -32602 } else { -32002 };
     Outcome::Error { code, message: "Resource not found".into(), data: Some(json!({ "uri": uri })) }
 }

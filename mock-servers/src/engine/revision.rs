@@ -1,36 +1,29 @@
-//! The protocol revisions, and which of the two eras they belong to.
+//! The revisions that a server supports, and the revision that a message names.
+//!
+//! A script may name revisions that do not exist. They have the features of the last revision before them.
 
+use evidence::{Era, Revision};
 use serde_json::Value;
 
-/// The handshake revisions, oldest first.
-pub const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
-/// The first stateless revision (2026-07-28, versioning: "modern").
-pub const MODERN: &str = "2026-07-28";
 /// The member of `_meta` that names the revision of a modern request (2026-07-28, basic).
 pub const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// How a revision agrees on what is spoken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Era {
-    /// `initialize`, then a session.
-    Legacy,
-    /// Metadata on every request, no session.
-    Modern,
+/// The known revision whose rules apply to a name: itself, else the last one before it. Revisions are dates, so their
+/// order as text is chronological.
+pub(crate) fn effective_revision(name: &str) -> Revision {
+    Revision::ALL.into_iter().rev().find(|known| known.as_str() <= name).unwrap_or(Revision::ALL[0])
 }
 
-impl Era {
-    /// The era of a revision. Revisions are dates, so their order as text is their order in time.
-    #[must_use]
-    pub fn of(revision: &str) -> Self {
-        if revision >= MODERN { Self::Modern } else { Self::Legacy }
-    }
+/// The era of a revision by its name.
+pub(crate) fn era(name: &str) -> Era {
+    effective_revision(name).era()
 }
 
 /// The revisions that a server supports, newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Support(Vec<String>);
+pub struct SupportedRevisions(Vec<String>);
 
-impl Support {
+impl SupportedRevisions {
     /// Support for these revisions.
     #[must_use]
     pub fn new(mut revisions: Vec<String>) -> Self {
@@ -53,14 +46,14 @@ impl Support {
 
     /// Whether any revision of this era is supported.
     #[must_use]
-    pub fn has_era(&self, era: Era) -> bool {
-        self.0.iter().any(|one| Era::of(one) == era)
+    pub fn has_era(&self, wanted: Era) -> bool {
+        self.0.iter().any(|one| era(one) == wanted)
     }
 
     /// The newest supported revision of the legacy era.
     #[must_use]
     pub fn newest_legacy(&self) -> Option<&str> {
-        self.0.iter().map(String::as_str).find(|one| Era::of(one) == Era::Legacy)
+        self.0.iter().map(String::as_str).find(|one| era(one) == Era::Legacy)
     }
 
     /// The same as [`Self::era_for`], for a message that neither begins a conversation nor listens, by whether it names

@@ -1,4 +1,4 @@
-//! Which rule of a script a message falls under.
+//! Selection of the rule that handles a message.
 
 use serde_json::{Map, Value};
 
@@ -12,9 +12,9 @@ pub(crate) struct Rules {
     run: u64,
 }
 
-/// A message, and how it came.
+/// A message with its revision and session.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Arrived<'a> {
+pub(crate) struct MatchInput<'a> {
     pub(crate) message: &'a Value,
     /// The revision in which it is spoken.
     pub(crate) revision: &'a str,
@@ -51,14 +51,14 @@ impl Rules {
         self.run
     }
 
-    /// No message has been met yet.
+    /// Resets the counters.
     pub(crate) fn reset(&mut self) {
         self.rules.iter_mut().for_each(|(_, met)| *met = 0);
     }
 
-    /// The first rule that matches decides. The others count the message all the same, because `nth` counts the
-    /// messages that the other fields match, whoever decides about them.
-    pub(crate) fn decide(&mut self, arrived: Arrived<'_>) -> Option<Decision> {
+    /// The first rule that matches decides. All matching rules count the message, because `nth` counts the messages that
+    /// match the other fields.
+    pub(crate) fn decide(&mut self, arrived: MatchInput<'_>) -> Option<Decision> {
         let mut decision = None;
         for (at, (rule, met)) in self.rules.iter_mut().enumerate() {
             if !matches(&rule.when, arrived, self.run) {
@@ -73,9 +73,9 @@ impl Rules {
     }
 }
 
-/// Whether every field but the counters holds.
-pub(crate) fn matches(when: &When, arrived: Arrived<'_>, run: u64) -> bool {
-    let Arrived { message, revision, session } = arrived;
+/// Whether all fields except the counters match.
+pub(crate) fn matches(when: &When, arrived: MatchInput<'_>, run: u64) -> bool {
+    let MatchInput { message, revision, session } = arrived;
     let method = message.get("method").and_then(Value::as_str);
     // GET and DELETE are no messages: only rules that name them are for them.
     if matches!(method, Some("GET" | "DELETE")) && when.method.is_none() {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Engine, Era,
-    exchange::Exchange,
+    dispatch::Dispatch,
     message::{Outcome, method, param},
     sealed::digest,
 };
@@ -70,7 +70,7 @@ impl Skills {
         self.files.iter().find(|file| file.uri == uri)
     }
 
-    /// What lies directly in a directory; nothing if it is none.
+    /// The direct entries of a directory.
     fn children(&self, directory: &str) -> Vec<Value> {
         let mut children: Vec<Value> = Vec::new();
         for file in &self.files {
@@ -92,56 +92,58 @@ impl Skills {
 
 impl Engine {
     /// The answer of a method of the extension, or to the reading of a skill's file; none to everything else.
-    pub(crate) fn skill_method(&self, exchange: &Exchange) -> Option<Outcome> {
-        let uri = || param(&exchange.message, "uri").and_then(Value::as_str);
-        let served = exchange.era == Era::Modern && self.has_extension(EXTENSION);
-        match method(&exchange.message) {
-            "resources/read" => Some(self.read_skill_file(exchange, self.skills.file(uri()?)?)),
+    pub(crate) fn skill_method(&self, dispatch: &Dispatch) -> Option<Outcome> {
+        let uri = || param(&dispatch.message, "uri").and_then(Value::as_str);
+        let served = dispatch.era == Era::Modern && self.has_extension(EXTENSION);
+        match method(&dispatch.message) {
+            "resources/read" => Some(self.read_skill_file(dispatch, self.items.skills.file(uri()?)?)),
             "skills/list" if served => {
-                let listed = self.skills.entries.iter().filter(|entry| entry.listed);
-                Some(self.skill_page(exchange, "skills", listed.map(|entry| entry.entry.clone()).collect()))
+                let listed = self.items.skills.entries.iter().filter(|entry| entry.listed);
+                Some(self.skill_page(dispatch, "skills", listed.map(|entry| entry.entry.clone()).collect()))
             }
-            "skills/get" if served => Some(match self.skills.entries.iter().find(|entry| Some(&*entry.uri) == uri()) {
-                Some(entry) => {
-                    let members = Map::from_iter([("skill".to_owned(), entry.entry.clone())]);
-                    Outcome::Result(self.complete(exchange, members))
-                }
-                None => Outcome::invalid_params(format!("no skill is served at {}", uri().unwrap_or("no URI"))),
-            }),
+            "skills/get" if served => {
+                Some(match self.items.skills.entries.iter().find(|entry| Some(&*entry.uri) == uri()) {
+                    Some(entry) => {
+                        let members = Map::from_iter([("skill".to_owned(), entry.entry.clone())]);
+                        Outcome::Result(self.complete(dispatch, members))
+                    }
+                    None => Outcome::invalid_params(format!("no skill is served at {}", uri().unwrap_or("no URI"))),
+                })
+            }
             "resources/directory/read" if served && self.reads_skill_directories() => {
-                let children = uri().map(|uri| self.skills.children(uri)).unwrap_or_default();
+                let children = uri().map(|uri| self.items.skills.children(uri)).unwrap_or_default();
                 if children.is_empty() {
                     let words = format!("{} is not a directory resource", uri().unwrap_or("no URI"));
                     return Some(Outcome::invalid_params(words));
                 }
-                Some(self.skill_page(exchange, "resources", children))
+                Some(self.skill_page(dispatch, "resources", children))
             }
             _ => None,
         }
     }
 
     /// A page of a list, under the same rules as the pages of the other lists.
-    fn skill_page(&self, exchange: &Exchange, member: &str, items: Vec<Value>) -> Outcome {
-        let from = match param(&exchange.message, "cursor") {
+    fn skill_page(&self, dispatch: &Dispatch, member: &str, items: Vec<Value>) -> Outcome {
+        let from = match param(&dispatch.message, "cursor") {
             None => Some(0),
-            Some(cursor) => cursor.as_str().and_then(|cursor| self.other_cursors.decode(cursor)),
+            Some(cursor) => cursor.as_str().and_then(|cursor| self.pagination.extension_cursors.decode(cursor)),
         };
         let Some(from) = from.filter(|from| *from == 0 || *from < items.len()) else {
             return Outcome::invalid_params("unknown cursor");
         };
-        let (next, length) = (from.saturating_add(self.page_size.unwrap_or(usize::MAX).max(1)), items.len());
+        let (next, length) = (from.saturating_add(self.pagination.page_size.unwrap_or(usize::MAX).max(1)), items.len());
         let page: Vec<_> = items.into_iter().skip(from).take(next - from).collect();
         let mut members = Map::from_iter([(member.to_owned(), page.into())]);
         if next < length {
-            members.insert("nextCursor".into(), self.other_cursors.encode(next).into());
+            members.insert("nextCursor".into(), self.pagination.extension_cursors.encode(next).into());
         }
-        Outcome::Result(self.complete(exchange, members))
+        Outcome::Result(self.complete(dispatch, members))
     }
 
-    fn read_skill_file(&self, exchange: &Exchange, file: &File) -> Outcome {
+    fn read_skill_file(&self, dispatch: &Dispatch, file: &File) -> Outcome {
         let (kind, content) = &file.content;
         let contents = json!([{ "uri": file.uri, "mimeType": file.resource["mimeType"], *kind: content }]);
-        Outcome::Result(self.complete(exchange, Map::from_iter([("contents".to_owned(), contents)])))
+        Outcome::Result(self.complete(dispatch, Map::from_iter([("contents".to_owned(), contents)])))
     }
 }
 

@@ -1,41 +1,41 @@
-//! Who is told that a resource has changed.
+//! Subscriptions to resources.
 
 use serde_json::{Value, json};
 
 use super::{
     Engine, Output, Step, Target,
-    exchange::Exchange,
+    dispatch::Dispatch,
     message::{Outcome, method, outgoing, param},
 };
 
 /// How many subscriptions a session may have, so that a client cannot eat the memory.
-const MOST_SUBSCRIPTIONS: usize = 10_000;
+const MAX_SUBSCRIPTIONS: usize = 10_000;
 
 pub(crate) const UPDATED: &str = "notifications/resources/updated";
 
 impl Engine {
     /// `resources/subscribe` and `resources/unsubscribe` (2024-11-05 to 2025-11-25, resources, subscriptions).
-    pub(crate) fn subscribe(&mut self, exchange: &Exchange) -> Outcome {
-        let Some(uri) = param(&exchange.message, "uri").and_then(Value::as_str) else {
+    pub(crate) fn subscribe(&mut self, dispatch: &Dispatch) -> Outcome {
+        let Some(uri) = param(&dispatch.message, "uri").and_then(Value::as_str) else {
             return Outcome::invalid_params("`uri` is missing");
         };
-        let Some(session) = exchange.session.and_then(|key| self.sessions.get_mut(&key)) else {
+        let Some(session) = dispatch.session.and_then(|key| self.sessions.open.get_mut(&key)) else {
             return Outcome::Result(json!({}));
         };
-        if method(&exchange.message) == "resources/unsubscribe" {
+        if method(&dispatch.message) == "resources/unsubscribe" {
             session.subscriptions.remove(uri);
-        } else if session.subscriptions.len() < MOST_SUBSCRIPTIONS {
+        } else if session.subscriptions.len() < MAX_SUBSCRIPTIONS {
             session.subscriptions.insert(uri.to_owned());
         } else {
-            return Outcome::error(-32603, format!("no more than {MOST_SUBSCRIPTIONS} subscriptions"));
+            return Outcome::error(-32603, format!("no more than {MAX_SUBSCRIPTIONS} subscriptions"));
         }
         Outcome::Result(json!({}))
     }
 
-    /// Tells everyone who has subscribed to a resource, in the way of their era, that it has changed.
-    pub(crate) fn tell_updated(&self, params: &Value, out: &mut Vec<Output>) {
+    /// Notifies all subscribers of a resource, in the form of their era.
+    pub(crate) fn notify_updated(&self, params: &Value, out: &mut Vec<Output>) {
         let uri = params.get("uri").and_then(Value::as_str).unwrap_or_default();
-        for (key, session) in &self.sessions {
+        for (key, session) in &self.sessions.open {
             if session.subscriptions.contains(uri) {
                 let message = outgoing(None, UPDATED, Some(params.clone()));
                 out.push(Output::new(Target::Session(*key), Step::Send(message)));

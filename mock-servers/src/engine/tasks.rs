@@ -1,8 +1,8 @@
-//! Tasks: calls that are answered with a handle first, and done in the background.
+//! Tasks: calls that get a handle as response, and run in the background.
 //!
 //! There are two kinds: the tasks of 2025-11-25 (basic, utilities, tasks), which the client asks for, and the extension
 //! `io.modelcontextprotocol/tasks` of 2026-07-28 (SEP-2663), where the server decides. In both, the task does what the
-//! call would have done: the rest of its rule, or the default answer. That part is an exchange of its own, the worker,
+//! call would have done: the rest of its rule, or the default answer. That part is a dispatch of its own, the worker,
 //! which no message opened and whose answer is the task's outcome.
 
 mod begin;
@@ -19,9 +19,10 @@ use std::{
 
 use serde_json::{Map, Value, json};
 
+use super::features::Rules;
 use super::{
-    Engine, Era, ExchangeId, Output, SessionKey, Step, Target,
-    exchange::Exchange,
+    DispatchId, Engine, Era, Output, SessionKey, Step, Target,
+    dispatch::Dispatch,
     message::{Outcome, outgoing},
 };
 
@@ -30,10 +31,10 @@ pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 /// The member of `_meta` that tells which task a message belongs to, in 2025-11-25.
 const RELATED_KEY: &str = "io.modelcontextprotocol/related-task";
 
-/// How many tasks are kept. The oldest gives way to a new one.
-const MOST_TASKS: usize = 10_000;
+/// Maximum number of tasks. The oldest is removed for a new one.
+const MAX_TASKS: usize = 10_000;
 
-/// How a task stands.
+/// Status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Status {
     Working,
@@ -73,8 +74,8 @@ struct Task {
     ttl: Duration,
     poll: Duration,
     outcome: Option<Outcome>,
-    /// The exchange that does what the task is for.
-    worker: ExchangeId,
+    /// The dispatch that does what the task is for.
+    worker: DispatchId,
     /// Questions that the client has not answered yet, under the keys that it knows them by; in 2026-07-28.
     questions: Map<String, Value>,
     /// The script's keys of those questions, and how often each key has been used.
@@ -83,7 +84,7 @@ struct Task {
     /// Requests of the server's own that wait for a stream to go out on; in 2025-11-25.
     requests: Vec<Value>,
     /// Which `tasks/result` requests wait for the outcome; in 2025-11-25.
-    waiting: Vec<ExchangeId>,
+    waiting: Vec<DispatchId>,
 }
 
 /// The tasks of one server.
@@ -97,12 +98,12 @@ impl Tasks {
     fn add(&mut self, task: Task) -> Option<Task> {
         self.order.push_back(task.id.clone());
         self.by_id.insert(task.id.clone(), task);
-        let oldest = (self.order.len() > MOST_TASKS).then(|| self.order.pop_front()).flatten()?;
+        let oldest = (self.order.len() > MAX_TASKS).then(|| self.order.pop_front()).flatten()?;
         self.by_id.remove(&oldest)
     }
 
-    /// The exchange that does the work of a task whose result this exchange waits for.
-    pub(super) fn worker_for(&self, waiting: ExchangeId) -> Option<ExchangeId> {
+    /// The dispatch that does the work of a task whose result this dispatch waits for.
+    pub(super) fn worker_for(&self, waiting: DispatchId) -> Option<DispatchId> {
         self.by_id.values().find(|task| task.waiting.contains(&waiting)).map(|task| task.worker)
     }
 
@@ -128,18 +129,18 @@ impl Engine {
     pub(crate) fn has_tasks(&self, era: Era, revision: Option<&str>) -> bool {
         match era {
             Era::Modern => self.has_extension(EXTENSION),
-            Era::Legacy => revision == Some(super::LEGACY[3]) && self.has_legacy_tasks(),
+            Era::Legacy => revision.and_then(Rules::known).is_some_and(|rules| rules.tasks) && self.has_legacy_tasks(),
         }
     }
 
     /// Whether the server has tasks for the client that sent this.
-    pub(crate) fn serves_tasks(&self, exchange: &Exchange) -> bool {
-        self.has_tasks(exchange.era, exchange.session.and_then(|key| self.agreed_revision(key)))
+    pub(crate) fn serves_tasks(&self, dispatch: &Dispatch) -> bool {
+        self.has_tasks(dispatch.era, dispatch.session.and_then(|key| self.agreed_revision(key)))
     }
 
     /// Whether this is a `tasks/result` that has to wait, and now does.
-    pub(crate) fn waits_for_task(&mut self, exchange: &mut Exchange, out: &mut Vec<Output>) -> bool {
-        exchange.era == Era::Legacy && self.serves_tasks(exchange) && self.wait_for_task(exchange, out)
+    pub(crate) fn waits_for_task(&mut self, dispatch: &mut Dispatch, out: &mut Vec<Output>) -> bool {
+        dispatch.era == Era::Legacy && self.serves_tasks(dispatch) && self.wait_for_task(dispatch, out)
     }
 
     /// The answer of a task's worker is the task's outcome. In 2025-11-25 a tool's own error makes the task a failed
@@ -159,46 +160,46 @@ impl Engine {
         self.answer_those_waiting(id);
     }
 
-    /// Gives a task another message; its status stays.
-    pub(crate) fn word_task(&mut self, id: &str, words: String) {
+    /// Sets the status message of a task.
+    pub(crate) fn set_task_message(&mut self, id: &str, words: String) {
         if let Some(status) = self.tasks.by_id.get(id).map(|task| task.status).filter(|status| !status.is_terminal()) {
             self.set_task_status(id, status, Some(words));
         }
     }
 
     fn set_task_status(&mut self, id: &str, status: Status, words: Option<String>) {
-        let now = self.time.stamp();
+        let now = self.background.clock.stamp();
         let Some(task) = self.tasks.by_id.get_mut(id) else { return };
         task.status = status;
         task.updated = now;
         task.words = words.or_else(|| task.words.take().filter(|_| !status.is_terminal()));
-        self.tell_task_status(id);
+        self.notify_task_status(id);
     }
 
     /// Tells the client that a task has moved on: its session in 2025-11-25, the streams that asked for it in the
     /// extension.
-    fn tell_task_status(&mut self, id: &str) {
+    fn notify_task_status(&mut self, id: &str) {
         let Some(task) = self.tasks.by_id.get(id) else { return };
         match (task.era, task.session) {
             (Era::Legacy, Some(session)) => {
                 let message = outgoing(None, "notifications/tasks/status", Some(task.legacy()));
-                self.asides.push(Output::new(Target::Session(session), Step::Send(message)));
+                self.background.outputs.push(Output::new(Target::Session(session), Step::Send(message)));
             }
             (Era::Legacy, None) => {}
             (Era::Modern, _) => {
                 let params = Value::Object(task.detailed());
-                self.tell_listeners_of_task(id, &params);
+                self.notify_task_listeners(id, &params);
             }
         }
     }
 
-    /// Ends the work of a task that is no longer wanted.
-    fn stop_worker(&mut self, worker: ExchangeId) {
+    /// Stops the worker of a task.
+    fn stop_worker(&mut self, worker: DispatchId) {
         self.take(worker);
-        self.asked.retain(|_, (exchange, _)| *exchange != worker);
+        self.requests.open.retain(|_, (dispatch, _)| *dispatch != worker);
     }
 
-    /// A task has outlived its time.
+    /// Removes an expired task.
     pub(crate) fn expire_task(&mut self, id: &str) {
         let Some(task) = self.tasks.remove(id) else { return };
         self.stop_worker(task.worker);
@@ -207,21 +208,21 @@ impl Engine {
         }
     }
 
-    /// Forgets the oldest of too many tasks.
-    fn give_way(&mut self, task: Task) {
+    /// Stops a task that was removed because of [`MAX_TASKS`].
+    fn evict_task(&mut self, task: Task) {
         self.stop_worker(task.worker);
         for waiting in task.waiting {
             self.answer_late(waiting, Outcome::invalid_params("the task is no longer kept"));
         }
     }
 
-    /// Answers a request that has waited, along with whatever is said just now.
-    fn answer_late(&mut self, id: ExchangeId, outcome: Outcome) {
-        let Some(mut exchange) = self.take(id) else { return };
+    /// Responds to a waiting request.
+    fn answer_late(&mut self, id: DispatchId, outcome: Outcome) {
+        let Some(mut dispatch) = self.take(id) else { return };
         let mut out = Vec::new();
-        self.answer(&mut exchange, outcome, &mut out);
-        exchange.push(&mut out, Step::End);
-        self.asides.append(&mut out);
+        self.answer(&mut dispatch, outcome, &mut out);
+        dispatch.push(&mut out, Step::End);
+        self.background.outputs.append(&mut out);
     }
 }
 

@@ -1,9 +1,9 @@
-//! Fills `{{…}}` in what a script says from the request that it answers.
+//! Placeholders `{{…}}` in scripts, filled from the request.
 
 use serde_json::{Map, Value};
 
-/// What placeholders may name.
-pub(crate) struct Facts<'a> {
+/// Values of placeholders.
+pub(crate) struct TemplateContext<'a> {
     /// The client's message.
     pub(crate) message: &'a Value,
     /// How often its rule, or its tool, has been met.
@@ -12,11 +12,11 @@ pub(crate) struct Facts<'a> {
     pub(crate) response: Option<&'a Value>,
     /// The client's answers to `ask` actions, by their keys.
     pub(crate) responses: Option<&'a Value>,
-    /// What the variables of a resource template stand for.
+    /// Values of the variables of a resource template.
     pub(crate) variables: Option<&'a Map<String, Value>>,
 }
 
-impl Facts<'_> {
+impl TemplateContext<'_> {
     /// The value that a placeholder names: null if there is none.
     fn look_up(&self, name: &str) -> Value {
         let mut path = name.split('.');
@@ -43,7 +43,7 @@ impl Facts<'_> {
         at.cloned().unwrap_or_default()
     }
 
-    /// A text with every placeholder filled in; a missing value becomes nothing.
+    /// Fills all placeholders of a string; missing values are empty.
     pub(crate) fn fill_text(&self, text: &str) -> String {
         let mut filled = String::with_capacity(text.len());
         let mut rest = text;
@@ -101,7 +101,7 @@ mod tests {
         let message = json!({"id": 7, "method": "tools/call", "params": {"arguments": {"text": "hi", "n": [1, 2]}}});
         let response = json!({"action": "accept"});
         let responses = json!({"name": {"content": {"name": "Ada"}}});
-        let facts = Facts {
+        let context = TemplateContext {
             message: &message,
             nth: 3,
             response: Some(&response),
@@ -122,7 +122,7 @@ mod tests {
             ("{{responses.name.content.name}}", json!("Ada")),
             ("open {{ only", json!("open {{ only")),
         ] {
-            assert_eq!(facts.fill(&json!(template)), expected, "{template}");
+            assert_eq!(context.fill(&json!(template)), expected, "{template}");
         }
     }
 }

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Engine, ExchangeId, Origin, Output, SessionKey, Step, Target};
+use super::{DispatchId, Engine, Origin, Output, SessionKey, Step, Target};
 use crate::script::Script;
 
 const LEGACY: &str = "2025-11-25";
@@ -67,7 +67,7 @@ impl Bench {
     }
 
     /// A request in the manner of this very revision.
-    fn plain(&mut self, revision: &str, method: &str, mut params: Value) -> (ExchangeId, Vec<Step>) {
+    fn plain(&mut self, revision: &str, method: &str, mut params: Value) -> (DispatchId, Vec<Step>) {
         self.next_id += 1;
         if revision == MODERN {
             params["_meta"]["io.modelcontextprotocol/protocolVersion"] = MODERN.into();
@@ -88,9 +88,9 @@ impl Bench {
         Self::new(script, MODERN)
     }
 
-    fn send(&mut self, message: &Value) -> (ExchangeId, Vec<Step>) {
+    fn send(&mut self, message: &Value) -> (DispatchId, Vec<Step>) {
         let reaction = self.engine.on_message(&Origin::session(self.session), message);
-        (reaction.exchange, reaction.outputs.into_iter().map(|output| output.step).collect())
+        (reaction.dispatch, reaction.outputs.into_iter().map(|output| output.step).collect())
     }
 
     /// The outputs of a message, with their targets.
@@ -108,7 +108,7 @@ impl Bench {
         json!({"jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params})
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> (ExchangeId, Vec<Step>) {
+    fn ask(&mut self, method: &str, params: Value) -> (DispatchId, Vec<Step>) {
         let request = self.request(method, params);
         self.send(&request)
     }
@@ -138,12 +138,12 @@ impl Bench {
         result["content"][0]["text"].as_str().unwrap_or_default().to_owned()
     }
 
-    fn call_steps(&mut self, tool: &str) -> (ExchangeId, Vec<Step>) {
+    fn call_steps(&mut self, tool: &str) -> (DispatchId, Vec<Step>) {
         self.ask("tools/call", json!({"name": tool, "arguments": {"text": "hi"}, "_meta": {"progressToken": "p"}}))
     }
 
-    fn wake(&mut self, exchange: ExchangeId) -> Vec<Step> {
-        self.engine.on_wake(exchange).into_iter().map(|output| output.step).collect()
+    fn wake(&mut self, dispatch: DispatchId) -> Vec<Step> {
+        self.engine.on_wake(dispatch).into_iter().map(|output| output.step).collect()
     }
 }
 

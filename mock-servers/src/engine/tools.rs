@@ -6,18 +6,18 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Engine,
-    catalogue::add,
-    exchange::Exchange,
+    dispatch::Dispatch,
     generated,
+    item_list::ListItem,
     message::{Outcome, param},
-    shelf::Offered,
+    server_lists::add,
 };
 use crate::script::{Generate, Tool};
 
-/// How many of the places where arguments do not fit are told.
-const MOST_MISFITS: usize = 10;
+/// Maximum number of reported schema violations.
+const MAX_MISMATCHES: usize = 10;
 
-impl Offered for Tool {
+impl ListItem for Tool {
     fn key(&self) -> &str {
         &self.name
     }
@@ -64,51 +64,51 @@ fn default_input_schema() -> Value {
 }
 
 impl Engine {
-    pub(crate) fn call(&mut self, exchange: &Exchange) -> Outcome {
-        let Some(name) = param(&exchange.message, "name").and_then(Value::as_str) else {
+    pub(crate) fn call(&mut self, dispatch: &Dispatch) -> Outcome {
+        let Some(name) = param(&dispatch.message, "name").and_then(Value::as_str) else {
             return Outcome::invalid_params("`name` is missing");
         };
-        let arguments = param(&exchange.message, "arguments");
+        let arguments = param(&dispatch.message, "arguments");
         if arguments.is_some_and(|arguments| !arguments.is_object()) {
             return Outcome::invalid_params("`arguments` is no object");
         }
-        let Some(validate) = self.catalogue.tools.get(name).map(|tool| tool.validate) else {
+        let Some(validate) = self.items.lists.tools.get(name).map(|tool| tool.validate) else {
             return Outcome::invalid_params(format!("unknown tool: {name}"));
         };
-        if validate && let Some(refusal) = self.misfit(exchange, name, arguments.unwrap_or(&json!({}))) {
+        if validate && let Some(refusal) = self.misfit(dispatch, name, arguments.unwrap_or(&json!({}))) {
             return refusal;
         }
         let nth = self.count_call(name);
-        match self.catalogue.tools.get(name) {
-            Some(tool) => self.called(exchange, &tool, nth),
+        match self.items.lists.tools.get(name) {
+            Some(tool) => self.called(dispatch, &tool, nth),
             None => Outcome::invalid_params(format!("unknown tool: {name}")),
         }
     }
 
-    /// How often a tool has been called by now.
+    /// Counts a call of a tool.
     fn count_call(&mut self, name: &str) -> u64 {
-        let count = match self.calls.get_mut(name) {
+        let count = match self.items.calls.get_mut(name) {
             Some(count) => count,
-            None => self.calls.entry(name.to_owned()).or_default(),
+            None => self.items.calls.entry(name.to_owned()).or_default(),
         };
         *count += 1;
         *count
     }
 
-    /// The refusal of arguments that do not fit the tool's input schema, in the way of the revision.
-    fn misfit(&mut self, exchange: &Exchange, name: &str, arguments: &Value) -> Option<Outcome> {
-        if !self.catalogue.validators.contains_key(name) {
-            let tool = self.catalogue.tools.get(name)?;
+    /// The error for arguments that violate the tool's input schema, in the form of the revision.
+    fn misfit(&mut self, dispatch: &Dispatch, name: &str, arguments: &Value) -> Option<Outcome> {
+        if !self.items.lists.validators.contains_key(name) {
+            let tool = self.items.lists.tools.get(name)?;
             let schema = tool.input_schema.as_ref().map_or_else(|| Cow::Owned(default_input_schema()), Cow::Borrowed);
             let validator = jsonschema::validator_for(&schema).map_err(|cause| cause.to_string());
-            self.catalogue.validators.insert(name.to_owned(), validator);
+            self.items.lists.validators.insert(name.to_owned(), validator);
         }
-        let words = match self.catalogue.validators.get(name)? {
+        let words = match self.items.lists.validators.get(name)? {
             Err(cause) => {
                 return Some(Outcome::error(-32603, format!("the input schema of `{name}` is none: {cause}")));
             }
             Ok(validator) => {
-                let misfits = validator.iter_errors(arguments).take(MOST_MISFITS).map(|misfit| {
+                let misfits = validator.iter_errors(arguments).take(MAX_MISMATCHES).map(|misfit| {
                     match misfit.instance_path().as_str() {
                         "" => misfit.to_string(),
                         place => format!("{place}: {misfit}"),
@@ -121,9 +121,9 @@ impl Engine {
             return None;
         }
         let words = format!("the arguments of `{name}` do not fit: {}", words.join("; "));
-        Some(if self.dialect(exchange).refuses_arguments_by_result() {
+        Some(if self.features(dispatch).rules().argument_errors_in_results {
             let members = json!({ "content": [{ "type": "text", "text": words }], "isError": true });
-            Outcome::Result(self.complete(exchange, members.as_object().cloned().unwrap_or_default()))
+            Outcome::Result(self.complete(dispatch, members.as_object().cloned().unwrap_or_default()))
         } else {
             Outcome::invalid_params(words)
         })

@@ -4,7 +4,7 @@ use percent_encoding::percent_decode_str;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-/// A template that URIs can be held against. It knows simple expansion, `{name}`, and reserved expansion, `{+name}` (RFC
+/// A template that URIs can match. It supports simple expansion, `{name}`, and reserved expansion, `{+name}` (RFC
 /// 6570, sections 3.2.2 and 3.2.3); a template with anything else in it is listed, and matches nothing.
 #[derive(Debug, Clone)]
 pub(crate) struct UriTemplate {

@@ -1,35 +1,29 @@
-//! The answer to one HTTP request while it is made: undecided, a stream of events, or done.
+//! The response to one HTTP request: undecided, an event stream, or done.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use axum::body::Body as HttpBody;
-use http::{HeaderName, HeaderValue, Response, StatusCode, header};
+use http::{HeaderValue, Response, StatusCode, header};
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use super::{
-    stream::{EventStream, Memory},
-    wire::{self, EventId},
-};
+use super::stream::{EventStream, ReplayBuffer};
 use crate::{
-    engine::{ExchangeId, SessionKey},
-    frame::{Body, Http, Mark},
+    engine::{DispatchId, SessionKey},
     listen::{
-        exchange::Exchange,
-        outlet::{self, Outlet},
-        serving::Aborted,
-        socket::Ending,
+        body_writer::{self, BodyWriter},
+        http_exchange::HttpExchange,
+        response::{Aborted, DisconnectGuard, HttpResult, empty, record_response, scripted, send_result},
+        socket::CloseMode,
+        wire::EventId,
     },
-    record::{Recorder, Sighting},
     script::{HttpStatus, Respond},
 };
+use evidence::{Body, ConnectionEvent, FrameParts, Recorder};
 
-/// What the server's side of an exchange leads to: a response, or a dropped connection.
-pub(crate) type Verdict = Result<Response<HttpBody>, Aborted>;
-
-/// What the exchange answers.
+/// Kind of an HTTP request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Subject {
+pub(crate) enum HttpRequestKind {
     /// A JSON-RPC request.
     Request,
     /// A notification or a response, which gets no message back.
@@ -42,20 +36,20 @@ pub(crate) enum Subject {
     Delete,
 }
 
-/// What is asked in an HTTP exchange, and by whom.
+/// An HTTP request with its session.
 #[derive(Debug)]
-pub(super) struct Asked {
+pub(super) struct HttpRequestInfo {
     /// What for.
-    pub(super) subject: Subject,
+    pub(super) kind: HttpRequestKind,
     /// In which session; none outside of all.
     pub(super) session: Option<SessionKey>,
     /// The id of the session that this opens.
     pub(super) session_header: Option<String>,
 }
 
-/// How an exchange is answered, as far as its script and its revision decide.
+/// The form of a response, from script and revision.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Manner {
+pub(super) struct ResponseMode {
     /// As one object or as a stream.
     pub(super) respond: Respond,
     /// Whether streams can be resumed, and if so, whether they begin with an id.
@@ -67,14 +61,14 @@ pub(super) struct Manner {
 /// Whether streams begin with an event that is there for its id alone.
 pub(super) type Primes = bool;
 
-/// Makes the answer of one HTTP exchange, and records it.
+/// Builds and records the response to one HTTP request.
 pub(crate) struct Responder {
-    pub(super) subject: Subject,
+    pub(super) kind: HttpRequestKind,
     pub(super) session: Option<SessionKey>,
-    pub(super) manner: Manner,
-    key: ExchangeId,
+    pub(super) mode: ResponseMode,
+    key: DispatchId,
     connection: u64,
-    pub(super) ending: Ending,
+    pub(super) close_mode: CloseMode,
     recorder: Recorder,
     pub(super) session_header: Option<String>,
     /// A content type in the place of the right one.
@@ -85,28 +79,28 @@ pub(crate) struct Responder {
 enum State {
     /// Nothing has been said: it is open whether this becomes one object or a stream. What watches over the client's
     /// presence comes along.
-    Undecided(oneshot::Sender<Verdict>),
+    Undecided(oneshot::Sender<HttpResult>),
     Stream(EventStream),
     Done,
 }
 
 impl Responder {
     pub(super) fn new(
-        key: ExchangeId,
-        exchange: &Exchange,
-        asked: Asked,
+        key: DispatchId,
+        exchange: &HttpExchange,
+        asked: HttpRequestInfo,
         recorder: Recorder,
-        manner: Manner,
-    ) -> (Self, oneshot::Receiver<Verdict>) {
+        mode: ResponseMode,
+    ) -> (Self, oneshot::Receiver<HttpResult>) {
         let (sender, receiver) = oneshot::channel();
-        let Asked { subject, session, session_header } = asked;
+        let HttpRequestInfo { kind, session, session_header } = asked;
         let responder = Self {
-            subject,
+            kind,
             session,
-            manner,
+            mode,
             key,
             connection: exchange.connection,
-            ending: exchange.ending().clone(),
+            close_mode: exchange.close_mode().clone(),
             recorder,
             session_header,
             content_type: None,
@@ -135,24 +129,24 @@ impl Responder {
         }
     }
 
-    /// Sends a message that is no final answer: from here on this is a stream.
-    pub(super) fn send(&mut self, message: Value, guard: impl FnOnce() -> Presence) {
+    /// Sends a notification or request; the response becomes a stream.
+    pub(super) fn send(&mut self, message: Value, guard: impl FnOnce() -> DisconnectGuard) {
         self.open_stream(guard);
         if let Some(stream) = self.stream() {
-            stream.say(&message.to_string(), Body::Json(message));
+            stream.send(&message.to_string(), Body::Json(message));
         }
     }
 
     /// Sends text in the place of a message.
-    pub(super) fn send_raw(&mut self, text: String, guard: impl FnOnce() -> Presence) {
+    pub(super) fn send_raw(&mut self, text: String, guard: impl FnOnce() -> DisconnectGuard) {
         self.open_stream(guard);
         if let Some(stream) = self.stream() {
-            stream.say(&text.clone(), Body::Text(text));
+            stream.send(&text.clone(), Body::Text(text));
         }
     }
 
-    /// Sends the final answer.
-    pub(super) fn answer(&mut self, message: Value, status: u16, guard: impl FnOnce() -> Presence) {
+    /// Sends the response.
+    pub(super) fn answer(&mut self, message: Value, status: u16, guard: impl FnOnce() -> DisconnectGuard) {
         // A session that could not be initialized gets no id.
         if message.get("result").is_none() {
             self.session_header = None;
@@ -163,12 +157,12 @@ impl Responder {
         match std::mem::replace(&mut self.state, State::Done) {
             State::Undecided(sender) => {
                 let mut response = one_object(&message, status, None);
-                self.dress(&mut response, "application/json");
+                self.add_headers(&mut response, "application/json");
                 self.record_response(&response, Body::Json(message));
-                give(sender, Ok(response));
+                send_result(sender, Ok(response));
             }
             State::Stream(mut stream) => {
-                stream.say(&message.to_string(), Body::Json(message));
+                stream.send(&message.to_string(), Body::Json(message));
                 stream.end();
                 self.state = State::Stream(stream);
             }
@@ -178,77 +172,80 @@ impl Responder {
 
     /// Whether an answer of this status goes out on a stream, whatever came before.
     pub(super) fn streams_answer(&self, status: u16) -> bool {
-        self.manner.respond == Respond::Sse && self.subject == Subject::Request && status == 200
+        self.mode.respond == Respond::Sse && self.kind == HttpRequestKind::Request && status == 200
     }
 
-    /// Answers with a status that the script words.
+    /// Sends the scripted response.
     pub(super) fn answer_status(&mut self, wanted: &HttpStatus) {
         if let Some(sender) = self.decide() {
             let response = scripted(wanted);
-            let said =
-                if wanted.body.is_empty() { Body::Mark(Mark::Bodiless) } else { Body::Text(wanted.body.clone()) };
+            let said = if wanted.body.is_empty() {
+                Body::Event(ConnectionEvent::Bodiless)
+            } else {
+                Body::Text(wanted.body.clone())
+            };
             self.record_response(&response, said);
-            give(sender, Ok(response));
+            send_result(sender, Ok(response));
         }
     }
 
-    /// Answers with this status and no body.
+    /// Sends a response without a body.
     pub(super) fn answer_empty(&mut self, status: StatusCode) {
         if let Some(sender) = self.decide() {
             let response = empty(status);
-            self.record_response(&response, Body::Mark(Mark::Bodiless));
-            give(sender, Ok(response));
+            self.record_response(&response, Body::Event(ConnectionEvent::Bodiless));
+            send_result(sender, Ok(response));
         }
     }
 
-    /// Drops the connection.
+    /// Closes the connection without a response.
     pub(super) fn close(&mut self) {
         if let Some(stream) = self.stream() {
             stream.break_off();
         } else if let Some(sender) = self.decide() {
-            give(sender, Err(Aborted));
+            send_result(sender, Err(Aborted));
             self.note_end();
         }
     }
 
     /// Resets the connection.
     pub(super) fn reset(&mut self) {
-        if self.is_undecided() || self.stream().is_some_and(|stream| stream.is_heard()) {
-            self.ending.reset();
+        if self.is_undecided() || self.stream().is_some_and(|stream| stream.is_connected()) {
+            self.close_mode.reset();
         }
         self.close();
     }
 
     /// Turns this into a stream of events, if it is not one yet.
-    pub(super) fn open_stream(&mut self, guard: impl FnOnce() -> Presence) {
+    pub(super) fn open_stream(&mut self, guard: impl FnOnce() -> DisconnectGuard) {
         let Some(sender) = self.decide() else { return };
-        let (outlet, response) = self.stream_head(guard());
-        let memory = self.manner.resumable.map(Memory::new);
-        let mut stream = EventStream::new(self.key, self.recorder.clone(), self.connection, outlet, memory);
-        stream.prime(self.manner.retry);
+        let (writer, response) = self.stream_head(guard());
+        let memory = self.mode.resumable.map(ReplayBuffer::new);
+        let mut stream = EventStream::new(self.key, self.recorder.clone(), self.connection, writer, memory);
+        stream.prime(self.mode.retry);
         self.state = State::Stream(stream);
-        give(sender, Ok(response));
+        send_result(sender, Ok(response));
     }
 
     /// Goes on with this stream on the connection of a request that asks for what came after an event of it.
-    pub(super) fn take_up(&mut self, mut request: Self, after: u64, guard: impl FnOnce(u64) -> Presence) {
+    pub(super) fn resume(&mut self, mut request: Self, after: u64, guard: impl FnOnce(u64) -> DisconnectGuard) {
         let State::Stream(stream) = &mut self.state else { return request.answer_empty(StatusCode::BAD_REQUEST) };
         let Some(sender) = request.decide() else { return };
-        let (outlet, response) = request.stream_head(guard(stream.attachment() + 1));
-        stream.take_up(request.connection, outlet, after);
-        (self.connection, self.ending) = (request.connection, request.ending);
-        give(sender, Ok(response));
+        let (writer, response) = request.stream_head(guard(stream.attachment() + 1));
+        stream.resume(request.connection, writer, after);
+        (self.connection, self.close_mode) = (request.connection, request.close_mode);
+        send_result(sender, Ok(response));
     }
 
     /// Closes the connection; the stream goes on when the client comes back for it.
-    pub(super) fn pause(&mut self, retry: Option<Duration>, guard: impl FnOnce() -> Presence) {
+    pub(super) fn pause(&mut self, retry: Option<Duration>, guard: impl FnOnce() -> DisconnectGuard) {
         self.open_stream(guard);
         if let Some(stream) = self.stream() {
             stream.pause(retry);
         }
     }
 
-    /// Ends the stream in good order.
+    /// Ends the stream.
     pub(super) fn end_stream(&mut self) {
         if let Some(stream) = self.stream() {
             stream.end();
@@ -256,17 +253,17 @@ impl Responder {
     }
 
     /// Notes that the client has left before there was an answer, or in the middle of a stream.
-    pub(super) fn leave(&mut self, mark: Mark) {
+    pub(super) fn leave(&mut self, mark: ConnectionEvent) {
         if let Some(stream) = self.stream() {
-            stream.lose(mark);
+            stream.disconnect(mark);
         } else {
             self.state = State::Done;
-            self.recorder.record(Sighting::mark(self.connection, mark));
+            self.recorder.record(FrameParts::event(self.connection, mark));
         }
     }
 
     /// Where the answer goes, which is decided on by asking.
-    pub(super) fn decide(&mut self) -> Option<oneshot::Sender<Verdict>> {
+    pub(super) fn decide(&mut self) -> Option<oneshot::Sender<HttpResult>> {
         match std::mem::replace(&mut self.state, State::Done) {
             State::Undecided(sender) => Some(sender),
             other => {
@@ -277,29 +274,29 @@ impl Responder {
     }
 
     /// The head of a stream, and where to write it.
-    fn stream_head(&self, guard: Presence) -> (Outlet, Response<HttpBody>) {
-        let (outlet, body) = outlet::body(guard, &self.ending);
+    fn stream_head(&self, guard: DisconnectGuard) -> (BodyWriter, Response<HttpBody>) {
+        let (writer, body) = body_writer::body(guard, &self.close_mode);
         let mut response = Response::new(body);
-        self.dress(&mut response, "text/event-stream");
+        self.add_headers(&mut response, "text/event-stream");
         let headers = response.headers_mut();
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        // Proxies are told not to hold events back (2026-07-28, Streamable HTTP, receiving messages).
+        // Keeps proxies from buffering events (2026-07-28, Streamable HTTP, receiving messages).
         headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-        self.record_response(&response, Body::Mark(Mark::Bodiless));
-        (outlet, response)
+        self.record_response(&response, Body::Event(ConnectionEvent::Bodiless));
+        (writer, response)
     }
 
     /// Gives a response its type and the id of its session.
-    pub(super) fn dress(&self, response: &mut Response<HttpBody>, content_type: &'static str) {
-        dress(response, content_type, self.session_header.as_deref());
+    pub(super) fn add_headers(&self, response: &mut Response<HttpBody>, content_type: &'static str) {
+        add_headers(response, content_type, self.session_header.as_deref());
         if let Some(content_type) = &self.content_type {
             response.headers_mut().insert(header::CONTENT_TYPE, content_type.clone());
         }
     }
 
-    /// Notes that the server ends the connection.
+    /// Records that the server closes the connection.
     pub(super) fn note_end(&self) {
-        self.recorder.record(Sighting::mark(self.connection, Mark::ClosedByServer));
+        self.recorder.record(FrameParts::event(self.connection, ConnectionEvent::ClosedByServer));
     }
 
     pub(super) fn record_response(&self, response: &Response<HttpBody>, body: Body) {
@@ -307,7 +304,7 @@ impl Responder {
     }
 }
 
-fn dress(response: &mut Response<HttpBody>, content_type: &'static str, session: Option<&str>) {
+fn add_headers(response: &mut Response<HttpBody>, content_type: &'static str, session: Option<&str>) {
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     if let Some(value) = session.and_then(|id| HeaderValue::from_str(id).ok()) {
@@ -318,7 +315,7 @@ fn dress(response: &mut Response<HttpBody>, content_type: &'static str, session:
 /// These bytes as JSON.
 pub(super) fn json(bytes: impl Into<HttpBody>) -> Response<HttpBody> {
     let mut response = Response::new(bytes.into());
-    dress(&mut response, "application/json", None);
+    add_headers(&mut response, "application/json", None);
     response
 }
 
@@ -326,63 +323,6 @@ pub(super) fn json(bytes: impl Into<HttpBody>) -> Response<HttpBody> {
 pub(super) fn one_object(message: &Value, status: u16, session: Option<&str>) -> Response<HttpBody> {
     let mut response = Response::new(HttpBody::from(message.to_string()));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
-    dress(&mut response, "application/json", session);
+    add_headers(&mut response, "application/json", session);
     response
-}
-
-/// Tells, when it is dropped, that the client needs nothing more.
-pub(crate) struct Presence(Option<Box<dyn FnOnce() + Send>>);
-
-impl Presence {
-    pub(crate) fn new(gone: impl FnOnce() + Send + 'static) -> Self {
-        Self(Some(Box::new(gone)))
-    }
-
-    /// Nothing is to be told any more.
-    pub(crate) fn dismiss(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for Presence {
-    fn drop(&mut self) {
-        if let Some(gone) = self.0.take() {
-            gone();
-        }
-    }
-}
-
-/// Records the head of a response with its body.
-pub(crate) fn record_response(recorder: &Recorder, connection: u64, response: &Response<HttpBody>, body: Body) {
-    recorder.record_with(|| {
-        let status = Some(response.status().as_u16());
-        let headers: BTreeMap<String, String> = wire::recorded(response.headers());
-        Sighting::sent(connection, body).with_http(Http { status, headers, ..Http::default() })
-    });
-}
-
-/// A response without a body.
-pub(crate) fn empty(status: StatusCode) -> Response<HttpBody> {
-    let mut response = Response::new(HttpBody::empty());
-    *response.status_mut() = status;
-    response
-}
-
-/// The response that a script words. What HTTP cannot express is left out.
-pub(crate) fn scripted(wanted: &HttpStatus) -> Response<HttpBody> {
-    let mut response = Response::new(HttpBody::from(wanted.body.clone()));
-    *response.status_mut() = StatusCode::from_u16(wanted.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    for (name, value) in &wanted.headers {
-        match (name.parse::<HeaderName>(), HeaderValue::from_str(value)) {
-            (Ok(name), Ok(value)) => drop(response.headers_mut().append(name, value)),
-            _ => tracing::warn!(name, "the script words a header that HTTP cannot express"),
-        }
-    }
-    response
-}
-
-pub(super) fn give(sender: oneshot::Sender<Verdict>, verdict: Verdict) {
-    if sender.send(verdict).is_err() {
-        tracing::debug!("the client left before the answer");
-    }
 }

@@ -7,40 +7,43 @@ use http::{Method, StatusCode};
 use serde_json::json;
 
 use super::{
-    hub::{Core, Hub},
-    post,
-    responder::{Asked, Subject, Verdict},
-    wire::{self, EventId},
+    responder::{HttpRequestInfo, HttpRequestKind},
+    server_state::{Core, ServerState},
+    validate,
 };
 use crate::{
-    engine::{Defect, Origin, SessionKey},
-    listen::exchange::Exchange,
+    engine::{Origin, Rejection, SessionKey},
+    listen::{
+        http_exchange::HttpExchange,
+        response::HttpResult,
+        wire::{self, EventId},
+    },
 };
 
-pub(super) async fn serve(hub: Arc<Hub>, exchange: Exchange) -> Verdict {
+pub(super) async fn serve(server: Arc<ServerState>, exchange: HttpExchange) -> HttpResult {
     if exchange.method() == Method::GET && !wire::accepts(exchange.headers(), "text/event-stream") {
         return Ok(exchange.refuse(StatusCode::NOT_ACCEPTABLE));
     }
     let found = {
-        let core = &mut *hub.lock();
-        post::session(core, &exchange).and_then(|key| Ok((key, subject(core, &exchange, key)?)))
+        let core = &mut *server.lock();
+        validate::session(core, &exchange).and_then(|key| Ok((key, kind(core, &exchange, key)?)))
     };
-    let (key, subject) = match found {
+    let (key, kind) = match found {
         Ok(found) => found,
-        Err(defect) => {
-            return Ok(exchange.refuse(StatusCode::from_u16(defect.status).unwrap_or(StatusCode::BAD_REQUEST)));
+        Err(rejection) => {
+            return Ok(exchange.refuse(StatusCode::from_u16(rejection.status).unwrap_or(StatusCode::BAD_REQUEST)));
         }
     };
     // The engine sees a GET or a DELETE as a message of that method, so that scripts can have rules for them.
     let message = json!({ "jsonrpc": "2.0", "method": exchange.method().as_str() });
-    let asked = Asked { subject, session: Some(key), session_header: None };
+    let asked = HttpRequestInfo { kind, session: Some(key), session_header: None };
     let from = Origin { host: exchange.header("host").map(str::to_owned), ..Origin::session(key) };
-    let (id, verdict) = hub.ask(&exchange, asked, |engine| engine.on_message(&from, &message)).await;
+    let (id, verdict) = server.ask(&exchange, asked, |engine| engine.on_message(&from, &message)).await;
     if verdict.as_ref().is_ok_and(|response| response.status().is_success()) {
-        match subject {
-            Subject::Listen => hub.attach(key, id),
-            Subject::Resume(event) => hub.attach(key, event.stream),
-            _ => hub.lock().close_session(key),
+        match kind {
+            HttpRequestKind::Listen => server.attach(key, id),
+            HttpRequestKind::Resume(event) => server.attach(key, event.stream),
+            _ => server.lock().close_session(key),
         }
     }
     verdict
@@ -48,14 +51,14 @@ pub(super) async fn serve(hub: Arc<Hub>, exchange: Exchange) -> Verdict {
 
 /// What a GET or a DELETE asks for. An event id that this server has not given out, or whose successors are forgotten, is
 /// refused: going on from elsewhere would lose messages without a word.
-fn subject(core: &mut Core, exchange: &Exchange, session: SessionKey) -> Result<Subject, Defect> {
+fn kind(core: &mut Core, exchange: &HttpExchange, session: SessionKey) -> Result<HttpRequestKind, Rejection> {
     if exchange.method() == Method::DELETE {
-        return Ok(Subject::Delete);
+        return Ok(HttpRequestKind::Delete);
     }
-    let Some(last) = exchange.headers().get("last-event-id") else { return Ok(Subject::Listen) };
+    let Some(last) = exchange.headers().get("last-event-id") else { return Ok(HttpRequestKind::Listen) };
     let event = last.to_str().ok().and_then(EventId::read);
     match event.filter(|event| core.remembers(session, event.stream, event.number)) {
-        Some(event) => Ok(Subject::Resume(event)),
-        None => Err(Defect::new(400, -32000, "bad request: unknown event id")),
+        Some(event) => Ok(HttpRequestKind::Resume(event)),
+        None => Err(Rejection::new(400, -32000, "bad request: unknown event id")),
     }
 }

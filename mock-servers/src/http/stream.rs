@@ -1,41 +1,42 @@
-//! A stream of events: who hears it at the moment, and what of it can be said again.
+//! Event streams with their connection and replay buffer.
 //!
 //! A stream may outlive the connection that carried it: its client comes back with `Last-Event-ID` and gets what it has
 //! missed, and nothing of any other stream (2025-03-26 to 2025-11-25, transports, resumability and redelivery).
 
 use std::{collections::VecDeque, time::Duration};
 
-use super::wire::{self, EventId};
 use crate::{
-    engine::ExchangeId,
-    faults::{Finish, Framed, Shape},
-    frame::{Body, Http, Mark},
-    listen::outlet::{Outlet, Piece},
-    record::{Recorder, Sighting},
+    engine::DispatchId,
+    faults::{Finish, Framed, WriteFaults},
+    listen::{
+        body_writer::{BodyWriter, Piece},
+        wire::{self, EventId},
+    },
 };
+use evidence::{Body, ConnectionEvent, FrameParts, Http, Recorder};
 
-/// How many events of a stream can be said again.
-const MOST_EVENTS: usize = 1_000;
-/// How many bytes of a stream can be said again.
-const MOST_BYTES: usize = 4 * 1024 * 1024;
+/// Maximum number of stored events per stream.
+const MAX_EVENTS: usize = 1_000;
+/// Maximum number of stored bytes per stream.
+const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// A stream of events.
 pub(super) struct EventStream {
-    key: ExchangeId,
+    key: DispatchId,
     recorder: Recorder,
     /// Which HTTP exchange carries it, or did so last.
     connection: u64,
-    /// None: nobody hears it at the moment.
-    outlet: Option<Outlet>,
+    /// `None` without a connection.
+    writer: Option<BodyWriter>,
     /// How often it was taken up, to tell news of one connection from news of the next.
     attachment: u64,
     /// None: what is missed is lost.
-    memory: Option<Memory>,
+    memory: Option<ReplayBuffer>,
     over: bool,
 }
 
-/// What can be said again.
-pub(super) struct Memory {
+/// Events that can be sent again.
+pub(super) struct ReplayBuffer {
     /// Whether the client is given an id before anything else, and other events without data (from 2025-11-25 on; the
     /// clients of earlier revisions take every event for a message).
     primes: bool,
@@ -47,7 +48,7 @@ pub(super) struct Memory {
     bytes: usize,
 }
 
-impl Memory {
+impl ReplayBuffer {
     pub(super) fn new(primes: bool) -> Self {
         Self { primes, next: 0, first: 0, events: VecDeque::new(), bytes: 0 }
     }
@@ -61,7 +62,7 @@ impl Memory {
     fn keep(&mut self, number: u64, data: &str) {
         self.bytes += data.len();
         self.events.push_back((number, data.to_owned()));
-        while self.events.len() > MOST_EVENTS || self.bytes > MOST_BYTES {
+        while self.events.len() > MAX_EVENTS || self.bytes > MAX_BYTES {
             let Some((number, data)) = self.events.pop_front() else { return };
             self.bytes -= data.len();
             self.first = number;
@@ -72,18 +73,18 @@ impl Memory {
 impl EventStream {
     /// A stream that this connection carries.
     pub(super) fn new(
-        key: ExchangeId,
+        key: DispatchId,
         recorder: Recorder,
         connection: u64,
-        outlet: Outlet,
-        memory: Option<Memory>,
+        writer: BodyWriter,
+        memory: Option<ReplayBuffer>,
     ) -> Self {
-        Self { key, recorder, connection, outlet: Some(outlet), attachment: 0, memory, over: false }
+        Self { key, recorder, connection, writer: Some(writer), attachment: 0, memory, over: false }
     }
 
-    /// Whether somebody hears it.
-    pub(super) fn is_heard(&self) -> bool {
-        self.outlet.is_some()
+    /// Whether a connection carries it.
+    pub(super) fn is_connected(&self) -> bool {
+        self.writer.is_some()
     }
 
     /// Whether it can outlive its connection.
@@ -105,11 +106,11 @@ impl EventStream {
     pub(super) fn prime(&mut self, retry: Option<Duration>) {
         let Some(memory) = self.memory.as_mut().filter(|memory| memory.primes) else { return };
         let number = memory.number();
-        self.say_nothing(number, true, retry);
+        self.send_empty(number, true, retry);
     }
 
-    /// Says a message. One that nobody hears is kept, where the stream can be resumed.
-    pub(super) fn say(&mut self, data: &str, recorded: Body) {
+    /// Sends a message. Without a connection, a resumable stream stores it.
+    pub(super) fn send(&mut self, data: &str, recorded: Body) {
         if self.over {
             return;
         }
@@ -126,17 +127,17 @@ impl EventStream {
     }
 
     /// Says a message as these faults want it. What they do to the bytes, they do once: said again, it is whole.
-    pub(super) fn say_shaped(&mut self, text: String, said: Body, shape: &Shape) {
+    pub(super) fn send_with_faults(&mut self, text: String, said: Body, shape: &WriteFaults) {
         if self.over {
             return;
         }
         let number = self.keep(&text);
-        let Some(outlet) = &self.outlet else { return };
+        let Some(writer) = &self.writer else { return };
         let empty = wire::event(number.map(|number| self.id(number)), "message", "");
         let rendered = shape.render(text.into_bytes(), said, |payload| Framed::event(&empty, payload));
-        self.record(number, rendered.said.clone());
-        outlet.play(&rendered);
-        if matches!(rendered.finish, Finish::Amid(_)) {
+        self.record(number, rendered.body.clone());
+        writer.execute(&rendered);
+        if matches!(rendered.finish, Finish::Inside(_)) {
             self.let_go();
             self.over |= self.memory.is_none();
         }
@@ -144,8 +145,8 @@ impl EventStream {
 
     /// Drops the connection; nothing more is said, and nothing again.
     pub(super) fn break_off(&mut self) {
-        if let Some(outlet) = &self.outlet {
-            outlet.push(Piece::Abort);
+        if let Some(writer) = &self.writer {
+            writer.push(Piece::Abort);
         }
         self.memory = None;
         self.end();
@@ -157,7 +158,7 @@ impl EventStream {
             Some(memory) => {
                 if let Some(retry) = retry {
                     let (number, primes) = (memory.number(), memory.primes);
-                    self.say_nothing(number, primes, Some(retry));
+                    self.send_empty(number, primes, Some(retry));
                 }
                 self.let_go();
             }
@@ -171,21 +172,21 @@ impl EventStream {
         self.over = true;
     }
 
-    /// The client has left; by whom the connection was closed is told by the mark.
-    pub(super) fn lose(&mut self, mark: Mark) {
-        if self.outlet.take().is_some() {
-            self.recorder.record(Sighting::mark(self.connection, mark));
+    /// Removes the connection, and records which side closed it.
+    pub(super) fn disconnect(&mut self, mark: ConnectionEvent) {
+        if self.writer.take().is_some() {
+            self.recorder.record(FrameParts::event(self.connection, mark));
         }
     }
 
     fn let_go(&mut self) {
-        self.lose(Mark::ClosedByServer);
+        self.disconnect(ConnectionEvent::ClosedByServer);
     }
 
     /// Goes on with another connection, from after this event on.
-    pub(super) fn take_up(&mut self, connection: u64, outlet: Outlet, after: u64) {
+    pub(super) fn resume(&mut self, connection: u64, writer: BodyWriter, after: u64) {
         self.let_go();
-        (self.connection, self.outlet) = (connection, Some(outlet));
+        (self.connection, self.writer) = (connection, Some(writer));
         self.attachment += 1;
         let missed: Vec<_> = match &self.memory {
             Some(memory) => memory.events.iter().filter(|(number, _)| *number > after).cloned().collect(),
@@ -206,24 +207,24 @@ impl EventStream {
 
     /// Recorded before it is sent: what a fast client says in return must not come before it in the record.
     fn write(&self, number: Option<u64>, data: &str, recorded: Body) {
-        let Some(outlet) = &self.outlet else { return };
+        let Some(writer) = &self.writer else { return };
         self.record(number, recorded);
         let event = wire::event(number.map(|number| self.id(number)), "message", data);
-        outlet.push(Piece::Bytes(event.into()));
+        writer.push(Piece::Bytes(event.into()));
     }
 
     /// An event without a message.
-    fn say_nothing(&self, number: u64, with_data: bool, retry: Option<Duration>) {
-        let Some(outlet) = &self.outlet else { return };
-        self.record(Some(number), Body::Mark(Mark::Bodiless));
-        outlet.push(Piece::Bytes(wire::empty_event(self.id(number), with_data, retry).into()));
+    fn send_empty(&self, number: u64, with_data: bool, retry: Option<Duration>) {
+        let Some(writer) = &self.writer else { return };
+        self.record(Some(number), Body::Event(ConnectionEvent::Bodiless));
+        writer.push(Piece::Bytes(wire::empty_event(self.id(number), with_data, retry).into()));
     }
 
     fn record(&self, number: Option<u64>, body: Body) {
         self.recorder.record_with(|| {
             let event_id = number.map(|number| self.id(number).to_string());
             let http = Http { status: Some(200), event: Some("message".to_owned()), event_id, ..Http::default() };
-            Sighting::sent(self.connection, body).with_http(http)
+            FrameParts::sent(self.connection, body).with_http(http)
         });
     }
 }

@@ -5,7 +5,11 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::HeaderMap;
 use serde_json::Value;
 
-use crate::engine::{Defect, Engine, Era, Support, requested_version};
+use super::server_state::Core;
+use crate::{
+    engine::{Engine, Era, Rejection, SessionKey, SupportedRevisions, era_of, requested_version},
+    listen::http_exchange::HttpExchange,
+};
 
 const HEADER_MISMATCH: i64 = -32020;
 
@@ -13,13 +17,36 @@ const HEADER_MISMATCH: i64 = -32020;
 const DEEPEST: usize = 16;
 
 /// The era of a request: that of its body, or else that of its version header.
-pub(super) fn era(support: &Support, version: Option<&str>, message: &Value) -> Era {
-    let by_header = support.has_era(Era::Modern) && version.is_some_and(|version| Era::of(version) == Era::Modern);
+pub(super) fn era(support: &SupportedRevisions, version: Option<&str>, message: &Value) -> Era {
+    let by_header = support.has_era(Era::Modern) && version.is_some_and(|version| era_of(version) == Era::Modern);
     if by_header { Era::Modern } else { support.era_for(message) }
 }
 
+/// The session of a request after `initialize` (2025-11-25, transports, session management and protocol version
+/// header). The codes are those of the official SDKs; the specification leaves them open.
+pub(super) fn session(core: &mut Core, exchange: &HttpExchange) -> Result<SessionKey, Rejection> {
+    fit_version(core, exchange)?;
+    let Some(id) = exchange.header("mcp-session-id") else {
+        return Err(Rejection::new(400, -32000, "bad request: `Mcp-Session-Id` is required"));
+    };
+    core.state.sessions.find(id).ok_or_else(|| Rejection::new(404, -32001, "session not found"))
+}
+
+/// Rejects a request whose version header names an unsupported revision.
+pub(super) fn fit_version(core: &Core, exchange: &HttpExchange) -> Result<(), Rejection> {
+    let support = core.engine.support();
+    match exchange.header("mcp-protocol-version") {
+        Some(version) if !support.has(version) || era_of(version) == Era::Modern => {
+            let supported = support.all().join(", ");
+            let words = format!("bad request: unsupported protocol version (supported versions: {supported})");
+            Err(Rejection::new(400, -32000, words))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// What is wrong with the headers of a modern request. Notifications need none in this revision.
-pub(super) fn modern(engine: &Engine, headers: &HeaderMap, message: &Value) -> Option<Defect> {
+pub(super) fn modern(engine: &Engine, headers: &HeaderMap, message: &Value) -> Option<Rejection> {
     let method = message.get("method").and_then(Value::as_str)?;
     message.get("id")?;
     if method == "initialize" {
@@ -42,7 +69,7 @@ pub(super) fn modern(engine: &Engine, headers: &HeaderMap, message: &Value) -> O
         }
         Ok(())
     };
-    checks().err().map(|words| Defect::new(400, HEADER_MISMATCH, format!("header mismatch: {words}")))
+    checks().err().map(|words| Rejection::new(400, HEADER_MISMATCH, format!("header mismatch: {words}")))
 }
 
 /// What the body names, for the methods whose `Mcp-Name` is required.
@@ -161,9 +188,9 @@ mod tests {
     fn check(arguments: &Value, pairs: &[(&'static str, &'static str)]) -> Option<String> {
         let headers: HeaderMap =
             pairs.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value))).collect();
-        modern(&engine(), &headers, &call(arguments)).map(|defect| {
-            assert_eq!((defect.status, defect.code), (400, -32020));
-            defect.message
+        modern(&engine(), &headers, &call(arguments)).map(|rejection| {
+            assert_eq!((rejection.status, rejection.code), (400, -32020));
+            rejection.message
         })
     }
 

@@ -1,4 +1,4 @@
-//! Whom a server lets in: the checks against DNS rebinding.
+//! Checks against DNS rebinding.
 //!
 //! A page of a browser can be made to reach a server of the same machine under a name of the attacker's, so servers must
 //! validate `Origin` (all revisions, transports), and do well to look at `Host` for the same reason.
@@ -52,7 +52,7 @@ impl Allowed {
     }
 }
 
-/// What is checked of every request before anybody looks at it.
+/// The checks of `Host` and `Origin` before a request is handled.
 #[derive(Debug, Clone)]
 pub(super) struct Gate {
     hosts: Allowed,

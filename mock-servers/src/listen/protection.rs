@@ -1,21 +1,39 @@
-//! Whether a guard stands before the endpoint.
+//! The guard of an endpoint. Its rules are elsewhere: this module knows no authorization.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    fmt::Debug,
+    sync::{Arc, OnceLock},
+};
 
 use axum::body::Body as HttpBody;
-use http::{Method, Response, StatusCode};
+use futures::future::BoxFuture;
+use http::{HeaderMap, Method, Response, StatusCode, Uri};
 use serde_json::Value;
 
-use super::exchange::Exchange;
-use crate::{http::responder::empty, oauth::Guard};
+use super::{http_exchange::HttpExchange, response::empty};
 
-/// What stands before the endpoint. Clones share it.
+/// Decides which requests reach a resource, and serves the resource's metadata.
+pub(crate) trait RequestGuard: Debug + Send + Sync {
+    /// The response to a request that must not reach the resource. `message` is its body, if that is JSON.
+    fn reject(
+        &self,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+        message: Option<&Value>,
+    ) -> Option<Response<HttpBody>>;
+
+    /// The metadata of the resource, if this path of its origin has it.
+    fn metadata_response<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Option<Response<HttpBody>>>;
+}
+
+/// Whether an endpoint is guarded. Clones share the guard.
 #[derive(Debug, Clone)]
 pub(crate) enum Protection {
-    /// Nothing.
+    /// It is not.
     Open,
-    /// A guard, as soon as it is known under which URL it stands: that is decided when the port is bound.
-    Guarded(Arc<OnceLock<Guard>>),
+    /// It is. The guard needs the URL of the endpoint, which is known once the port is bound.
+    Guarded(Arc<OnceLock<Arc<dyn RequestGuard>>>),
 }
 
 impl Protection {
@@ -23,36 +41,35 @@ impl Protection {
         Self::Guarded(Arc::default())
     }
 
-    /// Whether nothing stands before the endpoint.
     pub(crate) fn is_open(&self) -> bool {
         matches!(self, Self::Open)
     }
 
-    /// Puts the guard in its place.
-    pub(crate) fn complete(&self, guard: Guard) {
-        if let Self::Guarded(place) = self
-            && place.set(guard).is_err()
+    /// Sets the guard.
+    pub(crate) fn complete(&self, guard: Arc<dyn RequestGuard>) {
+        if let Self::Guarded(slot) = self
+            && slot.set(guard).is_err()
         {
-            tracing::warn!("there is a guard already");
+            tracing::warn!("the endpoint already has a guard");
         }
     }
 
-    /// The answer to a request that may not pass. Until the guard is there, none may.
-    pub(crate) fn refuses(&self, exchange: &Exchange, message: Option<&Value>) -> Option<Response<HttpBody>> {
-        let Self::Guarded(place) = self else { return None };
-        let Some(guard) = place.get() else { return Some(exchange.respond(empty(StatusCode::SERVICE_UNAVAILABLE))) };
-        let checked = guard.check(exchange.method(), exchange.uri(), exchange.headers(), message);
-        checked.err().map(|challenge| exchange.respond(challenge.into_response()))
+    /// The response to a request that is rejected. Every request is until the guard is set.
+    pub(crate) fn refuses(&self, exchange: &HttpExchange, message: Option<&Value>) -> Option<Response<HttpBody>> {
+        let Self::Guarded(slot) = self else { return None };
+        let Some(guard) = slot.get() else { return Some(exchange.respond(empty(StatusCode::SERVICE_UNAVAILABLE))) };
+        let rejected = guard.reject(exchange.method(), exchange.uri(), exchange.headers(), message);
+        rejected.map(|response| exchange.respond(response))
     }
 
-    /// The metadata of the resource, where this is a request for it.
-    pub(crate) async fn metadata(&self, exchange: &Exchange) -> Option<Response<HttpBody>> {
-        let Self::Guarded(place) = self else { return None };
+    /// The metadata of the resource, if this is a request for it.
+    pub(crate) async fn metadata(&self, exchange: &HttpExchange) -> Option<Response<HttpBody>> {
+        let Self::Guarded(slot) = self else { return None };
         if *exchange.method() != Method::GET {
             return None;
         }
-        let answer = place.get()?.metadata_route(exchange.path()).await?;
+        let response = slot.get()?.metadata_response(exchange.path()).await?;
         exchange.receive_unread();
-        Some(exchange.respond(answer))
+        Some(exchange.respond(response))
     }
 }

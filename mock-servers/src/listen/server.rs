@@ -9,14 +9,16 @@ use tokio::task::JoinHandle;
 
 use super::{
     Address, Options, StartError,
-    exchange::Exchange,
+    fault_control::FaultHandle,
     gate::Gate,
-    serving::{self, Aborted, Door, Stopper},
-    socket::Socket,
-    switch::FaultSwitch,
+    http_exchange::HttpExchange,
+    response::Aborted,
+    serving::{self, BoundListener, ShutdownHandle},
+    socket::ListenSocket,
     tls,
 };
-use crate::{faults::Exit, record::Recorder};
+use crate::faults::Exit;
+use evidence::Recorder;
 
 /// Marks a server of Streamable HTTP.
 #[derive(Debug)]
@@ -27,33 +29,33 @@ pub enum Streamable {}
 pub enum EventStream {}
 
 /// A running mock server. Dropping it stops it as [`Server::stop`] does, as far as the runtime goes on for that.
-pub struct Server<Front> {
+pub struct Server<TransportServer> {
     address: Address,
     path: String,
     certificate_pem: Option<String>,
-    stopper: Stopper,
-    faults: FaultSwitch,
+    shutdown: ShutdownHandle,
+    faults: FaultHandle,
     accepting: JoinHandle<()>,
-    front: PhantomData<fn() -> Front>,
+    front: PhantomData<fn() -> TransportServer>,
 }
 
-impl<Front> fmt::Debug for Server<Front> {
+impl<TransportServer> fmt::Debug for Server<TransportServer> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Server").field("url", &self.url()).finish_non_exhaustive()
     }
 }
 
-impl<Front> Server<Front> {
+impl<TransportServer> Server<TransportServer> {
     /// Binds and begins to serve. The front is made when it is known how it can stop the server, and at which path its
     /// endpoint is.
     pub(crate) async fn launch<S, F>(
         options: Options,
         default_path: &str,
         recorder: Recorder,
-        front: impl FnOnce(Stopper, &str) -> S,
+        front: impl FnOnce(ShutdownHandle, &str) -> S,
     ) -> Result<Self, StartError>
     where
-        S: Fn(Exchange, Incoming) -> F + Send + Sync + 'static,
+        S: Fn(HttpExchange, Incoming) -> F + Send + Sync + 'static,
         F: Future<Output = Result<Response<HttpBody>, Aborted>> + Send + 'static,
     {
         let path = options.path.clone().unwrap_or_else(|| default_path.to_owned());
@@ -63,15 +65,15 @@ impl<Front> Server<Front> {
         let (tls, certificate_pem) =
             options.tls.as_ref().map(tls::acceptor).transpose().map_err(StartError::Tls)?.unzip();
         let failed = |source| StartError::Bind { address: options.address.clone(), source };
-        let (socket, address) = Socket::bind(&options.address).await.map_err(failed)?;
-        let stopper = Stopper::new();
+        let (socket, address) = ListenSocket::bind(&options.address).await.map_err(failed)?;
+        let shutdown = ShutdownHandle::new();
         let gate = Gate::new(&options, &address);
-        let service = front(stopper.clone(), &path);
+        let service = front(shutdown.clone(), &path);
         let limits = options.limits;
-        let door = Door { socket, tls, gate, limits, recorder, stopper: stopper.clone() };
+        let door = BoundListener { socket, tls, gate, limits, recorder, shutdown: shutdown.clone() };
         let accepting = tokio::spawn(serving::accept(door, service));
-        let faults = stopper.faults();
-        Ok(Self { address, path, certificate_pem, stopper, faults, accepting, front: PhantomData })
+        let faults = shutdown.faults();
+        Ok(Self { address, path, certificate_pem, shutdown, faults, accepting, front: PhantomData })
     }
 
     /// The URL of the endpoint: `unix:///path/of/the/socket#/mcp` for one on a Unix socket.
@@ -104,26 +106,26 @@ impl<Front> Server<Front> {
 
     /// Switches its standing faults.
     #[must_use]
-    pub fn faults(&self) -> &FaultSwitch {
+    pub fn faults(&self) -> &FaultHandle {
         &self.faults
     }
 
     /// Returns when every client has hung up, and after this time at the latest: what a client did last is then in the
     /// record.
     pub async fn until_idle(&self, limit: Duration) {
-        self.stopper.until_idle(limit).await;
+        self.shutdown.until_idle(limit).await;
     }
 
     /// Returns when the server has stopped, because its script says so: an `exit` fault, say.
     pub async fn stopped(&self) {
-        self.stopper.stopped().await;
+        self.shutdown.stopped().await;
     }
 
     /// How the script wants the server's process to end, by an `exit` fault; none if it has not said so. The process is its
     /// owner's: [`crate::stdio::end_process`] ends it.
     #[must_use]
     pub fn exit(&self) -> Option<Exit> {
-        self.stopper.exited()
+        self.shutdown.exited()
     }
 
     /// Stops the server in good order, and returns when every connection is closed: connections are refused from now on,
@@ -131,15 +133,15 @@ impl<Front> Server<Front> {
     ///
     /// [`Limits::stop_time`]: super::Limits::stop_time
     pub async fn stop(mut self) {
-        self.stopper.close();
+        self.shutdown.close();
         if let Err(cause) = (&mut self.accepting).await {
             tracing::warn!(%cause, "the server's task failed");
         }
     }
 }
 
-impl<Front> Drop for Server<Front> {
+impl<TransportServer> Drop for Server<TransportServer> {
     fn drop(&mut self) {
-        self.stopper.close();
+        self.shutdown.close();
     }
 }

@@ -14,7 +14,6 @@ use axum::body::Body as HttpBody;
 use http::{Request, Response};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use thiserror::Error;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     sync::watch,
@@ -23,30 +22,27 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 
 use super::{
-    exchange::Exchange,
+    fault_control::{self, FaultControl, FaultHandle},
     gate::Gate,
+    http_exchange::HttpExchange,
     limits::{self, Limits},
-    socket::{Ending, Line, Socket},
-    switch::{self, FaultSwitch, Switchboard},
+    response::Aborted,
+    socket::{AcceptedConnection, CloseMode, ListenSocket},
 };
-use crate::{faults::Exit, frame::Mark, record::Recorder};
+use crate::faults::Exit;
+use evidence::{ConnectionEvent, Recorder};
 
 /// How long what is written already may take to get out when connections are about to be dropped.
 const DRAIN: Duration = Duration::from_millis(50);
 
-/// The connection is to be dropped without an answer.
-#[derive(Debug, Error)]
-#[error("the script drops the connection")]
-pub(crate) struct Aborted;
-
 /// What a server tells that it is about to end: the shared state of a front.
-pub(crate) trait Farewell: Send + Sync {
+pub(crate) trait GracefulShutdown: Send + Sync {
     /// Ends in good order what would never end by itself, and everything that has nothing more to say within this time.
-    fn bid_farewell(self: Arc<Self>, patience: Duration);
+    fn begin_shutdown(self: Arc<Self>, grace_period: Duration);
 }
 
 /// The front of a server, which it does not keep alive.
-struct Closing(Weak<dyn Farewell>);
+struct Closing(Weak<dyn GracefulShutdown>);
 
 impl fmt::Debug for Closing {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -66,7 +62,7 @@ enum Phase {
 
 /// Stops a server, at once or in good order. Also knows whether anything is still going on.
 #[derive(Debug, Clone)]
-pub(crate) struct Stopper(Arc<State>);
+pub(crate) struct ShutdownHandle(Arc<State>);
 
 #[derive(Debug)]
 struct State {
@@ -74,29 +70,29 @@ struct State {
     front: OnceLock<Closing>,
     /// Open connections, and ends of connections that are not in the record yet.
     busy: watch::Sender<usize>,
-    faults: switch::Socket,
+    faults: fault_control::FaultControlSlot,
     /// How the script wants the server's process to end.
     exit: OnceLock<Exit>,
 }
 
 /// Something that goes on until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Busy(Arc<State>);
+pub(crate) struct ActivityGuard(Arc<State>);
 
-impl Drop for Busy {
+impl Drop for ActivityGuard {
     fn drop(&mut self) {
         self.0.busy.send_modify(|busy| *busy -= 1);
     }
 }
 
-impl Stopper {
+impl ShutdownHandle {
     pub(super) fn new() -> Self {
         let (phase, busy) = (watch::Sender::new(Phase::Serving), watch::Sender::new(0));
         Self(Arc::new(State {
             phase,
             front: OnceLock::new(),
             busy,
-            faults: switch::Socket::default(),
+            faults: fault_control::FaultControlSlot::default(),
             exit: OnceLock::new(),
         }))
     }
@@ -122,7 +118,7 @@ impl Stopper {
         self.advance(Phase::Closing);
     }
 
-    /// There is no way back.
+    /// Phases only advance.
     fn advance(&self, to: Phase) {
         self.0.phase.send_if_modified(|phase| {
             let further = *phase < to;
@@ -131,10 +127,10 @@ impl Stopper {
         });
     }
 
-    /// Tells the server's owner who can switch its faults, and the server whom to tell of its end.
-    pub(crate) fn connect<F: Switchboard + Farewell + 'static>(&self, front: &Arc<F>) {
+    /// Connects the shared state of the transport, for fault control and shutdown.
+    pub(crate) fn connect<F: FaultControl + GracefulShutdown + 'static>(&self, front: &Arc<F>) {
         let board: Weak<F> = Arc::downgrade(front);
-        let closing = Closing(Arc::downgrade(front) as Weak<dyn Farewell>);
+        let closing = Closing(Arc::downgrade(front) as Weak<dyn GracefulShutdown>);
         self.0.faults.connect(board);
         if self.0.front.set(closing).is_err() {
             tracing::warn!("a server has a front already");
@@ -142,14 +138,14 @@ impl Stopper {
     }
 
     /// Lets the front take its leave.
-    fn bid_farewell(&self, patience: Duration) {
+    fn begin_shutdown(&self, grace_period: Duration) {
         if let Some(front) = self.0.front.get().and_then(|Closing(front)| front.upgrade()) {
-            front.bid_farewell(patience);
+            front.begin_shutdown(grace_period);
         }
     }
 
     /// The switch of the server's faults.
-    pub(super) fn faults(&self) -> FaultSwitch {
+    pub(super) fn faults(&self) -> FaultHandle {
         self.0.faults.switch()
     }
 
@@ -164,14 +160,18 @@ impl Stopper {
     }
 
     /// What a stream that ends now ends by: the server itself if it is ending, else the client.
-    pub(crate) fn end_mark(&self) -> Mark {
-        if *self.0.phase.borrow() == Phase::Serving { Mark::ClosedByPeer } else { Mark::ClosedByServer }
+    pub(crate) fn close_event(&self) -> ConnectionEvent {
+        if *self.0.phase.borrow() == Phase::Serving {
+            ConnectionEvent::ClosedByPeer
+        } else {
+            ConnectionEvent::ClosedByServer
+        }
     }
 
     /// Something goes on that has to be over before the record is complete.
-    pub(crate) fn busy(&self) -> Busy {
+    pub(crate) fn busy(&self) -> ActivityGuard {
         self.0.busy.send_modify(|busy| *busy += 1);
-        Busy(Arc::clone(&self.0))
+        ActivityGuard(Arc::clone(&self.0))
     }
 
     /// Returns when nothing goes on any more, and after this time at the latest.
@@ -183,13 +183,13 @@ impl Stopper {
 }
 
 /// A bound socket, and everything that is the same for each of its connections.
-pub(super) struct Door {
-    pub(super) socket: Socket,
+pub(super) struct BoundListener {
+    pub(super) socket: ListenSocket,
     pub(super) tls: Option<TlsAcceptor>,
     pub(super) gate: Gate,
     pub(super) limits: Limits,
     pub(super) recorder: Recorder,
-    pub(super) stopper: Stopper,
+    pub(super) shutdown: ShutdownHandle,
 }
 
 /// What is the same for each connection, and what counts them.
@@ -202,14 +202,14 @@ struct Shared<S> {
 }
 
 /// Accepts connections until the server is stopped, and serves every exchange with this function.
-pub(super) async fn accept<S, F>(door: Door, service: S)
+pub(super) async fn accept<S, F>(door: BoundListener, service: S)
 where
-    S: Fn(Exchange, Incoming) -> F + Send + Sync + 'static,
+    S: Fn(HttpExchange, Incoming) -> F + Send + Sync + 'static,
     F: Future<Output = Result<Response<HttpBody>, Aborted>> + Send + 'static,
 {
-    let Door { socket, tls, gate, limits, recorder, stopper } = door;
+    let BoundListener { socket, tls, gate, limits, recorder, shutdown } = door;
     let shared = Arc::new(Shared { gate, limits, recorder, next_exchange: AtomicU64::new(0), service });
-    let mut stop = stopper.0.phase.subscribe();
+    let mut stop = shutdown.0.phase.subscribe();
     let mut connections = JoinSet::new();
     let mut failures = 0;
     loop {
@@ -221,10 +221,10 @@ where
         match accepted {
             Ok(stream) => {
                 failures = 0;
-                let ending = Ending::new(limits.unread_bytes);
-                let line = Line::new(stream, ending.clone());
-                let conversation = converse(line, ending, tls.clone(), stop.clone(), Arc::clone(&shared));
-                let busy = stopper.busy();
+                let close_mode = CloseMode::new(limits.unread_bytes);
+                let line = AcceptedConnection::new(stream, close_mode.clone());
+                let conversation = converse(line, close_mode, tls.clone(), stop.clone(), Arc::clone(&shared));
+                let busy = shutdown.busy();
                 connections.spawn(async move {
                     conversation.await;
                     drop(busy);
@@ -241,56 +241,56 @@ where
     }
     // From here on the system refuses connections.
     drop(socket);
-    if stopper.is_closing() {
-        close(&mut connections, &stopper, shared.limits.stop_time).await;
+    if shutdown.is_closing() {
+        close(&mut connections, &shutdown, shared.limits.stop_time).await;
     }
     while connections.join_next().await.is_some() {}
 }
 
 /// Lets what is under way come to its end for this long, then drops what is left.
-async fn close(connections: &mut JoinSet<()>, stopper: &Stopper, patience: Duration) {
-    stopper.bid_farewell(patience);
-    let mut stop = stopper.0.phase.subscribe();
+async fn close(connections: &mut JoinSet<()>, shutdown: &ShutdownHandle, grace_period: Duration) {
+    shutdown.begin_shutdown(grace_period);
+    let mut stop = shutdown.0.phase.subscribe();
     tokio::select! {
         () = async { while connections.join_next().await.is_some() {} } => {}
-        () = tokio::time::sleep(patience) => stopper.bid_farewell(Duration::ZERO),
+        () = tokio::time::sleep(grace_period) => shutdown.begin_shutdown(Duration::ZERO),
         // A script may have the server die while it closes.
         () = reached(Phase::Stopped, &mut stop) => {}
     }
-    stopper.stop();
+    shutdown.stop();
 }
 
 /// Serves one connection, from its handshake on.
 async fn converse<S, F>(
-    line: Line,
-    ending: Ending,
+    line: AcceptedConnection,
+    close_mode: CloseMode,
     tls: Option<TlsAcceptor>,
     mut stop: watch::Receiver<Phase>,
     shared: Arc<Shared<S>>,
 ) where
-    S: Fn(Exchange, Incoming) -> F + Send + Sync + 'static,
+    S: Fn(HttpExchange, Incoming) -> F + Send + Sync + 'static,
     F: Future<Output = Result<Response<HttpBody>, Aborted>> + Send + 'static,
 {
-    let Some(tls) = tls else { return speak(line, ending, stop, shared).await };
+    let Some(tls) = tls else { return speak(line, close_mode, stop, shared).await };
     let encrypted = tokio::select! {
         encrypted = tokio::time::timeout(shared.limits.head_time, tls.accept(line)) => encrypted,
         () = reached(Phase::Closing, &mut stop) => return,
     };
     match encrypted {
-        Ok(Ok(line)) => speak(line, ending, stop, shared).await,
+        Ok(Ok(line)) => speak(line, close_mode, stop, shared).await,
         Ok(Err(cause)) => tracing::debug!(%cause, "a TLS handshake failed"),
         Err(_) => tracing::debug!("a TLS handshake took too long"),
     }
 }
 
 /// Speaks HTTP on a connection until it ends.
-async fn speak<I, S, F>(line: I, ending: Ending, mut stop: watch::Receiver<Phase>, shared: Arc<Shared<S>>)
+async fn speak<I, S, F>(line: I, close_mode: CloseMode, mut stop: watch::Receiver<Phase>, shared: Arc<Shared<S>>)
 where
     I: AsyncRead + AsyncWrite + Unpin,
-    S: Fn(Exchange, Incoming) -> F + Send + Sync + 'static,
+    S: Fn(HttpExchange, Incoming) -> F + Send + Sync + 'static,
     F: Future<Output = Result<Response<HttpBody>, Aborted>> + Send + 'static,
 {
-    let service = service_fn(|request| serve(Arc::clone(&shared), ending.clone(), request));
+    let service = service_fn(|request| serve(Arc::clone(&shared), close_mode.clone(), request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         // Head and body of a small answer in one buffer cost the system less than two parts of one write.
@@ -300,12 +300,12 @@ where
     tokio::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        () = ending.until_cut() => return,
-        () = ending.until_finish() => {
+        () = close_mode.until_cut() => return,
+        () = close_mode.until_finish() => {
             connection.as_mut().graceful_shutdown();
             tokio::select! {
                 ended = connection => ended,
-                () = ending.until_cut() => return,
+                () = close_mode.until_cut() => return,
                 () = reached(Phase::Stopped, &mut stop) => return,
             }
         }
@@ -313,7 +313,7 @@ where
             connection.as_mut().graceful_shutdown();
             tokio::select! {
                 ended = connection.as_mut() => ended,
-                () = ending.until_cut() => return,
+                () = close_mode.until_cut() => return,
                 () = reached(Phase::Stopped, &mut stop) => {
                     tokio::time::timeout(DRAIN, connection).await.unwrap_or(Ok(()))
                 }
@@ -328,25 +328,25 @@ where
 /// Serves one exchange.
 async fn serve<S, F>(
     shared: Arc<Shared<S>>,
-    ending: Ending,
+    close_mode: CloseMode,
     request: Request<Incoming>,
 ) -> Result<Response<HttpBody>, Aborted>
 where
-    S: Fn(Exchange, Incoming) -> F,
+    S: Fn(HttpExchange, Incoming) -> F,
     F: Future<Output = Result<Response<HttpBody>, Aborted>>,
 {
     let (head, body) = request.into_parts();
     let connection = shared.next_exchange.fetch_add(1, Ordering::Relaxed);
-    let exchange = Exchange::new(connection, shared.recorder.clone(), head, ending, shared.limits.body_time);
+    let exchange = HttpExchange::new(connection, shared.recorder.clone(), head, close_mode, shared.limits.body_time);
     match shared.gate.refuses(exchange.headers()) {
-        Some(status) => Ok(exchange.turn_away(status)),
+        Some(status) => Ok(exchange.reject(status)),
         None => (shared.service)(exchange, body).await,
     }
 }
 
 /// Waits until the server is so far.
 async fn reached(wanted: Phase, stop: &mut watch::Receiver<Phase>) {
-    // An error means that nobody is left who could stop it otherwise, which is a stop as well.
+    // An error means that the server has no owner left, which stops it as well.
     if stop.wait_for(|phase| *phase >= wanted).await.is_err() {
         tracing::debug!("the server has no owner left");
     }

@@ -22,19 +22,19 @@ use super::Address;
 
 /// A bound socket. Dropping it takes a Unix socket's file away.
 #[derive(Debug)]
-pub(super) enum Socket {
+pub(super) enum ListenSocket {
     Tcp(TcpListener),
     Unix(UnixListener, #[expect(dead_code, reason = "held for its end")] SocketFile),
 }
 
-/// The file of a Unix socket, removed on drop unless somebody else has put another in its place.
+/// The file of a Unix socket, removed on drop unless it was replaced.
 #[derive(Debug)]
 pub(super) struct SocketFile {
     path: PathBuf,
     identity: Option<(u64, u64)>,
 }
 
-impl Socket {
+impl ListenSocket {
     /// Binds an address; returns the one that came of it.
     pub(super) async fn bind(address: &Address) -> io::Result<(Self, Address)> {
         match address {
@@ -54,15 +54,15 @@ impl Socket {
         }
     }
 
-    pub(super) async fn accept(&self) -> io::Result<Stream> {
+    pub(super) async fn accept(&self) -> io::Result<AcceptedSocket> {
         match self {
-            Self::Tcp(socket) => socket.accept().await.map(|(stream, _)| Stream::Tcp(stream)),
-            Self::Unix(socket, _) => socket.accept().await.map(|(stream, _)| Stream::Unix(stream)),
+            Self::Tcp(socket) => socket.accept().await.map(|(stream, _)| AcceptedSocket::Tcp(stream)),
+            Self::Unix(socket, _) => socket.accept().await.map(|(stream, _)| AcceptedSocket::Unix(stream)),
         }
     }
 }
 
-/// Takes away a socket that nobody listens on any more. Whatever else is there stays, and binding fails.
+/// Removes a socket without a listener. Anything else stays, and binding fails.
 async fn clear(path: &Path) -> io::Result<()> {
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket());
     if !is_socket {
@@ -93,14 +93,14 @@ impl Drop for SocketFile {
 
 /// An accepted connection before anything is read from it.
 #[derive(Debug)]
-pub(super) enum Stream {
+pub(super) enum AcceptedSocket {
     Tcp(TcpStream),
     Unix(UnixStream),
 }
 
-/// Lets whoever answers a request say how its connection is to end.
+/// How the connection of a request ends.
 #[derive(Debug, Clone)]
-pub(crate) struct Ending(Arc<End>);
+pub(crate) struct CloseMode(Arc<End>);
 
 #[derive(Debug)]
 struct End {
@@ -110,7 +110,7 @@ struct End {
     most_unread: usize,
 }
 
-impl Ending {
+impl CloseMode {
     /// The ending of a connection whose client may leave this many bytes unread.
     pub(super) fn new(most_unread: usize) -> Self {
         Self(Arc::new(End { reset: AtomicBool::new(false), cut: Notify::new(), finish: Notify::new(), most_unread }))
@@ -151,29 +151,29 @@ impl Ending {
     }
 }
 
-/// An accepted connection that ends as it is told to.
+/// An accepted connection with its [`CloseMode`].
 #[derive(Debug)]
-pub(super) struct Line {
-    stream: Stream,
-    ending: Ending,
+pub(super) struct AcceptedConnection {
+    stream: AcceptedSocket,
+    close_mode: CloseMode,
 }
 
-impl Line {
-    pub(super) fn new(stream: Stream, ending: Ending) -> Self {
-        if let Stream::Tcp(stream) = &stream {
+impl AcceptedConnection {
+    pub(super) fn new(stream: AcceptedSocket, close_mode: CloseMode) -> Self {
+        if let AcceptedSocket::Tcp(stream) = &stream {
             // Small messages must not wait for each other's acknowledgement.
             if let Err(cause) = stream.set_nodelay(true) {
                 tracing::debug!(%cause, "no TCP_NODELAY");
             }
         }
-        Self { stream, ending }
+        Self { stream, close_mode }
     }
 }
 
-impl Drop for Line {
+impl Drop for AcceptedConnection {
     fn drop(&mut self) {
-        if let Stream::Tcp(stream) = &self.stream
-            && self.ending.is_reset()
+        if let AcceptedSocket::Tcp(stream) = &self.stream
+            && self.close_mode.is_reset()
             && let Err(cause) = stream.set_zero_linger()
         {
             tracing::debug!(%cause, "no reset");
@@ -181,20 +181,20 @@ impl Drop for Line {
     }
 }
 
-impl AsyncRead for Line {
+impl AsyncRead for AcceptedConnection {
     fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match &mut self.stream {
-            Stream::Tcp(stream) => Pin::new(stream).poll_read(context, into),
-            Stream::Unix(stream) => Pin::new(stream).poll_read(context, into),
+            AcceptedSocket::Tcp(stream) => Pin::new(stream).poll_read(context, into),
+            AcceptedSocket::Unix(stream) => Pin::new(stream).poll_read(context, into),
         }
     }
 }
 
-impl AsyncWrite for Line {
+impl AsyncWrite for AcceptedConnection {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match &mut self.stream {
-            Stream::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
-            Stream::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
+            AcceptedSocket::Tcp(stream) => Pin::new(stream).poll_write(context, bytes),
+            AcceptedSocket::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
         }
     }
 
@@ -205,12 +205,12 @@ impl AsyncWrite for Line {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         // A reset is all that a connection says that ends with one.
-        if self.ending.is_reset() {
+        if self.close_mode.is_reset() {
             return Poll::Ready(Ok(()));
         }
         match &mut self.stream {
-            Stream::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
-            Stream::Unix(stream) => Pin::new(stream).poll_shutdown(context),
+            AcceptedSocket::Tcp(stream) => Pin::new(stream).poll_shutdown(context),
+            AcceptedSocket::Unix(stream) => Pin::new(stream).poll_shutdown(context),
         }
     }
 
@@ -220,8 +220,8 @@ impl AsyncWrite for Line {
         parts: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         match &mut self.stream {
-            Stream::Tcp(stream) => Pin::new(stream).poll_write_vectored(context, parts),
-            Stream::Unix(stream) => Pin::new(stream).poll_write_vectored(context, parts),
+            AcceptedSocket::Tcp(stream) => Pin::new(stream).poll_write_vectored(context, parts),
+            AcceptedSocket::Unix(stream) => Pin::new(stream).poll_write_vectored(context, parts),
         }
     }
 

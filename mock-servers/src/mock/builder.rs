@@ -7,22 +7,21 @@ use std::{
 
 use tokio::io::DuplexStream;
 
-use super::{MockServer, Transport, front::Description, ledger::Ledger};
+use super::{HttpTransport, MockServer, expectations::ExpectationSet, running::Description};
 use crate::{
-    engine::{DEFAULT_NAME, Engine, LEGACY, MODERN},
-    faults::FaultRule,
+    engine::{DEFAULT_NAME, Engine},
     listen::{Address, Options, StartError, Tls},
     oauth::OAuthMock,
-    record::Recorder,
-    script::{Prompt, Resource, ResourceTemplate, Rule, Script, Tool},
+    script::{FaultRule, Prompt, Resource, ResourceTemplate, Rule, Script, Tool},
 };
+use evidence::{Recorder, Revision};
 
 /// The description of a mock server.
 #[derive(Debug, Clone, Default)]
 #[must_use = "a description does nothing until it is started"]
 pub struct Builder {
     script: Script,
-    transport: Transport,
+    transport: HttpTransport,
     revision: Option<String>,
     seed: u64,
     calendar: bool,
@@ -89,7 +88,7 @@ impl Builder {
     }
 
     /// How messages travel; Streamable HTTP unless this says otherwise.
-    pub fn transport(self, transport: Transport) -> Self {
+    pub fn transport(self, transport: HttpTransport) -> Self {
         Self { transport, ..self }
     }
 
@@ -145,27 +144,27 @@ impl Builder {
     /// Outside of a Tokio runtime.
     pub fn duplex(self) -> (MockServer, DuplexStream) {
         let (_, description) = self.finish();
-        let ledger = Ledger::new(description.recorder.clone());
+        let expectations = ExpectationSet::new(description.recorder.clone());
         let (front, stream) = description.start_duplex();
-        (MockServer::new(front, ledger), stream)
+        (MockServer::new(front, expectations), stream)
     }
 
     async fn start_behind(self, authority: Option<&OAuthMock>) -> Result<MockServer, StartError> {
         let (transport, description) = self.finish();
-        let ledger = Ledger::new(description.recorder.clone());
+        let expectations = ExpectationSet::new(description.recorder.clone());
         let front = match (transport, authority) {
             (transport, Some(authority)) => description.start_protected(transport, authority).await?,
             (transport, None) => description.start(transport).await?,
         };
-        Ok(MockServer::new(front, ledger))
+        Ok(MockServer::new(front, expectations))
     }
 
     /// Settles what was left open.
-    fn finish(mut self) -> (Transport, Description) {
+    fn finish(mut self) -> (HttpTransport, Description) {
         if self.revision.is_none() && self.script.revisions.is_none() {
             self.script.revisions = Some(self.transport.revisions());
         }
-        let revision = self.revision.unwrap_or_else(|| LEGACY[3].to_owned());
+        let revision = self.revision.unwrap_or_else(|| Revision::NEWEST_LEGACY.to_string());
         let recorder = self.recorder.unwrap_or_else(|| Recorder::in_memory(DEFAULT_NAME));
         let engine = Engine::new(self.script, &revision, self.seed);
         let engine = if self.calendar { engine.with_calendar(SystemTime::now(), Instant::now()) } else { engine };
@@ -174,10 +173,9 @@ impl Builder {
     }
 }
 
-impl Transport {
+impl HttpTransport {
     /// The revisions that it can carry. The modern one knows HTTP+SSE no more (2026-07-28, transports).
     fn revisions(self) -> Vec<String> {
-        let modern = (self == Self::Http).then_some(MODERN);
-        LEGACY.into_iter().chain(modern).map(str::to_owned).collect()
+        Revision::ALL.iter().filter(|one| self == Self::Http || !one.is_modern()).map(ToString::to_string).collect()
     }
 }

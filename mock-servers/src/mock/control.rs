@@ -1,4 +1,4 @@
-//! The control endpoint: a running server told what to do over HTTP, by whoever is no part of its process.
+//! The control endpoint of a running server, over HTTP.
 //!
 //! - `GET /health`: that it runs, and its URL.
 //! - `GET /requests`: the messages that came since the start or the last reset, scrubbed of secrets.
@@ -18,12 +18,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::{MockServer, ledger::Ledger};
-use crate::{
-    http::wire,
-    listen::{self, Address, FaultSwitch, Options, StartError, exchange::Exchange},
-    record::Recorder,
-};
+use super::{MockServer, expectations::ExpectationSet};
+use crate::listen::{self, Address, FaultHandle, Options, StartError, http_exchange::HttpExchange, wire};
+use evidence::Recorder;
 
 /// Marks a control endpoint.
 #[derive(Debug)]
@@ -53,8 +50,8 @@ pub enum ControlError {
 /// What is controlled.
 struct Controlled {
     url: String,
-    ledger: Arc<Ledger>,
-    faults: FaultSwitch,
+    expectations: Arc<ExpectationSet>,
+    faults: FaultHandle,
 }
 
 #[derive(Debug, Deserialize)]
@@ -75,8 +72,8 @@ impl Control {
         if !address.ip().is_loopback() {
             return Err(ControlError::NotLoopback { address });
         }
-        let ledger = Arc::clone(&server.ledger);
-        let controlled = Arc::new(Controlled { url: server.url(), ledger, faults: server.faults().clone() });
+        let expectations = Arc::clone(&server.expectations);
+        let controlled = Arc::new(Controlled { url: server.url(), expectations, faults: server.faults().clone() });
         let options = Options::at(Address::Tcp(address));
         let launched = listen::Server::launch(options, "/", Recorder::disabled(), move |_, _| {
             move |exchange, body| serve(Arc::clone(&controlled), exchange, body)
@@ -98,9 +95,9 @@ impl Control {
 
 async fn serve(
     controlled: Arc<Controlled>,
-    exchange: Exchange,
+    exchange: HttpExchange,
     body: Incoming,
-) -> Result<Response<HttpBody>, listen::serving::Aborted> {
+) -> Result<Response<HttpBody>, listen::response::Aborted> {
     let (status, answer) = match wire::read(body).await {
         Ok(body) => controlled.answer(exchange.method(), exchange.path(), &body),
         Err(status) => (status, json!({ "error": "the body cannot be read" })),
@@ -115,9 +112,9 @@ impl Controlled {
     fn answer(&self, method: &Method, path: &str, body: &[u8]) -> Answer {
         match (method.as_str(), path) {
             ("GET", "/health") => (StatusCode::OK, json!({ "status": "running", "url": self.url })),
-            ("GET", "/requests") => (StatusCode::OK, json!({ "requests": self.ledger.received(0) })),
+            ("GET", "/requests") => (StatusCode::OK, json!({ "requests": self.expectations.received(0) })),
             ("POST", "/reset") => {
-                self.ledger.forget();
+                self.expectations.forget();
                 self.faults.reset();
                 (StatusCode::OK, json!({ "faults": self.faults.list() }))
             }

@@ -4,8 +4,8 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
-    time::{Duration, Instant},
+    sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use serde_json::Value;
@@ -16,29 +16,27 @@ use tokio::{
 };
 
 use crate::{
-    awaited::Awaited,
-    engine::{self, Engine, ExchangeId, Origin, Step, Target},
-    faults::{Exit, FaultState, Finish, Framed, Piece, Shape},
-    frame::{Body, Mark},
-    listen::switch::{FaultSwitch, Switchboard},
-    record::{Recorder, Sighting},
+    conductor::{self, Conductor, Sink},
+    engine::{self, Engine, Origin, Step},
+    faults::{Chunk, Exit, Finish, Framed, WriteFaults},
+    listen::fault_control::FaultHandle,
 };
+use evidence::{Body, ConnectionEvent, FrameParts, Recorder};
 
 /// How much may be on the way in each direction before the writer waits.
 const PIPE: usize = 64 * 1024;
 /// The longest line that is read as one message.
-const LONGEST_LINE: u64 = 64 * 1024 * 1024;
+const MAX_LINE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// How long what is said in the end may take to be read.
-const LAST_WORDS: Duration = Duration::from_secs(2);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A running server. Dropping it ends its stream.
 pub(super) struct DuplexMock {
     shared: Arc<Shared>,
-    faults: FaultSwitch,
+    faults: FaultHandle,
     /// Whether the client has hung up, and whether the server has ended.
     ended: watch::Receiver<bool>,
-    exit: Arc<OnceLock<Exit>>,
     reading: JoinHandle<()>,
     writing: JoinHandle<()>,
 }
@@ -51,24 +49,26 @@ enum Job {
     Close,
 }
 
-struct Shared {
-    state: Mutex<State>,
+type Shared = Conductor<DuplexSink>;
+type Core = conductor::Core<DuplexSink>;
+
+/// The fixed part of an in-memory server.
+struct DuplexSink {
     recorder: Recorder,
     origin: Origin,
     ended: watch::Sender<bool>,
-    /// How the script wants the server's process to end.
-    exit: Arc<OnceLock<Exit>>,
-    /// Somebody was woken.
+    /// How the script wants the server's process to exit.
+    exit: OnceLock<Exit>,
+    /// Notified after each wake-up.
     woken: Notify,
 }
 
-struct State {
-    engine: Engine,
+/// The output of an in-memory server.
+struct DuplexState {
     jobs: mpsc::UnboundedSender<Job>,
     closed: bool,
-    /// What waits for the next message, to be written together with it.
+    /// Bytes to be written together with the next message.
     held: Vec<u8>,
-    awaited: Awaited,
 }
 
 impl fmt::Debug for DuplexMock {
@@ -85,18 +85,17 @@ impl DuplexMock {
         let (jobs, queue) = mpsc::unbounded_channel();
         let (sender, ended) = watch::channel(false);
         let origin = Origin::session(engine.open_session());
-        let state = Mutex::new(State { engine, jobs, closed: false, held: Vec::new(), awaited: Awaited::default() });
-        recorder.record(Sighting::mark(1, Mark::Opened));
-        let exit = Arc::default();
-        let woken = Notify::new();
-        let shared = Arc::new(Shared { state, recorder, origin, ended: sender, exit: Arc::clone(&exit), woken });
-        let faults = FaultSwitch::of(&shared);
+        recorder.record(FrameParts::event(1, ConnectionEvent::Opened));
+        let sink = DuplexSink { recorder, origin, ended: sender, exit: OnceLock::new(), woken: Notify::new() };
+        let state = DuplexState { jobs, closed: false, held: Vec::new() };
+        let shared = Arc::new(Shared::new(engine, sink, state));
+        let faults = FaultHandle::of(&shared);
         let reading = tokio::spawn(read(Arc::clone(&shared), input));
         let writing = tokio::spawn(write(output, queue));
-        (Self { shared, faults, ended, exit, reading, writing }, theirs)
+        (Self { shared, faults, ended, reading, writing }, theirs)
     }
 
-    pub(super) fn faults(&self) -> &FaultSwitch {
+    pub(super) fn faults(&self) -> &FaultHandle {
         &self.faults
     }
 
@@ -114,17 +113,17 @@ impl DuplexMock {
 
     /// How the script wants the server's process to end; none if it has not said so.
     pub(super) fn exit(&self) -> Option<Exit> {
-        self.exit.get().cloned()
+        self.shared.sink.exit.get().cloned()
     }
 
     /// Ends the stream in good order, and returns when the client has read the last of it, or does not.
     pub(super) async fn stop(mut self) {
         self.reading.abort();
-        self.shared.lock().awaited.end_after(LAST_WORDS);
+        self.shared.lock().pending.set_deadline(SHUTDOWN_TIMEOUT);
         // What is not said by then is not said at all.
-        let _ = tokio::time::timeout(LAST_WORDS, self.shared.until_all_is_said()).await;
-        self.shared.bid_farewell();
-        match tokio::time::timeout(LAST_WORDS, &mut self.writing).await {
+        let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, self.shared.until_all_is_sent()).await;
+        self.shared.close_all();
+        match tokio::time::timeout(SHUTDOWN_TIMEOUT, &mut self.writing).await {
             Ok(Ok(())) => {}
             Ok(Err(cause)) => tracing::warn!(%cause, "the server's task failed"),
             Err(_) => self.writing.abort(),
@@ -136,7 +135,7 @@ impl Drop for DuplexMock {
     fn drop(&mut self) {
         self.reading.abort();
         // The writer ends by itself once this is out.
-        self.shared.bid_farewell();
+        self.shared.close_all();
     }
 }
 
@@ -145,7 +144,7 @@ async fn read(shared: Arc<Shared>, input: ReadHalf<DuplexStream>) {
     let mut line = Vec::new();
     loop {
         line.clear();
-        match (&mut input).take(LONGEST_LINE).read_until(b'\n', &mut line).await {
+        match (&mut input).take(MAX_LINE_BYTES).read_until(b'\n', &mut line).await {
             Ok(0) => break,
             Ok(_) => shared.receive(line.trim_ascii()),
             Err(cause) => {
@@ -154,8 +153,8 @@ async fn read(shared: Arc<Shared>, input: ReadHalf<DuplexStream>) {
             }
         }
     }
-    shared.recorder.record(Sighting::mark(1, Mark::ClosedByPeer));
-    shared.ended.send_replace(true);
+    shared.sink.recorder.record(FrameParts::event(1, ConnectionEvent::ClosedByPeer));
+    shared.sink.ended.send_replace(true);
 }
 
 async fn write(mut output: WriteHalf<DuplexStream>, mut queue: mpsc::UnboundedReceiver<Job>) {
@@ -181,71 +180,41 @@ async fn write(mut output: WriteHalf<DuplexStream>, mut queue: mpsc::UnboundedRe
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic elsewhere cannot leave the state half-changed in a way that matters to a mock: it goes on.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn receive(self: &Arc<Self>, line: &[u8]) {
         if line.is_empty() {
             return;
         }
         let message = serde_json::from_slice::<Value>(line).ok();
         let text = || Body::Text(String::from_utf8_lossy(line).into_owned());
-        self.recorder.record_with(|| Sighting::received(1, message.clone().map_or_else(text, Body::Json)));
-        let mut state = self.lock();
-        state.engine.is_now(Instant::now());
-        let reaction = match &message {
-            Some(message) => state.engine.on_message(&self.origin, message),
-            None => state.engine.on_garbage(),
-        };
-        self.play(&mut state, reaction.outputs);
+        self.sink.recorder.record_with(|| FrameParts::received(1, message.clone().map_or_else(text, Body::Json)));
+        let core = &mut *self.lock();
+        let output = core.input(|engine| match &message {
+            Some(message) => engine.on_message(&self.sink.origin, message),
+            None => engine.on_garbage(),
+        });
+        self.execute(core, (), output.outputs);
     }
 
-    fn play(self: &Arc<Self>, state: &mut State, outputs: Vec<engine::Output>) {
-        for output in outputs {
-            match (output.step, output.to) {
-                (Step::Send(message) | Step::Answer { message, .. }, _) => {
-                    self.say(state, message.to_string(), Body::Json(message), output.shape.as_deref());
-                }
-                (Step::Raw(text), _) => self.say(state, text.clone(), Body::Text(text), output.shape.as_deref()),
-                (Step::Wake(after), Target::Exchange(exchange)) => {
-                    state.awaited.set(exchange, after);
-                    self.wake_later(after, exchange);
-                }
-                (Step::Close | Step::Reset, _) => self.close(state),
-                (Step::Exit(exit), _) => {
-                    self.close(state);
-                    self.recorder.record(Sighting::mark(1, Mark::Exit));
-                    self.exit.get_or_init(|| exit);
-                    self.ended.send_replace(true);
-                }
-                (Step::End, _) => state.release(),
-                // What belongs to HTTP or to a process has no place here.
-                _ => {}
-            }
-        }
-    }
-
-    /// Writes a message, as its faults want it.
-    fn say(&self, state: &mut State, text: String, said: Body, shape: Option<&Shape>) {
+    /// Writes a message with its faults.
+    fn send(&self, state: &mut DuplexState, text: String, body: Body, shape: Option<&WriteFaults>) {
         if state.closed {
             return;
         }
+        let recorder = &self.sink.recorder;
         let Some(shape) = shape else {
-            // Recorded before it is sent: what a fast client says in return must not come before it in the record.
-            self.recorder.record(Sighting::sent(1, said));
+            // Recorded before it is written: the record must not show the reaction of a fast client first.
+            recorder.record(FrameParts::sent(1, body));
             let end = if text.ends_with('\n') { "" } else { "\n" };
             state.write(format!("{text}{end}").as_bytes());
             state.release();
             return;
         };
-        let rendered = shape.render(text.into_bytes(), said, Framed::line);
-        self.recorder.record(Sighting::sent(1, rendered.said));
-        for Piece { after, bytes } in rendered.pieces {
+        let rendered = shape.render(text.into_bytes(), body, Framed::line);
+        recorder.record(FrameParts::sent(1, rendered.body));
+        for Chunk { after, bytes } in rendered.chunks {
             if !after.is_zero() {
                 state.release();
-                state.leave(Job::Wait(after));
+                state.queue(Job::Wait(after));
             }
             state.write(&bytes);
             if !rendered.hold {
@@ -257,83 +226,88 @@ impl Shared {
         }
     }
 
-    /// Returns when nobody waits for an answer that will come by itself.
-    async fn until_all_is_said(&self) {
+    /// Returns when no wake-up before the deadline has anything left to send.
+    async fn until_all_is_sent(&self) {
         loop {
-            let news = self.woken.notified();
+            let woken = self.sink.woken.notified();
             {
-                let state = self.lock();
-                if state.closed || state.awaited.worth_waiting(&state.engine).next().is_none() {
+                let core = self.lock();
+                if core.state.closed || core.pending.before_deadline(&core.engine).next().is_none() {
                     return;
                 }
             }
-            news.await;
+            woken.await;
         }
     }
 
     /// Ends every subscription, and then the stream.
-    fn bid_farewell(self: &Arc<Self>) {
-        let mut state = self.lock();
-        let outputs = state.engine.end_subscriptions();
-        self.play(&mut state, outputs);
-        self.close(&mut state);
+    fn close_all(self: &Arc<Self>) {
+        let core = &mut *self.lock();
+        self.end_subscriptions(core, ());
+        self.close(&mut core.state);
     }
 
-    fn close(&self, state: &mut State) {
+    fn close(&self, state: &mut DuplexState) {
         state.release();
         if !state.closed {
             state.closed = true;
-            state.leave(Job::Close);
-            self.recorder.record(Sighting::mark(1, Mark::ClosedByServer));
+            state.queue(Job::Close);
+            self.sink.recorder.record(FrameParts::event(1, ConnectionEvent::ClosedByServer));
         }
-    }
-
-    fn wake_later(self: &Arc<Self>, after: Duration, exchange: ExchangeId) {
-        let shared = Arc::downgrade(self);
-        tokio::spawn(async move {
-            tokio::time::sleep(after).await;
-            if let Some(shared) = shared.upgrade() {
-                let mut state = shared.lock();
-                state.awaited.come(exchange);
-                state.engine.is_now(Instant::now());
-                let outputs = state.engine.on_wake(exchange);
-                shared.play(&mut state, outputs);
-                shared.woken.notify_one();
-            }
-        });
     }
 }
 
-impl State {
+impl Sink for DuplexSink {
+    type State = DuplexState;
+    type Route = ();
+
+    fn execute(server: &Arc<Shared>, core: &mut Core, (): (), output: engine::Output) {
+        let (state, shape) = (&mut core.state, output.shape.as_deref());
+        match output.step {
+            Step::Send(message) | Step::Answer { message, .. } => {
+                server.send(state, message.to_string(), Body::Json(message), shape);
+            }
+            Step::Raw(text) => server.send(state, text.clone(), Body::Text(text), shape),
+            Step::Close | Step::Reset => server.close(state),
+            Step::Exit(exit) => {
+                server.close(state);
+                server.sink.recorder.record(FrameParts::event(1, ConnectionEvent::Exit));
+                server.sink.exit.get_or_init(|| exit);
+                server.sink.ended.send_replace(true);
+            }
+            Step::End => state.release(),
+            // These steps have no effect without HTTP or a process.
+            Step::Status(_)
+            | Step::Open
+            | Step::CloseStream(_)
+            | Step::Respond(_)
+            | Step::ExpireSession
+            | Step::Process(_)
+            | Step::Wake(_) => {}
+        }
+    }
+
+    fn after_wake(server: &Arc<Shared>, _: &mut Core) {
+        server.sink.woken.notify_one();
+    }
+}
+
+impl DuplexState {
     fn write(&mut self, bytes: &[u8]) {
         self.held.extend_from_slice(bytes);
     }
 
-    /// Hands over what is there.
+    /// Queues the bytes written so far.
     fn release(&mut self) {
         if !self.held.is_empty() {
             let bytes = std::mem::take(&mut self.held);
-            self.leave(Job::Write(bytes));
+            self.queue(Job::Write(bytes));
         }
     }
 
-    fn leave(&self, job: Job) {
+    fn queue(&self, job: Job) {
         if self.jobs.send(job).is_err() {
-            tracing::debug!("the client is gone");
+            tracing::debug!("the client disconnected");
         }
-    }
-}
-
-impl Switchboard for Shared {
-    fn switch(&self, name: &str, enabled: bool) -> bool {
-        self.lock().engine.switch(name, enabled)
-    }
-
-    fn faults(&self) -> Vec<FaultState> {
-        self.lock().engine.faults()
-    }
-
-    fn reset(&self) {
-        self.lock().engine.reset();
     }
 }

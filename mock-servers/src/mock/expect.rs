@@ -1,14 +1,14 @@
-//! What a server expects of its client.
+//! Expectations of a server about its client.
 
 use std::{
     fmt,
     ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToInclusive},
 };
 
+use evidence::redaction::redact_value;
 use serde_json::{Map, Value};
 
 use super::received::{Received, brief};
-use crate::record::scrubbed;
 
 /// What a client is expected to say, and how often; at least once unless [`Expect::times`] says otherwise.
 ///
@@ -49,13 +49,13 @@ impl Expect {
         Self { tool: Some(tool.into()), ..self }
     }
 
-    /// Its arguments hold these, among others. What is no object matches nothing.
+    /// Its arguments include these members. A value that is not an object matches nothing.
     #[must_use]
     pub fn with_arguments(self, arguments: Value) -> Self {
         Self { arguments: members(arguments, "arguments"), ..self }
     }
 
-    /// Its parameters hold these, among others. What is no object matches nothing.
+    /// Its parameters include these members. A value that is not an object matches nothing.
     #[must_use]
     pub fn with_params(self, params: Value) -> Self {
         Self { params: members(params, "params"), ..self }
@@ -86,27 +86,27 @@ impl Expect {
     }
 
     /// How a message departs from what is expected, in the order of weight. Nothing: it is what is expected.
-    pub(super) fn departures(&self, received: &Received) -> Vec<Departure> {
-        let mut departures = Vec::new();
+    pub(super) fn mismatches(&self, received: &Received) -> Vec<Mismatch> {
+        let mut mismatches = Vec::new();
         if received.method() != Some(&self.method) {
-            departures.push(Departure { weight: 1000, words: String::new() });
+            mismatches.push(Mismatch { weight: 1000, words: String::new() });
         }
         if let Some(tool) = &self.tool
             && received.tool() != Some(tool)
         {
-            departures.push(Departure { weight: 100, words: "another tool".into() });
+            mismatches.push(Mismatch { weight: 100, words: "another tool".into() });
         }
-        compare("arguments", &self.arguments, received.arguments(), &mut departures);
-        compare("params", &self.params, received.params(), &mut departures);
+        compare("arguments", &self.arguments, received.arguments(), &mut mismatches);
+        compare("params", &self.params, received.params(), &mut mismatches);
         for (name, value) in &self.headers {
             let found = received.header(name);
             if found != Some(value) {
                 let words =
                     format!("{name} is {}", found.map_or_else(|| "absent".into(), |found| format!("`{found}`")));
-                departures.push(Departure { weight: 1, words });
+                mismatches.push(Mismatch { weight: 1, words });
             }
         }
-        departures
+        mismatches
     }
 }
 
@@ -130,25 +130,26 @@ impl fmt::Display for Expect {
 
 /// One way in which a message departs from what is expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Departure {
+pub(super) struct Mismatch {
     pub(super) weight: u64,
     pub(super) words: String,
 }
 
 /// What is expected as an object; a mistake in the test itself is kept so that the message shows it.
-fn members(value: Value, what: &str) -> Map<String, Value> {
-    match scrubbed(value) {
+fn members(mut value: Value, what: &str) -> Map<String, Value> {
+    redact_value(&mut value);
+    match value {
         Value::Object(members) => members,
         other => Map::from_iter([(format!("({what} have to be an object)"), other)]),
     }
 }
 
-fn compare(what: &str, wanted: &Map<String, Value>, found: Option<&Value>, departures: &mut Vec<Departure>) {
+fn compare(what: &str, wanted: &Map<String, Value>, found: Option<&Value>, mismatches: &mut Vec<Mismatch>) {
     for (name, value) in wanted {
         let found = found.and_then(|found| found.get(name));
         if found.is_none_or(|found| !holds(found, value)) {
             let shown = found.map_or_else(|| "absent".to_owned(), brief);
-            departures.push(Departure { weight: 1, words: format!("{what}.{name} is {shown}") });
+            mismatches.push(Mismatch { weight: 1, words: format!("{what}.{name} is {shown}") });
         }
     }
 }

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::{
-    faults::{FaultRule, Toward},
-    script::{Action, Fault, Reply, RpcError, Rule, Tool, When},
+    faults::FaultDirection,
+    script::{Action, Fault, FaultRule, Reply, RpcError, Rule, Tool, When},
 };
 
 /// A result with one block of text. Its placeholders are filled as in a script: `{{arguments.text}}`.
@@ -119,13 +119,13 @@ impl FaultRule {
     /// The same for what the client says, before the server has seen it.
     #[must_use]
     pub fn to_server(self) -> Self {
-        Self { direction: Toward::ToServer, ..self }
+        Self { direction: FaultDirection::ToServer, ..self }
     }
 }
 
 impl From<Fault> for FaultRule {
     fn from(fault: Fault) -> Self {
-        let (direction, when) = (Toward::default(), When::default());
+        let (direction, when) = (FaultDirection::default(), When::default());
         Self { name: None, fault, direction, probability: 1.0, when, enabled: true }
     }
 }

@@ -1,12 +1,11 @@
 //! What a client said, message by message.
 
+use evidence::{Body, Frame, Http};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::frame::{Body, Frame, Http};
-
 /// How much of a message is shown to a person.
-const LONGEST_SHOWN: usize = 200;
+const MAX_SHOWN_CHARS: usize = 200;
 
 /// One message from the client, as it was recorded: scrubbed of secrets, and cut where it was too large.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -88,7 +87,7 @@ fn has_members(params: &Value) -> bool {
 /// A value in one line, cut where it is long. Control characters are escaped by JSON.
 pub(super) fn brief(value: &Value) -> String {
     let text = value.to_string();
-    match text.char_indices().nth(LONGEST_SHOWN) {
+    match text.char_indices().nth(MAX_SHOWN_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }

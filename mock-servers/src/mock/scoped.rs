@@ -1,33 +1,33 @@
-//! An expectation that holds for a part of a test.
+//! Expectations for a part of a test.
 
 use std::{sync::Arc, thread};
 
-use super::{expect::Expect, ledger::Ledger, verdict::Unmet};
+use super::{expect::Expect, expectations::ExpectationSet, verification::UnmetExpectations};
 
 /// Counts what comes as long as it lives. Dropping it panics if the expectation was not met, unless the thread panics
 /// already.
 #[derive(Debug)]
 #[must_use = "an expectation that is dropped at once is judged at once"]
 pub struct ScopedExpect {
-    ledger: Arc<Ledger>,
+    expectations: Arc<ExpectationSet>,
     expect: Expect,
     from: u64,
     settled: bool,
 }
 
 impl ScopedExpect {
-    pub(super) fn new(ledger: Arc<Ledger>, expect: Expect) -> Self {
-        let from = ledger.position();
-        Self { ledger, expect, from, settled: false }
+    pub(super) fn new(expectations: Arc<ExpectationSet>, expect: Expect) -> Self {
+        let from = expectations.position();
+        Self { expectations, expect, from, settled: false }
     }
 
     /// Ends the scope and says what was not met, instead of panicking.
     ///
     /// # Errors
     /// When the expectation was not met.
-    pub fn finish(mut self) -> Result<(), Unmet> {
+    pub fn finish(mut self) -> Result<(), UnmetExpectations> {
         self.settled = true;
-        self.ledger.verify_one(&self.expect, self.from)
+        self.expectations.verify_one(&self.expect, self.from)
     }
 }
 
@@ -36,7 +36,7 @@ impl Drop for ScopedExpect {
         if self.settled || thread::panicking() {
             return;
         }
-        if let Err(unmet) = self.ledger.verify_one(&self.expect, self.from) {
+        if let Err(unmet) = self.expectations.verify_one(&self.expect, self.from) {
             panic!("{unmet}");
         }
     }

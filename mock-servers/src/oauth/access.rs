@@ -1,27 +1,28 @@
-//! Access tokens after they are issued: judging, revoking (RFC 7009) and describing them (RFC 7662).
+//! Issued access tokens: verification, revocation (RFC 7009) and introspection (RFC 7662).
 
 use http::HeaderMap;
 use serde_json::{Map, Value, json};
 
 use super::{
-    answer::{Answer, Refusal},
     audit::{AuditEvent, Outcome},
     client_auth,
+    error::OAuthError,
     jwt::Jwt,
     params::Params,
     script::AuthMethod,
     server::Server,
     state::Client,
 };
+use crate::oauth_messages::OAuthResponse;
 
-/// Why a token is no good.
+/// The reason why a token is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenError {
-    /// It is not of this server.
+    /// Another server issued it.
     NotOurs,
-    /// Its time is over.
+    /// It has expired.
     Expired,
-    /// Its time has not come: the clock was set back since it was issued.
+    /// It is not valid yet: the clock was set back after it was issued.
     NotYetValid,
     /// It was revoked.
     Revoked,
@@ -38,7 +39,7 @@ impl TokenError {
     }
 }
 
-/// The claims of an access token of this server that is good now, for whomever.
+/// The claims of a valid access token of this server, for any resource.
 pub(crate) fn verify(server: &Server, token: &str) -> Result<Map<String, Value>, TokenError> {
     let jwt = Jwt::parse(token).ok_or(TokenError::NotOurs)?;
     // The type keeps other JWTs of the same key from passing for access tokens (RFC 9068 section 4).
@@ -51,7 +52,7 @@ pub(crate) fn verify(server: &Server, token: &str) -> Result<Map<String, Value>,
     if jwt.time("exp").is_none_or(|expires| expires <= server.clock.seconds()) {
         return Err(TokenError::Expired);
     }
-    // The same clock said when it was issued, so there is no difference of clocks to allow for (RFC 7519 section 4.1.5).
+    // The token was issued by the same clock, so no leeway is needed (RFC 7519 section 4.1.5).
     if ["nbf", "iat"].iter().any(|name| jwt.time(name).is_some_and(|time| time > server.clock.seconds())) {
         return Err(TokenError::NotYetValid);
     }
@@ -63,8 +64,8 @@ pub(crate) fn verify(server: &Server, token: &str) -> Result<Map<String, Value>,
     Ok(jwt.claims)
 }
 
-/// Answers a revocation request. A token that is not known is as good as revoked (RFC 7009 section 2.2).
-pub(crate) fn revoke(server: &Server, headers: &HeaderMap, params: &Params) -> Answer {
+/// Handles a revocation request. An unknown token counts as revoked (RFC 7009 section 2.2).
+pub(crate) fn revoke(server: &Server, headers: &HeaderMap, params: &Params) -> OAuthResponse {
     let done = client(server, headers, params).and_then(|client| {
         revoke_token(server, &client, params.required("token")?);
         Ok(())
@@ -72,14 +73,14 @@ pub(crate) fn revoke(server: &Server, headers: &HeaderMap, params: &Params) -> A
     let outcome = done.as_ref().map_or_else(|refusal| Outcome::Refused(refusal.error.clone()), |()| Outcome::Granted);
     server.note(params.get("client_id"), AuditEvent::Revoked { outcome });
     match done {
-        Ok(()) => Answer::empty(200).uncached(),
-        Err(refusal) => refusal.answer(),
+        Ok(()) => OAuthResponse::empty(200).uncached(),
+        Err(refusal) => refusal.response(),
     }
 }
 
 fn revoke_token(server: &Server, client: &Client, token: &str) {
     let mut state = server.state();
-    // With a refresh token goes what came of it (section 2.1).
+    // Revoking a refresh token revokes the access tokens of its grant (section 2.1).
     if let Some(entry) = state.refresh.get(token).filter(|entry| entry.consent.client == client.id) {
         let family = entry.consent.family;
         return state.revoke_family(family);
@@ -94,11 +95,11 @@ fn revoke_token(server: &Server, client: &Client, token: &str) {
     }
 }
 
-/// Answers an introspection request. Only a client that proves who it is may ask (RFC 7662 section 2.1).
-pub(crate) fn introspect(server: &Server, headers: &HeaderMap, params: &Params) -> Answer {
+/// Handles an introspection request of an authenticated client (RFC 7662 section 2.1).
+pub(crate) fn introspect(server: &Server, headers: &HeaderMap, params: &Params) -> OAuthResponse {
     let described = client(server, headers, params).and_then(|client| {
         if client.methods == [AuthMethod::None] {
-            return Err(Refusal::client("a public client may not ask about tokens"));
+            return Err(OAuthError::client("a public client may not ask about tokens"));
         }
         Ok(describe(server, params.required("token")?))
     });
@@ -106,8 +107,8 @@ pub(crate) fn introspect(server: &Server, headers: &HeaderMap, params: &Params) 
         described.as_ref().map_or_else(|refusal| Outcome::Refused(refusal.error.clone()), |_| Outcome::Granted);
     server.note(params.get("client_id"), AuditEvent::Introspected { outcome });
     match described {
-        Ok(body) => Answer::json(200, &body).uncached(),
-        Err(refusal) => refusal.answer(),
+        Ok(body) => OAuthResponse::json(200, &body).uncached(),
+        Err(refusal) => refusal.response(),
     }
 }
 
@@ -132,7 +133,7 @@ fn describe(server: &Server, token: &str) -> Value {
     }
 }
 
-fn client(server: &Server, headers: &HeaderMap, params: &Params) -> Result<Client, Refusal> {
+fn client(server: &Server, headers: &HeaderMap, params: &Params) -> Result<Client, OAuthError> {
     params.refuse_repeated()?;
     client_auth::authenticate(server, &client_auth::claim(headers, params)?, params)
 }

@@ -1,5 +1,5 @@
-//! What each client did, told without secrets: codes, tokens, verifiers, states and assertions are never in it, only
-//! whether they were there.
+//! The log of client actions. It never contains codes, tokens, verifiers, states and assertions, only whether a request
+//! had them.
 
 use std::{
     fs::{File, OpenOptions},
@@ -13,10 +13,10 @@ use tokio::sync::watch;
 
 use super::{clock::Clock, params::short};
 
-/// How many entries are kept; more are counted and let go.
-pub const MOST_ENTRIES: usize = 100_000;
+/// The largest number of entries that are kept; later ones are only counted.
+pub const MAX_ENTRIES: usize = 100_000;
 
-/// One thing that a client did, and what it got for it.
+/// One action of a client, and its outcome.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AuditEntry {
     /// The position in the log, counted from 1.
@@ -30,7 +30,7 @@ pub struct AuditEntry {
     pub event: AuditEvent,
 }
 
-/// What a client did.
+/// An action of a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuditEvent {
@@ -79,7 +79,7 @@ pub enum AuditEvent {
     },
 }
 
-/// What a client got.
+/// The outcome of an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
@@ -89,8 +89,6 @@ pub enum Outcome {
     Refused(String),
     /// Nothing: the user never answers.
     Unanswered,
-    /// What a lie made of it.
-    Deceived,
 }
 
 /// A request for a document.
@@ -180,7 +178,7 @@ pub struct Accessed {
     pub rpc_method: Option<String>,
     /// The tool of a `tools/call`.
     pub tool: Option<String>,
-    /// The scheme of `Authorization`, in lower case; absent: there is no such header.
+    /// The scheme of `Authorization`, in lower case; absent without that header.
     pub scheme: Option<String>,
     /// Whether a token stands in the URL, where it must not be.
     pub token_in_query: bool,
@@ -188,7 +186,7 @@ pub struct Accessed {
     pub scope: Option<String>,
     /// The status of a refusal; 200 where the request was let through.
     pub status: u16,
-    /// Why it was refused, finer than the error that the client was told: `no-token`, `expired`, `wrong-audience`,
+    /// The reason of the rejection, more specific than the error code: `no-token`, `expired`, `wrong-audience`,
     /// `revoked`, `not-ours`, `insufficient-scope`, `scheme`, `dpop`, `nonce`, `insists`, `query-token`, `malformed`.
     pub reason: Option<String>,
     /// How many times the resource has asked for more scopes by now, where this is one of them: a client that tries
@@ -230,7 +228,7 @@ impl Audit {
                 tracing::warn!(%cause, "could not record what a client did");
             }
         }
-        if log.entries.len() < MOST_ENTRIES {
+        if log.entries.len() < MAX_ENTRIES {
             log.entries.push(entry);
         }
         let seq = log.seq;

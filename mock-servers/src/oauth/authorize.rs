@@ -1,26 +1,28 @@
-//! The authorization endpoint, and the user who sits before it.
+//! The authorization endpoint, and the simulated user.
 
 use url::Url;
 
 use super::{
-    answer::{Answer, Refusal},
     audit::{AuditEvent, Authorized, Outcome, bare, few},
-    lies::{Permit, Redirect},
+    error::OAuthError,
     params::{Params, short},
     register::is_loopback,
     script::{GrantType, MissingResource, PkceMethod, UnknownScopes, User},
     server::Server,
     state::{Client, Code, Consent},
 };
+use crate::{
+    faults::Deviation,
+    oauth_messages::{AuthorizationRedirect, OAuthResponse},
+};
 
-/// Answers an authorization request: by a page where no redirect can be trusted or the user does not answer, else by a
-/// redirect with a code or an error (RFC 6749 section 4.1.2).
-pub(crate) fn authorize(server: &Server, method: &str, params: &Params) -> Answer {
+/// Handles an authorization request. Responds with a page without a trusted redirect or a decision of the user,
+/// otherwise with a redirect and a code or an error (RFC 6749 section 4.1.2).
+pub(crate) fn authorize(server: &Server, method: &str, params: &Params) -> OAuthResponse {
     let (outcome, answer) = match target(server, params) {
-        Err(refusal) => (
-            Outcome::Refused(refusal.error.clone()),
-            Answer::page(400, &format!("{}: {}", refusal.error, refusal.description)),
-        ),
+        Err(refusal) => {
+            (Outcome::Refused(refusal.error.clone()), page(400, &format!("{}: {}", refusal.error, refusal.description)))
+        }
         Ok((client, uri)) => respond(server, method, params, &client, &uri),
     };
     let text = |name: &str| params.get(name).map(short);
@@ -40,26 +42,26 @@ pub(crate) fn authorize(server: &Server, method: &str, params: &Params) -> Answe
     answer
 }
 
-/// Where the answer may be sent: nowhere, unless the client and its redirect URI are known (RFC 6749 section 4.1.2.1).
-fn target(server: &Server, params: &Params) -> Result<(Client, String), Refusal> {
+/// The client and its registered redirect URI (RFC 6749 section 4.1.2.1).
+fn target(server: &Server, params: &Params) -> Result<(Client, String), OAuthError> {
     let id = params.required("client_id")?;
     let client = server
         .state()
         .clients
         .get(id)
         .cloned()
-        .ok_or_else(|| Refusal::new("invalid_client", "the client is not known"))?;
+        .ok_or_else(|| OAuthError::new("invalid_client", "the client is not known"))?;
     let uri = match (params.get("redirect_uri"), client.redirect_uris.as_slice()) {
         (Some(uri), _) if client.any_redirect && Url::parse(uri).is_ok() => uri.to_owned(),
         (Some(uri), registered) if registered.iter().any(|known| matches(known, uri)) => uri.to_owned(),
-        (Some(_), _) => return Err(Refusal::new("invalid_request", "the redirect URI is not registered")),
+        (Some(_), _) => return Err(OAuthError::new("invalid_request", "the redirect URI is not registered")),
         (None, [only]) => only.clone(),
-        (None, _) => return Err(Refusal::new("invalid_request", "redirect_uri is missing")),
+        (None, _) => return Err(OAuthError::new("invalid_request", "redirect_uri is missing")),
     };
     Ok((client, uri))
 }
 
-/// Redirect URIs are compared letter by letter, but for the port of a loopback address (RFC 8252 section 7.3).
+/// Compares redirect URIs exactly, except for the port of a loopback address (RFC 8252 section 7.3).
 fn matches(registered: &str, given: &str) -> bool {
     if registered == given {
         return true;
@@ -71,15 +73,16 @@ fn matches(registered: &str, given: &str) -> bool {
     registered.set_port(None).is_ok() && given.set_port(None).is_ok() && registered == given
 }
 
-fn respond(server: &Server, method: &str, params: &Params, client: &Client, uri: &str) -> (Outcome, Answer) {
-    let mut redirect = Redirect { target: uri.to_owned(), params: Vec::new(), issuer: server.issuer.clone() };
+fn respond(server: &Server, method: &str, params: &Params, client: &Client, uri: &str) -> (Outcome, OAuthResponse) {
+    let mut redirect =
+        AuthorizationRedirect { target: uri.to_owned(), params: Vec::new(), issuer: server.issuer.clone() };
     let outcome = match decide(server, params, client) {
         Ok(Some(code)) => {
             redirect.set("code", code);
             Outcome::Granted
         }
         Ok(None) => {
-            return (Outcome::Unanswered, Answer::page(200, "the user looks at this page, and does not answer"));
+            return (Outcome::Unanswered, page(200, "the user looks at this page, and does not answer"));
         }
         Err(refusal) => {
             redirect.set("error", &refusal.error);
@@ -94,39 +97,39 @@ fn respond(server: &Server, method: &str, params: &Params, client: &Client, uri:
     if server.script.iss_parameter {
         redirect.set("iss", &server.issuer);
     }
-    server.lies.tell(&mut redirect, |lie, redirect| lie.redirect(redirect));
-    // A form that was posted must not be posted on (RFC 9700 section 4.12).
+    server.faults.apply(&mut redirect, |fault, redirect| fault.redirect(redirect));
+    // A posted form must not be posted to the redirect target (RFC 9700 section 4.12).
     let status = if method == "POST" { 303 } else { 302 };
-    (outcome, Answer::redirect(status, &location(&redirect)))
+    (outcome, OAuthResponse::redirect(status, &location(&redirect)))
 }
 
-fn location(redirect: &Redirect) -> String {
+fn location(redirect: &AuthorizationRedirect) -> String {
     match Url::parse(&redirect.target) {
         Ok(mut url) => {
             url.query_pairs_mut().extend_pairs(&redirect.params);
             url.into()
         }
-        // Only a lie leads to what is no URL.
+        // Only a fault sets a target that is not a URL.
         Err(_) => redirect.target.clone(),
     }
 }
 
-/// The code for a request that is in order and that the user consents to; none where the user never answers.
-fn decide(server: &Server, params: &Params, client: &Client) -> Result<Option<String>, Refusal> {
+/// The code for a valid request with the consent of the user; `None` if the user does not respond.
+fn decide(server: &Server, params: &Params, client: &Client) -> Result<Option<String>, OAuthError> {
     params.refuse_repeated()?;
     match params.required("response_type")? {
         "code" => {}
-        _ => return Err(Refusal::new("unsupported_response_type", "only `code` is supported")),
+        _ => return Err(OAuthError::new("unsupported_response_type", "only `code` is supported")),
     }
     if !client.grants.contains(&GrantType::AuthorizationCode) {
-        return Err(Refusal::new("unauthorized_client", "the client may not use the authorization code grant"));
+        return Err(OAuthError::new("unauthorized_client", "the client may not use the authorization code grant"));
     }
     let challenge = challenge(server, params)?;
     resources(server, params.all("resource"))?;
     let asked = scopes(server, client, params.scopes())?;
     let scopes = match ask(server) {
         User::Consents => asked,
-        User::Denies => return Err(Refusal::new("access_denied", "the user refused")),
+        User::Denies => return Err(OAuthError::new("access_denied", "the user refused")),
         User::NeverAnswers => return Ok(None),
         User::ConsentsTo(some) => asked.into_iter().filter(|scope| some.contains(scope)).collect(),
     };
@@ -149,7 +152,7 @@ fn issue(
         family: state.family(),
     };
     let fresh = state.secret();
-    let again = state.last_code.clone().filter(|_| server.lies.permits(Permit::SameCode));
+    let again = state.last_code.clone().filter(|_| server.faults.deviates(Deviation::DuplicateCode));
     let code = again.unwrap_or(fresh);
     let entry = Code {
         consent,
@@ -164,7 +167,7 @@ fn issue(
     code
 }
 
-/// What the user does this time.
+/// The next decision of the user.
 fn ask(server: &Server) -> User {
     let mut state = server.state();
     let decisions = &server.script.user;
@@ -174,8 +177,8 @@ fn ask(server: &Server) -> User {
 }
 
 /// The challenge for the code's verifier (RFC 7636 section 4.4.1).
-fn challenge(server: &Server, params: &Params) -> Result<Option<(String, PkceMethod)>, Refusal> {
-    let refuse = |words: &str| Err(Refusal::new("invalid_request", words));
+fn challenge(server: &Server, params: &Params) -> Result<Option<(String, PkceMethod)>, OAuthError> {
+    let refuse = |words: &str| Err(OAuthError::new("invalid_request", words));
     let Some(challenge) = params.get("code_challenge") else {
         return if server.script.pkce.required { refuse("code_challenge is missing") } else { Ok(None) };
     };
@@ -185,7 +188,7 @@ fn challenge(server: &Server, params: &Params) -> Result<Option<(String, PkceMet
         _ => return refuse("the code_challenge_method is not known"),
     };
     let supported = server.script.pkce.methods.contains(&method)
-        || (method == PkceMethod::Plain && server.lies.permits(Permit::PlainChallenge));
+        || (method == PkceMethod::Plain && server.faults.deviates(Deviation::PlainChallenge));
     if !supported {
         return refuse("the code_challenge_method is not supported");
     }
@@ -201,9 +204,9 @@ pub(crate) fn is_verifier(text: &str) -> bool {
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~'))
 }
 
-/// The resources that a token is to be for (RFC 8707 section 2).
-pub(crate) fn resources(server: &Server, asked: Vec<String>) -> Result<Vec<String>, Refusal> {
-    let refuse = |words: &str| Err(Refusal::new("invalid_target", words));
+/// The resources of a token (RFC 8707 section 2).
+pub(crate) fn resources(server: &Server, asked: Vec<String>) -> Result<Vec<String>, OAuthError> {
+    let refuse = |words: &str| Err(OAuthError::new("invalid_target", words));
     for resource in &asked {
         match Url::parse(resource) {
             Ok(url) if url.fragment().is_none() => {}
@@ -224,7 +227,7 @@ pub(crate) fn resources(server: &Server, asked: Vec<String>) -> Result<Vec<Strin
 }
 
 /// The scopes that a request can be granted (RFC 6749 section 3.3).
-pub(crate) fn scopes(server: &Server, client: &Client, asked: Vec<String>) -> Result<Vec<String>, Refusal> {
+pub(crate) fn scopes(server: &Server, client: &Client, asked: Vec<String>) -> Result<Vec<String>, OAuthError> {
     if asked.is_empty() {
         return Ok(server.script.default_scopes.clone());
     }
@@ -234,10 +237,18 @@ pub(crate) fn scopes(server: &Server, client: &Client, asked: Vec<String>) -> Re
     };
     match server.script.unknown_scopes {
         UnknownScopes::Refuse if !asked.iter().all(exists) => {
-            Err(Refusal::new("invalid_scope", "not all of the scopes exist for this client"))
+            Err(OAuthError::new("invalid_scope", "not all of the scopes exist for this client"))
         }
         _ => Ok(asked.into_iter().filter(exists).collect()),
     }
+}
+
+/// A page for the user.
+pub(super) fn page(status: u16, text: &str) -> OAuthResponse {
+    let text = short(text).replace(['<', '>', '&'], " ");
+    let mut response = OAuthResponse::empty(status);
+    response.body = format!("<!doctype html><title>mock authorization server</title><p>{text}</p>\n").into_bytes();
+    response.with("content-type", "text/html; charset=utf-8").uncached()
 }
 
 #[cfg(test)]

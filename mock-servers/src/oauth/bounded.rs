@@ -1,4 +1,4 @@
-//! Memory with a limit: what clients can make the server remember is forgotten in the order in which it came.
+//! A map with a limit for the state that clients create.
 
 use std::{
     borrow::Borrow,
@@ -6,7 +6,7 @@ use std::{
     hash::Hash,
 };
 
-/// A map that lets its oldest entry go when it is full.
+/// A map that removes its oldest entry when it is full.
 #[derive(Debug)]
 pub(crate) struct BoundedMap<K, V> {
     most: usize,
@@ -19,7 +19,7 @@ impl<K: Hash + Eq + Clone, V> BoundedMap<K, V> {
         Self { most, entries: HashMap::new(), order: VecDeque::new() }
     }
 
-    /// Keeps a value, and says whether the key is new.
+    /// Inserts a value; returns whether the key is new.
     pub(crate) fn insert(&mut self, key: K, value: V) -> bool {
         let fresh = self.entries.insert(key.clone(), value).is_none();
         if fresh {

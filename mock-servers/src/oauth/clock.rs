@@ -1,6 +1,6 @@
-//! The time that tokens are issued and judged by: the system's, or one that a test moves.
+//! The clock for issuing and verifying tokens: the system's, or one that a test sets.
 //!
-//! Waiting is no business of this clock: an answer that a script delays is delayed in real time.
+//! It does not affect delays: they use real time.
 
 use std::{
     sync::{
@@ -10,7 +10,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use super::script::Jump;
+use super::script::ClockOffset;
 
 /// A clock that counts from the Unix epoch. Clones share the time: advancing one advances all.
 #[derive(Debug, Clone)]
@@ -51,17 +51,17 @@ impl Clock {
     }
 
     /// Moves the clock as a script says.
-    pub(crate) fn jump(&self, jump: Jump) {
+    pub(crate) fn jump(&self, jump: ClockOffset) {
         match jump {
-            Jump::Forward(period) => self.advance(period.0),
-            Jump::Back(period) => self.rewind(period.0),
+            ClockOffset::Forward(period) => self.advance(period.0),
+            ClockOffset::Back(period) => self.rewind(period.0),
         }
     }
 
     /// The time since the Unix epoch.
     #[must_use]
     pub fn now(&self) -> Duration {
-        // A system that lives before 1970 is told that it is 1970: no token can be older.
+        // A system time before 1970 counts as 1970.
         let base = self.start.unwrap_or_else(|| SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default());
         let moved = self.moved.load(Ordering::SeqCst);
         let by = Duration::from_millis(moved.unsigned_abs());

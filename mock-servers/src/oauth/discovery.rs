@@ -3,21 +3,20 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    answer::Answer,
     audit::{AuditEvent, Discovered},
-    lies::Document,
     script::{AuthMethod, DpopMode, GrantType},
     server::Server,
 };
+use crate::oauth_messages::{Document, OAuthResponse};
 
 const OAUTH: &str = "/.well-known/oauth-authorization-server";
 const OPENID: &str = "/.well-known/openid-configuration";
 
 /// The document at a path, if there is one.
-pub(crate) fn document(server: &Server, path: &str) -> Option<Answer> {
+pub(crate) fn document(server: &Server, path: &str) -> Option<OAuthResponse> {
     let (which, name, body) = find(server, path)?;
-    let mut answer = Answer::json(200, &body);
-    server.lies.tell(&mut answer, |lie, answer| lie.document(which, answer));
+    let mut answer = OAuthResponse::json(200, &body);
+    server.faults.apply(&mut answer, |fault, answer| fault.document(which, answer));
     let discovered = Discovered { document: name.to_owned(), path: path.to_owned(), status: answer.status };
     server.note(None, AuditEvent::Discovered(discovered));
     Some(answer)
@@ -58,7 +57,7 @@ pub(crate) fn metadata(server: &Server, is_openid: bool) -> Value {
         }
     }
     lay_over(&mut document, &script.metadata, server);
-    server.lies.tell(&mut document, |lie, document| lie.metadata(&server.issuer, document));
+    server.faults.apply(&mut document, |fault, document| fault.metadata(&server.issuer, document));
     Value::Object(document)
 }
 

@@ -1,7 +1,7 @@
-//! Client ID metadata documents, and the keys that clients keep elsewhere: fetched, checked, and kept for as long as
-//! they are fresh (draft-ietf-oauth-client-id-metadata-document; 2026-07-28, client registration).
+//! Client ID metadata documents, and the keys of clients with a `jwks_uri`: fetched, checked and cached
+//! (draft-ietf-oauth-client-id-metadata-document; 2026-07-28, client registration).
 //!
-//! Nothing but loopback addresses is ever asked, so a client cannot use this server to reach what it cannot reach itself.
+//! Only loopback addresses are requested, so a client cannot use this server to reach other hosts.
 
 use std::time::Duration;
 
@@ -22,10 +22,10 @@ use super::{
     state::Client,
 };
 
-/// How large a document may be.
-const LARGEST: usize = 16 * 1024;
-/// How long a document is kept at most.
-const LONGEST: Duration = Duration::from_secs(86_400);
+/// The largest document, in bytes.
+const MAX_BYTES: usize = 16 * 1024;
+/// The longest time for which a document is cached.
+const MAX_AGE: Duration = Duration::from_secs(86_400);
 
 /// Gets to know a client whose id is the URL of its metadata document, and the keys of one that keeps them elsewhere.
 pub(crate) async fn meet(server: &Server, id: &str) {
@@ -67,9 +67,9 @@ fn is_document_url(id: &str) -> bool {
 async fn client(server: &Server, id: &str) -> Result<Client, &'static str> {
     let settings = &server.script.client_id_metadata;
     let (document, fresh) = match settings.documents.get(id) {
-        Some(document) => (document.clone(), LONGEST),
+        Some(document) => (document.clone(), MAX_AGE),
         None => {
-            let url = Url::parse(id).map_err(|_| "the id is no URL")?;
+            let url = Url::parse(id).map_err(|_| "the id is not a URL")?;
             match fetch(server, &url).await {
                 Ok(fetched) => fetched,
                 Err(_) if settings.trust_unreachable => return Ok(trusted(server, id)),
@@ -96,7 +96,7 @@ fn described(
         return Err("client_name is missing");
     }
     if document.contains_key("client_secret") || document.contains_key("client_secret_expires_at") {
-        return Err("a public document must not hold a secret");
+        return Err("a public document must not contain a secret");
     }
     let texts =
         |name: &str| document.get(name).and_then(|value| serde_json::from_value::<Vec<String>>(value.clone()).ok());
@@ -137,7 +137,7 @@ fn trusted(server: &Server, id: &str) -> Client {
         grants: vec![GrantType::AuthorizationCode, GrantType::RefreshToken],
         scopes: None,
         dpop_bound: false,
-        fresh_until: Some(server.clock.now() + LONGEST),
+        fresh_until: Some(server.clock.now() + MAX_AGE),
     }
 }
 
@@ -173,9 +173,10 @@ async fn get(url: &Url) -> Result<(Map<String, Value>, Duration), &'static str> 
     if !is_json.is_some_and(|text| text.starts_with("application/") && text.contains("json")) {
         return Err("the document is not JSON");
     }
-    let body = to_bytes(HttpBody::new(response.into_body()), LARGEST).await.map_err(|_| "the document is too large")?;
+    let body =
+        to_bytes(HttpBody::new(response.into_body()), MAX_BYTES).await.map_err(|_| "the document is too large")?;
     driver.abort();
-    let document = serde_json::from_slice(&body).map_err(|_| "the document is no JSON object")?;
+    let document = serde_json::from_slice(&body).map_err(|_| "the document is not a JSON object")?;
     Ok((document, fresh))
 }
 
@@ -186,6 +187,6 @@ fn max_age(headers: &http::HeaderMap) -> Duration {
     if text.contains("no-store") {
         Duration::ZERO
     } else {
-        age.map_or(Duration::ZERO, Duration::from_secs).min(LONGEST)
+        age.map_or(Duration::ZERO, Duration::from_secs).min(MAX_AGE)
     }
 }

@@ -1,4 +1,4 @@
-//! DPoP proofs (RFC 9449): whether one shows that the client holds a key, here and now.
+//! Verification of DPoP proofs (RFC 9449).
 
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use http::HeaderMap;
@@ -8,11 +8,11 @@ use url::Url;
 
 use super::{
     jwt::{Jwt, digest, public_key, thumbprint},
-    lies::Permit,
     server::Server,
 };
+use crate::faults::Deviation;
 
-/// Who checks a proof. Each has nonces and a memory of its own.
+/// The verifier of a proof. Each has its own nonces and its own record of used proofs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Checker {
     /// The token endpoint.
@@ -30,22 +30,22 @@ impl Checker {
     }
 }
 
-/// What a proof has to fit.
+/// The request that a proof has to match.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Expected<'a> {
     pub(crate) checker: Checker,
     pub(crate) method: &'a str,
     pub(crate) url: &'a str,
-    /// The access token that comes with it, at the resource.
+    /// The access token of the request, at the resource.
     pub(crate) token: Option<&'a str>,
 }
 
-/// What is wrong with a proof.
+/// Error of a proof.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ProofError {
-    /// It is no proof of what it should prove.
+    /// It does not match the request.
     Invalid(&'static str),
-    /// It lacks a nonce, or has an old one; this is the one to use.
+    /// Its nonce is missing or expired; this is the current one.
     Nonce(String),
 }
 
@@ -55,13 +55,13 @@ pub(crate) fn proof(headers: &HeaderMap) -> Result<Option<&str>, ProofError> {
     match (proofs.next(), proofs.next()) {
         (None, _) => Ok(None),
         (Some(_), Some(_)) => Err(ProofError::Invalid("there is more than one DPoP header")),
-        (Some(proof), None) => proof.to_str().map(Some).map_err(|_| ProofError::Invalid("the proof is no JWT")),
+        (Some(proof), None) => proof.to_str().map(Some).map_err(|_| ProofError::Invalid("the proof is not a JWT")),
     }
 }
 
 /// The thumbprint of the key that a proof shows (section 4.3, in its order).
 pub(crate) fn check(server: &Server, proof: &str, expected: Expected<'_>) -> Result<String, ProofError> {
-    let jwt = Jwt::parse(proof).ok_or(ProofError::Invalid("the proof is no JWT"))?;
+    let jwt = Jwt::parse(proof).ok_or(ProofError::Invalid("the proof is not a JWT"))?;
     let key = signed(server, &jwt)?;
     fits(server, &jwt, expected)?;
     let id = jwt.claim("jti").filter(|id| !id.is_empty()).ok_or(ProofError::Invalid("jti is missing"))?;
@@ -82,11 +82,11 @@ fn signed(server: &Server, jwt: &Jwt<'_>) -> Result<String, ProofError> {
         return Err(ProofError::Invalid("alg is not supported"));
     }
     let jwk = jwt.header.get("jwk").ok_or(ProofError::Invalid("jwk is missing"))?;
-    let key = public_key(jwk).ok_or(ProofError::Invalid("jwk is no public key"))?;
+    let key = public_key(jwk).ok_or(ProofError::Invalid("jwk is not a public key"))?;
     if !jwt.is_signed_by(&key) {
         return Err(ProofError::Invalid("the signature is not by the key in jwk"));
     }
-    thumbprint(jwk).ok_or(ProofError::Invalid("jwk is no public key"))
+    thumbprint(jwk).ok_or(ProofError::Invalid("jwk is not a public key"))
 }
 
 fn fits(server: &Server, jwt: &Jwt<'_>, expected: Expected<'_>) -> Result<(), ProofError> {
@@ -110,10 +110,10 @@ fn fits(server: &Server, jwt: &Jwt<'_>, expected: Expected<'_>) -> Result<(), Pr
 
 fn nonce(server: &Server, jwt: &Jwt<'_>, checker: Checker) -> Result<(), ProofError> {
     let (wanted, endless) = match checker {
-        Checker::Server => (server.script.dpop.server_nonce, Permit::EndlessServerNonce),
-        Checker::Resource => (server.script.dpop.resource_nonce, Permit::EndlessResourceNonce),
+        Checker::Server => (server.script.dpop.server_nonce, Deviation::EndlessServerNonce),
+        Checker::Resource => (server.script.dpop.resource_nonce, Deviation::EndlessResourceNonce),
     };
-    if server.lies.permits(endless) {
+    if server.faults.deviates(endless) {
         return Err(ProofError::Nonce(server.state().secret()));
     }
     let said = jwt.claims.get("nonce").and_then(Value::as_str);
@@ -121,7 +121,7 @@ fn nonce(server: &Server, jwt: &Jwt<'_>, checker: Checker) -> Result<(), ProofEr
     if !wanted || said == Some(&current) || said == Some(&previous) { Ok(()) } else { Err(ProofError::Nonce(current)) }
 }
 
-/// The nonce to use now, and the one before: a client that just got one must not be too late with it.
+/// The current and the previous nonce, so that a new nonce stays valid for at least one period.
 pub(crate) fn nonces(server: &Server, checker: Checker) -> [String; 2] {
     let lifetime = server.script.dpop.nonce_lifetime.0.as_millis().max(1);
     let window = server.clock.now().as_millis() / lifetime;
@@ -133,7 +133,7 @@ pub(crate) fn nonces(server: &Server, checker: Checker) -> [String; 2] {
     })
 }
 
-/// Whether `htu` names the URL of the request, without query and fragment, after normalisation (section 4.3, check 9).
+/// Whether `htu` names the URL of the request, without query and fragment, after normalization (section 4.3, check 9).
 fn is_same_target(htu: &str, url: &str) -> bool {
     if htu.contains(['?', '#']) {
         return false;

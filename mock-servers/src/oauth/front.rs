@@ -1,4 +1,4 @@
-//! From HTTP to the endpoints and back.
+//! Routing of HTTP requests to the endpoints.
 
 use std::{
     convert::Infallible,
@@ -14,12 +14,12 @@ use hyper::body::Incoming;
 
 use super::{
     access,
-    answer::{Answer, Refusal},
     audit::AuditEvent,
-    authorize::authorize,
+    authorize::{authorize, page},
     client_auth,
     discovery::document,
     documents,
+    error::OAuthError,
     guard::Guard,
     params::{Params, short},
     register::register,
@@ -28,26 +28,28 @@ use super::{
     token::{exchange, token},
 };
 use crate::{
-    frame::{Body, Mark},
-    http::responder::record_response,
-    listen::{exchange::Exchange, serving::Aborted},
-    record::Recorder,
+    listen::{
+        http_exchange::HttpExchange,
+        response::{Aborted, record_response},
+    },
+    oauth_messages::OAuthResponse,
 };
+use evidence::{Body, ConnectionEvent, Recorder};
 
-/// How large a body may be.
-const LARGEST: usize = 256 * 1024;
-/// How long a body may take to come.
-const BODY_LIMIT: Duration = Duration::from_secs(30);
-/// How many blanks are sent at once.
+/// The largest request body.
+const MAX_BODY_BYTES: usize = 256 * 1024;
+/// Timeout of reading a request body.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+/// The number of spaces that are sent at once.
 const CHUNK: u64 = 64 * 1024;
 
-/// Marks the server of a fake authorization server.
+/// Marks the server of a mock authorization server.
 #[derive(Debug)]
 pub enum AuthorizationServer {}
 
-/// All that is behind one port.
+/// The authorization server and the resource behind one port.
 #[derive(Debug)]
-pub(super) struct Site {
+pub(super) struct OAuthService {
     pub(super) server: Arc<Server>,
     pub(super) guard: Guard,
     /// The path of the protected resource.
@@ -56,20 +58,20 @@ pub(super) struct Site {
 
 /// Serves one exchange.
 pub(super) async fn serve(
-    site: Arc<OnceLock<Site>>,
+    service: Arc<OnceLock<OAuthService>>,
     recorder: Recorder,
-    exchange: Exchange,
+    exchange: HttpExchange,
     body: Incoming,
 ) -> Result<Response<HttpBody>, Aborted> {
-    let Some(site) = site.get() else { return Ok(exchange.turn_away(StatusCode::SERVICE_UNAVAILABLE)) };
-    let read = tokio::time::timeout(BODY_LIMIT, to_bytes(HttpBody::new(body), LARGEST)).await;
+    let Some(service) = service.get() else { return Ok(exchange.reject(StatusCode::SERVICE_UNAVAILABLE)) };
+    let read = tokio::time::timeout(BODY_TIMEOUT, to_bytes(HttpBody::new(body), MAX_BODY_BYTES)).await;
     let body = match read {
         Ok(Ok(body)) => body,
-        Ok(Err(_)) => return Ok(exchange.turn_away(StatusCode::PAYLOAD_TOO_LARGE)),
-        Err(_) => return Ok(exchange.turn_away(StatusCode::REQUEST_TIMEOUT)),
+        Ok(Err(_)) => return Ok(exchange.reject(StatusCode::PAYLOAD_TOO_LARGE)),
+        Err(_) => return Ok(exchange.reject(StatusCode::REQUEST_TIMEOUT)),
     };
     exchange.receive(|| recorded(&body));
-    let answer = route(site, &exchange, &body).await;
+    let answer = route(service, &exchange, &body).await;
     let text = recorded(&answer.body);
     let response = render(answer).await;
     record_response(&recorder, exchange.connection, &response, text);
@@ -79,19 +81,19 @@ pub(super) async fn serve(
 fn recorded(body: &[u8]) -> Body {
     match serde_json::from_slice(body) {
         Ok(value) => Body::Json(value),
-        Err(_) if body.is_empty() => Body::Mark(Mark::Bodiless),
+        Err(_) if body.is_empty() => Body::Event(ConnectionEvent::Bodiless),
         Err(_) => Body::Text(String::from_utf8_lossy(body).into_owned()),
     }
 }
 
-async fn route(site: &Site, exchange: &Exchange, body: &Bytes) -> Answer {
-    let (server, path) = (&*site.server, exchange.path());
+async fn route(service: &OAuthService, exchange: &HttpExchange, body: &Bytes) -> OAuthResponse {
+    let (server, path) = (&*service.server, exchange.path());
     let endpoints = &server.script.endpoints;
-    if path == site.path {
-        return resource::serve(&site.guard, exchange, body);
+    if path == service.path {
+        return resource::serve(&service.guard, exchange, body);
     }
     if *exchange.method() == Method::GET
-        && let Some(answer) = site.guard.metadata(path).or_else(|| document(server, path))
+        && let Some(answer) = service.guard.metadata(path).or_else(|| document(server, path))
     {
         return answer;
     }
@@ -109,21 +111,21 @@ async fn route(site: &Site, exchange: &Exchange, body: &Bytes) -> Answer {
     }
     let (method, path) = (exchange.method().to_string(), short(path));
     server.note(None, AuditEvent::Missed { method, path });
-    Answer::empty(404)
+    OAuthResponse::empty(404)
 }
 
-/// The refusal of anything but a POST.
-fn posted(exchange: &Exchange) -> Option<Answer> {
-    (*exchange.method() != Method::POST).then(|| Answer::empty(405).with("allow", "POST"))
+/// The response to other methods than POST.
+fn posted(exchange: &HttpExchange) -> Option<OAuthResponse> {
+    (*exchange.method() != Method::POST).then(|| OAuthResponse::empty(405).with("allow", "POST"))
 }
 
-async fn at_authorization(server: &Server, exchange: &Exchange, body: &Bytes) -> Answer {
+async fn at_authorization(server: &Server, exchange: &HttpExchange, body: &Bytes) -> OAuthResponse {
     // Both methods are supported (RFC 6749 section 3.1).
     let params = match *exchange.method() {
         Method::GET => Params::parse(exchange.query().unwrap_or_default().as_bytes()),
         Method::POST if is_form(exchange) => Params::parse(body),
-        Method::POST => return Answer::page(400, "invalid_request: the body has to be a form"),
-        _ => return Answer::empty(405).with("allow", "GET, POST"),
+        Method::POST => return page(400, "invalid_request: the body has to be a form"),
+        _ => return OAuthResponse::empty(405).with("allow", "GET, POST"),
     };
     if let Some(id) = params.get("client_id") {
         documents::meet(server, id).await;
@@ -132,12 +134,12 @@ async fn at_authorization(server: &Server, exchange: &Exchange, body: &Bytes) ->
 }
 
 /// The endpoints that take a form from a client.
-async fn at_form(server: &Server, exchange: &Exchange, body: &Bytes, provider: bool) -> Answer {
+async fn at_form(server: &Server, exchange: &HttpExchange, body: &Bytes, provider: bool) -> OAuthResponse {
     if let Some(refusal) = posted(exchange) {
         return refusal;
     }
     if !is_form(exchange) {
-        return Refusal::new("invalid_request", "the body has to be a form").answer();
+        return OAuthError::new("invalid_request", "the body has to be a form").response();
     }
     let (params, headers, path) = (Params::parse(body), exchange.headers(), exchange.path());
     if provider {
@@ -156,19 +158,19 @@ async fn at_form(server: &Server, exchange: &Exchange, body: &Bytes, provider: b
     }
 }
 
-fn is_form(exchange: &Exchange) -> bool {
+fn is_form(exchange: &HttpExchange) -> bool {
     exchange
         .header("content-type")
         .is_some_and(|text| text.to_ascii_lowercase().starts_with("application/x-www-form-urlencoded"))
 }
 
-/// An answer as it goes out: late, byte by byte, or with more behind it than there is.
-pub(super) async fn render(answer: Answer) -> Response<HttpBody> {
+/// The HTTP response with its delay, pace and padding.
+pub(super) async fn render(answer: OAuthResponse) -> Response<HttpBody> {
     if !answer.delay.is_zero() {
         tokio::time::sleep(answer.delay).await;
     }
     let mut response = answer.head(());
-    let Answer { body, padding, drip, .. } = answer;
+    let OAuthResponse { body, padding, drip, .. } = answer;
     let body = if !drip.is_zero() {
         let bytes = stream::iter(body).then(move |byte| async move {
             tokio::time::sleep(drip).await;

@@ -1,5 +1,5 @@
-//! The protected resource's guard: it stands before an MCP mock, lets requests with a good token pass, and challenges
-//! the others (2026-07-28, authorization; RFC 6750 section 3; RFC 9728 section 5; RFC 9449 section 7).
+//! The guard of a protected resource: accepts requests with a valid token, and sends a challenge to the others
+//! (2026-07-28, authorization; RFC 6750 section 3; RFC 9728 section 5; RFC 9449 section 7).
 
 mod challenge;
 mod metadata;
@@ -10,11 +10,12 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use http::{HeaderMap, Method, Uri};
+use axum::body::Body as HttpBody;
+use futures::future::BoxFuture;
+use http::{HeaderMap, Method, Response, Uri};
 use serde_json::{Map, Value};
 use url::Url;
 
-pub use self::challenge::Challenge;
 use self::{
     challenge::Wording,
     request::{Call, Presented, calls, presented},
@@ -24,13 +25,14 @@ use super::{
     access::verify,
     audit::{Accessed, AuditEvent},
     dpop::{self, Checker, Expected, ProofError},
-    lies::Permit,
     params::short,
     script::{DpopMode, Resource},
     server::{Server, same_url},
 };
 
-/// Stands before one protected resource. Clones guard together.
+use crate::{faults::Deviation, listen::protection::RequestGuard, oauth_messages::Challenge};
+
+/// The guard of one protected resource. Clones share their state.
 #[derive(Debug, Clone)]
 pub struct Guard(Arc<Inner>);
 
@@ -41,9 +43,9 @@ struct Inner {
     path: String,
     policy: Resource,
     authority: RwLock<Arc<Server>>,
-    /// How often each step-up rule has insisted.
+    /// The number of times that each step-up rule has insisted.
     insisted: Mutex<Vec<u32>>,
-    /// How often a request was refused for its scopes.
+    /// The number of requests that were rejected for their scopes.
     asked_for_more: AtomicU32,
 }
 
@@ -58,7 +60,7 @@ pub struct Granted {
     pub scopes: Vec<String>,
 }
 
-/// Why a request is refused, and how that is told.
+/// A rejection: its reason for the audit log, and its challenge.
 struct Refused {
     reason: &'static str,
     wording: Wording,
@@ -164,7 +166,7 @@ impl Guard {
             return Err(refused("wrong-audience", Wording::invalid_token("the access token is for another resource")));
         }
         self.check_binding(server, (method, uri, headers), presented, claims)?;
-        if server.lies.permits(Permit::RejectToken) {
+        if server.faults.deviates(Deviation::RejectToken) {
             return Err(refused("not-ours", Wording::invalid_token("the access token is not valid")));
         }
         let scopes = scopes(claims);
@@ -213,7 +215,7 @@ impl Guard {
             Expected { checker: Checker::Resource, method: method.as_str(), url: &url, token: Some(&presented.token) };
         let checked = match dpop::proof(headers) {
             Ok(Some(proof)) => dpop::check(server, proof, expected),
-            Ok(None) => Err(ProofError::Invalid("there is no proof")),
+            Ok(None) => Err(ProofError::Invalid("the proof is missing")),
             Err(problem) => Err(problem),
         };
         let problem = match checked {
@@ -264,12 +266,28 @@ impl Guard {
         };
         let scopes = if policy.challenge_with_scope { scopes } else { Vec::new() };
         let mut challenge = Challenge::new(wording, &scopes, metadata.as_deref(), &server.script.dpop);
-        server.lies.tell(&mut challenge, |lie, challenge| lie.challenge(challenge));
+        server.faults.apply(&mut challenge, |fault, challenge| fault.challenge(challenge));
         challenge
     }
 
     fn authority(&self) -> Arc<Server> {
         Arc::clone(&self.0.authority.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl RequestGuard for Guard {
+    fn reject(
+        &self,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+        message: Option<&Value>,
+    ) -> Option<Response<HttpBody>> {
+        self.check(method, uri, headers, message).err().map(Challenge::into_response)
+    }
+
+    fn metadata_response<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Option<Response<HttpBody>>> {
+        Box::pin(self.metadata_route(path))
     }
 }
 

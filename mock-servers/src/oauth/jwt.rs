@@ -1,7 +1,6 @@
-//! Signed tokens in compact form (RFC 7515): taking them apart, and checking signatures against keys of others.
+//! Parsing and signature verification of tokens in compact form (RFC 7515).
 //!
-//! Claims are judged by whoever asked for the token, by the mock's own clock. Everything here may come from a hostile
-//! client, so a key or a token of whatever shape is an error and never a panic.
+//! The caller verifies the claims. Tokens and keys come from clients, so an invalid one is an error and never a panic.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, DecodingKey, jwk::Jwk};
@@ -12,10 +11,10 @@ use sha2::{Digest, Sha256};
 pub(crate) const ALGORITHMS: [&str; 9] =
     ["ES256", "ES384", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "EdDSA"];
 
-/// How long a token may be.
-const LONGEST: usize = 16 * 1024;
+/// The longest token, in bytes.
+const MAX_LEN: usize = 16 * 1024;
 
-/// A token that was taken apart. Its signature is not checked yet.
+/// A parsed token. Its signature is not verified yet.
 #[derive(Debug)]
 pub(crate) struct Jwt<'a> {
     pub(crate) header: Map<String, Value>,
@@ -26,7 +25,7 @@ pub(crate) struct Jwt<'a> {
 
 impl<'a> Jwt<'a> {
     pub(crate) fn parse(token: &'a str) -> Option<Self> {
-        if token.len() > LONGEST {
+        if token.len() > MAX_LEN {
             return None;
         }
         let (signed, signature) = token.rsplit_once('.')?;
@@ -34,12 +33,12 @@ impl<'a> Jwt<'a> {
         Some(Self { header: object(header)?, claims: object(claims)?, signed, signature })
     }
 
-    /// The text under this name in the header.
+    /// The string under this name in the header.
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.header.get(name)?.as_str()
     }
 
-    /// The text under this name in the claims.
+    /// The string under this name in the claims.
     pub(crate) fn claim(&self, name: &str) -> Option<&str> {
         self.claims.get(name)?.as_str()
     }

@@ -12,9 +12,8 @@ use sha2::{Digest, Sha256};
 
 use super::jwt::{public_key, thumbprint};
 
-/// An ES256 key pair that follows from a seed: the same seed and label make the same key. Its signatures follow from
-/// the key and the message (RFC 6979), so a run can be repeated byte by byte. For tests only, as is everything whose
-/// secret can be guessed.
+/// An ES256 key pair derived from a seed and a label. Signatures are deterministic (RFC 6979), so a run can be repeated
+/// byte by byte. For tests only, because the secret can be guessed.
 #[derive(Clone)]
 pub struct SigningKey {
     encoding: EncodingKey,
@@ -43,10 +42,10 @@ impl SigningKey {
                 SecretKey::from_slice(&digest.finalize()).ok()
             })
             .expect("all but one in 2^32 digests are below the order of the curve");
-        Self::of(&secret)
+        Self::from_secret(&secret)
     }
 
-    fn of(secret: &SecretKey) -> Self {
+    fn from_secret(secret: &SecretKey) -> Self {
         let point = secret.public_key().to_encoded_point(false);
         let coordinate =
             |part: Option<&p256::FieldBytes>| part.map(|bytes| URL_SAFE_NO_PAD.encode(bytes)).unwrap_or_default();
@@ -78,7 +77,7 @@ impl SigningKey {
         &self.kid
     }
 
-    /// The private key in PEM (PKCS #8), for a client that is told to use it.
+    /// The private key in PEM (PKCS #8), for a client that is configured with it.
     #[must_use]
     pub fn private_pem(&self) -> &str {
         &self.pkcs8

@@ -2,10 +2,10 @@
 
 use url::form_urlencoded;
 
-use super::answer::Refusal;
+use super::error::OAuthError;
 
 /// How many parameters are looked at.
-const MOST: usize = 100;
+const MAX_COUNT: usize = 100;
 
 /// Parameters in the order in which they came. Empty ones count as left out (RFC 6749 section 3.1).
 #[derive(Debug, Default)]
@@ -13,7 +13,7 @@ pub(crate) struct Params(Vec<(String, String)>);
 
 impl Params {
     pub(crate) fn parse(text: &[u8]) -> Self {
-        Self(form_urlencoded::parse(text).into_owned().filter(|(_, value)| !value.is_empty()).take(MOST).collect())
+        Self(form_urlencoded::parse(text).into_owned().filter(|(_, value)| !value.is_empty()).take(MAX_COUNT).collect())
     }
 
     /// The value of a parameter; the first one if there are several.
@@ -31,8 +31,8 @@ impl Params {
     }
 
     /// The value of a parameter that the request cannot do without.
-    pub(crate) fn required(&self, name: &str) -> Result<&str, Refusal> {
-        self.get(name).ok_or_else(|| Refusal::new("invalid_request", format!("{name} is missing")))
+    pub(crate) fn required(&self, name: &str) -> Result<&str, OAuthError> {
+        self.get(name).ok_or_else(|| OAuthError::new("invalid_request", format!("{name} is missing")))
     }
 
     /// The scopes that are asked for.
@@ -51,11 +51,11 @@ impl Params {
 
     /// Refuses parameters that are given twice: they must not be (RFC 6749 sections 3.1 and 3.2), but for those that
     /// RFC 8707 and RFC 8693 allow to be repeated.
-    pub(crate) fn refuse_repeated(&self) -> Result<(), Refusal> {
+    pub(crate) fn refuse_repeated(&self) -> Result<(), OAuthError> {
         let mut seen = std::collections::HashSet::new();
         let mut once = self.0.iter().filter(|(name, _)| name != "resource" && name != "audience");
         match once.find(|(name, _)| !seen.insert(name)) {
-            Some((name, _)) => Err(Refusal::new("invalid_request", format!("{} is given twice", short(name)))),
+            Some((name, _)) => Err(OAuthError::new("invalid_request", format!("{} is given twice", short(name)))),
             None => Ok(()),
         }
     }

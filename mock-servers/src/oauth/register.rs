@@ -1,23 +1,24 @@
-//! Dynamic client registration (RFC 7591): whoever asks is registered, if what it asks for makes sense.
+//! Dynamic client registration (RFC 7591), open to every client with valid metadata.
 
 use serde_json::{Map, Value, json};
 use url::{Host, Url};
 
 use super::{
-    answer::{Answer, Refusal},
     audit::{AuditEvent, Registered, bare, few},
+    error::OAuthError,
     jwt,
     params::short,
     script::{ApplicationType, AuthMethod, GrantType},
     server::Server,
     state::Client,
 };
+use crate::oauth_messages::OAuthResponse;
 
 /// How many redirect URIs a client may have.
 const MOST_URIS: usize = 50;
 
-pub(crate) fn register(server: &Server, content_type: &str, body: &[u8]) -> Answer {
-    if let Some(answer) = server.lies.instead(|lie| lie.refuse_registration()) {
+pub(crate) fn register(server: &Server, content_type: &str, body: &[u8]) -> OAuthResponse {
+    if let Some(answer) = server.faults.replacement(|fault| fault.reject_registration()) {
         let error = Some(format!("status {}", answer.status));
         server.note(None, AuditEvent::Registered(Registered { error, ..Registered::default() }));
         return answer;
@@ -28,14 +29,14 @@ pub(crate) fn register(server: &Server, content_type: &str, body: &[u8]) -> Answ
         Ok((client, response)) => {
             server.note(Some(&client.id), AuditEvent::Registered(noted));
             server.state().clients.insert(client.id.clone(), client);
-            let mut answer = Answer::json(201, &Value::Object(response)).uncached();
-            server.lies.tell(&mut answer, |lie, answer| answer.edit(|body| lie.registration(body)));
+            let mut answer = OAuthResponse::json(201, &Value::Object(response)).uncached();
+            server.faults.apply(&mut answer, |fault, answer| answer.edit(|body| fault.registration(body)));
             answer
         }
         Err(refusal) => {
             noted.error = Some(refusal.error.clone());
             server.note(None, AuditEvent::Registered(noted));
-            refusal.answer()
+            refusal.response()
         }
     }
 }
@@ -44,7 +45,7 @@ fn admit(
     server: &Server,
     content_type: &str,
     asked: &Map<String, Value>,
-) -> Result<(Client, Map<String, Value>), Refusal> {
+) -> Result<(Client, Map<String, Value>), OAuthError> {
     if !content_type.starts_with("application/json") || asked.is_empty() {
         return Err(invalid("the body has to be a JSON object"));
     }
@@ -54,7 +55,7 @@ fn admit(
     let application = application_of(asked, policy.application_type_required)?;
     let redirect_uris = texts(asked, "redirect_uris")?.unwrap_or_default();
     if grants.contains(&GrantType::AuthorizationCode) && redirect_uris.is_empty() {
-        return Err(Refusal::new("invalid_redirect_uri", "redirect_uris is missing"));
+        return Err(OAuthError::new("invalid_redirect_uri", "redirect_uris is missing"));
     }
     let strict = policy.strict_redirect_uris.then_some(application).flatten();
     check_redirect_uris(&redirect_uris, strict)?;
@@ -124,7 +125,7 @@ fn response(
 
 /// The method that was asked for, or the first one that the server knows: a server may replace what it does not support
 /// (RFC 7591 section 2).
-fn method_of(server: &Server, asked: &Map<String, Value>) -> Result<AuthMethod, Refusal> {
+fn method_of(server: &Server, asked: &Map<String, Value>) -> Result<AuthMethod, OAuthError> {
     let known = &server.script.token_endpoint_auth_methods;
     let fallback = known.first().copied().ok_or_else(|| invalid("no client can authenticate here"))?;
     let wanted = match asked.get("token_endpoint_auth_method") {
@@ -139,7 +140,7 @@ fn method_of(server: &Server, asked: &Map<String, Value>) -> Result<AuthMethod, 
 }
 
 /// The grants that were asked for, as far as the server knows them.
-fn grants_of(server: &Server, asked: &Map<String, Value>) -> Result<Vec<GrantType>, Refusal> {
+fn grants_of(server: &Server, asked: &Map<String, Value>) -> Result<Vec<GrantType>, OAuthError> {
     let wanted = texts(asked, "grant_types")?.unwrap_or_else(|| vec!["authorization_code".to_owned()]);
     let known = server.script.grants();
     let grants: Vec<_> =
@@ -147,7 +148,7 @@ fn grants_of(server: &Server, asked: &Map<String, Value>) -> Result<Vec<GrantTyp
     if grants.is_empty() { Err(invalid("none of the grant_types is supported")) } else { Ok(grants) }
 }
 
-fn application_of(asked: &Map<String, Value>, required: bool) -> Result<Option<ApplicationType>, Refusal> {
+fn application_of(asked: &Map<String, Value>, required: bool) -> Result<Option<ApplicationType>, OAuthError> {
     match asked.get("application_type") {
         None if required => Err(invalid("application_type is missing")),
         None => Ok(None),
@@ -157,7 +158,7 @@ fn application_of(asked: &Map<String, Value>, required: bool) -> Result<Option<A
     }
 }
 
-fn texts(asked: &Map<String, Value>, name: &str) -> Result<Option<Vec<String>>, Refusal> {
+fn texts(asked: &Map<String, Value>, name: &str) -> Result<Option<Vec<String>>, OAuthError> {
     match asked.get(name) {
         None => Ok(None),
         Some(value) => serde_json::from_value(value.clone())
@@ -168,12 +169,12 @@ fn texts(asked: &Map<String, Value>, name: &str) -> Result<Option<Vec<String>>, 
 
 /// Redirect URIs are absolute, without a fragment (RFC 6749 section 3.1.2), `https` or loopback or a scheme of the
 /// client's own (OAuth 2.1 section 2.3.1), and fit the application type where the client says one.
-pub(crate) fn check_redirect_uris(uris: &[String], application: Option<ApplicationType>) -> Result<(), Refusal> {
+pub(crate) fn check_redirect_uris(uris: &[String], application: Option<ApplicationType>) -> Result<(), OAuthError> {
     if uris.len() > MOST_URIS {
-        return Err(Refusal::new("invalid_redirect_uri", "there are too many redirect URIs"));
+        return Err(OAuthError::new("invalid_redirect_uri", "there are too many redirect URIs"));
     }
     for uri in uris {
-        let refuse = |why: &str| Err(Refusal::new("invalid_redirect_uri", format!("`{}` {why}", short(uri))));
+        let refuse = |why: &str| Err(OAuthError::new("invalid_redirect_uri", format!("`{}` {why}", short(uri))));
         let Ok(url) = Url::parse(uri) else { return refuse("is not an absolute URI") };
         let loopback = is_loopback(&url);
         match url.scheme() {
@@ -216,6 +217,6 @@ fn noted(asked: &Map<String, Value>) -> Registered {
     }
 }
 
-fn invalid(description: impl AsRef<str>) -> Refusal {
-    Refusal::new("invalid_client_metadata", description)
+fn invalid(description: impl AsRef<str>) -> OAuthError {
+    OAuthError::new("invalid_client_metadata", description)
 }

@@ -5,28 +5,28 @@ use bytes::Bytes;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::{answer::Answer, guard::Guard};
-use crate::listen::exchange::Exchange;
+use super::guard::Guard;
+use crate::{listen::http_exchange::HttpExchange, oauth_messages::OAuthResponse};
 
 /// Where it is, unless the options say otherwise.
 pub(super) const PATH: &str = "/mcp";
 
 const NEWEST: &str = "2025-11-25";
 
-pub(super) fn serve(guard: &Guard, exchange: &Exchange, body: &Bytes) -> Answer {
+pub(super) fn serve(guard: &Guard, exchange: &HttpExchange, body: &Bytes) -> OAuthResponse {
     let message: Option<Value> = serde_json::from_slice(body).ok();
     if let Err(challenge) = guard.check(exchange.method(), exchange.uri(), exchange.headers(), message.as_ref()) {
-        return challenge.answer();
+        return challenge.response();
     }
     match (exchange.method(), message) {
         (&Method::POST, Some(message)) => reply(&message),
-        (&Method::POST, None) => Answer::json(400, &error(&Value::Null, -32700, "the body is no JSON")),
-        _ => Answer::empty(405).with("allow", "POST"),
+        (&Method::POST, None) => OAuthResponse::json(400, &error(&Value::Null, -32700, "the body is not JSON")),
+        _ => OAuthResponse::empty(405).with("allow", "POST"),
     }
 }
 
-fn reply(message: &Value) -> Answer {
-    let Some(id) = message.get("id") else { return Answer::empty(202) };
+fn reply(message: &Value) -> OAuthResponse {
+    let Some(id) = message.get("id") else { return OAuthResponse::empty(202) };
     let params = message.get("params");
     let result = match message.get("method").and_then(Value::as_str) {
         Some("initialize") => {
@@ -53,9 +53,9 @@ fn reply(message: &Value) -> Answer {
             "cacheScope": "private",
         }),
         Some("tools/call") => json!({"resultType": "complete", "content": [{"type": "text", "text": "test"}]}),
-        _ => return Answer::json(404, &error(id, -32601, "the method is not known")),
+        _ => return OAuthResponse::json(404, &error(id, -32601, "the method is not known")),
     };
-    Answer::json(200, &json!({"jsonrpc": "2.0", "id": id, "result": result}))
+    OAuthResponse::json(200, &json!({"jsonrpc": "2.0", "id": id, "result": result}))
 }
 
 fn error(id: &Value, code: i64, message: &str) -> Value {

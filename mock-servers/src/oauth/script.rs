@@ -1,8 +1,7 @@
-//! What a fake authorization server does, as people write it: in YAML, in JSON, or in Rust.
+//! The script of a mock authorization server, in YAML, JSON or Rust.
 //!
-//! This module owns the format and nothing else; the rest of [`crate::oauth`] gives it meaning. Without a word in the
-//! script the server is a good one that serves every standard client: it registers anybody, consents to everything, and
-//! insists on what OAuth 2.1 and the specification insist on.
+//! This module owns only the format; the rest of [`crate::oauth`] implements it. By default the server registers every
+//! client, consents to every request, and enforces OAuth 2.1 and the specification.
 
 mod clients;
 mod clock;
@@ -13,26 +12,26 @@ mod words;
 
 use std::path::Path;
 
+use diagnostics::{
+    Diagnostics, FileError,
+    document::{Document, Source},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::{
     clients::{ApplicationType, AuthMethod, ClientIdMetadata, GrantType, RegisteredClient, Registration},
-    clock::{ClockJump, Jump, Occasion},
+    clock::{ClockJump, ClockOffset, ClockTrigger},
     federation::{IdentityProvider, TrustedIssuer},
     resource::{MissingResource, Resource, StepUp},
     server::{
         Discovery, Dpop, DpopMode, Endpoints, Lifetimes, Pkce, PkceMethod, Refresh, RefreshIssue, UnknownScopes, User,
     },
 };
-use super::lies::Lie;
-use crate::{
-    one_or_many,
-    reading::{self, Diagnostic, FileError, Source},
-};
+use crate::{faults::OAuthFaultRule, one_or_many};
 
-/// A fake authorization server, the resource that it protects, and where both depart from good behaviour.
+/// A mock authorization server, the resource that it protects, and their deviations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct AuthScript {
@@ -45,7 +44,7 @@ pub struct AuthScript {
     /// Members laid over the metadata of the authorization server. A null takes the member away. `{{origin}}` and
     /// `{{issuer}}` are filled in.
     pub metadata: Map<String, Value>,
-    /// The scopes that exist. Absent: all that anybody asks for, and none is advertised.
+    /// The scopes that exist [default: all requested ones; none is advertised].
     pub scopes_supported: Option<Vec<String>>,
     /// The scopes granted to a request that asks for none.
     pub default_scopes: Vec<String>,
@@ -83,10 +82,10 @@ pub struct AuthScript {
     pub resource: Resource,
     /// Whose assertions are taken for authorization grants (RFC 7523): workload identities, and identity providers.
     pub trusted_issuers: Vec<TrustedIssuer>,
-    /// An identity provider beside the authorization server, for the enterprise-managed grant.
+    /// An identity provider for the enterprise-managed grant.
     pub identity_provider: Option<IdentityProvider>,
-    /// Where server and resource do not tell the truth. Any number of them work together, in this order.
-    pub lies: Vec<Lie>,
+    /// The faults of the server and of the resource, applied together and in this order.
+    pub faults: Vec<OAuthFaultRule>,
 }
 
 impl Default for AuthScript {
@@ -120,27 +119,30 @@ impl Default for AuthScript {
             resource: Resource::default(),
             trusted_issuers: Vec::new(),
             identity_provider: None,
-            lies: Vec::new(),
+            faults: Vec::new(),
         }
     }
 }
 
-/// Reads a script from a file: JSON where its name ends in `.json`, else YAML.
+/// Reads a script from a file: JSON if its name ends in `.json`, otherwise YAML.
 ///
 /// # Errors
-/// When the file cannot be read, or is no script, with the place and the reason.
+/// If the file cannot be read, or with all errors in the script.
 pub fn load(path: &Path) -> Result<AuthScript, FileError> {
-    let text = reading::read_file(path, &words::FORMAT)?;
-    Ok(reading::value(Source { file: &path.display().to_string(), text: &text }, &words::FORMAT)?)
+    let text = diagnostics::read_file(path, &words::FORMAT)?;
+    Ok(read(&text, &path.display().to_string())?)
 }
 
-/// Reads a script from a text. `file` is its name in messages; where it ends in `.json`, the text is JSON, else YAML.
+/// Reads a script from a text. `file` is its name in messages; JSON if it ends in `.json`, otherwise YAML.
 ///
 /// # Errors
-/// When the text is no script, with the place and the reason.
-pub fn parse(text: &str, file: &str) -> Result<AuthScript, Diagnostic> {
-    let text = reading::from_utf8(text.as_bytes(), file, &words::FORMAT)?;
-    reading::value(Source { file, text: &text }, &words::FORMAT)
+/// All errors in the script.
+pub fn parse(text: &str, file: &str) -> Result<AuthScript, Diagnostics> {
+    read(&diagnostics::from_utf8(text.as_bytes(), file, &words::FORMAT)?, file)
+}
+
+fn read(text: &str, file: &str) -> Result<AuthScript, Diagnostics> {
+    Document::parse(Source::named(file, text), &words::FORMAT)?.read()
 }
 
 impl AuthScript {

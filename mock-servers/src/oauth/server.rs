@@ -1,5 +1,4 @@
-//! The authorization server without its wires: what it knows, and the two things that all its endpoints need: its own
-//! URLs, and access tokens.
+//! The state of the authorization server that its endpoints share: its URLs, its keys and its access tokens.
 
 use std::{
     path::Path,
@@ -15,10 +14,10 @@ use super::{
     clock::Clock,
     jwt,
     keys::SigningKey,
-    lies::{Lies, Permit},
-    script::{AuthMethod, AuthScript, GrantType, IdentityProvider, Occasion, RegisteredClient},
+    script::{AuthMethod, AuthScript, ClockTrigger, GrantType, IdentityProvider, RegisteredClient},
     state::{Client, Consent, Issued, State},
 };
+use crate::faults::{Deviation, OAuthFaults};
 
 /// One authorization server, with its identity provider where it has one.
 #[derive(Debug)]
@@ -31,7 +30,7 @@ pub(crate) struct Server {
     pub(crate) seed: u64,
     pub(crate) clock: Clock,
     pub(crate) audit: Audit,
-    pub(crate) lies: Lies,
+    pub(crate) faults: OAuthFaults,
     pub(crate) trusted: Vec<Trusted>,
     state: Mutex<State>,
     resources: Mutex<Vec<String>>,
@@ -83,7 +82,7 @@ impl Server {
         }
         Ok(Self {
             key: SigningKey::seeded(seed, "authorization server"),
-            lies: Lies::new(&script.lies),
+            faults: OAuthFaults::new(&script.faults),
             trusted,
             state: Mutex::new(state),
             resources: Mutex::default(),
@@ -123,7 +122,7 @@ impl Server {
     pub(crate) fn token_issued(&self) {
         let mut state = self.state();
         state.tokens_issued = state.tokens_issued.saturating_add(1);
-        let occasion = Occasion::Tokens(state.tokens_issued);
+        let occasion = ClockTrigger::Tokens(state.tokens_issued);
         drop(state);
         self.jump_after(occasion);
     }
@@ -132,13 +131,13 @@ impl Server {
     pub(crate) fn request_passed(&self) {
         let mut state = self.state();
         state.requests_passed = state.requests_passed.saturating_add(1);
-        let occasion = Occasion::Requests(state.requests_passed);
+        let occasion = ClockTrigger::Requests(state.requests_passed);
         drop(state);
         self.jump_after(occasion);
     }
 
     /// Moves the clock, where the script has it jump now.
-    fn jump_after(&self, occasion: Occasion) {
+    fn jump_after(&self, occasion: ClockTrigger) {
         for jump in self.script.clock.iter().filter(|jump| jump.after == occasion) {
             self.clock.jump(jump.jump);
         }
@@ -188,10 +187,10 @@ impl Server {
         if let Some(jkt) = access.jkt {
             claims.insert("cnf".to_owned(), json!({"jkt": jkt}));
         }
-        self.lies.tell(&mut claims, |lie, claims| lie.claims(claims));
+        self.faults.apply(&mut claims, |fault, claims| fault.claims(claims));
         let (client, family) = (access.consent.client.clone(), access.consent.family);
         state.tokens.insert(jti, Issued { client, family, revoked: false });
-        let key = if self.lies.permits(Permit::ForeignSignature) {
+        let key = if self.faults.deviates(Deviation::InvalidTokenSignature) {
             &SigningKey::seeded(self.seed, "somebody else")
         } else {
             &self.key

@@ -12,10 +12,10 @@ use super::{
     script::{AuthMethod, GrantType, PkceMethod},
 };
 
-const MOST_CLIENTS: usize = 10_000;
-const MOST_CODES: usize = 10_000;
-const MOST_TOKENS: usize = 100_000;
-const MOST_SEEN: usize = 100_000;
+const MAX_CLIENTS: usize = 10_000;
+const MAX_CODES: usize = 10_000;
+const MAX_TOKENS: usize = 100_000;
+const MAX_SEEN: usize = 100_000;
 
 /// A client as the server knows it.
 #[derive(Debug, Clone)]
@@ -102,11 +102,11 @@ impl State {
     pub(crate) fn new(seed: u64) -> Self {
         Self {
             random: ChaCha8Rng::seed_from_u64(seed),
-            clients: BoundedMap::new(MOST_CLIENTS),
-            codes: BoundedMap::new(MOST_CODES),
-            refresh: BoundedMap::new(MOST_TOKENS),
-            tokens: BoundedMap::new(MOST_TOKENS),
-            seen: BoundedMap::new(MOST_SEEN),
+            clients: BoundedMap::new(MAX_CLIENTS),
+            codes: BoundedMap::new(MAX_CODES),
+            refresh: BoundedMap::new(MAX_TOKENS),
+            tokens: BoundedMap::new(MAX_TOKENS),
+            seen: BoundedMap::new(MAX_SEEN),
             looked: 0,
             last_code: None,
             tokens_issued: 0,
@@ -115,7 +115,7 @@ impl State {
         }
     }
 
-    /// A text that nobody guesses who does not know the seed.
+    /// A random string, derived from the seed.
     pub(crate) fn secret(&mut self) -> String {
         let mut bytes = [0_u8; 24];
         self.random.fill_bytes(&mut bytes);

@@ -10,16 +10,19 @@ use http::HeaderMap;
 use serde_json::{Map, Value, json};
 
 use super::{
-    answer::{Answer, Refusal},
     audit::{AuditEvent, TokenRequested, bare, few},
     authorize::resources,
     client_auth::{self, Claim},
     dpop::{self, Checker, Expected, ProofError},
-    lies::{Permit, TokenFacts},
+    error::OAuthError,
     params::{Params, short},
     script::{AuthMethod, DpopMode, GrantType, RefreshIssue},
     server::{Access, Server},
     state::{Client, Consent, RefreshToken, State},
+};
+use crate::{
+    faults::{Deviation, TokenRequest},
+    oauth_messages::OAuthResponse,
 };
 
 pub(crate) use self::exchange::exchange;
@@ -55,13 +58,13 @@ pub(crate) enum NextRefresh {
 }
 
 /// Answers a token request.
-pub(crate) fn token(server: &Server, headers: &HeaderMap, params: &Params) -> Answer {
+pub(crate) fn token(server: &Server, headers: &HeaderMap, params: &Params) -> OAuthResponse {
     let claim = client_auth::claim(headers, params);
     let mut noted = noted(headers, params, claim.as_ref().ok());
     let client = claim.as_ref().ok().map(|claim| claim.id.clone()).or_else(|| params.get("client_id").map(short));
     let scopes = params.scopes();
-    let facts = TokenFacts { grant: params.get("grant_type").unwrap_or_default(), scopes: &scopes };
-    let answer = match server.lies.instead(|lie| lie.refuse_token(&facts)) {
+    let facts = TokenRequest { grant: params.get("grant_type").unwrap_or_default(), scopes: &scopes };
+    let answer = match server.faults.replacement(|fault| fault.reject_token(&facts)) {
         Some(answer) => {
             noted.error = Some(format!("status {}", answer.status));
             answer
@@ -75,7 +78,7 @@ pub(crate) fn token(server: &Server, headers: &HeaderMap, params: &Params) -> An
             }
             Err(refusal) => {
                 noted.error = Some(refusal.error.clone());
-                refusal.answer()
+                refusal.response()
             }
         },
     };
@@ -83,10 +86,10 @@ pub(crate) fn token(server: &Server, headers: &HeaderMap, params: &Params) -> An
     answer
 }
 
-fn finish(server: &Server, mut body: Map<String, Value>) -> Answer {
-    server.lies.tell(&mut body, |lie, body| lie.token_response(body));
-    let mut answer = Answer::json(200, &Value::Object(body)).uncached();
-    server.lies.tell(&mut answer, |lie, answer| lie.token_answer(answer));
+fn finish(server: &Server, mut body: Map<String, Value>) -> OAuthResponse {
+    server.faults.apply(&mut body, |fault, body| fault.token_response(body));
+    let mut answer = OAuthResponse::json(200, &Value::Object(body)).uncached();
+    server.faults.apply(&mut answer, |fault, answer| fault.token_http_response(answer));
     answer
 }
 
@@ -96,15 +99,15 @@ fn issue(
     headers: &HeaderMap,
     params: &Params,
     claim: &Claim,
-) -> Result<(Map<String, Value>, String), Refusal> {
+) -> Result<(Map<String, Value>, String), OAuthError> {
     params.refuse_repeated()?;
     let name = params.required("grant_type")?;
-    let unsupported = || Refusal::new("unsupported_grant_type", "the grant is not supported");
+    let unsupported = || OAuthError::new("unsupported_grant_type", "the grant is not supported");
     let grant =
         GrantType::named(name).filter(|grant| server.script.grants().contains(grant)).ok_or_else(unsupported)?;
     let client = client_auth::authenticate(server, claim, params)?;
     if !client.grants.contains(&grant) {
-        return Err(Refusal::new("unauthorized_client", "the client may not use this grant"));
+        return Err(OAuthError::new("unauthorized_client", "the client may not use this grant"));
     }
     let jkt = prove(server, headers, &client)?;
     let request = Request { server, params, client, method: claim.method, jkt };
@@ -122,7 +125,7 @@ fn issue(
 }
 
 /// The thumbprint of the key that the client proved (RFC 9449 section 5).
-fn prove(server: &Server, headers: &HeaderMap, client: &Client) -> Result<Option<String>, Refusal> {
+fn prove(server: &Server, headers: &HeaderMap, client: &Client) -> Result<Option<String>, OAuthError> {
     let mode = server.script.dpop.mode;
     if mode == DpopMode::Off {
         return Ok(None);
@@ -131,7 +134,7 @@ fn prove(server: &Server, headers: &HeaderMap, client: &Client) -> Result<Option
     let expected = Expected { checker: Checker::Server, method: "POST", url: &url, token: None };
     let checked = match dpop::proof(headers) {
         Ok(Some(proof)) => dpop::check(server, proof, expected).map(Some),
-        Ok(None) if mode == DpopMode::Required || client.dpop_bound => Err(ProofError::Invalid("there is no proof")),
+        Ok(None) if mode == DpopMode::Required || client.dpop_bound => Err(ProofError::Invalid("the proof is missing")),
         Ok(None) => Ok(None),
         Err(problem) => Err(problem),
     };
@@ -140,15 +143,15 @@ fn prove(server: &Server, headers: &HeaderMap, client: &Client) -> Result<Option
         server.note(Some(&client.id), event);
     };
     match checked {
-        Ok(Some(_)) if server.lies.permits(Permit::UnboundToken) => Ok(None),
+        Ok(Some(_)) if server.faults.deviates(Deviation::DpopNotBound) => Ok(None),
         Ok(jkt) => Ok(jkt),
         Err(ProofError::Invalid(problem)) => {
             note(problem);
-            Err(Refusal::new("invalid_dpop_proof", problem))
+            Err(OAuthError::new("invalid_dpop_proof", problem))
         }
         Err(ProofError::Nonce(nonce)) => {
             note("nonce");
-            Err(Refusal::new("use_dpop_nonce", "the proof has to carry a nonce of this server")
+            Err(OAuthError::new("use_dpop_nonce", "the proof has to carry a nonce of this server")
                 .with("dpop-nonce", nonce))
         }
     }
@@ -156,10 +159,10 @@ fn prove(server: &Server, headers: &HeaderMap, client: &Client) -> Result<Option
 
 /// The resources of the token: those of the request, which must be among those of the consent (RFC 8707 section 2.2),
 /// or else those of the consent.
-fn audience(request: &Request<'_>, consent: &Consent) -> Result<Vec<String>, Refusal> {
+fn audience(request: &Request<'_>, consent: &Consent) -> Result<Vec<String>, OAuthError> {
     let asked = request.params.all("resource");
     if !consent.resources.is_empty() && !asked.iter().all(|resource| consent.resources.contains(resource)) {
-        return Err(Refusal::new("invalid_target", "the consent is for other resources"));
+        return Err(OAuthError::new("invalid_target", "the consent is for other resources"));
     }
     resources(request.server, if asked.is_empty() { consent.resources.clone() } else { asked })
 }
@@ -178,7 +181,7 @@ fn body(request: &Request<'_>, grant: &Grant, audience: &[String]) -> Map<String
         ("expires_in", json!(server.script.lifetimes.access_token.0.as_secs())),
         ("scope", json!(grant.scopes.join(" "))),
     ] {
-        // An empty scope is no scope (RFC 6749 section 3.3).
+        // `scope` cannot be empty (RFC 6749 section 3.3).
         if value != json!("") {
             body.insert(name.to_owned(), value);
         }
@@ -206,7 +209,7 @@ fn is_refreshable(request: &Request<'_>, grant: &Grant) -> bool {
 fn next_refresh(request: &Request<'_>, grant: &Grant, state: &mut State) -> String {
     let server = request.server;
     let token = state.secret();
-    if server.lies.permits(Permit::DeadRefresh) {
+    if server.faults.deviates(Deviation::InvalidRefreshToken) {
         return token;
     }
     // A public client's refresh tokens are bound to its key (RFC 9449 section 5).

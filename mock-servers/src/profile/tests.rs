@@ -55,7 +55,7 @@ fn a_script_replaces_adds_and_comes_first() {
 }
 
 #[test]
-fn several_profiles_lie_over_each_other_in_their_order() {
+fn later_profiles_are_overridden_by_earlier_ones() {
     let everything = load("everything").unwrap();
     let names: Vec<_> = everything.tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names[0], "test_simple_text");

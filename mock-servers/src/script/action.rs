@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Ask, CloseStream, Content, Fault, Prompt, Resource, ResourceTemplate, Respond, TaskTimes, Tool};
-use crate::{one_or_many, period::Period};
+use crate::{human_duration::HumanDuration, one_or_many};
 
 /// One thing that a mock server does.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -41,7 +41,7 @@ pub enum Action {
     Update(Update),
     /// Change what is on offer.
     Change(Change),
-    /// Switch standing faults on or off.
+    /// Switch persistent faults on or off.
     Switch(Switch),
     /// Answer in this way over Streamable HTTP, instead of the script's `http.respond`; nothing elsewhere.
     Respond(Respond),
@@ -181,10 +181,10 @@ pub struct Progress {
     pub times: Option<u32>,
     /// How long to wait before each of them; not at all if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub every: Option<Period>,
+    pub every: Option<HumanDuration>,
 }
 
-/// The standing faults of a name, on or off.
+/// The persistent faults of a name, on or off.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Switch {

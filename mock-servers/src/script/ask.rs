@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Notify;
-use crate::period::Period;
+use crate::human_duration::HumanDuration;
 
 /// Several questions to the client at once. Up to 2025-11-25 they are requests of the server's own, sent together; in
 /// 2026-07-28 they are one `input_required` result, and the client's retry brings the answers. The next action follows
@@ -22,7 +22,7 @@ pub struct Ask {
     pub state: AskState,
     /// How long the `requestState` is good for; absent: for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ttl: Option<Period>,
+    pub ttl: Option<HumanDuration>,
     /// Whether the `requestState` is good for one retry only.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub once: bool,

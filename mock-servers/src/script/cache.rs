@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::period::Period;
+use crate::human_duration::HumanDuration;
 
 /// The caching hints of a server's results (2026-07-28, caching).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,7 +29,7 @@ impl Cache {
 pub struct CacheHints {
     /// `ttlMs`: how long; 0 if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ttl: Option<Period>,
+    pub ttl: Option<HumanDuration>,
     /// `cacheScope`: for whom; `public` if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<CacheScope>,

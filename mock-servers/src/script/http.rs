@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::period::Period;
+use crate::human_duration::HumanDuration;
 
 /// How a server behaves over Streamable HTTP, where the protocol leaves it the choice.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +19,7 @@ pub struct HttpScript {
     /// The `retry` to send at the beginning of each stream of 2025-11-25: how long a client is to wait before it comes
     /// back. Absent: none is sent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub retry: Option<Period>,
+    pub retry: Option<HumanDuration>,
     /// Whether the handshake revisions do without sessions: no id is given out, none is asked for, and GET and DELETE are
     /// not allowed. What would be remembered of a session is then remembered for all clients of a revision together.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -54,5 +54,5 @@ pub enum Respond {
 pub struct CloseStream {
     /// How long the client is to wait before it comes back with `Last-Event-ID`. Absent: it is not told.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub retry: Option<Period>,
+    pub retry: Option<HumanDuration>,
 }

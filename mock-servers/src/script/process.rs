@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::period::Period;
+use crate::{faults::ChildScript, human_duration::HumanDuration};
 
 /// How the process of a stdio server behaves.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -11,7 +11,7 @@ use crate::period::Period;
 pub struct ProcessScript {
     /// How long it sleeps before it reads its first message.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub start_delay: Option<Period>,
+    pub start_delay: Option<HumanDuration>,
     /// Text that it writes to standard output before anything else (a banner, say).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub banner: Option<String>,
@@ -27,7 +27,7 @@ pub struct ProcessScript {
     pub ignore_sigterm: bool,
     /// How long after the end of its input, or SIGTERM, it takes to end.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub linger: Option<Period>,
+    pub linger: Option<HumanDuration>,
     /// Processes that it starts and never looks after.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<ChildScript>,
@@ -43,20 +43,6 @@ impl ProcessScript {
     pub(super) fn is_default(&self) -> bool {
         *self == Self::default()
     }
-}
-
-/// A process that a stdio server starts and never looks after. It sleeps until it is killed, and for 60 s at most.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default, rename_all = "snake_case")]
-pub struct ChildScript {
-    /// It leaves the server's session and process group.
-    pub setsid: bool,
-    /// It lives on when it receives SIGTERM.
-    pub ignore_sigterm: bool,
-    /// It starts with an empty environment.
-    pub clear_env: bool,
-    /// It keeps the server's standard output open.
-    pub hold_stdout: bool,
 }
 
 /// What stands between the client and the server's process.

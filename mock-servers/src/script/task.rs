@@ -5,7 +5,7 @@ use std::{borrow::Cow, fmt};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::period::Period;
+use crate::human_duration::HumanDuration;
 
 /// How a tool is called as a task: with the tasks of 2025-11-25, or with the extension `io.modelcontextprotocol/tasks`
 /// of 2026-07-28. The actions of the rule that decides about the call, or the default answer, are what the task does.
@@ -17,13 +17,13 @@ pub struct ToolTask {
     /// How long it works before it goes on with the rule's actions, or with the answer; not at all if absent. It may
     /// be filled from the request: `{{arguments.seconds}}s`. A call that is no task takes the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub after: Option<Lapse>,
+    pub after: Option<DurationTemplate>,
     /// How often the client should ask about it; 100 ms if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub poll: Option<Period>,
+    pub poll: Option<HumanDuration>,
     /// How long it is kept, from its creation; absent: as long as the client wishes, or else an hour.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ttl: Option<Period>,
+    pub ttl: Option<HumanDuration>,
     /// Its first status message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
@@ -56,13 +56,13 @@ pub enum TaskSupport {
 pub struct TaskTimes {
     /// How long it works before it goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub after: Option<Lapse>,
+    pub after: Option<DurationTemplate>,
     /// How often the client should ask about it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub poll: Option<Period>,
+    pub poll: Option<HumanDuration>,
     /// How long it is kept, from its creation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub ttl: Option<Period>,
+    pub ttl: Option<HumanDuration>,
     /// Its first status message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<String>,
@@ -83,44 +83,44 @@ impl TaskTimes {
 
 /// A length of time that may be filled from the request: `2s`, or `{{arguments.seconds}}s`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lapse(String);
+pub struct DurationTemplate(String);
 
-impl Lapse {
+impl DurationTemplate {
     /// The length of time, after `fill` has filled in what its text leaves open; none if that makes no length of time.
-    pub fn resolve(&self, fill: impl FnOnce(&str) -> String) -> Option<Period> {
+    pub fn resolve(&self, fill: impl FnOnce(&str) -> String) -> Option<HumanDuration> {
         fill(&self.0).parse().ok()
     }
 }
 
-impl From<Period> for Lapse {
-    fn from(period: Period) -> Self {
+impl From<HumanDuration> for DurationTemplate {
+    fn from(period: HumanDuration) -> Self {
         Self(period.to_string())
     }
 }
 
-impl fmt::Display for Lapse {
+impl fmt::Display for DurationTemplate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl Serialize for Lapse {
+impl Serialize for DurationTemplate {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(&self.0)
     }
 }
 
-impl<'de> Deserialize<'de> for Lapse {
+impl<'de> Deserialize<'de> for DurationTemplate {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<str>::deserialize(deserializer)?.into_owned();
         if !text.contains("{{") {
-            text.parse::<Period>().map_err(de::Error::custom)?;
+            text.parse::<HumanDuration>().map_err(de::Error::custom)?;
         }
         Ok(Self(text))
     }
 }
 
-impl JsonSchema for Lapse {
+impl JsonSchema for DurationTemplate {
     fn schema_name() -> Cow<'static, str> {
         "Lapse".into()
     }

@@ -1,14 +1,13 @@
-//! What a reader of scripts has to know of the format beyond its shape.
+//! Format of scripts for the reader: limits and names in errors.
 
-use crate::reading::{Format, Limits};
+use diagnostics::document::{Format, Limits};
 
 /// Scripts of mock servers as files of their own.
 pub(crate) const FORMAT: Format = Format {
     noun: "script",
-    opening: "holds keys, as in `name: mine`; an empty one is `{}`",
-    limits: Limits { bytes: 4 << 20, depth: 100, values: 200_000, aliases: 1_000, replayed: 100_000 },
-    name_of_words: |known, _| name_of_words(known),
-    words_with_values: &["do", "fault"],
+    example: "contains keys, as in `name: mine`; an empty one is `{}`",
+    limits: Limits { bytes: 4 << 20, depth: 100, values: 200_000, aliases: 1_000, expanded: 100_000 },
+    noun_of: |known, _| name_of_words(known),
 };
 
 /// What the words of an enum of the format are called, by one of them.

@@ -6,38 +6,34 @@ use tokio::sync::oneshot;
 
 use crate::{
     engine::Step,
-    faults::{Finish, Framed, Shape},
-    frame::{Body, Http, Mark},
-    http::{
-        responder::{Presence, Verdict, empty, record_response, scripted},
+    faults::{Finish, Framed, WriteFaults},
+    listen::{
+        body_writer::{self, BodyWriter, Piece},
+        http_exchange::HttpExchange,
+        response::{Aborted, DisconnectGuard, HttpResult, empty, record_response, scripted},
+        socket::CloseMode,
         wire,
     },
-    listen::{
-        exchange::Exchange,
-        outlet::{self, Outlet, Piece},
-        serving::Aborted,
-        socket::Ending,
-    },
-    record::{Recorder, Sighting},
     script::HttpStatus,
 };
+use evidence::{Body, ConnectionEvent, FrameParts, Http, Recorder};
 
 /// The stream of one session.
 pub(super) struct Stream {
     connection: u64,
     recorder: Recorder,
-    ending: Ending,
+    close_mode: CloseMode,
     state: State,
 }
 
 enum State {
     /// A client has asked for it, and hears nothing so far.
     Wanted {
-        answer: oneshot::Sender<Verdict>,
+        answer: oneshot::Sender<HttpResult>,
         /// Where to post, which is what the stream begins with.
         endpoint: String,
     },
-    Open(Outlet),
+    Open(BodyWriter),
     Over,
 }
 
@@ -47,13 +43,13 @@ type IsOver = bool;
 impl Stream {
     /// A stream that this GET asks for, and the answer to it. The first event tells where to post (2024-11-05, transports).
     pub(super) fn wanted(
-        exchange: &Exchange,
+        exchange: &HttpExchange,
         endpoint: String,
         recorder: Recorder,
-    ) -> (Self, oneshot::Receiver<Verdict>) {
+    ) -> (Self, oneshot::Receiver<HttpResult>) {
         let (answer, verdict) = oneshot::channel();
         let state = State::Wanted { answer, endpoint };
-        (Self { connection: exchange.connection, recorder, ending: exchange.ending().clone(), state }, verdict)
+        (Self { connection: exchange.connection, recorder, close_mode: exchange.close_mode().clone(), state }, verdict)
     }
 
     pub(super) fn connection(&self) -> u64 {
@@ -61,12 +57,17 @@ impl Stream {
     }
 
     /// Notes by whom the stream was ended.
-    pub(super) fn leave(&self, mark: Mark) {
-        self.recorder.record(Sighting::mark(self.connection, mark));
+    pub(super) fn leave(&self, mark: ConnectionEvent) {
+        self.recorder.record(FrameParts::event(self.connection, mark));
     }
 
     /// Plays one step, as these faults want it. The guard tells when the client leaves.
-    pub(super) fn play(&mut self, step: Step, shape: Option<&Shape>, guard: impl FnOnce() -> Presence) -> IsOver {
+    pub(super) fn execute(
+        &mut self,
+        step: Step,
+        shape: Option<&WriteFaults>,
+        guard: impl FnOnce() -> DisconnectGuard,
+    ) -> IsOver {
         if let State::Wanted { .. } = self.state {
             match step {
                 Step::Status(status) => return self.refuse(&status),
@@ -82,14 +83,14 @@ impl Stream {
         }
         match step {
             Step::Send(message) | Step::Answer { message, .. } => {
-                self.say("message", message.to_string(), Body::Json(message), shape)
+                self.send("message", message.to_string(), Body::Json(message), shape)
             }
-            Step::Raw(text) => self.say("message", text.clone(), Body::Text(text), shape),
+            Step::Raw(text) => self.send("message", text.clone(), Body::Text(text), shape),
             Step::Close => self.break_off(Piece::Abort),
             Step::Reset => self.break_off(Piece::Reset),
             // The session is as long as its stream, so the one ends with the other.
             Step::ExpireSession => {
-                self.leave(Mark::ClosedByServer);
+                self.leave(ConnectionEvent::ClosedByServer);
                 true
             }
             Step::Status(_)
@@ -104,27 +105,31 @@ impl Stream {
     }
 
     /// Opens the stream, and says where to post.
-    fn open(&mut self, shape: Option<&Shape>, guard: impl FnOnce() -> Presence) -> IsOver {
+    fn open(&mut self, shape: Option<&WriteFaults>, guard: impl FnOnce() -> DisconnectGuard) -> IsOver {
         let State::Wanted { answer, endpoint } = std::mem::replace(&mut self.state, State::Over) else { return false };
-        let (outlet, body) = outlet::body(guard(), &self.ending);
+        let (writer, body) = body_writer::body(guard(), &self.close_mode);
         let mut response = Response::new(body);
-        let content_type = shape.and_then(Shape::content_type);
+        let content_type = shape.and_then(WriteFaults::content_type);
         let content_type = content_type.unwrap_or(HeaderValue::from_static("text/event-stream"));
         response.headers_mut().insert(header::CONTENT_TYPE, content_type);
         response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-        self.respond(answer, response, Body::Mark(Mark::Bodiless));
-        self.state = State::Open(outlet);
-        self.say("endpoint", endpoint.clone(), Body::Text(endpoint), shape)
+        self.respond(answer, response, Body::Event(ConnectionEvent::Bodiless));
+        self.state = State::Open(writer);
+        self.send("endpoint", endpoint.clone(), Body::Text(endpoint), shape)
     }
 
     /// Answers with a status in the stream's place.
     fn refuse(&mut self, status: &HttpStatus) -> IsOver {
-        let said = if status.body.is_empty() { Body::Mark(Mark::Bodiless) } else { Body::Text(status.body.clone()) };
+        let said = if status.body.is_empty() {
+            Body::Event(ConnectionEvent::Bodiless)
+        } else {
+            Body::Text(status.body.clone())
+        };
         self.answer(scripted(status), said)
     }
 
     fn refuse_empty(&mut self, status: StatusCode) -> IsOver {
-        self.answer(empty(status), Body::Mark(Mark::Bodiless))
+        self.answer(empty(status), Body::Event(ConnectionEvent::Bodiless))
     }
 
     fn answer(&mut self, response: Response<HttpBody>, said: Body) -> IsOver {
@@ -135,7 +140,7 @@ impl Stream {
     }
 
     /// Recorded before it is sent: what a fast client says in return must not come before it in the record.
-    fn respond(&self, answer: oneshot::Sender<Verdict>, response: Response<HttpBody>, said: Body) {
+    fn respond(&self, answer: oneshot::Sender<HttpResult>, response: Response<HttpBody>, said: Body) {
         record_response(&self.recorder, self.connection, &response, said);
         if answer.send(Ok(response)).is_err() {
             tracing::debug!("the client left before the answer");
@@ -143,24 +148,24 @@ impl Stream {
     }
 
     /// Says something, as these faults want it.
-    fn say(&self, name: &str, text: String, said: Body, shape: Option<&Shape>) -> IsOver {
-        let State::Open(outlet) = &self.state else { return false };
+    fn send(&self, name: &str, text: String, said: Body, shape: Option<&WriteFaults>) -> IsOver {
+        let State::Open(writer) = &self.state else { return false };
         let Some(shape) = shape else {
             self.record(name, said);
-            outlet.push(Piece::Bytes(wire::event(None, name, &text).into()));
+            writer.push(Piece::Bytes(wire::event(None, name, &text).into()));
             return false;
         };
         let empty = wire::event(None, name, "");
         let mut rendered = shape.render(text.into_bytes(), said, |payload| Framed::event(&empty, payload));
         // The body goes on for as long as the session, so what ends the connection after a message ends the body.
         if let Finish::After(how) = rendered.finish {
-            rendered.finish = Finish::Amid(how);
+            rendered.finish = Finish::Inside(how);
         }
-        self.record(name, rendered.said.clone());
-        outlet.play(&rendered);
+        self.record(name, rendered.body.clone());
+        writer.execute(&rendered);
         let over = !matches!(rendered.finish, Finish::Keep);
         if over {
-            self.leave(Mark::ClosedByServer);
+            self.leave(ConnectionEvent::ClosedByServer);
         }
         over
     }
@@ -168,10 +173,10 @@ impl Stream {
     /// Ends the connection in this way.
     fn break_off(&mut self, end: Piece) -> IsOver {
         match std::mem::replace(&mut self.state, State::Over) {
-            State::Open(outlet) => outlet.push(end),
+            State::Open(writer) => writer.push(end),
             State::Wanted { answer, .. } => {
                 if matches!(end, Piece::Reset) {
-                    self.ending.reset();
+                    self.close_mode.reset();
                 }
                 if answer.send(Err(Aborted)).is_err() {
                     tracing::debug!("the client left before the end");
@@ -179,7 +184,7 @@ impl Stream {
             }
             State::Over => {}
         }
-        self.leave(Mark::ClosedByServer);
+        self.leave(ConnectionEvent::ClosedByServer);
         true
     }
 
@@ -187,7 +192,7 @@ impl Stream {
     fn record(&self, name: &str, body: Body) {
         self.recorder.record_with(|| {
             let http = Http { status: Some(200), event: Some(name.to_owned()), ..Http::default() };
-            Sighting::sent(self.connection, body).with_http(http)
+            FrameParts::sent(self.connection, body).with_http(http)
         });
     }
 }

@@ -14,7 +14,7 @@ use signal_hook::consts::SIGTERM;
 use super::StdioError;
 use crate::script::ChildScript;
 
-/// How long a child lives when nobody kills it.
+/// Maximum lifetime of a child.
 const LIFETIME: Duration = Duration::from_secs(60);
 
 /// Starts a child, and returns once it has done what its script says: the child says so by closing the line that it
@@ -28,7 +28,7 @@ pub(super) fn spawn(script: &ChildScript, arguments: &[OsString]) -> Result<(), 
     if script.clear_env {
         command.env_clear();
     }
-    // The child is let go on purpose: nobody waits for it, which is what this fault is.
+    // The child is not reaped on purpose: that is the fault.
     let mut child = command.spawn().map_err(StdioError::Spawn)?;
     let mut line = String::new();
     if let Some(stderr) = child.stderr.take() {
@@ -48,7 +48,7 @@ pub fn run_child(script: &ChildScript) -> io::Result<ExitCode> {
         rustix::process::setsid()?;
     }
     if script.ignore_sigterm {
-        // A handler that does nothing but set a flag: the signal is taken and nobody reads the flag.
+        // The handler only sets a flag that is never read, so the signal has no effect.
         signal_hook::flag::register(SIGTERM, Arc::new(AtomicBool::new(false)))?;
     }
     let mut stderr = io::stderr();

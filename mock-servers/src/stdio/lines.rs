@@ -21,7 +21,7 @@ pub(super) enum Line {
 
 /// Reads lines.
 #[derive(Debug)]
-pub(super) struct Lines<R> {
+pub(super) struct LineReader<R> {
     input: R,
     longest: usize,
     buffer: Vec<u8>,
@@ -34,7 +34,7 @@ pub(super) struct Lines<R> {
     ended: bool,
 }
 
-impl<R: Read> Lines<R> {
+impl<R: Read> LineReader<R> {
     /// Reads lines that are no longer than this.
     pub(super) fn new(input: R, longest: usize) -> Self {
         Self { input, longest, buffer: vec![0; READ], unread: 0..0, end: None, searched: 0, ended: false }
@@ -90,7 +90,7 @@ impl<R: Read> Lines<R> {
             self.searched -= self.unread.start;
             self.unread = 0..self.unread.len();
         }
-        // One long line is no reason to keep that much for ever.
+        // Frees the memory of one long line.
         let room = (self.unread.end + READ).next_power_of_two();
         if self.buffer.len() < self.unread.end + READ {
             self.buffer.resize(room, 0);
@@ -134,7 +134,7 @@ mod tests {
     }
 
     fn lines(bytes: &[u8], sizes: &[usize], longest: usize) -> Vec<(Vec<u8>, bool)> {
-        let mut lines = Lines::new(Pieces { bytes: bytes.to_vec(), sizes: sizes.to_vec(), at: 0 }, longest);
+        let mut lines = LineReader::new(Pieces { bytes: bytes.to_vec(), sizes: sizes.to_vec(), at: 0 }, longest);
         let mut all = Vec::new();
         while let Some(line) = lines.next().unwrap() {
             let (Line::Whole(place) | Line::TooLong(place)) = line.clone();
@@ -188,7 +188,7 @@ mod tests {
     fn takes_many_lines_from_one_read_and_gives_memory_back() {
         let long = vec![b'y'; 5_000_000];
         let bytes = [b"a\nb\n".to_vec(), long.clone(), b"\n".repeat(200_000)].concat();
-        let mut lines = Lines::new(&bytes[..], 10_000_000);
+        let mut lines = LineReader::new(&bytes[..], 10_000_000);
         assert_eq!(lines.next().unwrap(), Some(Line::Whole(0..1)));
         assert!(lines.is_whole());
         assert_eq!(lines.next().unwrap(), Some(Line::Whole(2..3)));

@@ -1,4 +1,4 @@
-//! Standard output: whole messages, in batches, until it is closed.
+//! Standard output: complete messages in batches.
 
 use std::{
     fs::OpenOptions,
@@ -10,16 +10,13 @@ use std::{
 
 use serde_json::Value;
 
-use crate::{
-    faults::{Finish, Piece, Rendered},
-    frame::{Body, Mark},
-    record::{Recorder, Sighting},
-};
+use crate::faults::{Chunk, Finish, WritePlan};
+use evidence::{Body, ConnectionEvent, FrameParts, Recorder};
 
 /// When a batch is written out even though more is to come.
-const LARGEST_BATCH: usize = 64 * 1024;
+const MAX_BATCH_BYTES: usize = 64 * 1024;
 
-/// What is to be written to standard output. Whoever holds it is the only writer.
+/// Pending bytes of standard output. The holder of the lock is the only writer.
 #[derive(Debug)]
 pub(super) struct Output {
     batch: Vec<u8>,
@@ -48,18 +45,18 @@ impl Output {
     }
 
     /// Notes that something has happened to the process.
-    pub(super) fn mark(&self, mark: Mark) {
-        self.recorder.record(Sighting::mark(self.run, mark));
+    pub(super) fn mark(&self, mark: ConnectionEvent) {
+        self.recorder.record(FrameParts::event(self.run, mark));
     }
 
     /// Adds a message as faults want it written.
-    pub(super) fn shaped(&mut self, rendered: Rendered) {
+    pub(super) fn shaped(&mut self, rendered: WritePlan) {
         if self.closed {
             return;
         }
-        self.recorder.record_with(|| Sighting::sent(self.run, rendered.said));
-        let in_pieces = rendered.pieces.len() > 1;
-        for Piece { after, bytes } in rendered.pieces {
+        self.recorder.record_with(|| FrameParts::sent(self.run, rendered.body));
+        let in_pieces = rendered.chunks.len() > 1;
+        for Chunk { after, bytes } in rendered.chunks {
             if !after.is_zero() {
                 self.flush();
                 self.wait(after);
@@ -108,7 +105,7 @@ impl Output {
         // A JSON value always has a text: its keys are strings.
         let text = serde_json::to_vec(&message).unwrap_or_default();
         // Recorded before it is sent: what a fast client says in return must not come before it in the record.
-        self.recorder.record_with(|| Sighting::sent(self.run, Body::Json(message)));
+        self.recorder.record_with(|| FrameParts::sent(self.run, Body::Json(message)));
         self.held = false;
         self.add(&text);
         self.add(b"\n");
@@ -136,7 +133,7 @@ impl Output {
         }
         self.held = false;
         self.add(text.as_bytes());
-        self.recorder.record_with(|| Sighting::sent(self.run, Body::Text(text)));
+        self.recorder.record_with(|| FrameParts::sent(self.run, Body::Text(text)));
     }
 
     /// Writes out what is there, and nothing ever after: the process is about to end.
@@ -153,12 +150,12 @@ impl Output {
 
     fn add(&mut self, bytes: &[u8]) {
         self.batch.extend_from_slice(bytes);
-        if self.batch.len() > LARGEST_BATCH {
+        if self.batch.len() > MAX_BATCH_BYTES {
             self.flush();
         }
     }
 
-    /// Writes out what is there. A client that is gone is no error here: the end of the input will tell.
+    /// Writes the pending bytes. A disconnected client is detected at the end of the input.
     pub(super) fn flush(&mut self) {
         if self.batch.is_empty() || self.held {
             return;
@@ -216,7 +213,7 @@ fn close_stdout(recorder: &Recorder, run: u64) {
     let replaced =
         OpenOptions::new().write(true).open("/dev/null").and_then(|null| Ok(rustix::stdio::dup2_stdout(null)?));
     match replaced {
-        Ok(()) => recorder.record(Sighting::mark(run, Mark::ClosedByServer)),
+        Ok(()) => recorder.record(FrameParts::event(run, ConnectionEvent::ClosedByServer)),
         Err(cause) => tracing::warn!(%cause, "could not close standard output"),
     }
 }

@@ -1,29 +1,26 @@
-//! The same seed gives the same bytes, with every fault and over every front.
+//! The same seed gives the same bytes, with every fault and over every transport.
 
 use super::{
-    table::{Effect, Front, Row, Talk, rows},
+    table::{Front, Row, Talk, rows},
     talk::{Bytes, Talking},
     wire::SEED,
 };
 
 impl Row {
     async fn heard(&self, front: Front, seed: u64) -> Bytes {
-        let talk = match self.effect(front) {
-            Effect::Seen(talk) => talk,
-            Effect::Nothing(_) => Talk::Calls,
-        };
-        Talking { front, talk, fault: Some(&self.fault), streamed: self.streamed, seed }.heard().await
+        let (talk, _) = self.talk(front);
+        Talking { front, talk, fault: Some(&self.sample), streamed: self.is_streamed(), seed }.heard().await
     }
 
     /// The same without the fault.
     async fn plain(&self, front: Front) -> Bytes {
-        Talking { front, talk: Talk::Calls, fault: None, streamed: self.streamed, seed: SEED }.heard().await
+        Talking { front, talk: Talk::Calls, fault: None, streamed: self.is_streamed(), seed: SEED }.heard().await
     }
 }
 
 async fn the_same_seed_gives_the_same_bytes(front: Front) {
     for row in rows() {
-        let what = format!("{} over {front:?}", row.name());
+        let what = format!("{} over {front:?}", row.fault.name());
         let first = row.heard(front, SEED).await;
         assert!(!first.text().is_empty(), "{what}");
         let again = row.heard(front, SEED).await;
@@ -32,14 +29,14 @@ async fn the_same_seed_gives_the_same_bytes(front: Front) {
         for seed in 100..120 {
             others += usize::from(row.heard(front, seed).await.without_sessions() != first.without_sessions());
             // What is not drawn is the same with every seed; two of them are enough to see that.
-            if others > 0 || (!row.drawn.contains(&front) && seed > 100) {
+            if others > 0 || (!row.is_drawn(front) && seed > 100) {
                 break;
             }
         }
-        assert_eq!(others > 0, row.drawn.contains(&front), "{what}: whether another seed gives other bytes");
-        if let Effect::Nothing(why) = row.effect(front) {
+        assert_eq!(others > 0, row.is_drawn(front), "{what}: whether another seed gives other bytes");
+        if !row.talk(front).1 {
             let plain = row.plain(front).await;
-            assert!(first.without_ports() == plain.without_ports(), "{what}, but {why}: {}", first.text());
+            assert!(first.without_ports() == plain.without_ports(), "{what} is observable: {}", first.text());
         }
     }
 }

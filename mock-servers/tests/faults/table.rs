@@ -1,8 +1,10 @@
-//! Every fault, and what a client of each front is to do to see it: one row a fault, and no fault without a row.
+//! One row per fault: a sample, and the talk in which a client observes it on each transport.
 
+use evidence::Transport;
+use mcp_workbench_mock_servers::faults::{Fault, Randomness};
 use serde_json::{Value, json};
 
-/// How messages travel.
+/// The transports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Front {
     /// Streamable HTTP.
@@ -32,162 +34,117 @@ pub(super) enum Talk {
     Terminated,
 }
 
-/// What a fault does over one front.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Effect {
-    /// It is seen in this talk.
-    Seen(Talk),
-    /// Nothing, and why.
-    Nothing(&'static str),
-}
-
-use Effect::{Nothing, Seen};
 use Talk::{Call, Calls, Get, Opened, Overtaken, Terminated, Unanswered};
 
 /// One fault.
 #[derive(Debug, Clone)]
 pub(super) struct Row {
-    pub(super) fault: Value,
-    http: Effect,
-    stdio: Effect,
-    sse: Effect,
-    /// Whether a notification goes before the answer, so that the answer is an event over Streamable HTTP too.
-    pub(super) streamed: bool,
-    /// The fronts over which its bytes are drawn.
-    pub(super) drawn: &'static [Front],
+    pub(super) sample: Value,
+    pub(super) fault: Fault,
 }
 
 impl Row {
-    /// The name of the fault.
-    pub(super) fn name(&self) -> &str {
-        let tagged = || self.fault.as_object().and_then(|fault| fault.keys().next()).map(String::as_str);
-        self.fault.as_str().or_else(tagged).unwrap()
+    /// The talk on this transport, and whether the fault can be observed in it.
+    pub(super) fn talk(&self, front: Front) -> (Talk, bool) {
+        let [http, stdio, sse] = talks(&self.fault);
+        let (talk, transport) = match front {
+            Front::Http => (http, Transport::StreamableHttp),
+            Front::Stdio => (stdio, Transport::Stdio),
+            Front::Sse => (sse, Transport::HttpSse),
+        };
+        let observable = self.fault.class().transports.contains(&transport);
+        (if observable { talk } else { Calls }, observable)
     }
 
-    pub(super) fn effect(&self, front: Front) -> Effect {
-        match front {
-            Front::Http => self.http,
-            Front::Stdio => self.stdio,
-            Front::Sse => self.sse,
+    /// Whether a notification precedes the response, so that the response is an event over Streamable HTTP too.
+    pub(super) fn is_streamed(&self) -> bool {
+        use Fault::{BadRetry, Coalesce, Fragment, LineEnds, NoEventId, SlowDrip};
+        matches!(self.fault, Fragment(_) | Coalesce(_) | SlowDrip(_) | LineEnds(_) | NoEventId | BadRetry(_))
+    }
+
+    /// Whether the bytes on this transport depend on the seed.
+    pub(super) fn is_drawn(&self, front: Front) -> bool {
+        match self.fault {
+            // It draws a time; `latency.rs` tests that.
+            Fault::Latency(_) => false,
+            // Over stdio only the time shows the cuts.
+            Fault::Fragment(_) => front != Front::Stdio,
+            _ => self.fault.class().randomness == Randomness::Seeded,
         }
     }
+}
 
-    fn streamed(mut self) -> Self {
-        self.streamed = true;
-        self
+/// The talks on Streamable HTTP, stdio and HTTP+SSE.
+fn talks(fault: &Fault) -> [Talk; 3] {
+    match fault {
+        Fault::Silence => [Unanswered; 3],
+        Fault::Reorder(_) => [Overtaken; 3],
+        Fault::Close | Fault::Disconnect(_) | Fault::Exit(_) | Fault::Truncate(_) => [Call; 3],
+        Fault::IgnoreSigterm => [Terminated; 3],
+        Fault::StreamError(_) => [Get, Call, Get],
+        Fault::HttpStatus(_) | Fault::RetryAfter(_) | Fault::Redirect(_) | Fault::SessionExpiry => {
+            [Calls, Unanswered, Unanswered]
+        }
+        Fault::WrongContentType(_) => [Calls, Calls, Opened],
+        Fault::Delay(_) | Fault::Latency(_) | Fault::LateReply(_) => [Calls; 3],
+        Fault::Garbage(_) | Fault::LogLines(_) | Fault::StderrFlood(_) | Fault::NotificationFlood(_) => [Calls; 3],
+        Fault::Grandchild(_) => [Calls; 3],
+        Fault::WrongId | Fault::NullId | Fault::FloatId | Fault::StringId | Fault::UnknownFields => [Calls; 3],
+        Fault::BothResultAndError | Fault::NeitherResultNorError | Fault::Duplicate => [Calls; 3],
+        Fault::DeepNesting(_) | Fault::Oversize(_) => [Calls; 3],
+        Fault::ByteOrderMark | Fault::InvalidUtf8(_) | Fault::MalformedJson(_) => [Calls; 3],
+        Fault::Fragment(_) | Fault::Coalesce(_) | Fault::SlowDrip(_) => [Calls; 3],
+        Fault::LineEnds(_) | Fault::NoEventId | Fault::BadRetry(_) => [Calls; 3],
     }
-
-    fn drawn(mut self, fronts: &'static [Front]) -> Self {
-        self.drawn = fronts;
-        self
-    }
 }
 
-/// A fault that is seen in this talk over every front.
-fn all(fault: impl Into<Value>, talk: Talk) -> Row {
-    row(fault, Seen(talk), Seen(talk), Seen(talk))
-}
-
-fn row(fault: impl Into<Value>, http: Effect, stdio: Effect, sse: Effect) -> Row {
-    Row { fault: fault.into(), http, stdio, sse, streamed: false, drawn: &[] }
-}
-
-const EVERYWHERE: &[Front] = &[Front::Http, Front::Stdio, Front::Sse];
-const OWNER: Effect = Nothing("the process of a server that listens is its owner's");
-const NO_EVENTS: Effect = Nothing("there are no events over stdio");
-const NO_TYPE: Effect = Nothing("there is no content type over stdio");
-const NO_IDS: Effect = Nothing("events have no ids before 2025-03-26");
-
-/// All of them.
+/// All rows: the faults without parameters by their names, the others by a sample.
 pub(super) fn rows() -> Vec<Row> {
-    [timing(), content(), ends(), envelopes(), ids(), bytes(), framing()].concat()
-}
-
-fn timing() -> Vec<Row> {
-    vec![
-        all("silence", Unanswered),
-        all(json!({"delay": "2ms"}), Calls),
-        // What it draws is time and no bytes; `latency.rs` shows that.
-        all(json!({"latency": {"from": "1ms", "to": "5ms"}}), Calls),
-        all(json!({"late-reply": "2ms"}), Calls),
-        all(json!({"reorder": {"within": "10s"}}), Overtaken),
-    ]
-}
-
-fn content() -> Vec<Row> {
-    vec![
-        all(json!({"garbage": "<{{id}}>"}), Calls),
-        all(json!({"log-lines": {"count": 2, "text": "WARN"}}), Calls),
-        row(json!({"stderr-flood": {"bytes": 100_000}}), OWNER, Seen(Calls), OWNER),
-        all(json!({"notification-flood": {"count": 20}}), Calls),
-    ]
-}
-
-fn ends() -> Vec<Row> {
-    vec![
-        all("close", Call),
-        all(json!({"disconnect": {"moment": "amid"}}), Call),
-        all(json!({"exit": {"code": 3}}), Call),
-        row("ignore-sigterm", OWNER, Seen(Terminated), OWNER),
-        row(json!({"grandchild": {"setsid": true}}), OWNER, Seen(Calls), OWNER),
-        all(json!({"truncate": 9}), Call),
-        row(json!({"stream-error": {"after": "2ms"}}), Seen(Get), Seen(Call), Seen(Get)),
-    ]
-}
-
-fn envelopes() -> Vec<Row> {
-    let answered = |fault: Value| row(fault, Seen(Calls), Seen(Unanswered), Seen(Unanswered));
-    vec![
-        answered(json!({"http-status": {"status": 503, "headers": {"X-A": "b"}, "body": "no"}})),
-        answered(json!({"retry-after": {"value": "3"}})),
-        answered(json!({"redirect": {"to": {"same-origin": "/mcp"}}})),
-        answered("session-expiry".into()),
-        row(json!({"wrong-content-type": "text/html"}), Seen(Calls), NO_TYPE, Seen(Opened)),
-    ]
-}
-
-fn ids() -> Vec<Row> {
-    vec![
-        all("wrong-id", Calls).drawn(EVERYWHERE),
-        all("null-id", Calls),
-        all("float-id", Calls),
-        all("string-id", Calls),
-        all("unknown-fields", Calls).drawn(EVERYWHERE),
-        all("both-result-and-error", Calls),
-        all("neither-result-nor-error", Calls),
-        all("duplicate", Calls),
-    ]
-}
-
-fn bytes() -> Vec<Row> {
-    vec![
-        all(json!({"deep-nesting": 200}), Calls),
-        all(json!({"oversize": 100_000}), Calls),
-        all("byte-order-mark", Calls),
-        all(json!({"invalid-utf8": {}}), Calls).drawn(EVERYWHERE),
-        all(json!({"malformed-json": {}}), Calls).drawn(EVERYWHERE),
-    ]
-}
-
-fn framing() -> Vec<Row> {
-    vec![
-        // Over stdio where it is cut is seen in time alone.
-        all(json!({"fragment": {"cut": {"random": 3}, "pause": "1ms"}}), Calls)
-            .streamed()
-            .drawn(&[Front::Http, Front::Sse]),
-        all(json!({"coalesce": {"messages": 3}}), Calls).streamed(),
-        all(json!({"slow-drip": {"bytes": 20, "every": "1ms"}}), Calls).streamed(),
-        all(json!({"line-ends": "crlf"}), Calls).streamed(),
-        row("no-event-id", Seen(Calls), NO_EVENTS, NO_IDS).streamed(),
-        row(json!({"bad-retry": "soon"}), Seen(Calls), NO_EVENTS, Seen(Calls)).streamed(),
-    ]
+    let samples = [
+        json!({"delay": "2ms"}),
+        json!({"latency": {"from": "1ms", "to": "5ms"}}),
+        json!({"late-reply": "2ms"}),
+        json!({"reorder": {"within": "10s"}}),
+        json!({"garbage": "<{{id}}>"}),
+        json!({"log-lines": {"count": 2, "text": "WARN"}}),
+        json!({"stderr-flood": {"bytes": 100_000}}),
+        json!({"notification-flood": {"count": 20}}),
+        json!({"disconnect": {"moment": "inside"}}),
+        json!({"exit": {"code": 3}}),
+        json!({"grandchild": {"setsid": true}}),
+        json!({"truncate": 9}),
+        json!({"stream-error": {"after": "2ms"}}),
+        json!({"http-status": {"status": 503, "headers": {"X-A": "b"}, "body": "no"}}),
+        json!({"retry-after": {"value": "3"}}),
+        json!({"redirect": {"to": {"same-origin": "/mcp"}}}),
+        json!({"wrong-content-type": "text/html"}),
+        json!({"deep-nesting": 200}),
+        json!({"oversize": 100_000}),
+        json!({"invalid-utf8": {}}),
+        json!({"malformed-json": {}}),
+        json!({"fragment": {"cut": {"random": 3}, "pause": "1ms"}}),
+        json!({"coalesce": {"messages": 3}}),
+        json!({"slow-drip": {"bytes": 20, "every": "1ms"}}),
+        json!({"line-ends": "crlf"}),
+        json!({"bad-retry": "soon"}),
+    ];
+    let has_sample = |name: &String| samples.iter().any(|sample| sample.get(name).is_some());
+    let plain = Fault::names().into_iter().filter(|name| !has_sample(name)).map(Value::from);
+    let row = |sample: Value| Row { fault: serde_json::from_value(sample.clone()).unwrap(), sample };
+    plain.chain(samples.clone()).map(row).collect()
 }
 
 #[test]
-fn every_fault_has_one_row() {
-    let mut rows: Vec<String> = rows().iter().map(|row| row.name().to_owned()).collect();
-    let mut names = crate::names();
-    rows.sort();
+fn every_fault_has_one_row_and_its_own_name() {
+    let rows = rows();
+    assert!(rows.len() >= 40, "{}", rows.len());
+    let mut named: Vec<_> = rows.iter().map(|row| row.fault.name()).collect();
+    let mut names = Fault::names();
+    named.sort();
     names.sort();
-    assert_eq!(rows, names);
+    assert_eq!(named, names);
+    for row in rows {
+        let key = row.sample.as_object().and_then(|sample| sample.keys().next()).map(String::as_str);
+        assert_eq!(row.sample.as_str().or(key), Some(row.fault.name().as_str()));
+    }
 }

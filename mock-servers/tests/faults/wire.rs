@@ -59,8 +59,8 @@ pub(super) fn on_call(actions: impl Into<Value>) -> Value {
     json!({"tools": [{"name": "echo"}], "on": [{"when": {"method": "tools/call"}, "do": actions.into()}]})
 }
 
-/// A server with this standing fault.
-pub(super) fn standing(rule: Value) -> Value {
+/// A server with this persistent fault.
+pub(super) fn persistent(rule: Value) -> Value {
     json!({"tools": [{"name": "echo", "reply": {"text": "{{nth}}"}}], "faults": [rule]})
 }
 
@@ -88,25 +88,6 @@ pub(super) async fn streamed(fault: impl Into<Value>) -> Heard {
 /// The same without any fault.
 pub(super) async fn streamed_plain() -> Heard {
     answer(json!([{"notify": {"method": "notifications/message", "params": {"data": "é"}}}])).await
-}
-
-/// The same seed gives the same bytes.
-pub(super) async fn repeats(actions: impl Into<Value>) {
-    let script = on_call(actions);
-    assert_eq!(talk(&script, SEED).await.without_date(), talk(&script, SEED).await.without_date());
-}
-
-/// The same seed gives the same bytes, and not every seed gives them.
-pub(super) async fn is_drawn(actions: impl Into<Value>) {
-    let script = on_call(actions);
-    let first = talk(&script, SEED).await.without_date();
-    assert_eq!(talk(&script, SEED).await.without_date(), first);
-    for seed in 100..120 {
-        if talk(&script, seed).await.without_date() != first {
-            return;
-        }
-    }
-    panic!("twenty seeds give the same bytes");
 }
 
 impl Server {

@@ -61,7 +61,7 @@ fn json_of(event: &Sse) -> Value {
 fn what_is_sent_as_events_reads_back_as_it_was() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let mock = runtime.block_on(HttpMock::start(script(), MODERN, 1, Recorder::disabled())).unwrap();
-    let client = Client::builder().no_proxy().build().unwrap();
+    let client = test_support::http_client();
     let url = mock.url();
     play_async("events", |mut random| {
         let (client, url) = (client.clone(), url.clone());

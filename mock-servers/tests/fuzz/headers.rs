@@ -60,7 +60,7 @@ async fn session(client: &Client, url: &str) -> String {
 fn no_header_breaks_the_server_and_every_refusal_is_a_message_or_nothing() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let mock = runtime.block_on(HttpMock::start(script(), MODERN, 1, Recorder::disabled())).unwrap();
-    let client = Client::builder().no_proxy().build().unwrap();
+    let client = test_support::http_client();
     let url = mock.url();
     play_async("headers", |mut random| {
         let (client, url) = (client.clone(), url.clone());

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use mcp_workbench_mock_servers::{
     Script,
-    engine::{Engine, ExchangeId, Origin, Output, Reaction, SessionKey, Step, Target},
+    engine::{DispatchId, DispatchOutput, Engine, Origin, Output, SessionKey, Step, Target},
 };
 use rand::{Rng, RngExt as _};
 use serde_json::{Value, json};
@@ -25,7 +25,7 @@ struct Front {
     engine: Engine,
     session: SessionKey,
     heard: Heard,
-    open: Vec<ExchangeId>,
+    open: Vec<DispatchId>,
 }
 
 impl Front {
@@ -41,24 +41,24 @@ impl Front {
     }
 
     /// Takes in bytes as the fronts do, and returns everything that is said because of them.
-    fn receive(&mut self, bytes: &[u8]) -> (Option<Value>, ExchangeId, Vec<Output>) {
+    fn receive(&mut self, bytes: &[u8]) -> (Option<Value>, DispatchId, Vec<Output>) {
         let message = serde_json::from_slice::<Value>(bytes).ok();
-        let Reaction { exchange, outputs } = match &message {
+        let DispatchOutput { dispatch, outputs } = match &message {
             Some(message) => self.engine.on_message(&Origin::session(self.session), message),
             None => self.engine.on_garbage(),
         };
         let (mut said, mut queue, mut wakes) = (Vec::new(), VecDeque::from(outputs), 0);
         while let Some(output) = queue.pop_front() {
-            if let (Target::Exchange(exchange), Step::Wake(_)) = (output.to, &output.step) {
+            if let (Target::Dispatch(dispatch), Step::Wake(_)) = (output.to, &output.step) {
                 wakes += 1;
                 if wakes <= MOST_WAKES {
-                    queue.extend(self.engine.on_wake(exchange));
+                    queue.extend(self.engine.on_wake(dispatch));
                 }
             }
             said.push(output);
         }
-        self.open.push(exchange);
-        (message, exchange, said)
+        self.open.push(dispatch);
+        (message, dispatch, said)
     }
 
     /// Looks at everything that was said, and remembers what a client may bring back.
@@ -89,10 +89,10 @@ impl Front {
     }
 }
 
-/// The answers in one exchange, each message of a batch by itself.
-fn answers(exchange: ExchangeId, said: &[Output]) -> Vec<Value> {
+/// The answers in one dispatch, each message of a batch by itself.
+fn answers(dispatch: DispatchId, said: &[Output]) -> Vec<Value> {
     let answer = |output: &Output| match (&output.step, output.to) {
-        (Step::Answer { message, .. }, Target::Exchange(id)) if id == exchange => Some(message.clone()),
+        (Step::Answer { message, .. }, Target::Dispatch(id)) if id == dispatch => Some(message.clone()),
         _ => None,
     };
     let flat = |message: Value| if let Value::Array(items) = message { items } else { vec![message] };
@@ -118,9 +118,9 @@ fn without_rules_each_request_is_answered_once_under_its_id_and_nothing_else_is(
         let mut front = Front::new(plain(random), random);
         for _ in 0..random.random_range(1..20) {
             let bytes = any(random, &front.heard);
-            let (message, exchange, said) = front.receive(&bytes);
+            let (message, dispatch, said) = front.receive(&bytes);
             front.look_at(&said);
-            let answers = answers(exchange, &said);
+            let answers = answers(dispatch, &said);
             let shown = || format!("{}\n{said:#?}", String::from_utf8_lossy(&bytes));
             let asked = message.as_ref().map(asked).unwrap_or_default();
             // What is no request but has an id is refused under it.
@@ -145,7 +145,7 @@ fn without_rules_each_request_is_answered_once_under_its_id_and_nothing_else_is(
 }
 
 #[test]
-fn whatever_a_script_does_nothing_breaks_and_an_exchange_has_one_answer() {
+fn whatever_a_script_does_nothing_breaks_and_a_dispatch_has_one_response() {
     play("json-rpc/wild", |random| {
         let (script, seed) = (wild(random), random.next_u64());
         let mut front = Front::new(script.clone(), random);
@@ -153,10 +153,10 @@ fn whatever_a_script_does_nothing_breaks_and_an_exchange_has_one_answer() {
         let session = again.open_session();
         for _ in 0..random.random_range(1..40) {
             let bytes = any(random, &front.heard);
-            let (message, exchange, said) = front.receive(&bytes);
+            let (message, dispatch, said) = front.receive(&bytes);
             front.look_at(&said);
             if message.as_ref().is_none_or(|message| !message.is_array()) {
-                let answers = answers(exchange, &said);
+                let answers = answers(dispatch, &said);
                 assert!(answers.len() <= 1, "{}\n{said:#?}", String::from_utf8_lossy(&bytes));
             }
             // What has no session, or another one, must not break anything either.

@@ -1,4 +1,4 @@
-//! A client without manners: it writes any bytes, and reads what comes with patience that ends.
+//! A hostile client: it writes any bytes, and reads with a timeout.
 
 use std::{
     io::{self, Read, Write},

@@ -23,7 +23,7 @@ impl Client {
 
     /// Shakes hands in this revision.
     pub(crate) async fn connect_with(url: &str, revision: &str) -> Self {
-        let http = reqwest::Client::new();
+        let http = test_support::http_client();
         let message = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": revision, "capabilities": {}, "clientInfo": {"name": "test", "version": "1"},
         }});
@@ -73,7 +73,7 @@ pub(crate) async fn discover(url: &str) -> Value {
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
         "io.modelcontextprotocol/clientCapabilities": {},
     }}});
-    let request = reqwest::Client::new().post(url);
+    let request = test_support::http_client().post(url);
     let request = request.header("mcp-protocol-version", "2026-07-28").header("mcp-method", "server/discover");
     send(request, &message).await.json().await.unwrap()
 }

@@ -1,21 +1,20 @@
-//! A running server is told what to do from outside.
+//! Control of a running server over HTTP.
 
 use mcp_workbench_mock_servers::{
     MockServer,
-    faults::FaultRule,
     mock::{
-        Expect, Transport,
+        Expect, HttpTransport,
         control::{Control, ControlError},
         text,
     },
-    script::{Fault, Tool, When},
+    script::{Fault, FaultRule, Tool, When},
 };
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::client::Client;
 
-async fn faulty(transport: Transport) -> MockServer {
+async fn faulty(transport: HttpTransport) -> MockServer {
     MockServer::builder()
         .transport(transport)
         .tool(Tool::new("echo").replies(text("{{arguments.text}}")))
@@ -28,7 +27,7 @@ async fn faulty(transport: Transport) -> MockServer {
 
 /// Asks a control endpoint.
 async fn ask(control: &Control, method: Method, path: &str, body: Value) -> (StatusCode, Value) {
-    let request = reqwest::Client::new().request(method, control.url() + path);
+    let request = test_support::http_client().request(method, control.url() + path);
     let request = if body.is_null() { request } else { request.json(&body) };
     let answer = request.send().await.unwrap();
     (answer.status(), answer.json().await.unwrap())
@@ -44,7 +43,7 @@ fn enabled(answer: &Value) -> Vec<bool> {
 
 #[tokio::test]
 async fn faults_are_switched_while_the_server_runs() {
-    let server = faulty(Transport::Http).await;
+    let server = faulty(HttpTransport::Http).await;
     let client = Client::connect(&server.url()).await;
     let id = async || client.call("echo", json!({"text": "hi"})).await["id"].clone();
     assert_eq!(id().await, 1);
@@ -61,7 +60,7 @@ async fn faults_are_switched_while_the_server_runs() {
 
 #[tokio::test]
 async fn the_control_endpoint_switches_faults_by_name() {
-    for transport in [Transport::Http, Transport::Sse] {
+    for transport in [HttpTransport::Http, HttpTransport::Sse] {
         let server = faulty(transport).await;
         let control = start(&server).await;
         let (status, faults) = ask(&control, Method::GET, "/faults", Value::Null).await;
@@ -88,7 +87,7 @@ async fn the_control_endpoint_switches_faults_by_name() {
 
 #[tokio::test]
 async fn the_control_endpoint_tells_what_came_and_forgets_it() {
-    let server = faulty(Transport::Http).await;
+    let server = faulty(HttpTransport::Http).await;
     let control = start(&server).await;
     let (_, health) = ask(&control, Method::GET, "/health", Value::Null).await;
     assert_eq!(health, json!({"status": "running", "url": server.url()}));
@@ -108,7 +107,7 @@ async fn the_control_endpoint_tells_what_came_and_forgets_it() {
 }
 
 /// A server that counts: its rules, its faults and its tools.
-async fn counting(transport: Transport) -> MockServer {
+async fn counting(transport: HttpTransport) -> MockServer {
     let script = json!({
         "tools": [{"name": "echo", "reply": {"text": "{{nth}}"}}, {"name": "other", "reply": {"text": "{{nth}}"}}],
         "on": [{"when": {"tool": "echo", "nth": 2}, "do": {"reply": {"text": "the second"}}}],
@@ -123,7 +122,7 @@ async fn counting(transport: Transport) -> MockServer {
 
 #[tokio::test]
 async fn after_a_reset_everything_is_counted_from_the_beginning() {
-    let server = counting(Transport::Http).await;
+    let server = counting(HttpTransport::Http).await;
     let control = start(&server).await;
     let client = Client::connect(&server.url()).await;
     let heard = async || {
@@ -153,11 +152,11 @@ async fn after_a_reset_everything_is_counted_from_the_beginning() {
 
 #[tokio::test]
 async fn the_control_endpoint_is_for_this_machine_alone() {
-    let server = faulty(Transport::Http).await;
+    let server = faulty(HttpTransport::Http).await;
     let refused = Control::start(([0, 0, 0, 0], 0).into(), &server).await;
     assert!(matches!(refused, Err(ControlError::NotLoopback { .. })), "{refused:?}");
     let control = start(&server).await;
-    let reset = reqwest::Client::new().post(control.url() + "/reset");
+    let reset = test_support::http_client().post(control.url() + "/reset");
     for (name, value) in [("origin", "http://evil.example"), ("host", "evil.example")] {
         let answer = reset.try_clone().unwrap().header(name, value).send().await.unwrap();
         assert_eq!(answer.status(), StatusCode::FORBIDDEN, "{name}");

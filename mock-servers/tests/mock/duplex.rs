@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use mcp_workbench_mock_servers::{
     MockServer,
-    faults::FaultRule,
+    faults::{Delay, Truncate},
     mock::{Expect, text},
-    script::{Fault, Tool, When},
+    script::{Fault, FaultRule, Tool, When},
 };
 use serde_json::{Value, json};
 use tokio::{
@@ -22,7 +22,7 @@ async fn say(stream: &mut BufReader<DuplexStream>, message: &Value) {
 }
 
 /// The next line; none at the end.
-async fn hear(stream: &mut BufReader<DuplexStream>) -> Option<String> {
+async fn next_line(stream: &mut BufReader<DuplexStream>) -> Option<String> {
     let mut line = String::new();
     let read = timeout(BOUND, stream.read_line(&mut line)).await.expect("a line in time").unwrap();
     (read > 0).then_some(line)
@@ -32,7 +32,7 @@ async fn initialize(stream: &mut BufReader<DuplexStream>) -> Value {
     let params =
         json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
     say(stream, &json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})).await;
-    serde_json::from_str(&hear(stream).await.unwrap()).unwrap()
+    serde_json::from_str(&next_line(stream).await.unwrap()).unwrap()
 }
 
 fn call(id: u64) -> Value {
@@ -51,29 +51,29 @@ async fn speaks_line_by_line_and_is_held_to_account() {
     server.expect(Expect::call("echo").times(1));
     assert_eq!(initialize(&mut stream).await["result"]["protocolVersion"], "2025-11-25");
     say(&mut stream, &call(1)).await;
-    let answer: Value = serde_json::from_str(&hear(&mut stream).await.unwrap()).unwrap();
+    let answer: Value = serde_json::from_str(&next_line(&mut stream).await.unwrap()).unwrap();
     assert_eq!(answer["result"]["content"][0]["text"], "hi", "{answer}");
     stream.write_all(b"{ no json\n").await.unwrap();
-    assert!(hear(&mut stream).await.unwrap().contains("-32700"));
+    assert!(next_line(&mut stream).await.unwrap().contains("-32700"));
     drop(stream);
     server.until_idle(BOUND).await;
     let last = server.frames().pop().unwrap();
-    assert_eq!(serde_json::to_value(&last.body).unwrap(), json!({"mark": "closed-by-peer"}));
+    assert_eq!(serde_json::to_value(&last.body).unwrap(), json!({"event": "closed-by-peer"}));
     server.stop().await;
 }
 
 #[tokio::test]
-async fn plays_faults_rules_and_waits_and_closes_when_it_is_told_to() {
-    let fault = FaultRule::named("cut", Fault::Truncate(5)).off().when(When::call("echo"));
-    let late = Fault::Delay("1ms".parse().unwrap());
+async fn executes_faults_rules_and_delays_and_closes_on_stop() {
+    let fault = FaultRule::named("cut", Fault::Truncate(Truncate(5))).off().when(When::call("echo"));
+    let late = Fault::Delay(Delay("1ms".parse().unwrap()));
     let (server, stream) = echo().fault(fault).on(When::call("echo").nth(1).then(late).then(text("late"))).duplex();
     let mut stream = BufReader::new(stream);
     initialize(&mut stream).await;
     say(&mut stream, &call(1)).await;
-    assert!(hear(&mut stream).await.unwrap().contains("late"));
+    assert!(next_line(&mut stream).await.unwrap().contains("late"));
     assert!(server.faults().enable("cut"));
     say(&mut stream, &call(2)).await;
-    assert_eq!(hear(&mut stream).await.as_deref(), Some("{\"jso"));
-    assert_eq!(hear(&mut stream).await, None);
+    assert_eq!(next_line(&mut stream).await.as_deref(), Some("{\"jso"));
+    assert_eq!(next_line(&mut stream).await, None);
     server.stop().await;
 }

@@ -46,7 +46,7 @@ async fn the_log_and_the_record_hold_no_secrets() {
     let recorder = Recorder::to_file("oauth", &record_file).unwrap();
     let options = OAuthOptions::default().with_recorder(recorder).with_audit_file(&audit_file);
     let mock = OAuthMock::start(AuthScript::default(), options).await.unwrap();
-    let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let http = test_support::http_client_builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     let peer = Peer { clock: mock.clock().clone(), mock, http };
     let client = peer.public_client().await;
     let code = peer.code(&client, &[("state", "a-state-of-mine")]).await;
@@ -75,7 +75,7 @@ async fn assertions_and_proofs_are_scrubbed_from_the_record() {
     let record_file = folder.path().join("frames.jsonl");
     let options = OAuthOptions::default().with_recorder(Recorder::to_file("oauth", &record_file).unwrap());
     let mock = OAuthMock::start(AuthScript::default(), options).await.unwrap();
-    let peer = Peer { clock: mock.clock().clone(), mock, http: reqwest::Client::new() };
+    let peer = Peer { clock: mock.clock().clone(), mock, http: test_support::http_client() };
     let form =
         [("client_assertion", "secret-assertion"), ("subject_token", "secret-subject"), ("assertion", "secret-grant")];
     read(peer.post("/token", &form).header("dpop", "secret-proof")).await;

@@ -7,6 +7,7 @@ use mcp_workbench_mock_servers::oauth::{AuditEntry, AuditEvent, AuthScript, Cloc
 use reqwest::{Client, RequestBuilder, Response, redirect::Policy};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use test_support::http_client_builder;
 
 pub(crate) const VERIFIER: &str = "a-verifier-that-is-long-enough-for-the-standard";
 pub(crate) const CALLBACK: &str = "http://127.0.0.1:7777/callback";
@@ -78,7 +79,7 @@ impl Peer {
         let clock = Clock::manual(START);
         let options = OAuthOptions::default().with_seed(seed).with_clock(clock.clone());
         let mock = OAuthMock::start(script, options).await.unwrap();
-        let http = Client::builder().redirect(Policy::none()).build().unwrap();
+        let http = http_client_builder().redirect(Policy::none()).build().unwrap();
         Self { mock, http, clock }
     }
 

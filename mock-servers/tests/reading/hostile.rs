@@ -5,7 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use mcp_workbench_mock_servers::{oauth, profile, reading::printable};
+use diagnostics::printable;
+use mcp_workbench_mock_servers::{oauth, profile};
 
 /// What both readers say of a text; each has to refuse it quickly and briefly.
 fn refused(text: &str, file: &str) -> [String; 2] {
@@ -41,13 +42,13 @@ fn what_a_terminal_acts_upon_is_shown_escaped_wherever_it_stands() {
     let told = profile::parse("on: [{ when: {}, do: { fault: \"sile\\ence\" } }]\n", "f").expect_err("an error");
     assert!(told.to_string().starts_with("error: unknown fault `sile\\u{1b}nce`\n  f:1:31\n"), "{told}");
     // As it is, in the text, where YAML has no place for it.
-    begin(&refused("name: \u{1b}[2J\n", "f"), "error: the control character U+001B\n  f:1:7\n1 | name: \u{fffd}[2J\n");
+    begin(&refused("name: \u{1b}[2J\n", "f"), "error: control character U+001B\n  f:1:7\n1 | name: \u{fffd}[2J\n");
     // And in what is extended, and where JSON has no place for it.
     let told = profile::parse("extends: \"min\\u202eimal\"\n", "f").expect_err("an error");
     assert!(told.to_string().starts_with("error: unknown profile `min\\u{202e}imal`\n  f:1:10\n"), "{told}");
     begin(
         &refused("{\"a\": \u{1b}}", "f.json"),
-        "error: the control character U+001B\n  f.json:1:7\n1 | {\"a\": \u{fffd}}\n",
+        "error: control character U+001B\n  f.json:1:7\n1 | {\"a\": \u{fffd}}\n",
     );
 }
 
@@ -73,11 +74,11 @@ fn aliases_of_aliases_are_refused() {
     // Where anything may stand, so that it is no unknown key.
     let script = format!("capabilities:\n  {bomb}");
     let told = profile::parse(&script, "f").expect_err("an error").to_string();
-    assert!(told.starts_with("error: aliases stand for too much\n  f:"), "{told}");
+    assert!(told.starts_with("error: aliases expand to too many values\n  f:"), "{told}");
     let script = format!("metadata:\n  {bomb}");
     let told = oauth::script::parse(&script, "f").expect_err("an error").to_string();
-    assert!(told.starts_with("error: aliases stand for too much\n  f:"), "{told}");
-    begin(&refused("a: &a [x, *a]", "f"), "error: an alias within what it stands for\n  f:1:11\n");
+    assert!(told.starts_with("error: aliases expand to too many values\n  f:"), "{told}");
+    begin(&refused("a: &a [x, *a]", "f"), "error: alias inside its own anchor\n  f:1:11\n");
 }
 
 #[test]
@@ -98,14 +99,14 @@ fn ten_megabytes_are_refused_unread() {
     let [script, authorization] = refused(&large, "f.yaml");
     assert_eq!(
         script,
-        "error: the file holds 10485760 bytes; a script is at most 4 MiB\n  f.yaml\n  help: is this a script at all?"
+        "error: file size is 10485760 bytes; the limit for a script is 4 MiB\n  f.yaml\n  help: check that this is a script"
     );
-    assert!(authorization.starts_with("error: the file holds 10485760 bytes; "), "{authorization}");
+    assert!(authorization.starts_with("error: file size is 10485760 bytes; "), "{authorization}");
     // From a file no more is read than what shows that it is too large: this one has no end.
     let told = oauth::script::load(Path::new("/dev/zero")).expect_err("an error").to_string();
-    assert!(told.starts_with("error: the file holds more than 1048576 bytes; "), "{told}");
+    assert!(told.starts_with("error: file size is more than 1048576 bytes; "), "{told}");
     let told = profile::load("/dev/zero").expect_err("an error").to_string();
-    assert!(told.starts_with("error: the file holds more than 4194304 bytes; "), "{told}");
+    assert!(told.starts_with("error: file size is more than 4194304 bytes; "), "{told}");
 }
 
 #[test]

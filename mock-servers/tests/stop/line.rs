@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use mcp_workbench_mock_servers::{MockServer, listen::Options, mock::Transport};
+use mcp_workbench_mock_servers::{MockServer, listen::Options, mock::HttpTransport};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _},
@@ -14,7 +14,7 @@ pub(crate) const BOUND: Duration = Duration::from_secs(10);
 
 const MODERN: &str = "2026-07-28";
 
-pub(crate) async fn server(script: Value, transport: Transport, options: Options) -> MockServer {
+pub(crate) async fn server(script: Value, transport: HttpTransport, options: Options) -> MockServer {
     let script = serde_json::from_value(script).unwrap();
     MockServer::builder().script(script).transport(transport).listen(options).start().await.unwrap()
 }

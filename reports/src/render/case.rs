@@ -1,142 +1,130 @@
-//! One case in full: its judgements, the frames that show them, and the last words on standard error.
-//!
-//! The terminal shows it with colours, the JUnit file without; both bounded.
+//! Details of one case: checks, frames and the end of standard error. Used by the terminal and JUnit reports.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 use textwrap::Options;
 
-use crate::model::{CaseResult, Exhibit, Judgement, Level, Verdict};
+use crate::model::{CaseResult, CheckResult, ReportFrame, Verdict};
 
 use super::paint::Paint;
 use super::text;
 
-/// How a case is shown.
+/// Colors, width and amount of detail of a case.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Look {
+pub(super) struct CaseStyle {
     pub(super) paint: Paint,
     pub(super) width: usize,
-    /// Also the judgements that held, and the frames that no judgement names.
+    /// Whether to include passed and skipped checks, and frames that no check cites.
     pub(super) all: bool,
 }
 
-const JUDGEMENTS_SHOWN: usize = 20;
-const FRAMES_SHOWN: usize = 8;
-const BODY_LINES: usize = 16;
-const BODY_LINES_ALL: usize = 60;
-const STDERR_LINES: usize = 20;
+const MAX_CHECKS: usize = 20;
+const MAX_FRAMES: usize = 8;
+const MAX_BODY_LINES: usize = 16;
+const MAX_BODY_LINES_VERBOSE: usize = 60;
+const MAX_STDERR_LINES: usize = 20;
 
-/// The lines below the title of a case, without a trailing line feed.
-pub(super) fn detail(case: &CaseResult, look: Look) -> String {
+/// Renders the lines below the title of a case, without a trailing line feed.
+pub(super) fn detail(case: &CaseResult, style: CaseStyle) -> String {
     let mut lines = Vec::new();
     let mut shown = BTreeSet::new();
-    let told: Vec<_> = case.judgements.iter().filter(|judgement| look.all || told_always(judgement)).collect();
-    for judgement in told.iter().take(JUDGEMENTS_SHOWN) {
-        push_judgement(&mut lines, judgement, look);
-        push_frames(&mut lines, case, &judgement.frames, &mut shown, look);
+    let checks: Vec<_> = case.checks.iter().filter(|check| style.all || is_reported(check)).collect();
+    for check in checks.iter().take(MAX_CHECKS) {
+        push_check(&mut lines, check, style);
+        push_frames(&mut lines, case, &check.frames, &mut shown, style);
     }
-    if told.len() > JUDGEMENTS_SHOWN {
-        lines.push(format!("  … [cut: {} more judgements]", told.len() - JUDGEMENTS_SHOWN));
+    if checks.len() > MAX_CHECKS {
+        lines.push(format!("  … [{} more checks]", checks.len() - MAX_CHECKS));
     }
-    if look.all {
-        let others: Vec<u64> =
-            case.exhibits.iter().map(|exhibit| exhibit.seq).filter(|seq| !shown.contains(seq)).collect();
+    if style.all {
+        let others: Vec<u64> = case.frames.iter().map(|frame| frame.seq).filter(|seq| !shown.contains(seq)).collect();
         if !others.is_empty() {
             lines.push("  other frames".to_owned());
-            push_frames(&mut lines, case, &others, &mut shown, look);
+            push_frames(&mut lines, case, &others, &mut shown, style);
         }
     }
-    push_stderr(&mut lines, &case.stderr, look);
+    push_stderr(&mut lines, &case.stderr, style);
     lines.join("\n")
 }
 
-fn told_always(judgement: &Judgement) -> bool {
-    !matches!(judgement.verdict, Verdict::Passed | Verdict::Skipped)
+fn is_reported(check: &CheckResult) -> bool {
+    !matches!(check.verdict, Verdict::Passed | Verdict::Skipped)
 }
 
-fn push_judgement(lines: &mut Vec<String>, judgement: &Judgement, look: Look) {
-    let word = look.paint.verdict(judgement.verdict, judgement.verdict.word());
-    lines.push(format!("  {word} {}", look.paint.strong(text::bounded_line(&judgement.id, 200))));
-    let reason = matches!(judgement.verdict, Verdict::Skipped | Verdict::Blocked);
-    push_field(lines, "expected", &text::line(&judgement.expected), look);
-    push_field(lines, if reason { "reason" } else { "observed" }, &text::line(&judgement.observed), look);
-    let requirement = &judgement.requirement;
-    push_field(lines, level(requirement.level), &text::line(&requirement.text), look);
-    // The address stays in one piece, whatever the width, so that it can be followed.
+fn push_check(lines: &mut Vec<String>, check: &CheckResult, style: CaseStyle) {
+    let word = style.paint.verdict(check.verdict, check.verdict.as_str());
+    lines.push(format!("  {word} {}", style.paint.strong(text::bounded_line(&check.id, 200))));
+    let reason = matches!(check.verdict, Verdict::Skipped | Verdict::Blocked);
+    push_field(lines, "expected", &text::line(&check.expected), style);
+    push_field(lines, if reason { "reason" } else { "observed" }, &text::line(&check.observed), style);
+    let requirement = &check.requirement;
+    push_field(lines, requirement.level.as_str(), &text::line(&requirement.text), style);
+    // URLs are not wrapped, so that they can be opened.
     let id = text::bounded_line(&requirement.id, 200);
     lines.push(format!(
         "             {} {}",
         text::bounded_line(&requirement.url, 500),
-        look.paint.faint(format!("({id})"))
+        style.paint.faint(format!("({id})"))
     ));
 }
 
-fn push_field(lines: &mut Vec<String>, name: &str, text: &str, look: Look) {
+fn push_field(lines: &mut Vec<String>, name: &str, text: &str, style: CaseStyle) {
     let first = format!("    {name:<9}");
-    let options = Options::new(look.width.max(40)).initial_indent(&first).subsequent_indent("             ");
+    let options = Options::new(style.width.max(40)).initial_indent(&first).subsequent_indent("             ");
     lines.extend(textwrap::wrap(text, options).into_iter().map(|line| line.trim_end().to_owned()));
 }
 
-/// The word of a level, as specifications write it.
-pub(super) fn level(level: Level) -> &'static str {
-    match level {
-        Level::Must => "MUST",
-        Level::Should => "SHOULD",
-        Level::Expected => "EXPECTED",
-    }
-}
-
-fn push_frames(lines: &mut Vec<String>, case: &CaseResult, seqs: &[u64], shown: &mut BTreeSet<u64>, look: Look) {
-    for seq in seqs.iter().take(FRAMES_SHOWN) {
-        match case.exhibits.iter().find(|exhibit| exhibit.seq == *seq) {
-            None => lines.push(format!("    #{seq} (this frame was not kept)")),
-            Some(exhibit) if shown.insert(*seq) => push_exhibit(lines, exhibit, look),
-            Some(exhibit) => lines.push(format!("    {} #{seq} (shown above)", arrow(exhibit))),
+fn push_frames(lines: &mut Vec<String>, case: &CaseResult, seqs: &[u64], shown: &mut BTreeSet<u64>, style: CaseStyle) {
+    for seq in seqs.iter().take(MAX_FRAMES) {
+        match case.frames.iter().find(|frame| frame.seq == *seq) {
+            None => lines.push(format!("    #{seq} (not recorded)")),
+            Some(frame) if shown.insert(*seq) => push_frame(lines, frame, style),
+            Some(frame) => lines.push(format!("    {} #{seq} (shown above)", arrow(frame))),
         }
     }
-    if seqs.len() > FRAMES_SHOWN {
-        lines.push(format!("    … [cut: {} more frames]", seqs.len() - FRAMES_SHOWN));
+    if seqs.len() > MAX_FRAMES {
+        lines.push(format!("    … [{} more frames]", seqs.len() - MAX_FRAMES));
     }
 }
 
-/// Seen from the client: `->` is what it sent.
-fn arrow(exhibit: &Exhibit) -> &'static str {
-    if exhibit.from_client { "->" } else { "<-" }
+/// Direction of a frame as the client sees it: `->` is sent.
+fn arrow(frame: &ReportFrame) -> &'static str {
+    if frame.from_client { "->" } else { "<-" }
 }
 
-fn push_exhibit(lines: &mut Vec<String>, exhibit: &Exhibit, look: Look) {
-    let at = format!("{}.{:03} ms", exhibit.at_us / 1_000, exhibit.at_us % 1_000);
-    let http = exhibit.http.as_deref().map(|http| format!("  {}", text::bounded_line(http, 200))).unwrap_or_default();
-    let server = text::bounded_line(&exhibit.server, 80);
-    let head = format!("{} #{}  {at}  {server}{http}", arrow(exhibit), exhibit.seq);
-    lines.push(format!("    {}", look.paint.strong(head)));
-    let body = match &exhibit.body {
+fn push_frame(lines: &mut Vec<String>, frame: &ReportFrame, style: CaseStyle) {
+    let at = format!("{}.{:03} ms", frame.at_us / 1_000, frame.at_us % 1_000);
+    let http = frame.http.as_deref().map(|http| format!("  {}", text::bounded_line(http, 200))).unwrap_or_default();
+    let server = text::bounded_line(&frame.server, 80);
+    let head = format!("{} #{}  {at}  {server}{http}", arrow(frame), frame.seq);
+    lines.push(format!("    {}", style.paint.strong(head)));
+    let body = match &frame.body {
         Value::String(raw) => raw.clone(),
-        // What the specification sends without a body is shown by its envelope alone.
+        // A frame without a body is an HTTP envelope.
         Value::Null => String::new(),
         other => format!("{other:#}"),
     };
-    let limit = if look.all { BODY_LINES_ALL } else { BODY_LINES };
-    let room = look.width.max(40) - 8;
+    let limit = if style.all { MAX_BODY_LINES_VERBOSE } else { MAX_BODY_LINES };
+    let room = style.width.max(40) - 8;
     lines.extend(text::lines(&body, limit, room).into_iter().map(|line| format!("       {line}")));
-    if exhibit.cut {
-        lines.push("       … [cut: the body was too long to keep whole]".to_owned());
+    if frame.truncated {
+        lines.push("       … [truncated when it was recorded]".to_owned());
     }
 }
 
-fn push_stderr(lines: &mut Vec<String>, stderr: &str, look: Look) {
+fn push_stderr(lines: &mut Vec<String>, stderr: &str, style: CaseStyle) {
     if stderr.trim().is_empty() {
         return;
     }
-    lines.push("  standard error, its last lines".to_owned());
+    lines.push("  end of standard error".to_owned());
     let total = stderr.lines().count();
-    let skip = total.saturating_sub(STDERR_LINES);
+    let skip = total.saturating_sub(MAX_STDERR_LINES);
     if skip > 0 {
-        lines.push(format!("    … [cut: {skip} earlier lines]"));
+        lines.push(format!("    … [{skip} earlier lines]"));
     }
-    // The end is what tells why a process died, so the beginning is what is left out.
+    // The end shows why a process exited, so earlier lines are omitted.
     let last: Vec<&str> = stderr.lines().skip(skip).collect();
-    let shown = text::lines(&last.join("\n"), STDERR_LINES, look.width.max(40) - 6);
-    lines.extend(shown.into_iter().map(|line| look.paint.faint(format!("    | {line}"))));
+    let shown = text::lines(&last.join("\n"), MAX_STDERR_LINES, style.width.max(40) - 6);
+    lines.extend(shown.into_iter().map(|line| style.paint.faint(format!("    | {line}"))));
 }

@@ -1,13 +1,27 @@
-//! The run as JSON: the one format that holds all of it. Its schema is [`crate::schema`], its way back [`crate::saved`].
+//! The complete run as JSON. [`crate::schema`] is its schema; [`crate::saved`] reads it.
 
+use super::{Format, RenderError, Style};
 use crate::model::Run;
 
-/// The run as pretty-printed JSON, with a line feed at the end. Its first key is the version of the format.
-///
-/// # Errors
-/// When `serde_json` cannot write the value, which only happens when memory runs out.
-pub fn render(run: &Run) -> Result<String, serde_json::Error> {
-    let mut text = serde_json::to_string_pretty(run)?;
-    text.push('\n');
-    Ok(text)
+/// JSON, pretty-printed. The first key is the version of the format.
+#[derive(Debug)]
+pub struct Json;
+
+impl Format for Json {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn about(&self) -> &'static str {
+        "The complete run, versioned; `mcp-workbench schema run` prints its JSON Schema"
+    }
+
+    fn file_name(&self) -> &'static str {
+        "run.json"
+    }
+
+    fn render(&self, run: &Run, _: &Style) -> Result<String, RenderError> {
+        let text = serde_json::to_string_pretty(run).map_err(|error| RenderError::new(self, error))?;
+        Ok(text + "\n")
+    }
 }

@@ -1,36 +1,63 @@
-//! The run as a JUnit XML file, for CI systems.
+//! The run as JUnit XML, for CI systems.
 //!
-//! There is no one JUnit schema. The file holds against both that are in common use: Jenkins' `junit-10.xsd` and the one
-//! of the Apache Ant task (`JUnit.xsd`). That is why the root has no attributes, a test case has no children but its
-//! outcome, and each suite has properties and both outputs; the tests hold these rules.
+//! JUnit has no single schema. The file is valid against both common ones: Jenkins' `junit-10.xsd` and the Apache Ant
+//! task's `JUnit.xsd`. Therefore the root has no attributes, a test case has no children except its result, and every
+//! suite has properties and both outputs; tests check these rules.
 //!
-//! The file is red exactly when the run did not hold: what is not a case but makes a run fail (an interruption, a stale
-//! baseline entry, a run that judged nothing) is a test case of the suite `workbench`, and a known failure is skipped.
+//! The file has failures exactly if the run failed. Reasons other than cases (an interruption, a stale baseline entry, a
+//! run without results) are test cases of the suite `workbench`. A known failure is skipped.
 
 use std::time::Duration;
 
 use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, TestSuite};
 
+use super::{
+    Format, RenderError, Style,
+    case::{self, CaseStyle},
+    outcome,
+    paint::Paint,
+    text,
+};
 use crate::model::{CaseResult, LoadResult, Run, Verdict};
 
-use super::case::{self, Look};
-use super::outcome;
-use super::paint::Paint;
-use super::text;
-
-pub use quick_junit::SerializeError;
-
-/// The columns to which texts are wrapped; the viewers of CI systems do not wrap them.
+/// Wrap width of text in the file; viewers of CI systems do not wrap it.
 const WIDTH: usize = 120;
-const ATTRIBUTE_LIMIT: usize = 500;
+const MAX_ATTRIBUTE: usize = 500;
 const LOADS: &str = "load tests";
 const WORKBENCH: &str = "workbench";
 
-/// The run as JUnit XML: a suite for each area of the catalogue, one for the load tests, one for the run itself.
-///
-/// # Errors
-/// When the XML library refuses to write; no run is known that makes it do so.
-pub fn render(run: &Run) -> Result<String, SerializeError> {
+/// JUnit XML: one suite for each area of the catalog, one for load tests, one for the run itself.
+#[derive(Debug)]
+pub struct Junit;
+
+impl Format for Junit {
+    fn name(&self) -> &'static str {
+        "junit"
+    }
+
+    fn about(&self) -> &'static str {
+        "JUnit XML for CI systems"
+    }
+
+    fn file_name(&self) -> &'static str {
+        "junit.xml"
+    }
+
+    fn render(&self, run: &Run, _: &Style) -> Result<String, RenderError> {
+        let mut suites = scenario_suites(run);
+        suites.extend(load_suite(&run.loads));
+        suites.extend(workbench_suite(run));
+        let mut report = Report::unnamed();
+        for (position, mut suite) in suites.into_iter().enumerate() {
+            complete(&mut suite, run, position);
+            report.add_test_suite(suite);
+        }
+        let xml = report.to_string().map_err(|error| RenderError::new(self, error))?;
+        Ok(without_root_attributes(&xml))
+    }
+}
+
+fn scenario_suites(run: &Run) -> Vec<TestSuite> {
     let mut suites: Vec<TestSuite> = Vec::new();
     for result in &run.cases {
         let area = area(result);
@@ -44,31 +71,24 @@ pub fn render(run: &Run) -> Result<String, SerializeError> {
         }
         suite.add_test_case(scenario_case(run, result, &area));
     }
-    suites.extend(load_suite(&run.loads));
-    suites.extend(workbench_suite(run));
-    let mut report = Report::unnamed();
-    for (position, mut suite) in suites.into_iter().enumerate() {
-        complete(&mut suite, run, position);
-        report.add_test_suite(suite);
-    }
-    Ok(with_bare_root(&report.to_string()?))
+    suites
 }
 
-/// The area of the catalogue that a case belongs to; never empty, and never the name of one of our own suites.
+/// The area of the catalog that a case belongs to: not empty, and different from `LOADS` and `WORKBENCH`.
 fn area(result: &CaseResult) -> String {
     let area = result.scenario.split('/').next().unwrap_or_default().trim();
-    let area = text::bounded_line(area, ATTRIBUTE_LIMIT);
+    let area = text::bounded_line(area, MAX_ATTRIBUTE);
     if area.is_empty() || area == LOADS || area == WORKBENCH { format!("area {area:?}") } else { area }
 }
 
 fn scenario_case(run: &Run, result: &CaseResult, area: &str) -> TestCase {
     let detail = || {
-        let look = Look { paint: Paint::PLAIN, width: WIDTH, all: false };
-        format!("{}\n{}", text::bounded_line(&result.title, ATTRIBUTE_LIMIT), case::detail(result, look))
+        let style = CaseStyle { paint: Paint::PLAIN, width: WIDTH, all: false };
+        format!("{}\n{}", text::bounded_line(&result.title, MAX_ATTRIBUTE), case::detail(result, style))
     };
-    let first = result.judgements.first();
-    let message = first.map_or_else(|| result.title.clone(), |judgement| judgement.observed.clone());
-    let kind = first.map_or(result.verdict.word(), |judgement| judgement.id.as_str());
+    let first = result.checks.first();
+    let message = first.map_or_else(|| result.title.clone(), |check| check.observed.clone());
+    let kind = first.map_or(result.verdict.as_str(), |check| check.id.as_str());
     let status = if outcome::is_known(run, result) {
         let mut status = TestCaseStatus::skipped();
         status.set_message(attribute(&format!("known failure (baseline): {message}"))).set_type("known-failure");
@@ -81,8 +101,8 @@ fn scenario_case(run: &Run, result: &CaseResult, area: &str) -> TestCase {
                 status.set_message(attribute(&message)).set_type("does-not-apply");
                 status
             }
-            Verdict::Blocked => broken(NonSuccessKind::Error, kind, &message, &detail()),
-            Verdict::Failed => broken(NonSuccessKind::Failure, kind, &message, &detail()),
+            Verdict::Blocked => non_success(NonSuccessKind::Error, kind, &message, &detail()),
+            Verdict::Failed => non_success(NonSuccessKind::Failure, kind, &message, &detail()),
         }
     };
     let name = result.id.split_once('/').map_or(result.id.as_str(), |(_, name)| name);
@@ -92,36 +112,29 @@ fn scenario_case(run: &Run, result: &CaseResult, area: &str) -> TestCase {
 fn load_suite(loads: &[LoadResult]) -> Option<TestSuite> {
     let mut suite = TestSuite::new(LOADS);
     for load in loads {
-        let status = if load.held() {
-            TestCaseStatus::success()
-        } else {
-            let broken_ones = load.thresholds.iter().filter(|threshold| !threshold.held);
-            let mut lines: Vec<String> = broken_ones
-                .map(|threshold| format!("threshold broken: {} (measured {})", threshold.threshold, threshold.measured))
-                .collect();
-            if load.succeeded == 0 {
-                lines.push("not one call succeeded".to_owned());
-            }
-            lines.extend(load.errors.iter().take(20).map(|(kind, count)| format!("errors: {kind} ({count})")));
-            lines.extend(load.warnings.iter().map(|warning| format!("warning: {warning}")));
-            let body: Vec<String> = lines.iter().map(|line| text::line(line)).collect();
-            broken(
-                NonSuccessKind::Failure,
-                "threshold",
-                lines.first().map_or("did not hold", String::as_str),
-                &body.join("\n"),
-            )
-        };
+        let status = if load.passed() { TestCaseStatus::success() } else { failed_load(load) };
         let name = format!("{} ({}; {})", load.name, load.transport, load.shape);
         suite.add_test_case(test_case(&name, LOADS, Duration::from_millis(load.counted_ms), status));
     }
     (suite.tests > 0).then_some(suite)
 }
 
+fn failed_load(load: &LoadResult) -> TestCaseStatus {
+    let mut lines: Vec<String> = outcome::failed_thresholds(load).collect();
+    if load.succeeded == 0 {
+        lines.push("all calls failed".to_owned());
+    }
+    lines.extend(load.errors.iter().take(20).map(|(kind, count)| format!("errors: {kind} ({count})")));
+    lines.extend(load.warnings.iter().map(|warning| format!("warning: {warning}")));
+    let message = lines.first().map_or("failed", String::as_str);
+    let body: Vec<String> = lines.iter().map(|line| text::line(line)).collect();
+    non_success(NonSuccessKind::Failure, "threshold", message, &body.join("\n"))
+}
+
 fn workbench_suite(run: &Run) -> Option<TestSuite> {
     let mut suite = TestSuite::new(WORKBENCH);
-    for (position, (name, sentence)) in outcome::run_faults(run).into_iter().enumerate() {
-        let status = broken(NonSuccessKind::Error, name, &sentence, &sentence);
+    for (position, (name, sentence)) in outcome::run_failures(run).into_iter().enumerate() {
+        let status = non_success(NonSuccessKind::Error, name, &sentence, &sentence);
         suite.add_test_case(test_case(&format!("{name} {}", position + 1), WORKBENCH, Duration::ZERO, status));
     }
     (suite.tests > 0).then_some(suite)
@@ -133,25 +146,25 @@ fn test_case(name: &str, class: &str, time: Duration, status: TestCaseStatus) ->
     case
 }
 
-fn broken(kind: NonSuccessKind, ty: &str, message: &str, body: &str) -> TestCaseStatus {
+fn non_success(kind: NonSuccessKind, ty: &str, message: &str, body: &str) -> TestCaseStatus {
     let mut status = TestCaseStatus::non_success(kind);
     status.set_type(attribute(ty)).set_message(attribute(message)).set_description(body);
     status
 }
 
 fn attribute(value: &str) -> String {
-    text::bounded_line(value, ATTRIBUTE_LIMIT)
+    text::bounded_line(value, MAX_ATTRIBUTE)
 }
 
-/// A warning does not make a test case fail, and neither schema has a place for it within one.
+/// Appends a warning to the output of its suite. Neither schema allows a warning in a test case that passed.
 fn append_warning(suite: &mut TestSuite, result: &CaseResult) {
-    let look = Look { paint: Paint::PLAIN, width: WIDTH, all: false };
+    let style = CaseStyle { paint: Paint::PLAIN, width: WIDTH, all: false };
     let before = suite.system_out.take().map(|text| text.to_string()).unwrap_or_default();
-    let id = text::bounded_line(&result.id, ATTRIBUTE_LIMIT);
-    suite.set_system_out(format!("{before}warned {id}\n{}\n\n", case::detail(result, look)));
+    let id = text::bounded_line(&result.id, MAX_ATTRIBUTE);
+    suite.set_system_out(format!("{before}warned {id}\n{}\n\n", case::detail(result, style)));
 }
 
-/// What the schema of the Ant task requires of each suite.
+/// Adds the properties, outputs and attributes that the Ant task's schema requires.
 fn complete(suite: &mut TestSuite, run: &Run, position: usize) {
     let header = &run.header;
     let seed = header.seed.to_string();
@@ -164,14 +177,14 @@ fn complete(suite: &mut TestSuite, run: &Run, position: usize) {
     }
     suite.set_system_err("");
     let package = suite.name.clone();
-    // Not through the library's own field: it writes a time zone, which the schema forbids.
+    // The library's own field writes a time zone, which the schema forbids.
     suite.extra.insert("timestamp".into(), timestamp(&header.started).into());
     suite.extra.insert("hostname".into(), "localhost".into());
     suite.extra.insert("package".into(), package);
     suite.extra.insert("id".into(), position.to_string().into());
 }
 
-/// The date and time of an RFC 3339 text, without its zone; the epoch where it is not one, since the schema demands one.
+/// The date and time of an RFC 3339 string without its time zone, or the epoch: the schema requires a timestamp.
 fn timestamp(started: &str) -> &str {
     const SHAPE: &str = "dddd-dd-ddTdd:dd:dd";
     let fits = |text: &&str| {
@@ -180,17 +193,17 @@ fn timestamp(started: &str) -> &str {
         shape.clone().all(|(shape, byte)| if shape == b'd' { byte.is_ascii_digit() } else { shape == byte })
             && parts
                 .into_iter()
-                .all(|(place, range)| text[place.clone()].parse().is_ok_and(|part: u8| range.contains(&part)))
+                .all(|(part, range)| text[part.clone()].parse().is_ok_and(|part: u8| range.contains(&part)))
     };
     started.get(..SHAPE.len()).filter(fits).unwrap_or("1970-01-01T00:00:00")
 }
 
-/// The text with a root that has no attributes: the library always writes `skipped`, which Jenkins' schema forbids
-/// there, and the Ant task's schema forbids every attribute.
-fn with_bare_root(xml: &str) -> String {
+/// Removes the attributes of the root element. The library always writes `skipped`, which Jenkins' schema forbids, and
+/// the Ant task's schema forbids all attributes.
+fn without_root_attributes(xml: &str) -> String {
     const ROOT: &str = "<testsuites";
     let Some(start) = xml.find(ROOT).map(|start| start + ROOT.len()) else { return xml.to_owned() };
-    // The root has counts only (it is unnamed), so the first `>` is its own.
+    // The unnamed root has only counts as attributes, so the first `>` ends it.
     let Some(length) = xml[start..].find('>') else { return xml.to_owned() };
     format!("{}{}", &xml[..start], &xml[start + length..])
 }

@@ -1,45 +1,52 @@
-//! Why a run held or not, in sentences: what the terminal, the Markdown summary and the JUnit file say alike.
+//! Reasons why a run failed, as sentences for the terminal, the Markdown summary and the JUnit file.
 //!
-//! The decision itself is [`Run::held`]; a test keeps the two in step.
-
-use crate::model::{CaseResult, Run, Verdict};
+//! [`Run::passed`] decides; a test keeps both in step.
 
 use super::text;
+use crate::model::{CaseResult, LoadResult, Run, ThresholdResult, Verdict};
 
-/// Whether the baseline lists the case as a known failure.
+/// `passed` or `failed`.
+pub(super) fn word(passed: bool) -> &'static str {
+    if passed { "passed" } else { "failed" }
+}
+
+/// Whether the baseline lists the failed case.
 pub(super) fn is_known(run: &Run, case: &CaseResult) -> bool {
     case.verdict.is_failure() && run.baseline.as_ref().is_some_and(|baseline| baseline.known.contains(&case.id))
 }
 
-/// What a run did to fail apart from its cases and loads: each a short name and a sentence with what to do.
-pub(super) fn run_faults(run: &Run) -> Vec<(&'static str, String)> {
-    let mut faults = Vec::new();
+/// Why the run failed, apart from its cases and load tests: a short name and a sentence each.
+pub(super) fn run_failures(run: &Run) -> Vec<(&'static str, String)> {
+    let mut failures = Vec::new();
     if !run.complete {
-        let ended = run.cases.len() + run.loads.len();
-        faults.push((
-            "incomplete",
-            format!("the run was interrupted: {ended} of {} planned ended; what is missing did not pass", planned(run)),
-        ));
+        failures.push(("incomplete", incomplete(run)));
     }
     if run.cases.iter().all(|case| case.verdict == Verdict::Skipped) && run.loads.is_empty() {
-        faults.push(("nothing-judged", "nothing was judged: no case ran; check the filters".to_owned()));
+        failures.push(("nothing-judged", "no case ran; check the filters".to_owned()));
     }
     let stale = run.baseline.iter().flat_map(|baseline| &baseline.stale);
-    faults.extend(stale.map(|id| {
-        (
-            "stale-baseline",
-            format!("{} passed or no longer exists: take it off the baseline of known failures", text::line(id)),
-        )
+    failures.extend(stale.map(|id| {
+        ("stale-baseline", format!("{} passed or no longer exists: remove it from the baseline", text::line(id)))
     }));
-    faults
+    failures
 }
 
-/// How many were planned; never fewer than ended, whatever the header says.
-fn planned(run: &Run) -> usize {
-    run.header.planned.max(run.cases.len() + run.loads.len())
+/// Describes how far an interrupted run got.
+pub(super) fn incomplete(run: &Run) -> String {
+    let finished = run.cases.len() + run.loads.len();
+    let planned = run.header.planned.max(finished);
+    format!("the run was interrupted: {finished} of {planned} planned cases finished; the rest count as failed")
 }
 
-/// The counts in words, without those that are zero.
+/// Cases to report: failures and warnings, most severe first; known failures last.
+pub(super) fn reported(run: &Run) -> Vec<&CaseResult> {
+    let mut cases: Vec<_> =
+        run.cases.iter().filter(|case| case.verdict.is_failure() || case.verdict == Verdict::Warned).collect();
+    cases.sort_by_key(|case| (is_known(run, case), std::cmp::Reverse(case.verdict)));
+    cases
+}
+
+/// Number of cases per verdict, without zeros.
 pub(super) fn counts(run: &Run) -> Vec<(Verdict, usize)> {
     let counts = run.counts();
     [
@@ -54,12 +61,25 @@ pub(super) fn counts(run: &Run) -> Vec<(Verdict, usize)> {
     .collect()
 }
 
-/// How many failed cases the baseline lists.
+/// Number of failed cases that the baseline lists.
 pub(super) fn known_failures(run: &Run) -> usize {
     run.cases.iter().filter(|case| is_known(run, case)).count()
 }
 
-/// A duration, short.
+/// Number of failed calls of a load test.
+pub(super) fn errors(load: &LoadResult) -> u64 {
+    load.errors.values().fold(0, |sum, count| sum.saturating_add(*count))
+}
+
+/// Describes each failed threshold.
+pub(super) fn failed_thresholds(load: &LoadResult) -> impl Iterator<Item = String> {
+    let failed = load.thresholds.iter().filter(|threshold| !threshold.passed);
+    failed.map(|ThresholdResult { threshold, measured, .. }| {
+        format!("threshold failed: {threshold} (measured {measured})")
+    })
+}
+
+/// A duration for display.
 pub(super) fn duration(ms: u64) -> String {
     match ms {
         0..1_000 => format!("{ms} ms"),
@@ -68,11 +88,13 @@ pub(super) fn duration(ms: u64) -> String {
     }
 }
 
-/// A latency, short.
+/// A latency with three significant digits, at most 7 columns wide below 1000 s.
 pub(super) fn latency(us: f64) -> String {
-    match us {
-        us if us < 1_000.0 => format!("{us:.0} µs"),
-        us if us < 1_000_000.0 => format!("{:.2} ms", us / 1_000.0),
-        us => format!("{:.2} s", us / 1_000_000.0),
-    }
+    let (value, unit) = match us {
+        us if us < 999.5 => return format!("{us:.0} µs"),
+        us if us < 999_500.0 => (us / 1_000.0, "ms"),
+        us => (us / 1_000_000.0, "s"),
+    };
+    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    format!("{value:.digits$} {unit}")
 }

@@ -1,4 +1,4 @@
-//! Colours, and the choice not to use them.
+//! Optional ANSI colors.
 
 use std::fmt::Display;
 
@@ -6,24 +6,24 @@ use anstyle::{AnsiColor, Style};
 
 use crate::model::Verdict;
 
-/// Whether to colour, and how.
+/// Applies ANSI styles if colors are enabled.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Paint {
-    pub(super) colour: bool,
+    pub(super) color: bool,
 }
 
 impl Paint {
-    pub(super) const PLAIN: Self = Self { colour: false };
+    pub(super) const PLAIN: Self = Self { color: false };
 
     pub(super) fn verdict(self, verdict: Verdict, text: impl Display) -> String {
-        let colour = match verdict {
+        let color = match verdict {
             Verdict::Skipped => AnsiColor::Cyan,
             Verdict::Passed => AnsiColor::Green,
             Verdict::Warned => AnsiColor::Yellow,
             Verdict::Blocked => AnsiColor::Magenta,
             Verdict::Failed => AnsiColor::Red,
         };
-        self.with(Style::new().fg_color(Some(colour.into())).bold(), text)
+        self.with(Style::new().fg_color(Some(color.into())).bold(), text)
     }
 
     pub(super) fn strong(self, text: impl Display) -> String {
@@ -35,6 +35,6 @@ impl Paint {
     }
 
     fn with(self, style: Style, text: impl Display) -> String {
-        if self.colour { format!("{style}{text}{style:#}") } else { text.to_string() }
+        if self.color { format!("{style}{text}{style:#}") } else { text.to_string() }
     }
 }

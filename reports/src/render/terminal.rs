@@ -1,68 +1,58 @@
-//! The summary that a person reads at the end of a run, on a terminal or in a log.
+//! The summary printed at the end of a run.
 //!
-//! What must not be overlooked comes first (an interrupted run) and last (whether all held, and why not). Between them
-//! stands each case that needs attention, with what shows it. A case of which nothing is to be said is only counted.
+//! Each case that needs attention is printed with its evidence; other cases are only counted. An interruption is printed
+//! first, the result of the run last.
 
+use super::{
+    Format, RenderError, Style, Verbosity,
+    case::{self, CaseStyle},
+    outcome,
+    paint::Paint,
+    text,
+};
 use crate::model::{CaseResult, Run, RunKind, Verdict};
-
-use super::case::{self, Look};
-use super::outcome;
-use super::paint::Paint;
-use super::text;
 
 mod load;
 
-/// How the summary looks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Options {
-    /// Whether to use colours.
-    pub colour: bool,
-    /// How many columns there are.
-    pub width: usize,
-    /// How much is said.
-    pub verbosity: Verbosity,
-}
+/// Maximum number of cases printed with details; the others are listed.
+const MAX_DETAILED: usize = 50;
 
-impl Default for Options {
-    fn default() -> Self {
-        Self { colour: false, width: 100, verbosity: Verbosity::Normal }
-    }
-}
+/// Text for a terminal or a log.
+#[derive(Debug)]
+pub struct Terminal;
 
-/// How much is said.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Verbosity {
-    /// The ids of the cases that failed, and the result.
-    Quiet,
-    /// Each case that failed, was blocked or warned, with what shows it.
-    #[default]
-    Normal,
-    /// Also the cases that passed or were skipped, and every frame that was kept.
-    Verbose,
-}
+impl Format for Terminal {
+    fn name(&self) -> &'static str {
+        "terminal"
+    }
 
-/// How many cases are shown in full; the rest are named. Thousands of screens help nobody.
-const DETAILED: usize = 50;
+    fn about(&self) -> &'static str {
+        "Text for a terminal or a log"
+    }
 
-/// The summary of a run, with a line feed at the end.
-#[must_use]
-pub fn render(run: &Run, options: &Options) -> String {
-    let paint = Paint { colour: options.colour };
-    let mut out = String::new();
-    if !run.complete {
-        let faults = outcome::run_faults(run);
-        let sentence = faults.iter().find(|(name, _)| *name == "incomplete").map_or("", |(_, sentence)| sentence);
-        push(&mut out, &format!("{}: {sentence}\n", paint.verdict(Verdict::Failed, "INCOMPLETE")));
+    fn file_name(&self) -> &'static str {
+        "summary.txt"
     }
-    if options.verbosity == Verbosity::Verbose {
-        push_quiet_cases(&mut out, run, paint);
+
+    fn render(&self, run: &Run, style: &Style) -> Result<String, RenderError> {
+        let paint = Paint { color: style.color };
+        let mut out = String::new();
+        if !run.complete {
+            push(
+                &mut out,
+                &format!("{}: {}\n", paint.verdict(Verdict::Failed, "INCOMPLETE"), outcome::incomplete(run)),
+            );
+        }
+        if style.verbosity == Verbosity::Verbose {
+            push_unremarkable_cases(&mut out, run, paint);
+        }
+        push_reported_cases(&mut out, run, style, paint);
+        if !run.loads.is_empty() {
+            push(&mut out, &load::render(&run.loads, style.width, paint));
+        }
+        push_result(&mut out, run, paint);
+        Ok(out)
     }
-    push_loud_cases(&mut out, run, options, paint);
-    if !run.loads.is_empty() {
-        push(&mut out, &load::render(&run.loads, options.width, paint));
-    }
-    push_result(&mut out, run, paint);
-    out
 }
 
 fn push(out: &mut String, text: &str) {
@@ -70,37 +60,34 @@ fn push(out: &mut String, text: &str) {
     out.push('\n');
 }
 
-fn push_quiet_cases(out: &mut String, run: &Run, paint: Paint) {
+/// Prints passed and skipped cases.
+fn push_unremarkable_cases(out: &mut String, run: &Run, paint: Paint) {
     for case in run.cases.iter().filter(|case| matches!(case.verdict, Verdict::Passed | Verdict::Skipped)) {
         push(out, &title(case, "", paint));
         if case.verdict == Verdict::Skipped {
-            let reasons = case.judgements.iter().filter(|judgement| judgement.verdict == Verdict::Skipped);
-            for judgement in reasons {
-                push(out, &format!("  reason: {}", text::line(&judgement.observed)));
+            for check in case.checks.iter().filter(|check| check.verdict == Verdict::Skipped) {
+                push(out, &format!("  reason: {}", text::line(&check.observed)));
             }
         }
     }
 }
 
-/// The gravest come last, where the eye is when the run ends.
-fn push_loud_cases(out: &mut String, run: &Run, options: &Options, paint: Paint) {
-    let mut loud: Vec<&CaseResult> =
-        run.cases.iter().filter(|case| case.verdict.is_failure() || case.verdict == Verdict::Warned).collect();
-    if options.verbosity == Verbosity::Quiet {
-        loud.retain(|case| case.verdict.is_failure() && !outcome::is_known(run, case));
-    }
-    loud.sort_by_key(|case| (!outcome::is_known(run, case), case.verdict));
-    let named = loud.len().saturating_sub(DETAILED);
-    let look = Look { paint, width: options.width, all: options.verbosity == Verbosity::Verbose };
-    for (position, case) in loud.into_iter().enumerate() {
+/// Prints failures and warnings, the most severe last: closest to the prompt.
+fn push_reported_cases(out: &mut String, run: &Run, style: &Style, paint: Paint) {
+    let quiet = style.verbosity == Verbosity::Quiet;
+    let all = style.verbosity == Verbosity::Verbose;
+    let mut cases = outcome::reported(run);
+    cases.retain(|case| !quiet || case.verdict.is_failure() && !outcome::is_known(run, case));
+    let listed = cases.len().saturating_sub(MAX_DETAILED);
+    let case_style = CaseStyle { paint, width: style.width, all };
+    for (position, case) in cases.into_iter().rev().enumerate() {
         let known = outcome::is_known(run, case);
         push(out, &title(case, if known { " (known failure)" } else { "" }, paint));
-        // Those that are only named are the least grave: they stand before the others.
-        if position < named || options.verbosity == Verbosity::Quiet || (known && !look.all) {
+        if position < listed || quiet || (known && !all) {
             continue;
         }
         push(out, &format!("  {}", text::bounded_line(&case.title, 300)));
-        let detail = case::detail(case, look);
+        let detail = case::detail(case, case_style);
         if !detail.is_empty() {
             push(out, &detail);
         }
@@ -109,7 +96,7 @@ fn push_loud_cases(out: &mut String, run: &Run, options: &Options, paint: Paint)
 }
 
 fn title(case: &CaseResult, note: &str, paint: Paint) -> String {
-    let word = paint.verdict(case.verdict, format!("{:<7}", case.verdict.word()));
+    let word = paint.verdict(case.verdict, format!("{:<7}", case.verdict.as_str()));
     let time = paint.faint(format!("({})", outcome::duration(case.elapsed_ms)));
     format!("{word} {} {time}{note}", paint.strong(text::bounded_line(&case.id, 300)))
 }
@@ -124,25 +111,22 @@ fn push_result(out: &mut String, run: &Run, paint: Paint) {
     push(out, &format!("{kind} of {}", paint.strong(text::bounded_line(&header.subject, 300))));
     let counts: Vec<String> = outcome::counts(run)
         .into_iter()
-        .map(|(verdict, count)| paint.verdict(verdict, format!("{count} {}", verdict.word())))
+        .map(|(verdict, count)| paint.verdict(verdict, format!("{count} {}", verdict.as_str())))
         .collect();
     let counts = if counts.is_empty() { "no cases".to_owned() } else { counts.join(", ") };
     let planned = header.planned;
     push(out, &format!("{counts}; {planned} planned, {}, seed {}", outcome::duration(run.elapsed_ms), header.seed));
-    let faults = outcome::run_faults(run);
-    for (_, sentence) in &faults {
-        push(out, &format!("{}: {sentence}", paint.verdict(Verdict::Failed, "not held")));
+    for (_, sentence) in outcome::run_failures(run) {
+        push(out, &format!("{}: {sentence}", paint.verdict(Verdict::Failed, "failed")));
     }
     let known = outcome::known_failures(run);
     if known > 0 {
         push(out, &format!("{known} of the failures {} known (baseline)", if known == 1 { "is" } else { "are" }));
     }
-    let broken = run.loads.iter().filter(|load| !load.held()).count();
-    if broken > 0 {
-        push(out, &format!("{broken} of {} load tests did not hold", run.loads.len()));
+    let failed = run.loads.iter().filter(|load| !load.passed()).count();
+    if failed > 0 {
+        push(out, &format!("{failed} of {} load tests failed", run.loads.len()));
     }
-    push(
-        out,
-        &if run.held() { paint.verdict(Verdict::Passed, "HELD") } else { paint.verdict(Verdict::Failed, "NOT HELD") },
-    );
+    let (verdict, word) = if run.passed() { (Verdict::Passed, "PASSED") } else { (Verdict::Failed, "FAILED") };
+    push(out, &paint.verdict(verdict, word));
 }

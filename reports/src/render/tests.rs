@@ -1,113 +1,134 @@
-//! Each format, on a run in which everything happens.
+//! Every format with a run that uses every part of the model.
 
 use unicode_width::UnicodeWidthStr;
 
-use crate::model::Verdict;
-use crate::render::terminal::{Options, Verbosity};
-use crate::render::{json, junit, markdown, terminal};
+use crate::model::{Run, Verdict};
+use crate::render::{FORMATS, Format as _, Style, Verbosity, json::Json, markdown::Markdown, terminal::Terminal};
 use crate::{sample, saved};
 
-fn terminal(verbosity: Verbosity, colour: bool) -> String {
-    terminal::render(&sample::everything(), &Options { colour, width: 100, verbosity })
+fn terminal(run: &Run, style: Style) -> String {
+    Terminal.render(run, &style).unwrap()
+}
+
+fn of_verbosity(verbosity: Verbosity) -> String {
+    terminal(&sample::everything(), Style { verbosity, ..Style::default() })
+}
+
+fn json(run: &Run) -> String {
+    Json.render(run, &Style::default()).unwrap()
 }
 
 #[test]
-fn terminal_at_each_verbosity() {
-    insta::assert_snapshot!("terminal-quiet", terminal(Verbosity::Quiet, false));
-    insta::assert_snapshot!("terminal-normal", terminal(Verbosity::Normal, false));
-    insta::assert_snapshot!("terminal-verbose", terminal(Verbosity::Verbose, false));
+fn each_format_renders_a_run_that_uses_everything() {
+    for format in FORMATS {
+        insta::assert_snapshot!(format.name(), format.render(&sample::everything(), &Style::default()).unwrap());
+    }
 }
 
 #[test]
-fn colours_change_nothing_but_colours() {
-    let coloured = terminal(Verbosity::Normal, true);
-    assert!(coloured.contains("\u{1b}[1m\u{1b}[31m"));
-    assert!(!terminal(Verbosity::Normal, false).contains('\u{1b}'));
-    insta::assert_snapshot!("terminal-colour", coloured.replace('\u{1b}', "␛"));
+fn formats_have_unique_names_and_files() {
+    for (position, format) in FORMATS.iter().enumerate() {
+        let others = FORMATS.iter().skip(position + 1);
+        assert!(others.clone().all(|other| other.name() != format.name() && other.file_name() != format.file_name()));
+        assert!(crate::render::format(format.name()).is_some_and(|found| found.name() == format.name()));
+    }
+    assert!(crate::render::format("yaml").is_none());
 }
 
 #[test]
-fn a_run_that_held_ends_with_that_word() {
+fn the_terminal_report_depends_on_verbosity() {
+    insta::assert_snapshot!("terminal-quiet", of_verbosity(Verbosity::Quiet));
+    insta::assert_snapshot!("terminal-verbose", of_verbosity(Verbosity::Verbose));
+}
+
+#[test]
+fn colors_change_only_colors() {
+    let colored = terminal(&sample::everything(), Style { color: true, ..Style::default() });
+    assert!(colored.contains("\u{1b}[1m\u{1b}[31m"));
+    assert!(!of_verbosity(Verbosity::Normal).contains('\u{1b}'));
+    insta::assert_snapshot!("terminal-color", colored.replace('\u{1b}', "␛"));
+}
+
+#[test]
+fn a_run_that_passed_ends_with_that_word() {
     let run = sample::run(vec![sample::case("tools/one", Verdict::Passed)]);
-    insta::assert_snapshot!(terminal::render(&run, &Options::default()), @r"
+    insta::assert_snapshot!(terminal(&run, Style::default()), @r"
     conformance of built-in client
     1 passed; 1 planned, 2.3 s, seed 42
-    HELD
+    PASSED
     ");
 }
 
 #[test]
-fn what_was_said_is_no_wider_than_the_terminal() {
-    // Ids and addresses stay in one piece, so that they can be copied and followed.
-    let said = |line: &str| line.starts_with(' ') && !line.contains("https://");
+fn text_of_a_case_is_not_wider_than_the_terminal() {
+    // Ids and URLs are not wrapped, so that they can be copied.
+    let wraps = |line: &str| line.starts_with(' ') && !line.contains("https://");
     for width in [60, 80, 120] {
-        let options = Options { width, ..Options::default() };
         let mut case = sample::failed();
-        case.exhibits[1].body = "日本語 x ".repeat(100).into();
-        case.judgements[0].observed = "many words ".repeat(50);
+        case.frames[1].body = "日本語 x ".repeat(100).into();
+        case.checks[0].observed = "many words ".repeat(50);
         case.stderr = "word ".repeat(100);
-        let shown = terminal::render(&sample::run(vec![case]), &options);
-        let wide = shown.lines().find(|line| line.width() > width && said(line));
+        let shown = terminal(&sample::run(vec![case]), Style { width, ..Style::default() });
+        let wide = shown.lines().find(|line| line.width() > width && wraps(line));
         assert_eq!(wide, None, "at {width} columns");
     }
 }
 
 #[test]
-fn a_long_body_is_cut_with_a_mark() {
-    let mut case = sample::failed();
-    case.exhibits[1].body = (0..1_000).collect();
-    let shown = terminal::render(&sample::run(vec![case]), &Options::default());
-    assert!(shown.contains("… [cut: 986 more lines]"), "{shown}");
+fn tables_of_load_tests_fit_80_columns() {
+    let mut run = sample::run(vec![]);
+    let mut long = sample::load();
+    long.name = "load/a-scenario-with-a-long-name@streamable-http@2026-07-28".to_owned();
+    (long.offered, long.sent, long.succeeded) = (120_000, 119_000, 118_000);
+    (long.offered_rate, long.achieved_rate) = (2_000.0, 1_966.7);
+    run.loads = vec![sample::load(), long];
+    let shown = terminal(&run, Style { width: 80, ..Style::default() });
+    let tables: String = shown.split_inclusive('\n').take_while(|line| !line.starts_with("failed")).collect();
+    assert_eq!(tables.lines().find(|line| line.width() > 80), None, "{tables}");
+    insta::assert_snapshot!("tables-80", tables);
 }
 
 #[test]
-fn a_thousand_failures_are_named_but_not_all_shown() {
+fn a_long_body_is_truncated_with_a_note() {
+    let mut case = sample::failed();
+    case.frames[1].body = (0..1_000).collect();
+    let shown = terminal(&sample::run(vec![case]), Style::default());
+    assert!(shown.contains("… [986 more lines]"), "{shown}");
+}
+
+#[test]
+fn a_thousand_failures_are_listed_but_only_fifty_have_details() {
     let cases = (0..1_000).map(|number| sample::case(&format!("tools/{number}"), Verdict::Failed)).collect();
-    let shown = terminal::render(&sample::run(cases), &Options::default());
+    let shown = terminal(&sample::run(cases), Style::default());
     assert_eq!(shown.matches("failed  tools/").count(), 1_000);
     assert_eq!(shown.matches("observed").count(), 50);
 }
 
 #[test]
-fn junit_of_everything() {
-    insta::assert_snapshot!("junit", junit::render(&sample::everything()).unwrap());
-}
-
-#[test]
-fn markdown_of_everything() {
-    insta::assert_snapshot!("markdown", markdown::render(&sample::everything()));
-}
-
-#[test]
-fn markdown_reads_nothing_as_markup() {
+fn markdown_escapes_all_markup() {
     let mut case = sample::case("tools/one", Verdict::Failed);
     case.id = "a`b|c".to_owned();
-    case.judgements[0].observed = "<img src=x> [l](http://x) | @all www.x.org\n# *b*".to_owned();
-    case.judgements[0].requirement.url = "javascript:alert(1)".to_owned();
-    let shown = markdown::render(&sample::run(vec![case]));
+    case.checks[0].observed = "<img src=x> [l](http://x) | @all www.x.org\n# *b*".to_owned();
+    case.checks[0].requirement.url = "javascript:alert(1)".to_owned();
+    let shown = Markdown.render(&sample::run(vec![case]), &Style::default()).unwrap();
     insta::assert_snapshot!(shown.lines().last().unwrap(), @r"| failed | `a'b\|c` | &lt;img src=x&gt; \[l\](http\://x) \| \@all www&#46;x.org\\n\# \*b\* | MUST: When a request times out, the sender issues a cancellation for it and stops waiting. |");
 }
 
 #[test]
-fn json_of_everything() {
-    insta::assert_snapshot!("json", json::render(&sample::everything()).unwrap());
-}
-
-#[test]
-fn a_number_comes_back_to_the_last_bit() {
+fn a_saved_number_keeps_its_last_bit() {
     let mut run = sample::everything();
     for rate in [31.245270191439438, 1.0 / 3.0, 7.205_759_403_792_794e16, 5e-324] {
         run.loads[0].offered_rate = rate;
-        assert_eq!(saved::read(&json::render(&run).unwrap()).unwrap().loads[0].offered_rate.to_bits(), rate.to_bits());
+        assert_eq!(saved::read(&json(&run)).unwrap().loads[0].offered_rate.to_bits(), rate.to_bits());
     }
 }
 
 #[test]
-fn a_saved_run_of_another_version_is_told_from_a_broken_one() {
-    let text = json::render(&sample::everything()).unwrap();
+fn distinguishes_a_newer_saved_run_from_a_damaged_one() {
+    let text = json(&sample::everything());
     let newer = text.replacen("\"format\": 1", "\"format\": 7", 1);
-    insta::assert_snapshot!(saved::read(&newer).unwrap_err(), @"a saved run of format 7, but this workbench reads format 1; use the workbench that wrote it");
-    let broken = text.replacen("\"run_id\"", "\"id\"", 1);
-    insta::assert_snapshot!(saved::read(&broken).unwrap_err(), @"a saved run that does not have the shape of format 1; see reports/schema/run-1.schema.json");
-    insta::assert_snapshot!(saved::read("[]").unwrap_err(), @"not a saved run; expected the JSON report that a run of the workbench wrote");
+    insta::assert_snapshot!(saved::read(&newer).unwrap_err(), @"the saved run has format 7, but this version of mcp-workbench reads format 1; use the version that wrote it");
+    let damaged = text.replacen("\"run_id\"", "\"id\"", 1);
+    insta::assert_snapshot!(saved::read(&damaged).unwrap_err(), @"the saved run is not valid for format 1; see reports/schema/run-1.schema.json");
+    insta::assert_snapshot!(saved::read("[]").unwrap_err(), @"not a saved run; expected a JSON report of mcp-workbench");
 }

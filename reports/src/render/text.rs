@@ -1,24 +1,22 @@
-//! Hostile text made safe to show: control characters become visible, sizes become bounded.
-//!
-//! This module knows nothing of any format; markup is escaped by the renderer that writes it.
+//! Escapes control characters and limits the length of untrusted text. Each renderer escapes its own markup.
 
 use unicode_width::UnicodeWidthChar;
 
-/// The longest text of one field that is shown, in characters.
-pub(super) const FIELD_LIMIT: usize = 2_000;
+/// Maximum length of one field, in characters.
+pub(super) const MAX_FIELD: usize = 2_000;
 
-/// The text in one line, with everything made visible that a terminal would obey instead of show, and bounded.
+/// Returns the text as one line with control characters escaped, truncated to [`MAX_FIELD`].
 pub(super) fn line(text: &str) -> String {
-    bounded_line(text, FIELD_LIMIT)
+    bounded_line(text, MAX_FIELD)
 }
 
-/// As [`line()`], with a limit in characters.
+/// Like [`line()`], truncated to `limit` characters.
 pub(super) fn bounded_line(text: &str, limit: usize) -> String {
     let mut shown = String::with_capacity(text.len().min(limit));
     for (count, character) in text.chars().enumerate() {
         if count == limit {
             let left = text.chars().count() - limit;
-            shown.push_str(&format!("… [cut: {left} more characters]"));
+            shown.push_str(&format!("… [{left} more characters]"));
             break;
         }
         push_visible(&mut shown, character);
@@ -26,37 +24,36 @@ pub(super) fn bounded_line(text: &str, limit: usize) -> String {
     shown
 }
 
-/// The lines of a text, each made visible and at most `width` columns wide. After `limit` lines the rest is counted and
-/// left out.
+/// Returns at most `limit` lines, escaped and truncated to `width` columns, and the number of omitted lines.
 pub(super) fn lines(text: &str, limit: usize, width: usize) -> Vec<String> {
     let mut rest = text.lines();
     let mut shown: Vec<String> = rest.by_ref().take(limit).map(|line| fitted(line, width)).collect();
     let left = rest.count();
     if left > 0 {
-        shown.push(format!("… [cut: {left} more {}]", if left == 1 { "line" } else { "lines" }));
+        shown.push(format!("… [{left} more {}]", if left == 1 { "line" } else { "lines" }));
     }
     shown
 }
 
-/// A line of at most `width` columns; where it was cut, its last column is the mark.
-fn fitted(text: &str, width: usize) -> String {
+/// Returns the escaped line, truncated with `…` if it is wider than `width` columns.
+pub(super) fn fitted(text: &str, width: usize) -> String {
     let mut shown = String::new();
     let mut used = 0;
-    // How long the text may be if the mark must follow it.
-    let mut room_for_mark = 0;
+    // Length of the text if the ellipsis has to follow it.
+    let mut end_before_ellipsis = 0;
     for character in text.chars() {
         let before = shown.len();
         push_visible(&mut shown, character);
         let columns: usize = shown[before..].chars().filter_map(UnicodeWidthChar::width).sum();
-        // A mark that combines has no width; so that they cannot pile up without bound they count as a column here.
+        // Combining marks have no width; counting them as one column limits how many can pile up.
         used += columns.max(1);
         if used > width {
-            shown.truncate(room_for_mark);
+            shown.truncate(end_before_ellipsis);
             shown.push('…');
             break;
         }
         if used < width {
-            room_for_mark = shown.len();
+            end_before_ellipsis = shown.len();
         }
     }
     shown
@@ -67,15 +64,14 @@ fn push_visible(shown: &mut String, character: char) {
         '\n' => shown.push_str("\\n"),
         '\r' => shown.push_str("\\r"),
         '\t' => shown.push_str("\\t"),
-        _ if obeyed(character) => shown.extend(character.escape_unicode()),
+        _ if is_unsafe(character) => shown.extend(character.escape_unicode()),
         _ => shown.push(character),
     }
 }
 
-/// Whether a terminal or a reader would obey a character, or see nothing, instead of seeing it: the control characters;
-/// those that turn the direction of the text (Unicode Standard Annex 9) and can make it read as something else; those
-/// that cannot be seen; and those that XML 1.0 cannot hold.
-fn obeyed(character: char) -> bool {
+/// Whether a character has to be escaped: control characters, bidirectional controls (Unicode Standard Annex 9) that can
+/// disguise text, invisible characters, and characters that XML 1.0 does not allow.
+fn is_unsafe(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{00AD}' | '\u{061C}' | '\u{180E}' | '\u{200B}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}'
@@ -88,32 +84,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn makes_visible_what_a_terminal_would_obey() {
+    fn escapes_control_characters() {
         assert_eq!(line("a\u{1b}[31mred\u{7}\r\n\tb"), "a\\u{1b}[31mred\\u{7}\\r\\n\\tb");
         assert_eq!(line("\u{9b}2J\u{7f}"), "\\u{9b}2J\\u{7f}");
     }
 
     #[test]
-    fn makes_visible_what_turns_the_direction_of_text() {
+    fn escapes_bidirectional_controls() {
         assert_eq!(line("user\u{202e}nimda\u{2066}\u{200f}"), "user\\u{202e}nimda\\u{2066}\\u{200f}");
     }
 
     #[test]
-    fn leaves_other_scripts_and_joined_emoji_alone() {
+    fn keeps_other_scripts_and_joined_emoji() {
         let text = "naïve 日本語 مرحبا 👩\u{200d}💻";
         assert_eq!(line(text), text);
     }
 
     #[test]
-    fn says_how_much_of_a_field_was_cut() {
-        assert_eq!(bounded_line("abcdef", 4), "abcd… [cut: 2 more characters]");
+    fn reports_the_number_of_omitted_characters() {
+        assert_eq!(bounded_line("abcdef", 4), "abcd… [2 more characters]");
         assert_eq!(bounded_line("abcd", 4), "abcd");
     }
 
     #[test]
-    fn says_how_many_lines_were_cut() {
-        assert_eq!(lines("a\nb\nc", 1, 80), ["a", "… [cut: 2 more lines]"]);
-        assert_eq!(lines("a\nb", 1, 80), ["a", "… [cut: 1 more line]"]);
+    fn reports_the_number_of_omitted_lines() {
+        assert_eq!(lines("a\nb\nc", 1, 80), ["a", "… [2 more lines]"]);
+        assert_eq!(lines("a\nb", 1, 80), ["a", "… [1 more line]"]);
     }
 
     #[test]
@@ -125,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_that_combine_cannot_pile_up() {
+    fn combining_marks_cannot_pile_up() {
         let zalgo = format!("a{}", "\u{301}".repeat(1_000));
         assert!(lines(&zalgo, 1, 10)[0].chars().count() <= 12);
     }

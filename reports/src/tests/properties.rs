@@ -1,14 +1,20 @@
-//! What holds for any run, whatever a server said.
+//! Properties of any run, with any input from a server.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::journal::{self, Line};
-use crate::model::{BaselineState, CaseResult, Exhibit, Run, Verdict};
-use crate::render::{json, junit, markdown, terminal};
+use crate::model::{BaselineState, CaseResult, ReportFrame, Run, Verdict};
+use crate::render::{
+    Format as _, Style, Verbosity,
+    json::Json,
+    junit::{self, Junit},
+    markdown::Markdown,
+    terminal::Terminal,
+};
 use crate::{sample, saved};
 
-/// Text with what breaks renderers in it: control characters, markup, characters that turn the direction.
+/// Text with control characters, markup and bidirectional controls.
 fn text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         any::<String>(),
@@ -42,21 +48,21 @@ fn body() -> impl Strategy<Value = Value> {
 }
 
 prop_compose! {
-    fn exhibit()(seq in 0..4_u64, at_us in any::<u64>(), from_client in any::<bool>(), server in text(),
-        http in proptest::option::of(text()), body in body(), cut in any::<bool>()) -> Exhibit {
-        Exhibit { seq, at_us, from_client, server, http, body, cut }
+    fn frame()(seq in 0..4_u64, at_us in any::<u64>(), from_client in any::<bool>(), server in text(),
+        http in proptest::option::of(text()), body in body(), truncated in any::<bool>()) -> ReportFrame {
+        ReportFrame { seq, at_us, from_client, server, http, body, truncated }
     }
 }
 
 prop_compose! {
     fn case()(scenario in text(), id in text(), title in text(), verdict in verdict(), stderr in text(),
-        observed in text(), url in text(), exhibits in proptest::collection::vec(exhibit(), 0..3),
+        observed in text(), url in text(), frames in proptest::collection::vec(frame(), 0..3),
         elapsed_ms in any::<u64>()) -> CaseResult {
-        let mut judgement = sample::judgement(verdict);
-        judgement.frames = vec![0, 1, 2];
-        judgement.observed = observed;
-        judgement.requirement.url = url;
-        CaseResult { id, title, stderr, exhibits, elapsed_ms, judgements: vec![judgement], ..sample::case(&scenario, verdict) }
+        let mut check = sample::check(verdict);
+        check.frames = vec![0, 1, 2];
+        check.observed = observed;
+        check.requirement.url = url;
+        CaseResult { id, title, stderr, frames, elapsed_ms, checks: vec![check], ..sample::case(&scenario, verdict) }
     }
 }
 
@@ -69,7 +75,7 @@ prop_compose! {
         for load in &mut run.loads {
             load.name.clone_from(&name);
             load.offered_rate = rate;
-            load.thresholds[1].held = threshold;
+            load.thresholds[1].passed = threshold;
         }
         if known {
             let known = run.cases.iter().filter(|case| case.verdict.is_failure()).map(|case| case.id.clone()).collect();
@@ -83,7 +89,7 @@ prop_compose! {
     }
 }
 
-/// The lines of a journal that tells this run.
+/// The journal of this run.
 fn journal_of(run: &Run) -> String {
     let case = |(index, result): (usize, &CaseResult)| Line::Case {
         result: Box::new(result.clone()),
@@ -98,8 +104,9 @@ fn journal_of(run: &Run) -> String {
 }
 
 fn assert_inert(shown: &str) -> Result<(), TestCaseError> {
-    let obeyed = |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c) || c == '\u{2066}';
-    prop_assert_eq!(shown.chars().find(|character| obeyed(*character)), None);
+    let is_unsafe =
+        |c: char| (c.is_control() && c != '\n') || ('\u{202a}'..='\u{202e}').contains(&c) || c == '\u{2066}';
+    prop_assert_eq!(shown.chars().find(|character| is_unsafe(*character)), None);
     Ok(())
 }
 
@@ -108,7 +115,7 @@ proptest! {
 
     #[test]
     fn a_saved_run_reads_back_the_same(run in any_run()) {
-        prop_assert_eq!(saved::read(&json::render(&run).unwrap()).unwrap(), run);
+        prop_assert_eq!(saved::read(&Json.render(&run, &Style::default()).unwrap()).unwrap(), run);
     }
 
     #[test]
@@ -118,17 +125,17 @@ proptest! {
     }
 
     #[test]
-    fn a_junit_file_is_well_formed_and_red_exactly_when_the_run_did_not_hold(run in any_run()) {
-        let suites = junit::check::parsed(&junit::render(&run).unwrap());
-        let red: usize = suites.iter().map(|suite| suite.failures + suite.errors).sum();
-        prop_assert_eq!(red == 0, run.held());
+    fn a_junit_file_is_well_formed_and_has_failures_exactly_if_the_run_failed(run in any_run()) {
+        let suites = junit::check::parsed(&Junit.render(&run, &Style::default()).unwrap());
+        let failures: usize = suites.iter().map(|suite| suite.failures + suite.errors).sum();
+        prop_assert_eq!(failures == 0, run.passed());
     }
 
     #[test]
-    fn nothing_that_was_said_is_obeyed_by_a_terminal(run in any_run()) {
-        for verbosity in [terminal::Verbosity::Quiet, terminal::Verbosity::Normal, terminal::Verbosity::Verbose] {
-            assert_inert(&terminal::render(&run, &terminal::Options { verbosity, ..Default::default() }))?;
+    fn control_characters_never_reach_a_terminal(run in any_run()) {
+        for verbosity in [Verbosity::Quiet, Verbosity::Normal, Verbosity::Verbose] {
+            assert_inert(&Terminal.render(&run, &Style { verbosity, ..Style::default() }).unwrap())?;
         }
-        assert_inert(&markdown::render(&run))?;
+        assert_inert(&Markdown.render(&run, &Style::default()).unwrap())?;
     }
 }

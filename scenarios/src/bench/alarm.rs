@@ -11,7 +11,7 @@ use tokio::{
 /// Tokio's timer may be late by its own unit and by that of the system's wait; the thread takes over before that.
 const LAST_STRETCH: Duration = Duration::from_millis(3);
 
-/// Wakes whoever waits for a moment.
+/// Wakes a task at a point in time.
 pub(super) trait Alarm: Send {
     /// Returns at the moment or shortly after, never before.
     fn until(&mut self, moment: Instant) -> impl Future<Output = ()> + Send;
@@ -19,7 +19,7 @@ pub(super) trait Alarm: Send {
 
 /// An alarm that is late by microseconds.
 pub(super) struct PreciseAlarm {
-    /// Absent where the system gave us no thread: then tokio's timer has to do, and the lag is told.
+    /// Absent if no thread could be started; then tokio's timer is used, and the lag is reported.
     thread: Option<mpsc::Sender<(Instant, oneshot::Sender<()>)>>,
 }
 
@@ -34,7 +34,7 @@ impl PreciseAlarm {
                     thread::sleep(left);
                     left = moment.saturating_duration_since(Instant::now());
                 }
-                // Nobody waits any more when the run was cancelled meanwhile.
+                // The receiver is gone if the run was cancelled.
                 let _ = bell.send(());
             }
         };

@@ -1,29 +1,27 @@
-//! A load on an MCP server, through the built-in client.
+//! Load tests of an MCP server with the built-in client.
 //!
-//! The tool is looked up before the first call: a load on a tool that the server does not offer would measure how fast
-//! it says no. Nothing is reconnected: calls on a connection that was lost fail as such, and are counted.
+//! The tool is looked up before the first call: a load test of an unknown tool would measure error responses. Lost
+//! connections are not restored; calls on them fail and are counted.
 
 use std::{future::Future, time::Duration};
 
-use client::{
-    CallOptions, ConnectError, Connection, Endpoint, ListError, ServerConfig, ToolList, TransportKind, connect,
-};
+use client::{CallOptions, ConnectError, Connection, Endpoint, ListError, ServerConfig, ToolList, Transport, connect};
+use diagnostics::nearest;
 use futures::{StreamExt, TryStreamExt, future, stream};
-use mock_servers::reading::nearest;
 use serde_json::Value;
 use thiserror::Error;
 
 use super::{Caller, LoadPlan};
 use crate::model::{Load, Shape};
 
-/// The kind of error of a call that the tool itself answered with a failure.
+/// Error kind of a call whose result is a tool error.
 pub const TOOL_ERROR: &str = "tool-error";
 
-/// The kind of error of a call that the server answered with a question: a load has nobody to ask.
+/// Error kind of a call that requires user input.
 pub const INPUT_REQUIRED: &str = "input-required";
 
-/// The most connections to an HTTP server in a closed loop, where there is one for each user.
-const MOST_CONNECTIONS: usize = 64;
+/// Maximum number of connections to an HTTP server in a closed loop, which has one per user.
+const MAX_CONNECTIONS: usize = 64;
 
 /// Connections to an HTTP server in an open loop: one would be the bottleneck, as its messages pass through one task.
 const OPEN_CONNECTIONS: usize = 8;
@@ -31,7 +29,7 @@ const OPEN_CONNECTIONS: usize = 8;
 /// How many connections are made at the same time.
 const CONNECTING: usize = 8;
 
-/// Calls one tool over one or more connections, in turn. Clones share the connections.
+/// Calls one tool over one or more connections in turn. Clones share the connections.
 #[derive(Debug, Clone)]
 pub struct ClientCaller {
     connections: std::sync::Arc<[Connection]>,
@@ -40,29 +38,29 @@ pub struct ClientCaller {
     timeout: Duration,
 }
 
-/// Why a load could not be begun.
+/// A load test that cannot start.
 #[derive(Debug, Error)]
 pub enum LoadConnectError {
-    /// The server could not be connected to.
+    /// The connection failed.
     #[error("cannot connect")]
     Connect(#[source] ConnectError),
-    /// Its tools could not be listed.
+    /// Listing the tools failed.
     #[error("cannot list the tools of the server")]
     List(#[source] Box<ListError>),
-    /// It does not offer the tool.
-    #[error("the server offers no tool `{tool}`: {advice}")]
+    /// The server does not have the tool.
+    #[error("the server has no tool `{tool}`: {advice}")]
     UnknownTool {
         /// The tool of the load.
         tool: String,
-        /// The nearest one that the server offers, or those that it does.
+        /// The most similar tool, or the available tools.
         advice: String,
     },
-    /// It offers the tool, in a form that cannot be used.
+    /// The tool definition is invalid.
     #[error("the tool `{tool}` cannot be used: {reason}")]
     RejectedTool {
         /// The tool of the load.
         tool: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
 }
@@ -73,7 +71,7 @@ pub enum LoadConnectError {
 pub fn usual_connections(endpoint: &Endpoint, plan: &LoadPlan) -> usize {
     match (endpoint, plan.shape()) {
         (Endpoint::Stdio(_), _) => 1,
-        (_, Shape::Closed(_)) => plan.concurrency().min(MOST_CONNECTIONS),
+        (_, Shape::Closed(_)) => plan.concurrency().min(MAX_CONNECTIONS),
         (_, Shape::Open(_)) => plan.concurrency().min(OPEN_CONNECTIONS),
     }
 }
@@ -110,9 +108,9 @@ impl ClientCaller {
     #[must_use]
     pub fn transport(&self) -> &'static str {
         match self.connections[0].transport() {
-            TransportKind::Stdio => "stdio",
-            TransportKind::StreamableHttp => "streamable-http",
-            TransportKind::Sse => "sse",
+            Transport::Stdio => "stdio",
+            Transport::StreamableHttp => "streamable-http",
+            Transport::HttpSse => "sse",
         }
     }
 
@@ -174,7 +172,8 @@ fn find(list: &ToolList, tool: &str) -> Result<(), LoadConnectError> {
 #[cfg(test)]
 mod tests {
     use client::HttpEndpoint;
-    use mock_servers::{HttpMock, Recorder, Script};
+    use evidence::Recorder;
+    use mock_servers::{HttpMock, Script};
     use serde_json::json;
     use tokio_util::sync::CancellationToken;
 
@@ -230,7 +229,7 @@ mod tests {
                 Vec::from_iter(kind),
                 "{result:?}"
             );
-            assert_eq!((result.succeeded > 0, result.held()), (kind.is_none(), kind.is_none()), "{result:?}");
+            assert_eq!((result.succeeded > 0, result.passed()), (kind.is_none(), kind.is_none()), "{result:?}");
             assert_eq!(result.unfinished, 0, "{result:?}");
             // The client keeps the limit, and cancels the call; the engine's own is 250 ms later.
             let fastest = result.latency.map(|latency| latency.min_us);
@@ -244,11 +243,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_tool_that_is_not_offered_is_told_before_the_first_call() {
+    async fn an_unknown_tool_is_an_error_before_the_first_call() {
         let (mock, config) = mock().await;
         let (load, plan) = load("ecko", "hello");
         let error = ClientCaller::connect(&config, 2, &load, &plan).await.unwrap_err();
-        assert_eq!(error.to_string(), "the server offers no tool `ecko`: did you mean `echo`?");
+        assert_eq!(error.to_string(), "the server has no tool `ecko`: did you mean `echo`?");
         mock.stop().await;
     }
 

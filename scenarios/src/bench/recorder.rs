@@ -8,13 +8,13 @@ use tokio::{sync::mpsc, time::Instant};
 
 use super::{TIMED_OUT, shared::Timing};
 
-/// Kinds of errors that are told apart; further ones are counted together.
+/// Maximum number of error kinds; further kinds are counted together.
 const KINDS: usize = 64;
 
 /// The name under which they are.
 const OTHER: &str = "other";
 
-/// The longest latency that is told apart, in microseconds.
+/// Maximum recorded latency in microseconds.
 const LONGEST: u64 = 1 << 50;
 
 /// One counted call that ended.
@@ -122,7 +122,7 @@ impl Recorder {
     /// The latencies, if there are any.
     pub(super) fn latency(&self) -> Option<Latency> {
         let (least, most) = self.bounds?;
-        // The histogram answers with the end of a bucket, which may lie beyond what was recorded.
+        // The histogram returns the end of a bucket, which can exceed the maximum.
         let quantile = |quantile| self.latencies.value_at_quantile(quantile).clamp(least, most);
         Some(Latency {
             min_us: least,

@@ -1,4 +1,4 @@
-//! What all tasks of a run share: the window, the counters, and the way to the recorder. Atomics and channels only.
+//! State that all tasks of a load test share: the window, the counters and the channel to the recorder.
 
 use std::{
     future::Future,
@@ -25,7 +25,7 @@ pub(super) struct Shared<C> {
     pub(super) limit: Duration,
     /// The window and the counters.
     pub(super) timing: Arc<Timing>,
-    /// The way to the recorder. It ends when the last task drops it.
+    /// The channel to the recorder, which closes when the last task drops it.
     samples: mpsc::UnboundedSender<Sample>,
 }
 
@@ -36,8 +36,8 @@ impl<C: Caller> Shared<C> {
     }
 
     /// Tells the recorder.
-    pub(super) fn tell(&self, sample: Sample) {
-        // The recorder listens until every sender is gone; if the run itself was dropped, nobody wants the sample.
+    pub(super) fn send(&self, sample: Sample) {
+        // The receiver is gone only if the run was dropped.
         let _ = self.samples.send(sample);
     }
 }
@@ -108,7 +108,7 @@ impl Timing {
     }
 
     /// Whether that happened.
-    pub(super) fn gave_up(&self) -> bool {
+    pub(super) fn record_timeout(&self) -> bool {
         self.give_up.is_cancelled()
     }
 

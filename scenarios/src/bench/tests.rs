@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed},
 };
 
-use mock_servers::Period;
+use mock_servers::HumanDuration;
 use reports::model::Latency;
 use tokio::time::sleep;
 
@@ -54,7 +54,7 @@ fn load(shape: Shape) -> Load {
         tool: "echo".to_owned(),
         arguments: None,
         shape,
-        duration: Period(Duration::from_secs(10)),
+        duration: HumanDuration(Duration::from_secs(10)),
         warmup: None,
         timeout: None,
         thresholds: Vec::new(),
@@ -138,7 +138,7 @@ async fn a_run_in_which_every_call_failed_does_not_hold() {
             Err(if n % 4 == 0 { "closed" } else { "rpc" }.to_owned())
         })
         .await;
-        assert!(!result.held() && result.latency.is_none(), "{result:?}");
+        assert!(!result.passed() && result.latency.is_none(), "{result:?}");
         assert_eq!(result.errors.keys().collect::<Vec<_>>(), ["closed", "rpc"]);
         assert!(result.errors["rpc"] > result.errors["closed"]);
         assert!(warned(&result, "mostly `rpc`"), "{:?}", result.warnings);
@@ -157,7 +157,7 @@ async fn a_rate_that_was_not_reached_is_said() {
     assert!((9.8..10.2).contains(&result.achieved_rate), "{}", result.achieved_rate);
     assert!(warned(&result, "the rate was not reached: 20.0/s were asked for"), "{:?}", result.warnings);
     assert!(warned(&result, "the rate was not achieved"), "{:?}", result.warnings);
-    assert!(result.thresholds.iter().all(|threshold| !threshold.held), "{:?}", result.thresholds);
+    assert!(result.thresholds.iter().all(|threshold| !threshold.passed), "{:?}", result.thresholds);
 }
 
 #[tokio::test(start_paused = true)]
@@ -204,7 +204,7 @@ async fn no_more_calls_are_in_flight_than_allowed() {
 #[tokio::test(start_paused = true)]
 async fn the_warm_up_is_called_and_not_counted() {
     for (shape, calls) in [(open(20.0), 240), (users(1), 120)] {
-        let load = Load { warmup: Some(Period(Duration::from_secs(2))), ..load(shape) };
+        let load = Load { warmup: Some(HumanDuration(Duration::from_secs(2))), ..load(shape) };
         let made = Arc::new(AtomicU64::new(0));
         let counter = Arc::clone(&made);
         let start = Instant::now();
@@ -229,7 +229,7 @@ async fn the_warm_up_is_called_and_not_counted() {
 async fn a_server_that_stops_answering_does_not_look_fast() {
     let start = Instant::now();
     for (timeout, least) in [(30, 29), (1, 1)] {
-        let load = Load { timeout: Some(Period(Duration::from_secs(timeout))), ..load(open(20.0)) };
+        let load = Load { timeout: Some(HumanDuration(Duration::from_secs(timeout))), ..load(open(20.0)) };
         let begin = Instant::now();
         let result = run_load(&load, move |_| async move {
             if begin.elapsed() >= Duration::from_secs(8) {
@@ -248,15 +248,15 @@ async fn a_server_that_stops_answering_does_not_look_fast() {
 #[tokio::test(start_paused = true)]
 async fn calls_that_were_never_sent_enter_at_their_age() {
     let shape = Shape::Open(Open { rate: 20.0, max_in_flight: Some(1) });
-    let load = Load { timeout: Some(Period(Duration::from_secs(30))), ..load(shape) };
+    let load = Load { timeout: Some(HumanDuration(Duration::from_secs(30))), ..load(shape) };
     let result = run_load(&load, async |_| std::future::pending().await).await;
     assert_eq!((result.offered, result.sent, result.unfinished), (200, 1, 199));
     // Given up after 30.25 s, they were due from 0 to 9.95 s.
     let Latency { min_us, p50_us, max_us, .. } = latency(&result);
     assert!((20 * SECOND..21 * SECOND).contains(&min_us) && max_us > 30 * SECOND, "{:?}", result.latency);
     assert!((25 * SECOND..26 * SECOND).contains(&p50_us), "{:?}", result.latency);
-    assert!(!result.held());
-    let warm = Load { warmup: Some(Period(Duration::from_secs(2))), ..load };
+    assert!(!result.passed());
+    let warm = Load { warmup: Some(HumanDuration(Duration::from_secs(2))), ..load };
     let result = run_load(&warm, async |_| std::future::pending().await).await;
     assert_eq!((result.offered, result.sent, result.unfinished), (200, 0, 200), "those of the warm-up are not counted");
 }
@@ -294,7 +294,7 @@ async fn a_run_cancelled_before_it_counted_does_not_hold() {
     let cancel = CancellationToken::new();
     cancel.cancel();
     let result = run_with(&plan, Fake(async |_| Ok(())), TimerAlarm, |_| (), cancel).await;
-    assert!(!result.held() && result.achieved_rate == 0.0, "{result:?}");
+    assert!(!result.passed() && result.achieved_rate == 0.0, "{result:?}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -355,7 +355,7 @@ async fn says_when_it_was_late_itself() {
 
 #[tokio::test]
 async fn runs_on_the_real_clock() {
-    let load = Load { duration: Period::from_millis(200), ..load(open(500.0)) };
+    let load = Load { duration: HumanDuration::from_millis(200), ..load(open(500.0)) };
     let plan = LoadPlan::new(&load).unwrap();
     let result = run(&plan, Fake(async |_| Ok(())), |_| (), CancellationToken::new()).await;
     // A busy machine may be late for the last ones.
@@ -366,7 +366,7 @@ async fn runs_on_the_real_clock() {
 #[test]
 fn refuses_what_cannot_be_carried_out() {
     let none = || load(users(0));
-    let timed = |millis| Some(Period::from_millis(millis));
+    let timed = |millis| Some(HumanDuration::from_millis(millis));
     for (load, told) in [
         (none(), "users is 0"),
         (load(open(0.0)), "rate is 0"),
@@ -374,7 +374,7 @@ fn refuses_what_cannot_be_carried_out() {
         (load(open(1e-300)), "rate is 0.000"),
         (load(open(1e7)), "rate is 10000000, and has to be from 0.00001 to 1000000 calls a second"),
         (load(Shape::Open(Open { rate: 1.0, max_in_flight: Some(0) })), "max_in_flight is 0"),
-        (Load { duration: Period::from_millis(0), ..load(users(1)) }, "duration is 0ns"),
+        (Load { duration: HumanDuration::from_millis(0), ..load(users(1)) }, "duration is 0ns"),
         (Load { timeout: timed(0), ..load(users(1)) }, "timeout is 0ns"),
         (Load { warmup: timed(u64::MAX), ..load(users(1)) }, "warmup is "),
         (

@@ -1,4 +1,4 @@
-//! Thresholds: what must hold for a load to be passed, as people write it (`p99 < 50ms`, `error_rate <= 1%`).
+//! Pass/fail thresholds of load tests (`p99 < 50ms`, `error_rate <= 1%`).
 //!
 //! This module owns their grammar and their judging. What cannot be broken, or cannot hold, is refused: it would say
 //! something about whoever wrote it, and nothing about the server.
@@ -79,13 +79,13 @@ pub enum ThresholdProblem {
     /// It does not begin with a metric.
     #[error("a metric is missing")]
     NoMetric,
-    /// Nobody measures that.
+    /// Unknown metric.
     #[error("unknown metric `{0}`")]
     UnknownMetric(String),
     /// The metric is not followed by an operator.
     #[error("an operator is missing")]
     NoOperator,
-    /// Nobody compares like that.
+    /// Unknown operator.
     #[error("unknown operator `{0}`")]
     UnknownOperator(String),
     /// The operator is not followed by a limit.
@@ -108,10 +108,10 @@ pub enum ThresholdProblem {
 }
 
 impl Threshold {
-    /// Whether it held, and what was measured. A latency that nobody could measure does not hold.
+    /// Evaluates the threshold. Without latencies, a latency threshold fails.
     #[must_use]
     pub fn evaluate(&self, figures: &LoadFigures) -> ThresholdResult {
-        let (held, measured) = match self.limit {
+        let (passed, measured) = match self.limit {
             Limit::Time(limit) => match figures.latency.map(|latency| self.metric.of(&latency)) {
                 Some(micros) => (self.operator.holds(micros, limit.as_secs_f64() * 1e6), in_words(micros)),
                 None => (false, "no call was answered".to_owned()),
@@ -125,7 +125,11 @@ impl Threshold {
                 (self.operator.holds(rate, limit), format!("{rate:.1}/s"))
             }
         };
-        ThresholdResult { threshold: self.text.clone(), measured: format!("{} = {measured}", self.metric.word()), held }
+        ThresholdResult {
+            threshold: self.text.clone(),
+            measured: format!("{} = {measured}", self.metric.as_str()),
+            passed,
+        }
     }
 }
 
@@ -151,7 +155,7 @@ impl Metric {
         Self::OfferedRatio,
     ];
 
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::P50 => "p50",
             Self::P90 => "p90",

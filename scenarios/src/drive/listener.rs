@@ -5,14 +5,14 @@ use std::{
     time::Duration,
 };
 
-use client::{ClientEvent, EventSink, Happening};
+use client::{ClientEvent, ClientEventKind, EventSink};
 use serde_json::{Value, json};
 use tokio::sync::{Notify, broadcast::error::RecvError};
 
 use super::report::Report;
 use crate::{
     contract::{ReportLine, now_us},
-    evidence::Noticed,
+    evidence::ReportedEvent,
     model::EventKind,
 };
 
@@ -27,7 +27,7 @@ pub(super) struct Listener {
 
 #[derive(Debug, Default)]
 struct Shared {
-    noticed: Mutex<Vec<(Noticed, bool)>>,
+    noticed: Mutex<Vec<(ReportedEvent, bool)>>,
     more: Notify,
 }
 
@@ -65,8 +65,8 @@ impl Listener {
 
 impl Shared {
     fn take(&self, event: ClientEvent, report: &Report) {
-        let Some((kind, detail)) = kind(&event.what) else { return };
-        let noticed = Noticed { at_us: now_us(), event: kind, server: event.server, detail };
+        let Some((kind, detail)) = kind(&event.kind) else { return };
+        let noticed = ReportedEvent { at_us: now_us(), event: kind, server: event.server, detail };
         let mut all = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= MOST {
             return;
@@ -81,7 +81,8 @@ impl Shared {
 
     fn pick(&self, event: EventKind, server: Option<&str>) -> Option<Value> {
         let mut all = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |noticed: &Noticed| noticed.event == event && server.is_none_or(|server| noticed.server == server);
+        let fits =
+            |noticed: &ReportedEvent| noticed.event == event && server.is_none_or(|server| noticed.server == server);
         let (noticed, waited_for) = all.iter_mut().find(|(noticed, waited_for)| !waited_for && fits(noticed))?;
         *waited_for = true;
         Some(noticed.detail.clone())
@@ -89,14 +90,16 @@ impl Shared {
 }
 
 /// What the contract calls an event of the client library, if it has a word for it.
-fn kind(what: &Happening) -> Option<(EventKind, Value)> {
+fn kind(what: &ClientEventKind) -> Option<(EventKind, Value)> {
     Some(match what {
-        Happening::ToolsChanged => (EventKind::ToolsChanged, Value::Null),
-        Happening::Disconnected { reason } => (EventKind::Disconnected, json!({ "reason": reason })),
-        Happening::Progress { progress, total, message, .. } => {
+        ClientEventKind::ToolsChanged => (EventKind::ToolsChanged, Value::Null),
+        ClientEventKind::Disconnected { reason } => (EventKind::Disconnected, json!({ "reason": reason })),
+        ClientEventKind::Progress { progress, total, message, .. } => {
             (EventKind::Progress, json!({ "progress": progress, "total": total, "message": message }))
         }
-        Happening::Skipped { reason, excerpt } => (EventKind::Garbage, json!({ "reason": reason, "excerpt": excerpt })),
+        ClientEventKind::Skipped { reason, excerpt } => {
+            (EventKind::Garbage, json!({ "reason": reason, "excerpt": excerpt }))
+        }
         _ => return None,
     })
 }

@@ -1,6 +1,6 @@
 //! From results and errors of the client library to reported outcomes.
 
-use client::{CallError, ConnectError, ConnectFailure, ListError, ListFault, ToolResult};
+use client::{CallError, ConnectError, ConnectFailure, ListError, ListErrorKind, ToolResult};
 use serde_json::Value;
 
 use crate::{
@@ -14,7 +14,7 @@ pub(super) fn refused(kind: &str, message: impl Into<String>) -> Outcome {
 }
 
 /// The end of a call.
-pub(super) fn of_call(result: Result<ToolResult, CallError>) -> Outcome {
+pub(super) fn call_outcome(result: Result<ToolResult, CallError>) -> Outcome {
     match result {
         Ok(result) => Outcome::Value(Value::Object(result.wire().clone())),
         Err(error) => Outcome::Error(call_error(&error)),
@@ -22,16 +22,16 @@ pub(super) fn of_call(result: Result<ToolResult, CallError>) -> Outcome {
 }
 
 /// A list that could not be read.
-pub(super) fn of_list_error(error: &ListError) -> StepError {
-    let code = match &error.fault {
-        ListFault::Request(error) => code(error),
-        ListFault::Page(_) => None,
+pub(super) fn list_error(error: &ListError) -> StepError {
+    let code = match &error.kind {
+        ListErrorKind::Request(error) => code(error),
+        ListErrorKind::Page(_) => None,
     };
     StepError { kind: error.kind().to_owned(), message: in_full(error), code }
 }
 
 /// A server that could not be connected to.
-pub(super) fn of_connect_error(error: &ConnectError) -> StepError {
+pub(super) fn connect_error(error: &ConnectError) -> StepError {
     let code = match &*error.failure {
         ConnectFailure::Rpc { code, .. } => Some(*code),
         _ => None,

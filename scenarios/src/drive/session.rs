@@ -7,8 +7,8 @@ use std::{
 };
 
 use client::{
-    CallError, Catalogue, ConnectOptions, Connection, EventSink, Graces, HostLink, NameLimit, ProtocolChoice,
-    ServerConfig, ToolList, ToolResult, connect_with,
+    CallError, ConnectOptions, Connection, EventSink, HostLink, NameLimit, RevisionChoice, ServerConfig,
+    ShutdownGracePeriods, ToolCatalog, ToolList, ToolResult, connect_with,
 };
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -18,14 +18,14 @@ use tokio_util::sync::CancellationToken;
 use super::{
     DriveError,
     listener::Listener,
-    outcome::{of_connect_error, refused},
+    outcome::{connect_error, refused},
     report::Report,
     user,
 };
 use crate::{
-    contract::{Context, Endpoint, ReportLine, now_us},
+    contract::{Context, ContractEndpoint, ReportLine, now_us},
     evidence::{Outcome, StepOutcome},
-    model::ProtocolSetup,
+    model,
 };
 
 /// A call that was begun.
@@ -50,7 +50,7 @@ pub(super) struct Session<'a> {
     pub(super) seen: HashMap<String, Arc<ToolList>>,
     /// What the client last read of each server's tools, across reconnects.
     pub(super) latest: HashMap<String, Arc<ToolList>>,
-    pub(super) catalogue: Catalogue,
+    pub(super) catalog: ToolCatalog,
     /// How long a qualified name may be.
     pub(super) name_limit: NameLimit,
 }
@@ -64,7 +64,7 @@ impl<'a> Session<'a> {
         let user = user::link(&context.client);
         Ok(Self {
             listener: Listener::attach(&sink, report.clone()),
-            catalogue: Catalogue::new(name_limit),
+            catalog: ToolCatalog::new(name_limit),
             name_limit,
             connections: BTreeMap::new(),
             calls: HashMap::new(),
@@ -98,7 +98,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Connects to every server, and tells of all of them at once.
+    /// Connects to all servers, and reports them together.
     pub(super) async fn connect_all(&mut self, timeout: Option<Duration>) -> Outcome {
         let (mut connected, mut failed) = (Vec::new(), Vec::new());
         for (name, outcome) in self.attempt_all(timeout).await {
@@ -132,7 +132,7 @@ impl<'a> Session<'a> {
             return Err(refused("invalid-config", format!("the context names no server `{name}`")));
         };
         let config = self.config(name, endpoint, timeout);
-        connect_with(config, self.options.clone()).await.map_err(|error| Outcome::Error(of_connect_error(&error)))
+        connect_with(config, self.options.clone()).await.map_err(|error| Outcome::Error(connect_error(&error)))
     }
 
     fn keep(&mut self, name: &str, attempt: Result<Connection, Outcome>) -> Outcome {
@@ -146,14 +146,14 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn config(&self, name: &str, endpoint: &Endpoint, timeout: Option<Duration>) -> ServerConfig {
+    fn config(&self, name: &str, endpoint: &ContractEndpoint, timeout: Option<Duration>) -> ServerConfig {
         let setup = &self.context.client;
         let mut config = ServerConfig::new(name, endpoint.for_client(&self.context.client));
         config.protocol = match setup.protocol {
-            Some(ProtocolSetup::Auto) => ProtocolChoice::Auto,
+            Some(model::RevisionChoice::Auto) => RevisionChoice::Auto,
             // Both enumerations list the same five revisions; were one to be missing, the client finds out by itself.
-            Some(ProtocolSetup::Pinned) | None => {
-                self.context.revision.as_str().parse().map_or(ProtocolChoice::Auto, ProtocolChoice::Pinned)
+            Some(model::RevisionChoice::Pinned) | None => {
+                self.context.revision.as_str().parse().map_or(RevisionChoice::Auto, RevisionChoice::Pinned)
             }
         };
         let timeouts = &mut config.timeouts;
@@ -165,8 +165,8 @@ impl<'a> Session<'a> {
         config.limits.pages = setup.max_pages.unwrap_or(config.limits.pages);
         config.limits.message_bytes = setup.max_message.unwrap_or(config.limits.message_bytes);
         config.limits.items = setup.max_items.unwrap_or(config.limits.items);
-        let Graces { stdin_close, sigterm } = config.shutdown;
-        config.shutdown = Graces {
+        let ShutdownGracePeriods { stdin_close, sigterm } = config.shutdown;
+        config.shutdown = ShutdownGracePeriods {
             stdin_close: setup.close_grace.map_or(stdin_close, |period| period.0),
             sigterm: setup.term_grace.map_or(sigterm, |period| period.0),
         };
@@ -177,7 +177,7 @@ impl<'a> Session<'a> {
     pub(super) async fn disconnect(&mut self, server: Option<&str>) -> Outcome {
         let names: Vec<String> = match server {
             Some(name) if self.connections.contains_key(name) => vec![name.to_owned()],
-            Some(name) => return refused("connection-lost", format!("there is no connection to `{name}`")),
+            Some(name) => return refused("connection-lost", format!("not connected to `{name}`")),
             None => self.connections.keys().cloned().collect(),
         };
         let closing: Vec<Connection> = names.iter().filter_map(|name| self.connections.remove(name)).collect();
@@ -193,13 +193,13 @@ impl<'a> Session<'a> {
         Outcome::Value(json!({ "ended": ended.await }))
     }
 
-    /// Ends what is left of the session: calls that nobody waits for, then every connection.
+    /// Cancels open calls, then closes all connections.
     pub(super) async fn disconnect_rest(&mut self) -> Result<(), DriveError> {
         for call in self.calls.values() {
             call.cancel.cancel();
         }
         for (_, call) in self.calls.drain() {
-            // The result of a call that was given up interests nobody.
+            // The result of a cancelled call is not needed.
             let _ = call.end.await;
         }
         if self.connections.is_empty() {
@@ -217,7 +217,7 @@ impl<'a> Session<'a> {
             None if self.context.servers.len() == 1 => self.connections.values().next(),
             None => return Err(refused("invalid-config", "the step has to say which server it means")),
         };
-        found.ok_or_else(|| refused("connection-lost", "there is no connection to the server"))
+        found.ok_or_else(|| refused("connection-lost", "not connected to the server"))
     }
 
     /// The name of the server that a step is about.

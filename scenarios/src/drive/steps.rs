@@ -4,20 +4,20 @@ use std::{sync::Arc, time::Duration};
 
 use client::{CallOptions, Drift, ListError, Severity, ToolList, qualified_name};
 use futures::future::join_all;
-use mock_servers::Period;
+use mock_servers::HumanDuration;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     DriveError,
-    outcome::{of_call, of_list_error, refused},
+    outcome::{call_outcome, list_error, refused},
     session::{OpenCall, Session},
     user,
 };
 use crate::{
     contract::{ReportLine, now_us},
     evidence::Outcome,
-    model::{Await, Call, Root, Step},
+    model::{Await, Call, ClientStep, Root},
 };
 
 /// How long `await` waits if it does not say.
@@ -25,37 +25,34 @@ const AWAIT: Duration = Duration::from_secs(2);
 
 impl Session<'_> {
     /// Carries out one step and reports its outcome.
-    pub(super) async fn take(&mut self, index: usize, step: &Step) -> Result<(), DriveError> {
+    pub(super) async fn take(&mut self, index: usize, step: &ClientStep) -> Result<(), DriveError> {
         let began = now_us();
         let (server, outcome) = match step {
-            Step::Connect(step) => {
-                let timeout = step.timeout.map(|Period(limit)| limit);
+            ClientStep::Connect(step) => {
+                let timeout = step.timeout.map(|HumanDuration(limit)| limit);
                 match self.server_name(step.server.as_deref()) {
                     Some(name) => (Some(name.clone()), self.connect(&name, timeout).await),
                     None => (None, self.connect_all(timeout).await),
                 }
             }
-            Step::List(step) => (step.server.clone(), self.list(step.server.as_deref()).await),
-            Step::Call(step) => (step.server.clone(), self.call(step).await),
-            Step::Start(step) => (step.server.clone(), self.start(step).await),
-            Step::Finish(step) => (None, self.finish(&step.call, false).await),
-            Step::Cancel(step) => (None, self.finish(&step.call, true).await),
-            Step::Await(step) => (step.server.clone(), self.wait(step).await),
-            Step::Refresh(step) => (step.server.clone(), self.refresh(step.server.as_deref()).await),
-            Step::Disconnect(step) => (step.server.clone(), self.disconnect(step.server.as_deref()).await),
-            Step::Reconnect(step) => {
+            ClientStep::List(step) => (step.server.clone(), self.list(step.server.as_deref()).await),
+            ClientStep::Call(step) => (step.server.clone(), self.call(step).await),
+            ClientStep::Start(step) => (step.server.clone(), self.start(step).await),
+            ClientStep::Finish(step) => (None, self.finish(&step.call, false).await),
+            ClientStep::Cancel(step) => (None, self.finish(&step.call, true).await),
+            ClientStep::Await(step) => (step.server.clone(), self.wait(step).await),
+            ClientStep::Refresh(step) => (step.server.clone(), self.refresh(step.server.as_deref()).await),
+            ClientStep::Disconnect(step) => (step.server.clone(), self.disconnect(step.server.as_deref()).await),
+            ClientStep::Reconnect(step) => {
                 let Some(name) = self.server_name(step.server.as_deref()) else { return self.nameless(index) };
                 self.disconnect(Some(&name)).await;
                 let outcome = self.connect(&name, None).await;
                 (Some(name), outcome)
             }
-            Step::Roots(step) => (None, self.work_at(&step.roots)),
-            Step::Die(_) => {
+            ClientStep::Roots(step) => (None, self.work_at(&step.roots)),
+            ClientStep::Die(_) => {
                 self.report.write(&ReportLine::Die { pid: std::process::id() })?;
                 std::future::pending().await
-            }
-            Step::Request(_) | Step::Notify(_) | Step::Raw(_) | Step::Pages(_) | Step::Http(_) | Step::Close(_) => {
-                (None, refused("invalid-config", "this is a step for servers"))
             }
         };
         self.tell(Some(index), server.as_deref(), began, outcome)
@@ -80,12 +77,12 @@ impl Session<'_> {
                             .iter()
                             .map(|one| json!({ "server": name, "name": one.name, "reason": one.reason })),
                     );
-                    self.catalogue.set_server(&name, &list.tools);
+                    self.catalog.set_server(&name, &list.tools);
                     self.seen.insert(name.clone(), Arc::clone(&list));
                     self.latest.insert(name, list);
                 }
                 Err(error) => {
-                    let error = of_list_error(&error);
+                    let error = list_error(&error);
                     failed.push(json!({ "server": name, "kind": error.kind, "message": error.message }));
                     last_error = Some(error);
                 }
@@ -94,7 +91,7 @@ impl Session<'_> {
         match last_error {
             // The lists of others are worth having; a single one that fails is a failure.
             Some(error) if server.is_some() || tools.is_empty() => Outcome::Error(error),
-            _ if self.connections.is_empty() => refused("connection-lost", "there is no connection to any server"),
+            _ if self.connections.is_empty() => refused("connection-lost", "not connected to any server"),
             _ => Outcome::Value(json!({ "tools": tools, "rejected": rejected, "failed": failed })),
         }
     }
@@ -105,7 +102,7 @@ impl Session<'_> {
 
     async fn call(&self, step: &Call) -> Outcome {
         match self.begin(step, CancellationToken::new()).await {
-            Ok(call) => of_call(call.finish().await),
+            Ok(call) => call_outcome(call.finish().await),
             Err(outcome) => outcome,
         }
     }
@@ -125,7 +122,7 @@ impl Session<'_> {
     /// Sends a call. The caller rests it on what it last saw of the tool, so that the client can tell whether that
     /// still holds.
     async fn begin(&self, step: &Call, cancel: CancellationToken) -> Result<client::PendingCall, Outcome> {
-        let (server, tool) = match self.catalogue.resolve(&step.tool).filter(|_| step.qualified) {
+        let (server, tool) = match self.catalog.resolve(&step.tool).filter(|_| step.qualified) {
             Some(entry) => (Some(entry.server.clone()), entry.tool.name().to_owned()),
             None if step.qualified => {
                 return Err(refused("unknown-tool", format!("the catalogue holds no `{}`", step.tool)));
@@ -136,15 +133,15 @@ impl Session<'_> {
         let seen = server.and_then(|server| self.seen.get(&server));
         let seen = seen.and_then(|list| list.tools.iter().find(|one| one.name() == tool));
         let options = CallOptions {
-            timeout: step.timeout.map(|Period(limit)| limit),
-            ceiling: step.ceiling.map(|Period(limit)| limit),
+            timeout: step.timeout.map(|HumanDuration(limit)| limit),
+            ceiling: step.ceiling.map(|HumanDuration(limit)| limit),
             seen: seen.map(|tool| tool.fingerprint()),
             cancel,
             ..CallOptions::default()
         };
         let arguments = step.arguments.clone().unwrap_or_default();
         let begun = connection.start_call(&tool, Value::Object(arguments), options).await;
-        begun.map_err(|error| of_call(Err(error)))
+        begun.map_err(|error| call_outcome(Err(error)))
     }
 
     async fn finish(&mut self, name: &str, cancel: bool) -> Outcome {
@@ -155,7 +152,7 @@ impl Session<'_> {
             call.cancel.cancel();
         }
         match call.end.await {
-            Ok(result) => of_call(result),
+            Ok(result) => call_outcome(result),
             Err(cause) => refused("other", format!("the client ended the call in a panic: {cause}")),
         }
     }
@@ -167,7 +164,7 @@ impl Session<'_> {
     }
 
     async fn wait(&self, step: &Await) -> Outcome {
-        let within = step.within.map_or(AWAIT, |Period(within)| within);
+        let within = step.within.map_or(AWAIT, |HumanDuration(within)| within);
         match self.listener.wait(step.event, step.server.as_deref(), within).await {
             Some(detail) => Outcome::Value(detail),
             None => refused("timed-out", format!("the client did not notice {:?} within {within:?}", step.event)),
@@ -189,14 +186,17 @@ impl Session<'_> {
         };
         let list = match read {
             Ok(list) => list,
-            Err(error) => return Outcome::Error(of_list_error(&error)),
+            Err(error) => return Outcome::Error(list_error(&error)),
         };
         let before = self.latest.get(&name).map(|list| list.tools.clone()).unwrap_or_default();
         let drift = Drift::between(&before, &list.tools);
-        self.catalogue.set_server(&name, &list.tools);
+        self.catalog.set_server(&name, &list.tools);
         self.latest.insert(name, list);
         let of = |severity| -> Vec<Value> {
-            drift.of(severity).map(|change| json!({ "tool": change.tool, "what": change.to_string() })).collect()
+            drift
+                .with_severity(severity)
+                .map(|change| json!({ "tool": change.tool, "what": change.to_string() }))
+                .collect()
         };
         Outcome::Value(json!({
             "breaking": of(Severity::Breaking),

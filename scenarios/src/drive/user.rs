@@ -1,6 +1,6 @@
 //! The user of the built-in client: answers as the case says.
 
-use client::{Ask, HostLink, HostRequest, HostSupport};
+use client::{HostLink, HostRequest, HostRequestKind, HostSupport};
 use serde_json::{Map, Value, json};
 
 use crate::model::{ClientSetup, FormAnswer, UrlAnswer, UserSetup};
@@ -37,18 +37,18 @@ pub(super) fn root(root: &crate::model::Root) -> client::Root {
 }
 
 fn answer(mut request: HostRequest, setup: &UserSetup) {
-    let answered = match request.ask() {
-        Ask::Form { .. } => match &setup.form {
+    let answered = match request.kind() {
+        HostRequestKind::Form { .. } => match &setup.form {
             Some(FormAnswer::Accept(content)) => request.accept(content.clone()),
             Some(FormAnswer::Decline) => return request.decline(),
             Some(FormAnswer::Cancel | FormAnswer::Absent) | None => return request.cancel(),
         },
-        Ask::Url { .. } => match setup.url {
+        HostRequestKind::Url { .. } => match setup.url {
             Some(UrlAnswer::Accept) => request.consent(),
             Some(UrlAnswer::Decline) => return request.decline(),
             Some(UrlAnswer::Cancel) | None => return request.cancel(),
         },
-        Ask::Sampling { .. } => request.sampled(said(setup.sampling.as_deref().unwrap_or_default())),
+        HostRequestKind::Sampling { .. } => request.sampled(said(setup.sampling.as_deref().unwrap_or_default())),
         // What later revisions may ask is dismissed, as it is not answered.
         _ => Ok(()),
     };

@@ -1,11 +1,12 @@
 //! Judges one case: the expectations of its scenario, and every check that applies to it.
 
-use mock_servers::{Body, Frame, Http};
-use reports::model::{CaseResult, Exhibit, Judgement, Level, Requirement, Verdict};
+use evidence::{Body, Frame, Http};
+use reports::model::{CaseResult, CheckResult, Level, ReportFrame, Requirement, Verdict};
 use serde_json::Value;
 
 use super::{
-    check::{Check, Ruling, Scope},
+    Transcript,
+    check::{Check, CheckOutcome, Scope},
     checks,
     expectations::Expected,
 };
@@ -15,15 +16,15 @@ use crate::{
     requirements::Register,
 };
 
-/// The most frames that a result shows.
-const MOST_EXHIBITS: usize = 40;
-/// The most bytes of a body that a result shows.
-const MOST_BODY: usize = 4096;
-/// The requirement that stands for the workings of a run, where no scenario's own does.
+/// Maximum number of frames in a result.
+const MAX_FRAMES: usize = 40;
+/// Maximum size of a body in a result, in bytes.
+const MAX_BODY: usize = 4096;
+/// The requirement of results about the run itself, for which no scenario has one.
 const RUN: &str = "workbench/subject-takes-part";
 
-/// What a breach of a requirement of this level amounts to.
-pub(super) fn breach(level: Level) -> Verdict {
+/// The verdict on the violation of a requirement of this level.
+pub(super) fn violation(level: Level) -> Verdict {
     match level {
         Level::Must | Level::Expected => Verdict::Failed,
         Level::Should => Verdict::Warned,
@@ -33,57 +34,56 @@ pub(super) fn breach(level: Level) -> Verdict {
 /// Judges one case. The same scenario and evidence give the same result.
 #[must_use]
 pub fn judge(id: &str, scenario: &Scenario, evidence: &Evidence) -> CaseResult {
-    let mut judgements = match &evidence.broken {
+    let mut results = match &evidence.broken {
         Some(reason) => vec![stopped(Verdict::Blocked, "the case can be run", reason, evidence)],
         None => match not_applicable(evidence) {
             Some(reason) => vec![stopped(Verdict::Skipped, "the scenario applies to the subject", reason, evidence)],
-            None => judgements(scenario, evidence),
+            None => judge_steps_and_checks(scenario, evidence),
         },
     };
-    if judgements.iter().all(|judgement| judgement.verdict == Verdict::Skipped) && !skipped_on_purpose(evidence) {
-        let reason = "nothing in it could be judged";
-        judgements.push(stopped(Verdict::Blocked, "the case shows something", reason, evidence));
+    if results.iter().all(|result| result.verdict == Verdict::Skipped) && !skipped_on_purpose(evidence) {
+        let reason = "nothing in the case could be judged";
+        results.push(stopped(Verdict::Blocked, "the case shows something", reason, evidence));
     }
-    // The gravest first; among equals the order in which they were judged.
-    judgements.sort_by_key(|judgement| std::cmp::Reverse(judgement.verdict));
+    // The most severe verdict first; equal ones keep their order.
+    results.sort_by_key(|result| std::cmp::Reverse(result.verdict));
     CaseResult {
         id: id.to_owned(),
         scenario: scenario.scenario.clone(),
         transport: evidence.transport.to_string(),
         revision: evidence.revision.to_string(),
         title: scenario.title.clone(),
-        verdict: judgements.iter().map(|judgement| judgement.verdict).max().unwrap_or(Verdict::Blocked),
-        exhibits: exhibits(&judgements, &evidence.frames),
-        judgements,
+        verdict: results.iter().map(|result| result.verdict).max().unwrap_or(Verdict::Blocked),
+        frames: report_frames(&results, &evidence.frames),
+        checks: results,
         stderr: evidence.stderr.clone(),
         elapsed_ms: evidence.elapsed_us / 1000,
     }
 }
 
-fn judgements(scenario: &Scenario, evidence: &Evidence) -> Vec<Judgement> {
+fn judge_steps_and_checks(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
     let mut found = Vec::new();
     if evidence.timed_out {
-        found.push(stopped(Verdict::Failed, "the case ends within its time limit", "it was stopped", evidence));
+        found.push(stopped(Verdict::Failed, "the case finishes within its timeout", "it was stopped", evidence));
     }
     if scenario.subject == Subject::Client && took_no_part(evidence) {
-        let reason = "the client ended without a word: no frame reached a server, and it reported no outcome";
+        let reason = "the client exited, sent no message to a server, and reported no outcome";
         found.push(stopped(Verdict::Failed, "the client takes part", reason, evidence));
         return found;
     }
     found.extend(Expected::new(scenario, evidence, cite(&scenario.requirement, evidence)).judge());
     let named = |check: &&Check| check.scope == Scope::Always || scenario.checks.iter().any(|id| id == check.id);
-    for check in checks::all().filter(|check| check.subject == scenario.subject).filter(named) {
-        found.push(ruled(check, evidence));
-    }
+    let transcript = Transcript::new(evidence, &scenario.unknown);
+    found.extend(checks::of_subject(scenario.subject).filter(named).map(|check| run(check, &transcript)));
     found
 }
 
-/// A client that does nothing shows nothing, and must not pass for want of anything wrong.
+/// A client that does nothing must not pass because it did nothing wrong.
 fn took_no_part(evidence: &Evidence) -> bool {
     evidence.steps.is_empty() && !evidence.frames.iter().any(|frame| frame.from_client() && frame.json().is_some())
 }
 
-/// Why the case was not run, if it was found not to apply before it began.
+/// Why the case was not run, if it does not apply.
 fn not_applicable(evidence: &Evidence) -> Option<&str> {
     match evidence.steps.as_slice() {
         [StepOutcome { step: None, outcome: Outcome::Skipped(reason), .. }] => Some(reason),
@@ -91,24 +91,24 @@ fn not_applicable(evidence: &Evidence) -> Option<&str> {
     }
 }
 
-/// Whether a step said that it does not apply: that is a choice of the scenario, and no want of evidence.
+/// Whether a step was skipped. That is a choice of the scenario, and not a lack of evidence.
 fn skipped_on_purpose(evidence: &Evidence) -> bool {
     evidence.steps.iter().any(|step| matches!(step.outcome, Outcome::Skipped(_)))
 }
 
-fn ruled(check: &Check, evidence: &Evidence) -> Judgement {
-    let requirement = cite(check.requirement, evidence);
-    let (verdict, observed, frames) = match (check.rule)(evidence) {
-        Ruling::Held { observed, frames } => (Verdict::Passed, observed, frames),
-        Ruling::Broken { observed, frames } => (breach(requirement.level), observed, frames),
-        Ruling::NotApplicable(reason) => (Verdict::Skipped, reason, vec![]),
-        Ruling::Blocked(reason) => (Verdict::Blocked, reason, vec![]),
+fn run(check: &Check, transcript: &Transcript<'_>) -> CheckResult {
+    let requirement = cite(check.requirement, transcript.evidence);
+    let (verdict, observed, frames) = match check.run(transcript) {
+        CheckOutcome::Passed { observed, frames } => (Verdict::Passed, observed, frames),
+        CheckOutcome::Failed { observed, frames } => (violation(requirement.level), observed, frames),
+        CheckOutcome::NotApplicable(reason) => (Verdict::Skipped, reason, vec![]),
+        CheckOutcome::Blocked(reason) => (Verdict::Blocked, reason, vec![]),
     };
-    Judgement { id: check.id.to_owned(), verdict, requirement, expected: check.expected.to_owned(), observed, frames }
+    CheckResult { id: check.id.to_owned(), verdict, requirement, expected: check.expected.to_owned(), observed, frames }
 }
 
-fn stopped(verdict: Verdict, expected: &str, reason: &str, evidence: &Evidence) -> Judgement {
-    Judgement {
+fn stopped(verdict: Verdict, expected: &str, reason: &str, evidence: &Evidence) -> CheckResult {
+    CheckResult {
         id: "subject-takes-part".to_owned(),
         verdict,
         requirement: cite(RUN, evidence),
@@ -118,64 +118,63 @@ fn stopped(verdict: Verdict, expected: &str, reason: &str, evidence: &Evidence) 
     }
 }
 
-/// The requirement with this id. The loader and the tests see to it that every id is known; evidence that is judged
-/// by another version of the workbench may still name one that is not.
+/// The requirement with this id. Only a scenario that another version of the workbench loaded can name an unknown one.
 fn cite(id: &str, evidence: &Evidence) -> Requirement {
     Register::built_in().get(id, evidence.revision).unwrap_or_else(|| Requirement {
         id: id.to_owned(),
         level: Level::Expected,
-        text: "this version of the workbench does not know the requirement".to_owned(),
+        text: "unknown to this version of the workbench".to_owned(),
         url: String::new(),
     })
 }
 
-/// The frames that the judgements name; where something went wrong, also the one before and the one after each, and
+/// The frames that the results name; where something went wrong, also the one before and the one after each, and
 /// where no frame is named, the last ones.
-fn exhibits(judgements: &[Judgement], frames: &[Frame]) -> Vec<Exhibit> {
-    let grave = |judgement: &&Judgement| judgement.verdict > Verdict::Passed;
+fn report_frames(results: &[CheckResult], frames: &[Frame]) -> Vec<ReportFrame> {
+    let grave = |result: &&CheckResult| result.verdict > Verdict::Passed;
     let mut shown: Vec<u64> = Vec::new();
-    for judgement in judgements.iter().filter(grave) {
-        for seq in &judgement.frames {
+    for result in results.iter().filter(grave) {
+        for seq in &result.frames {
             shown.extend([seq.saturating_sub(1), *seq, seq + 1]);
         }
     }
-    if shown.is_empty() && judgements.iter().any(|judgement| judgement.verdict > Verdict::Passed) {
+    if shown.is_empty() && results.iter().any(|result| result.verdict > Verdict::Passed) {
         shown.extend(frames.iter().rev().take(12).map(|frame| frame.seq));
     }
-    for judgement in judgements.iter().filter(|judgement| !grave(judgement)) {
-        shown.extend(&judgement.frames);
+    for result in results.iter().filter(|result| !grave(result)) {
+        shown.extend(&result.frames);
     }
-    // What is cut is the end of the list, so the frames of grave judgements stay.
+    // The end of the list is dropped first, so the frames of failed checks stay.
     let mut kept: Vec<u64> = Vec::new();
     for seq in shown {
-        if kept.len() < MOST_EXHIBITS && !kept.contains(&seq) {
+        if kept.len() < MAX_FRAMES && !kept.contains(&seq) {
             kept.push(seq);
         }
     }
     kept.sort_unstable();
-    frames.iter().filter(|frame| kept.binary_search(&frame.seq).is_ok()).map(exhibit).collect()
+    frames.iter().filter(|frame| kept.binary_search(&frame.seq).is_ok()).map(report_frame).collect()
 }
 
-fn exhibit(frame: &Frame) -> Exhibit {
-    let (body, cut) = match &frame.body {
-        Body::Json(value) if value.to_string().len() > MOST_BODY => (Value::String(cut(&value.to_string())), true),
+fn report_frame(frame: &Frame) -> ReportFrame {
+    let (body, truncated) = match &frame.body {
+        Body::Json(value) if value.to_string().len() > MAX_BODY => (Value::String(truncate(&value.to_string())), true),
         Body::Json(value) => (value.clone(), false),
-        Body::Text(text) => (Value::String(cut(text)), text.len() > MOST_BODY),
-        Body::Mark(mark) => (Value::String(format!("({mark:?})")), false),
+        Body::Text(text) => (Value::String(truncate(text)), text.len() > MAX_BODY),
+        Body::Event(mark) => (Value::String(format!("({mark:?})")), false),
     };
-    Exhibit {
+    ReportFrame {
         seq: frame.seq,
         at_us: frame.at_us,
         from_client: frame.from_client(),
         server: frame.server.clone(),
         http: frame.http.as_ref().map(in_one_line),
         body,
-        cut,
+        truncated,
     }
 }
 
-fn cut(text: &str) -> String {
-    let end = (0..=MOST_BODY.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+fn truncate(text: &str) -> String {
+    let end = (0..=MAX_BODY.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
     text[..end].to_owned()
 }
 

@@ -1,64 +1,195 @@
-//! What a check is: a named, pure function over evidence, bound to one requirement.
+//! Checks and their outcomes. A check is a pure function over the transcript of a case, bound to one requirement.
 
-use crate::{evidence::Evidence, model::Subject};
+use serde_json::Value;
 
-/// A rule that is looked for in the evidence of a case.
+use super::transcript::Transcript;
+use crate::requirements::{Register, RevisionRange};
+
+/// Maximum number of failures that an outcome describes; the others are counted.
+const MAX_FAILURES: usize = 3;
+/// Maximum number of frames that an outcome names.
+const MAX_FRAMES: usize = 20;
+/// Maximum length of a value in a message, in characters.
+const MAX_VALUE_CHARS: usize = 160;
+
+/// A rule that is checked in the transcript of a case.
 #[derive(Debug, Clone, Copy)]
 pub struct Check {
-    /// The stable id, the same whether it holds or not.
+    /// The stable id.
     pub id: &'static str,
-    /// The id of its requirement in the register. The requirement's level decides whether a breach fails or warns.
+    /// The id of the requirement in the register. It decides the level, the revisions and the transports.
     pub requirement: &'static str,
-    /// Whose behaviour it judges.
-    pub subject: Subject,
-    /// Whether it applies to every case of that subject, or only to those whose scenario names it.
+    /// The cases to which the check applies.
     pub scope: Scope,
-    /// What must be, in one sentence.
+    /// The required behavior, in one sentence.
     pub expected: &'static str,
-    /// Looks for it.
-    pub rule: fn(&Evidence) -> Ruling,
+    /// The function that checks it.
+    pub(super) rule: Rule,
 }
 
-/// To which cases a check applies.
+/// The cases of its subject to which a check applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// To every case of its subject.
+    /// Every case.
     Always,
-    /// To the cases whose scenario names it.
+    /// The cases whose scenario names the check.
     Named,
 }
 
-/// What a check found.
+/// The function of a check.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Rule {
+    /// Runs if the requirement applies to the revision of the case.
+    Case(fn(&Transcript<'_>) -> CheckOutcome),
+    /// Always runs, and considers the sessions whose negotiated revision is in the range of the requirement: a server may
+    /// negotiate another revision than that of the case.
+    Sessions(fn(&Transcript<'_>, RevisionRange) -> CheckOutcome),
+}
+
+impl Check {
+    /// Runs the check. Outside the transports and revisions of its requirement it does not apply.
+    #[must_use]
+    pub fn run(&self, transcript: &Transcript<'_>) -> CheckOutcome {
+        let register = Register::built_in();
+        let (transport, revision) = (transcript.evidence.transport, transcript.evidence.revision);
+        if !register.applies_over(self.requirement, transport) {
+            return CheckOutcome::NotApplicable(format!("the requirement does not apply over {transport}"));
+        }
+        let range = register.range_of(self.requirement);
+        match self.rule {
+            Rule::Sessions(rule) => rule(transcript, range),
+            Rule::Case(rule) if range.contains(revision) => rule(transcript),
+            Rule::Case(_) => CheckOutcome::NotApplicable(format!("the requirement does not apply to {revision}")),
+        }
+    }
+}
+
+/// The outcome of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ruling {
-    /// The rule held, as these words and frames show.
-    Held {
-        /// What was seen.
+pub enum CheckOutcome {
+    /// The rule is kept.
+    Passed {
+        /// The observed behavior.
         observed: String,
         /// The frames that show it.
         frames: Vec<u64>,
     },
-    /// The rule was broken.
-    Broken {
-        /// What was seen instead.
+    /// The rule is violated.
+    Failed {
+        /// The observed behavior.
         observed: String,
         /// The frames that show it.
         frames: Vec<u64>,
     },
-    /// The evidence holds nothing that the rule is about, for this reason.
+    /// The evidence has nothing to which the rule applies, for this reason.
     NotApplicable(String),
-    /// A prerequisite is missing, so the rule could not be judged. It counts as a failure.
+    /// A prerequisite is missing, for this reason. It counts as a failure.
     Blocked(String),
 }
 
-impl Ruling {
-    /// The rule held.
-    pub(crate) fn held(observed: impl Into<String>, frames: Vec<u64>) -> Self {
-        Self::Held { observed: observed.into(), frames }
+impl CheckOutcome {
+    pub(super) fn passed(observed: impl Into<String>, frames: Vec<u64>) -> Self {
+        Self::Passed { observed: observed.into(), frames }
     }
 
-    /// The rule was broken.
-    pub(crate) fn broken(observed: impl Into<String>, frames: Vec<u64>) -> Self {
-        Self::Broken { observed: observed.into(), frames }
+    pub(super) fn failed(observed: impl Into<String>, frames: Vec<u64>) -> Self {
+        Self::Failed { observed: observed.into(), frames }
     }
+
+    pub(super) fn not_applicable(reason: impl Into<String>) -> Self {
+        Self::NotApplicable(reason.into())
+    }
+}
+
+/// Builds the outcome of a check from single results. Its size is bounded, whatever the transcript holds.
+#[derive(Debug, Default)]
+pub(super) struct Findings {
+    seen: usize,
+    seen_frames: Vec<u64>,
+    failures: usize,
+    messages: Vec<String>,
+    failed_frames: Vec<u64>,
+}
+
+impl Findings {
+    /// Checks every item, and fails those for which `fault` returns a message.
+    pub(super) fn of_each<T>(items: impl IntoIterator<Item = (u64, T)>, fault: impl Fn(&T) -> Option<String>) -> Self {
+        let mut findings = Self::default();
+        for (seq, item) in items {
+            findings.check(seq, fault(&item).map_or(Ok(()), Err));
+        }
+        findings
+    }
+
+    /// Notes a frame to which the rule applies.
+    pub(super) fn saw(&mut self, seq: u64) {
+        self.seen += 1;
+        if self.seen_frames.len() < MAX_FRAMES && self.seen_frames.last() != Some(&seq) {
+            self.seen_frames.push(seq);
+        }
+    }
+
+    /// Notes a violation and the frames that show it.
+    pub(super) fn fail(&mut self, message: impl Into<String>, frames: impl IntoIterator<Item = u64>) {
+        self.failures += 1;
+        if self.messages.len() < MAX_FAILURES {
+            self.messages.push(message.into());
+        }
+        for seq in frames {
+            if self.failed_frames.len() < MAX_FRAMES && self.failed_frames.last() != Some(&seq) {
+                self.failed_frames.push(seq);
+            }
+        }
+    }
+
+    /// Notes the result for one frame.
+    pub(super) fn check(&mut self, seq: u64, result: Result<(), String>) {
+        self.saw(seq);
+        if let Err(message) = result {
+            self.fail(message, [seq]);
+        }
+    }
+
+    /// The outcome; not applicable for this reason if no frame was noted. `things` says what was checked.
+    pub(super) fn or_not_applicable(self, things: &str, reason: &str) -> CheckOutcome {
+        self.outcome(things, || CheckOutcome::NotApplicable(reason.to_owned()))
+    }
+
+    /// The outcome; blocked for this reason if no frame was noted. `things` says what was checked.
+    pub(super) fn or_blocked(self, things: &str, reason: &str) -> CheckOutcome {
+        self.outcome(things, || CheckOutcome::Blocked(reason.to_owned()))
+    }
+
+    fn outcome(self, things: &str, nothing: impl FnOnce() -> CheckOutcome) -> CheckOutcome {
+        if self.failures > 0 {
+            let mut observed = self.messages.join("; ");
+            if self.failures > self.messages.len() {
+                observed.push_str(&format!("; and {} more", self.failures - self.messages.len()));
+            }
+            return CheckOutcome::failed(observed, self.failed_frames);
+        }
+        if self.seen == 0 {
+            return nothing();
+        }
+        CheckOutcome::passed(format!("checked: {} {things}", self.seen), self.seen_frames)
+    }
+}
+
+/// A value as bounded text.
+pub(super) fn brief(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(MAX_VALUE_CHARS) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+/// A value as bounded text, or `missing`.
+pub(super) fn brief_or_missing(value: Option<&Value>) -> String {
+    value.map_or_else(|| "missing".to_owned(), brief)
+}
+
+/// A value as bounded text in backquotes.
+pub(super) fn quoted(value: &Value) -> String {
+    format!("`{}`", brief(value))
 }

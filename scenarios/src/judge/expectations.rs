@@ -2,18 +2,17 @@
 
 use std::borrow::Cow;
 
-use mock_servers::{Body, Direction, Frame, Http, Mark};
+use evidence::{Body, ConnectionEvent, Direction, Frame, Http};
 use regex::Regex;
-use reports::model::{Judgement, Requirement, Verdict};
+use reports::model::{CheckResult, Requirement, Verdict};
 use serde_json::Value;
 
-use super::{
-    case::breach,
-    values::{brief, evaluate},
-};
+use super::{case::violation, check::brief, values::evaluate};
 use crate::{
     evidence::{Evidence, Outcome, StepError, StepOutcome},
-    model::{Expect, FrameExpectation, HttpExpectation, Party, Scenario, Step, Subject, ValueExpectation},
+    model::{
+        AnyStep, ClientStep, Expect, FrameExpectation, HttpExpectation, Scenario, Sender, Subject, ValueExpectation,
+    },
 };
 
 /// Judges every expectation of one case.
@@ -21,7 +20,7 @@ pub(super) struct Expected<'a> {
     scenario: &'a Scenario,
     evidence: &'a Evidence,
     requirement: Requirement,
-    found: Vec<Judgement>,
+    found: Vec<CheckResult>,
 }
 
 impl<'a> Expected<'a> {
@@ -31,7 +30,7 @@ impl<'a> Expected<'a> {
     }
 
     /// Every judgement.
-    pub(super) fn judge(mut self) -> Vec<Judgement> {
+    pub(super) fn judge(mut self) -> Vec<CheckResult> {
         self.unasked_steps();
         for (index, step) in self.scenario.steps.iter().enumerate() {
             self.step(index, step);
@@ -50,13 +49,13 @@ impl<'a> Expected<'a> {
     }
 
     fn add(&mut self, id: impl Into<String>, held: bool, expected: String, observed: String, frames: Vec<u64>) {
-        let verdict = if held { Verdict::Passed } else { breach(self.requirement.level) };
+        let verdict = if held { Verdict::Passed } else { violation(self.requirement.level) };
         self.push(id, verdict, expected, observed, frames);
     }
 
     fn push(&mut self, id: impl Into<String>, verdict: Verdict, expected: String, observed: String, frames: Vec<u64>) {
         let requirement = self.requirement.clone();
-        self.found.push(Judgement { id: id.into(), verdict, requirement, expected, observed, frames });
+        self.found.push(CheckResult { id: id.into(), verdict, requirement, expected, observed, frames });
     }
 
     /// Connections that the scenario did not write out have to be made all the same.
@@ -68,7 +67,7 @@ impl<'a> Expected<'a> {
             // A server that cannot be greeted is judged by the scenarios about the greeting; the others cannot say
             // anything about it.
             let verdict = match self.scenario.subject {
-                Subject::Client => breach(self.requirement.level),
+                Subject::Client => violation(self.requirement.level),
                 Subject::Server => Verdict::Blocked,
             };
             self.push(
@@ -81,9 +80,9 @@ impl<'a> Expected<'a> {
         }
     }
 
-    fn step(&mut self, index: usize, step: &Step) {
+    fn step(&mut self, index: usize, step: AnyStep<'_>) {
         let id = format!("steps[{index}].{}", step.kind());
-        if let Step::Die(_) = step {
+        if let AnyStep::Client(ClientStep::Die(_)) = step {
             let killed = self.evidence.process.as_ref().is_some_and(|process| process.killed_on_purpose);
             let observed = if killed { "it was killed" } else { "it never came to this step" };
             return self.add(id, killed, "the client comes to this step and is killed".into(), observed.into(), vec![]);
@@ -131,7 +130,7 @@ impl<'a> Expected<'a> {
     /// own; but nothing was shown either, and what was not shown does not pass.
     fn why_missing(&self) -> (Verdict, String) {
         if self.evidence.timed_out {
-            (breach(self.requirement.level), "it had not ended when the time limit of the case had passed".into())
+            (violation(self.requirement.level), "it had not ended when the time limit of the case had passed".into())
         } else if self.evidence.steps.is_empty() {
             (Verdict::Blocked, "the subject reported no outcome of any step, so it cannot be judged".into())
         } else {
@@ -230,7 +229,9 @@ impl<'a> Expected<'a> {
             return self.push("expect.processes", Verdict::Blocked, "processes are watched".into(), observed, vec![]);
         };
         if let Some(wanted) = expected.started {
-            let starts = |frame: &&Frame| matches!(frame.body, Body::Mark(Mark::Opened | Mark::ChildStarted));
+            let starts = |frame: &&Frame| {
+                matches!(frame.body, Body::Event(ConnectionEvent::Opened | ConnectionEvent::ChildStarted))
+            };
             let frames: Vec<u64> = self.evidence.frames.iter().filter(starts).map(|frame| frame.seq).collect();
             let observed = format!("{} were started", frames.len());
             let expected = format!("at least {wanted} processes of servers are started");
@@ -238,8 +239,8 @@ impl<'a> Expected<'a> {
         }
         if let Some(limit) = expected.gone_after_disconnect {
             let began = self.evidence.steps.iter().find(|outcome| {
-                let step = outcome.step.and_then(|index| self.scenario.steps.get(index));
-                matches!(step, Some(Step::Disconnect(_)))
+                let step = outcome.step.and_then(|index| self.scenario.steps.client().get(index));
+                matches!(step, Some(ClientStep::Disconnect(_)))
             });
             let expected = format!("no process of the server lives {limit} after the disconnect began");
             let Some(began) = began.map(|outcome| outcome.began_us) else {
@@ -294,8 +295,8 @@ fn filled<'a>(expectation: &'a ValueExpectation, evidence: &Evidence) -> Cow<'a,
 /// Whether a frame is one of those that an expectation counts.
 fn counts(expectation: &FrameExpectation, frame: &Frame) -> bool {
     let from = match frame.direction {
-        Direction::ClientToServer => Party::Client,
-        Direction::ServerToClient => Party::Server,
+        Direction::ClientToServer => Sender::Client,
+        Direction::ServerToClient => Sender::Server,
     };
     let tool = || frame.json().and_then(|json| json.pointer("/params/name")).and_then(Value::as_str);
     from == expectation.from
@@ -324,8 +325,8 @@ fn wears(expectation: &HttpExpectation, envelope: &Http) -> bool {
 fn described(expectation: &FrameExpectation) -> String {
     let mut words = vec![
         match expectation.from {
-            Party::Client => "the client",
-            Party::Server => "the server",
+            Sender::Client => "the client",
+            Sender::Server => "the server",
         }
         .to_owned(),
     ];

@@ -1,8 +1,11 @@
 //! JSONPath expectations on one value.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
+use super::{check::brief, transcript::IdKey};
 use crate::model::ValueExpectation;
 
 /// How an expectation on a value came out.
@@ -41,10 +44,10 @@ pub(super) fn evaluate(expectation: &ValueExpectation, value: &Value) -> ValueFi
     }
     if let Some(wanted) = expectation.unique {
         let all = &nodes;
-        let repeated =
-            all.iter().enumerate().find(|(index, node)| all[..*index].iter().any(|earlier| same(earlier, node)));
+        let mut seen = HashSet::new();
+        let repeated = all.iter().find(|node| !seen.insert(IdKey::new(node)));
         let observed = match repeated {
-            Some((_, node)) => format!("{} stands there more than once", brief(node)),
+            Some(node) => format!("{} is there more than once", brief(node)),
             None => format!("{} nodes, no two alike", all.len()),
         };
         let held = !all.is_empty() && repeated.is_none() == wanted;
@@ -110,16 +113,6 @@ fn shown(nodes: &[&Value]) -> String {
             let more = if several.len() > 5 { ", …" } else { "" };
             format!("{} nodes: {}{more}", several.len(), listed.join(", "))
         }
-    }
-}
-
-/// A value in one bounded line.
-pub(super) fn brief(value: &Value) -> String {
-    const MOST: usize = 200;
-    let text = value.to_string();
-    match text.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text,
     }
 }
 

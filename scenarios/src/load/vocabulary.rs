@@ -86,8 +86,9 @@ pub(crate) const METHODS: &[&str] = &[
     "tools/list",
 ];
 
-static BUILT_IN: LazyLock<Vocabulary> =
-    LazyLock::new(|| Vocabulary::new(Register::built_in().ids(), checks::all().map(|check| (check.id, check.subject))));
+static BUILT_IN: LazyLock<Vocabulary> = LazyLock::new(|| {
+    Vocabulary::new(Register::built_in().ids(), checks::all().map(|(check, subject)| (check.id, subject)))
+});
 
 /// The requirements and checks that a scenario may name.
 #[derive(Debug, Clone, Default)]

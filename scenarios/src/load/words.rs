@@ -1,17 +1,14 @@
 //! What a reader of scenarios has to know of the format beyond its shape.
 
-use mock_servers::{
-    reading::{Format, Limits},
-    script,
-};
+use diagnostics::document::{Format, Limits};
+use mock_servers::script;
 
 /// Scenarios as files.
 pub(super) const FORMAT: Format = Format {
     noun: "scenario",
-    opening: "begins with `scenario: <area>/<name>`",
-    limits: Limits { bytes: 1 << 20, depth: 64, values: 20_000, aliases: 200, replayed: 20_000 },
-    name_of_words,
-    words_with_values: &["steps", "do", "fault", "shape"],
+    example: "begins with `scenario: <area>/<name>`",
+    limits: Limits::SMALL,
+    noun_of: name_of_words,
 };
 
 fn name_of_words(known: &[&str], key: Option<&str>) -> Option<&'static str> {
@@ -20,12 +17,13 @@ fn name_of_words(known: &[&str], key: Option<&str>) -> Option<&'static str> {
     }
     let names = [
         ("finish", "step"),
+        ("pages", "step"),
         ("stdio", "transport"),
         ("2025-11-25", "revision"),
         ("closed", "load shape"),
-        ("pinned", "protocol setup"),
+        ("pinned", "revision setup"),
         ("tools-changed", "event"),
-        ("client", "party"),
+        ("client", "sender"),
     ];
     let name = names.into_iter().find(|(word, _)| known.contains(word)).map(|(_, name)| name);
     name.or_else(|| script::name_of_words(known))

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mock_servers::Period;
+use mock_servers::HumanDuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -30,10 +30,10 @@ pub struct Expect {
     pub message: Option<String>,
     /// The step must end within this time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub within: Option<Period>,
+    pub within: Option<HumanDuration>,
     /// The step must not end before this time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub not_before: Option<Period>,
+    pub not_before: Option<HumanDuration>,
     /// What the value must hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<ValueExpectation>,
@@ -89,16 +89,10 @@ pub struct Expectations {
     pub processes: Option<ProcessExpectation>,
     /// The whole case must end within this time.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub within: Option<Period>,
+    pub within: Option<HumanDuration>,
     /// What the client must have noticed at least once, without being asked to wait for it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventKind>,
-}
-
-impl Expectations {
-    pub(super) fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 /// Frames that must, or must not, have crossed the wire. Every field given must hold of a frame for it to count.
@@ -106,7 +100,7 @@ impl Expectations {
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub struct FrameExpectation {
     /// Who sent them.
-    pub from: Party,
+    pub from: Sender,
     /// The JSON-RPC method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
@@ -152,7 +146,7 @@ pub struct HttpExpectation {
 /// One end of the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Party {
+pub enum Sender {
     /// The client.
     Client,
     /// The server.
@@ -170,8 +164,8 @@ pub struct ProcessExpectation {
     pub started: Option<usize>,
     /// How long after the client's end, or its death, the last of them may live; absent: 500 ms.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub gone_within: Option<Period>,
+    pub gone_within: Option<HumanDuration>,
     /// How long after a `disconnect` step began the last process below the client may live.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub gone_after_disconnect: Option<Period>,
+    pub gone_after_disconnect: Option<HumanDuration>,
 }

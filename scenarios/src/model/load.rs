@@ -1,6 +1,6 @@
 //! The load that a scenario puts on its subject. Carried out in `crate::bench`.
 
-use mock_servers::Period;
+use mock_servers::HumanDuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -17,13 +17,13 @@ pub struct Load {
     /// How calls are begun.
     pub shape: Shape,
     /// For how long calls are counted.
-    pub duration: Period,
+    pub duration: HumanDuration,
     /// For how long calls are made before they count; absent: not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub warmup: Option<Period>,
+    pub warmup: Option<HumanDuration>,
     /// How long one call may take; absent: 60 s.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<Period>,
+    pub timeout: Option<HumanDuration>,
     /// What must hold: `p99 < 50ms`, `error_rate <= 1%`, `achieved_rate >= 100/s`, `offered_ratio >= 95%`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thresholds: Vec<String>,

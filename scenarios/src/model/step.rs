@@ -1,71 +1,143 @@
-//! What the subject of a scenario is made to do. The meaning of each step is given where it is carried out:
-//! `crate::drive` for clients, `crate::peer` for servers.
+//! The steps of a scenario. `crate::drive` executes those of clients, `crate::peer` those of servers.
 
 use std::collections::BTreeMap;
 
-use mock_servers::Period;
+use mock_servers::HumanDuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{axes::Subject, expect::Expect, user::Root};
+use super::{expect::Expect, user::Root};
 
-/// One thing that the subject is made to do.
-///
-/// A client first connects to every server (unless a `connect` step is written out) and at the end disconnects from
-/// those that are still connected. A server is first greeted as the revision asks (unless the first step is `raw`).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Step {
-    /// Client: connect to one server. Value: `{ server, revision, transport, server_info, capabilities, instructions }`.
-    /// Where there are several servers and none is named: to all at the same time. Value: `{ connected: [..], failed:
-    /// [{ server, kind, message }] }`.
-    Connect(Connect),
-    /// Client: list the tools of one server, or of all. Value: `{ tools: [{ name, server, qualified, ... }],
-    /// rejected: [{ name, reason }] }`.
-    List(List),
-    /// Client: call a tool and wait for the end. Value: the call's result.
-    Call(Call),
-    /// Client: begin a call and go on.
-    Start(Call),
-    /// Client: wait for the end of a call that was begun. Value: the call's result.
-    Finish(Finish),
-    /// Client: give up a call that was begun.
-    Cancel(Finish),
-    /// Client: wait until it has noticed something. Value: the event.
-    Await(Await),
-    /// Client: read the catalogue again and compare. Value: `{ breaking: [..], compatible: [..], cosmetic: [..] }`,
-    /// each with `{ tool, what }`.
-    Refresh(Target),
-    /// Client: disconnect from one server, or all. Value: `{ ended, elapsed_ms }`.
-    Disconnect(Target),
-    /// Client: disconnect, then connect to the same server again. Value: as of `connect`.
-    Reconnect(Target),
-    /// Client: the user works elsewhere from now on. Value: null.
-    Roots(SetRoots),
-    /// Client: it is killed with SIGKILL, here and now. No step may follow.
-    Die(Target),
-    /// Server: send a request and wait for the answer. Value: the result; with `either` the whole response, with `times`
-    /// `{ answers: [..] }`, with `until` the parameters of that notification.
-    ///
-    /// A string in the parameters that is `{{$.steps[0].items[0].uri}}`, and nothing else, stands for what this JSONPath
-    /// finds first in the values of the steps before. Where it finds nothing the step is skipped.
-    Request(Request),
-    /// Server: send a notification.
-    Notify(Request),
-    /// Server: write this text as it is, then wait for what comes back for `within` (absent: 1 s). Value:
-    /// `{ replies: [..] }`.
-    Raw(Raw),
-    /// Server: follow every page of a list. Value: `{ items: [..], pages: N, cursors: [..] }`.
-    Pages(Pages),
-    /// Server: make an HTTP exchange by hand. Value: `{ status, headers, body }`.
-    Http(HttpStep),
-    /// Server: close its standard input, or the session. Value: `{ exited, code, elapsed_ms, left }`.
-    Close(Target),
+/// The steps of a scenario, all of them for its subject.
+#[derive(Debug, Clone, PartialEq, JsonSchema)]
+#[schemars(untagged)]
+pub enum Steps {
+    /// For a client.
+    Client(Vec<ClientStep>),
+    /// For a server.
+    Server(Vec<ServerStep>),
 }
 
-impl Step {
-    /// The key under which it is written.
+impl Default for Steps {
+    fn default() -> Self {
+        Self::Client(Vec::new())
+    }
+}
+
+impl Steps {
+    /// The steps of a client; none if the subject is a server.
+    #[must_use]
+    pub fn client(&self) -> &[ClientStep] {
+        match self {
+            Self::Client(steps) => steps,
+            Self::Server(_) => &[],
+        }
+    }
+
+    /// The steps of a server; none if the subject is a client.
+    #[must_use]
+    pub fn server(&self) -> &[ServerStep] {
+        match self {
+            Self::Client(_) => &[],
+            Self::Server(steps) => steps,
+        }
+    }
+
+    /// Every step, as what both kinds have in common.
+    pub fn iter(&self) -> impl Iterator<Item = AnyStep<'_>> {
+        self.client().iter().map(AnyStep::Client).chain(self.server().iter().map(AnyStep::Server))
+    }
+
+    /// Whether there are no steps.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.client().is_empty() && self.server().is_empty()
+    }
+}
+
+/// A step of either kind.
+#[derive(Debug, Clone, Copy)]
+pub enum AnyStep<'a> {
+    /// For a client.
+    Client(&'a ClientStep),
+    /// For a server.
+    Server(&'a ServerStep),
+}
+
+impl<'a> AnyStep<'a> {
+    /// The key of the step in the file.
+    #[must_use]
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Client(step) => step.kind(),
+            Self::Server(step) => step.kind(),
+        }
+    }
+
+    /// The expected outcome.
+    #[must_use]
+    pub fn expect(self) -> &'a Expect {
+        match self {
+            Self::Client(step) => step.expect(),
+            Self::Server(step) => step.expect(),
+        }
+    }
+}
+
+/// One step of a client under test. It first connects to every server, unless a `connect` step is present, and at the end
+/// disconnects from the servers that are still connected.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClientStep {
+    /// Connect to one server. Value: `{ server, revision, transport, server_info, capabilities, instructions }`.
+    /// Without a name, where there are several servers: connect to all at once. Value: `{ connected: [..], failed:
+    /// [{ server, kind, message }] }`.
+    Connect(Connect),
+    /// List the tools of one server, or of all. Value: `{ tools: [{ name, server, qualified, ... }],
+    /// rejected: [{ name, reason }] }`.
+    List(List),
+    /// Call a tool and wait for the result. Value: the result of the call.
+    Call(Call),
+    /// Start a call and continue.
+    Start(Call),
+    /// Wait for the result of a started call. Value: the result of the call.
+    Finish(Finish),
+    /// Cancel a started call.
+    Cancel(Finish),
+    /// Wait for an event. Value: the event.
+    Await(Await),
+    /// Read the tool catalog again and compare. Value: `{ breaking: [..], compatible: [..], cosmetic: [..] }`,
+    /// each with `{ tool, what }`.
+    Refresh(Target),
+    /// Disconnect from one server, or all. Value: `{ ended, elapsed_ms }`.
+    Disconnect(Target),
+    /// Disconnect, then connect to the same server again. Value: that of `connect`.
+    Reconnect(Target),
+    /// Replace the user's roots. Value: null.
+    Roots(SetRoots),
+    /// The client is killed with SIGKILL. No step may follow.
+    Die(Target),
+}
+
+impl ClientStep {
+    /// The keys of all steps.
+    pub const KINDS: [&str; 12] = [
+        "connect",
+        "list",
+        "call",
+        "start",
+        "finish",
+        "cancel",
+        "await",
+        "refresh",
+        "disconnect",
+        "reconnect",
+        "roots",
+        "die",
+    ];
+
+    /// The key of the step in the file.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -81,27 +153,10 @@ impl Step {
             Self::Reconnect(_) => "reconnect",
             Self::Roots(_) => "roots",
             Self::Die(_) => "die",
-            Self::Request(_) => "request",
-            Self::Notify(_) => "notify",
-            Self::Raw(_) => "raw",
-            Self::Pages(_) => "pages",
-            Self::Http(_) => "http",
-            Self::Close(_) => "close",
         }
     }
 
-    /// Whose step it is.
-    #[must_use]
-    pub fn subject(&self) -> Subject {
-        match self {
-            Self::Request(_) | Self::Notify(_) | Self::Raw(_) | Self::Pages(_) | Self::Http(_) | Self::Close(_) => {
-                Subject::Server
-            }
-            _ => Subject::Client,
-        }
-    }
-
-    /// What its outcome must be.
+    /// The expected outcome.
     #[must_use]
     pub fn expect(&self) -> &Expect {
         match self {
@@ -111,15 +166,60 @@ impl Step {
             Self::Finish(step) | Self::Cancel(step) => &step.expect,
             Self::Await(step) => &step.expect,
             Self::Roots(step) => &step.expect,
-            Self::Refresh(step)
-            | Self::Disconnect(step)
-            | Self::Reconnect(step)
-            | Self::Die(step)
-            | Self::Close(step) => &step.expect,
+            Self::Refresh(step) | Self::Disconnect(step) | Self::Reconnect(step) | Self::Die(step) => &step.expect,
+        }
+    }
+}
+
+/// One step that the workbench takes against a server under test. The handshake of the revision comes first, unless the
+/// first step is `raw`.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServerStep {
+    /// Send a request and wait for the response. Value: the result; with `either` the whole response, with `times`
+    /// `{ answers: [..] }`, with `until` the parameters of that notification.
+    ///
+    /// A parameter that is a string of the form `{{$.steps[0].items[0].uri}}` is replaced by the first node that this
+    /// JSONPath selects in the values of the earlier steps. If it selects none, the step is skipped.
+    Request(Request),
+    /// Send a notification.
+    Notify(Request),
+    /// Write this text unchanged, then wait for messages for `within` [default: 1s]. Value: `{ replies: [..] }`.
+    Raw(Raw),
+    /// Read every page of a list. Value: `{ items: [..], pages: N, cursors: [..] }`.
+    Pages(Pages),
+    /// Make one HTTP exchange. Value: `{ status, headers, body }`.
+    Http(HttpStep),
+    /// Close standard input, or the session. Value: `{ exited, code, elapsed_ms, left }`.
+    Close(Target),
+}
+
+impl ServerStep {
+    /// The keys of all steps.
+    pub const KINDS: [&str; 6] = ["request", "notify", "raw", "pages", "http", "close"];
+
+    /// The key of the step in the file.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Request(_) => "request",
+            Self::Notify(_) => "notify",
+            Self::Raw(_) => "raw",
+            Self::Pages(_) => "pages",
+            Self::Http(_) => "http",
+            Self::Close(_) => "close",
+        }
+    }
+
+    /// The expected outcome.
+    #[must_use]
+    pub fn expect(&self) -> &Expect {
+        match self {
             Self::Request(step) | Self::Notify(step) => &step.expect,
             Self::Raw(step) => &step.expect,
             Self::Pages(step) => &step.expect,
             Self::Http(step) => &step.expect,
+            Self::Close(step) => &step.expect,
         }
     }
 }
@@ -128,13 +228,13 @@ impl Step {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Connect {
-    /// Which; absent: the only one, or all at the same time.
+    /// The server [default: the only one, or all at once].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// How long it may take; absent: as in `client`.
+    /// Timeout [default: that of `client`].
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<Period>,
-    /// What must come of it.
+    pub timeout: Option<HumanDuration>,
+    /// The expected outcome.
     #[serde(skip_serializing_if = "Expect::is_default")]
     pub expect: Expect,
 }
@@ -143,10 +243,10 @@ pub struct Connect {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct List {
-    /// Of which server; absent: of all.
+    /// The server [default: all].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// What must come of it.
+    /// The expected outcome.
     #[serde(skip_serializing_if = "Expect::is_default")]
     pub expect: Expect,
 }
@@ -155,174 +255,174 @@ pub struct List {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Call {
-    /// The tool: its own name, or with `qualified` the name in the client's catalogue.
+    /// The tool: its own name, or with `qualified` its name in the client's tool catalog.
     pub tool: String,
-    /// Of which server; absent: of the only one.
+    /// The server [default: the only one].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// Whether `tool` is a qualified name, to be resolved by the client.
+    /// Whether `tool` is a qualified name, which the client resolves.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub qualified: bool,
-    /// The arguments; absent: none.
+    /// The arguments [default: none].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<String, Value>>,
-    /// How long it may take without progress; absent: as in `client`.
+    /// Timeout without progress [default: that of `client`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<Period>,
-    /// How long it may take in all; absent: as in `client`.
+    pub timeout: Option<HumanDuration>,
+    /// Total timeout [default: that of `client`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ceiling: Option<Period>,
+    pub ceiling: Option<HumanDuration>,
     /// A name for `finish` and `cancel` (step `start` only).
     #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What must come of it.
+    /// The expected outcome.
     #[serde(default, skip_serializing_if = "Expect::is_default")]
     pub expect: Expect,
 }
 
-/// A call that was begun.
+/// A started call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Finish {
-    /// The name that `start` gave it.
+    /// The name from `as` of the `start` step.
     pub call: String,
-    /// What must come of it.
+    /// The expected outcome.
     #[serde(default, skip_serializing_if = "Expect::is_default")]
     pub expect: Expect,
 }
 
-/// Something that the client notices.
+/// Wait for an event of the client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Await {
-    /// What.
+    /// The event.
     pub event: EventKind,
-    /// From which server; absent: from any.
+    /// The server [default: any].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// How long to wait at most; absent: 2 s.
+    /// Timeout [default: 2s].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub within: Option<Period>,
-    /// What must come of it.
+    pub within: Option<HumanDuration>,
+    /// The expected outcome.
     #[serde(default, skip_serializing_if = "Expect::is_default")]
     pub expect: Expect,
 }
 
-/// The user works elsewhere.
+/// Replace the user's roots.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetRoots {
-    /// Where.
+    /// The new roots.
     pub roots: Vec<Root>,
-    /// What must come of it.
+    /// The expected outcome.
     #[serde(default, skip_serializing_if = "Expect::is_default")]
     pub expect: Expect,
 }
 
-/// What a client can notice.
+/// An event that a client can report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EventKind {
-    /// The server said that its tools changed.
+    /// The server announced a change of its tools.
     ToolsChanged,
-    /// The connection ended.
+    /// The connection was closed.
     Disconnected,
     /// A call made progress.
     Progress,
-    /// Something that is no message arrived where a message belongs.
+    /// Bytes that are not a message arrived.
     Garbage,
 }
 
-/// A step that needs no more than a server's name.
+/// A step with a server and no other parameter.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Target {
-    /// Which server; absent: the only one, or all.
+    /// The server [default: the only one, or all].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// What must come of it.
+    /// The expected outcome.
     #[serde(skip_serializing_if = "Expect::is_default")]
     pub expect: Expect,
 }
 
 /// A request or a notification to a server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
     /// The JSON-RPC method.
     pub method: String,
-    /// The parameters; `_meta` is added where the revision asks for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The parameters. `_meta` is added if the revision requires it.
+    #[serde(default)]
     pub params: Option<Map<String, Value>>,
-    /// The id, of whatever type; absent: the next number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// The id, of any type [default: the next number].
+    #[serde(default)]
     pub id: Option<Value>,
-    /// Whether to leave out what the revision asks every request to carry.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    /// Whether to omit the metadata that the revision requires in every request.
+    #[serde(default)]
     pub bare: bool,
-    /// Whether an error is as good an answer as a result: a check judges which it is.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    /// Whether a response with an error counts as success. A check then judges the response.
+    #[serde(default)]
     pub either: bool,
-    /// Send so many at once, each with an id of its own, then wait for all of the answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Send this many requests at once, each with its own id, then wait for all responses.
+    #[serde(default)]
     pub times: Option<u16>,
-    /// Wait for a notification with this method instead of the answer, then give the request up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Wait for a notification with this method instead of the response, then cancel the request.
+    #[serde(default)]
     pub until: Option<String>,
-    /// How long to wait for the answer; absent: 5 s.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub within: Option<Period>,
-    /// What must come of it.
-    #[serde(default, skip_serializing_if = "Expect::is_default")]
+    /// Timeout for the response [default: 5s].
+    #[serde(default)]
+    pub within: Option<HumanDuration>,
+    /// The expected outcome.
+    #[serde(default)]
     pub expect: Expect,
 }
 
-/// Text to write as it is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// Text to write unchanged.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Raw {
     /// The text: a line over stdio, a POST body over HTTP.
     pub text: String,
-    /// How long to wait for what comes back; absent: 1 s.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub within: Option<Period>,
-    /// What must come of it.
-    #[serde(default, skip_serializing_if = "Expect::is_default")]
+    /// How long to wait for messages [default: 1s].
+    #[serde(default)]
+    pub within: Option<HumanDuration>,
+    /// The expected outcome.
+    #[serde(default)]
     pub expect: Expect,
 }
 
 /// Every page of a list.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pages {
-    /// The list method: `tools/list`, say.
+    /// The list method, for example `tools/list`.
     pub method: String,
-    /// The member of the result that holds the items: `tools`, say.
+    /// The member of the result with the items, for example `tools`.
     pub items: String,
-    /// The most pages to read; absent: 100.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Maximum number of pages [default: 100].
+    #[serde(default)]
     pub max_pages: Option<usize>,
-    /// What must come of it.
-    #[serde(default, skip_serializing_if = "Expect::is_default")]
+    /// The expected outcome.
+    #[serde(default)]
     pub expect: Expect,
 }
 
-/// An HTTP exchange by hand (Streamable HTTP only; skipped elsewhere).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// One HTTP exchange (Streamable HTTP only, skipped elsewhere).
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HttpStep {
     /// The HTTP method.
     pub method: String,
-    /// Headers laid over those that a good client sends; an empty value takes one away.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    /// Headers that replace those of a conforming client. An empty value removes the header.
+    #[serde(default)]
     pub headers: BTreeMap<String, String>,
     /// A JSON body.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub json: Option<Value>,
-    /// A body of text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// A text body.
+    #[serde(default)]
     pub text: Option<String>,
-    /// What must come of it.
-    #[serde(default, skip_serializing_if = "Expect::is_default")]
+    /// The expected outcome.
+    #[serde(default)]
     pub expect: Expect,
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::{evidence::StepError, model::Revision};
 
 use super::{
-    Link, Outgoing, Peer, failure,
+    Outgoing, Peer, PeerTransport, failure,
     http::{Headers, VERSION},
     rpc_error,
 };
@@ -35,8 +35,8 @@ impl Peer {
         let Some(version) = result.get("protocolVersion").and_then(Value::as_str) else {
             return Err(failure("handshake", "the result of `initialize` holds no protocolVersion"));
         };
-        if let Link::Http(link) = &self.link {
-            link.speak(version);
+        if let PeerTransport::Http(connection) = &self.transport {
+            connection.speak(version);
         }
         let initialized = Outgoing { method: "notifications/initialized".to_owned(), ..Outgoing::default() };
         self.notify(&initialized).await?;
@@ -45,8 +45,8 @@ impl Peer {
 
     /// Whether the session's id is of visible ASCII, where there is one.
     pub(crate) fn session_is_visible_ascii(&self) -> Option<bool> {
-        match &self.link {
-            Link::Http(link) => link.session_is_visible_ascii(),
+        match &self.transport {
+            PeerTransport::Http(connection) => connection.session_is_visible_ascii(),
             _ => None,
         }
     }

@@ -9,8 +9,8 @@ use std::{
     time::Duration,
 };
 
+use evidence::{Body, ConnectionEvent, Direction, Http};
 use futures::{Stream, StreamExt};
-use mock_servers::{Body, Direction, Http, Mark};
 use reqwest::{
     Method, RequestBuilder, Response, Url,
     header::{HeaderMap, HeaderName, HeaderValue},
@@ -21,7 +21,7 @@ use tokio::task::JoinSet;
 
 use super::{
     PeerError, answer,
-    wire::{Ended, Wire},
+    transcript::{Ended, TranscriptRecorder},
 };
 
 /// The longest body that is read.
@@ -41,7 +41,7 @@ pub(super) type Headers = BTreeMap<String, String>;
 
 /// The state that exchanges share.
 #[derive(Debug)]
-pub(super) struct HttpLink {
+pub(super) struct HttpPeer {
     shared: Arc<Shared>,
     tasks: Mutex<JoinSet<()>>,
 }
@@ -51,7 +51,7 @@ pub(super) struct Shared {
     client: reqwest::Client,
     url: Url,
     secret: HeaderMap,
-    wire: Arc<Wire>,
+    recorder: Arc<TranscriptRecorder>,
     exchanges: AtomicU64,
     session: Mutex<Option<HeaderValue>>,
     /// Whether the end of the session was asked for already.
@@ -61,15 +61,20 @@ pub(super) struct Shared {
     answers: bool,
 }
 
-impl HttpLink {
+impl HttpPeer {
     /// Prepares to speak to the URL; nothing is sent yet.
-    pub(super) fn new(url: Url, secret: HeaderMap, answers: bool, wire: Arc<Wire>) -> Result<Self, PeerError> {
+    pub(super) fn new(
+        url: Url,
+        secret: HeaderMap,
+        answers: bool,
+        recorder: Arc<TranscriptRecorder>,
+    ) -> Result<Self, PeerError> {
         let client = build_client()?;
         let shared = Shared {
             client,
             url,
             secret,
-            wire,
+            recorder,
             exchanges: AtomicU64::new(0),
             session: Mutex::default(),
             ended: AtomicBool::new(false),
@@ -124,10 +129,10 @@ impl HttpLink {
         };
         let http = envelope(&response);
         let limit = if is_stream(&http) { LISTEN } else { BY_HAND };
-        let before = self.shared.wire.received();
+        let before = self.shared.recorder.received();
         let reading = self.shared.read(number, response, http.clone());
         let _ = tokio::time::timeout(limit, reading).await;
-        let body = self.shared.wire.received_since(before).into_iter().next();
+        let body = self.shared.recorder.received_since(before).into_iter().next();
         Ok(json!({ "status": http.status, "headers": http.headers, "body": body }))
     }
 
@@ -166,7 +171,7 @@ impl Shared {
         let http = envelope(&response);
         let status = http.status;
         let error = self.read(number, response, http).await.err();
-        self.wire.end_exchange(number, Ended { status, error });
+        self.recorder.end_exchange(number, Ended { status, error });
     }
 
     /// Builds a request, and what of it may be recorded: everything but the user's own headers.
@@ -198,7 +203,7 @@ impl Shared {
         sent.insert("host".to_owned(), host(&self.url));
         let http = Http {
             method: Some(method.to_string()),
-            path: Some(self.wire.scrub_text(self.url.path())),
+            path: Some(self.recorder.scrub_text(self.url.path())),
             headers: sent,
             ..Http::default()
         };
@@ -226,9 +231,9 @@ impl Shared {
     fn record_request(&self, number: u64, http: Http, body: Option<&str>) {
         let body = match body {
             Some(text) => serde_json::from_str(text).map_or_else(|_| Body::Text(text.to_owned()), Body::Json),
-            None => Body::Mark(Mark::Bodiless),
+            None => Body::Event(ConnectionEvent::Bodiless),
         };
-        self.wire.record(number, Direction::ClientToServer, body, Some(http));
+        self.recorder.record(number, Direction::ClientToServer, body, Some(http));
     }
 
     fn keep_session(&self, response: &Response) {
@@ -239,9 +244,9 @@ impl Shared {
     }
 
     fn fail(&self, number: u64, cause: &reqwest::Error) -> String {
-        let error = self.wire.scrub_text(&chain(cause));
-        self.wire.mark(number, Direction::ServerToClient, Mark::ClosedByServer, None);
-        self.wire.end_exchange(number, Ended { status: None, error: Some(error.clone()) });
+        let error = self.recorder.scrub_text(&chain(cause));
+        self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::ClosedByServer, None);
+        self.recorder.end_exchange(number, Ended { status: None, error: Some(error.clone()) });
         error
     }
 
@@ -252,9 +257,9 @@ impl Shared {
         }
         let text = read_text(response).await?;
         if text.trim().is_empty() {
-            self.wire.mark(number, Direction::ServerToClient, Mark::Bodiless, Some(http));
+            self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::Bodiless, Some(http));
         } else {
-            let requests = self.wire.receive(number, &text, Some(http));
+            let requests = self.recorder.receive(number, &text, Some(http));
             self.answer(requests).await;
         }
         Ok(())
@@ -269,11 +274,11 @@ impl Shared {
             let Some(data) = event.data.filter(|data| !data.trim().is_empty()) else { continue };
             empty = false;
             let http = Http { event: event.event, event_id: event.id, ..http.clone() };
-            let requests = self.wire.receive(number, &data, Some(http));
+            let requests = self.recorder.receive(number, &data, Some(http));
             self.answer(requests).await;
         }
         if empty {
-            self.wire.mark(number, Direction::ServerToClient, Mark::Bodiless, Some(http));
+            self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::Bodiless, Some(http));
         }
         Ok(())
     }
@@ -287,7 +292,7 @@ impl Shared {
             match post.send().await {
                 Ok(response) => {
                     let http = envelope(&response);
-                    self.wire.mark(number, Direction::ServerToClient, Mark::Bodiless, Some(http));
+                    self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::Bodiless, Some(http));
                 }
                 Err(cause) => drop(self.fail(number, &cause)),
             }
@@ -305,7 +310,7 @@ pub(super) fn build_client() -> Result<reqwest::Client, PeerError> {
             attempt.stop()
         }
     });
-    let client = reqwest::Client::builder().connect_timeout(CONNECT).redirect(redirects).no_proxy();
+    let client = client::http_client::builder().connect_timeout(CONNECT).redirect(redirects).no_proxy();
     client.build().map_err(|source| PeerError::Client { source })
 }
 

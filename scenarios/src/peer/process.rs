@@ -14,11 +14,11 @@ use tokio::{
 };
 
 use crate::{
-    evidence::{ProcessEvidence, ProcessSeen},
+    evidence::{ObservedProcess, ProcessEvidence},
     supervised::Supervised,
 };
 
-use super::{ServerCommand, wire::Wire};
+use super::{ServerCommand, transcript::TranscriptRecorder};
 
 /// The name of the supervisor's report.
 const REPORT: &str = "supervisor.json";
@@ -39,8 +39,8 @@ pub(super) struct ServerProcess {
     supervised: Supervised,
     /// Holds the supervisor's report.
     folder: TempDir,
-    wire: Arc<Wire>,
-    seen: BTreeMap<i32, ProcessSeen>,
+    recorder: Arc<TranscriptRecorder>,
+    seen: BTreeMap<i32, ObservedProcess>,
     evidence: ProcessEvidence,
 }
 
@@ -57,7 +57,7 @@ impl ServerProcess {
     ///
     /// # Errors
     /// Whatever the system says: no such file, no permission.
-    pub(super) fn start(server: &ServerCommand, wire: Arc<Wire>) -> io::Result<(Self, Streams)> {
+    pub(super) fn start(server: &ServerCommand, recorder: Arc<TranscriptRecorder>) -> io::Result<(Self, Streams)> {
         // The supervisor would only find it out when it is too late for a clear answer.
         which::which(&server.program).map_err(|cause| io::Error::new(io::ErrorKind::NotFound, cause))?;
         let folder = tempfile::Builder::new().prefix("mcp-workbench-").tempdir()?;
@@ -76,15 +76,15 @@ impl ServerProcess {
             return Err(io::Error::other("the streams of the process are missing"));
         };
         let (seen, evidence) = (BTreeMap::new(), ProcessEvidence::default());
-        Ok((Self { supervised, folder, wire, seen, evidence }, Streams { stdin, stdout, stderr }))
+        Ok((Self { supervised, folder, recorder, seen, evidence }, Streams { stdin, stdout, stderr }))
     }
 
     /// Looks at what lives below the supervisor now.
     pub(super) fn look(&mut self) -> Vec<ProcessEntry> {
         let living = descendants(self.supervised.pid);
-        let now = self.wire.now_us();
+        let now = self.recorder.now_us();
         for process in &living {
-            let entry = self.seen.entry(process.pid).or_insert_with(|| ProcessSeen {
+            let entry = self.seen.entry(process.pid).or_insert_with(|| ObservedProcess {
                 pid: process.pid,
                 parent: process.ppid,
                 command: process.argv().join(" ").chars().take(200).collect(),
@@ -129,7 +129,7 @@ impl ServerProcess {
                 .min_by_key(|seen| (seen.first_us, seen.pid));
             let gone = first.is_some_and(|first| living.iter().all(|process| process.pid != first.pid));
             if gone || matches!(self.supervised.child.try_wait(), Ok(Some(_))) {
-                self.evidence.ended_us = Some(self.wire.now_us());
+                self.evidence.ended_us = Some(self.recorder.now_us());
             }
         }
         self.evidence.ended_us.is_some()
@@ -142,7 +142,7 @@ impl ServerProcess {
             self.supervised.ended_within(OUTLIVED + LEFT + TERMINATED).await;
         }
         self.supervised.end(TERMINATED + TERMINATED).await;
-        self.evidence.ended_us.get_or_insert(self.wire.now_us());
+        self.evidence.ended_us.get_or_insert(self.recorder.now_us());
         self.read_report();
         self.evidence
     }
@@ -150,8 +150,8 @@ impl ServerProcess {
     fn read_report(&mut self) {
         let report = SupervisorReport::read(&self.folder.path().join(REPORT)).unwrap_or_default();
         (self.evidence.code, self.evidence.signal) = (report.exit.code, report.exit.signal);
-        let now = self.wire.now_us();
-        let left = report.left_behind.iter().map(|left| ProcessSeen {
+        let now = self.recorder.now_us();
+        let left = report.left_behind.iter().map(|left| ObservedProcess {
             pid: left.pid,
             parent: left.ppid,
             command: left.argv.join(" ").chars().take(200).collect(),

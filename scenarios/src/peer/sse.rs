@@ -9,8 +9,8 @@ use std::{
     time::Duration,
 };
 
+use evidence::{Body, ConnectionEvent, Direction, Http};
 use futures::StreamExt;
-use mock_servers::{Body, Direction, Http, Mark};
 use reqwest::{Response, Url, header::HeaderMap};
 use sse_stream::SseStream;
 use tokio::task::JoinHandle;
@@ -18,7 +18,7 @@ use tokio::task::JoinHandle;
 use super::{
     PeerError, answer,
     http::{bounded, build_client, chain, envelope, is_stream},
-    wire::{Ended, Wire},
+    transcript::{Ended, TranscriptRecorder},
 };
 
 /// How long the first event may take.
@@ -28,7 +28,7 @@ const POST: Duration = Duration::from_secs(5);
 
 /// A server behind a stream and an endpoint.
 #[derive(Debug)]
-pub(super) struct SseLink {
+pub(super) struct SsePeer {
     poster: Arc<Poster>,
     reader: JoinHandle<()>,
 }
@@ -38,27 +38,31 @@ struct Poster {
     client: reqwest::Client,
     endpoint: Url,
     secret: HeaderMap,
-    wire: Arc<Wire>,
+    recorder: Arc<TranscriptRecorder>,
     exchanges: AtomicU64,
 }
 
-impl SseLink {
+impl SsePeer {
     /// Opens the stream and waits for the endpoint.
-    pub(super) async fn open(url: &Url, secret: HeaderMap, wire: Arc<Wire>) -> Result<Self, PeerError> {
+    pub(super) async fn open(
+        url: &Url,
+        secret: HeaderMap,
+        recorder: Arc<TranscriptRecorder>,
+    ) -> Result<Self, PeerError> {
         let client = build_client()?;
         let unreachable = |error: String| PeerError::Unreachable { url: url.to_string(), error };
         let request = client.get(url.clone()).header("accept", "text/event-stream").headers(secret.clone());
         let sent = Http { method: Some("GET".to_owned()), path: Some(url.path().to_owned()), ..Http::default() };
-        wire.mark(0, Direction::ClientToServer, Mark::Opened, Some(sent));
+        recorder.mark(0, Direction::ClientToServer, ConnectionEvent::Opened, Some(sent));
         let response = tokio::time::timeout(ENDPOINT, request.send()).await;
         let response = response.map_err(|_| unreachable("no reply in time".to_owned()))?;
-        let response = response.map_err(|cause| unreachable(wire.scrub_text(&chain(&cause))))?;
+        let response = response.map_err(|cause| unreachable(recorder.scrub_text(&chain(&cause))))?;
         let http = envelope(&response);
         if !response.status().is_success() || !is_stream(&http) {
             return Err(unreachable(format!("GET answers {} without a stream of events", response.status())));
         }
         let (found, first) = tokio::sync::oneshot::channel();
-        let reader = tokio::spawn(read(response, http, url.clone(), secret, client, Arc::clone(&wire), found));
+        let reader = tokio::spawn(read(response, http, url.clone(), secret, client, Arc::clone(&recorder), found));
         match tokio::time::timeout(ENDPOINT, first).await {
             Ok(Ok(Ok(poster))) => Ok(Self { poster, reader }),
             Ok(Ok(Err(error))) => Err(unreachable(error)),
@@ -84,19 +88,19 @@ impl Poster {
     async fn post(&self, text: &str) -> Result<(), String> {
         let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
         let body = serde_json::from_str(text).map_or_else(|_| Body::Text(text.to_owned()), Body::Json);
-        let path = Some(self.wire.scrub_text(self.endpoint.path()));
+        let path = Some(self.recorder.scrub_text(self.endpoint.path()));
         let sent = Http { method: Some("POST".to_owned()), path, ..Http::default() };
-        self.wire.record(number, Direction::ClientToServer, body, Some(sent));
+        self.recorder.record(number, Direction::ClientToServer, body, Some(sent));
         let request = self.client.post(self.endpoint.clone()).header("content-type", "application/json");
         let request = request.headers(self.secret.clone()).body(text.to_owned()).send();
         let (http, error) = match tokio::time::timeout(POST, request).await {
             Ok(Ok(response)) => (Some(envelope(&response)), None),
-            Ok(Err(cause)) => (None, Some(self.wire.scrub_text(&chain(&cause)))),
+            Ok(Err(cause)) => (None, Some(self.recorder.scrub_text(&chain(&cause)))),
             Err(_) => (None, Some("no reply in time".to_owned())),
         };
         let status = http.as_ref().and_then(|http| http.status);
-        self.wire.mark(number, Direction::ServerToClient, Mark::Bodiless, http);
-        self.wire.end_exchange(number, Ended { status, error: error.clone() });
+        self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::Bodiless, http);
+        self.recorder.end_exchange(number, Ended { status, error: error.clone() });
         match (error, status) {
             (Some(error), _) => Err(error),
             (None, Some(status)) if status >= 400 => Err(format!("the endpoint answers {status}")),
@@ -113,7 +117,7 @@ async fn read(
     url: Url,
     secret: HeaderMap,
     client: reqwest::Client,
-    wire: Arc<Wire>,
+    recorder: Arc<TranscriptRecorder>,
     found: Found,
 ) {
     let mut events = Box::pin(SseStream::from_bytes_stream(bounded(response)));
@@ -124,25 +128,25 @@ async fn read(
         let kind = event.event.as_deref().unwrap_or("message");
         let http = Http { event: event.event.clone(), event_id: event.id, ..http.clone() };
         if kind == "endpoint" {
-            wire.record(0, Direction::ServerToClient, Body::Text(data.clone()), Some(http));
+            recorder.record(0, Direction::ServerToClient, Body::Text(data.clone()), Some(http));
             let Some(found) = found.take() else { continue };
             let made = endpoint(&url, &data).map(|endpoint| {
                 let exchanges = AtomicU64::new(1);
-                let (client, secret, wire) = (client.clone(), secret.clone(), Arc::clone(&wire));
-                Arc::new(Poster { client, endpoint, secret, wire, exchanges })
+                let (client, secret, recorder) = (client.clone(), secret.clone(), Arc::clone(&recorder));
+                Arc::new(Poster { client, endpoint, secret, recorder, exchanges })
             });
             poster = made.as_ref().ok().cloned();
             let _ = found.send(made);
         } else if !data.trim().is_empty() {
-            for request in wire.receive(0, &data, Some(http)) {
+            for request in recorder.receive(0, &data, Some(http)) {
                 let Some(poster) = poster.clone() else { continue };
                 // In the background: a server may wait for the stream to be read before it takes the POST.
                 tokio::spawn(async move { drop(poster.post(&answer(&request).to_string()).await) });
             }
         }
     }
-    wire.mark(0, Direction::ServerToClient, Mark::ClosedByServer, None);
-    wire.close("the server closed the stream");
+    recorder.mark(0, Direction::ServerToClient, ConnectionEvent::ClosedByServer, None);
+    recorder.close("the server closed the stream");
 }
 
 /// Where to post to. The user's headers go there too, so it must be of the same origin.

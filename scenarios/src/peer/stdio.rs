@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use mock_servers::{Body, Direction, Mark};
+use evidence::{Body, ConnectionEvent, Direction};
 use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
@@ -13,7 +13,7 @@ use tokio::{
 
 use crate::evidence::ProcessEvidence;
 
-use super::{PeerError, ServerCommand, answer, process::ServerProcess, wire::Wire};
+use super::{PeerError, ServerCommand, answer, process::ServerProcess, transcript::TranscriptRecorder};
 
 /// The longest line that is read; a longer one ends the connection.
 const MAX_LINE: u64 = 16 << 20;
@@ -28,8 +28,8 @@ type Input = Arc<Mutex<Option<ChildStdin>>>;
 
 /// A server behind standard input and output.
 #[derive(Debug)]
-pub(super) struct StdioLink {
-    wire: Arc<Wire>,
+pub(super) struct StdioPeer {
+    recorder: Arc<TranscriptRecorder>,
     input: Input,
     process: Mutex<ServerProcess>,
     reader: JoinHandle<()>,
@@ -37,22 +37,26 @@ pub(super) struct StdioLink {
     stderr_reader: JoinHandle<()>,
 }
 
-impl StdioLink {
+impl StdioPeer {
     /// Starts the server and begins to read.
-    pub(super) fn start(server: &ServerCommand, modern: bool, wire: Arc<Wire>) -> Result<Self, PeerError> {
-        let (process, streams) = ServerProcess::start(server, Arc::clone(&wire))
+    pub(super) fn start(
+        server: &ServerCommand,
+        modern: bool,
+        recorder: Arc<TranscriptRecorder>,
+    ) -> Result<Self, PeerError> {
+        let (process, streams) = ServerProcess::start(server, Arc::clone(&recorder))
             .map_err(|source| PeerError::Start { command: server.to_string(), source })?;
-        wire.mark(CONNECTION, Direction::ClientToServer, Mark::Opened, None);
+        recorder.mark(CONNECTION, Direction::ClientToServer, ConnectionEvent::Opened, None);
         let input: Input = Arc::new(Mutex::new(Some(streams.stdin)));
-        let reader = tokio::spawn(read(streams.stdout, modern, Arc::clone(&wire), Arc::clone(&input)));
+        let reader = tokio::spawn(read(streams.stdout, modern, Arc::clone(&recorder), Arc::clone(&input)));
         let stderr = Arc::default();
         let stderr_reader = tokio::spawn(keep_the_end(streams.stderr, Arc::clone(&stderr)));
-        Ok(Self { wire, input, process: Mutex::new(process), reader, stderr, stderr_reader })
+        Ok(Self { recorder, input, process: Mutex::new(process), reader, stderr, stderr_reader })
     }
 
     /// Writes one line.
     pub(super) async fn send(&self, text: &str) -> Result<(), String> {
-        record_sent(&self.wire, text);
+        record_sent(&self.recorder, text);
         write(&self.input, text).await
     }
 
@@ -77,20 +81,20 @@ impl StdioLink {
         let _ = tokio::time::timeout(Duration::from_millis(200), self.reader).await;
         let _ = tokio::time::timeout(Duration::from_millis(100), self.stderr_reader).await;
         let bytes = self.stderr.lock().map(|bytes| bytes.clone()).unwrap_or_default();
-        let stderr = self.wire.scrub_text(&String::from_utf8_lossy(&bytes));
+        let stderr = self.recorder.scrub_text(&String::from_utf8_lossy(&bytes));
         (evidence, stderr)
     }
 
     async fn shut_input(&self) {
         if self.input.lock().await.take().is_some() {
-            self.wire.mark(CONNECTION, Direction::ClientToServer, Mark::ClosedByPeer, None);
+            self.recorder.mark(CONNECTION, Direction::ClientToServer, ConnectionEvent::ClosedByPeer, None);
         }
     }
 }
 
-fn record_sent(wire: &Wire, text: &str) {
+fn record_sent(recorder: &TranscriptRecorder, text: &str) {
     let body = serde_json::from_str(text).map_or_else(|_| Body::Text(text.to_owned()), Body::Json);
-    wire.record(CONNECTION, Direction::ClientToServer, body, None);
+    recorder.record(CONNECTION, Direction::ClientToServer, body, None);
 }
 
 async fn write(input: &Input, text: &str) -> Result<(), String> {
@@ -108,7 +112,7 @@ async fn write(input: &Input, text: &str) -> Result<(), String> {
     }
 }
 
-async fn read(stdout: ChildStdout, modern: bool, wire: Arc<Wire>, input: Input) {
+async fn read(stdout: ChildStdout, modern: bool, recorder: Arc<TranscriptRecorder>, input: Input) {
     let mut lines = BufReader::new(stdout);
     let mut line = Vec::new();
     loop {
@@ -119,19 +123,19 @@ async fn read(stdout: ChildStdout, modern: bool, wire: Arc<Wire>, input: Input) 
         }
         let whole = line.last() == Some(&b'\n') || count < usize::try_from(MAX_LINE).unwrap_or(usize::MAX);
         let text = String::from_utf8_lossy(&line);
-        let requests = wire.receive(CONNECTION, text.trim_end_matches(['\n', '\r']), None);
+        let requests = recorder.receive(CONNECTION, text.trim_end_matches(['\n', '\r']), None);
         for request in requests.iter().filter(|_| !modern) {
             let reply = answer(request);
-            record_sent(&wire, &reply.to_string());
+            record_sent(&recorder, &reply.to_string());
             let _ = write(&input, &reply.to_string()).await;
         }
         if !whole {
-            wire.close("the server wrote a line that is longer than the workbench reads");
+            recorder.close("the server wrote a line that is longer than the workbench reads");
             return;
         }
     }
-    wire.mark(CONNECTION, Direction::ServerToClient, Mark::ClosedByServer, None);
-    wire.close("the server closed its output");
+    recorder.mark(CONNECTION, Direction::ServerToClient, ConnectionEvent::ClosedByServer, None);
+    recorder.close("the server closed its output");
 }
 
 async fn keep_the_end(mut stderr: ChildStderr, kept: Arc<std::sync::Mutex<Vec<u8>>>) {
@@ -142,11 +146,6 @@ async fn keep_the_end(mut stderr: ChildStderr, kept: Arc<std::sync::Mutex<Vec<u8
         let surplus = kept.len().saturating_sub(MAX_STDERR);
         kept.drain(..surplus);
     }
-}
-
-/// Whether a line is blank: no message, and no harm either.
-pub(crate) fn is_blank(value: &Body) -> bool {
-    matches!(value, Body::Text(text) if text.trim().is_empty())
 }
 
 /// What is written for a JSON message.

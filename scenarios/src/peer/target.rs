@@ -1,4 +1,4 @@
-//! Which server is spoken to, what the user gives to reach it, and why it cannot be spoken to at all.
+//! The server under test, its credentials, and errors that prevent a test.
 
 use std::{collections::BTreeMap, fmt, io, path::PathBuf};
 
@@ -8,25 +8,28 @@ use reqwest::{
 };
 use thiserror::Error;
 
-/// A server to judge.
+/// Number of lines of standard error in a message.
+const STDERR_LINES: usize = 20;
+
+/// A server under test.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ServerTarget {
-    /// A command that speaks over its standard streams.
+    /// A command that communicates over stdio.
     Command(ServerCommand),
     /// The URL of a Streamable HTTP endpoint, or of an HTTP+SSE stream.
     Url(ServerUrl),
 }
 
-/// How a server is started.
+/// Command, arguments and environment of a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ServerCommand {
     /// The program.
     pub program: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Variables laid over the workbench's own environment.
+    /// Environment variables to set.
     pub env: BTreeMap<String, String>,
-    /// The directory to start it in; absent: the workbench's.
+    /// Working directory; absent: that of mcp-workbench.
     pub directory: Option<PathBuf>,
 }
 
@@ -37,12 +40,12 @@ impl fmt::Display for ServerCommand {
     }
 }
 
-/// Where a server is.
+/// URL and headers of a server.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerUrl {
-    /// The URL, as the user gave it.
+    /// The URL.
     pub url: Url,
-    /// Headers to send with everything: sent, never recorded, and their values are scrubbed from what comes back.
+    /// Headers of every request. They are not recorded, and their values are redacted in recorded responses.
     pub headers: Vec<(String, String)>,
 }
 
@@ -53,81 +56,103 @@ impl fmt::Debug for ServerUrl {
     }
 }
 
-/// Why a server cannot be spoken to at all. None of these is a verdict on it.
+/// A server that cannot be tested at all. This is not a verdict.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PeerError {
-    /// Its process could not be started.
-    #[error("the server `{command}` cannot be started")]
+    /// Its process cannot be started.
+    #[error("cannot start server `{command}`")]
     Start {
         /// The command.
         command: String,
-        /// What the system said.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// It was started, and ended or stayed silent before it had said anything that makes it a server.
-    #[error("the server `{server}` does not answer: {why}")]
-    Silent {
-        /// The command or the URL.
-        server: String,
-        /// What happened instead.
-        why: String,
-        /// The end of its standard error.
-        stderr: String,
-    },
-    /// Its URL cannot be reached.
-    #[error("`{url}` cannot be reached: {error}")]
+    /// It exited or did not send a valid response.
+    #[error(transparent)]
+    Silent(Box<SilentServer>),
+    /// Its URL is unreachable.
+    #[error("cannot reach `{url}`: {error}")]
     Unreachable {
         /// The URL.
         url: String,
-        /// What went wrong.
+        /// The error.
         error: String,
     },
-    /// It asks for authorization.
-    #[error("`{url}` asks for authorization (HTTP {status})")]
+    /// It requires authorization.
+    #[error("`{url}` requires authorization (HTTP {status})")]
     Unauthorized {
         /// The URL.
         url: String,
-        /// The status.
+        /// The HTTP status.
         status: u16,
     },
-    /// A header that the user gave is no header.
-    #[error("`{name}` is not a header that can be sent")]
+    /// A header of the user is invalid.
+    #[error("`{name}` is not a valid header")]
     Header {
-        /// Its name.
+        /// Name of the header.
         name: String,
     },
-    /// The HTTP client could not be made.
-    #[error("the http client cannot be made")]
+    /// The HTTP client cannot be created.
+    #[error("cannot create the HTTP client")]
     Client {
-        /// What it said.
+        /// The error.
         #[source]
         source: reqwest::Error,
     },
 }
 
-/// The user's headers, marked so that no log shows them.
+/// A server that did not respond to the first request.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub struct SilentServer {
+    /// The command or the URL.
+    pub server: String,
+    /// The requests sent, `initialize` for example.
+    pub sent: String,
+    /// What happened instead of a response.
+    pub why: String,
+    /// Exit status of the process, if it exited by itself.
+    pub exit: Option<String>,
+    /// The end of its standard error.
+    pub stderr: String,
+}
+
+impl fmt::Display for SilentServer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { server, sent, why, exit, stderr } = self;
+        write!(f, "server `{server}` did not respond to {sent}: {why}")?;
+        exit.iter().try_for_each(|exit| write!(f, "; it {exit}"))?;
+        if stderr.trim().is_empty() {
+            return Ok(());
+        }
+        f.write_str("\n  end of its standard error:")?;
+        let lines: Vec<&str> = stderr.trim_end().lines().collect();
+        lines.iter().skip(lines.len().saturating_sub(STDERR_LINES)).try_for_each(|line| write!(f, "\n    | {line}"))
+    }
+}
+
+/// The user's headers, marked as sensitive so that no log contains them.
 pub(super) fn headers(server: &ServerUrl) -> Result<HeaderMap, PeerError> {
     let mut map = HeaderMap::new();
     for (name, value) in &server.headers {
-        let refused = || PeerError::Header { name: name.clone() };
-        let key = HeaderName::try_from(name.as_str()).map_err(|_| refused())?;
-        let mut value = HeaderValue::try_from(value.as_str()).map_err(|_| refused())?;
+        let invalid = || PeerError::Header { name: name.clone() };
+        let key = HeaderName::try_from(name.as_str()).map_err(|_| invalid())?;
+        let mut value = HeaderValue::try_from(value.as_str()).map_err(|_| invalid())?;
         value.set_sensitive(true);
         map.append(key, value);
     }
     Ok(map)
 }
 
-/// What must never be recorded: the values of the user's headers, their words, and a password in the URL.
+/// Strings to redact: the values of the user's headers, their words, and the password of the URL.
 pub(super) fn secrets(server: &ServerUrl) -> Vec<String> {
     let values = server.headers.iter().flat_map(|(_, value)| {
         let words = value.split_whitespace().map(str::to_owned).filter(|word| word.len() >= 8);
         words.chain([value.clone()])
     });
     let mut secrets: Vec<String> = values.chain(server.url.password().map(str::to_owned)).collect();
-    // The longest first, so that a part does not spoil the whole.
+    // The longest first: a replaced part would hide the rest of a longer secret.
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     secrets
 }

@@ -1,9 +1,11 @@
+use std::time::Duration;
+
 use super::*;
 
 /// A scenario with this id and these lines more.
 pub(crate) fn scenario(id: &str, more: &str) -> Arc<Scenario> {
     let text = format!("scenario: {id}\ntitle: t\nsubject: client\nrequirement: a/b\nserver: {{}}\n{more}");
-    Arc::new(serde_saphyr::from_str(&text).expect("a scenario"))
+    Arc::new(crate::load::unvalidated(&text))
 }
 
 fn ids(scenarios: Vec<Arc<Scenario>>) -> Vec<String> {

@@ -12,7 +12,7 @@ const FILE: &str = include_str!("../../requirements/features.yaml");
 pub struct Feature {
     /// What it is, in a few words.
     pub feature: String,
-    /// Scenarios of the catalogue, by id or as `<area>/*`.
+    /// Scenarios of the catalog, by id or as `<area>/*`.
     #[serde(default)]
     pub scenarios: Vec<String>,
     /// Tests of what cannot be seen on the wire: `<file>::<name>`.

@@ -1,106 +1,155 @@
-//! Executes one case whose subject is a client: its own mock servers, its own client process, and the evidence of both.
-//! It judges nothing.
+//! Executes one case of a client: its mock servers, its process, and the evidence of both.
 
-use std::{io, path::Path, time::Duration};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use mock_servers::{Frame, Period, Script};
+use evidence::{
+    Frame,
+    recorder::{BoundedRecord, RecordError, read_bounded},
+};
+use mock_servers::HumanDuration;
+use tempfile::TempDir;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::{
-    mocks::{MockError, Mocks, Stage},
-    options::RunOptions,
-    subject::Subject,
-    tail::Tail,
+    client_process::ClientProcess,
+    client_report::ClientReport,
+    conformance::ConformancePlan,
+    mocks::{MockContext, MockError, Mocks},
 };
 use crate::{
     contract::{CONTEXT, Context, PROTOCOL_VERSION, ReportLine, SCENARIO, now_us},
     error_text,
-    evidence::{Evidence, Noticed, ProcessEvidence, StepOutcome},
-    model::Scenario,
+    evidence::{Evidence, ProcessEvidence, ReportedEvent, StepOutcome},
+    model::ClientStep,
     plan::Case,
 };
 
-/// How long processes may outlive the client if the scenario does not say.
+/// Maximum size of the frames of a case as JSON. The largest case of the catalog has 2 MB.
+const MAX_FRAME_BYTES: u64 = 4 << 20;
+/// Maximum number of frames of a case. The largest case of the catalog has about 100.
+const MAX_FRAMES: usize = 1_000;
+/// Default time for processes to exit after the client.
 const SETTLE: Duration = Duration::from_millis(500);
-/// How often the report of the client, and the processes where the scenario speaks of them, are looked at.
-const LOOK: Duration = Duration::from_millis(25);
+/// Interval of observing the process tree, and of reading the report in cases with a `die` step.
+const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
-/// What kept a case from being run.
+/// A case that could not be executed.
 #[derive(Debug, thiserror::Error)]
 enum CaseError {
-    #[error("no folder for the case could be made")]
+    #[error("cannot create the directory of the case")]
     Folder(#[source] io::Error),
     #[error(transparent)]
     Mocks(#[from] MockError),
-    #[error("the context of the case could not be written")]
+    #[error("cannot serialize the context of the case")]
     Context(#[source] serde_json::Error),
-    #[error("the client could not be started")]
+    #[error("cannot start the client")]
     Start(#[source] io::Error),
 }
 
-/// Runs one case. Whatever goes wrong is in the evidence.
-pub(super) async fn run(case: &Case, options: &RunOptions) -> Evidence {
-    let began = now_us();
-    let mut evidence = Evidence::empty(&case.scenario, case.transport, case.revision);
-    if let Err(error) = stage(case, options, &mut evidence).await {
-        evidence.broken = Some(error_text::in_full(&error));
-    }
-    evidence.elapsed_us = now_us().saturating_sub(began);
-    rebase(&mut evidence, began);
-    evidence
+/// A case that was executed. Its frames and its report are still files, so that it needs little memory until it is
+/// judged.
+pub(super) struct RecordedClientCase {
+    evidence: Evidence,
+    began_us: u64,
+    files: Option<CaseFiles>,
 }
 
-async fn stage(case: &Case, options: &RunOptions, evidence: &mut Evidence) -> Result<(), CaseError> {
+struct CaseFiles {
+    records: Vec<PathBuf>,
+    report: ClientReport,
+    /// Contains the files; deleted on drop.
+    _directory: TempDir,
+}
+
+impl RecordedClientCase {
+    /// Reads frames and report. Blocks.
+    pub(super) fn load(self) -> Evidence {
+        let Self { mut evidence, began_us, files } = self;
+        if let Some(files) = files
+            && let Err(error) = files.load(&mut evidence)
+        {
+            evidence.broken = Some(error_text::in_full(&error));
+        }
+        rebase(&mut evidence, began_us);
+        evidence
+    }
+}
+
+impl CaseFiles {
+    fn load(mut self, evidence: &mut Evidence) -> Result<(), RecordError> {
+        self.report.read();
+        for line in self.report.lines {
+            match line {
+                ReportLine::Step(outcome) => evidence.steps.push(outcome),
+                ReportLine::Event(event) => evidence.events.push(event),
+                ReportLine::Die { .. } => {}
+            }
+        }
+        let servers = self.records.len().max(1);
+        let (max_bytes, max_frames) = (MAX_FRAME_BYTES / servers as u64, MAX_FRAMES / servers);
+        for record in &self.records {
+            let BoundedRecord { frames, omitted } = read_bounded(record, max_bytes, max_frames)?;
+            evidence.frames.extend(frames);
+            evidence.omitted_frames += omitted;
+        }
+        Ok(())
+    }
+}
+
+/// Executes one case. Errors are part of the evidence.
+pub(super) async fn run(case: &Case, plan: &ConformancePlan) -> RecordedClientCase {
+    let began_us = now_us();
+    let mut evidence = Evidence::empty(&case.scenario, case.transport, case.revision);
+    let files = match record(case, plan, &mut evidence).await {
+        Ok(files) => Some(files),
+        Err(error) => {
+            evidence.broken = Some(error_text::in_full(&error));
+            None
+        }
+    };
+    evidence.elapsed_us = now_us().saturating_sub(began_us);
+    RecordedClientCase { evidence, began_us, files }
+}
+
+async fn record(case: &Case, plan: &ConformancePlan, evidence: &mut Evidence) -> Result<CaseFiles, CaseError> {
     let scenario = &*case.scenario;
-    let folder = tempfile::Builder::new().prefix("mcp-workbench-").tempdir().map_err(CaseError::Folder)?;
-    let stage = Stage {
-        program: &options.program,
-        folder: folder.path(),
+    let directory = tempfile::Builder::new().prefix("mcp-workbench-").tempdir().map_err(CaseError::Folder)?;
+    let folder = directory.path();
+    let mock_context = MockContext {
+        program: &plan.program,
+        folder,
         transport: case.transport,
         revision: case.revision,
         seed: case.seed,
         record: true,
     };
-    let mocks = Mocks::start(&stage, scripts(scenario)).await?;
-    let context = context(case, &mocks, folder.path());
+    let mocks = Mocks::start(&mock_context, scenario.scripts()).await?;
+    let context = context(case, &mocks, folder);
     let environment = [
         (SCENARIO, scenario.scenario.clone()),
         (PROTOCOL_VERSION, case.revision.to_string()),
         (CONTEXT, serde_json::to_string(&context).map_err(CaseError::Context)?),
     ];
-    // A URL can be handed over only where there is no doubt which.
+    // The command line has room for one URL.
     let url = match context.servers.values().collect::<Vec<_>>().as_slice() {
         [only] => only.url(),
         _ => None,
     };
     let settle = scenario.expect.processes.as_ref().and_then(|processes| processes.gone_within);
-    let settle = settle.map_or(SETTLE, |Period(settle)| settle);
-    let subject = Subject::start(&options.client, &options.program, url, folder.path(), settle, environment);
-    let mut subject = subject.map_err(CaseError::Start)?;
-    let mut report = Tail::new(&context.report);
-    evidence.timed_out = watch(case, &mut subject, &mut report).await;
-    let (process, stderr) = subject.remains().await;
+    let settle = settle.map_or(SETTLE, |HumanDuration(settle)| settle);
+    let client = ClientProcess::start(&plan.client, &plan.program, url, folder, settle, environment);
+    let mut client = client.map_err(CaseError::Start)?;
+    let mut report = ClientReport::new(&context.report);
+    evidence.timed_out = watch(case, &mut client, &mut report).await;
+    let (process, stderr) = client.finish().await;
     evidence.process = Some(process);
     evidence.stderr = stderr;
-    report.catch_up();
-    for line in report.lines {
-        match line {
-            ReportLine::Step(outcome) => evidence.steps.push(outcome),
-            ReportLine::Event(noticed) => evidence.events.push(noticed),
-            ReportLine::Die { .. } => {}
-        }
-    }
-    match mocks.stop().await {
-        Ok(frames) => evidence.frames = frames,
-        Err(error) => evidence.broken = Some(error_text::in_full(&error)),
-    }
-    Ok(())
-}
-
-/// The mock servers of a scenario, by name.
-pub(super) fn scripts(scenario: &Scenario) -> impl Iterator<Item = (&str, &Script)> {
-    let only = scenario.server.iter().map(|script| ("mock", script));
-    only.chain(scenario.servers.iter().map(|(name, script)| (name.as_str(), script)))
+    let records = mocks.stop().await;
+    Ok(CaseFiles { records, report, _directory: directory })
 }
 
 fn context(case: &Case, mocks: &Mocks, folder: &Path) -> Context {
@@ -111,44 +160,44 @@ fn context(case: &Case, mocks: &Mocks, folder: &Path) -> Context {
         revision: case.revision,
         servers: mocks.endpoints.clone(),
         client: case.scenario.client.clone(),
-        steps: case.scenario.steps.clone(),
+        steps: case.scenario.steps.client().to_vec(),
         report: folder.join("report.jsonl"),
     }
 }
 
-/// Waits for the client's end, or ends it when its time is up; says whether it was. Meanwhile the client is killed when
-/// it comes to a `die` step, and the processes below it are looked at where the scenario speaks of them.
-async fn watch(case: &Case, subject: &mut Subject, report: &mut Tail) -> bool {
+/// Waits until the client exits, or terminates it at its deadline; returns whether it did. Observes the process tree if
+/// the scenario has expectations of it, and kills the client at its `die` step.
+///
+/// Only a case with a `die` step needs the report while the client runs. Other clients append to a plain file, by the
+/// contract, and no portable notification exists for that, so these few cases poll it.
+async fn watch(case: &Case, client: &mut ClientProcess, report: &mut ClientReport) -> bool {
+    let observes = case.scenario.expect.processes.is_some();
+    let mut dies = case.scenario.steps.client().iter().any(|step| matches!(step, ClientStep::Die(_)));
     let deadline = Instant::now() + case.limit();
-    let mut ticks = interval(LOOK);
+    let mut ticks = interval(POLL_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    let mut killed = false;
     loop {
         tokio::select! {
-            () = subject.ended() => return false,
+            () = client.exited() => return false,
             () = tokio::time::sleep_until(deadline) => {
-                subject.look();
-                subject.end().await;
+                client.observe();
+                client.terminate().await;
                 return true;
             }
-            _ = ticks.tick() => {
-                if case.scenario.expect.processes.is_some() {
-                    subject.look();
+            _ = ticks.tick(), if observes || dies => {
+                if observes {
+                    client.observe();
                 }
-                let asked = report.catch_up().iter().find_map(|line| match line {
-                    ReportLine::Die { pid } => Some(*pid),
-                    _ => None,
-                });
-                if let Some(pid) = asked.filter(|_| !killed) {
-                    killed = true;
-                    subject.kill(pid);
+                if dies && let Some(pid) = report.read().iter().find_map(ReportLine::die) {
+                    dies = false;
+                    client.kill(pid);
                 }
             }
         }
     }
 }
 
-/// Turns times of the monotonic clock into times since the start of the case, and numbers the frames by time.
+/// Makes times relative to the start of the case, and numbers the frames by time.
 fn rebase(evidence: &mut Evidence, began: u64) {
     let since = |at: &mut u64| *at = at.saturating_sub(began);
     evidence.frames.sort_by_key(|frame: &Frame| (frame.at_us, frame.seq));
@@ -160,7 +209,7 @@ fn rebase(evidence: &mut Evidence, began: u64) {
         since(began_us);
         since(ended_us);
     }
-    for Noticed { at_us, .. } in &mut evidence.events {
+    for ReportedEvent { at_us, .. } in &mut evidence.events {
         since(at_us);
     }
     if let Some(ProcessEvidence { ended_us, empty_us, seen, left, .. }) = &mut evidence.process {

@@ -1,88 +1,116 @@
-//! Runs the cases of a plan side by side, and writes each into the journal as soon as it has ended.
+//! Runs scenarios against a client, several cases at a time.
 
-use std::{io, io::Write, sync::Arc};
+use std::{cmp::Reverse, num::NonZeroUsize, path::PathBuf, sync::Arc};
 
-use reports::{journal::Line, model::CaseResult};
-use tokio::{sync::Semaphore, task::JoinSet};
+use reports::model::RunKind;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
 
 use super::{
-    client_case,
-    options::{RunEvent, RunOptions},
+    Baseline, EventSink, FinishedRun, RunDirectory, RunError, client_case,
+    session::{Judge, JudgedCase, RecordedCase, Session, Start},
 };
-use crate::{evidence::Evidence, judge, plan::Plan};
+use crate::plan::{Case, Plan};
 
-/// Why a run had to stop.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// A case could not be written into the journal.
-    #[error("the journal could not be written")]
-    Journal(#[source] io::Error),
-    /// A case ended in a panic of the workbench.
-    #[error("case {id} ended in a fault of the workbench itself")]
-    Fault {
-        /// The case.
-        id: String,
-        /// The panic.
-        #[source]
-        source: tokio::task::JoinError,
+/// The client under test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClientUnderTest {
+    /// The client of mcp-workbench, started as a process.
+    BuiltIn,
+    /// Another client, started as `sh -c "<command> <server-url>"`.
+    External {
+        /// The shell command.
+        command: String,
+        /// Environment variables to remove.
+        hidden_variables: Vec<String>,
     },
 }
 
-/// Runs every case of the plan, at most `options.jobs` of them at one time. A case stands in the journal before `tell`
-/// hears of its end. The results are in the order of the plan.
-///
-/// Dropping the future ends the cases that are under way, and every process of theirs.
-///
-/// # Errors
-/// If the journal cannot be written, or a case shows a fault of the workbench. What a subject does is no error.
-pub async fn conformance(
-    plan: &Plan,
-    options: &RunOptions,
-    journal: &mut (dyn Write + Send),
-    mut tell: impl FnMut(RunEvent<'_>),
-) -> Result<Vec<CaseResult>, RunError> {
-    let room = Arc::new(Semaphore::new(options.jobs.get()));
-    let options = Arc::new(options.clone());
-    let mut waiting: Vec<_> = plan.cases.iter().collect();
-    // Taken from the end: the case that waits longest comes first.
-    waiting.sort_by_cached_key(|case| (case.longest_wait(), std::cmp::Reverse(case.index)));
-    let mut running = JoinSet::new();
-    let mut results: Vec<Option<CaseResult>> = vec![None; plan.cases.len()];
-    loop {
-        // One case waits for room while the others run, so that ten thousand cases do not become ten thousand tasks.
-        while running.len() <= options.jobs.get() {
-            let Some(case) = waiting.pop().cloned() else { break };
-            tell(RunEvent::Began { id: &case.id });
-            let (room, options) = (Arc::clone(&room), Arc::clone(&options));
-            running.spawn(async move {
-                // The semaphore is never closed.
-                let _place = room.acquire().await;
-                let evidence = client_case::run(&case, &options).await;
-                let result = judge::judge(&case.id, &case.scenario, &evidence);
-                (case.index, result, evidence)
-            });
-        }
-        let Some(ended) = running.join_next().await else { break };
-        let (index, result, evidence) =
-            ended.map_err(|source| RunError::Fault { id: "(unknown)".to_owned(), source })?;
-        write_case(journal, index, &result, &evidence).map_err(RunError::Journal)?;
-        tell(RunEvent::Ended { result: &result });
-        if let Some(place) = results.get_mut(index) {
-            *place = Some(result);
+impl ClientUnderTest {
+    /// Name of the client in reports.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::BuiltIn => "the built-in client",
+            Self::External { command, .. } => command,
         }
     }
-    Ok(results.into_iter().flatten().collect())
 }
 
-/// Writes one case into the journal.
-///
-/// # Errors
-/// Those of the writer.
-pub fn write_case(journal: &mut dyn Write, index: usize, result: &CaseResult, evidence: &Evidence) -> io::Result<()> {
-    let evidence = serde_json::to_value(evidence)?;
-    let line = Line::Case { result: Box::new(result.clone()), index, evidence };
-    let mut bytes = serde_json::to_vec(&line)?;
-    bytes.push(b'\n');
-    journal.write_all(&bytes)?;
-    journal.flush()
+/// Scenarios against a client.
+#[derive(Debug)]
+pub struct ConformancePlan {
+    /// Executable of mcp-workbench: starts stdio mock servers and the built-in client.
+    pub program: PathBuf,
+    /// The client under test.
+    pub client: ClientUnderTest,
+    /// The cases.
+    pub plan: Plan,
+    /// Seed of the plan.
+    pub seed: u64,
+    /// Maximum number of concurrent cases.
+    pub jobs: NonZeroUsize,
+    /// Known failures.
+    pub baseline: Option<Baseline>,
+}
+
+pub(super) async fn execute(
+    mut plan: ConformancePlan,
+    directory: &RunDirectory,
+    events: EventSink<'_>,
+    cancel: &CancellationToken,
+) -> Result<FinishedRun, RunError> {
+    let mut waiting = std::mem::take(&mut plan.plan.cases);
+    // Cases are taken from the end: those that wait longest start first.
+    waiting.sort_by_cached_key(|case| (case.longest_wait(), Reverse(case.index)));
+    let start = Start {
+        kind: RunKind::Conformance,
+        subject: plan.client.name().to_owned(),
+        seed: plan.seed,
+        planned: waiting.len(),
+        jobs: plan.jobs.get(),
+        probe: None,
+    };
+    let mut session = Session::start(&start, directory, events);
+    let (plan, judge) = (Arc::new(plan), Judge::new().map_err(RunError::Thread)?);
+    let mut client_started = false;
+    let mut running = JoinSet::new();
+    loop {
+        while running.len() < plan.jobs.get() {
+            let Some(case) = waiting.pop() else { break };
+            session.case_started(&case.id);
+            running.spawn(execute_case(Arc::clone(&plan), case, judge.clone()));
+        }
+        let finished = tokio::select! {
+            biased;
+            () = cancel.cancelled() => break,
+            finished = running.join_next() => finished,
+        };
+        let Some(finished) = finished else { break };
+        let judged = finished.map_err(RunError::Internal)??;
+        if !client_started && let Some(reason) = unusable_command(&plan.client, &judged) {
+            return Err(RunError::ClientCommand { command: plan.client.name().to_owned(), reason });
+        }
+        client_started = true;
+        session.case_finished(judged);
+    }
+    let complete = !cancel.is_cancelled();
+    Ok(session.finish(complete, plan.baseline.as_ref()).await)
+}
+
+async fn execute_case(plan: Arc<ConformancePlan>, case: Case, judge: Judge) -> Result<JudgedCase, RunError> {
+    let recorded = client_case::run(&case, &plan).await;
+    let Case { index, id, scenario, .. } = case;
+    judge.judge(RecordedCase { index, id, scenario, evidence: Box::new(move || recorded.load()) }).await
+}
+
+/// Why the shell could not run the client command: POSIX shells exit with 127 if a command is not found and with 126 if
+/// it is not executable.
+fn unusable_command(client: &ClientUnderTest, judged: &JudgedCase) -> Option<String> {
+    let (code, stderr) = judged.idle_exit.as_ref().filter(|(code, _)| matches!(code, 126 | 127))?;
+    let external = matches!(client, ClientUnderTest::External { .. });
+    external.then(|| match stderr.trim() {
+        "" => format!("the shell exited with code {code}"),
+        stderr => stderr.to_owned(),
+    })
 }

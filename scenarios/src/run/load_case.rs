@@ -1,16 +1,12 @@
-//! Runs one case whose scenario puts a load on a mock server, through the built-in client. It measures; what the
-//! figures are worth stands in the result's warnings.
+//! Executes one load test with the built-in client, on a server or on the mock server of a scenario.
 
 use std::path::Path;
 
-use client::{ProtocolChoice, ServerConfig};
+use client::{RevisionChoice, ServerConfig};
 use reports::model::LoadResult;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    client_case::scripts,
-    mocks::{MockError, Mocks, Stage},
-};
+use super::mocks::{MockContext, MockError, Mocks};
 use crate::{
     bench::{
         self, LoadPlan, PlanError, Progress,
@@ -20,31 +16,31 @@ use crate::{
     plan::Case,
 };
 
-/// Why a load could not be put on a server.
+/// A load test that cannot be executed.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadCaseError {
-    /// The load makes no sense.
-    #[error("the load cannot be carried out")]
+    /// Invalid load.
+    #[error("invalid load")]
     Plan(#[from] PlanError),
-    /// The server could not be used.
-    #[error("the load could not begin")]
+    /// Connection or tool error.
+    #[error("the load test cannot start")]
     Connect(#[from] LoadConnectError),
-    /// The mock server could not be set up.
+    /// Mock server error.
     #[error(transparent)]
     Mock(#[from] MockError),
-    /// No folder could be made for the mock server.
-    #[error("no folder for the case could be made")]
+    /// The temporary directory cannot be created.
+    #[error("cannot create the directory of the case")]
     Folder(#[source] std::io::Error),
-    /// The scenario has no server of its own.
-    #[error("scenario `{0}` has no mock server; name one with --url, or a command after --")]
+    /// The scenario has no mock server.
+    #[error("scenario `{0}` has no mock server; add --url <URL>, or a command after `--`")]
     NoServer(String),
 }
 
-/// Puts a load on a server that is already described. `connections` is how many to make; absent: the usual number.
+/// Executes a load test on a server. Without `connections` the number depends on the load and the transport.
 ///
 /// # Errors
-/// If the load makes no sense, or the server cannot be used. Calls that fail are no error: they are counted.
-pub async fn load_server(
+/// If the load is invalid or the server cannot be used. Failed calls are counted, not errors.
+pub(super) async fn load_server(
     config: &ServerConfig,
     load: &Load,
     connections: Option<usize>,
@@ -61,11 +57,11 @@ pub async fn load_server(
     Ok(result)
 }
 
-/// Puts the load of a scenario on its own mock server, over the transport and in the revision of the case.
+/// Executes a load test on the mock server of a scenario.
 ///
 /// # Errors
-/// As [`load_server`], and if the mock server cannot be set up.
-pub async fn load_case(
+/// As [`load_server`], and if the mock server cannot start.
+pub(super) async fn load_case(
     case: &Case,
     load: &Load,
     program: &Path,
@@ -73,24 +69,22 @@ pub async fn load_case(
     cancel: CancellationToken,
 ) -> Result<LoadResult, LoadCaseError> {
     let folder = tempfile::Builder::new().prefix("mcp-workbench-").tempdir().map_err(LoadCaseError::Folder)?;
-    let stage = Stage {
+    let context = MockContext {
         program,
         folder: folder.path(),
         transport: case.transport,
         revision: case.revision,
         seed: case.seed,
-        // Recording would be part of what is measured.
+        // Recording would slow down the measured server.
         record: false,
     };
-    let mocks = Mocks::start(&stage, scripts(&case.scenario)).await?;
+    let mocks = Mocks::start(&context, case.scenario.scripts()).await?;
     let no_server = || LoadCaseError::NoServer(case.scenario.scenario.clone());
     let endpoint = mocks.endpoints.values().next().ok_or_else(no_server)?;
     let mut config = ServerConfig::new("mock", endpoint.for_client(&crate::model::ClientSetup::default()));
-    // Both enumerations list the same five revisions; were one to be missing, the client finds out by itself.
-    config.protocol = case.revision.as_str().parse().map_or(ProtocolChoice::Auto, ProtocolChoice::Pinned);
+    config.protocol = case.revision.as_str().parse().map_or(RevisionChoice::Auto, RevisionChoice::Pinned);
     let result = load_server(&config, load, None, progress, cancel).await;
-    // Nothing was recorded, so nothing can be missing.
-    let _ = mocks.stop().await;
+    mocks.stop().await;
     let mut result = result?;
     result.name.clone_from(&case.id);
     Ok(result)

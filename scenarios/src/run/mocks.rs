@@ -1,5 +1,4 @@
-//! The mock servers of one case: started inside this process over HTTP, prepared to be launched by the client over
-//! stdio.
+//! The mock servers of one case. HTTP servers run in this process; stdio servers are launched by the client.
 
 use std::{
     collections::BTreeMap,
@@ -8,142 +7,160 @@ use std::{
     time::Duration,
 };
 
-use mock_servers::{
-    Frame, HttpMock, Recorder, Script, SseMock,
-    http::StartError,
-    record::{RecordError, read_file},
-    script::Wrapper,
-};
+use evidence::{Recorder, recorder::RecordError};
+use mock_servers::{HttpMock, Script, SseMock, http::StartError, script::Wrapper};
 
 use crate::{
-    contract::Endpoint,
+    contract::ContractEndpoint,
     model::{Revision, Transport},
 };
 
-/// How long a server waits to see its clients hang up. They are gone by then; only the news may still be on its way.
-const HANG_UP: Duration = Duration::from_millis(500);
+/// Time to detect closed connections. The clients have exited, but the notification may still be in flight.
+const DISCONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Why the mock servers of a case could not be set up.
+/// A mock server that cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum MockError {
-    /// A server could not listen.
-    #[error("mock server `{server}` could not be started")]
+    /// The server cannot listen.
+    #[error("cannot start mock server `{server}`")]
     Start {
-        /// The server.
+        /// Name of the server.
         server: String,
-        /// Why.
+        /// Error of the operating system.
         #[source]
         source: StartError,
     },
-    /// A script could not be written for the process that is to run it.
-    #[error("the script of mock server `{server}` could not be written")]
-    Script {
-        /// The server.
+    /// The record cannot be created.
+    #[error("cannot record the frames of mock server `{server}`")]
+    Record {
+        /// Name of the server.
         server: String,
-        /// Why.
+        /// Error of the operating system.
+        #[source]
+        source: RecordError,
+    },
+    /// The script file of a stdio server cannot be written.
+    #[error("cannot write the script of mock server `{server}`")]
+    Script {
+        /// Name of the server.
+        server: String,
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
 }
 
+/// Maximum size of the record of a server that runs in this process.
+const MAX_RECORD_BYTES: usize = 32 << 20;
+
 /// The mock servers of one case.
 #[derive(Debug, Default)]
 pub(super) struct Mocks {
-    /// Where the client finds them.
-    pub(super) endpoints: BTreeMap<String, Endpoint>,
-    running: Vec<Running>,
+    /// Endpoints by server name.
+    pub(super) endpoints: BTreeMap<String, ContractEndpoint>,
+    running: Vec<RunningMock>,
 }
 
-/// A mock server, and where its frames are.
+/// A mock server and its recorded frames.
 #[derive(Debug)]
-enum Running {
-    Http(HttpMock, Recorder),
-    Sse(SseMock, Recorder),
+enum RunningMock {
+    Http(HttpMock, PathBuf),
+    Sse(SseMock, PathBuf),
     Stdio(PathBuf),
 }
 
-/// What all mock servers of a case have in common.
-pub(super) struct Stage<'a> {
-    /// The workbench's own executable.
+/// Settings of all mock servers of a case.
+pub(super) struct MockContext<'a> {
+    /// Executable of mcp-workbench.
     pub(super) program: &'a Path,
-    /// The folder of the case.
+    /// Directory of the case.
     pub(super) folder: &'a Path,
     /// The transport.
     pub(super) transport: Transport,
     /// The revision.
     pub(super) revision: Revision,
-    /// The seed of the case.
+    /// Seed of the case.
     pub(super) seed: u64,
     /// Whether frames are recorded.
     pub(super) record: bool,
 }
 
 impl Mocks {
-    /// Starts, or prepares, one server for each script.
+    /// Starts HTTP servers, and writes the scripts of stdio servers.
     pub(super) async fn start<'a>(
-        stage: &Stage<'_>,
+        context: &MockContext<'_>,
         scripts: impl Iterator<Item = (&'a str, &'a Script)>,
     ) -> Result<Self, MockError> {
         let mut mocks = Self::default();
         for (number, (server, script)) in scripts.enumerate() {
-            let (endpoint, running) = stage.start(number, server, script).await?;
+            let (endpoint, running) = context.start(number, server, script).await?;
             mocks.endpoints.insert(server.to_owned(), endpoint);
             mocks.running.push(running);
         }
         Ok(mocks)
     }
 
-    /// Stops the servers and gives every frame of theirs, as it was recorded.
-    pub(super) async fn stop(self) -> Result<Vec<Frame>, RecordError> {
-        let mut frames = Vec::new();
+    /// Stops the servers and returns the files with their frames. A stdio server that was not launched has no file.
+    pub(super) async fn stop(self) -> Vec<PathBuf> {
+        let mut records = Vec::new();
         for running in self.running {
-            frames.extend(match running {
-                Running::Http(mock, recorder) => {
-                    mock.until_idle(HANG_UP).await;
+            match running {
+                RunningMock::Http(mock, record) => {
+                    mock.until_idle(DISCONNECT_TIMEOUT).await;
                     mock.stop().await;
-                    recorder.frames()
+                    records.push(record);
                 }
-                Running::Sse(mock, recorder) => {
-                    mock.until_idle(HANG_UP).await;
+                RunningMock::Sse(mock, record) => {
+                    mock.until_idle(DISCONNECT_TIMEOUT).await;
                     mock.stop().await;
-                    recorder.frames()
+                    records.push(record);
                 }
-                // A server that was never launched has written nothing.
-                Running::Stdio(record) if !record.exists() => Vec::new(),
-                Running::Stdio(record) => read_file(&record)?,
-            });
+                RunningMock::Stdio(record) => records.push(record),
+            }
         }
-        Ok(frames)
+        records.retain(|record| record.exists());
+        records
     }
 }
 
-impl Stage<'_> {
-    async fn start(&self, number: usize, server: &str, script: &Script) -> Result<(Endpoint, Running), MockError> {
+impl MockContext<'_> {
+    async fn start(
+        &self,
+        number: usize,
+        server: &str,
+        script: &Script,
+    ) -> Result<(ContractEndpoint, RunningMock), MockError> {
         let failed = |source| MockError::Start { server: server.to_owned(), source };
-        let recorder = if self.record { Recorder::in_memory(server) } else { Recorder::disabled() };
+        let record = self.folder.join(format!("frames-{number}.jsonl"));
+        // Frames are recorded in a file and read back when the case is judged, so that waiting cases need no memory.
+        let recorder = if self.record && self.transport != Transport::Stdio {
+            let source = |source| MockError::Record { server: server.to_owned(), source };
+            Recorder::to_bounded_file(server, &record, MAX_RECORD_BYTES).map_err(source)?
+        } else {
+            Recorder::disabled()
+        };
         let revision = self.revision.as_str();
         Ok(match self.transport {
             Transport::StreamableHttp => {
-                let mock = HttpMock::start(script.clone(), revision, self.seed, recorder.clone()).await;
+                let mock = HttpMock::start(script.clone(), revision, self.seed, recorder).await;
                 let mock = mock.map_err(failed)?;
-                (Endpoint::StreamableHttp { url: mock.url() }, Running::Http(mock, recorder))
+                (ContractEndpoint::StreamableHttp { url: mock.url() }, RunningMock::Http(mock, record))
             }
-            Transport::Sse => {
-                let mock = SseMock::start(script.clone(), revision, self.seed, recorder.clone()).await;
+            Transport::HttpSse => {
+                let mock = SseMock::start(script.clone(), revision, self.seed, recorder).await;
                 let mock = mock.map_err(failed)?;
-                (Endpoint::Sse { url: mock.url() }, Running::Sse(mock, recorder))
+                (ContractEndpoint::Sse { url: mock.url() }, RunningMock::Sse(mock, record))
             }
             Transport::Stdio => {
-                let record = self.folder.join(format!("frames-{number}.jsonl"));
                 let source = |source| MockError::Script { server: server.to_owned(), source };
                 let command = self.command(number, server, script, &record).map_err(source)?;
-                (Endpoint::Stdio { command }, Running::Stdio(record))
+                (ContractEndpoint::Stdio { command }, RunningMock::Stdio(record))
             }
         })
     }
 
-    /// The command that launches a stdio mock. Every argument list holds the case's folder, by which the watcher of
-    /// processes knows a server of the case.
+    /// The command that launches a stdio server. Its arguments contain the directory of the case, which identifies the
+    /// servers of the case in the process tree.
     fn command(&self, number: usize, server: &str, script: &Script, record: &Path) -> io::Result<Vec<String>> {
         if let Some(command) = &script.process.command {
             return Ok(command.clone());
@@ -166,7 +183,7 @@ impl Stage<'_> {
         }
         Ok(match script.process.wrapper {
             Wrapper::None => command,
-            // The second command keeps the shell from replacing itself by the first.
+            // The second command prevents the shell from replacing itself with the first.
             Wrapper::Shell => {
                 let quoted: Vec<String> = command.iter().map(|word| quote(word)).collect();
                 vec!["sh".into(), "-c".into(), format!("{}; exit $?", quoted.join(" "))]
@@ -175,7 +192,7 @@ impl Stage<'_> {
     }
 }
 
-/// A word as a POSIX shell reads it back.
+/// Quotes a word for a POSIX shell.
 pub(super) fn quote(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

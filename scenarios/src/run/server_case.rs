@@ -8,8 +8,8 @@ use tokio::time::Instant;
 
 use crate::{
     evidence::{Evidence, Outcome, StepOutcome},
-    model::{Revision, Scenario, Step, Subject},
-    peer::{Peer, PeerError, Remains, ServerFacts, ServerTarget, failure},
+    model::{Revision, Scenario, ServerStep, Subject},
+    peer::{FinishedPeer, Peer, PeerError, ProbeResult, ServerTarget, failure},
     plan::{limit_of, revisions_of, transports_of},
 };
 
@@ -20,7 +20,7 @@ mod steps;
 ///
 /// # Errors
 /// The reason, in words for a report: the revision, the transport, or a capability that the server does not declare.
-pub fn applies(scenario: &Scenario, facts: &ServerFacts, revision: Revision) -> Result<(), String> {
+pub fn applies(scenario: &Scenario, facts: &ProbeResult, revision: Revision) -> Result<(), String> {
     if scenario.subject != Subject::Server {
         return Err("it judges clients".to_owned());
     }
@@ -40,7 +40,7 @@ pub fn applies(scenario: &Scenario, facts: &ServerFacts, revision: Revision) -> 
 pub async fn run_server_case(
     target: &ServerTarget,
     scenario: &Scenario,
-    facts: &ServerFacts,
+    facts: &ProbeResult,
     revision: Revision,
     startup: Duration,
 ) -> Evidence {
@@ -50,25 +50,25 @@ pub async fn run_server_case(
     }
 }
 
-async fn converse(mut peer: Peer, scenario: &Scenario, facts: &ServerFacts, startup: Duration) -> Evidence {
+async fn converse(mut peer: Peer, scenario: &Scenario, facts: &ProbeResult, startup: Duration) -> Evidence {
     let revision = peer.revision();
     let mut outcomes = Vec::new();
     let mut broken = None;
     // A scenario that begins with `raw` speaks first.
-    if !matches!(scenario.steps.first(), Some(Step::Raw(_))) {
+    if !matches!(scenario.steps.server().first(), Some(ServerStep::Raw(_))) {
         let (outcome, error) = greet(&mut peer, facts, startup).await;
         outcomes.push(outcome);
         broken = error;
     }
     let limit = limit_of(scenario);
-    let timed_out = broken.is_none() && take_steps(&mut peer, &scenario.steps, limit, &mut outcomes).await;
-    let Remains { frames, process, stderr, elapsed_us } = peer.end().await;
+    let timed_out = broken.is_none() && take_steps(&mut peer, scenario.steps.server(), limit, &mut outcomes).await;
+    let FinishedPeer { frames, process, stderr, elapsed_us } = peer.end().await;
     let recorded = Evidence::empty(scenario, facts.transport, revision);
     Evidence { frames, steps: outcomes, process, stderr, timed_out, broken, elapsed_us, ..recorded }
 }
 
 /// Greets the server. The outcome's value is what is known of the server, and of its session.
-async fn greet(peer: &mut Peer, facts: &ServerFacts, startup: Duration) -> (StepOutcome, Option<String>) {
+async fn greet(peer: &mut Peer, facts: &ProbeResult, startup: Duration) -> (StepOutcome, Option<String>) {
     let began_us = peer.now_us();
     let greeted = peer.greet(startup).await;
     let mut value = facts.as_value(peer.revision());
@@ -86,7 +86,7 @@ async fn greet(peer: &mut Peer, facts: &ServerFacts, startup: Duration) -> (Step
 }
 
 /// Takes the steps. Says whether the time ran out.
-async fn take_steps(peer: &mut Peer, all: &[Step], limit: Duration, outcomes: &mut Vec<StepOutcome>) -> bool {
+async fn take_steps(peer: &mut Peer, all: &[ServerStep], limit: Duration, outcomes: &mut Vec<StepOutcome>) -> bool {
     let deadline = Instant::now() + limit;
     let mut values = vec![Value::Null; all.len()];
     for (index, step) in all.iter().enumerate() {
@@ -110,7 +110,7 @@ async fn take_steps(peer: &mut Peer, all: &[Step], limit: Duration, outcomes: &m
     false
 }
 
-fn unstarted(scenario: &Scenario, facts: &ServerFacts, revision: Revision, error: &PeerError) -> Evidence {
+fn unstarted(scenario: &Scenario, facts: &ProbeResult, revision: Revision, error: &PeerError) -> Evidence {
     let broken = Some(error.to_string());
     Evidence { broken, ..Evidence::empty(scenario, facts.transport, revision) }
 }

@@ -1,82 +1,111 @@
-//! Judging material for a whole server: every scenario that applies to it, run side by side within bounds.
+//! Validates a server: probes it, then runs all scenarios that apply, in each of its revisions.
 
-use std::{num::NonZeroUsize, time::Duration};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
+use reports::model::RunKind;
+use tokio_util::sync::CancellationToken;
 
+use super::{
+    EventSink, FinishedRun, RunDirectory, RunError, fresh_seed,
+    server_case::{applies, run_server_case},
+    session::{Judge, RecordedCase, Session, Start},
+};
 use crate::{
     evidence::Evidence,
-    model::{Scenario, Subject},
-    peer::{PeerError, ServerFacts, ServerTarget, probe},
-    run::server_case::{applies, run_server_case},
+    model::{Revision, Scenario, Subject},
+    peer::{ProbeResult, ServerTarget, probe},
+    plan::case_id,
 };
 
-/// How a server is validated.
-#[derive(Debug, Clone)]
-pub struct ValidateOptions {
-    /// How long the server may take to give its first answer.
+/// Scenarios against a server.
+#[derive(Debug)]
+pub struct ValidatePlan {
+    /// The server.
+    pub target: ServerTarget,
+    /// Name of the server in reports, without secrets.
+    pub subject: String,
+    /// The scenarios; those for clients are ignored.
+    pub scenarios: Vec<Arc<Scenario>>,
+    /// Timeout of the first response.
     pub startup: Duration,
-    /// How many cases run at one time.
+    /// Maximum number of concurrent cases.
     pub jobs: NonZeroUsize,
 }
 
-impl Default for ValidateOptions {
-    fn default() -> Self {
-        let jobs = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        Self { startup: Duration::from_secs(30), jobs }
-    }
+struct ServerCase {
+    id: String,
+    scenario: Arc<Scenario>,
+    revision: Revision,
 }
 
-/// Something that happened while a server was validated.
-#[derive(Debug)]
-pub enum ValidateEvent<'a> {
-    /// The server was found to speak this.
-    Probed(&'a ServerFacts),
-    /// A case is over, with this evidence: at once where the scenario does not apply.
-    Finished {
-        /// The scenario.
-        scenario: &'a Scenario,
-        /// What was recorded.
-        evidence: Box<Evidence>,
-    },
-}
-
-/// Probes a server and runs every scenario for servers against it, in each revision that it speaks. What happens is told
-/// as it happens; judging is for whoever is told.
-///
-/// # Errors
-/// If the server cannot be started, reached or spoken to at all: then there is nothing to judge.
-pub async fn validate<'a>(
-    target: &ServerTarget,
-    scenarios: impl IntoIterator<Item = &'a Scenario>,
-    options: &ValidateOptions,
-    mut tell: impl FnMut(ValidateEvent<'_>),
-) -> Result<ServerFacts, PeerError> {
-    let facts = probe(target, options.startup).await?;
-    tell(ValidateEvent::Probed(&facts));
-    let mut cases = Vec::new();
-    for scenario in scenarios.into_iter().filter(|scenario| scenario.subject == Subject::Server) {
-        for revision in facts.revisions() {
-            match applies(scenario, &facts, revision) {
-                Ok(()) => cases.push((scenario, revision)),
-                Err(reason) => {
-                    let evidence = Box::new(Evidence::skipped(scenario, facts.transport, revision, reason));
-                    tell(ValidateEvent::Finished { scenario, evidence });
-                }
-            }
-        }
+pub(super) async fn execute(
+    plan: ValidatePlan,
+    directory: &RunDirectory,
+    events: EventSink<'_>,
+    cancel: &CancellationToken,
+) -> Result<FinishedRun, RunError> {
+    let facts = tokio::select! {
+        biased;
+        () = cancel.cancelled() => return Err(RunError::Cancelled),
+        facts = probe(&plan.target, plan.startup) => facts?,
+    };
+    let cases = cases(&plan.scenarios, &facts);
+    let start = Start {
+        kind: RunKind::Validate,
+        subject: plan.subject.clone(),
+        seed: fresh_seed(),
+        planned: cases.len(),
+        jobs: plan.jobs.get(),
+        probe: Some(&facts),
+    };
+    let mut session = Session::start(&start, directory, events);
+    let (judge, target, known, startup) = (Judge::new().map_err(RunError::Thread)?, &plan.target, &facts, plan.startup);
+    // Boxed one by one: a closure that returns them would keep the future of the caller from being `Send`.
+    let mut running: Vec<BoxFuture<'_, RecordedCase>> = Vec::with_capacity(cases.len());
+    for (index, case) in cases.into_iter().enumerate() {
+        running.push(record(index, case, target, known, startup).boxed());
     }
-    let (known, startup) = (&facts, options.startup);
-    // Boxed one by one: a closure that gives them would keep whoever awaits this from being sent between threads.
-    let mut running: Vec<BoxFuture<'_, (&Scenario, Evidence)>> = Vec::with_capacity(cases.len());
-    for (scenario, revision) in cases {
-        let case = async move { (scenario, run_server_case(target, scenario, known, revision, startup).await) };
-        running.push(case.boxed());
-    }
-    let mut running = stream::iter(running).buffer_unordered(options.jobs.get());
-    while let Some((scenario, evidence)) = running.next().await {
-        tell(ValidateEvent::Finished { scenario, evidence: Box::new(evidence) });
+    let mut running = stream::iter(running).buffer_unordered(plan.jobs.get());
+    loop {
+        let recorded = tokio::select! {
+            biased;
+            () = cancel.cancelled() => break,
+            recorded = running.next() => recorded,
+        };
+        let Some(recorded) = recorded else { break };
+        session.case_finished(judge.judge(recorded).await?);
     }
     drop(running);
-    Ok(facts)
+    Ok(session.finish(!cancel.is_cancelled(), None).await)
+}
+
+/// All cases, sorted by id.
+fn cases(scenarios: &[Arc<Scenario>], facts: &ProbeResult) -> Vec<ServerCase> {
+    let scenarios = scenarios.iter().filter(|scenario| scenario.subject == Subject::Server);
+    let mut cases: Vec<ServerCase> = scenarios
+        .flat_map(|scenario| {
+            facts.revisions().map(move |revision| {
+                let id = case_id(&scenario.scenario, facts.transport, revision);
+                ServerCase { id, scenario: Arc::clone(scenario), revision }
+            })
+        })
+        .collect();
+    cases.sort_by(|one, other| one.id.cmp(&other.id));
+    cases
+}
+
+async fn record(
+    index: usize,
+    case: ServerCase,
+    target: &ServerTarget,
+    facts: &ProbeResult,
+    startup: Duration,
+) -> RecordedCase {
+    let ServerCase { id, scenario, revision } = case;
+    let evidence = match applies(&scenario, facts, revision) {
+        Ok(()) => run_server_case(target, &scenario, facts, revision, startup).await,
+        Err(reason) => Evidence::skipped(&scenario, facts.transport, revision, reason),
+    };
+    RecordedCase { index, id, scenario, evidence: Box::new(move || evidence) }
 }

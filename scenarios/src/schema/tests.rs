@@ -1,5 +1,5 @@
 use super::*;
-use crate::catalogue::built_in_files;
+use crate::catalog::built_in_files;
 
 fn committed() -> std::path::PathBuf {
     std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("schema").join(FILE)

@@ -1,11 +1,11 @@
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use super::*;
-use crate::{model::Scenario, plan::Plan};
+use crate::{catalog::ScenarioCatalog, model::Scenario, plan::Plan};
 
 fn scenario(id: &str, more: &str) -> Arc<Scenario> {
     let text = format!("scenario: {id}\ntitle: t\nrequirement: a/b\n{more}");
-    Arc::new(serde_saphyr::from_str(&text).expect("a scenario"))
+    Arc::new(crate::load::unvalidated(&text))
 }
 
 /// Three scenarios of two areas; the last one is for servers.
@@ -85,7 +85,7 @@ fn a_selector_that_matches_nothing_is_an_error_with_the_nearest_name() {
 
 #[test]
 fn selectors_that_have_nothing_in_common_are_an_error() {
-    let selection = Selection { transports: vec![Transport::Sse], ..names(&["tools/quick"]) };
+    let selection = Selection { transports: vec![Transport::HttpSse], ..names(&["tools/quick"]) };
     assert_eq!(
         select(&selection),
         Err("no case matches all of the selectors; each of name, transport alone matches some".to_owned())
@@ -95,4 +95,31 @@ fn selectors_that_have_nothing_in_common_are_an_error() {
 #[test]
 fn a_bad_glob_is_an_error() {
     assert_eq!(select(&names(&["tools/[a"])), Err("`tools/[a` is not a pattern for names".to_owned()));
+}
+
+#[test]
+fn a_selector_for_scenarios_of_another_command_names_that_command() {
+    let selection = Selection { runner: Some(Runner::Conformance), ..names(&["server/*"]) };
+    let catalog = ScenarioCatalog::built_in().expect("the catalog");
+    let error = Plan::new(catalog.scenarios(), &selection, 0).expect_err("conformance runs no scenarios for servers");
+    assert!(error.to_string().ends_with("use `mcp-workbench validate`"), "{error}");
+    let all = Selection { runner: Some(Runner::Validate), ..Selection::default() };
+    let plan = Plan::new(catalog.scenarios(), &all, 0).expect("a plan");
+    assert!(plan.cases.iter().all(|case| case.scenario.subject == Subject::Server));
+}
+
+#[test]
+fn a_path_with_scenarios_of_another_command_alone_is_an_error() {
+    let folder = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/catalog"));
+    let vocabulary = crate::load::Vocabulary::built_in();
+    for (path, runner, fits) in [
+        ("drift", Runner::Validate, false),
+        ("drift", Runner::Conformance, true),
+        ("server", Runner::Validate, true),
+        ("load", Runner::Conformance, false),
+    ] {
+        let paths = [folder.join(path)];
+        let Ok(catalog) = ScenarioCatalog::load(&paths, vocabulary) else { continue };
+        assert_eq!(catalog.require(runner, &paths).is_ok(), fits, "{path}");
+    }
 }

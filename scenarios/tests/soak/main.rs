@@ -21,10 +21,12 @@ use std::{
 };
 
 use books::{Belongings, Panics, Tally};
-use client::{CallOptions, Connection, Endpoint, Era, Graces, ProtocolChoice, Revision, ServerConfig, connect};
+use client::{
+    CallOptions, Connection, Endpoint, Era, Revision, RevisionChoice, ServerConfig, ShutdownGracePeriods, connect,
+};
 use faults::Front;
 use libtest_mimic::{Arguments, Trial};
-use mock_servers::Period;
+use mock_servers::HumanDuration;
 use serde_json::json;
 use servers::{Acts, Phoenix};
 use tokio_util::sync::CancellationToken;
@@ -88,7 +90,7 @@ fn main() -> ExitCode {
 }
 
 async fn soak() {
-    let length = std::env::var("MCP_WORKBENCH_SOAK").map_or(CI, |length| length.parse::<Period>().unwrap().0);
+    let length = std::env::var("MCP_WORKBENCH_SOAK").map_or(CI, |length| length.parse::<HumanDuration>().unwrap().0);
     let folder = tempfile::tempdir().unwrap();
     let mark = format!("soak-{}-", std::process::id());
     Panics::watch();
@@ -181,12 +183,13 @@ fn config(way: Way, number: u64, endpoint: Endpoint) -> ServerConfig {
     let mut config = ServerConfig::new("soaked", endpoint);
     // Every other time the era has to be found out.
     if number.is_multiple_of(2) {
-        config.protocol = ProtocolChoice::Pinned(way.revision);
+        config.protocol = RevisionChoice::Pinned(way.revision);
     }
     config.limits.message_bytes = 100_000;
     config.timeouts.startup = Duration::from_secs(2);
     config.timeouts.request = Duration::from_secs(1);
-    config.shutdown = Graces { stdin_close: Duration::from_millis(300), sigterm: Duration::from_millis(300) };
+    config.shutdown =
+        ShutdownGracePeriods { stdin_close: Duration::from_millis(300), sigterm: Duration::from_millis(300) };
     config
 }
 

@@ -10,10 +10,11 @@ use std::{
 };
 
 use client::{Endpoint, HttpEndpoint, StdioEndpoint};
+use evidence::Recorder;
 use mock_servers::{
-    MockServer, Recorder,
+    MockServer,
     listen::Options,
-    mock::Transport,
+    mock::HttpTransport,
     stdio::{self, StdioMock},
 };
 use tokio_util::sync::CancellationToken;
@@ -89,7 +90,7 @@ impl Phoenix {
 }
 
 async fn start(way: Way, options: Options, seed: u64) -> Option<MockServer> {
-    let transport = if way.front == Front::Sse { Transport::Sse } else { Transport::Http };
+    let transport = if way.front == Front::Sse { HttpTransport::Sse } else { HttpTransport::Http };
     let builder = MockServer::builder().script(script(way)).transport(transport).listen(options);
     // Frames are not kept: there are too many of them.
     let builder = builder.revision(way.revision.to_string()).seed(seed).recorder(Recorder::default());

@@ -62,7 +62,7 @@ pub(super) struct Removed {
 #[utoipa::path(post, path = "/mcp/{name}/auth", params(("name" = String, Path, description = "The server")), responses(
     (status = 200, description = "Where to lead a browser", body = Started),
     (status = 400, description = "The server knows no login", body = ErrorBody),
-    (status = 404, description = "There is no such server", body = ErrorBody),
+    (status = 404, description = "Unknown server", body = ErrorBody),
     (status = 502, description = "The authorization server cannot be used", body = ErrorBody),
 ))]
 pub(super) async fn start(
@@ -72,7 +72,7 @@ pub(super) async fn start(
     let login = management.begin(&name).await?;
     let authorization_url = login.page.to_string();
     let (waiting, ended) = (management.clone(), login.ended());
-    // The browser may come back by itself, without anybody asking here again.
+    // The browser may return without another request of the client.
     tokio::spawn(async move {
         tokio::select! {
             outcome = ended => if outcome.is_ok() { waiting.arrived(&name).await },
@@ -82,7 +82,7 @@ pub(super) async fn start(
     Ok(Json(Started { authorization_url }))
 }
 
-/// Hands in what a browser brought back. It tells how the server is doing then.
+/// Completes a login with the code or URL of the browser, and returns the status of the server.
 #[utoipa::path(post, path = "/mcp/{name}/auth/callback", params(("name" = String, Path, description = "The server")),
     request_body = Answer, responses(
     (status = 200, description = "How the server is doing", body = StatusView),
@@ -104,7 +104,7 @@ pub(super) async fn callback(
     })?;
     let answer = match (&answer.url, &answer.code) {
         (Some(url), None) => url.clone(),
-        (None, Some(code)) => login.of_code(code, answer.state.as_deref(), answer.iss.as_deref()),
+        (None, Some(code)) => login.callback_for_code(code, answer.state.as_deref(), answer.iss.as_deref()),
         _ => return Err(ApiError::new(StatusCode::BAD_REQUEST, "invalid-body", "an answer has a `url` or a `code`")),
     };
     login.answer(answer).await.map_err(|error| management.error(&name, error))?;
@@ -117,7 +117,7 @@ pub(super) async fn callback(
     responses(
     (status = 200, description = "How the server is doing", body = StatusView),
     (status = 400, description = "The server knows no login", body = ErrorBody),
-    (status = 404, description = "There is no such server", body = ErrorBody),
+    (status = 404, description = "Unknown server", body = ErrorBody),
     (status = 502, description = "The authorization server refused, or no browser could be opened", body = ErrorBody),
 ))]
 pub(super) async fn authenticate(
@@ -144,7 +144,7 @@ pub(super) async fn authenticate(
 #[utoipa::path(delete, path = "/mcp/{name}/auth", params(("name" = String, Path, description = "The server")), responses(
     (status = 200, description = "It is forgotten", body = Removed),
     (status = 400, description = "The server knows no login", body = ErrorBody),
-    (status = 404, description = "There is no such server", body = ErrorBody),
+    (status = 404, description = "Unknown server", body = ErrorBody),
 ))]
 pub(super) async fn remove(
     State(management): State<Management>,

@@ -1,4 +1,4 @@
-//! Reading what is sent: JSON, said to be JSON, and not too much.
+//! Reads JSON bodies with a size limit.
 
 use axum::{body::to_bytes, extract::Request};
 use http::{StatusCode, header::CONTENT_TYPE};
@@ -6,24 +6,35 @@ use serde::de::DeserializeOwned;
 
 use super::error::ApiError;
 
-/// The most bytes of a body.
-const LIMIT: usize = 256 * 1024;
+/// Maximum size of a body in bytes.
+const MAX_BYTES: usize = 256 * 1024;
 
-/// The body of a request.
+/// Reads the body of a request. Errors name the invalid field.
 pub(super) async fn read<T: DeserializeOwned>(request: Request) -> Result<T, ApiError> {
-    // A page of another site cannot send JSON as JSON without asking first, and nobody here says yes.
+    // A page of another site needs a CORS preflight to send this content type, and no preflight succeeds here.
     let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let is_json = kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"));
     if !is_json {
-        return Err(ApiError::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", "the body is not said to be JSON")
-            .advise("send `Content-Type: application/json`"));
+        return Err(ApiError::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "not-json",
+            "the content type of the body is not JSON",
+        )
+        .advise("send `Content-Type: application/json`"));
     }
-    let bytes = to_bytes(request.into_body(), LIMIT).await.map_err(|_| {
-        let message = format!("the body is longer than {LIMIT} bytes, or broke off");
+    let bytes = to_bytes(request.into_body(), MAX_BYTES).await.map_err(|_| {
+        let message = format!("the body is incomplete or longer than {MAX_BYTES} bytes");
         ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", message)
     })?;
-    serde_json::from_slice(&bytes).map_err(|error| {
-        ApiError::new(StatusCode::BAD_REQUEST, "invalid-body", error.to_string())
-            .advise("/openapi.json describes the body")
-    })
+    let invalid = |message: String| {
+        ApiError::new(StatusCode::BAD_REQUEST, "invalid-body", message).advise("see /openapi.json for the body")
+    };
+    let mut json = serde_json::Deserializer::from_slice(&bytes);
+    let body =
+        serde_path_to_error::deserialize(&mut json).map_err(|error| match error.path().to_string().as_str() {
+            "." => invalid(error.inner().to_string()),
+            path => invalid(format!("`{path}`: {}", error.inner())),
+        })?;
+    json.end().map_err(|error| invalid(error.to_string()))?;
+    Ok(body)
 }

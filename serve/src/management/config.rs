@@ -3,76 +3,76 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use client::{Endpoint, HttpEndpoint, ManagedServer, ServerConfig, StdioEndpoint, manager::StartMode};
-use mock_servers::Period;
+use mock_servers::HumanDuration;
 use serde::Deserialize;
 use url::Url;
 use utoipa::ToSchema;
 
 use super::error::ApiError;
-use crate::door::TOKEN_VARIABLE;
+use crate::access::TOKEN_VARIABLE;
 
 /// The longest name of a server.
 const NAME: usize = 128;
-/// The fewest characters of what is taken out of answers: less is met by chance everywhere.
+/// Minimum length of redacted secrets: shorter strings occur everywhere by chance.
 const SECRET: usize = 4;
 
 /// A server that is added.
 #[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServerEntry {
-    /// How it is spoken to.
+    /// Transport.
     #[serde(rename = "type")]
-    pub kind: ServerKind,
-    /// `stdio`: the program that starts it.
+    pub kind: TransportType,
+    /// `stdio`: program that starts the server.
     #[serde(default)]
     pub command: Option<String>,
-    /// `stdio`: the arguments of the program.
+    /// `stdio`: arguments of the program.
     #[serde(default)]
     pub args: Vec<String>,
-    /// `stdio`: variables to set. Their values are never told.
+    /// `stdio`: environment variables to set. Responses never contain their values.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// `stdio`: the folder in which the program is started.
+    /// `stdio`: working directory of the program.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     pub cwd: Option<PathBuf>,
     /// `http` and `sse`: the URL.
     #[serde(default)]
     pub url: Option<String>,
-    /// `http` and `sse`: headers to send. Their values are never told.
+    /// `http` and `sse`: HTTP headers to send. Responses never contain their values.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// Whether it may be used; absent: yes.
+    /// Whether the server is enabled. Default: true.
     #[serde(default)]
     pub enabled: Option<bool>,
-    /// How long it may take to start (`10s`, which is the default).
+    /// Startup timeout. Default: `10s`.
     #[serde(default)]
     #[schema(value_type = Option<String>, example = "10s")]
-    pub timeout: Option<Period>,
+    pub timeout: Option<HumanDuration>,
 }
 
-/// How a server is spoken to.
+/// Transport of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum ServerKind {
-    /// A program, over its standard streams.
+pub enum TransportType {
+    /// A program, over stdio.
     Stdio,
-    /// Streamable HTTP, or HTTP+SSE where that is all it speaks.
+    /// Streamable HTTP, or HTTP+SSE if the server supports only that.
     Http,
     /// HTTP+SSE of 2024-11-05.
     Sse,
 }
 
-/// A server that was added.
+/// A registered server.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub(super) struct RegisteredServer {
     pub(super) managed: ManagedServer,
     /// Its URL, if a person may log in there: it has one, and no credentials of its own.
     pub(super) login: Option<Url>,
     secrets: Vec<String>,
 }
 
-impl Known {
+impl RegisteredServer {
     /// A text without its secrets.
     pub(super) fn clean(&self, text: String) -> String {
         self.secrets.iter().fold(text, |text, secret| text.replace(secret, "•••"))
@@ -81,20 +81,20 @@ impl Known {
 
 impl ServerEntry {
     /// The server under this name.
-    pub(super) fn known(self, name: &str) -> Result<Known, ApiError> {
+    pub(super) fn known(self, name: &str) -> Result<RegisteredServer, ApiError> {
         check_name(name)?;
         let timeout = self.timeout;
         let enabled = self.enabled.unwrap_or(true);
         let (endpoint, login, secrets) = match self.kind {
-            ServerKind::Stdio => self.program()?,
-            ServerKind::Http | ServerKind::Sse => self.remote()?,
+            TransportType::Stdio => self.program()?,
+            TransportType::Http | TransportType::Sse => self.remote()?,
         };
         let mut config = ServerConfig::new(name, endpoint);
-        if let Some(Period(startup)) = timeout {
+        if let Some(HumanDuration(startup)) = timeout {
             config.timeouts.startup = startup;
         }
         let managed = ManagedServer { enabled, start: StartMode::AtOnce, ..ManagedServer::new(config) };
-        Ok(Known { managed, login, secrets: sorted(secrets) })
+        Ok(RegisteredServer { managed, login, secrets: sorted(secrets) })
     }
 
     fn program(self) -> Result<(Endpoint, Option<Url>, Vec<String>), ApiError> {
@@ -117,7 +117,7 @@ impl ServerEntry {
         }
         let text = self.url.ok_or_else(|| ApiError::config("a server of the types `http` and `sse` has a `url`"))?;
         let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-        let url = url.ok_or_else(|| ApiError::config("`url` is no URL of `http` or `https`"))?;
+        let url = url.ok_or_else(|| ApiError::config("`url` is not an HTTP or HTTPS URL"))?;
         let words = self.headers.values().flat_map(|value| value.split_whitespace().map(str::to_owned));
         let mut secrets: Vec<String> = words.chain(self.headers.values().cloned()).collect();
         secrets.extend(url.password().map(str::to_owned));
@@ -126,7 +126,7 @@ impl ServerEntry {
         let fixed = self.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
         let login = (!fixed).then(|| url.clone());
         let endpoint = HttpEndpoint { url: text, headers: self.headers, ..HttpEndpoint::default() };
-        let endpoint = if self.kind == ServerKind::Sse { Endpoint::Sse(endpoint) } else { Endpoint::Auto(endpoint) };
+        let endpoint = if self.kind == TransportType::Sse { Endpoint::Sse(endpoint) } else { Endpoint::Auto(endpoint) };
         Ok((endpoint, login, secrets))
     }
 }
@@ -167,7 +167,7 @@ mod tests {
             (json!({"type": "stdio", "command": "a", "url": "http://h/"}), "`url`"),
             (json!({"type": "http"}), "`url`"),
             (json!({"type": "sse", "url": "http://h/", "env": {"A": "b"}}), "`env`"),
-            (json!({"type": "http", "url": "file:///etc/passwd"}), "no URL"),
+            (json!({"type": "http", "url": "file:///etc/passwd"}), "not an HTTP"),
         ] {
             let error = entry(written.clone()).known("s").expect_err(&written.to_string());
             assert!(error.message().contains(word), "{written}: {}", error.message());

@@ -1,4 +1,4 @@
-//! Connections with what is kept of earlier logins. They never open a browser: that is for whoever asks for a login.
+//! Connects with stored credentials. A browser is only opened by a login request.
 
 use std::sync::Arc;
 
@@ -43,6 +43,6 @@ pub(super) fn authorizer(
     store: Arc<dyn CredentialStore>,
     browser: Option<Arc<dyn Browser>>,
 ) -> Result<Authorizer, AuthError> {
-    let key = CredentialKey::of_url(url);
+    let key = CredentialKey::from_url(url);
     Authorizer::new(key.url.clone(), key, url, AuthSettings::default(), store, browser)
 }

@@ -1,4 +1,4 @@
-//! Errors as the API tells them: a status, a kind that stays, what happened, and what helps.
+//! Errors of the API: HTTP status, stable kind, message and help.
 
 use axum::{
     Json,
@@ -14,9 +14,9 @@ use http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::trouble::{Trouble, in_full};
+use crate::error::{ToolError, error_chain};
 
-/// What is told of an error.
+/// Body of an error response.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct ErrorBody {
     error: ErrorDetail,
@@ -34,47 +34,47 @@ struct ErrorDetail {
     advice: Option<String>,
 }
 
-/// Something that was asked for did not come about.
+/// An error response.
 #[derive(Debug)]
 pub(super) struct ApiError {
     status: StatusCode,
-    trouble: Box<Trouble>,
+    error: Box<ToolError>,
 }
 
 impl ApiError {
     pub(super) fn new(status: StatusCode, kind: &str, message: impl Into<String>) -> Self {
-        Self { status, trouble: Box::new(Trouble::new(kind, message)) }
+        Self { status, error: Box::new(ToolError::new(kind, message)) }
     }
 
-    pub(super) fn of(status: StatusCode, trouble: Trouble) -> Self {
-        Self { status, trouble: Box::new(trouble) }
+    pub(super) fn from_error(status: StatusCode, error: ToolError) -> Self {
+        Self { status, error: Box::new(error) }
     }
 
     pub(super) fn advise(mut self, advice: impl Into<String>) -> Self {
-        self.trouble.advice = Some(advice.into());
+        self.error.advice = Some(advice.into());
         self
     }
 
-    /// The configuration of a server makes no sense.
+    /// Invalid configuration of a server.
     pub(super) fn config(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid-config", message)
             .advise("/openapi.json describes the configuration, as `ServerEntry`")
     }
 
     pub(super) fn unknown_server(name: &str) -> Self {
-        Self::new(StatusCode::NOT_FOUND, "unknown-server", format!("there is no server `{name}`"))
+        Self::new(StatusCode::NOT_FOUND, "unknown-server", format!("unknown server `{name}`"))
             .advise("`GET /mcp` lists the servers, `POST /mcp` adds one")
     }
 
     #[cfg(test)]
     pub(super) fn message(&self) -> &str {
-        &self.trouble.message
+        &self.error.message
     }
 
-    /// The same with other texts.
+    /// Changes message and help.
     pub(super) fn map(mut self, change: impl Fn(String) -> String) -> Self {
-        self.trouble.message = change(std::mem::take(&mut self.trouble.message));
-        self.trouble.advice = self.trouble.advice.map(change);
+        self.error.message = change(std::mem::take(&mut self.error.message));
+        self.error.advice = self.error.advice.map(change);
         self
     }
 }
@@ -85,18 +85,18 @@ impl From<ServerError> for ApiError {
             ServerError::Unknown { server } => return Self::unknown_server(server),
             ServerError::Disabled { .. } => (StatusCode::CONFLICT, "add it again with `enabled: true`".to_owned()),
             ServerError::Start(start) => (StatusCode::BAD_GATEWAY, advice(&start.failure).to_owned()),
-            ServerError::GaveUp { .. } => (StatusCode::BAD_GATEWAY, "mend the server, and connect it again".to_owned()),
+            ServerError::GaveUp { .. } => (StatusCode::BAD_GATEWAY, "fix the server, and connect it again".to_owned()),
             _ => (StatusCode::CONFLICT, "connect it again".to_owned()),
         };
-        Self::of(status, Trouble::new(error.kind(), words(&error)).advise(advice))
+        Self::from_error(status, ToolError::new(error.kind(), words(&error)).advise(advice))
     }
 }
 
 /// A start that failed tells its causes behind a pointer, which a chain of sources does not lead through.
 fn words(error: &ServerError) -> String {
     match error {
-        ServerError::Start(start) => in_full(&**start),
-        error => in_full(error),
+        ServerError::Start(start) => error_chain(&**start),
+        error => error_chain(error),
     }
 }
 
@@ -113,7 +113,7 @@ fn advice(failure: &ConnectFailure) -> &'static str {
 
 impl From<StartError> for ApiError {
     fn from(error: StartError) -> Self {
-        Self::of(StatusCode::CONFLICT, Trouble::of("not-started", &error))
+        Self::from_error(StatusCode::CONFLICT, ToolError::from_error("not-started", &error))
     }
 }
 
@@ -121,20 +121,20 @@ impl From<UseError> for ApiError {
     fn from(error: UseError) -> Self {
         match error {
             UseError::Server(error) => error.into(),
-            error => Self::of(StatusCode::BAD_GATEWAY, Trouble::of(error.kind(), &error)),
+            error => Self::from_error(StatusCode::BAD_GATEWAY, ToolError::from_error(error.kind(), &error)),
         }
     }
 }
 
 impl From<AuthError> for ApiError {
     fn from(error: AuthError) -> Self {
-        Self::of(StatusCode::BAD_GATEWAY, error.into())
+        Self::from_error(StatusCode::BAD_GATEWAY, error.into())
     }
 }
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let Trouble { kind, message, advice } = *self.trouble;
+        let ToolError { kind, message, advice } = *self.error;
         (self.status, Json(ErrorBody { error: ErrorDetail { kind, message, advice } })).into_response()
     }
 }

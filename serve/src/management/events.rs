@@ -6,7 +6,7 @@ use axum::{
     extract::State,
     response::sse::{Event, KeepAlive, Sse},
 };
-use client::Happening;
+use client::ClientEventKind;
 use futures::{Stream, StreamExt as _, stream};
 use serde::Serialize;
 use tokio::sync::broadcast::error::RecvError;
@@ -24,7 +24,7 @@ pub(super) struct Changed {
     view: StatusView,
 }
 
-/// Tells how all servers are doing, and then each change, as events `status` with a `Changed` each.
+/// Streams the status of all servers, then each change, as `status` events with a `Changed` each.
 #[utoipa::path(get, path = "/mcp/events", responses(
     (status = 200, description = "Events", body = Changed, content_type = "text/event-stream")))]
 pub(super) async fn stream(State(management): State<Management>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
@@ -39,7 +39,7 @@ pub(super) async fn stream(State(management): State<Management>) -> Sse<impl Str
             }
             match heard.recv().await {
                 Ok(told) => {
-                    if let Happening::Status { status } = &told.what {
+                    if let ClientEventKind::Status { status } = &told.kind {
                         let view = management.view(&told.server, status);
                         waiting.push_back(Changed { server: told.server, view });
                     }

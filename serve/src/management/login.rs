@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use client::auth::{
-    AuthError, BrowserError, LoopbackBrowser, Person,
-    callback::{CallbackOptions, Refused},
+    AuthError, BrowserError, LoginUi, LoopbackBrowser,
+    callback::{CallbackOptions, InvalidCallback},
     store::CredentialStore,
 };
 use futures::future::BoxFuture;
@@ -18,8 +18,8 @@ use url::{Url, form_urlencoded};
 
 use super::{connector::authorizer, error::ApiError};
 
-/// How long the way to the page, or from the code to the token, may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Timeout of discovering the login page, and of exchanging the code for tokens.
+const SEND_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How a login ended; nothing while it goes on.
 type Ended = Option<Result<(), AuthError>>;
@@ -30,7 +30,7 @@ pub(super) struct Login {
     /// Where the browser is to be led.
     pub(super) page: Url,
     /// Answers that are handed in, and what is wrong with them: one at a time.
-    answers: Mutex<(mpsc::UnboundedSender<String>, mpsc::UnboundedReceiver<Refused>)>,
+    answers: Mutex<(mpsc::UnboundedSender<String>, mpsc::UnboundedReceiver<InvalidCallback>)>,
     ended: watch::Receiver<Ended>,
     stop: DropGuard,
 }
@@ -40,16 +40,16 @@ pub(super) struct Login {
 struct Elsewhere {
     page: watch::Sender<Option<Url>>,
     answers: Mutex<mpsc::UnboundedReceiver<String>>,
-    refused: mpsc::UnboundedSender<Refused>,
+    refused: mpsc::UnboundedSender<InvalidCallback>,
 }
 
-impl Person for Elsewhere {
-    fn lead_to<'a>(&'a self, page: &'a Url) -> BoxFuture<'a, Result<(), BrowserError>> {
+impl LoginUi for Elsewhere {
+    fn open_page<'a>(&'a self, page: &'a Url) -> BoxFuture<'a, Result<(), BrowserError>> {
         self.page.send_replace(Some(page.clone()));
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn pasted(&self) -> BoxFuture<'_, String> {
+    fn pasted_url(&self) -> BoxFuture<'_, String> {
         Box::pin(async {
             match self.answers.lock().await.recv().await {
                 Some(answer) => answer,
@@ -58,8 +58,8 @@ impl Person for Elsewhere {
         })
     }
 
-    fn not_that(&self, refused: Refused) {
-        // Whoever handed it in may not wait any more.
+    fn on_invalid_callback(&self, refused: InvalidCallback) {
+        // The client that sent the code may be gone.
         let _ = self.refused.send(refused);
     }
 }
@@ -75,7 +75,7 @@ impl Login {
         let (answers, inbox) = mpsc::unbounded_channel();
         let (refused, refusals) = mpsc::unbounded_channel();
         let person = Elsewhere { page, answers: Mutex::new(inbox), refused };
-        let browser = LoopbackBrowser::of(callback, Arc::new(person));
+        let browser = LoopbackBrowser::with_ui(callback, Arc::new(person));
         let authorizer = authorizer(url, store, Some(Arc::new(browser)))?;
         let (end, mut ended) = watch::channel(None);
         let stop = CancellationToken::new();
@@ -94,10 +94,10 @@ impl Login {
                 return Err(ApiError::new(StatusCode::BAD_GATEWAY, "no-page", "the login ended without a page"));
             }
             page = pages.wait_for(Option::is_some) => page.ok().and_then(|page| page.clone()),
-            () = tokio::time::sleep(PATIENCE) => None,
+            () = tokio::time::sleep(SEND_TIMEOUT) => None,
         };
         let page = page.ok_or_else(|| {
-            let message = format!("the authorization server gave no page within {PATIENCE:?}");
+            let message = format!("the authorization server gave no page within {SEND_TIMEOUT:?}");
             ApiError::new(StatusCode::GATEWAY_TIMEOUT, "no-page", message)
         })?;
         Ok(Self { page, answers: Mutex::new((answers, refusals)), ended, stop })
@@ -108,7 +108,7 @@ impl Login {
         let mut ended = self.ended.clone();
         let mut handed = self.answers.lock().await;
         let (answers, refusals) = &mut *handed;
-        // An earlier caller may have left before it was told.
+        // An earlier client may be gone before the result.
         while refusals.try_recv().is_ok() {}
         let gone = || ApiError::new(StatusCode::CONFLICT, "no-login", "the login has ended");
         if ended.borrow().is_none() {
@@ -124,8 +124,8 @@ impl Login {
                 ),
             }
         };
-        timeout(PATIENCE, told).await.unwrap_or_else(|_| {
-            let message = format!("the authorization server gave no token within {PATIENCE:?}");
+        timeout(SEND_TIMEOUT, told).await.unwrap_or_else(|_| {
+            let message = format!("the authorization server gave no token within {SEND_TIMEOUT:?}");
             Err(ApiError::new(StatusCode::GATEWAY_TIMEOUT, "no-token", message))
         })
     }
@@ -140,13 +140,13 @@ impl Login {
     pub(super) async fn stop(&self) {
         self.stop.token().cancel();
         let mut ended = self.ended.clone();
-        // Nobody is left to tell anything when the task is gone.
+        // Without the task there is no receiver.
         while ended.changed().await.is_ok() {}
     }
 
     /// A code as an answer of this login. The state is that of the login where none is given: whoever asks here has shown the
     /// token of the API, and nobody else can hand in a code.
-    pub(super) fn of_code(&self, code: &str, state: Option<&str>, iss: Option<&str>) -> String {
+    pub(super) fn callback_for_code(&self, code: &str, state: Option<&str>, iss: Option<&str>) -> String {
         let own = self.page.query_pairs().find(|(name, _)| name == "state").map(|(_, value)| value.into_owned());
         let state = state.map_or_else(|| own.unwrap_or_default(), str::to_owned);
         let mut answer = form_urlencoded::Serializer::new(String::new());

@@ -6,7 +6,7 @@ use utoipa::{
     openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
 };
 
-use super::{ServerEntry, ServerKind, auth, events, servers};
+use super::{ServerEntry, TransportType, auth, events, servers};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -29,7 +29,7 @@ use super::{ServerEntry, ServerKind, auth, events, servers};
         auth::remove,
         events::stream
     ),
-    components(schemas(ServerEntry, ServerKind)),
+    components(schemas(ServerEntry, TransportType)),
     modifiers(&Secured),
     security(("token" = []))
 )]

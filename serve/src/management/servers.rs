@@ -63,7 +63,7 @@ pub(super) async fn list(State(management): State<Management>) -> Json<BTreeMap<
 /// is no error of the request.
 #[utoipa::path(post, path = "/mcp", request_body = Added, responses(
     (status = 200, description = "All servers by name", body = BTreeMap<String, StatusView>),
-    (status = 400, description = "The configuration makes no sense", body = ErrorBody),
+    (status = 400, description = "Invalid configuration", body = ErrorBody),
     (status = 403, description = "The administrator does not allow the server", body = ErrorBody),
 ))]
 pub(super) async fn add(
@@ -75,9 +75,8 @@ pub(super) async fn add(
     let ruling = management.0.settings.policy.judge(&known.managed.config, Origin::User);
     if !ruling.allowed {
         let message = format!("server `{name}` may not be used: {}", known.clean(ruling.reason));
-        return Err(
-            ApiError::new(StatusCode::FORBIDDEN, "not-allowed", message).advise("ask whoever administers this machine")
-        );
+        return Err(ApiError::new(StatusCode::FORBIDDEN, "not-allowed", message)
+            .advise("ask the administrator of this machine"));
     }
     let enabled = known.managed.enabled;
     {
@@ -96,7 +95,7 @@ pub(super) async fn add(
 /// Ends a server, and forgets it. What is kept of a login stays.
 #[utoipa::path(delete, path = "/mcp/{name}", params(("name" = String, Path, description = "The server")), responses(
     (status = 200, description = "All that are left, by name", body = BTreeMap<String, StatusView>),
-    (status = 404, description = "There is no such server", body = ErrorBody),
+    (status = 404, description = "Unknown server", body = ErrorBody),
 ))]
 pub(super) async fn remove(
     State(management): State<Management>,
@@ -113,7 +112,7 @@ pub(super) async fn remove(
 /// Connects a server, also one that was given up.
 #[utoipa::path(post, path = "/mcp/{name}/connect", params(("name" = String, Path, description = "The server")), responses(
     (status = 200, description = "It is connected", body = bool),
-    (status = 404, description = "There is no such server", body = ErrorBody),
+    (status = 404, description = "Unknown server", body = ErrorBody),
     (status = 409, description = "It is disabled", body = ErrorBody),
     (status = 502, description = "It cannot be connected", body = ErrorBody),
 ))]
@@ -127,10 +126,10 @@ pub(super) async fn connect(
     }
 }
 
-/// Ends the connection to a server. It is started again when somebody wants something of it.
+/// Disconnects a server. It is started again by the next request that needs it.
 #[utoipa::path(post, path = "/mcp/{name}/disconnect", params(("name" = String, Path, description = "The server")), responses(
     (status = 200, description = "It is not connected any more", body = bool),
-    (status = 404, description = "There is no such server", body = ErrorBody),
+    (status = 404, description = "Unknown server", body = ErrorBody),
 ))]
 pub(super) async fn disconnect(
     State(management): State<Management>,
@@ -143,7 +142,7 @@ pub(super) async fn disconnect(
 /// The tools of a server, which is started if it is not up.
 #[utoipa::path(get, path = "/mcp/{name}/tools", params(("name" = String, Path, description = "The server")), responses(
     (status = 200, description = "Its tools", body = Tools),
-    (status = 404, description = "There is no such server", body = ErrorBody),
+    (status = 404, description = "Unknown server", body = ErrorBody),
     (status = 502, description = "It cannot be asked", body = ErrorBody),
 ))]
 pub(super) async fn tools(

@@ -1,4 +1,4 @@
-//! How a server is doing, as the API tells it.
+//! The status of a server in the API.
 
 use std::collections::BTreeMap;
 

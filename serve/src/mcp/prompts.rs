@@ -1,4 +1,4 @@
-//! Prompts: how to go about testing a server.
+//! Prompts: instructions for testing a server.
 
 use rmcp::{
     ErrorData,
@@ -11,34 +11,34 @@ const TEST_SERVER: &str = "test_server";
 pub(super) fn list() -> Vec<Prompt> {
     let server = PromptArgument::new("server")
         .with_title("Server")
-        .with_description("The command that starts the server, or its URL.")
+        .with_description("Command or URL of the server.")
         .with_required(true);
     let focus = PromptArgument::new("focus")
         .with_title("Focus")
-        .with_description("What matters most: a feature, a revision, a complaint of a user.")
+        .with_description("Main concern: a feature, a revision or a bug report.")
         .with_required(false);
-    let prompt = Prompt::new(TEST_SERVER, Some("Judge an MCP server and mend what fails."), Some(vec![server, focus]))
+    let prompt = Prompt::new(TEST_SERVER, Some("Validate an MCP server and fix failures."), Some(vec![server, focus]))
         .with_title("Test this server");
     vec![prompt]
 }
 
 pub(super) fn get(name: &str, arguments: &JsonObject) -> Result<GetPromptResult, ErrorData> {
     if name != TEST_SERVER {
-        return Err(ErrorData::invalid_params(format!("there is no prompt `{name}`"), None));
+        return Err(ErrorData::invalid_params(format!("unknown prompt `{name}`"), None));
     }
     let text = |key: &str| arguments.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
     let server =
-        text("server").ok_or_else(|| ErrorData::invalid_params("the argument `server` is missing".to_owned(), None))?;
+        text("server").ok_or_else(|| ErrorData::invalid_params("missing argument `server`".to_owned(), None))?;
     let focus = text("focus").map(|focus| format!("\nPay most attention to: {focus}\n")).unwrap_or_default();
     let words = format!(
         "Test the MCP server `{server}` with the tools of mcp-workbench.\n{focus}\n\
-         1. Call `list_tools` to see what clients see of it.\n\
+         1. Call `list_tools` to see the tools as clients see them.\n\
          2. Call `validate_server`. Split the command into `command` and `args`; a URL goes into `url`.\n\
          3. For each failure, read the requirement that it cites (`explain_requirement`), find the cause in the server's \
-         source, and mend it there. Do not work around the check.\n\
-         4. Call `validate_server` again, with `scenarios` set to what had failed, until it holds; then once without.\n\
-         5. Say what you changed, and which warnings are left and why.\n"
+         source, and fix it. Do not work around the check.\n\
+         4. Call `validate_server` again, with `scenarios` set to the failed ones, until the run passes; then once without.\n\
+         5. Report your changes, and the remaining warnings with reasons.\n"
     );
     let message = PromptMessage::new_text(Role::User, words);
-    Ok(GetPromptResult::new(vec![message]).with_description("Judge an MCP server and mend what fails."))
+    Ok(GetPromptResult::new(vec![message]).with_description("Validate an MCP server and fix failures."))
 }

@@ -1,10 +1,10 @@
-//! What can be read: the scenarios of the catalogue, and the register of requirements.
+//! Resources: the scenarios of the catalog and the requirement register.
 
 use rmcp::{
     ErrorData,
     model::{ReadResourceResult, Resource, ResourceContents, ResourceTemplate},
 };
-use scenarios::{catalogue::built_in_files, requirements::Register};
+use scenarios::{catalog::built_in_files, requirements::Register};
 use serde_json::json;
 
 use crate::{
@@ -21,13 +21,11 @@ pub(super) fn list() -> Vec<Resource> {
     vec![
         Resource::new(SCENARIOS, "scenarios")
             .with_title("Scenarios")
-            .with_description(
-                "Every scenario of the catalogue: its id, what it shows, and the requirement that it stands for.",
-            )
+            .with_description("All scenarios of the catalog: id, title and requirement.")
             .with_mime_type(JSON),
         Resource::new(REQUIREMENTS, "requirements")
             .with_title("Requirements")
-            .with_description("The id of every requirement that a verdict may cite.")
+            .with_description("The ids of all requirements that verdicts cite.")
             .with_mime_type(JSON),
     ]
 }
@@ -36,18 +34,17 @@ pub(super) fn templates() -> Vec<ResourceTemplate> {
     vec![
         ResourceTemplate::new(format!("{SCENARIOS}/{{+id}}"), "scenario")
             .with_title("Scenario")
-            .with_description("One scenario as it is written, `pagination/two-pages` for instance.")
+            .with_description("Source of one scenario, `pagination/two-pages` for example.")
             .with_mime_type(YAML),
         ResourceTemplate::new(format!("{REQUIREMENTS}/{{+id}}"), "requirement")
             .with_title("Requirement")
-            .with_description("One requirement: how strong it is, the rule, where to read it, and what judges it.")
+            .with_description("One requirement: level, rule, source and scenarios.")
             .with_mime_type(JSON),
     ]
 }
 
 pub(super) fn read(workbench: &Workbench, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let unknown =
-        || ErrorData::resource_not_found(format!("there is no resource `{uri}`"), Some(json!({ "uri": uri })));
+    let unknown = || ErrorData::resource_not_found(format!("unknown resource `{uri}`"), Some(json!({ "uri": uri })));
     let (text, mime) = if uri == SCENARIOS {
         (json!({ "scenarios": listing::all(workbench) }).to_string(), JSON)
     } else if uri == REQUIREMENTS {
@@ -63,7 +60,7 @@ pub(super) fn read(workbench: &Workbench, uri: &str) -> Result<ReadResourceResul
     Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(mime)]))
 }
 
-/// The text of a scenario's file.
+/// The source of a scenario.
 fn scenario(id: &str) -> Option<String> {
     let wanted = format!("catalog/{id}.yaml");
     let (_, bytes) = built_in_files().find(|(path, _)| *path == wanted)?;

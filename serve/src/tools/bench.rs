@@ -1,127 +1,117 @@
-//! `bench_server`: a short load on a tool of a server.
+//! `bench_server`: runs a short load test on a tool of a server.
 
 use std::{fmt::Write as _, num::NonZeroUsize, time::Duration};
 
-use mock_servers::Period;
-use reports::{
-    journal::Line,
-    model::{LoadResult, RunKind},
-};
+use mock_servers::HumanDuration;
+use reports::model::LoadResult;
 use scenarios::{
-    bench::Progress,
     model::{Closed, Load, Open, Shape},
-    run::{fresh_seed, load_case::load_server},
+    run::{BenchPlan, LoadTask, RunPlan, fresh_seed},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use tokio_util::sync::CancellationToken;
 
-use super::{Call, Output, journal::Journal, target::Target};
-use crate::{trouble::Trouble, workbench::Limits};
+use super::{
+    Call, Output,
+    run::{ReportFormat, execute, write_reports},
+    target::Target,
+};
+use crate::{error::ToolError, workbench::Limits};
 
-pub(super) const WORDS: (&str, &str, &str) = (
+pub(super) const METADATA: (&str, &str, &str) = (
     "bench_server",
-    "Put a load on a server",
-    "Calls one tool of a server again and again for some seconds, by users that wait for their answers or at a fixed rate, and \
-     gives rates, errors and latencies (which count from when a call was due), with warnings where the figures are less than they \
-     seem. The tool is really called: choose one without effects that last.",
+    "Load-test a server",
+    "Calls one tool of a server repeatedly for some seconds, with concurrent users or at a fixed rate. Returns rates, errors and \
+     latencies, which are measured from the scheduled send time, and warnings about limitations of the measurement. The tool is \
+     really called: choose one without lasting effects.",
 );
 
-/// The load.
+/// Server, tool and load.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Arguments {
     /// The server.
     server: Target,
-    /// The tool to call.
+    /// Tool to call.
     tool: String,
-    /// Its arguments.
+    /// Arguments of the tool.
     #[serde(default)]
     arguments: Option<Map<String, Value>>,
-    /// So many users, each calling again when answered; absent: 1. Either this or `rate`.
+    /// Closed loop: number of concurrent users. Default: 1. Excludes `rate`.
     #[serde(default)]
     users: Option<NonZeroUsize>,
-    /// So many calls a second, whatever becomes of them. Either this or `users`.
+    /// Open loop: calls per second. Excludes `users`.
     #[serde(default)]
     rate: Option<f64>,
-    /// For how long calls are counted (`5s`, which is the default).
+    /// Duration of the measurement. Default: `5s`.
     #[serde(default)]
-    duration: Option<Period>,
-    /// For how long calls are made before they count (`1s`, which is the default).
+    duration: Option<HumanDuration>,
+    /// Duration of the warm-up, which is not measured. Default: `1s`.
     #[serde(default)]
-    warmup: Option<Period>,
-    /// How long one call may take (`10s`, which is the default).
+    warmup: Option<HumanDuration>,
+    /// Timeout of a call. Default: `10s`.
     #[serde(default)]
-    timeout: Option<Period>,
-    /// How many connections; absent: as many as suit the load and the transport.
+    timeout: Option<HumanDuration>,
+    /// Number of connections. Default: depends on the load and the transport.
     #[serde(default)]
     connections: Option<NonZeroUsize>,
-    /// What must hold: `p99 < 50ms`, `error_rate <= 1%`, `achieved_rate >= 100/s`.
+    /// Pass/fail thresholds: `p99 < 50ms`, `error_rate <= 1%`, `achieved_rate >= 100/s`.
     #[serde(default)]
     thresholds: Vec<String>,
+    /// Report formats to write next to the journal.
+    #[serde(default)]
+    reports: Vec<ReportFormat>,
 }
 
-/// How a load ended.
+/// Result of a load test.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct Measured {
-    /// Whether at least one call succeeded, and every threshold held.
-    held: bool,
-    /// The figures.
+    /// Whether at least one call succeeded and all thresholds passed.
+    passed: bool,
+    /// The measurements.
     load: LoadResult,
-    /// The file that holds them too.
-    journal: String,
+    /// The journal, if it could be written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    journal: Option<String>,
+    /// The written reports.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reports: Vec<String>,
 }
 
-pub(super) async fn bench_server(call: Call, arguments: Arguments) -> Result<Measured, Trouble> {
-    let limits = *call.workbench.limits();
-    let load = load(&arguments, &limits)?;
+pub(super) async fn bench_server(call: Call, arguments: Arguments) -> Result<Measured, ToolError> {
+    let load = load(&arguments, call.workbench.limits())?;
     let config = arguments.server.config("bench", call.workbench.settings())?;
-    let connections = arguments.connections.map(NonZeroUsize::get);
-    call.run(measured(&call, &load, &config, connections, arguments.server.subject())).await
-}
-
-async fn measured(
-    call: &Call,
-    load: &Load,
-    config: &client::ServerConfig,
-    connections: Option<usize>,
-    subject: String,
-) -> Result<Measured, Trouble> {
-    let runs = &call.workbench.settings().runs;
-    let (_, mut journal) = Journal::begin(runs, RunKind::Bench, subject, fresh_seed(), 1)?;
-    let Period(counted) = load.duration;
-    let whole = counted + load.warmup.unwrap_or_default().0;
-    let teller = call.teller.clone();
-    let tell = move |progress: Progress| {
-        let Progress { elapsed, done, errors, in_flight, .. } = progress;
-        let words = format!("{done} calls answered, {errors} of them with errors, {in_flight} in flight");
-        teller.say(elapsed.as_secs_f64().min(whole.as_secs_f64()), Some(whole.as_secs_f64()), words);
+    let plan = BenchPlan {
+        subject: arguments.server.subject(),
+        seed: fresh_seed(),
+        program: call.workbench.settings().program.clone(),
+        connections: arguments.connections.map(NonZeroUsize::get),
+        loads: vec![LoadTask::Server(Box::new(config), load)],
     };
-    // Dropping the run ends the connections, and with them the calls: nobody waits for figures that nobody wants.
-    let load = load_server(config, load, connections, tell, CancellationToken::new()).await?;
-    journal.append(&Line::Load { result: Box::new(load.clone()) })?;
-    let elapsed_ms = u64::try_from(whole.as_millis()).unwrap_or(u64::MAX);
-    journal.append(&Line::End { elapsed_ms, baseline: None })?;
-    Ok(Measured { held: load.held(), load, journal: journal.place() })
+    let finished = execute(&call, RunPlan::Bench(plan)).await?;
+    let reports = write_reports(&finished.run, &arguments.reports, finished.journal.as_deref())?;
+    let journal = finished.journal.map(|path| path.display().to_string());
+    let load = finished.run.loads.into_iter().next().ok_or_else(|| ToolError::new("fault", "no load test ran"))?;
+    Ok(Measured { passed: load.passed(), load, journal, reports })
 }
 
-fn load(arguments: &Arguments, limits: &Limits) -> Result<Load, Trouble> {
-    let duration = arguments.duration.unwrap_or(Period::from_millis(5_000));
-    let warmup = arguments.warmup.unwrap_or(Period::from_millis(1_000));
-    let timeout = arguments.timeout.unwrap_or(Period::from_millis(10_000));
-    for (what, Period(asked)) in [("a duration", duration), ("a warm-up", warmup), ("a timeout", timeout)] {
+fn load(arguments: &Arguments, limits: &Limits) -> Result<Load, ToolError> {
+    let duration = arguments.duration.unwrap_or(HumanDuration::from_millis(5_000));
+    let warmup = arguments.warmup.unwrap_or(HumanDuration::from_millis(1_000));
+    let timeout = arguments.timeout.unwrap_or(HumanDuration::from_millis(10_000));
+    for (what, HumanDuration(asked)) in [("a duration", duration), ("a warm-up", warmup), ("a timeout", timeout)] {
         within(what, asked, limits.load)?;
     }
-    let most = [("users", arguments.users), ("connections", arguments.connections)];
-    for (what, asked) in most {
+    let limited = [("users", arguments.users), ("connections", arguments.connections)];
+    for (what, asked) in limited {
         if let Some(asked) = asked.filter(|asked| asked.get() > limits.users) {
-            return Err(Trouble::over_limit(what, asked, limits.users));
+            return Err(ToolError::over_limit(what, asked, limits.users));
         }
     }
     let shape = match (arguments.users, arguments.rate) {
-        (Some(_), Some(_)) => return Err(Trouble::arguments("a load has `users` or a `rate`, not both")),
-        (_, Some(rate)) if rate > limits.rate => return Err(Trouble::over_limit("a rate", rate, limits.rate)),
+        (Some(_), Some(_)) => return Err(ToolError::arguments("a load has `users` or `rate`, not both")),
+        (_, Some(rate)) if rate > limits.rate => return Err(ToolError::over_limit("a rate", rate, limits.rate)),
         (_, Some(rate)) => Shape::Open(Open { rate, max_in_flight: Some(limits.users) }),
         (users, None) => Shape::Closed(Closed { users: users.map_or(1, NonZeroUsize::get) }),
     };
@@ -136,8 +126,8 @@ fn load(arguments: &Arguments, limits: &Limits) -> Result<Load, Trouble> {
     })
 }
 
-fn within(what: &str, asked: Duration, limit: Duration) -> Result<(), Trouble> {
-    if asked > limit { Err(Trouble::over_limit(what, Period(asked), Period(limit))) } else { Ok(()) }
+fn within(what: &str, asked: Duration, limit: Duration) -> Result<(), ToolError> {
+    if asked > limit { Err(ToolError::over_limit(what, HumanDuration(asked), HumanDuration(limit))) } else { Ok(()) }
 }
 
 impl Output for Measured {
@@ -153,7 +143,7 @@ impl Output for Measured {
             load.errors.values().sum::<u64>(),
             load.unfinished
         );
-        // A string takes everything that is written to it.
+        // Writing to a string cannot fail.
         if let Some(latency) = &load.latency {
             let ms = |us: u64| us as f64 / 1_000.0;
             let _ = writeln!(
@@ -169,13 +159,15 @@ impl Output for Measured {
             let _ = writeln!(text, "error {kind}: {count}");
         }
         for threshold in &load.thresholds {
-            let word = if threshold.held { "held" } else { "BROKEN" };
+            let word = if threshold.passed { "passed" } else { "FAILED" };
             let _ = writeln!(text, "threshold {}: {word}, measured {}", threshold.threshold, threshold.measured);
         }
         for warning in &load.warnings {
             let _ = writeln!(text, "warning: {warning}");
         }
-        let _ = write!(text, "journal: {}", self.journal);
-        text
+        for path in self.journal.iter().chain(&self.reports) {
+            let _ = writeln!(text, "written: {path}");
+        }
+        text.trim_end().to_owned()
     }
 }

@@ -1,39 +1,39 @@
-//! `diff_tools`: what has changed between two lists of tools, and whether their callers have to care.
+//! `diff_tools`: compares two tool lists and classifies the changes.
 
 use std::{fmt::Write as _, sync::Arc};
 
 use agent::lock::Lock;
 use client::{Drift, Severity, Tool};
-use mock_servers::reading::printable;
+use diagnostics::printable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Call, Output, listing::of_server, target::Target};
-use crate::trouble::{Trouble, in_full};
+use crate::error::{ToolError, error_chain};
 
-/// The most changes that are told.
-const CHANGES: usize = 500;
+/// Maximum number of changes in the result.
+const MAX_CHANGES: usize = 500;
 
-pub(super) const WORDS: (&str, &str, &str) = (
+pub(super) const METADATA: (&str, &str, &str) = (
     "diff_tools",
     "Compare two lists of tools",
-    "Compares two lists of tools, each given as it is, taken from a lock file, or asked of a server, and says of every difference whether it is breaking (a \
-     call that was right may now be wrong, or do what the user was not told about), compatible or cosmetic. To see what a change \
-     of a server means, keep the tools that `list_tools` gives, and compare them with the server afterwards.",
+    "Compares two tool lists, each given as JSON, as a lock file, or by a server, and classifies every change: breaking (valid \
+     calls may now fail, or have an effect that the user did not approve), compatible or cosmetic. To check a change of a \
+     server, keep the result of `list_tools` and compare it with the server afterwards.",
 );
 
-/// Which lists.
+/// The two lists.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The list that callers know.
+    /// The old list.
     old: Side,
-    /// The list as it is now.
+    /// The new list.
     new: Side,
 }
 
-/// One list: given, locked, or asked of a server.
+/// One list: given, from a lock file, or from a server.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Side {
@@ -48,34 +48,34 @@ struct Side {
     server: Option<Target>,
 }
 
-/// What is different.
+/// Changes between two tool lists.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Difference {
-    /// The gravest of the changes; absent where there are none.
+pub(super) struct ToolDiff {
+    /// The most severe change; absent without changes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    severity: Option<Grave>,
-    /// How many are breaking.
+    severity: Option<ChangeSeverity>,
+    /// Number of breaking changes.
     breaking: usize,
-    /// How many are compatible.
+    /// Number of compatible changes.
     compatible: usize,
-    /// How many are cosmetic.
+    /// Number of cosmetic changes.
     cosmetic: usize,
     /// The changes, by tool.
     changes: Vec<Changed>,
-    /// How many of them are left out here.
-    left_out: usize,
+    /// Number of omitted changes.
+    omitted: usize,
 }
 
-/// How much a change matters to a caller who knows the old list.
+/// Severity of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-enum Grave {
-    /// A call that was right may now be wrong.
+enum ChangeSeverity {
+    /// Valid calls may now fail.
     Breaking,
-    /// Old calls stay right.
+    /// Existing calls stay valid.
     Compatible,
-    /// Words only.
+    /// Documentation only.
     Cosmetic,
 }
 
@@ -84,15 +84,15 @@ enum Grave {
 struct Changed {
     /// The tool.
     tool: String,
-    /// How much it matters.
-    severity: Grave,
-    /// The place inside the tool, as a JSON pointer; empty for the tool itself.
+    /// Severity.
+    severity: ChangeSeverity,
+    /// JSON pointer in the tool; empty for the tool itself.
     at: String,
-    /// What happened there.
+    /// The change.
     what: String,
 }
 
-impl From<Severity> for Grave {
+impl From<Severity> for ChangeSeverity {
     fn from(severity: Severity) -> Self {
         match severity {
             Severity::Breaking => Self::Breaking,
@@ -102,21 +102,21 @@ impl From<Severity> for Grave {
     }
 }
 
-pub(super) async fn diff_tools(call: Call, arguments: Arguments) -> Result<Difference, Trouble> {
+pub(super) async fn diff_tools(call: Call, arguments: Arguments) -> Result<ToolDiff, ToolError> {
     let old = list("old", &call, arguments.old).await?;
     let new = list("new", &call, arguments.new).await?;
     let drift = Drift::between(&old, &new);
-    let count = |severity| drift.of(severity).count();
-    Ok(Difference {
-        severity: drift.severity().map(Grave::from),
+    let count = |severity| drift.with_severity(severity).count();
+    Ok(ToolDiff {
+        severity: drift.severity().map(ChangeSeverity::from),
         breaking: count(Severity::Breaking),
         compatible: count(Severity::Compatible),
         cosmetic: count(Severity::Cosmetic),
-        left_out: drift.changes.len().saturating_sub(CHANGES),
+        omitted: drift.changes.len().saturating_sub(MAX_CHANGES),
         changes: drift
             .changes
             .into_iter()
-            .take(CHANGES)
+            .take(MAX_CHANGES)
             .map(|change| Changed {
                 tool: change.tool,
                 severity: change.severity.into(),
@@ -127,29 +127,29 @@ pub(super) async fn diff_tools(call: Call, arguments: Arguments) -> Result<Diffe
     })
 }
 
-async fn list(which: &str, call: &Call, side: Side) -> Result<Vec<Arc<Tool>>, Trouble> {
+async fn list(which: &str, call: &Call, side: Side) -> Result<Vec<Arc<Tool>>, ToolError> {
     match (side.tools, side.lock, side.server) {
         (Some(tools), None, None) => tools.into_iter().map(|tool| given(which, tool)).collect(),
         (None, Some(lock), None) => match Lock::read(&Value::Object(lock).to_string()) {
             Ok(lock) => Ok(lock.tools()),
-            Err(error) => Err(Trouble::arguments(format!("the lock of `{which}` is none: {}", in_full(&error)))),
+            Err(error) => Err(ToolError::arguments(format!("the lock of `{which}` is none: {}", error_chain(&error)))),
         },
         (None, None, Some(server)) => Ok(of_server(call, &server, which).await?.0.tools.clone()),
-        _ => Err(Trouble::arguments(format!("`{which}` has one of `tools`, `lock` and `server`"))),
+        _ => Err(ToolError::arguments(format!("`{which}` has one of `tools`, `lock` and `server`"))),
     }
 }
 
-/// A tool of the wire, or one of `list_tools`, which has a name for models beside its own.
-pub(super) fn given(which: &str, mut tool: Map<String, Value>) -> Result<Arc<Tool>, Trouble> {
+/// Parses a tool from `tools/list`, or from `list_tools`, which adds a qualified name.
+pub(super) fn given(which: &str, mut tool: Map<String, Value>) -> Result<Arc<Tool>, ToolError> {
     tool.remove("qualifiedName");
     Tool::read(Value::Object(tool)).map(|(tool, _)| Arc::new(tool)).map_err(|rejected| {
         let name = rejected.name.unwrap_or_else(|| "(no name)".to_owned());
-        Trouble::arguments(format!("the tool `{name}` of `{which}` is none: {}", rejected.reason))
+        ToolError::arguments(format!("the tool `{name}` of `{which}` is none: {}", rejected.reason))
             .advise("give tools as `tools/list` has them, with their `inputSchema`")
     })
 }
 
-impl Output for Difference {
+impl Output for ToolDiff {
     fn text(&self) -> String {
         let Self { breaking, compatible, cosmetic, .. } = self;
         let mut text = if self.changes.is_empty() {
@@ -159,9 +159,9 @@ impl Output for Difference {
         };
         for Changed { tool, severity, at, what } in &self.changes {
             let word = match severity {
-                Grave::Breaking => "BREAKING",
-                Grave::Compatible => "compatible",
-                Grave::Cosmetic => "cosmetic",
+                ChangeSeverity::Breaking => "BREAKING",
+                ChangeSeverity::Compatible => "compatible",
+                ChangeSeverity::Cosmetic => "cosmetic",
             };
             // A string takes everything that is written to it.
             let _ = writeln!(text, "{word} {}{}: {}", printable(tool), printable(at), printable(what));

@@ -1,29 +1,29 @@
-//! `list_tools`: the tools of a server as a client sees them.
+//! `list_tools`: lists the tools of a server.
 
 use std::fmt::Write as _;
 
 use client::{Connection, NameLimit, Tool, ToolList, connect, qualified_name};
-use mock_servers::reading::printable;
+use diagnostics::printable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Call, Output, target::Target};
-use crate::trouble::Trouble;
+use crate::error::ToolError;
 
-/// The most tools that are told; servers with more have their lists cut here.
-const TOOLS: usize = 500;
-/// The most characters of a description in the text; the value holds the whole.
-const SHORT: usize = 160;
+/// Maximum number of tools in the result.
+const MAX_TOOLS: usize = 500;
+/// Maximum length of a description in the summary; the value has all of it.
+const MAX_SUMMARY: usize = 160;
 
-pub(super) const WORDS: (&str, &str, &str) = (
+pub(super) const METADATA: (&str, &str, &str) = (
     "list_tools",
     "List the tools of a server",
     "Connects to a server and lists its tools as a client sees them: all pages, the names that models get, descriptions, schemas, \
-     annotations, and which tools had to be left out and why. No tool is called.",
+     annotations, and tools that were omitted with the reason. No tool is called.",
 );
 
-/// Whose tools.
+/// Server and name.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Arguments {
@@ -41,7 +41,7 @@ pub(super) struct Arguments {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Listing {
-    /// The revision of the protocol that was spoken.
+    /// Negotiated protocol revision.
     revision: String,
     /// The transport.
     transport: String,
@@ -49,8 +49,8 @@ pub(super) struct Listing {
     tools: Vec<Listed>,
     /// The tools that cannot be used.
     rejected: Vec<Rejected>,
-    /// How many tools are left out here, because there are too many.
-    left_out: usize,
+    /// Number of omitted tools.
+    omitted: usize,
 }
 
 /// A tool.
@@ -88,7 +88,7 @@ struct Rejected {
     reason: String,
 }
 
-pub(super) async fn list_tools(call: Call, arguments: Arguments) -> Result<Listing, Trouble> {
+pub(super) async fn list_tools(call: Call, arguments: Arguments) -> Result<Listing, ToolError> {
     let name = arguments.name.as_deref().unwrap_or("server");
     let (list, connection) = of_server(&call, &arguments.server, name).await?;
     let schemas = arguments.schemas.unwrap_or(true);
@@ -98,14 +98,14 @@ pub(super) async fn list_tools(call: Call, arguments: Arguments) -> Result<Listi
             .ok()
             .and_then(|word| word.as_str().map(str::to_owned))
             .unwrap_or_default(),
-        tools: list.tools.iter().take(TOOLS).map(|tool| Listed::new(name, tool, schemas)).collect(),
+        tools: list.tools.iter().take(MAX_TOOLS).map(|tool| Listed::new(name, tool, schemas)).collect(),
         rejected: list
             .rejected
             .iter()
-            .take(TOOLS)
+            .take(MAX_TOOLS)
             .map(|rejected| Rejected { name: rejected.name.clone(), reason: rejected.reason.clone() })
             .collect(),
-        left_out: list.tools.len().saturating_sub(TOOLS),
+        omitted: list.tools.len().saturating_sub(MAX_TOOLS),
     })
 }
 
@@ -114,7 +114,7 @@ pub(super) async fn of_server(
     call: &Call,
     server: &Target,
     name: &str,
-) -> Result<(std::sync::Arc<ToolList>, Connection), Trouble> {
+) -> Result<(std::sync::Arc<ToolList>, Connection), ToolError> {
     let config = server.config(name, call.workbench.settings())?;
     let asked = async {
         let connection = connect(config).await?;
@@ -125,8 +125,8 @@ pub(super) async fn of_server(
     // It is short, and waits for no run; it is given up like one.
     tokio::select! {
         biased;
-        () = call.cancel.cancelled() => Err(Trouble::cancelled()),
-        () = call.workbench.over().cancelled() => Err(Trouble::new("closing", "the workbench is closing")),
+        () = call.cancel.cancelled() => Err(ToolError::cancelled()),
+        () = call.workbench.over().cancelled() => Err(ToolError::new("closing", "the workbench is closing")),
         outcome = asked => outcome,
     }
 }
@@ -148,16 +148,16 @@ impl Listed {
 impl Output for Listing {
     fn text(&self) -> String {
         let mut text =
-            format!("{} tools over {} in {}\n", self.tools.len() + self.left_out, self.transport, self.revision);
+            format!("{} tools over {} in {}\n", self.tools.len() + self.omitted, self.transport, self.revision);
         for tool in &self.tools {
             let words = tool.description.as_deref().unwrap_or("(no description)");
-            let short: String = words.lines().next().unwrap_or_default().chars().take(SHORT).collect();
+            let short: String = words.lines().next().unwrap_or_default().chars().take(MAX_SUMMARY).collect();
             // A string takes everything that is written to it.
             let _ = writeln!(text, "{} ({}): {}", printable(&tool.name), tool.qualified_name, printable(&short));
         }
         for Rejected { name, reason } in &self.rejected {
             let name = name.as_deref().unwrap_or("a tool without a name");
-            let _ = writeln!(text, "left out: {}: {}", printable(name), printable(reason));
+            let _ = writeln!(text, "omitted: {}: {}", printable(name), printable(reason));
         }
         text.trim_end().to_owned()
     }

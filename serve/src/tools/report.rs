@@ -1,104 +1,112 @@
-//! What a run found, as a tool gives it back: the counts, and of each case that did not hold why, with the evidence.
+//! The report of a run as the result of a tool: counts, and failed cases with their evidence.
 
 use std::fmt::Write as _;
 
-use mock_servers::reading::printable;
-use reports::model::{CaseResult, Counts, Exhibit, Judgement, Level, Requirement, Run, Verdict};
+use diagnostics::printable;
+use reports::model::{CaseResult, CheckResult, Counts, Level, ReportFrame, Requirement, Verdict};
+use scenarios::run::FinishedRun;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-/// The most cases of a kind that are told in full; the journal holds all.
-const CASES: usize = 20;
-/// The most frames that are shown of a case.
-const EXHIBITS: usize = 6;
-/// The most characters of a frame.
-const BODY: usize = 1_500;
+use super::run::{ReportFormat, write_reports};
+use crate::error::ToolError;
 
-/// What a run found.
+/// Maximum number of failures and of warnings with details; the journal has all.
+const MAX_CASES: usize = 20;
+/// Maximum number of frames of a case.
+const MAX_FRAMES: usize = 6;
+/// Maximum number of characters of a frame.
+const MAX_BODY: usize = 1_500;
+
+/// Results of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RunReport {
-    /// Whether all held: at least one case was judged, and none failed or was blocked.
-    pub(super) held: bool,
-    /// What was judged.
+    /// Whether the run passed: at least one case was not skipped, and no case failed or was blocked.
+    pub(super) passed: bool,
+    /// The client or server under test.
     pub(super) subject: String,
-    /// How many cases ended how.
+    /// Number of cases per verdict.
     pub(super) counts: Counts,
-    /// How long it took, in milliseconds.
+    /// Duration in milliseconds.
     pub(super) elapsed_ms: u64,
-    /// The seed of everything drawn at random.
+    /// Random seed.
     pub(super) seed: u64,
-    /// The cases in which a MUST is broken, or which could not be judged; the first of them.
+    /// Failed and blocked cases, up to a limit.
     pub(super) failures: Vec<FailedCase>,
-    /// The cases in which a SHOULD is broken; the first of them.
+    /// Cases with warnings, up to a limit.
     pub(super) warnings: Vec<FailedCase>,
-    /// How many failures and warnings are left out here.
-    pub(super) left_out: usize,
-    /// The file that holds everything: `mcp-workbench report <journal>` renders it.
-    pub(super) journal: String,
+    /// Number of omitted failures and warnings.
+    pub(super) omitted: usize,
+    /// The journal, if it could be written; `mcp-workbench report <journal>` renders it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) journal: Option<String>,
+    /// The written reports.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) reports: Vec<String>,
 }
 
-/// A case that did not hold.
+/// A case that failed, was blocked or has warnings.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct FailedCase {
     /// `<scenario>@<transport>@<revision>`.
     id: String,
-    /// What it was to show.
+    /// Title of the scenario.
     title: String,
-    /// How it ended.
+    /// Its verdict.
     verdict: Verdict,
-    /// What was judged and did not hold, the gravest first.
-    judgements: Vec<FailedJudgement>,
-    /// The frames that show it, and those around them.
+    /// Checks that did not pass, the most severe first.
+    checks: Vec<FailedCheck>,
+    /// The frames that the checks cite, and the frames around them.
     evidence: Vec<Frame>,
-    /// The last lines that the process wrote to standard error.
+    /// The end of the process's standard error.
     #[serde(skip_serializing_if = "String::is_empty")]
     stderr: String,
 }
 
-/// Something that was judged and did not hold.
+/// A check that did not pass.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
-pub(super) struct FailedJudgement {
-    /// The check.
+pub(super) struct FailedCheck {
+    /// Id of the check.
     check: String,
-    /// How grave it is.
+    /// Its verdict.
     verdict: Verdict,
-    /// The rule that is broken, and where to read it.
+    /// The violated requirement and its source.
     requirement: Rule,
-    /// What had to be.
+    /// The required behavior.
     expected: String,
-    /// What was.
+    /// The observed behavior.
     observed: String,
-    /// The numbers of the frames that show it.
+    /// `seq` of the frames that show it.
     frames: Vec<u64>,
 }
 
-/// A rule.
+/// A requirement.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct Rule {
-    /// Its id in the register; `explain_requirement` takes it.
+    /// Its id, an argument of `explain_requirement`.
     pub(crate) id: String,
-    /// How strong it is.
+    /// Its level.
     pub(crate) level: Level,
-    /// What it says.
+    /// Summary of the rule.
     pub(crate) text: String,
-    /// Where to read it.
+    /// Its source.
     pub(crate) url: String,
 }
 
-/// A message that was sent or received.
+/// A recorded frame.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 struct Frame {
-    /// Its number.
+    /// Position in the transcript.
     seq: u64,
-    /// Whether the client sent it.
+    /// Whether the client sent the frame.
     from_client: bool,
-    /// The HTTP envelope in one line, if there was one.
+    /// Summary of the HTTP envelope, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     http: Option<String>,
-    /// The message: JSON, or a text where it was none or is too long.
+    /// The message; a string if it is not JSON or too long.
     body: Value,
 }
 
@@ -109,51 +117,62 @@ impl From<Requirement> for Rule {
 }
 
 impl RunReport {
-    /// The report of a run that came to its end.
-    pub(super) fn new(run: Run, journal: String) -> Self {
-        let (held, counts) = (run.held(), run.counts());
-        let told = |wanted: fn(Verdict) -> bool| -> Vec<FailedCase> {
+    /// Creates the report of a finished run, and writes reports in the given formats.
+    pub(super) fn new(finished: FinishedRun, formats: &[ReportFormat]) -> Result<Self, ToolError> {
+        let FinishedRun { run, journal } = finished;
+        let reports = write_reports(&run, formats, journal.as_deref())?;
+        let counts = run.counts();
+        let details = |wanted: fn(Verdict) -> bool| -> Vec<FailedCase> {
             let cases = run.cases.iter().filter(|case| wanted(case.verdict));
-            cases.take(CASES).map(FailedCase::new).collect()
+            cases.take(MAX_CASES).map(FailedCase::new).collect()
         };
-        let failures = told(Verdict::is_failure);
-        let warnings = told(|verdict| verdict == Verdict::Warned);
-        let left_out = counts.failed + counts.blocked + counts.warned - failures.len() - warnings.len();
-        let (subject, seed) = (run.header.subject.clone(), run.header.seed);
-        Self { held, subject, counts, elapsed_ms: run.elapsed_ms, seed, failures, warnings, left_out, journal }
+        let failures = details(Verdict::is_failure);
+        let warnings = details(|verdict| verdict == Verdict::Warned);
+        Ok(Self {
+            passed: run.passed(),
+            counts,
+            elapsed_ms: run.elapsed_ms,
+            seed: run.header.seed,
+            omitted: counts.failed + counts.blocked + counts.warned - failures.len() - warnings.len(),
+            failures,
+            warnings,
+            subject: run.header.subject,
+            journal: journal.map(|path| path.display().to_string()),
+            reports,
+        })
     }
 }
 
 impl FailedCase {
     fn new(case: &CaseResult) -> Self {
-        let broken = |judgement: &&Judgement| judgement.verdict.is_failure() || judgement.verdict == Verdict::Warned;
+        let broken = |check: &&CheckResult| check.verdict.is_failure() || check.verdict == Verdict::Warned;
         Self {
             id: case.id.clone(),
             title: case.title.clone(),
             verdict: case.verdict,
-            judgements: case.judgements.iter().filter(broken).map(FailedJudgement::new).collect(),
-            evidence: case.exhibits.iter().take(EXHIBITS).map(Frame::new).collect(),
+            checks: case.checks.iter().filter(broken).map(FailedCheck::new).collect(),
+            evidence: case.frames.iter().take(MAX_FRAMES).map(Frame::new).collect(),
             stderr: case.stderr.clone(),
         }
     }
 }
 
-impl FailedJudgement {
-    fn new(judgement: &Judgement) -> Self {
-        let Judgement { id, verdict, requirement, expected, observed, frames } = judgement.clone();
+impl FailedCheck {
+    fn new(check: &CheckResult) -> Self {
+        let CheckResult { id, verdict, requirement, expected, observed, frames } = check.clone();
         Self { check: id, verdict, requirement: requirement.into(), expected, observed, frames }
     }
 }
 
 impl Frame {
-    fn new(exhibit: &Exhibit) -> Self {
-        let text = exhibit.body.to_string();
-        let body = if text.chars().count() > BODY {
-            Value::String(text.chars().take(BODY).chain("[…]".chars()).collect())
+    fn new(frame: &ReportFrame) -> Self {
+        let text = frame.body.to_string();
+        let body = if text.chars().count() > MAX_BODY {
+            Value::String(text.chars().take(MAX_BODY).chain("[…]".chars()).collect())
         } else {
-            exhibit.body.clone()
+            frame.body.clone()
         };
-        Self { seq: exhibit.seq, from_client: exhibit.from_client, http: exhibit.http.clone(), body }
+        Self { seq: frame.seq, from_client: frame.from_client, http: frame.http.clone(), body }
     }
 }
 
@@ -161,41 +180,43 @@ impl super::Output for RunReport {
     fn text(&self) -> String {
         let Counts { passed, failed, warned, blocked, skipped } = self.counts;
         let seconds = self.elapsed_ms as f64 / 1_000.0;
-        let word = if self.held { "held" } else { "did NOT hold" };
+        let word = if self.passed { "passed" } else { "FAILED" };
         let mut text = format!(
             "{} {word}: {passed} passed, {failed} failed, {blocked} blocked, {warned} warned, {skipped} skipped, \
              in {seconds:.1} s\n",
             printable(&self.subject)
         );
         for case in self.failures.iter().chain(&self.warnings) {
-            // A string takes everything that is written to it.
+            // Writing to a string cannot fail.
             let _ = case.write(&mut text);
         }
-        if self.left_out > 0 {
-            let _ = writeln!(text, "\n{} more are in the journal", self.left_out);
+        if self.omitted > 0 {
+            let _ = writeln!(text, "\n{} more are in the journal", self.omitted);
         }
-        let _ = write!(text, "\njournal: {}", self.journal);
+        let _ = match &self.journal {
+            Some(journal) => write!(text, "\njournal: {journal}"),
+            None => write!(text, "\nno journal: the directory for runs is not writable"),
+        };
+        self.reports.iter().for_each(|path| text.extend(["\nreport: ", path]));
         text
     }
 }
 
 impl FailedCase {
     fn write(&self, text: &mut String) -> std::fmt::Result {
-        writeln!(text, "\n{} {}: {}", self.verdict.word().to_uppercase(), printable(&self.id), printable(&self.title))?;
-        for FailedJudgement { check, requirement: rule, expected, observed, .. } in &self.judgements {
-            writeln!(text, "  {}: {} {}", printable(check), level(rule.level), printable(&rule.text))?;
+        writeln!(
+            text,
+            "\n{} {}: {}",
+            self.verdict.as_str().to_uppercase(),
+            printable(&self.id),
+            printable(&self.title)
+        )?;
+        for FailedCheck { check, requirement: rule, expected, observed, .. } in &self.checks {
+            writeln!(text, "  {}: {} {}", printable(check), rule.level.as_str(), printable(&rule.text))?;
             writeln!(text, "    expected: {}", printable(expected))?;
             writeln!(text, "    observed: {}", printable(observed))?;
             writeln!(text, "    requirement {}, {}", rule.id, rule.url)?;
         }
         Ok(())
-    }
-}
-
-pub(super) fn level(level: Level) -> &'static str {
-    match level {
-        Level::Must => "MUST",
-        Level::Should => "SHOULD",
-        Level::Expected => "EXPECTED",
     }
 }

@@ -1,23 +1,17 @@
-//! `explain_requirement`: a rule that a verdict cites.
+//! `explain_requirement`: describes a requirement.
 
 use scenarios::{model::Revision, requirements::Register};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use mock_servers::reading::nearest;
+use super::{Call, Output, report::Rule, scenarios::all};
+use crate::{error::ToolError, workbench::Workbench};
 
-use super::{
-    Call, Output,
-    report::{Rule, level},
-    scenarios::all,
-};
-use crate::{trouble::Trouble, workbench::Workbench};
-
-pub(super) const WORDS: (&str, &str, &str) = (
+pub(super) const METADATA: (&str, &str, &str) = (
     "explain_requirement",
     "Explain a requirement",
-    "Says of a requirement that a verdict cites how strong it is, what it says, where the specification says so, and which scenarios \
-     stand for it. Takes the id in the verdict, `tools/names-are-unique` for instance.",
+    "Returns level, summary, source and scenarios of a requirement. Takes the id from a verdict, \
+     `tools/names-are-unique` for example.",
 );
 
 /// Which requirement.
@@ -33,14 +27,14 @@ pub(super) struct Arguments {
 
 /// A requirement.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Explained {
+pub(crate) struct RequirementDetails {
     /// The rule.
     requirement: Rule,
-    /// The ids of the scenarios that stand for it. Checks of other scenarios may cite it too.
+    /// Ids of the scenarios for it. Checks of other scenarios may cite it too.
     scenarios: Vec<String>,
 }
 
-pub(super) async fn explain_requirement(call: Call, arguments: Arguments) -> Result<Explained, Trouble> {
+pub(super) async fn explain_requirement(call: Call, arguments: Arguments) -> Result<RequirementDetails, ToolError> {
     explain(&call.workbench, &arguments.id, arguments.revision)
 }
 
@@ -48,20 +42,22 @@ pub(super) async fn explain_requirement(call: Call, arguments: Arguments) -> Res
 ///
 /// # Errors
 /// If there is none of this id.
-pub(crate) fn explain(workbench: &Workbench, id: &str, revision: Option<Revision>) -> Result<Explained, Trouble> {
-    let register = Register::built_in();
-    let requirement = register.get(id, revision.unwrap_or(Revision::V2026_07_28)).ok_or_else(|| {
-        let known: Vec<&str> = register.ids().collect();
-        Trouble::arguments(format!("there is no requirement `{id}`")).advise(nearest::advice(id, known))
-    })?;
-    let stand = all(workbench).into_iter().filter(|told| told.requirement == id).map(|told| told.id);
-    Ok(Explained { scenarios: stand.collect(), requirement: requirement.into() })
+pub(crate) fn explain(
+    workbench: &Workbench,
+    id: &str,
+    revision: Option<Revision>,
+) -> Result<RequirementDetails, ToolError> {
+    let explanation = Register::built_in().explain(id, revision.unwrap_or(Revision::V2026_07_28), []);
+    let requirement =
+        explanation.map_err(|error| ToolError::arguments(error.to_string()).advise(error.help.clone()))?.requirement;
+    let stand = all(workbench).into_iter().filter(|told| told.requirement == requirement.id).map(|told| told.id);
+    Ok(RequirementDetails { scenarios: stand.collect(), requirement: requirement.into() })
 }
 
-impl Output for Explained {
+impl Output for RequirementDetails {
     fn text(&self) -> String {
         let Rule { id, level: strength, text, url } = &self.requirement;
-        let mut words = format!("{id}: {} {text}\n{url}", level(*strength));
+        let mut words = format!("{id}: {} {text}\n{url}", strength.as_str());
         if !self.scenarios.is_empty() {
             words.push_str("\nshown by ");
             words.push_str(&self.scenarios.join(", "));

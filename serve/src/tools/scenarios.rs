@@ -1,4 +1,4 @@
-//! `list_scenarios`: what can be run.
+//! `list_scenarios`: lists the scenarios.
 
 use std::fmt::Write as _;
 
@@ -11,13 +11,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Call, Output};
-use crate::{trouble::Trouble, workbench::Workbench};
+use crate::{error::ToolError, workbench::Workbench};
 
-pub(super) const WORDS: (&str, &str, &str) = (
+pub(super) const METADATA: (&str, &str, &str) = (
     "list_scenarios",
     "List the scenarios",
-    "Lists the scenarios of the catalogue: their ids, what each shows, the requirement that it stands for, and over which transports \
-     and in which revisions it runs. Those for servers are run by `validate_server`, those for clients by `run_scenarios`.",
+    "Lists the scenarios of the catalog with id, title, requirement, transports and revisions. Those for servers are run by `validate_server`, those for clients by `run_scenarios`.",
 );
 
 /// Which scenarios.
@@ -37,21 +36,21 @@ pub(super) struct Arguments {
 
 /// What there is.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Found {
+pub(super) struct ScenarioList {
     /// The scenarios, by id.
-    scenarios: Vec<Told>,
+    scenarios: Vec<ScenarioSummary>,
 }
 
 /// A scenario.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Told {
+pub(crate) struct ScenarioSummary {
     /// Its id.
     pub(super) id: String,
     /// What it shows.
     title: String,
     /// Who is judged.
     subject: Subject,
-    /// The id of the requirement that it stands for.
+    /// Id of its requirement.
     pub(super) requirement: String,
     /// The transports that it runs over.
     transports: Vec<Transport>,
@@ -59,35 +58,35 @@ pub(crate) struct Told {
     revisions: Vec<Revision>,
 }
 
-impl From<Listed> for Told {
+impl From<Listed> for ScenarioSummary {
     fn from(listed: Listed) -> Self {
         let Listed { scenario, title, subject, requirement, transports, revisions, .. } = listed;
         Self { id: scenario, title, subject, requirement, transports, revisions }
     }
 }
 
-pub(super) async fn list_scenarios(call: Call, arguments: Arguments) -> Result<Found, Trouble> {
+pub(super) async fn list_scenarios(call: Call, arguments: Arguments) -> Result<ScenarioList, ToolError> {
     let selection = Selection {
         names: arguments.scenarios,
         areas: arguments.areas,
         subjects: arguments.subject.into_iter().collect(),
         ..Selection::default()
     };
-    let plan = Plan::new(call.workbench.catalogue().scenarios(), &selection, 0)?;
-    Ok(Found { scenarios: plan.listing().into_iter().map(Told::from).collect() })
+    let plan = Plan::new(call.workbench.catalog().scenarios(), &selection, 0)?;
+    Ok(ScenarioList { scenarios: plan.listing().into_iter().map(ScenarioSummary::from).collect() })
 }
 
 /// All scenarios.
-pub(crate) fn all(workbench: &Workbench) -> Vec<Told> {
+pub(crate) fn all(workbench: &Workbench) -> Vec<ScenarioSummary> {
     // Nothing is selected by, so nothing can be selected in vain.
-    let plan = Plan::new(workbench.catalogue().scenarios(), &Selection::default(), 0).unwrap_or_default();
-    plan.listing().into_iter().map(Told::from).collect()
+    let plan = Plan::new(workbench.catalog().scenarios(), &Selection::default(), 0).unwrap_or_default();
+    plan.listing().into_iter().map(ScenarioSummary::from).collect()
 }
 
-impl Output for Found {
+impl Output for ScenarioList {
     fn text(&self) -> String {
         let mut text = format!("{} scenarios\n", self.scenarios.len());
-        for Told { id, title, .. } in &self.scenarios {
+        for ScenarioSummary { id, title, .. } in &self.scenarios {
             // A string takes everything that is written to it.
             let _ = writeln!(text, "{id}: {title}");
         }

@@ -1,23 +1,23 @@
-//! `convert_schema`: tools as model providers take them, with what is lost on the way.
+//! `convert_schema`: converts tools for a model provider.
 
 use std::fmt::Write as _;
 
 use agent::schema::{Change, Converted, Effect, Options, Provider, convert};
 use client::{NameLimit, Tool, qualified_name};
-use mock_servers::reading::printable;
+use diagnostics::printable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Call, Output, drift::given, listing::of_server, target::Target};
-use crate::trouble::Trouble;
+use crate::error::ToolError;
 
-/// The most tools that are converted in one call.
-const TOOLS: usize = 200;
-/// The most changes that are told of one tool.
-const CHANGES: usize = 50;
+/// Maximum number of converted tools.
+const MAX_TOOLS: usize = 200;
+/// Maximum number of changes of one tool in the result.
+const MAX_CHANGES: usize = 50;
 
-pub(super) const WORDS: (&str, &str, &str) = (
+pub(super) const METADATA: (&str, &str, &str) = (
     "convert_schema",
     "Convert tools for a model provider",
     "Converts the tools of a server, or tools that are given, into the form in which OpenAI, Anthropic or Gemini take them, and says \
@@ -40,7 +40,7 @@ pub(super) struct Arguments {
     /// The name of the server, which becomes a part of the names that models get; absent: tools keep their own names.
     #[serde(default)]
     name: Option<String>,
-    /// Whether OpenAI is to hold the model to the schema where that is possible; absent: yes.
+    /// Whether to use OpenAI's strict mode if possible. Default: true.
     #[serde(default)]
     strict: Option<bool>,
 }
@@ -61,7 +61,7 @@ enum For {
     GeminiJsonSchema,
 }
 
-/// What came of it.
+/// The converted tools.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Conversion {
@@ -71,8 +71,8 @@ pub(super) struct Conversion {
     tools: Vec<Shown>,
     /// Those that it cannot be shown.
     rejected: Vec<Hidden>,
-    /// How many are left out here, because there are too many.
-    left_out: usize,
+    /// Number of omitted tools.
+    omitted: usize,
 }
 
 /// A tool as a provider takes it.
@@ -83,7 +83,7 @@ struct Shown {
     name: String,
     /// The definition, to be put among the tools of a request.
     definition: Value,
-    /// Whether OpenAI holds the model to the schema.
+    /// Whether OpenAI enforces the schema (strict mode).
     strict: bool,
     /// For OpenAI: why not, where it was wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,17 +146,17 @@ impl From<For> for Provider {
     }
 }
 
-pub(super) async fn convert_schema(call: Call, arguments: Arguments) -> Result<Conversion, Trouble> {
+pub(super) async fn convert_schema(call: Call, arguments: Arguments) -> Result<Conversion, ToolError> {
     let (provider, name) = (arguments.provider, arguments.name);
     let tools: Vec<_> = match (arguments.tools, arguments.server) {
         (Some(tools), None) => tools.into_iter().map(|tool| given("tools", tool)).collect::<Result<_, _>>()?,
         (None, Some(server)) => of_server(&call, &server, name.as_deref().unwrap_or("server")).await?.0.tools.clone(),
-        _ => return Err(Trouble::arguments("there are either `tools` or a `server`")),
+        _ => return Err(ToolError::arguments("one of `tools` and `server` is required")),
     };
     let options = Options { strict: arguments.strict.unwrap_or(true), ..Options::default() };
-    let left_out = tools.len().saturating_sub(TOOLS);
-    let mut conversion = Conversion { provider, tools: Vec::new(), rejected: Vec::new(), left_out };
-    for tool in tools.iter().take(TOOLS) {
+    let omitted = tools.len().saturating_sub(MAX_TOOLS);
+    let mut conversion = Conversion { provider, tools: Vec::new(), rejected: Vec::new(), omitted };
+    for tool in tools.iter().take(MAX_TOOLS) {
         let name = named(name.as_deref(), tool);
         match convert(provider.into(), &name, tool, &options) {
             Ok(converted) => conversion.tools.push(converted.into()),
@@ -177,8 +177,8 @@ impl From<Converted> for Shown {
     fn from(converted: Converted) -> Self {
         let strict = converted.is_strict();
         let Converted { name, definition, not_strict, report, .. } = converted;
-        let more_changes = report.more + report.changes.len().saturating_sub(CHANGES);
-        let changes = report.changes.into_iter().take(CHANGES).map(Changed::from).collect();
+        let more_changes = report.more + report.changes.len().saturating_sub(MAX_CHANGES);
+        let changes = report.changes.into_iter().take(MAX_CHANGES).map(Changed::from).collect();
         let (wider, narrower) = (report.wider, report.narrower);
         Self { name, definition, strict, not_strict, wider, narrower, changes, more_changes }
     }
@@ -197,7 +197,7 @@ impl From<Change> for Changed {
 
 impl Output for Conversion {
     fn text(&self) -> String {
-        let mut text = format!("{} tools converted, {} cannot be\n", self.tools.len(), self.rejected.len());
+        let mut text = format!("{} tools converted, {} rejected\n", self.tools.len(), self.rejected.len());
         // A string takes everything that is written to it.
         for Shown { name, strict, not_strict, wider, narrower, changes, .. } in &self.tools {
             let held = if *strict { ", strict" } else { "" };
@@ -218,7 +218,7 @@ impl Output for Conversion {
             }
         }
         for Hidden { name, reason } in &self.rejected {
-            let _ = writeln!(text, "left out: {}: {}", printable(name), printable(reason));
+            let _ = writeln!(text, "omitted: {}: {}", printable(name), printable(reason));
         }
         text.trim_end().to_owned()
     }

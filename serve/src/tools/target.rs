@@ -1,4 +1,4 @@
-//! A server that a tool is about: a command that is started, or a URL.
+//! The server of a tool: a command or a URL.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use url::Url;
 
-use crate::{door::TOKEN_VARIABLE, trouble::Trouble, workbench::Settings};
+use crate::{access::TOKEN_VARIABLE, error::ToolError, workbench::Settings};
 
 /// A server: a command that starts it, or its URL.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
@@ -37,14 +37,14 @@ pub(super) struct Target {
 
 impl Target {
     /// The server, for the raw peer, if the administrator allows it.
-    pub(super) fn server(&self, policy: &Policy) -> Result<ServerTarget, Trouble> {
-        held(policy, &ServerConfig::new("server", self.endpoint()?))?;
-        Ok(match self.place()? {
-            Place::Url(url) => {
+    pub(super) fn server(&self, policy: &Policy) -> Result<ServerTarget, ToolError> {
+        check_policy(policy, &ServerConfig::new("server", self.endpoint()?))?;
+        Ok(match self.locator()? {
+            ServerLocator::Url(url) => {
                 let headers = self.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
                 ServerTarget::Url(ServerUrl { url, headers })
             }
-            Place::Command(program) => {
+            ServerLocator::Command(program) => {
                 let (args, env, directory) = (self.args.clone(), self.variables(), self.cwd.clone());
                 ServerTarget::Command(ServerCommand { program, args, env, directory })
             }
@@ -52,20 +52,20 @@ impl Target {
     }
 
     /// The server, for the built-in client, which waits for it within the limits; if the administrator allows it.
-    pub(super) fn config(&self, name: &str, settings: &Settings) -> Result<ServerConfig, Trouble> {
+    pub(super) fn config(&self, name: &str, settings: &Settings) -> Result<ServerConfig, ToolError> {
         let mut config = ServerConfig::new(name, self.endpoint()?);
-        held(&settings.policy, &config)?;
+        check_policy(&settings.policy, &config)?;
         config.timeouts.startup = std::time::Duration::from_secs(30).min(settings.limits.startup);
         Ok(config)
     }
 
-    fn endpoint(&self) -> Result<Endpoint, Trouble> {
-        Ok(match self.place()? {
-            Place::Url(url) => {
+    fn endpoint(&self) -> Result<Endpoint, ToolError> {
+        Ok(match self.locator()? {
+            ServerLocator::Url(url) => {
                 let (url, headers) = (url.to_string(), self.headers.clone());
                 Endpoint::Auto(HttpEndpoint { url, headers, ..HttpEndpoint::default() })
             }
-            Place::Command(command) => {
+            ServerLocator::Command(command) => {
                 let (args, env, cwd) = (self.args.clone(), self.variables(), self.cwd.clone());
                 Endpoint::Stdio(StdioEndpoint { command, args, env, cwd, ..StdioEndpoint::default() })
             }
@@ -74,14 +74,14 @@ impl Target {
 
     /// What it is called in reports: a URL without what may be secret in it (RFC 3986, sections 3.2.1 and 3.4).
     pub(super) fn subject(&self) -> String {
-        match self.place() {
-            Ok(Place::Url(mut url)) => {
+        match self.locator() {
+            Ok(ServerLocator::Url(mut url)) => {
                 // They fail only for URLs that cannot have such a part.
                 let _ = (url.set_username(""), url.set_password(None));
                 url.set_query(None);
                 url.to_string()
             }
-            Ok(Place::Command(command)) => {
+            Ok(ServerLocator::Command(command)) => {
                 std::iter::once(command).chain(self.args.iter().cloned()).collect::<Vec<_>>().join(" ")
             }
             Err(_) => "nothing".to_owned(),
@@ -97,42 +97,44 @@ impl Target {
         variables
     }
 
-    fn place(&self) -> Result<Place, Trouble> {
+    fn locator(&self) -> Result<ServerLocator, ToolError> {
         match (&self.command, &self.url) {
-            (Some(command), None) if command.trim().is_empty() => Err(Trouble::arguments("`command` is empty")),
+            (Some(command), None) if command.trim().is_empty() => Err(ToolError::arguments("`command` is empty")),
             (Some(_), None) if !self.headers.is_empty() => {
-                Err(Trouble::arguments("`headers` belong to a `url`").advise("give variables to a command with `env`"))
+                Err(ToolError::arguments("`headers` belong to a `url`")
+                    .advise("give variables to a command with `env`"))
             }
-            (Some(command), None) => Ok(Place::Command(command.clone())),
+            (Some(command), None) => Ok(ServerLocator::Command(command.clone())),
             (None, Some(_)) if !self.args.is_empty() || !self.env.is_empty() || self.cwd.is_some() => {
-                Err(Trouble::arguments("`args`, `env` and `cwd` belong to a `command`"))
+                Err(ToolError::arguments("`args`, `env` and `cwd` belong to a `command`"))
             }
             (None, Some(url)) => {
-                let read = Url::parse(url).map_err(|cause| Trouble::arguments(format!("`url` is no URL: {cause}")))?;
+                let read = Url::parse(url)
+                    .map_err(|cause| ToolError::arguments(format!("`url` is not a valid URL: {cause}")))?;
                 if matches!(read.scheme(), "http" | "https") {
-                    Ok(Place::Url(read))
+                    Ok(ServerLocator::Url(read))
                 } else {
-                    Err(Trouble::arguments("`url` is neither `http` nor `https`"))
+                    Err(ToolError::arguments("`url` is neither `http` nor `https`"))
                 }
             }
-            (Some(_), Some(_)) => Err(Trouble::arguments("a server has a `command` or a `url`, not both")),
-            (None, None) => Err(Trouble::arguments("the server has neither a `command` nor a `url`")
+            (Some(_), Some(_)) => Err(ToolError::arguments("a server has a `command` or a `url`, not both")),
+            (None, None) => Err(ToolError::arguments("the server has neither a `command` nor a `url`")
                 .advise("for instance {\"command\": \"node\", \"args\": [\"server.js\"]}")),
         }
     }
 }
 
-/// Refuses a server that the administrator does not allow.
-fn held(policy: &Policy, server: &ServerConfig) -> Result<(), Trouble> {
+/// Rejects a server that the administrator does not allow.
+fn check_policy(policy: &Policy, server: &ServerConfig) -> Result<(), ToolError> {
     let ruling = policy.judge(server, Origin::User);
     if ruling.allowed {
         return Ok(());
     }
-    let trouble = Trouble::new("not-allowed", format!("the server may not be used: {}", ruling.reason));
-    Err(trouble.advise("ask whoever administers this machine"))
+    let error = ToolError::new("not-allowed", format!("the server may not be used: {}", ruling.reason));
+    Err(error.advise("ask the administrator of this machine"))
 }
 
-enum Place {
+enum ServerLocator {
     Command(String),
     Url(Url),
 }
@@ -156,11 +158,11 @@ mod tests {
             (json!({"command": "a", "headers": {"A": "b"}}), "headers"),
             (json!({"url": "http://127.0.0.1/", "args": ["a"]}), "args"),
             (json!({"url": "file:///etc/passwd"}), "http"),
-            (json!({"url": "nothing"}), "no URL"),
+            (json!({"url": "nothing"}), "not a valid URL"),
         ] {
-            let trouble = target(written.clone()).server(&Policy::default()).expect_err(&written.to_string());
-            assert!(trouble.message.contains(word), "{written}: {trouble}");
-            assert_eq!(trouble.kind, "invalid-arguments");
+            let error = target(written.clone()).server(&Policy::default()).expect_err(&written.to_string());
+            assert!(error.message.contains(word), "{written}: {error}");
+            assert_eq!(error.kind, "invalid-arguments");
         }
         assert!(serde_json::from_value::<Target>(json!({"cmd": "a"})).is_err());
     }

@@ -6,7 +6,7 @@ use super::*;
 
 fn workbench(limits: Limits) -> Workbench {
     let settings = Settings { program: "/nowhere".into(), runs: "/nowhere".into(), limits, policy: Arc::default() };
-    Workbench::new(settings).expect("the catalogue is readable")
+    Workbench::new(settings).expect("the catalog is readable")
 }
 
 #[tokio::test(start_paused = true)]
@@ -20,8 +20,8 @@ async fn one_run_goes_on_at_a_time_and_who_waits_is_told() {
         Ok(())
     };
     let (sender, mut told) = mpsc::unbounded_channel();
-    let (teller, never) = (Teller::to(sender), CancellationToken::new());
-    let runs = (0..3).map(|_| workbench.run(&teller, &never, work()));
+    let (progress, never) = (ProgressReporter::to(sender), CancellationToken::new());
+    let runs = (0..3).map(|_| workbench.run(&progress, &never, work()));
     let outcomes = futures::future::join_all(runs).await;
     assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
     assert_eq!(most.load(Ordering::SeqCst), 1);
@@ -33,19 +33,19 @@ async fn one_run_goes_on_at_a_time_and_who_waits_is_told() {
 async fn a_run_ends_at_its_limit_when_it_is_cancelled_and_when_the_workbench_closes() {
     let limits = Limits { run: Duration::from_secs(3), ..Limits::default() };
     let never = CancellationToken::new();
-    let endless = || std::future::pending::<Result<(), Trouble>>();
+    let endless = || std::future::pending::<Result<(), ToolError>>();
     let workbench = workbench(limits);
-    let kind = |outcome: Result<(), Trouble>| outcome.expect_err("it never ends by itself").kind;
-    let late = timeout(Duration::from_secs(60), workbench.run(&Teller::deaf(), &never, endless())).await;
+    let kind = |outcome: Result<(), ToolError>| outcome.expect_err("it never ends by itself").kind;
+    let late = timeout(Duration::from_secs(60), workbench.run(&ProgressReporter::disabled(), &never, endless())).await;
     assert_eq!(kind(late.expect("it ends at its limit")), "run-too-long");
 
     let cancel = CancellationToken::new();
     cancel.cancel();
-    assert_eq!(kind(workbench.run(&Teller::deaf(), &cancel, endless()).await), "cancelled");
+    assert_eq!(kind(workbench.run(&ProgressReporter::disabled(), &cancel, endless()).await), "cancelled");
 
     let running = tokio::spawn({
         let workbench = workbench.clone();
-        async move { workbench.run(&Teller::deaf(), &CancellationToken::new(), endless()).await }
+        async move { workbench.run(&ProgressReporter::disabled(), &CancellationToken::new(), endless()).await }
     });
     tokio::task::yield_now().await;
     let began = tokio::time::Instant::now();

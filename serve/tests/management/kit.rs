@@ -10,7 +10,7 @@ use client::auth::{
 };
 use futures::future::BoxFuture;
 use mcp_workbench_serve::{
-    door::{Door, Entrance, Token, listen},
+    access::{AccessControl, AccessPolicy, Token, listen},
     management::{HEALTH, Management, ManagementSettings, OpenPage},
 };
 use mock_servers::{MockServer, mock, script::Tool};
@@ -70,12 +70,12 @@ impl Api {
         };
         let management = Management::new(settings);
         let token = Some(Token::chosen(TOKEN).expect("a token"));
-        let entrance = Entrance { token, open_paths: vec![HEALTH.to_owned()], ..Entrance::default() };
-        let router = management.router(Door::from(entrance));
+        let policy = AccessPolicy { token, open_paths: vec![HEALTH.to_owned()], ..AccessPolicy::default() };
+        let router = management.router(AccessControl::from(policy));
         let listener = listen("127.0.0.1:0".parse().expect("an address"), false).await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         tokio::spawn(async move { axum::serve(listener, router).await });
-        Self { url, management, browser, store, http: reqwest::Client::new() }
+        Self { url, management, browser, store, http: client::http_client::builder().build().expect("an HTTP client") }
     }
 
     pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {

@@ -20,7 +20,7 @@ async fn guarded(api: &Api) -> OAuthMock {
 
 /// The address to which the authorization server sends a browser back, which does not go there.
 async fn sent_back(page: &str) -> Url {
-    let http = reqwest::Client::builder().redirect(Policy::none()).build().expect("a client");
+    let http = client::http_client::builder().redirect(Policy::none()).build().expect("a client");
     let answer = http.get(page).send().await.expect("an answer");
     answer.headers()["location"].to_str().expect("text").parse().expect("a URL")
 }

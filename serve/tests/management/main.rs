@@ -1,6 +1,6 @@
 //! The management API, asked over HTTP: servers, statuses, logins, and who is let in.
 
-mod door;
+mod access;
 mod kit;
 mod login;
 mod servers;

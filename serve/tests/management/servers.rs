@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agent::policy::{Place, Platform, Policy};
+use agent::policy::{Platform, Policy, PolicyDirectory};
 use futures::StreamExt as _;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -109,7 +109,7 @@ async fn changes_of_statuses_are_told_as_events() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_the_administrator_denies_is_not_added() {
     let root = tempfile::tempdir().expect("a folder");
-    let place = Place::own(Platform::Linux);
+    let place = PolicyDirectory::own(Platform::Linux);
     let settings = place.settings(root.path());
     std::fs::create_dir_all(settings.parent().expect("a parent")).expect("a folder");
     std::fs::write(&settings, r#"{"deniedMcpServers": [{"serverName": "evil"}]}"#).expect("a file");

@@ -1,9 +1,9 @@
-//! The same over HTTP, behind the door.
+//! The same over HTTP, behind the access.
 
-use client::{CallOptions, Connection, Endpoint, HttpEndpoint, ProtocolChoice, Revision, ServerConfig, connect};
+use client::{CallOptions, Connection, Endpoint, HttpEndpoint, Revision, RevisionChoice, ServerConfig, connect};
 use mcp_workbench_serve::{
     Limits,
-    door::{Door, Entrance, Token, listen},
+    access::{AccessControl, AccessPolicy, Token, listen},
     mcp,
 };
 use reqwest::StatusCode;
@@ -17,7 +17,11 @@ const TOKEN: &str = "0123456789abcdef";
 async fn listening(bench: &Bench) -> (String, CancellationToken) {
     let token = Some(Token::chosen(TOKEN).expect("a token"));
     let over = CancellationToken::new();
-    let router = mcp::router(&bench.workbench, Door::from(Entrance { token, ..Entrance::default() }), over.clone());
+    let router = mcp::router(
+        &bench.workbench,
+        AccessControl::from(AccessPolicy { token, ..AccessPolicy::default() }),
+        over.clone(),
+    );
     let listener = listen("127.0.0.1:0".parse().expect("an address"), false).await.expect("a port");
     let url = format!("http://{}{}", listener.local_addr().expect("an address"), mcp::PATH);
     let stop = over.clone();
@@ -29,7 +33,7 @@ async fn connected(url: &str, revision: Revision, token: Option<&str>) -> Result
     let headers = token.map(|token| ("Authorization".to_owned(), format!("Bearer {token}"))).into_iter().collect();
     let endpoint = HttpEndpoint { url: url.to_owned(), headers, ..HttpEndpoint::default() };
     let mut config = ServerConfig::new("workbench", Endpoint::StreamableHttp(endpoint));
-    config.protocol = ProtocolChoice::Pinned(revision);
+    config.protocol = RevisionChoice::Pinned(revision);
     connect(config).await
 }
 
@@ -53,7 +57,7 @@ pub(crate) async fn over_http_the_token_is_needed_in_both_eras() {
 pub(crate) async fn over_http_foreign_names_and_pages_are_refused() {
     let bench = bench(Limits::default());
     let (url, _over) = listening(&bench).await;
-    let http = reqwest::Client::new();
+    let http = client::http_client::builder().build().expect("a client");
     let asked = async |name: &str, value: &str| {
         let request = http.post(&url).bearer_auth(TOKEN).header("accept", "application/json, text/event-stream");
         let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use agent::policy::Policy;
 use client::{
-    CallOptions, ConnectOptions, Connection, Endpoint, Happening, ProtocolChoice, Revision, ServerConfig,
+    CallOptions, ClientEventKind, ConnectOptions, Connection, Endpoint, Revision, RevisionChoice, ServerConfig,
     StdioEndpoint, ToolResult, connect_over,
 };
 use mcp_workbench_serve::{Limits, Settings, Workbench, mcp};
@@ -31,7 +31,7 @@ pub(crate) fn bench_under(limits: Limits, policy: Policy) -> Bench {
     let folder = tempfile::tempdir().expect("a folder");
     let program = PathBuf::from("/nowhere/mcp-workbench");
     let settings = Settings { program, runs: folder.path().join("runs"), limits, policy: policy.into() };
-    Bench { workbench: Workbench::new(settings).expect("the catalogue is readable"), folder }
+    Bench { workbench: Workbench::new(settings).expect("the catalog is readable"), folder }
 }
 
 /// A client in memory, and the server's end.
@@ -49,7 +49,7 @@ pub(crate) async fn connected(workbench: &Workbench, revision: Revision) -> Sess
     });
     let (reader, writer) = tokio::io::split(ours);
     let mut config = ServerConfig::new("workbench", Endpoint::Stdio(StdioEndpoint::default()));
-    config.protocol = ProtocolChoice::Pinned(revision);
+    config.protocol = RevisionChoice::Pinned(revision);
     let client = connect_over(config, reader, writer, ConnectOptions::default()).await.expect("it is a server");
     Session { client, served }
 }
@@ -92,7 +92,7 @@ pub(crate) async fn sound() -> MockServer {
 pub(crate) fn progress(events: &mut tokio::sync::broadcast::Receiver<client::ClientEvent>) -> Vec<(f64, Option<f64>)> {
     let mut told = Vec::new();
     while let Ok(event) = events.try_recv() {
-        if let Happening::Progress { progress, total, .. } = event.what {
+        if let ClientEventKind::Progress { progress, total, .. } = event.kind {
             told.push((progress, total));
         }
     }

@@ -21,7 +21,7 @@ pub(crate) async fn a_server_is_judged_with_progress_and_evidence() {
     let arguments = json!({ "server": { "url": server.url() } });
     let judged = call(&session.client, "validate_server", arguments).await;
     let report = judged.structured().expect("a value");
-    assert_eq!(report["held"], true, "{report:#}");
+    assert_eq!(report["passed"], true, "{report:#}");
     assert_eq!(report["subject"], server.url());
     assert!(report["counts"]["passed"].as_u64().is_some_and(|count| count > 20), "{report:#}");
     let steps = progress(&mut events);
@@ -45,13 +45,13 @@ pub(crate) async fn a_server_is_judged_with_progress_and_evidence() {
     let arguments = json!({ "server": { "url": server.url() }, "scenarios": ["server/handshake"] });
     let judged = call(&session.client, "validate_server", arguments).await;
     let report = judged.structured().expect("a value");
-    assert_eq!(report["held"], false, "{report:#}");
+    assert_eq!(report["passed"], false, "{report:#}");
     let failure = &report["failures"][0];
     assert!(failure["id"].as_str().is_some_and(|id| id.starts_with("server/handshake@")), "{report:#}");
-    let rule = &failure["judgements"][0]["requirement"];
+    let rule = &failure["checks"][0]["requirement"];
     assert!(rule["url"].as_str().is_some_and(|url| url.starts_with("https://")), "{failure:#}");
     assert!(!failure["evidence"].as_array().expect("a list").is_empty(), "{failure:#}");
-    assert!(judged.text().contains("did NOT hold") && judged.text().contains(rule["id"].as_str().expect("an id")));
+    assert!(judged.text().contains("FAILED") && judged.text().contains(rule["id"].as_str().expect("an id")));
 }
 
 pub(crate) async fn a_client_is_judged() {
@@ -63,7 +63,7 @@ pub(crate) async fn a_client_is_judged() {
     });
     let judged = call(&session.client, "run_scenarios", arguments).await;
     let report = judged.structured().expect("a value");
-    assert_eq!((&report["held"], &report["seed"], &report["subject"]), (&json!(false), &json!(7), &json!("true")));
+    assert_eq!((&report["passed"], &report["seed"], &report["subject"]), (&json!(false), &json!(7), &json!("true")));
     let failures = report["failures"].as_array().expect("a list");
     assert!(!failures.is_empty() && report["counts"]["passed"] == 0, "{report:#}");
     let known = call(&session.client, "run_scenarios", json!({ "scenarios": ["handshake/basics"] })).await;
@@ -80,7 +80,7 @@ pub(crate) async fn a_load_is_put_on_a_server_within_limits() {
     });
     let measured = call(&session.client, "bench_server", arguments).await;
     let value = measured.structured().expect("a value");
-    assert_eq!(value["held"], true, "{value:#}");
+    assert_eq!(value["passed"], true, "{value:#}");
     assert!(value["load"]["succeeded"].as_u64().is_some_and(|count| count > 0), "{value:#}");
     assert!(measured.text().contains("latency: p50"), "{}", measured.text());
     let none = json!({ "server": { "url": server.url() }, "tool": "none", "duration": "100ms", "warmup": "0s" });
@@ -113,7 +113,7 @@ pub(crate) async fn tools_are_listed_and_compared() {
             Arc::new(client::Tool::read(tool).expect("a tool").0)
         })
         .collect();
-    let lock = agent::lock::Lock::of(agent::lock::Identity::default(), ERAS[0], &read).to_text();
+    let lock = agent::lock::Lock::new(agent::lock::Identity::default(), ERAS[0], &read).to_text();
     let lock: serde_json::Value = serde_json::from_str(&lock).expect("JSON");
     let same = call(&session.client, "diff_tools", json!({ "old": { "lock": lock }, "new": { "server": at } })).await;
     assert_eq!(same.structured().expect("a value")["changes"], json!([]), "{same:?}");

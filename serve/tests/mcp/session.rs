@@ -1,6 +1,6 @@
 //! What the workbench offers, and how it answers what makes no sense.
 
-use agent::policy::{Place, Platform, Policy};
+use agent::policy::{Platform, Policy, PolicyDirectory};
 use client::{CallError, CallOptions};
 use mcp_workbench_serve::Limits;
 use serde_json::{Map, Value, json};
@@ -64,7 +64,7 @@ pub(crate) async fn arguments_that_make_no_sense_are_a_result_with_advice() {
             "invalid-arguments",
             "inputSchema",
         ),
-        ("explain_requirement", json!({ "id": "tools/list" }), "invalid-arguments", "tools/list"),
+        ("explain_requirement", json!({ "id": "tools/liste" }), "invalid-arguments", "tools/liste"),
     ] {
         let result = call(&session.client, tool, arguments.clone()).await;
         let error = error(&result);
@@ -72,13 +72,13 @@ pub(crate) async fn arguments_that_make_no_sense_are_a_result_with_advice() {
         assert!(error["message"].as_str().is_some_and(|message| message.contains(word)), "{tool} {arguments}: {error}");
         assert!(result.text().contains(error["message"].as_str().unwrap_or("?")), "a model is told too");
     }
-    let unknown = call(&session.client, "explain_requirement", json!({ "id": "tools/list" })).await;
+    let unknown = call(&session.client, "explain_requirement", json!({ "id": "tools/liste" })).await;
     assert!(error(&unknown)["advice"].as_str().is_some_and(|advice| advice.contains("tools/listed")), "{unknown:?}");
 }
 
 pub(crate) async fn servers_that_the_administrator_does_not_allow_are_not_started() {
     let root = tempfile::tempdir().expect("a folder");
-    let place = Place::own(Platform::Linux);
+    let place = PolicyDirectory::own(Platform::Linux);
     let settings = place.settings(root.path());
     std::fs::create_dir_all(settings.parent().expect("a parent")).expect("a folder");
     std::fs::write(settings, r#"{"deniedMcpServers": [{"serverCommand": ["/no/such/program"]}]}"#).expect("a file");

@@ -192,7 +192,7 @@ fn what_is_wrong_is_not_written() {
     {
         let refused = apply("{}", Format::Json, &add("a", value)).unwrap_err();
         let EditError::Wrong { problems } = refused else { panic!("{refused:?}") };
-        assert!(problems[0].advice.is_some());
+        assert!(problems[0].help.is_some());
     }
     let refused = apply("{}", Format::Json, &add("plugin:a:b", json!({"command": "a"})));
     assert!(matches!(refused, Err(EditError::Wrong { .. })));

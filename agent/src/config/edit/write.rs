@@ -9,7 +9,7 @@ use std::{
 use tempfile::NamedTempFile;
 
 use super::{Edit, EditError, apply, empty};
-use crate::config::{Problem, file::read_text, tree::Format};
+use crate::config::{Diagnostic, file::read_text, tree::Format};
 
 /// Why a file was not changed.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +24,7 @@ pub enum WriteError {
     #[error("the file cannot be read")]
     Unread {
         /// Why.
-        problem: Box<Problem>,
+        problem: Box<Diagnostic>,
     },
     /// The change cannot be made.
     #[error(transparent)]
@@ -46,7 +46,7 @@ pub enum WriteError {
 /// # Errors
 /// When the file cannot be read or written, or the change cannot be made. The file is then as it was.
 pub fn edit_file(path: &Path, edit: &Edit, private: bool) -> Result<PathBuf, WriteError> {
-    let format = Format::of(path).ok_or_else(|| WriteError::Format { path: path.to_owned() })?;
+    let format = Format::from_path(path).ok_or_else(|| WriteError::Format { path: path.to_owned() })?;
     let real = resolved(path);
     let failed = |source| WriteError::Io { path: real.clone(), source };
     let folder = real.parent().unwrap_or(Path::new("."));
@@ -68,7 +68,7 @@ pub fn edit_file(path: &Path, edit: &Edit, private: bool) -> Result<PathBuf, Wri
 fn named(error: EditError, name: &str) -> EditError {
     match error {
         EditError::Unread { problems } => {
-            let rename = |problem| Problem { file: name.to_owned(), ..problem };
+            let rename = |problem| Diagnostic { file: name.to_owned(), ..problem };
             EditError::Unread { problems: problems.into_iter().map(rename).collect() }
         }
         error => error,

@@ -3,8 +3,8 @@
 use client::auth::{AuthSettings, ConfiguredClient, Grant, callback::CallbackOptions, credentials::Secret};
 use url::Url;
 
-use super::{OauthSettings, Server, Surroundings, Transport, Written, managed::Expander};
-use crate::config::{Problem, source::Origin};
+use super::{ConfigString, Endpoint, OauthSettings, Server, SpawnContext, managed::Expander};
+use crate::config::{Diagnostic, source::Origin};
 
 /// The host of GitHub's own server. It takes the tokens of people, and registers no clients.
 const GITHUB: &str = "api.githubcopilot.com";
@@ -14,16 +14,16 @@ impl Server {
     /// says that it is not to be.
     #[must_use]
     pub fn may_log_in(&self) -> bool {
-        match &self.transport {
-            Transport::Stdio(_) => false,
-            Transport::Remote(remote) => self.oauth.enabled && !remote.has_static_authorization(),
+        match &self.endpoint {
+            Endpoint::Stdio(_) => false,
+            Endpoint::Remote(remote) => self.oauth.enabled && !remote.has_static_authorization(),
         }
     }
 
     /// What to do before this server can be used, where its URL alone tells that.
     #[must_use]
     pub fn advice(&self) -> Option<&'static str> {
-        let Transport::Remote(remote) = &self.transport else { return None };
+        let Endpoint::Remote(remote) = &self.endpoint else { return None };
         let host = Url::parse(remote.url.expose()).ok()?.host_str()?.to_owned();
         let needs_token = host == GITHUB && !remote.has_static_authorization() && self.oauth.client_id.is_none();
         needs_token.then_some(
@@ -38,8 +38,8 @@ impl Server {
     pub(in crate::config) fn auth_settings(
         &self,
         origin: &Origin,
-        surroundings: Surroundings<'_>,
-    ) -> Result<(AuthSettings, CallbackOptions), Vec<Problem>> {
+        surroundings: SpawnContext<'_>,
+    ) -> Result<(AuthSettings, CallbackOptions), Vec<Diagnostic>> {
         let OauthSettings { client_name, scopes, client_credentials, dpop, .. } = &self.oauth;
         let mut reading = Reading { expander: Expander::new(surroundings, origin), origin };
         let mut settings = AuthSettings { scopes: scopes.clone(), dpop: *dpop, ..AuthSettings::default() };
@@ -69,23 +69,23 @@ struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    fn url(&mut self, written: &Written) -> Option<Url> {
+    fn url(&mut self, written: &ConfigString) -> Option<Url> {
         let text = self.expander.text(written);
         let url = Url::parse(&text).ok();
         if url.is_none() && !text.is_empty() {
             let problem =
-                self.origin.error(written.span(), "no URL").advise("as in `https://example.com/metadata.json`");
+                self.origin.error(written.span(), "no URL").with_help("as in `https://example.com/metadata.json`");
             self.expander.problems.push(problem);
         }
         url
     }
 
-    fn client(&mut self, id: &Written, oauth: &OauthSettings, surroundings: Surroundings<'_>) -> ConfiguredClient {
+    fn client(&mut self, id: &ConfigString, oauth: &OauthSettings, surroundings: SpawnContext<'_>) -> ConfiguredClient {
         let named = oauth.client_secret_variable.as_ref();
         let secret = named.and_then(|name| (surroundings.variables)(name)).filter(|text| !text.is_empty());
         if let (Some(name), None) = (named, &secret) {
             let problem = self.origin.error(id.span(), format!("the environment variable `{name}` is not set"));
-            self.expander.problems.push(problem.advise("it holds the secret of this client"));
+            self.expander.problems.push(problem.with_help("it holds the secret of this client"));
         }
         let secret = secret.map(Secret::new).or_else(|| surroundings.settings.client_secret.clone());
         ConfiguredClient {
@@ -96,14 +96,14 @@ impl Reading<'_> {
         }
     }
 
-    fn key(&mut self, file: &Written, surroundings: Surroundings<'_>) -> Option<Secret> {
+    fn key(&mut self, file: &ConfigString, surroundings: SpawnContext<'_>) -> Option<Secret> {
         let path = self.expander.text(file);
         let path = surroundings.base.map_or_else(|| path.clone().into(), |base| base.join(&path));
         match std::fs::read_to_string(&path) {
             Ok(text) => Some(Secret::new(text)),
             Err(cause) => {
                 let problem = self.origin.error(file.span(), format!("the private key cannot be read: {cause}"));
-                self.expander.problems.push(problem.advise("it is a file in PEM"));
+                self.expander.problems.push(problem.with_help("it is a file in PEM"));
                 None
             }
         }

@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, ops::Range};
 use url::Url;
 
 use super::{
-    Remote, Server, Stdio, Transport, Wire, Written,
-    read::{Given, Kind},
+    ConfigString, Endpoint, Remote, Server, Stdio, TransportChoice,
+    read::{RawServer, ServerType},
 };
 use crate::config::{keys::Key, shape::Reader, tree::Entry};
 
@@ -29,14 +29,14 @@ const OF_REMOTE: [Key; 8] = [
 const SCHEMES: [&str; 3] = ["http", "https", "unix"];
 
 /// The server, if the keys make one. Problems go to the reader.
-pub(super) fn finish(given: Given, reader: &mut Reader<'_>, entry: &Entry) -> Option<Server> {
+pub(super) fn finish(given: RawServer, reader: &mut Reader<'_>, entry: &Entry) -> Option<Server> {
     check_times(&given, reader);
     check_tools(&given, reader);
     check_headers(&given, reader);
     let kind = kind(&given, reader, entry)?;
     let (foreign, other) = match kind {
-        Kind::Stdio => (&OF_REMOTE[..], "a program"),
-        Kind::Remote(_) => (&OF_STDIO[..], "a URL"),
+        ServerType::Stdio => (&OF_REMOTE[..], "a program"),
+        ServerType::Remote(_) => (&OF_STDIO[..], "a URL"),
     };
     for key in foreign {
         // Both of these together were told already.
@@ -45,8 +45,8 @@ pub(super) fn finish(given: Given, reader: &mut Reader<'_>, entry: &Entry) -> Op
             reader.error(span, message, "take it away");
         }
     }
-    let transport = match kind {
-        Kind::Stdio => Transport::Stdio(Stdio {
+    let endpoint = match kind {
+        ServerType::Stdio => Endpoint::Stdio(Stdio {
             command: given.command?,
             args: given.args.unwrap_or_default(),
             env: given.env.unwrap_or_default(),
@@ -54,11 +54,11 @@ pub(super) fn finish(given: Given, reader: &mut Reader<'_>, entry: &Entry) -> Op
             inherit: given.inherit.unwrap_or_default(),
             cwd: given.cwd,
         }),
-        Kind::Remote(wire) => {
+        ServerType::Remote(transport) => {
             let url = given.url?;
             check_url(&url, reader);
-            Transport::Remote(Remote {
-                wire,
+            Endpoint::Remote(Remote {
+                transport,
                 url,
                 headers: without_places(given.headers),
                 env_headers: without_places(given.env_headers),
@@ -71,7 +71,7 @@ pub(super) fn finish(given: Given, reader: &mut Reader<'_>, entry: &Entry) -> Op
     oauth.scopes = oauth.scopes.or(given.scopes);
     oauth.resource = given.resource;
     Some(Server {
-        transport,
+        endpoint,
         enabled: given.enabled.unwrap_or(true),
         required: given.required.unwrap_or_default(),
         start: given.start.unwrap_or_default(),
@@ -91,7 +91,7 @@ fn without_places<T>(headers: Option<Vec<(String, Range<usize>, T)>>) -> Vec<(St
 }
 
 /// What kind of server the keys make, whether or not all of them could be read.
-fn kind(given: &Given, reader: &mut Reader<'_>, entry: &Entry) -> Option<Kind> {
+fn kind(given: &RawServer, reader: &mut Reader<'_>, entry: &Entry) -> Option<ServerType> {
     let place = |key: Key| given.places.get(&key);
     let (command, url) = (place(Key::Command), place(Key::Url));
     if let (Some(_), Some(url)) = (command, url) {
@@ -101,7 +101,7 @@ fn kind(given: &Given, reader: &mut Reader<'_>, entry: &Entry) -> Option<Kind> {
     match (given.kind, command, url) {
         // A type that is unknown was told already.
         (None, ..) if place(Key::Type).is_some() => None,
-        (Some(Kind::Stdio), None, _) => {
+        (Some(ServerType::Stdio), None, _) => {
             let (span, message) = match url {
                 Some(url) => (url, "a server of type `stdio` has no URL"),
                 None => (&entry.key_span, "a server of type `stdio` without a `command`"),
@@ -109,15 +109,15 @@ fn kind(given: &Given, reader: &mut Reader<'_>, entry: &Entry) -> Option<Kind> {
             reader.error(span, message, "write `command`, the program to start");
             None
         }
-        (Some(Kind::Remote(wire)), _, None) => {
+        (Some(ServerType::Remote(transport)), _, None) => {
             let span = command.unwrap_or(&entry.key_span);
-            let message = format!("a server of type `{}` without a `url`", wire.as_str());
+            let message = format!("a server of type `{}` without a `url`", transport.as_str());
             reader.error(span, message, "write `url`, where it is");
             None
         }
         (Some(kind), ..) => Some(kind),
-        (None, Some(_), _) => Some(Kind::Stdio),
-        (None, _, Some(_)) => Some(Kind::Remote(Wire::Auto)),
+        (None, Some(_), _) => Some(ServerType::Stdio),
+        (None, _, Some(_)) => Some(ServerType::Remote(TransportChoice::Auto)),
         (None, None, None) if given.unknown => None,
         (None, None, None) => {
             reader.error(&entry.key_span, "a server that is nowhere", "it has a `command` or a `url`");
@@ -126,7 +126,7 @@ fn kind(given: &Given, reader: &mut Reader<'_>, entry: &Entry) -> Option<Kind> {
     }
 }
 
-fn check_url(url: &Written, reader: &mut Reader<'_>) {
+fn check_url(url: &ConfigString, reader: &mut Reader<'_>) {
     // With a variable in it, it is looked at when that is known.
     if url.expose().contains("${") {
         return;
@@ -142,7 +142,7 @@ fn check_url(url: &Written, reader: &mut Reader<'_>) {
 }
 
 /// Two units of one time contradict each other, or say the same twice.
-fn check_times(given: &Given, reader: &mut Reader<'_>) {
+fn check_times(given: &RawServer, reader: &mut Reader<'_>) {
     for (seconds, milliseconds) in
         [(Key::StartupSeconds, Key::StartupMilliseconds), (Key::ToolSeconds, Key::ToolMilliseconds)]
     {
@@ -155,7 +155,7 @@ fn check_times(given: &Given, reader: &mut Reader<'_>) {
     }
 }
 
-fn check_tools(given: &Given, reader: &mut Reader<'_>) {
+fn check_tools(given: &RawServer, reader: &mut Reader<'_>) {
     let Some(span) = given.places.get(&Key::DisabledTools) else { return };
     for tool in given.tools.enabled.iter().flatten().filter(|tool| given.tools.disabled.contains(*tool)) {
         reader.warn(span, format!("the tool `{tool}` is both enabled and disabled"), "it is disabled");
@@ -163,7 +163,7 @@ fn check_tools(given: &Given, reader: &mut Reader<'_>) {
 }
 
 /// Names of headers (RFC 9110, section 5.1), each of them once, whatever its case.
-fn check_headers(given: &Given, reader: &mut Reader<'_>) {
+fn check_headers(given: &RawServer, reader: &mut Reader<'_>) {
     let fixed = given.headers.iter().flatten().map(|(name, span, _)| (name, span));
     let variable = given.env_headers.iter().flatten().map(|(name, span, _)| (name, span));
     let mut seen = BTreeSet::new();

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use client::{Endpoint, HeadersHelper, HttpEndpoint, ManagedServer, ServerConfig, StdioEndpoint};
+use client::{HeadersHelper, HttpEndpoint, ManagedServer, ServerConfig, StdioEndpoint};
 use url::Url;
 
-use super::{Remote, Server, Stdio, Transport, Wire, Written};
-use crate::config::{Problem, Settings, expand::expand, source::Origin};
+use super::{ConfigString, Endpoint, Remote, Server, Stdio, TransportChoice};
+use crate::config::{Diagnostic, Settings, expand::expand, source::Origin};
 
 /// The variable that plugins know their folder by.
 pub(in crate::config) const PLUGIN_ROOT: &str = "CLAUDE_PLUGIN_ROOT";
@@ -16,7 +16,7 @@ const MAX_PROBLEMS: usize = 100;
 
 /// Where a server comes from, and what it is started with.
 #[derive(Clone, Copy)]
-pub(in crate::config) struct Surroundings<'a> {
+pub(in crate::config) struct SpawnContext<'a> {
     /// The variables of this process.
     pub(in crate::config) variables: &'a dyn Fn(&str) -> Option<String>,
     /// What the environment says of all servers.
@@ -31,9 +31,9 @@ pub(in crate::config) struct Surroundings<'a> {
 
 /// Puts variables in, and collects what is wrong.
 pub(super) struct Expander<'a> {
-    surroundings: Surroundings<'a>,
+    surroundings: SpawnContext<'a>,
     origin: &'a Origin,
-    pub(super) problems: Vec<Problem>,
+    pub(super) problems: Vec<Diagnostic>,
 }
 
 impl Server {
@@ -45,12 +45,12 @@ impl Server {
         &self,
         name: &str,
         origin: &Origin,
-        surroundings: Surroundings<'_>,
-    ) -> Result<ManagedServer, Vec<Problem>> {
+        surroundings: SpawnContext<'_>,
+    ) -> Result<ManagedServer, Vec<Diagnostic>> {
         let mut expander = Expander::new(surroundings, origin);
-        let endpoint = match &self.transport {
-            Transport::Stdio(stdio) => Some(Endpoint::Stdio(expander.stdio(stdio))),
-            Transport::Remote(remote) => expander.remote(remote),
+        let endpoint = match &self.endpoint {
+            Endpoint::Stdio(stdio) => Some(client::Endpoint::Stdio(expander.stdio(stdio))),
+            Endpoint::Remote(remote) => expander.remote(remote),
         };
         match endpoint {
             Some(endpoint) if expander.problems.is_empty() => {
@@ -67,13 +67,13 @@ impl Server {
 }
 
 impl<'a> Expander<'a> {
-    pub(super) fn new(surroundings: Surroundings<'a>, origin: &'a Origin) -> Self {
+    pub(super) fn new(surroundings: SpawnContext<'a>, origin: &'a Origin) -> Self {
         Self { surroundings, origin, problems: Vec::new() }
     }
 
     /// The text with its variables; an empty one where that is an error, which is taken note of.
-    pub(super) fn text(&mut self, written: &Written) -> String {
-        let Surroundings { variables, plugin, .. } = self.surroundings;
+    pub(super) fn text(&mut self, written: &ConfigString) -> String {
+        let SpawnContext { variables, plugin, .. } = self.surroundings;
         let lookup = |name: &str| match plugin {
             Some(folder) if name == PLUGIN_ROOT => folder.to_str().map(str::to_owned),
             _ => variables(name),
@@ -89,18 +89,18 @@ impl<'a> Expander<'a> {
             Err(_) if self.problems.len() >= MAX_PROBLEMS => String::new(),
             Err(error) => {
                 let problem = self.origin.error_within(written.span(), text, error.range(), error.to_string());
-                self.problems.push(problem.advise(error.advice()));
+                self.problems.push(problem.with_help(error.advice()));
                 String::new()
             }
         }
     }
 
-    fn wrong(&mut self, written: &Written, message: impl AsRef<str>, advice: &str) {
-        self.problems.push(self.origin.error(written.span(), message).advise(advice));
+    fn wrong(&mut self, written: &ConfigString, message: impl AsRef<str>, advice: &str) {
+        self.problems.push(self.origin.error(written.span(), message).with_help(advice));
     }
 
     /// The same, where an empty text makes no sense.
-    fn something(&mut self, written: &Written, what: &str) -> String {
+    fn something(&mut self, written: &ConfigString, what: &str) -> String {
         let before = self.problems.len();
         let text = self.text(written);
         if text.trim().is_empty() && self.problems.len() == before {
@@ -114,7 +114,7 @@ impl<'a> Expander<'a> {
         let args = stdio.args.iter().map(|arg| self.text(arg)).collect();
         let mut env: std::collections::BTreeMap<_, _> =
             stdio.env.iter().map(|(name, value)| (name.clone(), self.text(value))).collect();
-        let Surroundings { base, folder, plugin, .. } = self.surroundings;
+        let SpawnContext { base, folder, plugin, .. } = self.surroundings;
         if let Some(plugin) = plugin.and_then(Path::to_str) {
             // A plugin's programs find their files by it too.
             env.entry(PLUGIN_ROOT.to_owned()).or_insert_with(|| plugin.to_owned());
@@ -125,7 +125,7 @@ impl<'a> Expander<'a> {
         StdioEndpoint { command, args, env, env_vars: stdio.env_vars.clone(), inherit: stdio.inherit, cwd }
     }
 
-    fn remote(&mut self, remote: &Remote) -> Option<Endpoint> {
+    fn remote(&mut self, remote: &Remote) -> Option<client::Endpoint> {
         let url = self.url(&remote.url);
         let headers = remote.headers.iter().map(|(name, value)| (name.clone(), self.header(name, value))).collect();
         let endpoint = HttpEndpoint {
@@ -135,14 +135,14 @@ impl<'a> Expander<'a> {
             bearer_token_env: remote.bearer_token_variable.clone(),
             headers_helper: self.helper(&remote.headers_helper),
         };
-        Some(match remote.wire {
-            Wire::Auto => Endpoint::Auto(endpoint),
-            Wire::Http => Endpoint::StreamableHttp(endpoint),
-            Wire::Sse => Endpoint::Sse(endpoint),
+        Some(match remote.transport {
+            TransportChoice::Auto => client::Endpoint::Auto(endpoint),
+            TransportChoice::Http => client::Endpoint::StreamableHttp(endpoint),
+            TransportChoice::Sse => client::Endpoint::Sse(endpoint),
         })
     }
 
-    fn url(&mut self, written: &Written) -> Option<String> {
+    fn url(&mut self, written: &ConfigString) -> Option<String> {
         let before = self.problems.len();
         let text = self.something(written, "the URL");
         if self.problems.len() > before {
@@ -158,7 +158,7 @@ impl<'a> Expander<'a> {
     }
 
     /// A header whose value could end it would be another header (RFC 9110, section 5.5).
-    fn header(&mut self, name: &str, written: &Written) -> String {
+    fn header(&mut self, name: &str, written: &ConfigString) -> String {
         let value = self.text(written);
         if value.chars().any(|ch| ch.is_control() && ch != '\t') {
             self.wrong(
@@ -171,7 +171,7 @@ impl<'a> Expander<'a> {
     }
 
     /// A program with its arguments; one text alone is for a shell, as Claude Code has it.
-    fn helper(&mut self, written: &[Written]) -> Option<HeadersHelper> {
+    fn helper(&mut self, written: &[ConfigString]) -> Option<HeadersHelper> {
         let mut words = written.iter().map(|word| self.text(word)).collect::<Vec<_>>().into_iter();
         let first = words.next()?;
         Some(match written.len() {

@@ -7,12 +7,12 @@ use std::{
 };
 
 use client::{
-    Inherit, ProtocolChoice, Revision,
+    Inherit, Revision, RevisionChoice,
     auth::DpopPolicy,
     manager::{StartMode, ToolFilter},
 };
 
-use super::{OauthSettings, PermissionRules, Server, Wire, Written, finish};
+use super::{ConfigString, OauthSettings, PermissionRules, Server, TransportChoice, finish};
 use crate::config::{
     keys::{self, Key, OauthKey, RuleKey, Shown},
     shape::Reader,
@@ -21,49 +21,49 @@ use crate::config::{
 
 /// What `type` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ServerType {
     Stdio,
-    Remote(Wire),
+    Remote(TransportChoice),
 }
 
 /// How each kind of transport is written. `streamable-http` and `streamable_http` are what others write for `http`.
-const KINDS: [(&str, Kind); 6] = [
-    ("stdio", Kind::Stdio),
-    ("http", Kind::Remote(Wire::Http)),
-    ("sse", Kind::Remote(Wire::Sse)),
-    ("auto", Kind::Remote(Wire::Auto)),
-    ("streamable-http", Kind::Remote(Wire::Http)),
-    ("streamable_http", Kind::Remote(Wire::Http)),
+const KINDS: [(&str, ServerType); 6] = [
+    ("stdio", ServerType::Stdio),
+    ("http", ServerType::Remote(TransportChoice::Http)),
+    ("sse", ServerType::Remote(TransportChoice::Sse)),
+    ("auto", ServerType::Remote(TransportChoice::Auto)),
+    ("streamable-http", ServerType::Remote(TransportChoice::Http)),
+    ("streamable_http", ServerType::Remote(TransportChoice::Http)),
 ];
 
 /// What a file says of a server, key by key.
 #[derive(Default)]
-pub(super) struct Given {
+pub(super) struct RawServer {
     /// Whether there are keys that nobody knows. What they were meant to be is then not told to be missing.
     pub(super) unknown: bool,
     /// Where each key stands.
     pub(super) places: BTreeMap<Key, Range<usize>>,
-    pub(super) kind: Option<Kind>,
-    pub(super) command: Option<Written>,
-    pub(super) args: Option<Vec<Written>>,
-    pub(super) env: Option<Vec<(String, Written)>>,
+    pub(super) kind: Option<ServerType>,
+    pub(super) command: Option<ConfigString>,
+    pub(super) args: Option<Vec<ConfigString>>,
+    pub(super) env: Option<Vec<(String, ConfigString)>>,
     pub(super) env_vars: Option<Vec<String>>,
     pub(super) inherit: Option<Inherit>,
-    pub(super) cwd: Option<Written>,
-    pub(super) url: Option<Written>,
-    pub(super) headers: Option<Vec<(String, Range<usize>, Written)>>,
+    pub(super) cwd: Option<ConfigString>,
+    pub(super) url: Option<ConfigString>,
+    pub(super) headers: Option<Vec<(String, Range<usize>, ConfigString)>>,
     pub(super) env_headers: Option<Vec<(String, Range<usize>, String)>>,
     pub(super) bearer_variable: Option<String>,
-    pub(super) headers_helper: Option<Vec<Written>>,
+    pub(super) headers_helper: Option<Vec<ConfigString>>,
     pub(super) oauth: Option<OauthSettings>,
     pub(super) scopes: Option<Vec<String>>,
-    pub(super) resource: Option<Written>,
+    pub(super) resource: Option<ConfigString>,
     pub(super) enabled: Option<bool>,
     pub(super) required: Option<bool>,
     pub(super) start: Option<StartMode>,
     pub(super) startup: Option<Duration>,
     pub(super) tool: Option<Duration>,
-    pub(super) protocol: Option<ProtocolChoice>,
+    pub(super) protocol: Option<RevisionChoice>,
     pub(super) tools: ToolFilter,
     pub(super) permissions: Option<PermissionRules>,
     pub(super) always_load: Option<bool>,
@@ -74,13 +74,13 @@ pub(super) struct Given {
 pub(in crate::config) fn read(reader: &mut Reader<'_>, entry: &Entry) -> Option<Server> {
     let before = reader.errors;
     let entries = reader.table(entry)?;
-    let mut given = Given::default();
+    let mut given = RawServer::default();
     entries.iter().for_each(|entry| given.take(reader, entry));
     let server = finish::finish(given, reader, entry);
     server.filter(|_| reader.errors == before)
 }
 
-impl Given {
+impl RawServer {
     fn take(&mut self, reader: &mut Reader<'_>, entry: &Entry) {
         let Some(row) = reader.key(entry, keys::SERVER) else {
             self.unknown = true;
@@ -174,8 +174,8 @@ impl Given {
             Key::ToolSeconds => self.tool = reader.time(entry, SECOND),
             Key::ToolMilliseconds => self.tool = self.tool.or(reader.time(entry, MILLISECOND)),
             Key::Protocol => {
-                let mut words = vec![("auto", ProtocolChoice::Auto)];
-                words.extend(Revision::ALL.map(|revision| (revision.as_str(), ProtocolChoice::Pinned(revision))));
+                let mut words = vec![("auto", RevisionChoice::Auto)];
+                words.extend(Revision::ALL.map(|revision| (revision.as_str(), RevisionChoice::Pinned(revision))));
                 self.protocol = reader.one_of(entry, &words);
             }
             Key::EnabledTools => self.tools.enabled = reader.words(entry).map(BTreeSet::from_iter),
@@ -217,7 +217,7 @@ impl Reader<'_> {
     }
 }
 
-fn kind(reader: &mut Reader<'_>, entry: &Entry) -> Option<Kind> {
+fn kind(reader: &mut Reader<'_>, entry: &Entry) -> Option<ServerType> {
     if matches!(&entry.value.data, Data::Text(text) if text == "ws" || text == "websocket") {
         let message = "there is no such transport in the protocol";
         reader.error(&entry.value.span, message, "does the server speak `http` too?");
@@ -226,7 +226,7 @@ fn kind(reader: &mut Reader<'_>, entry: &Entry) -> Option<Kind> {
     reader.one_of(entry, &KINDS)
 }
 
-fn env(reader: &mut Reader<'_>, entry: &Entry) -> Option<Vec<(String, Written)>> {
+fn env(reader: &mut Reader<'_>, entry: &Entry) -> Option<Vec<(String, ConfigString)>> {
     let mut env = Vec::new();
     for (pair, value) in reader.pairs(entry)? {
         if pair.key.is_empty() || pair.key.contains(['=', '\0']) {

@@ -11,7 +11,7 @@ use jsonc_parser::{
 };
 
 use super::{Builder, Data, Entry, Node};
-use crate::config::Problem;
+use crate::config::Diagnostic;
 
 /// What is let through beyond RFC 8259.
 pub(in crate::config) fn options() -> ParseOptions {
@@ -29,18 +29,18 @@ pub(in crate::config) fn options() -> ParseOptions {
     }
 }
 
-pub(super) fn read(text: &str, builder: &mut Builder<'_>) -> Result<Node, Problem> {
+pub(super) fn read(text: &str, builder: &mut Builder<'_>) -> Result<Node, Diagnostic> {
     let parsed = parse_to_ast(text, &CollectOptions::default(), &options()).map_err(|error| {
         let range = error.range();
         let problem = builder.error(&(range.start..range.end), format!("not JSON: {}", message(error.kind())));
         match advice(error.kind()) {
-            Some(advice) => problem.advise(advice),
+            Some(advice) => problem.with_help(advice),
             None => problem,
         }
     })?;
     match parsed.value {
         Some(value) => node(value, builder, 1),
-        None => Err(builder.error(&(0..0), "the file is empty").advise("`{}` is the least that it can hold")),
+        None => Err(builder.error(&(0..0), "the file is empty").with_help("`{}` is the least that it can hold")),
     }
 }
 
@@ -67,7 +67,7 @@ fn advice(kind: &ParseErrorKind) -> Option<&'static str> {
     }
 }
 
-fn node(value: Value<'_>, builder: &mut Builder<'_>, depth: usize) -> Result<Node, Problem> {
+fn node(value: Value<'_>, builder: &mut Builder<'_>, depth: usize) -> Result<Node, Diagnostic> {
     let range = value.range();
     let span = range.start..range.end;
     builder.enter(&span, depth)?;
@@ -89,12 +89,12 @@ fn node(value: Value<'_>, builder: &mut Builder<'_>, depth: usize) -> Result<Nod
     Ok(Node { span, data })
 }
 
-fn number(text: &str, span: &Range<usize>, builder: &Builder<'_>) -> Result<f64, Problem> {
+fn number(text: &str, span: &Range<usize>, builder: &Builder<'_>) -> Result<f64, Diagnostic> {
     let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
     number.ok_or_else(|| builder.error(span, "not a number that can be held"))
 }
 
-fn entry(property: ObjectProp<'_>, builder: &mut Builder<'_>, depth: usize) -> Result<Entry, Problem> {
+fn entry(property: ObjectProp<'_>, builder: &mut Builder<'_>, depth: usize) -> Result<Entry, Diagnostic> {
     let range = match &property.name {
         ObjectPropName::String(text) => text.range,
         ObjectPropName::Word(word) => word.range,

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-fn read_as(format: Format, text: &str) -> Result<Node, Problem> {
+fn read_as(format: Format, text: &str) -> Result<Node, Diagnostic> {
     read(&Arc::new(Source::new("f", None, text, format)))
 }
 

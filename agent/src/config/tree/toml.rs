@@ -6,22 +6,22 @@ use toml::{
 };
 
 use super::{Builder, Data, Entry, Node};
-use crate::config::Problem;
+use crate::config::Diagnostic;
 
-pub(super) fn read(text: &str, builder: &mut Builder<'_>) -> Result<Node, Problem> {
+pub(super) fn read(text: &str, builder: &mut Builder<'_>) -> Result<Node, Diagnostic> {
     let table = DeTable::parse(text).map_err(|error| {
         let message = error.message().lines().collect::<Vec<_>>().join(", ");
         let twice = message.contains("duplicate key");
         let message = if twice { "the key is given twice".to_owned() } else { format!("not TOML: {message}") };
         let problem = builder.error(&error.span().unwrap_or_default(), message);
-        if twice { problem.advise("keep one of them") } else { problem }
+        if twice { problem.with_help("keep one of them") } else { problem }
     })?;
     let span = table.span();
     builder.enter(&span, 1)?;
     Ok(Node { span, data: self::table(table.into_inner(), builder, 1)? })
 }
 
-fn table(table: DeTable<'_>, builder: &mut Builder<'_>, depth: usize) -> Result<Data, Problem> {
+fn table(table: DeTable<'_>, builder: &mut Builder<'_>, depth: usize) -> Result<Data, Diagnostic> {
     let mut entries = Vec::with_capacity(table.len());
     for (key, value) in table {
         let key_span = key.span();
@@ -32,7 +32,7 @@ fn table(table: DeTable<'_>, builder: &mut Builder<'_>, depth: usize) -> Result<
     Ok(Data::Table(entries))
 }
 
-fn node(value: Spanned<DeValue<'_>>, builder: &mut Builder<'_>, depth: usize) -> Result<Node, Problem> {
+fn node(value: Spanned<DeValue<'_>>, builder: &mut Builder<'_>, depth: usize) -> Result<Node, Diagnostic> {
     let span = value.span();
     builder.enter(&span, depth)?;
     let number = |number: Option<f64>| {

@@ -39,7 +39,7 @@ async fn a_person_is_asked_about_the_call_and_once_is_once() {
     let outcome = call.await.unwrap();
     assert!(outcome.allowed && !outcome.remembered);
     let again = pass(&gate, &tool, json!({}));
-    let reply = Reply { answer: Answer::Deny, feedback: Some("use the other one".into()) };
+    let reply = ApprovalResponse { answer: Answer::Deny, feedback: Some("use the other one".into()) };
     assert!(next(&mut questions).await.answer(reply));
     let outcome = again.await.unwrap();
     assert!(!outcome.allowed);
@@ -124,7 +124,7 @@ async fn a_question_is_withdrawn_with_the_last_call_that_waits_for_it() {
 
 #[tokio::test]
 async fn what_has_to_be_asked_is_denied_where_nobody_is_there() {
-    let alone = Gate::new(global(&[], &[], &["s/free"]), Arc::new(NobodyThere));
+    let alone = Gate::new(global(&[], &[], &["s/free"]), Arc::new(DenyAllApprover));
     assert!(alone.pass("s", &plain("free"), &json!({})).await.allowed);
     let outcome = alone.pass("s", &plain("t"), &json!({})).await;
     assert!(!outcome.allowed);

@@ -60,7 +60,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    pub(super) fn of(source: &Value) -> Self {
+    pub(super) fn new(source: &Value) -> Self {
         let mut index = Self::default();
         if let Ok(base) = Url::parse(NOWHERE) {
             index.resources.insert(base.to_string(), String::new());

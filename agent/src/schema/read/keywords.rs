@@ -35,9 +35,9 @@ impl Reader<'_> {
             return Ok(());
         }
         let known = self.logic(node, key, value, depth)?
-            || self.of_objects(node, key, value, depth)?
-            || self.of_arrays(node, key, value, depth)?
-            || self.of_scalars(node, key, value)?;
+            || self.objects_keyword(node, key, value, depth)?
+            || self.arrays_keyword(node, key, value, depth)?
+            || self.scalars_keyword(node, key, value)?;
         if !known {
             self.report.add(&node.at, key, "dropped", "a keyword that constrains nothing", Effect::Equal);
         }
@@ -87,7 +87,13 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn of_objects(&mut self, node: &mut Node, key: &str, value: &Value, depth: usize) -> Result<bool, SchemaError> {
+    fn objects_keyword(
+        &mut self,
+        node: &mut Node,
+        key: &str,
+        value: &Value,
+        depth: usize,
+    ) -> Result<bool, SchemaError> {
         match key {
             "properties" => node.properties = self.named(node, key, value, depth)?,
             "patternProperties" => node.patterns = self.named(node, key, value, depth)?,
@@ -132,7 +138,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn of_arrays(&mut self, node: &mut Node, key: &str, value: &Value, depth: usize) -> Result<bool, SchemaError> {
+    fn arrays_keyword(&mut self, node: &mut Node, key: &str, value: &Value, depth: usize) -> Result<bool, SchemaError> {
         match (key, value) {
             // Before 2020-12 a list under `items` was what `prefixItems` is now, and `additionalItems` spoke of the rest.
             ("items", Value::Array(_)) | ("prefixItems", _) => node.prefix = self.list(node, key, value, depth)?,
@@ -148,7 +154,7 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    fn of_scalars(&mut self, node: &mut Node, key: &str, value: &Value) -> Result<bool, SchemaError> {
+    fn scalars_keyword(&mut self, node: &mut Node, key: &str, value: &Value) -> Result<bool, SchemaError> {
         match key {
             "minLength" => node.length.min = Some(count(node, key, value)?),
             "maxLength" => node.length.max = Some(count(node, key, value)?),

@@ -1,4 +1,4 @@
-//! Which authorization server to ask, and for which resource.
+//! Selects the authorization server and the resource.
 
 use url::Url;
 
@@ -6,34 +6,34 @@ use super::Inner;
 use crate::auth::{
     challenge::Challenges,
     credentials::Credentials,
-    error::{AuthFailure, told},
+    error::{AuthFailure, quoted},
     resource::{self, ResourceMetadata, canonical},
     server::{self, ServerMetadata, is_same},
     settings::DpopPolicy,
 };
 
-/// What was found out.
+/// The result of discovery.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct Discovery {
     pub(super) server: ServerMetadata,
     pub(super) metadata: Option<ResourceMetadata>,
-    /// The resource to ask tokens for.
+    /// The resource indicator.
     pub(super) resource: String,
-    /// Whether the token is to be bound to a key.
+    /// Whether the token is bound to a key.
     pub(super) bind: bool,
 }
 
 impl Inner {
-    /// Finds the authorization server, anew each time: it may have changed.
+    /// Discovers the authorization server. Nothing is cached, because it may change.
     pub(super) async fn discover(
         &self,
         challenges: &Challenges,
         before: Option<&Credentials>,
-    ) -> Result<Found, AuthFailure> {
+    ) -> Result<Discovery, AuthFailure> {
         let mut tried = Vec::new();
         let metadata = resource::discover(&self.web, &self.url, challenges, &mut tried).await;
         let (server, metadata) = match (&self.settings.server_metadata_url, metadata) {
-            // Who says where it is does not depend on what the server says, or says wrongly.
+            // A configured authorization server does not depend on the metadata of the resource.
             (Some(place), metadata) => (self.configured_server(place, &mut tried).await?, metadata.unwrap_or_default()),
             (None, Err(failure)) => return Err(failure),
             (None, Ok(Some(metadata))) => (self.named_server(&metadata, before, &mut tried).await?, Some(metadata)),
@@ -42,17 +42,17 @@ impl Inner {
         let bind = self.binds(&server, metadata.as_ref(), challenges)?;
         let named = metadata.as_ref().map(|metadata| &metadata.resource);
         let resource = self.settings.resource.as_ref().or(named).cloned();
-        Ok(Found { server, metadata, resource: resource.unwrap_or_else(|| canonical(&self.url)), bind })
+        Ok(Discovery { server, metadata, resource: resource.unwrap_or_else(|| canonical(&self.url)), bind })
     }
 
-    /// The one that the user says.
+    /// The configured authorization server.
     async fn configured_server(&self, place: &Url, tried: &mut Vec<String>) -> Result<ServerMetadata, AuthFailure> {
         let server = server::at(&self.web, place, tried).await?;
         server.ok_or_else(|| AuthFailure::Discovery { tried: std::mem::take(tried) })
     }
 
-    /// The first usable one of those that the resource names: the one at which the client is configured, else the one that
-    /// granted what is kept.
+    /// The first usable authorization server of the resource, preferring the configured issuer and then the one of the
+    /// stored credentials.
     async fn named_server(
         &self,
         metadata: &ResourceMetadata,
@@ -65,7 +65,7 @@ impl Inner {
             issuers.retain(|issuer| is_same(known_at, issuer));
             if issuers.is_empty() {
                 let now =
-                    metadata.authorization_servers.iter().map(|issuer| told(issuer)).collect::<Vec<_>>().join(", ");
+                    metadata.authorization_servers.iter().map(|issuer| quoted(issuer)).collect::<Vec<_>>().join(", ");
                 return Err(AuthFailure::ServerChanged { registered_at: known_at.clone(), now });
             }
         }
@@ -83,8 +83,8 @@ impl Inner {
         Err(first.unwrap_or_else(|| AuthFailure::Discovery { tried: std::mem::take(tried) }))
     }
 
-    /// Before 2025-06-18 an MCP server was its own authorization server: "the authorization base URL MUST be determined from
-    /// the MCP server URL by discarding any existing path component" (2025-03-26, authorization).
+    /// Before 2025-06-18 an MCP server was its own authorization server: "the authorization base URL MUST be
+    /// determined from the MCP server URL by discarding any existing path component" (2025-03-26, authorization).
     async fn own_server(&self, tried: &mut Vec<String>) -> Result<ServerMetadata, AuthFailure> {
         let issuer = self.url.origin().ascii_serialization();
         match server::discover(&self.web, &issuer, tried).await? {
@@ -93,7 +93,7 @@ impl Inner {
         }
     }
 
-    /// Many authorization servers can bind tokens, and few resources take such tokens: both have to say so.
+    /// Many authorization servers support DPoP, but few resources do, so both have to declare it.
     fn binds(
         &self,
         server: &ServerMetadata,
@@ -106,8 +106,8 @@ impl Inner {
         let taken = challenges.wants_dpop() || metadata.is_some_and(|metadata| metadata.takes_dpop);
         match self.settings.dpop {
             DpopPolicy::Never if needed => Err(AuthFailure::Config {
-                what: "DPoP is switched off".to_owned(),
-                problem: "the server takes no other tokens than bound ones".to_owned(),
+                what: "disabled DPoP".to_owned(),
+                problem: "the server requires DPoP".to_owned(),
             }),
             DpopPolicy::Never => Ok(false),
             DpopPolicy::Always if !server.binds_to_es256 => Err(unsupported("DPoP with ES256")),

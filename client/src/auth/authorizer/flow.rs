@@ -1,29 +1,29 @@
-//! From a refusal to a token: which way leads there, and walking it.
+//! Obtains a token after a challenge: selects the flow and runs it.
 
 use std::sync::Arc;
 
 use http::HeaderValue;
 
-use super::{Held, Inner, SAME_SCOPES, discovery::Found, keep};
+use super::{Held, Inner, SAME_SCOPES, credentials, discovery::Discovery};
 use crate::auth::{
-    Refusal,
+    RejectedRequest,
     challenge::Challenges,
     code,
     credentials::{ClientRegistration, Credentials, RegistrationSource},
     dpop::DpopKey,
     error::AuthFailure,
-    machine, registration,
-    scopes::{self, Known},
+    non_interactive, registration,
+    scopes::{self, ScopeContext},
     settings::Grant,
     token::{self, Granted, TokenRequest},
 };
 
 impl Inner {
-    /// Gets a token that the server may accept, in the least troublesome way. The flow lock is held.
+    /// Obtains a token with as little user interaction as possible. The caller holds the flow lock.
     pub(super) async fn authorize(
         self: &Arc<Self>,
         challenges: &Challenges,
-        refusal: Option<&Refusal>,
+        refusal: Option<&RejectedRequest>,
     ) -> Result<Arc<Held>, AuthFailure> {
         let before = self.reload().await?;
         let found = self.discover(challenges, before.as_ref().map(|held| &held.credentials)).await?;
@@ -33,7 +33,7 @@ impl Inner {
             if Some(&held.header) != presented.as_ref() && held.is_alive() {
                 return Ok(Arc::clone(held));
             }
-            // A token that was just renewed and is refused again will not get better by renewing.
+            // Renewing a token again that was just renewed and rejected does not help.
             if refusal.status == 401
                 && refusal.attempt == 1
                 && let Some(renewed) = self.renewed_instead_of(held, presented).await?
@@ -45,15 +45,19 @@ impl Inner {
         self.count_step_up(challenges, refusal, &scopes)?;
         let held = match self.settings.grant {
             Grant::AuthorizationCode => self.by_code(&found, before.as_deref(), &scopes).await?,
-            _ => self.by_machine(&found, before.as_deref(), &scopes).await?,
+            _ => self.without_user(&found, before.as_deref(), &scopes).await?,
         };
         scopes::add(&mut self.session().asked, &scopes);
         Ok(held)
     }
 
-    /// What is kept, if it comes from the authorization server that the resource names now. "Clients MUST NOT reuse client
+    /// The stored credentials, if the resource still uses their authorization server. "Clients MUST NOT reuse client
     /// credentials from a different authorization server" (2026-07-28, client registration).
-    async fn still_valid(&self, before: Option<Arc<Held>>, found: &Found) -> Result<Option<Arc<Held>>, AuthFailure> {
+    async fn still_valid(
+        &self,
+        before: Option<Arc<Held>>,
+        found: &Discovery,
+    ) -> Result<Option<Arc<Held>>, AuthFailure> {
         let Some(held) = before else { return Ok(None) };
         let kept = &held.credentials;
         if kept.is_of(&found.server.issuer) {
@@ -70,7 +74,7 @@ impl Inner {
         Ok(None)
     }
 
-    /// A renewed token, where there is a way to renew it; none where only a new authorization helps.
+    /// A renewed token; `None` if a new authorization is needed.
     async fn renewed_instead_of(
         self: &Arc<Self>,
         held: &Held,
@@ -90,11 +94,11 @@ impl Inner {
         }
     }
 
-    fn choose(&self, challenges: &Challenges, found: &Found, before: Option<&Held>) -> Vec<String> {
+    fn choose(&self, challenges: &Challenges, found: &Discovery, before: Option<&Held>) -> Vec<String> {
         let mut asked = self.session().asked.clone();
         scopes::add(&mut asked, before.map(|held| held.credentials.scopes.as_slice()).unwrap_or_default());
         let challenged = challenges.scopes();
-        scopes::select(&Known {
+        scopes::select(&ScopeContext {
             challenged: challenged.as_deref(),
             of_resource: found.metadata.as_ref().and_then(|metadata| metadata.scopes.as_deref()),
             of_server: found.server.scopes.as_deref(),
@@ -104,11 +108,11 @@ impl Inner {
         })
     }
 
-    /// Ends a loop in which a server asks for scopes that it was shown.
+    /// Stops a loop in which the server repeatedly requires the same scopes.
     fn count_step_up(
         &self,
         challenges: &Challenges,
-        refusal: Option<&Refusal>,
+        refusal: Option<&RejectedRequest>,
         scopes: &[String],
     ) -> Result<(), AuthFailure> {
         if refusal.is_none_or(|refusal| refusal.status != 403) {
@@ -127,13 +131,12 @@ impl Inner {
 
     async fn by_code(
         self: &Arc<Self>,
-        found: &Found,
+        found: &Discovery,
         before: Option<&Held>,
         scopes: &[String],
     ) -> Result<Arc<Held>, AuthFailure> {
         let Some(browser) = &self.browser else {
-            let reason =
-                if before.is_some() { "what was granted does not do any more" } else { "nobody has logged in yet" };
+            let reason = if before.is_some() { "the grant is no longer sufficient" } else { "not logged in" };
             return Err(AuthFailure::LoginRequired { reason: reason.to_owned() });
         };
         let broken = |error: crate::auth::BrowserError| AuthFailure::Browser { problem: error.problem };
@@ -156,10 +159,10 @@ impl Inner {
         self.keep(credentials(found, client, key.as_ref(), scopes, granted)).await
     }
 
-    /// The client for the code flow: the one that registered before, where the server still knows it.
+    /// The client for the code flow: the registered one, if the server still knows it.
     async fn code_client(
         &self,
-        found: &Found,
+        found: &Discovery,
         before: Option<&Held>,
         redirect_uri: &str,
     ) -> Result<ClientRegistration, AuthFailure> {
@@ -177,17 +180,17 @@ impl Inner {
         }
     }
 
-    async fn by_machine(
+    async fn without_user(
         self: &Arc<Self>,
-        found: &Found,
+        found: &Discovery,
         before: Option<&Held>,
         scopes: &[String],
     ) -> Result<Arc<Held>, AuthFailure> {
-        let client = machine::client(&self.settings, &found.server)?;
+        let client = non_interactive::client(&self.settings, &found.server)?;
         let key = found.bind.then(|| before.and_then(|held| held.key.clone()).unwrap_or_else(DpopKey::generate));
-        let grant = machine::prepare(&self.web, &self.settings, &found.server, &found.resource, scopes).await?;
+        let grant = non_interactive::prepare(&self.web, &self.settings, &found.server, &found.resource, scopes).await?;
         let Some(grant) = grant else {
-            return Err(AuthFailure::LoginRequired { reason: "this grant needs a person".to_owned() });
+            return Err(AuthFailure::LoginRequired { reason: "this grant requires user interaction".to_owned() });
         };
         let mut form = grant.form;
         form.push(("resource", found.resource.clone()));
@@ -200,7 +203,7 @@ impl Inner {
 
     async fn ask(
         &self,
-        found: &Found,
+        found: &Discovery,
         client: &ClientRegistration,
         grant: &str,
         form: Vec<(&'static str, String)>,
@@ -222,12 +225,14 @@ impl Inner {
         self.settings.client.as_ref()?.signing_algorithm.as_deref()
     }
 
-    /// A new token for a refresh token (RFC 6749, section 6).
+    /// Exchanges a refresh token (RFC 6749, section 6).
     pub(super) async fn refresh(&self, old: &Credentials) -> Result<Credentials, AuthFailure> {
         let Some(refresh_token) = &old.refresh_token else {
-            return Err(AuthFailure::LoginRequired { reason: "the token has ended, and cannot be renewed".to_owned() });
+            return Err(AuthFailure::LoginRequired {
+                reason: "the token has expired and cannot be renewed".to_owned(),
+            });
         };
-        let endpoint = keep::endpoint(old)?;
+        let endpoint = credentials::endpoint(old)?;
         let mut form = vec![("refresh_token", refresh_token.expose().to_owned())];
         form.extend(old.resource.iter().map(|resource| ("resource", resource.clone())));
         let key = old.dpop_key.as_ref().and_then(DpopKey::from_jwk);
@@ -245,21 +250,22 @@ impl Inner {
             access_token: granted.access_token,
             token_type: granted.token_type,
             expires_at: granted.expires_at,
-            // A server that rotates sends a new one; from one that does not, the old one stays good.
+            // A server that does not rotate refresh tokens sends none, and the old one remains valid.
             refresh_token: granted.refresh_token.or_else(|| old.refresh_token.clone()),
             scopes: granted.scopes.unwrap_or_else(|| old.scopes.clone()),
             ..old.clone()
         })
     }
 
-    /// A new token for a machine, in the same way as the old one.
-    pub(super) async fn machine_again(self: &Arc<Self>, old: &Credentials) -> Result<Credentials, AuthFailure> {
+    /// Obtains a new token with the same non-interactive grant.
+    pub(super) async fn renew_without_user(self: &Arc<Self>, old: &Credentials) -> Result<Credentials, AuthFailure> {
         let found = self.discover(&Challenges::default(), Some(old)).await?;
         if !old.is_of(&found.server.issuer) {
             return Err(AuthFailure::LoginRequired { reason: "the authorization server has changed".to_owned() });
         }
-        let client = machine::client(&self.settings, &found.server)?;
-        let grant = machine::prepare(&self.web, &self.settings, &found.server, &found.resource, &old.scopes).await?;
+        let client = non_interactive::client(&self.settings, &found.server)?;
+        let grant =
+            non_interactive::prepare(&self.web, &self.settings, &found.server, &found.resource, &old.scopes).await?;
         let Some(grant) = grant else { return self.refresh(old).await };
         let mut form = grant.form;
         form.push(("resource", found.resource.clone()));
@@ -273,7 +279,7 @@ impl Inner {
 }
 
 fn credentials(
-    found: &Found,
+    found: &Discovery,
     client: ClientRegistration,
     key: Option<&DpopKey>,
     asked: &[String],

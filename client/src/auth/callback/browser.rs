@@ -1,23 +1,23 @@
-//! The opening of a browser.
+//! Opens the browser.
 
 use std::io;
 
 use url::Url;
 
-/// Opens the user's browser at this address (`$BROWSER`, else what the system is set to). It does not wait for it.
+/// Opens the user's browser at this URL (`$BROWSER`, or the system's default), without waiting for it.
 ///
 /// # Errors
 ///
-/// Fails if the address is none of the web, or if there is no browser.
+/// If the URL is not http or https, or a browser is missing.
 pub async fn open(url: &Url) -> io::Result<()> {
-    // An authorization server must not have another program started by the address that it names.
+    // Other schemes could start a local program.
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "only addresses of the web are opened"));
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "only http and https URLs are opened"));
     }
     let url = url.to_string();
     let opened = tokio::task::spawn_blocking(move || {
         let mut options = webbrowser::BrowserOptions::new();
-        // What a browser prints would end up among the lines of this program.
+        // Output of the browser must not appear in the terminal.
         options.with_suppress_output(true);
         webbrowser::open_browser_with_options(webbrowser::Browser::Default, &url, &options)
     });

@@ -1,6 +1,6 @@
-//! What a person sees in the browser. Whatever came from outside is escaped.
+//! The page in the browser after the redirect. External text is escaped.
 
-use super::answer::{Outcome, Refused};
+use super::response::{InvalidCallback, Outcome};
 
 pub(super) fn outcome(outcome: &Outcome) -> String {
     match outcome {
@@ -9,22 +9,22 @@ pub(super) fn outcome(outcome: &Outcome) -> String {
         }
         Outcome::Denied { error, description, .. } => {
             let told = description.as_ref().map_or_else(|| error.clone(), |text| format!("{error}: {text}"));
-            page("The login was refused", "You can close this window. The terminal says what to do.", Some(&told))
+            page("The login was denied", "You can close this window. See the terminal for the next step.", Some(&told))
         }
     }
 }
 
-pub(super) fn refused(refused: &Refused) -> String {
-    let advice = "Start again from the terminal. The login that it waits for is not affected.";
-    page("This is not the answer that is awaited", advice, Some(&refused.to_string()))
+pub(super) fn refused(refused: &InvalidCallback) -> String {
+    let advice = "Start again from the terminal. The pending login is not affected.";
+    page("This response does not belong to the pending login", advice, Some(&refused.to_string()))
 }
 
 pub(super) fn used() -> String {
-    page("This was answered already", "You can close this window.", None)
+    page("This login is already complete", "You can close this window.", None)
 }
 
 pub(super) fn nothing_here() -> String {
-    page("Nothing here", "This address waits for the answer to a login, and for nothing else.", None)
+    page("Nothing here", "This address only accepts the response to a login.", None)
 }
 
 fn page(title: &str, text: &str, quoted: Option<&str>) -> String {
@@ -37,12 +37,12 @@ fn page(title: &str, text: &str, quoted: Option<&str>) -> String {
     )
 }
 
-/// The longest quotation, in characters: a page is no place for more.
-const LONGEST: usize = 500;
+/// Maximum length of quoted text, in characters.
+const MAX_CHARS: usize = 500;
 
 fn escaped(text: &str) -> String {
     let mut safe = String::new();
-    for character in text.chars().take(LONGEST) {
+    for character in text.chars().take(MAX_CHARS) {
         match character {
             '&' => safe.push_str("&amp;"),
             '<' => safe.push_str("&lt;"),

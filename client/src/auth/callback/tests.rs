@@ -14,16 +14,16 @@ async fn waiting() -> (Url, tokio::task::JoinHandle<Result<Outcome, CallbackErro
 async fn get(uri: &Url, query: &str) -> (u16, String) {
     let mut uri = uri.clone();
     uri.set_query(Some(query));
-    let answer = reqwest::Client::builder().no_proxy().build().unwrap().get(uri).send().await.unwrap();
+    let answer = test_support::http_client().get(uri).send().await.unwrap();
     (answer.status().as_u16(), answer.text().await.unwrap())
 }
 
 fn granted(code: &str, iss: Option<&str>) -> Outcome {
-    Outcome::Granted(Answer { code: Secret::new(code), iss: iss.map(str::to_owned) })
+    Outcome::Granted(AuthorizationResponse { code: Secret::new(code), iss: iss.map(str::to_owned) })
 }
 
 #[tokio::test]
-async fn an_answer_gives_code_and_issuer_and_the_person_is_told() {
+async fn a_response_has_code_and_issuer_and_shows_a_page() {
     let (uri, outcome) = waiting().await;
     assert_eq!(uri.host_str(), Some("127.0.0.1"));
     let (status, page) = get(&uri, "code=a%2Bb&state=state-1&iss=https%3A%2F%2Fas.example").await;
@@ -33,7 +33,7 @@ async fn an_answer_gives_code_and_issuer_and_the_person_is_told() {
 }
 
 #[tokio::test]
-async fn whatever_else_asks_changes_nothing() {
+async fn other_requests_change_nothing() {
     let (uri, outcome) = waiting().await;
     assert_eq!(get(&uri.join("/favicon.ico").unwrap(), "code=c&state=state-1").await.0, 404);
     for stranger in [
@@ -54,7 +54,7 @@ async fn whatever_else_asks_changes_nothing() {
     }
     let mut whole = uri.clone();
     whole.set_query(Some("code=c&state=state-1"));
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let client = test_support::http_client();
     assert_eq!(client.head(whole.clone()).send().await.unwrap().status(), 405);
     assert_eq!(client.post(whole).send().await.unwrap().status(), 405);
     assert!(!outcome.is_finished());
@@ -63,7 +63,7 @@ async fn whatever_else_asks_changes_nothing() {
 }
 
 #[tokio::test]
-async fn what_a_server_says_about_a_refusal_is_escaped() {
+async fn the_description_of_an_error_is_escaped() {
     let (uri, outcome) = waiting().await;
     let (status, page) =
         get(&uri, "error=access_denied&error_description=%3Cscript%3Ealert('1')%3C%2Fscript%3E%1b&state=state-1").await;
@@ -76,19 +76,19 @@ async fn what_a_server_says_about_a_refusal_is_escaped() {
 }
 
 #[tokio::test]
-async fn an_answer_counts_once_and_then_nobody_listens() {
+async fn a_response_counts_once_and_closes_the_port() {
     let (uri, outcome) = waiting().await;
-    // A connection on which nothing is said, as browsers make them, must not hold up the end.
+    // An idle connection, which browsers open, must not delay the end.
     let idle = tokio::net::TcpStream::connect(uri.socket_addrs(|| None).unwrap()[0]).await.unwrap();
     get(&uri, "code=c&state=state-1").await;
     tokio::time::timeout(Duration::from_secs(10), outcome).await.unwrap().unwrap().unwrap();
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let client = test_support::http_client();
     assert!(client.get(uri).send().await.unwrap_err().is_connect());
     drop(idle);
 }
 
 #[tokio::test]
-async fn of_two_answers_at_once_one_counts() {
+async fn only_one_of_two_concurrent_responses_counts() {
     let (sender, mut answered) = oneshot::channel();
     let awaited = Arc::new(Awaited { path: "/cb".into(), state: STATE.into(), sender: Mutex::new(Some(sender)) });
     let ask = |query: &str| {
@@ -103,7 +103,7 @@ async fn of_two_answers_at_once_one_counts() {
 #[tokio::test]
 async fn a_page_is_not_kept_and_runs_nothing() {
     let (uri, outcome) = waiting().await;
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let client = test_support::http_client();
     let answer = client.get(format!("{uri}?code=c&state=state-1")).send().await.unwrap();
     let headers: BTreeMap<_, _> =
         answer.headers().iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
@@ -136,7 +136,7 @@ async fn a_port_and_a_path_can_be_chosen() {
 }
 
 #[test]
-fn a_pasted_address_is_read_in_every_form_a_person_copies() {
+fn a_pasted_url_is_read_in_every_form_that_users_copy() {
     let uri = Url::parse("http://127.0.0.1:4000/callback").unwrap();
     for text in [
         "http://127.0.0.1:4000/callback?code=c&state=state-1",
@@ -148,19 +148,19 @@ fn a_pasted_address_is_read_in_every_form_a_person_copies() {
         assert_eq!(Outcome::read_pasted(text, &uri, STATE), Ok(granted("c", None)), "{text}");
     }
     for (text, why) in [
-        ("http://127.0.0.1:4000/callback?code=c&state=old", Refused::State),
-        ("http://127.0.0.1:4001/callback?code=c&state=state-1", Refused::NoAddress),
-        ("http://127.0.0.1:4000/other?code=c&state=state-1", Refused::NoAddress),
-        ("https://as.example/authorize?state=state-1", Refused::NoAddress),
-        ("c", Refused::NoAddress),
-        ("", Refused::NoAddress),
+        ("http://127.0.0.1:4000/callback?code=c&state=old", InvalidCallback::State),
+        ("http://127.0.0.1:4001/callback?code=c&state=state-1", InvalidCallback::NoAddress),
+        ("http://127.0.0.1:4000/other?code=c&state=state-1", InvalidCallback::NoAddress),
+        ("https://as.example/authorize?state=state-1", InvalidCallback::NoAddress),
+        ("c", InvalidCallback::NoAddress),
+        ("", InvalidCallback::NoAddress),
     ] {
         assert_eq!(Outcome::read_pasted(text, &uri, STATE), Err(why), "{text}");
     }
 }
 
 #[tokio::test]
-async fn only_addresses_of_the_web_are_opened() {
+async fn only_http_and_https_urls_are_opened() {
     for url in ["file:///etc/passwd", "javascript:alert(1)", "x-program://run"] {
         assert_eq!(
             open(&Url::parse(url).unwrap()).await.unwrap_err().kind(),

@@ -8,7 +8,7 @@ use crate::auth::{
 };
 
 fn key() -> CredentialKey {
-    CredentialKey::of_url(&Url::parse("https://mcp.example/mcp").unwrap())
+    CredentialKey::from_url(&Url::parse("https://mcp.example/mcp").unwrap())
 }
 
 async fn store() -> Arc<MemoryStore> {
@@ -37,7 +37,7 @@ async fn a_good_token_is_not_renewed() {
 }
 
 #[tokio::test]
-async fn without_credentials_a_person_has_to_log_in() {
+async fn without_credentials_the_user_has_to_log_in() {
     let store = Arc::new(MemoryStore::default());
     let error = fresh(store, &key(), Credentials::is_good, |old| async { Ok(old) }).await.unwrap_err();
     assert!(error.needs_login());
@@ -45,7 +45,7 @@ async fn without_credentials_a_person_has_to_log_in() {
 }
 
 #[tokio::test]
-async fn a_new_refresh_token_replaces_the_old_one_which_else_stays() {
+async fn a_new_refresh_token_replaces_the_old_one() {
     for (given, kept) in [(Some("rotated"), "rotated"), (None, "hidden-refresh")] {
         let store = store().await;
         let new = fresh(store.clone(), &key(), Credentials::is_good, move |_| async move { Ok(renewed(given)) }).await;
@@ -55,7 +55,7 @@ async fn a_new_refresh_token_replaces_the_old_one_which_else_stays() {
 }
 
 #[tokio::test]
-async fn a_renewal_is_finished_and_kept_though_nobody_waits_any_more() {
+async fn a_renewal_is_completed_and_stored_without_waiting_tasks() {
     let store = store().await;
     let (asked, was_asked) = oneshot::channel();
     let (answer, answered) = oneshot::channel();
@@ -73,13 +73,13 @@ async fn a_renewal_is_finished_and_kept_though_nobody_waits_any_more() {
     renewal.abort();
     assert!(renewal.await.unwrap_err().is_cancelled());
     answer.send(renewed(Some("rotated"))).unwrap();
-    // The next one waits for the lock, and finds what the abandoned one got.
+    // The next one waits for the lock and finds the result.
     let next = fresh(store, &key(), Credentials::is_good, |_| async { Err(failure(true)) }).await.unwrap();
     assert_eq!(next.refresh_token, Some(Secret::new("rotated")));
 }
 
 #[tokio::test]
-async fn those_who_waited_take_a_token_that_will_end_soon() {
+async fn waiting_tasks_use_a_token_that_expires_soon() {
     let store = store().await;
     let mut tasks = Vec::new();
     let count = Arc::new(std::sync::atomic::AtomicU32::new(0));
@@ -101,14 +101,11 @@ async fn those_who_waited_take_a_token_that_will_end_soon() {
 }
 
 #[tokio::test]
-async fn a_failure_is_shared_until_a_login_and_names_what_helps() {
+async fn a_failure_is_shared_until_a_login_and_suggests_one() {
     let store = store().await;
     let first = fresh(store.clone(), &key(), Credentials::is_good, |_| async { Err(failure(true)) }).await.unwrap_err();
     assert!(first.needs_login());
-    assert!(
-        first.to_string().ends_with("`mcp-workbench client login https://mcp.example/mcp` gets a new one"),
-        "{first}"
-    );
+    assert!(first.to_string().ends_with("run `mcp-workbench client login https://mcp.example/mcp`"), "{first}");
     let again = fresh(store.clone(), &key(), Credentials::is_good, |_| async { Ok(renewed(None)) }).await.unwrap_err();
     assert_eq!(again.kind(), "invalid_grant");
     store.save(&key(), &Credentials { access_token: Secret::new("of-the-login"), ..credentials() }).await.unwrap();
@@ -116,7 +113,7 @@ async fn a_failure_is_shared_until_a_login_and_names_what_helps() {
 }
 
 #[test]
-fn a_failure_that_may_pass_stands_shortly_and_a_refusal_longer() {
+fn a_temporary_failure_is_shared_shorter_than_a_permanent_one() {
     let of = credentials();
     let aged = |lasting, age: Duration| {
         let mut remembered = Remembered::new(failure(lasting), &of);
@@ -133,7 +130,7 @@ fn a_failure_that_may_pass_stands_shortly_and_a_refusal_longer() {
 }
 
 #[test]
-fn what_is_remembered_holds_no_token() {
+fn a_shared_failure_contains_no_token() {
     let text = serde_json::to_string(&Remembered::new(failure(true), &credentials())).unwrap();
     assert!(!text.contains("hidden"), "{text}");
 }

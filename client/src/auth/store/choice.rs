@@ -1,4 +1,4 @@
-//! Which store is taken, and the one that takes what there is.
+//! Selects the credential store, with files as the fallback.
 
 use std::{
     path::PathBuf,
@@ -11,26 +11,26 @@ use std::{
 
 use futures::{FutureExt, future::BoxFuture};
 
-use super::{CredentialStore, FileStore, KeyringStore, Listing, StoreError, StoreLock, Vault};
+use super::{CredentialStore, FileStore, KeyringBackend, KeyringStore, Listing, StoreError, StoreLock};
 use crate::auth::credentials::{CredentialKey, Credentials};
 
-/// The variable that chooses a store.
+/// The variable that selects a store.
 pub const STORE_VARIABLE: &str = "MCP_WORKBENCH_CREDENTIALS";
 
-/// The variable that names the folder of credential files and locks.
-pub const FOLDER_VARIABLE: &str = "MCP_WORKBENCH_CREDENTIALS_DIR";
+/// The variable with the directory of credential files and locks.
+pub const DIRECTORY_VARIABLE: &str = "MCP_WORKBENCH_CREDENTIALS_DIR";
 
-/// Where credentials are to be kept.
+/// The kind of credential store.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum StoreChoice {
-    /// In the system's key ring; in files where there is none.
+    /// The system's key ring, or files if it is not available.
     #[default]
     Auto,
-    /// In the system's key ring.
+    /// The system's key ring.
     Keyring,
-    /// In the key ring of the Linux kernel, until the machine is started again.
+    /// The key ring of the Linux kernel, until the next reboot.
     Kernel,
-    /// In files that only their owner may read.
+    /// Files that only their owner can read.
     File,
 }
 
@@ -49,34 +49,37 @@ impl FromStr for StoreChoice {
 }
 
 impl StoreChoice {
-    /// What the environment chooses.
+    /// The store that the environment selects.
     ///
     /// # Errors
     ///
-    /// Fails if it names no store.
+    /// If it selects an unknown store.
     pub fn from_environment() -> Result<Self, StoreError> {
         std::env::var_os(STORE_VARIABLE).map_or(Ok(Self::Auto), |name| name.to_string_lossy().parse())
     }
 
-    /// The chosen store, with its files or locks in this folder. Nothing is made or asked yet.
+    /// Opens the store, with its files or locks in this directory. Nothing is read or created yet.
     #[must_use]
-    pub fn open(self, folder: PathBuf) -> Arc<dyn CredentialStore> {
+    pub fn open(self, directory: PathBuf) -> Arc<dyn CredentialStore> {
         match self {
-            Self::Auto => Arc::new(AutoStore::new(KeyringStore::new(Vault::System, &folder), FileStore::new(folder))),
-            Self::Keyring => Arc::new(KeyringStore::new(Vault::System, folder)),
-            Self::Kernel => Arc::new(KeyringStore::new(Vault::Kernel, folder)),
-            Self::File => Arc::new(FileStore::new(folder)),
+            Self::Auto => Arc::new(AutoStore::new(
+                KeyringStore::new(KeyringBackend::System, &directory),
+                FileStore::new(directory),
+            )),
+            Self::Keyring => Arc::new(KeyringStore::new(KeyringBackend::System, directory)),
+            Self::Kernel => Arc::new(KeyringStore::new(KeyringBackend::Kernel, directory)),
+            Self::File => Arc::new(FileStore::new(directory)),
         }
     }
 }
 
-/// The store that the environment chooses, in the folder that it names.
+/// Opens the store and directory that the environment selects.
 ///
 /// # Errors
 ///
-/// Fails if it names no store, or no folder can be found.
+/// If the store is unknown, or a directory is missing.
 pub fn open_default() -> Result<Arc<dyn CredentialStore>, StoreError> {
-    Ok(StoreChoice::from_environment()?.open(default_folder()?))
+    Ok(StoreChoice::from_environment()?.open(default_directory()?))
 }
 
 /// `$MCP_WORKBENCH_CREDENTIALS_DIR`, else `$XDG_DATA_HOME/mcp-workbench/credentials`, else the same below
@@ -84,23 +87,23 @@ pub fn open_default() -> Result<Arc<dyn CredentialStore>, StoreError> {
 ///
 /// # Errors
 ///
-/// Fails if none of them is set.
-pub fn default_folder() -> Result<PathBuf, StoreError> {
+/// If none of them is set.
+pub fn default_directory() -> Result<PathBuf, StoreError> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let data = || set("XDG_DATA_HOME").or_else(|| set("HOME").map(|home| home.join(".local/share")));
-    set(FOLDER_VARIABLE)
+    set(DIRECTORY_VARIABLE)
         .or_else(|| data().map(|data| data.join("mcp-workbench/credentials")))
-        .ok_or(StoreError::NoFolder)
+        .ok_or(StoreError::NoDirectory)
 }
 
-/// Keeps credentials in a key ring, and in files while there is none.
+/// Stores credentials in a key ring, or in files if it is not available.
 ///
-/// A file is newer than what the key ring holds for the same key: it is removed as soon as the key ring takes an entry.
+/// A file is newer than the key ring's entry of the same key. It is deleted when the key ring stores an entry.
 #[derive(Debug)]
 struct AutoStore {
     keyring: KeyringStore,
     files: FileStore,
-    /// The key ring did not answer: it is not asked again by this process, which may have waited long already.
+    /// Whether the key ring failed. It is not tried again in this process.
     without: AtomicBool,
 }
 
@@ -109,15 +112,15 @@ impl AutoStore {
         Self { keyring, files, without: AtomicBool::new(false) }
     }
 
-    /// What the key ring says, or nothing where there is none.
-    async fn asked<T>(&self, answer: BoxFuture<'_, Result<T, StoreError>>) -> Result<Option<T>, StoreError> {
+    /// The result of the key ring; `None` if it is not available.
+    async fn available<T>(&self, answer: BoxFuture<'_, Result<T, StoreError>>) -> Result<Option<T>, StoreError> {
         if self.without.load(Ordering::Relaxed) {
             return Ok(None);
         }
         match answer.await {
             Err(error @ StoreError::Unavailable { .. }) => {
                 self.without.store(true, Ordering::Relaxed);
-                tracing::info!(%error, "credentials are kept in files");
+                tracing::info!(%error, "storing credentials in files");
                 Ok(None)
             }
             answer => answer.map(Some),
@@ -134,7 +137,7 @@ impl CredentialStore for AutoStore {
         async {
             match self.files.load(key).await? {
                 Some(credentials) => Ok(Some(credentials)),
-                None => Ok(self.asked(self.keyring.load(key)).await?.flatten()),
+                None => Ok(self.available(self.keyring.load(key)).await?.flatten()),
             }
         }
         .boxed()
@@ -146,7 +149,7 @@ impl CredentialStore for AutoStore {
         credentials: &'a Credentials,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         async {
-            match self.asked(self.keyring.save(key, credentials)).await? {
+            match self.available(self.keyring.save(key, credentials)).await? {
                 Some(()) => self.files.remove(key).await.map(drop),
                 None => self.files.save(key, credentials).await,
             }
@@ -157,7 +160,7 @@ impl CredentialStore for AutoStore {
     fn remove<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, Result<bool, StoreError>> {
         async {
             let file = self.files.remove(key).await?;
-            let entry = self.asked(self.keyring.remove(key)).await?;
+            let entry = self.available(self.keyring.remove(key)).await?;
             Ok(file || entry == Some(true))
         }
         .boxed()
@@ -166,7 +169,7 @@ impl CredentialStore for AutoStore {
     fn list(&self) -> BoxFuture<'_, Result<Listing, StoreError>> {
         async {
             let mut listing = self.files.list().await?;
-            if let Some(more) = self.asked(self.keyring.list()).await? {
+            if let Some(more) = self.available(self.keyring.list()).await? {
                 listing.keys.extend(more.keys);
                 listing.broken.extend(more.broken);
                 listing.keys.sort_by(|one, other| (&one.url, &one.name).cmp(&(&other.url, &other.name)));
@@ -178,7 +181,7 @@ impl CredentialStore for AutoStore {
     }
 
     fn lock<'a>(&'a self, key: &'a CredentialKey) -> BoxFuture<'a, Result<StoreLock, StoreError>> {
-        // The same file for both: a process with a key ring and one without must not renew at once.
+        // The same lock file for both stores, so that processes with and without a key ring do not renew concurrently.
         self.files.lock(key)
     }
 }

@@ -1,13 +1,13 @@
-//! An entry as it is written: the same JSON in a file and in a key ring.
+//! The JSON format of an entry, in files and key rings.
 //!
-//! What is wrong with a text is told by place alone: a parser's message quotes what it found, which may be a token.
+//! Errors report only the position: messages of a parser quote the text, which may contain a token.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Secret, StoreError};
 use crate::auth::credentials::{CredentialKey, Credentials};
 
-/// The form that is written. A form that this program does not know is reported, not guessed at.
+/// Version of the format. Other versions are reported as errors.
 const VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub(super) struct Entry {
 }
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct StoredEntry<'a> {
     version: u32,
     key: &'a CredentialKey,
     credentials: &'a Credentials,
@@ -27,7 +27,7 @@ struct Written<'a> {
 impl Entry {
     /// The text of an entry.
     pub(super) fn text(key: &CredentialKey, credentials: &Credentials) -> Secret {
-        let written = Written { version: VERSION, key, credentials };
+        let written = StoredEntry { version: VERSION, key, credentials };
         Secret::new(serde_json::to_string(&written).expect("strings and numbers are JSON"))
     }
 
@@ -39,15 +39,15 @@ impl Entry {
             )
         })?;
         if entry.version != VERSION {
-            return Err(Self::corrupt(place, &format!("form {} is not known to this version", entry.version)));
+            return Err(Self::corrupt(place, &format!("format {} is not supported by this version", entry.version)));
         }
         Ok(entry)
     }
 
-    /// Its credentials, if it is the entry of this key.
-    pub(super) fn of(self, key: &CredentialKey, place: &str) -> Result<Credentials, StoreError> {
-        // An entry that somebody moved here must not send one server's token to another.
-        if self.key == *key { Ok(self.credentials) } else { Err(Self::corrupt(place, "they are of another server")) }
+    /// The credentials, if the entry belongs to this key.
+    pub(super) fn for_key(self, key: &CredentialKey, place: &str) -> Result<Credentials, StoreError> {
+        // A moved entry must not send a token to another server.
+        if self.key == *key { Ok(self.credentials) } else { Err(Self::corrupt(place, "they belong to another server")) }
     }
 
     pub(super) fn corrupt(place: &str, problem: &str) -> StoreError {

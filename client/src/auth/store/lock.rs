@@ -1,8 +1,7 @@
-//! The lock of a key: between the tasks of this process, and between processes where a folder is given.
+//! The lock of a key, between tasks, and between processes if there is a directory.
 //!
-//! It is a lock of the kernel on a file that is never removed: when its holder dies, the kernel frees it, and there is no
-//! stale lock to guess about. The file also holds what is to be remembered of a renewal that failed, so that processes
-//! which waited for the lock need not fail at the same server once more.
+//! It is a kernel lock on a file that is never removed: the kernel releases it when its holder exits, so there are no
+//! stale locks. The file also stores a failed renewal, so that processes that waited for the lock do not repeat it.
 
 use std::{
     collections::HashMap,
@@ -18,57 +17,60 @@ use tokio::{
     time::{Instant, sleep, timeout_at},
 };
 
-use super::{StoreError, files};
+use super::{
+    StoreError,
+    private::{open_lock, private_directory},
+};
 use crate::auth::{credentials::CredentialKey, renewal::Remembered};
 
-/// How long a lock is waited for: longer than a renewal may take.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(75);
+/// Timeout of a lock. It is longer than that of a renewal.
+pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(75);
 
-/// How often a lock that another process holds is tried again: between these two, ever more slowly.
+/// Minimum and maximum delay between attempts to get a lock of another process.
 const RETRY: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(50));
 
-/// More than a remembered failure needs: what is longer was not written by this program.
-const MOST_REMEMBERED: u64 = 16 * 1024;
+/// Maximum size of a stored failure. Longer content is ignored.
+const MAX_STORED: u64 = 16 * 1024;
 
 type Slot = Arc<TaskMutex<Option<Remembered>>>;
 
 /// The locks of a store.
 #[derive(Debug, Default)]
 pub(crate) struct Locks {
-    folder: Option<PathBuf>,
+    directory: Option<PathBuf>,
     slots: Mutex<HashMap<CredentialKey, Slot>>,
 }
 
 impl Locks {
-    /// Locks that hold against other processes which use the same folder.
-    pub(crate) fn in_folder(folder: PathBuf) -> Self {
-        Self { folder: Some(folder), slots: Mutex::default() }
+    /// Locks with files in this directory, which other processes use too.
+    pub(crate) fn in_directory(directory: PathBuf) -> Self {
+        Self { directory: Some(directory), slots: Mutex::default() }
     }
 
     pub(crate) async fn lock(&self, key: &CredentialKey) -> Result<StoreLock, StoreError> {
-        self.lock_within(key, PATIENCE).await
+        self.lock_within(key, LOCK_TIMEOUT).await
     }
 
-    /// Takes the lock among the tasks first, so that one of them at most waits for other processes.
-    pub(crate) async fn lock_within(&self, key: &CredentialKey, patience: Duration) -> Result<StoreLock, StoreError> {
-        let deadline = Instant::now() + patience;
-        let busy = || StoreError::Busy { url: key.url.clone(), waited: patience };
+    /// Locks between tasks first, so that at most one task waits for other processes.
+    pub(crate) async fn lock_within(&self, key: &CredentialKey, timeout: Duration) -> Result<StoreLock, StoreError> {
+        let deadline = Instant::now() + timeout;
+        let busy = || StoreError::Busy { url: key.url.clone(), waited: timeout };
         let slot = self.slots.lock().unwrap_or_else(PoisonError::into_inner).entry(key.clone()).or_default().clone();
         let memory = timeout_at(deadline, slot.lock_owned()).await.map_err(|_| busy())?;
-        let file = match &self.folder {
+        let file = match &self.directory {
             None => None,
-            Some(folder) => {
-                Some(timeout_at(deadline, locked(folder, &format!("{}.lock", key.id()))).await.map_err(|_| busy())??)
-            }
+            Some(directory) => Some(
+                timeout_at(deadline, locked(directory, &format!("{}.lock", key.id()))).await.map_err(|_| busy())??,
+            ),
         };
         Ok(StoreLock { memory, file })
     }
 }
 
-async fn locked(folder: &Path, name: &str) -> Result<File, StoreError> {
-    let path = folder.join(name);
-    files::private_folder(folder)?;
-    let file = files::open_lock(&path)?;
+async fn locked(directory: &Path, name: &str) -> Result<File, StoreError> {
+    let path = directory.join(name);
+    private_directory(directory)?;
+    let file = open_lock(&path)?;
     let mut pause = RETRY.0;
     loop {
         match file.try_lock() {
@@ -81,11 +83,11 @@ async fn locked(folder: &Path, name: &str) -> Result<File, StoreError> {
     }
 }
 
-/// Held, it keeps others from renewing. It is given back when it is dropped.
+/// A lock on renewals, released on drop.
 #[derive(Debug)]
 pub struct StoreLock {
     memory: OwnedMutexGuard<Option<Remembered>>,
-    /// Closing it frees the lock.
+    /// Closing it releases the lock.
     file: Option<File>,
 }
 
@@ -97,7 +99,7 @@ impl StoreLock {
         };
         let mut text = Vec::new();
         file.rewind().ok()?;
-        file.take(MOST_REMEMBERED).read_to_end(&mut text).ok()?;
+        file.take(MAX_STORED).read_to_end(&mut text).ok()?;
         serde_json::from_slice(&text).ok()
     }
 

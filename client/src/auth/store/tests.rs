@@ -11,16 +11,16 @@ use super::{entry::Entry, lock::Locks, *};
 use crate::auth::credentials::tests::credentials;
 
 fn key() -> CredentialKey {
-    CredentialKey::of_url(&Url::parse("https://mcp.example/mcp").unwrap())
+    CredentialKey::from_url(&Url::parse("https://mcp.example/mcp").unwrap())
 }
 
 /// A store with one entry, and the file of it.
 async fn kept() -> (TempDir, FileStore, PathBuf) {
     let root = tempfile::tempdir().unwrap();
-    let folder = root.path().join("a/credentials");
-    let store = FileStore::new(&folder);
+    let directory = root.path().join("a/credentials");
+    let store = FileStore::new(&directory);
     store.save(&key(), &credentials()).await.unwrap();
-    let file = folder.join(format!("{}.json", key().id()));
+    let file = directory.join(format!("{}.json", key().id()));
     (root, store, file)
 }
 
@@ -38,7 +38,7 @@ async fn files_keep_credentials_and_close_them_to_others() {
     store.save(&key(), &changed).await.unwrap();
     assert_eq!(store.load(&key()).await.unwrap(), Some(changed));
     assert_eq!(store.list().await.unwrap().keys, vec![key()]);
-    // No other file is left beside it.
+    // No other file remains.
     assert_eq!(fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
     assert!(store.remove(&key()).await.unwrap());
     assert!(!store.remove(&key()).await.unwrap());
@@ -70,10 +70,10 @@ async fn what_others_may_read_is_refused_with_the_command_that_closes_it() {
     store.save(&key(), &credentials()).await.unwrap();
     assert_eq!(mode(&file), 0o600);
 
-    let folder = file.parent().unwrap();
-    fs::set_permissions(folder, Permissions::from_mode(0o755)).unwrap();
+    let directory = file.parent().unwrap();
+    fs::set_permissions(directory, Permissions::from_mode(0o755)).unwrap();
     let error = store.save(&key(), &credentials()).await.unwrap_err();
-    assert!(error.to_string().contains(&format!("`chmod 700 {}`", folder.display())), "{error}");
+    assert!(error.to_string().contains(&format!("`chmod 700 {}`", directory.display())), "{error}");
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn a_link_in_place_of_a_file_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_broken_entry_is_told_without_its_content_and_can_be_replaced() {
+async fn an_invalid_entry_is_reported_without_its_content_and_can_be_replaced() {
     let whole = Entry::text(&key(), &credentials()).expose().to_owned();
     let half = whole[..whole.len() / 2].to_owned();
     let wrong_type = whole.replace("\"expires_at\":1000", "\"expires_at\":\"hidden\"");
@@ -114,10 +114,11 @@ async fn one_broken_entry_does_not_hide_the_others() {
 }
 
 #[tokio::test]
-async fn a_lock_is_exclusive_waits_no_longer_than_it_is_told_and_is_freed() {
-    let folder = tempfile::tempdir().unwrap();
+async fn a_lock_is_exclusive_times_out_and_is_released() {
+    let directory = tempfile::tempdir().unwrap();
     // Two sets of locks are as two processes are: they share the files alone.
-    let (here, there) = (Locks::in_folder(folder.path().join("l")), Locks::in_folder(folder.path().join("l")));
+    let (here, there) =
+        (Locks::in_directory(directory.path().join("l")), Locks::in_directory(directory.path().join("l")));
     let held = here.lock(&key()).await.unwrap();
     let short = Duration::from_millis(20);
     for locks in [&here, &there] {
@@ -134,5 +135,5 @@ fn a_store_is_chosen_by_its_name() {
     assert_eq!("".parse::<StoreChoice>().unwrap(), StoreChoice::Auto);
     assert_eq!("kernel".parse::<StoreChoice>().unwrap(), StoreChoice::Kernel);
     let error = "vault".parse::<StoreChoice>().unwrap_err();
-    assert_eq!(error.to_string(), "`vault` is no credential store: there are auto, keyring, kernel and file");
+    assert_eq!(error.to_string(), "unknown credential store `vault`: use auto, keyring, kernel or file");
 }

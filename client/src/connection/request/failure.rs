@@ -1,11 +1,10 @@
-//! What becomes of an error of a transport.
+//! Converts transport errors.
 
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 
 use crate::{error::CallError, transport::http::HttpFailure};
 
-/// What an error of a transport is for the caller.
-pub(super) fn of_transport(error: crate::error::Cause) -> CallError {
+pub(super) fn from_transport(error: crate::error::Cause) -> CallError {
     match error.downcast::<StreamableHttpError<HttpFailure>>().map(|error| *error) {
         Ok(StreamableHttpError::Client(HttpFailure::Status { status: status @ (401 | 403), challenge, .. })) => {
             CallError::NeedsAuth { status, challenge }

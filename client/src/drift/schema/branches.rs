@@ -1,4 +1,4 @@
-//! Keywords that list schemas, in no order that would say anything: `anyOf`, `oneOf`, `allOf`.
+//! Keywords with unordered lists of schemas: `anyOf`, `oneOf`, `allOf`.
 
 use std::collections::HashMap;
 
@@ -8,14 +8,14 @@ use super::{
     Flow, followed,
     keywords::{as_list, is_of_type, values},
 };
-use crate::drift::{Found, Severity};
+use crate::drift::{Comparison, Severity};
 
-/// Longer lists are not looked through pair by pair: a server may send one that would take for ever.
+/// Longer lists are not compared pairwise, which takes quadratic time.
 const MANY: usize = 200;
 
 /// Compares two lists of schemas.
 pub(super) fn compare(
-    found: &mut Found,
+    found: &mut Comparison,
     (key, at): (&str, &str),
     old: &[Value],
     new: &[Value],
@@ -28,7 +28,7 @@ pub(super) fn compare(
         let place = format!("{at}/{right}");
         super::compare(found, &place, &old[*left], &new[*right], flow, depth + 1);
     }
-    // Another way to fit is more; another thing to fit is less.
+    // Another alternative allows more; another condition allows less.
     let more_is_narrower = key == "allOf";
     for place in come {
         found.add(flow.severity(more_is_narrower), &format!("{at}/{place}"), "was added");
@@ -39,16 +39,16 @@ pub(super) fn compare(
     let matters = found.changes[before..].iter().any(|change| change.severity != Severity::Cosmetic);
     let (old_root, new_root) = (&found.roots.0, &found.roots.1);
     if key == "oneOf" && matters && !(are_apart(old, old_root) && are_apart(new, new_root)) {
-        // Of two that fit none is meant, so that what one of them now allows more may be refused by both.
-        found.add(Severity::Breaking, at, "was changed, and several of it may fit one value");
+        // If two alternatives of `oneOf` match, the value is rejected, so that a wider alternative may reject values.
+        found.add(Severity::Breaking, at, "was changed, and several alternatives may match one value");
     }
 }
 
-/// Which of the old ones belongs to which of the new ones, which are gone, and which have come.
+/// Matching pairs, removed schemas and added schemas.
 type Matching = (Vec<(usize, usize)>, Vec<usize>, Vec<usize>);
 
-/// Equal ones belong together wherever they stand, then those of one kind; of the others, if as many are left on both sides,
-/// each belongs to the next.
+/// Matches equal schemas first, then schemas of the same kind, and the rest in order if both sides have the same
+/// number.
 fn matched(old: &[Value], new: &[Value]) -> Matching {
     let mut places: HashMap<&Value, Vec<usize>> = HashMap::new();
     for (right, schema) in new.iter().enumerate().rev() {
@@ -76,7 +76,7 @@ fn matched(old: &[Value], new: &[Value]) -> Matching {
     (pairs, gone, come)
 }
 
-/// Whether a property of one value says that both are meant for the same.
+/// Whether a property with one constant identifies both as the same alternative.
 fn are_of_one_kind(one: &Value, other: &Value) -> bool {
     let kinds =
         |schema: &Value, name: &String| schema["properties"].get(name).and_then(|kind| kind.get("const").cloned());
@@ -87,8 +87,8 @@ fn are_of_one_kind(one: &Value, other: &Value) -> bool {
         .any(|name| kinds(one, name).is_some_and(|kind| Some(kind) == kinds(other, name)))
 }
 
-/// Whether no value can fit two of these schemas, as far as that is seen at a glance: by their types, by the values that they list,
-/// or by those of a property that all of them require.
+/// Whether no value can match two of these schemas, judging by their types, listed values, or those of a required
+/// property.
 fn are_apart(schemas: &[Value], root: &Value) -> bool {
     let schemas: Vec<_> = schemas.iter().map(|schema| followed(schema, root).as_object()).collect();
     let few = schemas.len() <= MANY;
@@ -119,7 +119,7 @@ fn two_are_apart(one: &Map<String, Value>, other: &Map<String, Value>, root: &Va
             return true;
         }
     }
-    // Only of objects a property tells anything.
+    // Properties only apply to objects.
     let objects = [left, right].iter().all(|types| types.is_some_and(|types| *types == ["object"]));
     let required = |schema: &Map<String, Value>, name: &String| {
         schema
@@ -139,7 +139,7 @@ fn two_are_apart(one: &Map<String, Value>, other: &Map<String, Value>, root: &Va
         })
 }
 
-/// Whether no value is listed by both, if both list values.
+/// Whether the listed values are disjoint, if both list values.
 fn values_are_apart(one: &Map<String, Value>, other: &Map<String, Value>) -> Option<bool> {
     match (values(one), values(other)) {
         (Some(Value::Array(left)), Some(Value::Array(right))) => Some(!left.iter().any(|value| right.contains(value))),
@@ -147,7 +147,7 @@ fn values_are_apart(one: &Map<String, Value>, other: &Map<String, Value>) -> Opt
     }
 }
 
-/// What a schema says of a property, in place or by reference.
+/// The schema of a property, inline or by reference.
 fn property<'a>(schema: &'a Map<String, Value>, name: &str, root: &'a Value) -> Option<&'a Map<String, Value>> {
     followed(schema.get("properties")?.get(name)?, root).as_object()
 }

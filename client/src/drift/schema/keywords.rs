@@ -1,20 +1,20 @@
-//! What a change of a single keyword means.
+//! Classifies changes of single keywords.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
 use super::{Flow, Side, compare};
-use crate::drift::{Found, Severity, escape, keys_of_both};
+use crate::drift::{Comparison, Severity, escape, keys_of_both};
 
-/// A constraint that is new, or that is gone.
-pub(super) fn came_or_went(found: &mut Found, at: &str, came: bool, flow: Flow) {
+/// A constraint was added or removed.
+pub(super) fn added_or_removed(found: &mut Comparison, at: &str, came: bool, flow: Flow) {
     found.add(flow.severity(came), at, if came { "was added" } else { "was removed" });
 }
 
-/// Keywords that list things. For `required` more names allow fewer values; for `enum` and `type` they allow more.
+/// Keywords with sets. More names in `required` allow fewer values; more in `enum` and `type` allow more.
 pub(super) fn sets(
-    found: &mut Found,
+    found: &mut Comparison,
     at: &str,
     (old, new): (Option<&Value>, Option<&Value>),
     flow: Flow,
@@ -24,7 +24,7 @@ pub(super) fn sets(
         value.map(|value| as_list(value).iter().map(Value::to_string).collect())
     };
     let (before, after) = (read(old), read(new));
-    // An absent `required` names nothing; an absent `enum` or `type` allows everything.
+    // Without `required`, no name is required; without `enum` or `type`, everything is allowed.
     let (before, after) = match (before, after, more_is_narrower) {
         (None, Some(_), false) => return found.add(flow.severity(true), at, "was added"),
         (Some(_), None, false) => return found.add(flow.severity(false), at, "was removed"),
@@ -47,31 +47,31 @@ pub(super) fn sets(
     }
 }
 
-/// Properties by their names.
-pub(super) fn properties(found: &mut Found, at: &str, old: Side<'_>, new: Side<'_>, flow: Flow, depth: usize) {
+/// Compares properties by name.
+pub(super) fn properties(found: &mut Comparison, at: &str, old: Side<'_>, new: Side<'_>, flow: Flow, depth: usize) {
     let none = Map::new();
     let [before, after] = [old, new].map(|side| side.1.and_then(Value::as_object).unwrap_or(&none));
     for key in keys_of_both(before, after) {
         let place = format!("{at}/{}", escape(key));
         match (before.get(key), after.get(key)) {
             (Some(left), Some(right)) => compare(found, &place, left, right, flow, depth + 1),
-            // A new property constrains only values that used a name nobody had given a meaning, unless all names had one. If it is
-            // required, `required` says so.
+            // A new property only affects values with a name that had no meaning, unless all names had one. `required`
+            // is compared separately.
             (None, Some(right)) => {
                 found.add(Severity::Compatible, &place, "was added");
                 if let Some(rest @ Value::Object(_)) = old.0.get("additionalProperties") {
                     compare(found, &place, rest, right, flow, depth + 1);
                 }
             }
-            // Whoever sent it, or read it, relied on it.
+            // Senders and readers may rely on it.
             (Some(_), None) => found.add(Severity::Breaking, &place, "was removed"),
             (None, None) => {}
         }
     }
 }
 
-/// Schemas for properties by the form of their names. What the others may be decides what a new one means.
-pub(super) fn patterns(found: &mut Found, at: &str, old: Side<'_>, new: Side<'_>, flow: Flow, depth: usize) {
+/// Compares properties by pattern. `additionalProperties` determines the effect of a new one.
+pub(super) fn patterns(found: &mut Comparison, at: &str, old: Side<'_>, new: Side<'_>, flow: Flow, depth: usize) {
     let none = Map::new();
     let [before, after] = [old, new].map(|side| side.1.and_then(Value::as_object).unwrap_or(&none));
     let is_open = |value: &Value| *value == Value::Bool(true) || *value == json!({});
@@ -90,8 +90,8 @@ pub(super) fn patterns(found: &mut Found, at: &str, old: Side<'_>, new: Side<'_>
     }
 }
 
-/// What is a multiple of six is one of three.
-pub(super) fn multiples(found: &mut Found, at: &str, (old, new): (Option<&Value>, Option<&Value>), flow: Flow) {
+/// A multiple of six is also a multiple of three.
+pub(super) fn multiples(found: &mut Comparison, at: &str, (old, new): (Option<&Value>, Option<&Value>), flow: Flow) {
     let divides = |one: f64, other: f64| one > 0.0 && (other / one).fract() == 0.0;
     match (old.and_then(Value::as_f64), new.and_then(Value::as_f64)) {
         (Some(before), Some(after)) if divides(after, before) && divides(before, after) => {}
@@ -103,7 +103,7 @@ pub(super) fn multiples(found: &mut Found, at: &str, (old, new): (Option<&Value>
     }
 }
 
-/// The values that a schema lists, with `const` as a list of one.
+/// The listed values of a schema, including `const`.
 pub(super) fn values(schema: &Map<String, Value>) -> Option<Value> {
     let listed = schema.get("enum");
     let Some(one) = schema.get("const") else { return listed.cloned() };
@@ -111,7 +111,7 @@ pub(super) fn values(schema: &Map<String, Value>) -> Option<Value> {
     Some(if allowed { json!([one]) } else { json!([]) })
 }
 
-/// Whether only one side names types, and the values that the other lists are all of them.
+/// Whether only one side lists types, and all values that the other lists have them.
 pub(super) fn is_said_by_values(old: Side<'_>, new: Side<'_>) -> bool {
     let (named, other) = match (old.1, new.1) {
         (Some(types), None) => (types, new.0),
@@ -122,7 +122,7 @@ pub(super) fn is_said_by_values(old: Side<'_>, new: Side<'_>) -> bool {
     values.iter().all(|value| as_list(named).iter().any(|one| is_of_type(value, one)))
 }
 
-/// What may be written as a list, or as its only part alone: `type`, for one.
+/// A value that may be an array or a single item, for example `type`.
 pub(super) fn as_list(value: &Value) -> &[Value] {
     match value {
         Value::Array(list) => list,
@@ -130,7 +130,7 @@ pub(super) fn as_list(value: &Value) -> &[Value] {
     }
 }
 
-/// Whether a value is of the type of this name.
+/// Whether a value has this type.
 pub(super) fn is_of_type(value: &Value, name: &Value) -> bool {
     match name.as_str() {
         Some("null") => value.is_null(),
@@ -144,9 +144,9 @@ pub(super) fn is_of_type(value: &Value, name: &Value) -> bool {
     }
 }
 
-/// The end of a range.
+/// Compares the limits of a range.
 pub(super) fn bound(
-    found: &mut Found,
+    found: &mut Comparison,
     at: &str,
     (old, new): (Option<&Value>, Option<&Value>),
     flow: Flow,
@@ -157,7 +157,7 @@ pub(super) fn bound(
             found.add(flow.severity(narrower(before, after)), at, format!("was {before}, is {after}"));
         }
         (None, Some(after)) => found.add(flow.severity(true), at, format!("is now {after}")),
-        (Some(before), None) => found.add(flow.severity(false), at, format!("was {before}, is gone")),
+        (Some(before), None) => found.add(flow.severity(false), at, format!("was {before}, was removed")),
         _ => found.if_different(Severity::Breaking, at, old, new),
     }
 }

@@ -43,7 +43,7 @@ fn names_every_field_that_does_not_fit() {
         json!(["needed"]),
     );
     let bad = json!({
-        "mail": "nobody", "day": "tomorrow", "short": "abc", "many": ["a", "b"], "color": "Red", "age": 17.5, "more": 1,
+        "mail": "no address", "day": "tomorrow", "short": "abc", "many": ["a", "b"], "color": "Red", "age": 17.5, "more": 1,
     });
     let problems = form.fill(object(bad)).unwrap_err();
     let fields: Vec<_> = problems.iter().map(|problem| problem.field.as_str()).collect();

@@ -1,4 +1,4 @@
-//! How a supervisor is told what to do: its command line.
+//! The command line of a supervisor.
 
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 
@@ -6,22 +6,22 @@ use rustix::process::Pid;
 
 use super::Supervision;
 
-/// What one supervisor has to do.
+/// The task of a supervisor.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Task {
-    /// How to treat the program.
+    /// Its settings.
     pub(super) supervision: Supervision,
-    /// What to write before the report on standard error; none goes there if absent.
+    /// The prefix of the report on standard error; `None` disables that report.
     pub(super) nonce: Option<String>,
-    /// The process that must be its parent.
+    /// The expected parent process.
     pub(super) parent: Pid,
-    /// The program and its arguments; never empty.
+    /// The program and its arguments, never empty.
     pub(super) argv: Vec<OsString>,
 }
 
-/// The command line is not one that [`to_arguments`] wrote.
+/// The command line was not written by [`to_arguments`].
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Misuse;
+pub(super) struct UsageError;
 
 pub(super) fn to_arguments(supervision: &Supervision, nonce: Option<&str>, parent: u32) -> Vec<OsString> {
     let millis = |period: Duration| period.as_millis().to_string().into();
@@ -44,32 +44,32 @@ pub(super) fn to_arguments(supervision: &Supervision, nonce: Option<&str>, paren
     arguments
 }
 
-pub(super) fn from_arguments(mut arguments: impl Iterator<Item = OsString>) -> Result<Task, Misuse> {
+pub(super) fn from_arguments(mut arguments: impl Iterator<Item = OsString>) -> Result<Task, UsageError> {
     let mut supervision = Supervision::default();
     let (mut parent, mut nonce) = (None, None);
     loop {
-        let option = arguments.next().ok_or(Misuse)?;
+        let option = arguments.next().ok_or(UsageError)?;
         if option == "--" {
             break;
         }
-        let value = arguments.next().ok_or(Misuse)?;
-        let text = || value.to_str().ok_or(Misuse);
-        let period = || text()?.parse().map(Duration::from_millis).map_err(|_| Misuse);
-        match option.to_str().ok_or(Misuse)? {
-            "--parent" => parent = Some(Pid::from_raw(text()?.parse().map_err(|_| Misuse)?).ok_or(Misuse)?),
+        let value = arguments.next().ok_or(UsageError)?;
+        let text = || value.to_str().ok_or(UsageError);
+        let period = || text()?.parse().map(Duration::from_millis).map_err(|_| UsageError);
+        match option.to_str().ok_or(UsageError)? {
+            "--parent" => parent = Some(Pid::from_raw(text()?.parse().map_err(|_| UsageError)?).ok_or(UsageError)?),
             "--term-grace" => supervision.term_grace = period()?,
             "--settle" => supervision.settle = period()?,
             "--leftover-grace" => supervision.leftover_grace = period()?,
             "--report" => supervision.report = Some(PathBuf::from(&value)),
             "--nonce" => nonce = Some(text()?.to_owned()),
-            _ => return Err(Misuse),
+            _ => return Err(UsageError),
         }
     }
     let argv: Vec<_> = arguments.collect();
     if argv.is_empty() {
-        return Err(Misuse);
+        return Err(UsageError);
     }
-    Ok(Task { supervision, nonce, parent: parent.ok_or(Misuse)?, argv })
+    Ok(Task { supervision, nonce, parent: parent.ok_or(UsageError)?, argv })
 }
 
 #[cfg(test)]
@@ -97,7 +97,7 @@ mod tests {
             }
         );
         for bad in [&["--"][..], &["--parent", "1", "--"], &["--parent", "x", "--", "a"], &["--odd", "1"], &[]] {
-            assert_eq!(from_arguments(bad.iter().map(OsString::from)), Err(Misuse));
+            assert_eq!(from_arguments(bad.iter().map(OsString::from)), Err(UsageError));
         }
     }
 }

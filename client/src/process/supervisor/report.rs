@@ -1,4 +1,4 @@
-//! What a supervisor has seen.
+//! The report of a supervisor.
 
 use std::{fs, io, path::Path};
 
@@ -6,59 +6,59 @@ use serde::{Deserialize, Serialize};
 
 use crate::process::ExitInfo;
 
-/// Why the supervisor ended its program, or did not have to.
+/// The reason why supervision ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Trigger {
-    /// The program ended by itself.
+    /// The program exited.
     #[default]
     ProgramEnded,
-    /// The supervisor was told to end it, by a signal.
+    /// The supervisor received a signal.
     Signalled,
-    /// The process that had started the supervisor died.
+    /// The parent process died.
     ParentDied,
-    /// The program could not be started.
+    /// The program was not started.
     NotStarted,
 }
 
-/// A process that was still there when the program had ended and its time to settle was over.
+/// A process that was running after the program's exit and the settle time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftBehind {
-    /// Its id.
+    /// The process id.
     pub pid: i32,
     /// The id of its parent at that time.
     pub ppid: i32,
-    /// Its command line.
+    /// The command line.
     pub argv: Vec<String>,
-    /// When it was seen to be left behind, in milliseconds after the program's end.
+    /// When it was recorded, in milliseconds after the program's exit.
     pub seen_after_ms: u64,
 }
 
-/// What a supervisor has seen.
+/// The report of a supervisor.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SupervisorReport {
     /// The program and its arguments.
     pub argv: Vec<String>,
-    /// The program's process id, if it was started.
+    /// The process id, if the program was started.
     pub pid: Option<i32>,
-    /// What brought the end about.
+    /// The reason for the end.
     pub trigger: Trigger,
-    /// How the program ended.
+    /// The exit status of the program.
     pub exit: ExitInfo,
-    /// How long the program ran, in milliseconds.
+    /// Duration of the program in milliseconds.
     pub ran_ms: u64,
-    /// Whether the program itself had to be killed with SIGKILL.
+    /// Whether the program was killed with SIGKILL.
     pub killed: bool,
-    /// The processes that the program left behind.
+    /// Processes that the program left behind.
     pub left_behind: Vec<LeftBehind>,
-    /// How long after the program's end the last process below the supervisor was gone, in milliseconds.
+    /// When the last descendant had exited, in milliseconds after the program's exit.
     pub emptied_after_ms: u64,
-    /// Processes that could not be ended, by their ids.
+    /// Ids of processes that could not be stopped.
     pub survivors: Vec<i32>,
-    /// The number of the system's error that kept the program from starting.
+    /// The error number, if the program was not started.
     pub os_error: Option<i32>,
-    /// The same in words.
+    /// The error message, if the program was not started.
     pub start_error: Option<String>,
 }
 
@@ -66,12 +66,12 @@ impl SupervisorReport {
     /// Reads a report from a file.
     ///
     /// # Errors
-    /// If the file cannot be read or is not a report. A supervisor that was killed leaves no file.
+    /// If the file cannot be read or is not a report. A killed supervisor writes none.
     pub fn read(path: &Path) -> io::Result<Self> {
         serde_json::from_slice(&fs::read(path)?).map_err(io::Error::from)
     }
 
-    /// Writes it in one step: a reader sees all of it or nothing.
+    /// Writes the report atomically.
     pub(super) fn write(&self, path: &Path) -> io::Result<()> {
         let mut draft = path.as_os_str().to_owned();
         draft.push(".part");

@@ -1,4 +1,4 @@
-//! The life of a supervisor.
+//! The main loop of a supervisor.
 
 use std::{
     fs::{File, OpenOptions},
@@ -21,12 +21,12 @@ use crate::process::{
     subtree::{ProcessEntry, descendants},
 };
 
-/// How often to look again where nothing announces the end of a process that is not our own child.
+/// Polling interval for processes that are not children, whose exit is not reported.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
-/// How long processes may take to die of SIGKILL before they count as survivors.
-const KILL_PATIENCE: Duration = Duration::from_secs(5);
+/// Timeout for processes to exit after SIGKILL, before they count as survivors.
+const KILL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Runs the task to its end and returns the exit code.
+/// Runs the task and returns the exit code.
 pub(super) fn run(task: Task) -> u8 {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     match runtime {
@@ -55,8 +55,8 @@ async fn supervise(task: Task) -> u8 {
             return NOT_STARTED;
         }
     };
-    // Our own copies would keep the pipes open after the program has closed them. One of standard error stays where a
-    // report is to be written to it.
+    // Copies of the streams would keep the pipes open after the program closed them. A copy of standard error is kept
+    // if the report is written there.
     let voice = release_streams(task.nonce.is_some());
     let mut life = Life::new(&task, program);
     life.live(&mut watch, &task).await;
@@ -79,7 +79,7 @@ fn words(task: &Task) -> Vec<String> {
     task.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
-/// Writes the report to wherever it was asked for. There is nobody left to hear of a failure.
+/// Writes the report. A failure cannot be reported any more.
 fn finish(task: &Task, report: SupervisorReport, voice: Option<File>) {
     if let Some(path) = &task.supervision.report {
         let _ = report.write(path);
@@ -95,7 +95,7 @@ fn finish(task: &Task, report: SupervisorReport, voice: Option<File>) {
     }
 }
 
-/// Replaces the standard streams by the null device, and returns a copy of standard error if asked to.
+/// Replaces the standard streams by the null device, and returns a copy of standard error if requested.
 fn release_streams(keep_stderr: bool) -> Option<File> {
     let voice = keep_stderr.then(|| rustix::io::fcntl_dupfd_cloexec(io::stderr(), 3).ok()).flatten().map(File::from);
     if let Ok(null) = OpenOptions::new().read(true).write(true).open("/dev/null") {
@@ -106,9 +106,9 @@ fn release_streams(keep_stderr: bool) -> Option<File> {
     voice
 }
 
-/// Everything that can wake the supervisor.
+/// Events that wake the supervisor.
 struct Watch {
-    /// Becomes true when the parent has died.
+    /// Whether the parent has died.
     parent: watch::Receiver<bool>,
     child: SignalStream,
     stop: [SignalStream; 3],
@@ -118,10 +118,10 @@ impl Watch {
     fn new(task: &Task) -> io::Result<Self> {
         set_child_subreaper(Some(getpid()))?;
         let parent = pidfd_open(task.parent, PidfdFlags::empty())?;
-        // If the parent died before the pidfd was open, this process has another parent by now, and the id may belong
-        // to someone else.
+        // If the parent died before the pidfd was opened, this process has another parent and the id may have been
+        // reused.
         if getppid() != Some(task.parent) {
-            return Err(io::Error::other("the parent process is gone"));
+            return Err(io::Error::other("the parent process has exited"));
         }
         Ok(Self {
             parent: watch_end(parent)?,
@@ -140,7 +140,7 @@ impl Watch {
     }
 }
 
-/// Waits for the end of a process on a thread: a pidfd becomes readable when its process has ended (pidfd_open(2)).
+/// Waits for the exit of a process on a thread: a pidfd becomes readable when its process has exited (pidfd_open(2)).
 fn watch_end(process: OwnedFd) -> io::Result<watch::Receiver<bool>> {
     let (tell, died) = watch::channel(false);
     std::thread::Builder::new().name("parent-watch".into()).spawn(move || {
@@ -151,14 +151,14 @@ fn watch_end(process: OwnedFd) -> io::Result<watch::Receiver<bool>> {
     Ok(died)
 }
 
-/// What happened while the supervisor waited.
+/// An event during supervision.
 enum Wake {
     ParentDied,
     Stop,
     Look,
 }
 
-/// The state of one supervision.
+/// The state of a supervision.
 struct Life {
     program: Pid,
     started: Instant,
@@ -191,7 +191,7 @@ impl Life {
         self.note_empty();
     }
 
-    /// Waits for the next signal, for the parent's death, or until it is time to look again.
+    /// Waits for a signal, the parent's death, or the polling interval.
     async fn wait(&self, watch: &mut Watch, look_again: Option<Duration>) -> Wake {
         tokio::select! {
             biased;
@@ -202,7 +202,7 @@ impl Life {
         }
     }
 
-    /// Reaps every child that has ended, adopted ones too.
+    /// Reaps all exited children, including adopted ones.
     fn reap(&mut self) {
         while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
             if pid != self.program {
@@ -214,7 +214,7 @@ impl Life {
         }
     }
 
-    /// The program has ended: what it left behind is recorded and ended.
+    /// Handles the exit of the program: records and stops the processes that it left behind.
     async fn leave(&mut self, watch: &mut Watch, task: &Task) {
         if self.until_empty(watch, task.supervision.settle).await {
             return;
@@ -245,8 +245,7 @@ impl Life {
         self.kill_all().await;
     }
 
-    /// Waits until nothing is left below this process. Gives up after the limit, or when there is no more reason to be
-    /// patient: the parent is dead, or another signal asks to stop.
+    /// Waits until there are no descendants, up to the limit, the parent's death or another signal.
     async fn until_empty(&mut self, watch: &mut Watch, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
         loop {
@@ -269,9 +268,9 @@ impl Life {
         }
     }
 
-    /// Kills until nothing is left: a process may fork between the look and the signal.
+    /// Repeats SIGKILL until there are no descendants, because a process may fork in between.
     async fn kill_all(&mut self) {
-        let deadline = Instant::now() + KILL_PATIENCE;
+        let deadline = Instant::now() + KILL_TIMEOUT;
         loop {
             signal_all(Signal::KILL);
             self.reap();

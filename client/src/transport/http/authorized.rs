@@ -1,4 +1,4 @@
-//! Sending a request with what authorizes it, and again where a refusal has led to something better.
+//! Sends a request with authorization, and again after an authorization challenge.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use reqwest::{RequestBuilder, Response};
 
 use super::{HttpFailure, pool::Pooled, response};
 use crate::{
-    auth::{AuthError, Authorize, Refusal, challenge_fields},
-    ledger::Ledger,
+    auth::{AuthError, Authorize, RejectedRequest, challenge_fields},
+    tracker::RequestTracker,
 };
 
-/// How often one request is sent at most. The authorizer gives up earlier; this holds whoever implements it.
+/// Maximum number of attempts, for any implementation of `Authorize`.
 const ATTEMPTS: u32 = 8;
 
 /// Sends the requests of one connection.
@@ -19,22 +19,22 @@ const ATTEMPTS: u32 = 8;
 pub(crate) struct Sender {
     pub(crate) client: Pooled,
     authorizer: Option<Arc<dyn Authorize>>,
-    ledger: Arc<Ledger>,
+    tracker: Arc<RequestTracker>,
 }
 
 impl Sender {
-    /// A sender. A configured `Authorization` header stays as it is: whoever set it wants no other.
+    /// A configured `Authorization` header is not replaced.
     pub(crate) fn new(
         client: Pooled,
         authorizer: Option<&Arc<dyn Authorize>>,
         has_own_authorization: bool,
-        ledger: &Arc<Ledger>,
+        tracker: &Arc<RequestTracker>,
     ) -> Self {
         let authorizer = authorizer.filter(|_| !has_own_authorization).cloned();
-        Self { client, authorizer, ledger: Arc::clone(ledger) }
+        Self { client, authorizer, tracker: Arc::clone(tracker) }
     }
 
-    /// Sends a request; gives the answer, be it a refusal.
+    /// Sends a request, and returns the response with any status.
     pub(crate) async fn send(&self, request: RequestBuilder) -> Result<Response, HttpFailure> {
         let Some(authorizer) = &self.authorizer else { return Ok(request.send().await?) };
         let mut request = request;
@@ -42,7 +42,7 @@ impl Sender {
             let again = request.try_clone();
             let mut built = request.build()?;
             let headers = {
-                let _paused = self.ledger.pause.begin();
+                let _paused = self.tracker.pause.begin();
                 self.noted(authorizer.headers(built.method(), built.url()).await)?
             };
             let presented = headers.get(AUTHORIZATION).cloned();
@@ -56,9 +56,9 @@ impl Sender {
                 return Ok(response);
             };
             let www_authenticate = challenge_fields(response.headers());
-            let refusal = Refusal { status: status.as_u16(), www_authenticate, url, presented, attempt };
+            let refusal = RejectedRequest { status: status.as_u16(), www_authenticate, url, presented, attempt };
             let better = {
-                let _paused = self.ledger.pause.begin();
+                let _paused = self.tracker.pause.begin();
                 self.noted(authorizer.refused(refusal).await)?
             };
             if !better || attempt == ATTEMPTS {
@@ -70,8 +70,8 @@ impl Sender {
         unreachable!("the last attempt returns")
     }
 
-    /// The books remember what went wrong: rmcp tells of a failed handshake without its cause.
+    /// Records an authorization error, because rmcp reports a failed handshake without its cause.
     fn noted<T>(&self, outcome: Result<T, AuthError>) -> Result<T, AuthError> {
-        outcome.inspect_err(|error| self.ledger.note_auth_failure(error))
+        outcome.inspect_err(|error| self.tracker.note_auth_failure(error))
     }
 }

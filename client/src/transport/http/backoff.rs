@@ -1,18 +1,18 @@
-//! How long to wait before a stream is opened again.
+//! Delays before a stream is reopened.
 
 use std::time::Duration;
 
 use rmcp::transport::common::client_side_sse::SseRetryPolicy;
 
-use crate::chance::draw;
+use crate::jitter::draw;
 
-/// How often a stream is opened again before it is given up.
+/// Maximum number of attempts.
 const TRIES: usize = 5;
-/// The first wait; each is twice the one before.
+/// First delay. It doubles with each attempt.
 const FIRST: Duration = Duration::from_secs(1);
 
-/// Five tries, one second doubling, each up to a quarter longer or shorter, so that the clients of a server that comes back
-/// do not all come at once.
+/// Five attempts, from one second, doubled each time. Each delay varies by up to a quarter, so that clients do not
+/// reconnect at the same time.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Backoff;
 
@@ -22,10 +22,10 @@ impl SseRetryPolicy for Backoff {
     }
 }
 
-/// `chance` is between 0 and 1.
-fn wait(tries_so_far: usize, chance: f64) -> Option<Duration> {
+/// `jitter` is between 0 and 1.
+fn wait(tries_so_far: usize, jitter: f64) -> Option<Duration> {
     let doubling = u32::try_from(tries_so_far).ok().filter(|_| tries_so_far < TRIES)?;
-    Some(FIRST.mul_f64(f64::from(2_u32.pow(doubling)) * (0.75 + chance / 2.0)))
+    Some(FIRST.mul_f64(f64::from(2_u32.pow(doubling)) * (0.75 + jitter / 2.0)))
 }
 
 #[cfg(test)]

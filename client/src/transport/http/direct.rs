@@ -1,4 +1,4 @@
-//! One request past rmcp's worker: a POST, and whatever its response brings until the answer is there.
+//! A request that bypasses rmcp's worker: a POST, and its response until the result has arrived.
 
 use std::sync::{Arc, PoisonError};
 
@@ -20,9 +20,9 @@ use tokio::sync::oneshot;
 
 use super::{ACCEPTED, Backoff, EVENT_STREAM, HttpClient, JSON, Outcome, SESSION_ID, response};
 use crate::{
-    direct::Unanswered,
-    ledger::Reply,
-    revision::{Era, Revision},
+    direct::NoResponse,
+    revision::{Revision, rules},
+    tracker::Reply,
     transport::events::{answered, events, is_oversize},
 };
 
@@ -35,14 +35,14 @@ const NAME: HeaderName = HeaderName::from_static("mcp-name");
 pub(crate) struct Post {
     headers: HeaderMap,
     session: Option<Arc<str>>,
-    /// Whether a response that breaks off can be taken up again (2025-03-26 to 2025-11-25, transports, "Resumability and
-    /// Redelivery"; 2026-07-28 has nothing of the kind).
+    /// Whether an interrupted response can be resumed (2025-03-26 to 2025-11-25, transports, "Resumability and
+    /// Redelivery").
     resumable: bool,
 }
 
-/// How requests are sent past rmcp, once it has made the connection.
+/// Sends direct requests of an established connection.
 #[derive(Debug, Clone)]
-pub(super) struct Way {
+pub(super) struct DirectSender {
     pub(super) session: Option<Arc<str>>,
     pub(super) revision: HeaderValue,
 }
@@ -50,55 +50,52 @@ pub(super) struct Way {
 type Events = BoxStream<'static, Result<Sse, SseError>>;
 
 impl HttpClient {
-    /// The head of a request that concerns `name`. `None` if rmcp has to send it: between two sessions, or because the name
-    /// cannot stand in a header as it is.
-    pub(crate) fn prepare(&self, era: Era, method: &'static str, name: &str) -> Option<Post> {
+    /// The head of a request that concerns `name`. Returns `None` if rmcp has to send it: while the session is
+    /// replaced, or if the name has to be encoded.
+    pub(crate) fn prepare(&self, revision: Revision, method: &'static str, name: &str) -> Option<Post> {
         let mut headers = HeaderMap::with_capacity(12);
         headers.insert(ACCEPT, ACCEPTED);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
-        let session = if era == Era::Modern {
-            headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(Revision::NEWEST_MODERN.as_str()));
-            headers.insert(METHOD, HeaderValue::from_static(method));
-            // Others are sent in another form (2026-07-28, streamable HTTP, "Value Encoding").
-            let plain = name.bytes().all(|byte| byte.is_ascii_graphic()) && !name.starts_with("=?");
-            headers.insert(NAME, HeaderValue::from_str(name).ok().filter(|_| plain && !name.is_empty())?);
+        let rules = rules(revision);
+        let session = if rules.stateless {
+            add_request_headers(&mut headers, revision, method, name)?;
             None
         } else {
-            let way = self.shared.way.read().unwrap_or_else(PoisonError::into_inner).clone()?;
-            headers.insert(PROTOCOL_VERSION, way.revision);
-            if let Some(session) = &way.session {
+            let direct = self.shared.direct.read().unwrap_or_else(PoisonError::into_inner).clone()?;
+            headers.insert(PROTOCOL_VERSION, direct.revision);
+            if let Some(session) = &direct.session {
                 headers.insert(SESSION_ID, HeaderValue::from_str(session).ok()?);
             }
-            way.session
+            direct.session
         };
-        Some(Post { headers, session, resumable: era == Era::Legacy })
+        Some(Post { headers, session, resumable: rules.resumable_responses })
     }
 
-    /// Sends a request and reads until its answer is there.
+    /// Sends a request and reads until the response has arrived.
     pub(crate) async fn ask(
         self,
         post: Post,
         body: Vec<u8>,
         id: RequestId,
         mut reply: oneshot::Receiver<Reply>,
-    ) -> Result<Reply, Unanswered> {
+    ) -> Result<Reply, NoResponse> {
         let outcome = tokio::select! {
             biased;
-            // It may also come over the session's own stream.
-            reply = &mut reply => return reply.map_err(|_| Unanswered::Cut),
+            // The response may also arrive on the session's own stream.
+            reply = &mut reply => return reply.map_err(|_| NoResponse::Cut),
             outcome = self.carry(&post, body, &id) => outcome,
         };
         if let Ok(reply) = reply.try_recv() {
             return Ok(reply);
         }
         Err(match outcome {
-            Ok(()) => Unanswered::Cut,
-            Err(StreamableHttpError::SessionExpired) => Unanswered::SessionEnded,
-            Err(error) => Unanswered::Failed(error.into()),
+            Ok(()) => NoResponse::Cut,
+            Err(StreamableHttpError::SessionExpired) => NoResponse::SessionEnded,
+            Err(error) => NoResponse::Failed(error.into()),
         })
     }
 
-    /// Sends it, and hands over everything that the response holds.
+    /// Sends the request, and delivers all messages of the response.
     async fn carry(&self, post: &Post, body: Vec<u8>, id: &RequestId) -> Outcome<()> {
         let shared = &self.shared;
         // The semaphore is never closed.
@@ -109,17 +106,17 @@ impl HttpClient {
         let body = bytes::Bytes::from(body);
         let request = || shared.sender.client.post(shared.url.clone()).body(body.clone());
         let response = self.exchange(request, &post.headers).await.map_err(|failure| self.note(failure))?;
-        // A stream may stay open for as long as its call takes, and others need not wait for that.
+        // A stream may stay open during the call; other requests do not wait for it.
         drop(turn);
         let status = response.status();
         if status == StatusCode::NOT_FOUND && post.session.is_some() {
-            self.forget(post.session.as_ref());
+            self.disable_direct(post.session.as_ref());
             return Err(StreamableHttpError::SessionExpired);
         }
         if !status.is_success() {
-            let refusal = response::Refusal::read(response, &shared.ledger).await;
+            let refusal = response::HttpErrorResponse::read(response, &shared.tracker).await;
             if let Some(body) = refusal.message() {
-                self.hand_over(shared.ledger.decode(body)).await;
+                self.hand_over(shared.tracker.decode(body)).await;
             }
             return Err(refusal.into_error());
         }
@@ -127,23 +124,23 @@ impl HttpClient {
             return self.follow(response, post, id).await;
         }
         if response::is_of_type(&response, JSON) {
-            let body = response::read(response, shared.ledger.limits.message_bytes).await?;
-            self.hand_over(shared.ledger.decode(&body)).await;
+            let body = response::read(response, shared.tracker.limits.message_bytes).await?;
+            self.hand_over(shared.tracker.decode(&body)).await;
             return Err(response::no_answer(&body));
         }
         Err(response::unexpected_type(&response))
     }
 
-    /// Reads a stream to its end, and takes it up where it broke off.
+    /// Reads a stream to its end, and resumes it if it was interrupted.
     async fn follow(&self, response: Response, post: &Post, id: &RequestId) -> Outcome<()> {
-        let limit = self.shared.ledger.limits.message_bytes;
+        let limit = self.shared.tracker.limits.message_bytes;
         let mut stream: Events = events(response, limit);
         let (mut last, mut pause, mut tries) = (None, None, 0);
         loop {
             while let Some(Ok(event)) = stream.next().await {
                 last = event.id.clone().or(last);
                 pause = event.retry.map(std::time::Duration::from_millis).or(pause);
-                // Whoever sends something is there; whoever only opens streams is asked no oftener than one that opens none.
+                // Only streams without events count as failed attempts.
                 tries = 0;
                 self.take(event, id).await;
             }
@@ -163,57 +160,81 @@ impl HttpClient {
     }
 
     async fn take(&self, event: Sse, id: &RequestId) {
-        let ledger = &self.shared.ledger;
+        let tracker = &self.shared.tracker;
         let messages = if is_oversize(&event) {
-            ledger.too_long(answered(&event, Some(id.clone().into_json_value()))).into_iter().collect()
+            tracker.too_long(answered(&event, Some(id.clone().into_json_value()))).into_iter().collect()
         } else {
             let data = event.data.as_deref().unwrap_or_default();
             let is_message = matches!(event.event.as_deref(), None | Some("" | "message"));
             if !is_message || data.trim().is_empty() {
                 return;
             }
-            ledger.decode(data.as_bytes())
+            tracker.decode(data.as_bytes())
         };
         self.hand_over(messages).await;
     }
 
-    /// Notifications are heard here and now, in their order; the rest is rmcp's.
+    /// Handles notifications in order, and passes other messages to rmcp.
     async fn hand_over(&self, messages: Vec<ServerJsonRpcMessage>) {
         for message in messages {
             match message {
                 ServerJsonRpcMessage::Notification(notification)
                     if !matches!(notification.notification, ServerNotification::CancelledNotification(_)) =>
                 {
-                    self.shared.ledger.hear(notification.notification);
+                    self.shared.tracker.on_notification(notification.notification);
                 }
                 message => {
-                    if let Some(aside) = self.shared.aside.get() {
-                        // Where nobody receives any more, the connection is over.
-                        let _ = aside.send(message).await;
+                    if let Some(to_sdk) = self.shared.to_sdk.get() {
+                        // An error means that the connection has ended.
+                        let _ = to_sdk.send(message).await;
                     }
                 }
             }
         }
     }
 
-    /// rmcp has made a connection, or made it anew.
-    pub(super) fn open_way(&self, session: Option<&Arc<str>>, headers: &super::Headers) {
+    /// Enables direct requests after rmcp opened or replaced a session.
+    pub(super) fn enable_direct(&self, session: Option<&Arc<str>>, headers: &super::Headers) {
         let Some(revision) = headers.get(&PROTOCOL_VERSION).cloned() else { return };
-        let way = Way { session: session.cloned(), revision };
-        *self.shared.way.write().unwrap_or_else(PoisonError::into_inner) = Some(way);
+        let direct = DirectSender { session: session.cloned(), revision };
+        *self.shared.direct.write().unwrap_or_else(PoisonError::into_inner) = Some(direct);
     }
 
-    /// The server has forgotten the session: rmcp is to open another one, and need not find out by itself.
-    fn forget(&self, session: Option<&Arc<str>>) {
-        let mut way = self.shared.way.write().unwrap_or_else(PoisonError::into_inner);
-        if way.as_ref().is_some_and(|way| way.session.as_ref() == session) {
-            *way = None;
+    /// Disables direct requests after the session expired, until rmcp has opened another one.
+    fn disable_direct(&self, session: Option<&Arc<str>>) {
+        let mut direct = self.shared.direct.write().unwrap_or_else(PoisonError::into_inner);
+        if direct.as_ref().is_some_and(|direct| direct.session.as_ref() == session) {
+            *direct = None;
             *self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner) = session.cloned();
         }
     }
 
-    /// Whether this session is known to have ended.
+    /// Whether this session has expired.
     pub(super) fn has_ended(&self, session: Option<&Arc<str>>) -> bool {
         session.is_some() && self.shared.ended.lock().unwrap_or_else(PoisonError::into_inner).as_ref() == session
+    }
+}
+
+/// Adds the headers of a stateless request. Returns `None` if the name has to be encoded (2026-07-28, streamable HTTP,
+/// "Value Encoding").
+fn add_request_headers(headers: &mut HeaderMap, revision: Revision, method: &'static str, name: &str) -> Option<()> {
+    headers.insert(PROTOCOL_VERSION, HeaderValue::from_static(revision.as_str()));
+    headers.insert(METHOD, HeaderValue::from_static(method));
+    let plain = name.bytes().all(|byte| byte.is_ascii_graphic()) && !name.starts_with("=?");
+    headers.insert(NAME, HeaderValue::from_str(name).ok().filter(|_| plain && !name.is_empty())?);
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_names_the_negotiated_revision() {
+        for revision in Revision::ALL {
+            let mut headers = HeaderMap::new();
+            add_request_headers(&mut headers, revision, "tools/call", "echo").unwrap();
+            assert_eq!(headers[PROTOCOL_VERSION], revision.as_str());
+        }
     }
 }

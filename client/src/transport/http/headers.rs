@@ -1,5 +1,4 @@
-//! What is sent with every request beside the protocol's own headers: fixed values, values of the environment, and what a
-//! command says.
+//! Headers of all requests: fixed values, values from the environment, and the output of a headers helper.
 
 use std::{process::Stdio, str::FromStr};
 
@@ -14,17 +13,17 @@ use crate::{
     process::environment,
 };
 
-/// What a helper may say at most.
+/// Maximum output of a helper.
 const OUTPUT_BYTES: u64 = 64 * 1024;
 
-/// All of them, as they are now. `server` is told to the helper.
+/// The current headers.
 pub(crate) async fn configured(endpoint: &HttpEndpoint, server: &str) -> Result<HeaderMap, ConnectFailure> {
     let mut headers = fixed(endpoint, |name| std::env::var(name).ok())?;
     if let Some(helper) = &endpoint.headers_helper {
-        // What the helper says is newer than what is written down.
+        // The helper takes precedence over fixed values.
         for (name, value) in ask(helper, server, &endpoint.url).await? {
             let Value::String(value) = value else {
-                return Err(unusable(helper, format!("its value of `{name}` is no string")));
+                return Err(unusable(helper, format!("the value of `{name}` is not a string")));
             };
             insert(&mut headers, &name, &value)?;
         }
@@ -52,7 +51,7 @@ fn fixed(endpoint: &HttpEndpoint, variable: impl Fn(&str) -> Option<String>) -> 
 }
 
 fn insert(headers: &mut HeaderMap, name: &str, value: &str) -> Result<(), ConnectFailure> {
-    // The value may be a secret, so only the name is told.
+    // The value may be a secret, so only the name is reported.
     let bad = || ConnectFailure::Config { detail: format!("header `{name}` cannot be sent over HTTP") };
     let key = HeaderName::from_str(name).map_err(|_| bad())?;
     let mut value = HeaderValue::from_str(value).map_err(|_| bad())?;
@@ -65,34 +64,34 @@ fn unusable(helper: &HeadersHelper, detail: String) -> ConnectFailure {
     ConnectFailure::HeadersHelper { command: helper.command.clone(), detail }
 }
 
-/// Runs the helper. It gets the variables that servers get, and says a JSON object of strings.
+/// Runs the helper. It inherits the same variables as servers, and prints a JSON object of strings.
 async fn ask(helper: &HeadersHelper, server: &str, url: &str) -> Result<Map<String, Value>, ConnectFailure> {
     let mut command = tokio::process::Command::new(&helper.command);
     command.args(&helper.args).env_clear().envs(environment::default_variables());
     command.env("MCP_SERVER_NAME", server).env("MCP_SERVER_URL", url);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-    let mut child = command.spawn().map_err(|error| unusable(helper, format!("it cannot be started: {error}")))?;
+    let mut child = command.spawn().map_err(|error| unusable(helper, format!("cannot start it: {error}")))?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let finished = tokio::time::timeout(helper.timeout, async {
         let (said, complained) = tokio::join!(bounded(stdout), bounded(stderr));
         (said, complained, child.wait().await)
     });
     let Ok((said, complained, status)) = finished.await else {
-        return Err(unusable(helper, format!("it said nothing within {:?}", helper.timeout)));
+        return Err(unusable(helper, format!("no output within {:?}", helper.timeout)));
     };
-    let status = status.map_err(|error| unusable(helper, format!("its end cannot be seen: {error}")))?;
+    let status = status.map_err(|error| unusable(helper, format!("cannot read its exit status: {error}")))?;
     if !status.success() {
         return Err(unusable(helper, format!("it failed ({status}): {}", excerpt(complained.trim_ascii()))));
     }
-    // What it says may be a secret, so nothing of it is told.
+    // The output may be secret, so it is not reported.
     serde_json::from_slice(&said)
-        .map_err(|_| unusable(helper, "it did not say a JSON object of header names and values".into()))
+        .map_err(|_| unusable(helper, "its output is not a JSON object of header names and values".into()))
 }
 
 async fn bounded(source: Option<impl tokio::io::AsyncRead + Unpin>) -> Vec<u8> {
     let mut bytes = Vec::new();
     if let Some(source) = source {
-        // A broken pipe ends the text, and what is there is judged.
+        // A read error ends the output.
         let _ = source.take(OUTPUT_BYTES).read_to_end(&mut bytes).await;
     }
     bytes
@@ -120,7 +119,7 @@ mod tests {
         assert_eq!(headers["x-key"], "s3cret");
         assert_eq!(headers["x-fixed"], "1");
         assert!(!format!("{headers:?}").contains("s3cret"), "{headers:?}");
-        // What is written down as a header wins over what the token would make of it.
+        // An explicit header takes precedence over the token.
         endpoint.headers.insert("authorization".into(), "Basic x".into());
         assert_eq!(fixed(&endpoint, variable).unwrap()[AUTHORIZATION], "Basic x");
         endpoint.env_headers.insert("x-other".into(), "MISSING".into());
@@ -129,7 +128,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn asks_a_helper_and_says_what_is_wrong_with_it() {
+    async fn runs_a_helper_and_reports_its_problems() {
         let check = async |script: &str| {
             let mut endpoint = endpoint();
             endpoint.headers.insert("x-a".into(), "old".into());
@@ -146,7 +145,7 @@ mod tests {
         for (script, told) in [
             ("echo no vault >&2; exit 3", "no vault"),
             ("echo s3cret", "JSON object"),
-            (r#"echo '{"x": 1}'"#, "no string"),
+            (r#"echo '{"x": 1}'"#, "not a string"),
             ("exec sleep 60", "1.5s"),
         ] {
             let (kind, message) = check(script).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! The transport as rmcp sees it: its own worker, joined by what comes past it.
+//! rmcp's Streamable HTTP worker, joined with messages that bypass it.
 
 use rmcp::{
     RoleClient,
@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use super::HttpClient;
 
-/// rmcp's transport to a URL, and what comes past it.
+/// rmcp's transport, and messages from direct requests.
 pub(crate) struct HttpTransport {
     pub(super) worker: StreamableHttpClientTransport<HttpClient>,
     pub(super) others: mpsc::Receiver<ServerJsonRpcMessage>,
@@ -28,7 +28,7 @@ impl Transport<RoleClient> for HttpTransport {
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         tokio::select! {
             message = self.worker.receive() => message,
-            // The sender lives as long as the worker does.
+            // The sender lives as long as the worker.
             Some(message) = self.others.recv() => Some(message),
         }
     }

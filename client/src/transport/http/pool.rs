@@ -1,5 +1,5 @@
-//! One HTTP client, with its open connections, for every origin and identity: what was authenticated as one user is never
-//! used as another, and ten connections to one server share what they can.
+//! HTTP clients, pooled by origin and identity. Connections of one user are never used for another, and connections to
+//! one server are shared.
 
 use std::{
     collections::HashMap,
@@ -13,39 +13,40 @@ use url::Url;
 use super::redirect;
 use crate::{config::HttpEndpoint, digest::Digest, error::ConnectFailure};
 
-/// Where a server is, as HTTP sees it.
+/// The address of an endpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Address {
-    /// The URL of requests; over a Unix socket its host means nothing.
+    /// The URL of requests. Over a Unix socket, its host is ignored.
     pub(crate) url: Url,
     /// The Unix socket to connect to instead of the host.
     pub(crate) socket: Option<PathBuf>,
 }
 
 impl Address {
-    /// Reads `http://…`, `https://…` or `unix:///path/of/the/socket#/path/of/the/endpoint`.
+    /// Parses `http://…`, `https://…` or `unix:///path/of/the/socket#/path/of/the/endpoint`.
     ///
     /// # Errors
-    /// If it is none of them.
-    pub(crate) fn of(endpoint: &HttpEndpoint) -> Result<Self, ConnectFailure> {
+    /// If the URL has another form.
+    pub(crate) fn new(endpoint: &HttpEndpoint) -> Result<Self, ConnectFailure> {
         let text = endpoint.url.as_str();
         let bad = |detail: String| ConnectFailure::Config { detail };
-        let url = Url::parse(text).map_err(|error| bad(format!("`{text}` is no URL: {error}")))?;
+        let url = Url::parse(text).map_err(|error| bad(format!("`{text}` is not a URL: {error}")))?;
         match url.scheme() {
             "http" | "https" => Ok(Self { url, socket: None }),
             "unix" => {
                 let path = percent_encoding::percent_decode_str(url.path()).decode_utf8();
-                let path = path.map_err(|_| bad(format!("the path of `{text}` is no UTF-8")))?;
+                let path = path.map_err(|_| bad(format!("the path of `{text}` is not UTF-8")))?;
                 if url.host_str().is_some_and(|host| !host.is_empty()) || !path.starts_with('/') || path.ends_with('/')
                 {
-                    return Err(bad(format!("`{text}` does not name a socket as `unix:///path/of/the/socket#/mcp`")));
+                    return Err(bad(format!("`{text}` does not have the form `unix:///path/of/the/socket#/mcp`")));
                 }
                 let target = url.fragment().unwrap_or("/");
                 let inner = format!("http://localhost/{}", target.trim_start_matches('/'));
-                let inner = Url::parse(&inner).map_err(|error| bad(format!("`{text}` names no endpoint: {error}")))?;
+                let inner = Url::parse(&inner)
+                    .map_err(|error| bad(format!("`{text}` has an invalid endpoint path: {error}")))?;
                 Ok(Self { url: inner, socket: Some(path.into_owned().into()) })
             }
-            _ => Err(bad(format!("`{text}` is neither an http nor an https nor a unix URL"))),
+            _ => Err(bad(format!("`{text}` is not an http, https or unix URL"))),
         }
     }
 
@@ -60,7 +61,7 @@ impl Address {
     }
 }
 
-/// An HTTP client that several connections may share.
+/// A shared HTTP client.
 #[derive(Debug, Clone)]
 pub(crate) struct Pooled(Arc<reqwest::Client>);
 
@@ -84,12 +85,12 @@ impl Key {
     fn new(address: &Address, headers: &HeaderMap) -> Self {
         let mut named: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
         named.sort_unstable();
-        // An open connection lives in the runtime that opened it, and ends with it.
+        // A connection belongs to the runtime that opened it.
         let runtime = tokio::runtime::Handle::try_current().ok().map(|handle| handle.id());
         Self {
             origin: address.url.origin().ascii_serialization(),
             socket: address.socket.clone(),
-            identity: Digest::of(named.into_iter().flat_map(|(name, value)| [name.as_bytes(), value])),
+            identity: Digest::new(named.into_iter().flat_map(|(name, value)| [name.as_bytes(), value])),
             runtime,
         }
     }
@@ -97,7 +98,7 @@ impl Key {
 
 type Clients = HashMap<Key, Weak<reqwest::Client>>;
 
-/// The clients that some connection uses. They are not kept beyond that.
+/// The clients in use. Unused clients are dropped.
 static CLIENTS: LazyLock<Mutex<Clients>> = LazyLock::new(Mutex::default);
 
 /// The client for this address and these headers.
@@ -114,13 +115,14 @@ pub(crate) fn client(address: &Address, headers: &HeaderMap) -> Result<Pooled, C
 }
 
 fn build(address: &Address) -> Result<reqwest::Client, ConnectFailure> {
-    // Proxies are taken from the environment: HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, in either case.
-    let mut builder = reqwest::Client::builder().redirect(redirect::policy());
+    // Proxies come from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY, in upper or lower case.
+    let mut builder = crate::http_client::builder().redirect(redirect::policy());
     if let Some(socket) = &address.socket {
         builder = builder.unix_socket(socket.as_path()).no_proxy();
     }
     if address.is_plain_loopback() {
-        // Reading the system's certificates takes longer than the whole handshake, and no redirect leads away from here.
+        // Loading the system's certificates takes longer than the handshake, and redirects to other origins are
+        // rejected.
         builder = builder.tls_certs_only([]);
     }
     builder.build().map_err(|error| ConnectFailure::Transport { source: error.into() })
@@ -131,7 +133,7 @@ mod tests {
     use super::*;
 
     fn address(url: &str) -> Result<Address, ConnectFailure> {
-        Address::of(&HttpEndpoint { url: url.into(), ..HttpEndpoint::default() })
+        Address::new(&HttpEndpoint { url: url.into(), ..HttpEndpoint::default() })
     }
 
     #[test]
@@ -160,6 +162,6 @@ mod tests {
         assert!(!same("unix:///tmp/a#/a", "x"));
         let weak = Arc::downgrade(&first.0);
         drop(first);
-        assert_eq!(weak.strong_count(), 0, "a client is kept though nobody uses it");
+        assert_eq!(weak.strong_count(), 0, "an unused client is kept");
     }
 }

@@ -1,24 +1,24 @@
-//! Which redirects are followed: those that keep method, body and origin. Anything else would lose the message or carry
-//! the user's headers to a stranger.
+//! Follows only redirects that keep method, body and origin. Others would drop the message or send the user's headers
+//! to another origin.
 
 use http::StatusCode;
 use reqwest::redirect::Policy;
 use url::Url;
 
-/// How many redirects in a row are followed.
+/// Maximum number of consecutive redirects.
 const REDIRECTS: usize = 10;
 
-/// A redirect that is not followed.
+/// A rejected redirect.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("redirected to `{to}`, which is not followed: {reason}")]
-pub(crate) struct Refused {
-    /// Where, without what may be secret.
+#[error("rejected redirect to `{to}`: {reason}")]
+pub(crate) struct RedirectError {
+    /// The target, without secrets.
     pub(crate) to: String,
     pub(crate) reason: String,
 }
 
-impl Refused {
-    /// The refusal behind a failed exchange, if it is one.
+impl RedirectError {
+    /// The rejected redirect behind an error, if there is one.
     pub(crate) fn behind(error: &reqwest::Error) -> Option<&Self> {
         let mut source = std::error::Error::source(error);
         while let Some(error) = source {
@@ -38,24 +38,24 @@ pub(crate) fn policy() -> Policy {
     })
 }
 
-fn judge(status: StatusCode, previous: &[Url], next: &Url) -> Result<(), Refused> {
+fn judge(status: StatusCode, previous: &[Url], next: &Url) -> Result<(), RedirectError> {
     let refuse = |reason: &str| {
         let mut to = next.clone();
         to.set_query(None);
         to.set_fragment(None);
-        // Neither fails for a URL that has a host, and without one there is no user to hide.
+        // Both fail only for URLs without a host, which have no userinfo.
         let _ = (to.set_username(""), to.set_password(None));
-        Err(Refused { to: to.into(), reason: reason.to_owned() })
+        Err(RedirectError { to: to.into(), reason: reason.to_owned() })
     };
     if !previous.first().is_some_and(|first| first.origin() == next.origin()) {
-        return refuse("it is of another origin");
+        return refuse("it has another origin");
     }
-    // 301, 302 and 303 let or make the client repeat a POST as a GET (RFC 9110, 15.4).
+    // 301, 302 and 303 make clients repeat a POST as a GET (RFC 9110, 15.4).
     if !matches!(status, StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT) {
-        return refuse(&format!("status {} would lose the message", status.as_u16()));
+        return refuse(&format!("status {} would drop the message", status.as_u16()));
     }
     if previous.len() > REDIRECTS {
-        return refuse("there are too many in a row");
+        return refuse("too many redirects");
     }
     Ok(())
 }

@@ -1,17 +1,17 @@
-//! Leaving a server alone for as long as it asks for: `Retry-After` with 429 and 503 (RFC 9110, 10.2.3; RFC 6585, 4).
+//! Rate limits: `Retry-After` with 429 and 503 (RFC 9110, 10.2.3; RFC 6585, 4).
 
 use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, StatusCode, header::RETRY_AFTER};
 
-/// How often one request is put off before its refusal counts.
+/// Maximum number of delays of one request.
 pub(crate) const ATTEMPTS: u32 = 3;
-/// A longer wait is not waited for: the refusal counts at once.
+/// A server that requests a longer delay counts as failed.
 const LONGEST: Duration = Duration::from_secs(60);
-/// A server that says "now" is not asked in a tight loop.
+/// Minimum delay, for a server that requests none.
 const SHORTEST: Duration = Duration::from_millis(50);
 
-/// How long to wait before the request is sent again; `None` where its refusal counts.
+/// The delay before the request is sent again; `None` if the response is an error.
 pub(crate) fn pause(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     if !matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE) {
         return None;
@@ -19,7 +19,7 @@ pub(crate) fn pause(status: StatusCode, headers: &HeaderMap, now: SystemTime) ->
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let wait = match value.parse() {
         Ok(seconds) => Duration::from_secs(seconds),
-        // A time that is past means "now".
+        // A time in the past means no delay.
         Err(_) => httpdate::parse_http_date(value).ok()?.duration_since(now).unwrap_or_default(),
     };
     (wait <= LONGEST).then_some(wait.max(SHORTEST))

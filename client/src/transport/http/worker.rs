@@ -1,4 +1,4 @@
-//! What rmcp's Streamable HTTP worker asks of an HTTP client.
+//! Implementation of the HTTP client of rmcp's Streamable HTTP worker.
 
 use std::sync::{Arc, atomic::Ordering};
 
@@ -16,7 +16,7 @@ use rmcp::{
 use sse_stream::Sse;
 
 use super::{ACCEPTED, EVENT_STREAM, Headers, HttpClient, HttpFailure, JSON, Outcome, SESSION_ID, response};
-use crate::{event::Happening, ledger::Again, transport::events::events};
+use crate::{event::ClientEventKind, tracker::RepeatedHandshake, transport::events::events};
 
 impl HttpClient {
     async fn post(
@@ -32,30 +32,29 @@ impl HttpClient {
         };
         let response =
             self.exchange(request, &with_session(headers, session)).await.map_err(|failure| self.note(failure))?;
-        response::of_post(response, message, session.is_some(), &self.shared.ledger).await
+        response::from_post(response, message, session.is_some(), &self.shared.tracker).await
     }
 
-    /// rmcp sends the handshake again, under its old id, where the server has forgotten the session. The books have closed
-    /// that id long ago.
+    /// rmcp repeats the handshake with the same id after the session expired. The tracker has already removed that id.
     async fn renew(
         &self,
         posted: impl Future<Output = Outcome<StreamableHttpPostResponse>>,
         id: &rmcp::model::RequestId,
     ) -> Outcome<StreamableHttpPostResponse> {
-        let ledger = &self.shared.ledger;
-        let again = Again::enter(ledger, id);
+        let tracker = &self.shared.tracker;
+        let again = RepeatedHandshake::enter(tracker, id);
         let renewed = whole(posted).await;
         drop(again);
         if let Ok(StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Response(_), _)) = &renewed {
-            ledger.reporter.report(|| Happening::SessionRenewed);
-            // Whatever changed in between was told to nobody.
-            ledger.missed_changes();
+            tracker.reporter.report(|| ClientEventKind::SessionRenewed);
+            // Changes in the meantime were not announced.
+            tracker.missed_changes();
         }
         renewed
     }
 
-    /// A server that keeps silent on a probe is of the legacy era, as it is over stdio. rmcp waits for the answer to its
-    /// first request before it sends another, so the limit is kept here, and the answer is read to its end.
+    /// A server that does not respond to the probe is legacy, as over stdio. rmcp waits for the first response before
+    /// it sends another request, so the timeout is enforced here and the response is read completely.
     async fn probe(
         &self,
         posted: impl Future<Output = Outcome<StreamableHttpPostResponse>>,
@@ -66,14 +65,13 @@ impl HttpClient {
             biased;
             answered = whole(posted) => Ok(answered),
             _ = async { tokio::join!(
-                shared.ledger.pause.timeout(shared.probe_limit, never()),
+                shared.tracker.pause.timeout(shared.probe_limit, never()),
                 shared.put_off.timeout(shared.probe_limit, never()),
             ) } => Err(()),
         };
         match (answered, message) {
             (Err(_), ClientJsonRpcMessage::Request(request)) => {
-                let answer =
-                    self.shared.ledger.legacy(request.id.clone(), "`server/discover` was not answered in time");
+                let answer = self.shared.tracker.legacy(request.id.clone(), "`server/discover` timed out");
                 Ok(StreamableHttpPostResponse::Json(answer, None))
             }
             (Ok(outcome), _) => outcome,
@@ -82,7 +80,7 @@ impl HttpClient {
     }
 }
 
-/// An answer read to its end, in whichever form it comes.
+/// Reads a response completely, in either format.
 async fn whole(
     posted: impl Future<Output = Outcome<StreamableHttpPostResponse>>,
 ) -> Outcome<StreamableHttpPostResponse> {
@@ -90,7 +88,7 @@ async fn whole(
     Ok(StreamableHttpPostResponse::Json(answer, session))
 }
 
-/// The headers of a request of rmcp.
+/// The headers of a request from rmcp.
 fn with_session(headers: &Headers, session: Option<&str>) -> HeaderMap {
     let mut all: HeaderMap = headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
     if let Some(session) = session.and_then(|session| HeaderValue::from_str(session).ok()) {
@@ -122,7 +120,7 @@ impl StreamableHttpClient for HttpClient {
     ) -> Outcome<StreamableHttpPostResponse> {
         let posted = self.post(&message, session_id.as_deref(), &headers);
         match &message {
-            message if is_probe(message) && self.shared.ledger.wanted.both_eras => self.probe(posted, message).await,
+            message if is_probe(message) && self.shared.tracker.wanted.both_eras => self.probe(posted, message).await,
             ClientJsonRpcMessage::Request(request)
                 if matches!(request.request, ClientRequest::InitializeRequest(_))
                     && self.shared.greeted.swap(true, Ordering::AcqRel) =>
@@ -138,7 +136,7 @@ impl StreamableHttpClient for HttpClient {
             }
             message if is_initialized(message) => {
                 let posted = posted.await?;
-                self.open_way(session_id.as_ref(), &headers);
+                self.enable_direct(session_id.as_ref(), &headers);
                 Ok(posted)
             }
             _ => posted.await,
@@ -157,7 +155,7 @@ impl StreamableHttpClient for HttpClient {
             .exchange(request, &with_session(&headers, Some(&session_id)))
             .await
             .map_err(StreamableHttpError::Client)?;
-        // A server may refuse to let clients end sessions (2025-03-26, transports, "Session Management").
+        // A server may not allow clients to end sessions (2025-03-26, transports, "Session Management").
         if response.status() == StatusCode::METHOD_NOT_ALLOWED || response.status().is_success() {
             return Ok(());
         }
@@ -179,7 +177,7 @@ impl StreamableHttpClient for HttpClient {
         if !response::is_of_type(&response, EVENT_STREAM) {
             return Err(StreamableHttpError::ServerDoesNotSupportSse);
         }
-        let ledger = &self.shared.ledger;
-        Ok(response::shortened(events(response, ledger.limits.message_bytes), None, Arc::clone(ledger)))
+        let tracker = &self.shared.tracker;
+        Ok(response::shortened(events(response, tracker.limits.message_bytes), None, Arc::clone(tracker)))
     }
 }

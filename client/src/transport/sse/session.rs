@@ -1,4 +1,4 @@
-//! One session of HTTP+SSE: the stream and the URL that it names, and the handshake of every session after the first.
+//! A session of HTTP+SSE: its stream, its URL for messages, and the handshake of later sessions.
 
 use futures::{StreamExt, stream::BoxStream};
 use http::header::{ACCEPT, CONTENT_TYPE};
@@ -6,27 +6,27 @@ use rmcp::model::{ClientJsonRpcMessage, ClientNotification, InitializedNotificat
 use sse_stream::{Error as SseError, Sse};
 use url::Url;
 
-use super::{super::http::JSON, Way};
+use super::{super::http::JSON, SseTarget};
 use crate::{
     error::ConnectFailure,
     event::excerpt,
-    ledger::Again,
+    tracker::RepeatedHandshake,
     transport::{
         events::events,
-        http::{discard, of_failure, refusal},
+        http::{connect_failure, discard, refusal},
     },
 };
 
 /// The events of a stream.
 pub(super) type Events = BoxStream<'static, Result<Sse, SseError>>;
 
-/// A stream, and where messages go.
+/// A stream, and the URL for messages.
 pub(super) struct Session {
     pub(super) events: Events,
     pub(super) post_to: Url,
 }
 
-/// A session after the first, and what was said in it during the handshake.
+/// A later session, and the messages that arrived during its handshake.
 pub(super) struct Renewed {
     pub(super) session: Session,
     pub(super) heard: Vec<ServerJsonRpcMessage>,
@@ -38,46 +38,45 @@ fn protocol(detail: String) -> ConnectFailure {
 
 impl Session {
     /// Opens the stream and waits for the `endpoint` event.
-    pub(super) async fn open(way: &Way) -> Result<Self, ConnectFailure> {
-        let get = |client: &reqwest::Client| client.get(way.base.clone()).header(ACCEPT, "text/event-stream");
-        let response = way.client.send(get).await.map_err(of_failure)?;
+    pub(super) async fn open(target: &SseTarget) -> Result<Self, ConnectFailure> {
+        let get = |client: &reqwest::Client| client.get(target.base.clone()).header(ACCEPT, "text/event-stream");
+        let response = target.client.send(get).await.map_err(connect_failure)?;
         if !response.status().is_success() {
             return Err(refusal(response).await);
         }
         let content_type = response.headers().get(CONTENT_TYPE).map(|value| value.as_bytes()).unwrap_or_default();
         if !content_type.starts_with(b"text/event-stream") {
-            let detail = format!("GET was answered with `{}` instead of an event stream", excerpt(content_type));
+            let detail = format!("the response to GET has type `{}` instead of an event stream", excerpt(content_type));
             return Err(protocol(detail));
         }
-        let mut events = events(response, way.ledger.limits.message_bytes);
-        let post_to = named_endpoint(&mut events, &way.base).await?;
+        let mut events = events(response, target.tracker.limits.message_bytes);
+        let post_to = named_endpoint(&mut events, &target.base).await?;
         Ok(Self { events, post_to })
     }
 
-    /// Opens another session and makes the handshake again. rmcp knows nothing of it: the books are told of the request, and
-    /// close it again.
-    pub(super) async fn renew(way: &Way, hello: &ClientJsonRpcMessage) -> Result<Renewed, ConnectFailure> {
+    /// Opens a later session and repeats the handshake, which rmcp does not know.
+    pub(super) async fn renew(target: &SseTarget, hello: &ClientJsonRpcMessage) -> Result<Renewed, ConnectFailure> {
         let ClientJsonRpcMessage::Request(request) = hello else {
-            return Err(protocol("there was no handshake".into()));
+            return Err(protocol("no handshake to repeat".into()));
         };
         let id = request.id.clone();
-        let session = Self::open(way).await?;
-        let _again = Again::enter(&way.ledger, &id);
-        session.greet(way, hello, &id).await
+        let session = Self::open(target).await?;
+        let _again = RepeatedHandshake::enter(&target.tracker, &id);
+        session.greet(target, hello, &id).await
     }
 
     async fn greet(
         mut self,
-        way: &Way,
+        target: &SseTarget,
         hello: &ClientJsonRpcMessage,
         id: &rmcp::model::RequestId,
     ) -> Result<Renewed, ConnectFailure> {
-        post(way, &self.post_to, hello).await?;
+        post(target, &self.post_to, hello).await?;
         let mut heard = Vec::new();
         'answered: loop {
             let event = self.events.next().await.ok_or(ConnectFailure::Closed)?;
             let event = event.map_err(|error| ConnectFailure::Transport { source: error.into() })?;
-            for message in way.ledger.decode(event.data.unwrap_or_default().as_bytes()) {
+            for message in target.tracker.decode(event.data.unwrap_or_default().as_bytes()) {
                 match message {
                     ServerJsonRpcMessage::Response(response) if response.id == *id => break 'answered,
                     ServerJsonRpcMessage::Error(error) if error.id.as_ref() == Some(id) => {
@@ -90,16 +89,16 @@ impl Session {
             }
         }
         let initialized = ClientNotification::InitializedNotification(InitializedNotification::default());
-        post(way, &self.post_to, &ClientJsonRpcMessage::notification(initialized)).await?;
+        post(target, &self.post_to, &ClientJsonRpcMessage::notification(initialized)).await?;
         Ok(Renewed { session: self, heard })
     }
 }
 
-async fn post(way: &Way, url: &Url, message: &ClientJsonRpcMessage) -> Result<(), ConnectFailure> {
+async fn post(target: &SseTarget, url: &Url, message: &ClientJsonRpcMessage) -> Result<(), ConnectFailure> {
     let body = serde_json::to_vec(message).map_err(|error| ConnectFailure::Transport { source: error.into() })?;
     let body = bytes::Bytes::from(body);
     let post = |client: &reqwest::Client| client.post(url.clone()).header(CONTENT_TYPE, JSON).body(body.clone());
-    let response = way.client.send(post).await.map_err(of_failure)?;
+    let response = target.client.send(post).await.map_err(connect_failure)?;
     if !response.status().is_success() {
         return Err(refusal(response).await);
     }
@@ -107,8 +106,8 @@ async fn post(way: &Way, url: &Url, message: &ClientJsonRpcMessage) -> Result<()
     Ok(())
 }
 
-/// The URL that the server names. It must be of the origin that the user has chosen: messages, and the headers that the
-/// user has configured, go there.
+/// The URL in the `endpoint` event. It must have the configured origin, because messages and the user's headers are
+/// sent there.
 async fn named_endpoint(events: &mut Events, base: &Url) -> Result<Url, ConnectFailure> {
     while let Some(event) = events.next().await {
         let event = event.map_err(|error| ConnectFailure::Transport { source: error.into() })?;
@@ -116,10 +115,11 @@ async fn named_endpoint(events: &mut Events, base: &Url) -> Result<Url, ConnectF
             continue;
         }
         let named = event.data.unwrap_or_default();
-        let url =
-            base.join(named.trim()).map_err(|error| protocol(format!("the endpoint `{named}` is no URL: {error}")))?;
+        let url = base
+            .join(named.trim())
+            .map_err(|error| protocol(format!("the endpoint `{named}` is not a URL: {error}")))?;
         if url.origin() != base.origin() {
-            return Err(protocol(format!("the endpoint `{url}` is of another origin than `{base}`")));
+            return Err(protocol(format!("the endpoint `{url}` has another origin than `{base}`")));
         }
         return Ok(url);
     }

@@ -83,12 +83,12 @@ fn sorted(value: Option<&Value>) -> Value {
 
 /// The states for one use that have had it.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Spent {
+pub(crate) struct UsedStates {
     numbers: HashSet<u64>,
     order: VecDeque<u64>,
 }
 
-impl Spent {
+impl UsedStates {
     /// Uses a state; false if it has been used before.
     pub(super) fn spend(&mut self, number: u64) -> bool {
         if !self.numbers.insert(number) {

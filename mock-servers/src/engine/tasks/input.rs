@@ -1,11 +1,11 @@
-//! What a task asks the client while it is done.
+//! Requests of a running task to the client.
 
 use serde_json::{Map, Value};
 
 use super::{Status, relate};
 use crate::engine::{
-    Engine, ExchangeId, Output, Step, Target,
-    exchange::{Exchange, Flow},
+    DispatchId, Engine, Output, Step, Target,
+    dispatch::{Dispatch, Flow},
     inputs::flaw,
     message::Outcome,
 };
@@ -14,13 +14,13 @@ impl Engine {
     /// Asks in the manner of the extension: `tasks/get` shows the questions, `tasks/update` brings the answers.
     pub(crate) fn ask_in_task(
         &mut self,
-        exchange: &mut Exchange,
+        dispatch: &mut Dispatch,
         asked: Map<String, Value>,
         _: &mut Vec<Output>,
     ) -> Flow {
-        let Some(id) = exchange.task.clone() else { return Flow::Next };
+        let Some(id) = dispatch.task.clone() else { return Flow::Next };
         let Some(task) = self.tasks.by_id.get_mut(&id) else { return Flow::Next };
-        exchange.inputs.await_answers(asked.len());
+        dispatch.inputs.await_answers(asked.len());
         for (key, question) in asked {
             // A key is never used twice in the life of a task (SEP-2663, task update requests).
             let times = task.used.entry(key.clone()).or_default();
@@ -57,20 +57,20 @@ impl Engine {
     }
 
     /// Hands a worker an answer; it goes on after the last one.
-    fn answer_worker(&mut self, worker: ExchangeId, key: String, answer: Value) {
-        let complete = self.exchanges.get_mut(&worker).is_some_and(|one| one.inputs.answered(key, answer));
-        if complete && let Some(exchange) = self.take(worker) {
-            self.go_on_with_task(exchange);
+    fn answer_worker(&mut self, worker: DispatchId, key: String, answer: Value) {
+        let complete = self.dispatches.suspended.get_mut(&worker).is_some_and(|one| one.inputs.answered(key, answer));
+        if complete && let Some(dispatch) = self.take(worker) {
+            self.go_on_with_task(dispatch);
         }
     }
 
     /// The last answer is there: the task works again.
-    pub(crate) fn go_on_with_task(&mut self, mut exchange: Exchange) {
-        exchange.response = exchange.inputs.conclude();
-        if let Some(id) = exchange.task.clone() {
+    pub(crate) fn go_on_with_task(&mut self, mut dispatch: Dispatch) {
+        dispatch.response = dispatch.inputs.conclude();
+        if let Some(id) = dispatch.task.clone() {
             self.set_task_status(&id, Status::Working, None);
         }
-        self.workers.push_back(exchange);
+        self.background.workers.push_back(dispatch);
     }
 
     /// Asks in the manner of 2025-11-25: the requests go out on the stream of a `tasks/result`, which the client is to
@@ -88,9 +88,9 @@ impl Engine {
         }
     }
 
-    pub(super) fn send_task_requests(&mut self, id: &str, stream: ExchangeId, out: &mut Vec<Output>) {
+    pub(super) fn send_task_requests(&mut self, id: &str, stream: DispatchId, out: &mut Vec<Output>) {
         let Some(task) = self.tasks.by_id.get_mut(id) else { return };
-        let to = Target::Exchange(stream);
+        let to = Target::Dispatch(stream);
         out.extend(task.requests.drain(..).map(|request| Output::new(to, Step::Send(request))));
     }
 

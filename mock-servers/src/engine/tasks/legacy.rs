@@ -5,19 +5,19 @@ use serde_json::{Map, Value, json};
 use super::{Status, Task};
 use crate::engine::{
     Engine, Era, Output, SessionKey,
-    exchange::{Exchange, State},
+    clock::millis,
+    dispatch::{Dispatch, State},
     message::{Outcome, method, param},
-    time::millis,
 };
 
 impl Engine {
     /// The answer to `tasks/get`, `tasks/list` or `tasks/cancel`, and to a `tasks/result` that need not wait.
-    pub(crate) fn legacy_task_method(&mut self, exchange: &Exchange) -> Outcome {
-        if method(&exchange.message) == "tasks/list" {
-            return self.list_tasks(exchange);
+    pub(crate) fn legacy_task_method(&mut self, dispatch: &Dispatch) -> Outcome {
+        if method(&dispatch.message) == "tasks/list" {
+            return self.list_tasks(dispatch);
         }
-        let Some(id) = self.named_task(exchange) else { return Outcome::invalid_params("task not found") };
-        match method(&exchange.message) {
+        let Some(id) = self.named_task(dispatch) else { return Outcome::invalid_params("task not found") };
+        match method(&dispatch.message) {
             "tasks/cancel" => self.cancel_legacy(&id),
             "tasks/result" => {
                 let outcome = self.tasks.by_id.get(&id).and_then(Task::related_outcome);
@@ -29,20 +29,20 @@ impl Engine {
 
     /// Lets a `tasks/result` wait for its task, and gives it the requests that the task has for the client. Whether it
     /// has to wait.
-    pub(crate) fn wait_for_task(&mut self, exchange: &mut Exchange, out: &mut Vec<Output>) -> bool {
-        let Some(id) = self.named_task(exchange) else { return false };
+    pub(crate) fn wait_for_task(&mut self, dispatch: &mut Dispatch, out: &mut Vec<Output>) -> bool {
+        let Some(id) = self.named_task(dispatch) else { return false };
         let Some(task) = self.tasks.by_id.get_mut(&id).filter(|task| task.outcome.is_none()) else { return false };
-        task.waiting.push(exchange.id);
-        exchange.state = State::Held;
-        self.send_task_requests(&id, exchange.id, out);
+        task.waiting.push(dispatch.id);
+        dispatch.state = State::Held;
+        self.send_task_requests(&id, dispatch.id, out);
         true
     }
 
     /// The task that a request names, if it belongs to the request's session: a session is the only thing that tells
     /// clients apart here (tasks, task isolation and access control).
-    fn named_task(&self, exchange: &Exchange) -> Option<String> {
-        let id = param(&exchange.message, "taskId").and_then(Value::as_str)?;
-        self.tasks.by_id.get(id).filter(|task| task.is_of(exchange.session)).map(|task| task.id.clone())
+    fn named_task(&self, dispatch: &Dispatch) -> Option<String> {
+        let id = param(&dispatch.message, "taskId").and_then(Value::as_str)?;
+        self.tasks.by_id.get(id).filter(|task| task.is_of(dispatch.session)).map(|task| task.id.clone())
     }
 
     fn cancel_legacy(&mut self, id: &str) -> Outcome {
@@ -60,21 +60,21 @@ impl Engine {
         Outcome::Result(self.tasks.by_id.get(id).map(Task::legacy).unwrap_or_default())
     }
 
-    fn list_tasks(&self, exchange: &Exchange) -> Outcome {
-        let from = match param(&exchange.message, "cursor") {
+    fn list_tasks(&self, dispatch: &Dispatch) -> Outcome {
+        let from = match param(&dispatch.message, "cursor") {
             None => Some(0),
-            Some(cursor) => cursor.as_str().and_then(|cursor| self.other_cursors.decode(cursor)),
+            Some(cursor) => cursor.as_str().and_then(|cursor| self.pagination.extension_cursors.decode(cursor)),
         };
-        let of_session = |id: &&String| self.tasks.by_id.get(*id).is_some_and(|task| task.is_of(exchange.session));
+        let of_session = |id: &&String| self.tasks.by_id.get(*id).is_some_and(|task| task.is_of(dispatch.session));
         let ids: Vec<_> = self.tasks.order.iter().filter(of_session).collect();
         let Some(from) = from.filter(|from| *from == 0 || *from < ids.len()) else {
             return Outcome::invalid_params("unknown cursor");
         };
-        let count = self.page_size.unwrap_or(usize::MAX).max(1);
+        let count = self.pagination.page_size.unwrap_or(usize::MAX).max(1);
         let page = ids.iter().skip(from).take(count).filter_map(|id| self.tasks.by_id.get(*id)).map(Task::legacy);
         let mut result = Map::from_iter([("tasks".to_owned(), page.collect::<Vec<_>>().into())]);
         if from.saturating_add(count) < ids.len() {
-            result.insert("nextCursor".into(), self.other_cursors.encode(from + count).into());
+            result.insert("nextCursor".into(), self.pagination.extension_cursors.encode(from + count).into());
         }
         Outcome::Result(result.into())
     }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{Status, Task, extension_missing};
 use crate::engine::{
     Engine, Era,
-    exchange::Exchange,
+    dispatch::Dispatch,
     message::{Outcome, method, param},
     modern::SERVER_INFO_KEY,
 };
@@ -13,19 +13,19 @@ use crate::engine::{
 impl Engine {
     /// The answer to `tasks/get`, `tasks/update` or `tasks/cancel`. Whoever does not declare the extension learns
     /// nothing about any task.
-    pub(crate) fn modern_task_method(&mut self, exchange: &Exchange) -> Outcome {
-        if !self.declares_task_extension(exchange) {
+    pub(crate) fn modern_task_method(&mut self, dispatch: &Dispatch) -> Outcome {
+        if !self.declares_task_extension(dispatch) {
             return extension_missing().into();
         }
-        let id = param(&exchange.message, "taskId").and_then(Value::as_str).filter(|id| self.tasks.knows(id));
+        let id = param(&dispatch.message, "taskId").and_then(Value::as_str).filter(|id| self.tasks.knows(id));
         let Some(id) = id.map(str::to_owned) else { return Outcome::invalid_params("task not found") };
-        match method(&exchange.message) {
+        match method(&dispatch.message) {
             "tasks/get" => {
                 let members = self.tasks.by_id.get(&id).map(Task::detailed).unwrap_or_default();
                 Outcome::Result(self.task_result(members, "complete"))
             }
             "tasks/update" => {
-                let Some(responses) = param(&exchange.message, "inputResponses").and_then(Value::as_object) else {
+                let Some(responses) = param(&dispatch.message, "inputResponses").and_then(Value::as_object) else {
                     return Outcome::invalid_params("`inputResponses` is no object");
                 };
                 match self.update_task(&id, responses) {

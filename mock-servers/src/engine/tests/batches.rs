@@ -24,7 +24,7 @@ fn answers(steps: &[Step]) -> Vec<Value> {
 #[test]
 fn a_batch_is_answered_with_a_batch() {
     let mut bench = bench(json!({"tools": [{"name": "echo"}]}));
-    let (exchange, steps) = bench.send(&json!([
+    let (dispatch, steps) = bench.send(&json!([
         request(1, "ping"),
         notification("notifications/initialized", json!({})),
         request(2, "no/such"),
@@ -37,7 +37,7 @@ fn a_batch_is_answered_with_a_batch() {
         [(json!(1), json!(null)), (json!(2), json!(-32601)), (json!(null), json!(-32600)), (json!(3), json!(-32600))];
     assert_eq!(said, expected);
     let outputs = bench.outputs(&json!([request(4, "ping")]));
-    assert!(outputs.iter().all(|output| matches!(output.to, Target::Exchange(id) if id > exchange)), "{outputs:?}");
+    assert!(outputs.iter().all(|output| matches!(output.to, Target::Dispatch(id) if id > dispatch)), "{outputs:?}");
 }
 
 #[test]
@@ -58,15 +58,15 @@ fn the_slowest_of_a_batch_is_waited_for_and_what_is_said_meanwhile_goes_out() {
     ])));
     let outputs = bench.outputs(&json!([request(1, "tools/call"), request(2, "ping")]));
     let [
-        Output { to: Target::Exchange(batch), step: Step::Send(_), .. },
-        Output { to: Target::Exchange(member), step: Step::Wake(_), .. },
+        Output { to: Target::Dispatch(batch), step: Step::Send(_), .. },
+        Output { to: Target::Dispatch(member), step: Step::Wake(_), .. },
     ] = outputs.as_slice()
     else {
         panic!("a message and a wait: {outputs:?}")
     };
     assert_ne!(batch, member);
     let late = bench.engine.on_wake(*member);
-    assert!(late.iter().all(|output| output.to == Target::Exchange(*batch)), "{late:?}");
+    assert!(late.iter().all(|output| output.to == Target::Dispatch(*batch)), "{late:?}");
     let steps: Vec<_> = late.into_iter().map(|output| output.step).collect();
     let ids: Vec<_> = answers(&steps).iter().map(|one| one["id"].clone()).collect();
     assert_eq!(ids, [json!(2), json!(1)]);

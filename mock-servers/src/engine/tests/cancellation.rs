@@ -10,17 +10,17 @@ fn cancel(id: u64) -> Value {
 fn a_cancelled_request_is_not_answered() {
     for fault in [json!({"delay": "1s"}), json!("silence")] {
         let mut bench = Bench::legacy(on_call(json!({"fault": fault})));
-        let (exchange, _) = bench.call_steps("echo");
+        let (dispatch, _) = bench.call_steps("echo");
         let outputs = bench.outputs(&cancel(2));
-        assert_eq!(outputs[0], Output::new(Target::Exchange(exchange), Step::End));
-        assert!(bench.wake(exchange).is_empty(), "{fault}");
+        assert_eq!(outputs[0], Output::new(Target::Dispatch(dispatch), Step::End));
+        assert!(bench.wake(dispatch).is_empty(), "{fault}");
     }
 }
 
 #[test]
 fn unknown_cancellations_are_ignored() {
     let mut bench = Bench::legacy(on_call(json!({"fault": {"delay": "1s"}})));
-    let (exchange, _) = bench.call_steps("echo");
+    let (dispatch, _) = bench.call_steps("echo");
     for message in [
         cancel(7),
         notification("notifications/cancelled", json!({})),
@@ -28,15 +28,15 @@ fn unknown_cancellations_are_ignored() {
     ] {
         assert_eq!(bench.send(&message).1, [Step::End]);
     }
-    assert!(final_answer(&bench.wake(exchange)).is_some());
+    assert!(final_answer(&bench.wake(dispatch)).is_some());
 }
 
 #[test]
 fn a_late_reply_survives_its_cancellation() {
     let mut bench = Bench::legacy(on_call(json!([{"fault": {"late-reply": "1s"}}, {"reply": {"text": "too late"}}])));
-    let (exchange, _) = bench.call_steps("echo");
+    let (dispatch, _) = bench.call_steps("echo");
     assert_eq!(bench.send(&cancel(2)).1, [Step::End]);
-    let answer = final_answer(&bench.wake(exchange)).unwrap();
+    let answer = final_answer(&bench.wake(dispatch)).unwrap();
     assert_eq!(answer["result"]["content"][0]["text"], "too late");
 }
 
@@ -47,18 +47,18 @@ fn a_rule_can_ignore_cancellations() {
         {"when": {"method": "notifications/cancelled"}, "do": {"fault": "silence"}},
     ]});
     let mut bench = Bench::legacy(script);
-    let (exchange, _) = bench.call_steps("echo");
+    let (dispatch, _) = bench.call_steps("echo");
     bench.send(&cancel(2));
-    assert!(final_answer(&bench.wake(exchange)).is_some());
+    assert!(final_answer(&bench.wake(dispatch)).is_some());
 }
 
 #[test]
 fn a_cancellation_of_one_session_does_not_reach_another() {
     let mut bench = Bench::legacy(on_call(json!({"fault": {"delay": "1s"}})));
-    let (exchange, _) = bench.call_steps("echo");
+    let (dispatch, _) = bench.call_steps("echo");
     let other = bench.engine.open_session();
     bench.engine.on_message(&Origin::session(other), &cancel(2));
-    assert!(final_answer(&bench.wake(exchange)).is_some());
+    assert!(final_answer(&bench.wake(dispatch)).is_some());
 }
 
 #[test]
@@ -68,9 +68,9 @@ fn closing_the_stream_cancels_in_the_modern_era_only() {
         (Bench::modern(on_call(json!({"fault": {"delay": "1s"}}))), false),
         (Bench::modern(on_call(json!({"fault": {"late-reply": "1s"}}))), true),
     ] {
-        let (exchange, _) = bench.call_steps("echo");
-        bench.engine.on_closed(exchange);
-        assert_eq!(final_answer(&bench.wake(exchange)).is_some(), answered);
+        let (dispatch, _) = bench.call_steps("echo");
+        bench.engine.on_closed(dispatch);
+        assert_eq!(final_answer(&bench.wake(dispatch)).is_some(), answered);
     }
 }
 
@@ -86,7 +86,7 @@ fn cancelling_ends_a_modern_stream_of_changes() {
 #[test]
 fn the_end_of_a_session_forgets_what_it_had_open() {
     let mut bench = Bench::legacy(on_call(json!({"fault": {"delay": "1s"}})));
-    let (exchange, _) = bench.call_steps("echo");
+    let (dispatch, _) = bench.call_steps("echo");
     bench.engine.close_session(bench.session);
-    assert!(bench.wake(exchange).is_empty());
+    assert!(bench.wake(dispatch).is_empty());
 }

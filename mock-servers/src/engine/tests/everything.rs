@@ -38,7 +38,7 @@ impl Official {
 
 /// The answer to a request that may take time and ask questions, and what was said before it.
 fn settled(bench: &mut Bench, revision: &str, method: &str, params: &Value) -> (Value, Vec<Value>) {
-    let (exchange, mut steps) = bench.plain(revision, method, params.clone());
+    let (dispatch, mut steps) = bench.plain(revision, method, params.clone());
     let mut said = Vec::new();
     for _ in 0..50 {
         said.extend(sent(&steps));
@@ -50,7 +50,7 @@ fn settled(bench: &mut Bench, revision: &str, method: &str, params: &Value) -> (
             .map(|question| json!({"jsonrpc": "2.0", "id": question["id"], "result": reply(&question)}))
             .collect();
         steps = match replies.as_slice() {
-            [] => bench.wake(exchange),
+            [] => bench.wake(dispatch),
             replies => replies.iter().flat_map(|reply| bench.send(reply).1).collect(),
         };
     }

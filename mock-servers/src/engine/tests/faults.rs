@@ -68,10 +68,10 @@ fn a_delayed_answer_speaks_of_the_server_as_it_is_then() {
         {"when": {"method": "tools/call"}, "do": {"change": {"put": [{"name": "late"}]}}},
     ]});
     let mut bench = Bench::legacy(script);
-    let (exchange, steps) = bench.ask("tools/list", json!({}));
+    let (dispatch, steps) = bench.ask("tools/list", json!({}));
     assert!(final_answer(&steps).is_none());
     bench.call("echo");
-    let answer = final_answer(&bench.wake(exchange)).unwrap();
+    let answer = final_answer(&bench.wake(dispatch)).unwrap();
     assert_eq!(answer["result"]["tools"].as_array().unwrap().len(), 2);
 }
 

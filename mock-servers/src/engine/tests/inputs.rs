@@ -169,7 +169,7 @@ fn a_state_expires_and_can_be_for_one_use() {
     let request = bench.request("tools/call", json!({"name": "echo", "arguments": {"text": "hi"}}));
     let outputs = bench.outputs(&request);
     let timer = outputs.iter().find_map(|output| match (output.to, &output.step) {
-        (Target::Exchange(id), Step::Wake(after)) if *after == Duration::from_secs(5) => Some(id),
+        (Target::Dispatch(id), Step::Wake(after)) if *after == Duration::from_secs(5) => Some(id),
         _ => None,
     });
     let steps: Vec<_> = outputs.into_iter().map(|output| output.step).collect();

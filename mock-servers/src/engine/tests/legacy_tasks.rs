@@ -65,7 +65,7 @@ fn a_task_is_begun_asked_about_and_fetched() {
     assert_eq!((&task["status"], &task["ttl"], &task["pollInterval"]), (&json!("working"), &json!(5000), &json!(100)));
     let wakes = |after: u64| {
         outputs.iter().find_map(|output| match (output.to, &output.step) {
-            (Target::Exchange(id), Step::Wake(one)) if *one == Duration::from_secs(after) => Some(id),
+            (Target::Dispatch(id), Step::Wake(one)) if *one == Duration::from_secs(after) => Some(id),
             _ => None,
         })
     };
@@ -129,7 +129,7 @@ fn a_task_asks_on_the_stream_of_its_result() {
     let message = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
     let outputs = bench.outputs(&message);
     let to_stream: Vec<_> =
-        outputs.into_iter().filter(|one| one.to == Target::Exchange(stream)).map(|one| one.step).collect();
+        outputs.into_iter().filter(|one| one.to == Target::Dispatch(stream)).map(|one| one.step).collect();
     assert_eq!(final_answer(&to_stream).unwrap()["result"]["content"][0]["text"], "Hello, Ada");
     assert_eq!(to_stream.last(), Some(&Step::End));
 }

@@ -1,4 +1,4 @@
-//! Tools on offer: pages, cursors, changes and who is told.
+//! Lists of tools: pages, cursors, changes and notifications.
 
 use super::*;
 
@@ -105,8 +105,8 @@ fn tells_modern_streams_what_they_asked_for() {
         })
         .collect();
     let expected = [
-        (Target::Exchange(tools), "notifications/tools/list_changed", 1),
-        (Target::Exchange(resources), "notifications/resources/updated", 2),
+        (Target::Dispatch(tools), "notifications/tools/list_changed", 1),
+        (Target::Dispatch(resources), "notifications/resources/updated", 2),
     ];
     assert_eq!(told, expected);
     bench.engine.on_closed(tools);
@@ -139,7 +139,7 @@ fn a_server_that_shuts_down_ends_every_stream_of_changes() {
     let ended = bench.engine.end_subscriptions();
     for (stream, id) in streams.into_iter().zip(1..) {
         let steps: Vec<_> =
-            ended.iter().filter(|one| one.to == Target::Exchange(stream)).map(|one| one.step.clone()).collect();
+            ended.iter().filter(|one| one.to == Target::Dispatch(stream)).map(|one| one.step.clone()).collect();
         let answer = final_answer(&steps).unwrap();
         assert_eq!((&answer["id"], &answer["result"]["resultType"]), (&json!(id), &json!("complete")));
         assert_eq!(steps.last(), Some(&Step::End));

@@ -1,4 +1,4 @@
-//! What holds for every input.
+//! Properties of every input.
 
 use proptest::prelude::*;
 
@@ -86,8 +86,8 @@ fn talk(messages: &[Value]) -> Vec<Output> {
     for message in messages {
         let mut outputs = bench.outputs(message);
         while let Some(output) = (!outputs.is_empty()).then(|| outputs.remove(0)) {
-            if let (Target::Exchange(exchange), Step::Wake(_)) = (output.to, &output.step) {
-                outputs.extend(bench.engine.on_wake(exchange));
+            if let (Target::Dispatch(dispatch), Step::Wake(_)) = (output.to, &output.step) {
+                outputs.extend(bench.engine.on_wake(dispatch));
             }
             said.push(output);
         }

@@ -114,14 +114,14 @@ fn what_follows_the_answer_goes_out_on_the_session() {
 #[test]
 fn reports_of_progress_wait_for_each_other() {
     let mut bench = Bench::legacy(on_call(json!({"progress": {"progress": 1, "times": 2, "every": "5s"}})));
-    let (exchange, steps) = bench.call_steps("echo");
+    let (dispatch, steps) = bench.call_steps("echo");
     assert_eq!(steps, [Step::Wake(Duration::from_secs(5))]);
-    let steps = bench.wake(exchange);
+    let steps = bench.wake(dispatch);
     assert_eq!((sent(&steps)[0]["params"]["progress"].clone(), wake_of(&steps).is_some()), (json!(1), true));
-    let steps = bench.wake(exchange);
+    let steps = bench.wake(dispatch);
     assert_eq!(sent(&steps)[0]["params"]["progress"], 2);
     assert!(final_answer(&steps).is_some());
-    assert!(bench.wake(exchange).is_empty());
+    assert!(bench.wake(dispatch).is_empty());
 }
 
 #[test]

@@ -15,7 +15,7 @@ fn tasks(support: &str, actions: Value) -> Value {
 struct Client {
     bench: Bench,
     declared: bool,
-    wakes: Vec<(ExchangeId, Duration)>,
+    wakes: Vec<(DispatchId, Duration)>,
     heard: Vec<Output>,
 }
 
@@ -44,7 +44,7 @@ impl Client {
 
     fn take_in(&mut self, outputs: Vec<Output>) {
         for output in outputs {
-            if let (Target::Exchange(id), Step::Wake(after)) = (output.to, &output.step) {
+            if let (Target::Dispatch(id), Step::Wake(after)) = (output.to, &output.step) {
                 self.wakes.push((id, *after));
             }
             self.heard.push(output);

@@ -6,17 +6,16 @@ use serde_json::{Map, Value, json};
 
 use super::{
     super::{
-        answer::Answer,
         audit::{AuditEvent, Discovered},
         discovery::lay_over,
         front::render,
-        lies::Document,
         params::short,
         script::DpopMode,
         server::Server,
     },
     Guard,
 };
+use crate::oauth_messages::{Document, OAuthResponse};
 
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
@@ -39,7 +38,7 @@ impl Guard {
         Some(render(answer).await)
     }
 
-    pub(in crate::oauth) fn metadata(&self, path: &str) -> Option<Answer> {
+    pub(in crate::oauth) fn metadata(&self, path: &str) -> Option<OAuthResponse> {
         let server = self.authority();
         let discovery = &server.script.discovery;
         let here = discovery.protected_resource_path.as_deref() == Some(path)
@@ -69,9 +68,9 @@ impl Guard {
             }
         }
         lay_over(&mut document, &policy.metadata, &server);
-        server.lies.tell(&mut document, |lie, document| lie.resource_metadata(document));
-        let mut answer = Answer::json(200, &Value::Object(document));
-        server.lies.tell(&mut answer, |lie, answer| lie.document(Document::ProtectedResource, answer));
+        server.faults.apply(&mut document, |fault, document| fault.resource_metadata(document));
+        let mut answer = OAuthResponse::json(200, &Value::Object(document));
+        server.faults.apply(&mut answer, |fault, answer| fault.document(Document::ProtectedResource, answer));
         let discovered =
             Discovered { document: "protected-resource".to_owned(), path: short(path), status: answer.status };
         server.note(None, AuditEvent::Discovered(discovered));

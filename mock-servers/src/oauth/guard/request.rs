@@ -7,7 +7,7 @@ use url::form_urlencoded;
 use crate::oauth::script::StepUp;
 
 /// How many messages of a batch are looked at.
-const MOST: usize = 100;
+const MAX_CALLS: usize = 100;
 
 /// A JSON-RPC request or notification.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ pub(super) fn calls(body: Option<&Value>) -> Vec<Call<'_>> {
         Some(one) => std::slice::from_ref(one),
         None => &[],
     };
-    messages.iter().take(MOST).filter_map(call).collect()
+    messages.iter().take(MAX_CALLS).filter_map(call).collect()
 }
 
 fn call(message: &Value) -> Option<Call<'_>> {

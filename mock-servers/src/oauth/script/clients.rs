@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::period::Period;
+use crate::human_duration::HumanDuration;
+pub use crate::oauth_messages::GrantType;
 
 /// How a client authenticates at the token endpoint (RFC 7591 section 2, OpenID Connect Core section 9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -38,50 +39,6 @@ impl AuthMethod {
     #[must_use]
     pub fn has_secret(self) -> bool {
         matches!(self, Self::ClientSecretBasic | Self::ClientSecretPost)
-    }
-}
-
-/// What a client exchanges for a token.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-pub enum GrantType {
-    /// An authorization code.
-    #[serde(rename = "authorization_code")]
-    AuthorizationCode,
-    /// A refresh token.
-    #[serde(rename = "refresh_token")]
-    RefreshToken,
-    /// Its own credentials.
-    #[serde(rename = "client_credentials")]
-    ClientCredentials,
-    /// An assertion of a trusted issuer (RFC 7523 section 2.1).
-    #[serde(rename = "urn:ietf:params:oauth:grant-type:jwt-bearer")]
-    JwtBearer,
-    /// Another token (RFC 8693).
-    #[serde(rename = "urn:ietf:params:oauth:grant-type:token-exchange")]
-    TokenExchange,
-}
-
-impl GrantType {
-    /// All of them.
-    pub const ALL: [Self; 5] =
-        [Self::AuthorizationCode, Self::RefreshToken, Self::ClientCredentials, Self::JwtBearer, Self::TokenExchange];
-
-    /// The value of `grant_type`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::AuthorizationCode => "authorization_code",
-            Self::RefreshToken => "refresh_token",
-            Self::ClientCredentials => "client_credentials",
-            Self::JwtBearer => "urn:ietf:params:oauth:grant-type:jwt-bearer",
-            Self::TokenExchange => "urn:ietf:params:oauth:grant-type:token-exchange",
-        }
-    }
-
-    /// The grant of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|grant| grant.name() == name)
     }
 }
 
@@ -142,7 +99,7 @@ pub struct Registration {
     pub strict_redirect_uris: bool,
     /// How long a secret is good for; absent: for ever.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub secret_lifetime: Option<Period>,
+    pub secret_lifetime: Option<HumanDuration>,
     /// Put before each `client_id`, so that it can be recognised elsewhere.
     pub client_id_prefix: String,
 }
@@ -171,7 +128,7 @@ pub struct ClientIdMetadata {
     /// Whether a document that cannot be fetched is taken to allow every redirect URI.
     pub trust_unreachable: bool,
     /// How long a document may take.
-    pub timeout: Period,
+    pub timeout: HumanDuration,
 }
 
 impl Default for ClientIdMetadata {
@@ -180,7 +137,7 @@ impl Default for ClientIdMetadata {
             supported: true,
             documents: BTreeMap::new(),
             trust_unreachable: false,
-            timeout: Period::from_millis(3_000),
+            timeout: HumanDuration::from_millis(3_000),
         }
     }
 }

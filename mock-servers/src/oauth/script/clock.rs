@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::period::Period;
+use crate::human_duration::HumanDuration;
 
 /// A jump of the clock that tokens are issued and judged by, as a correction of a machine's time makes one: a token that
 /// was good a moment ago is expired, or was issued at a time that is still to come.
@@ -11,15 +11,15 @@ use crate::period::Period;
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub struct ClockJump {
     /// After what. Each jump happens once.
-    pub after: Occasion,
+    pub after: ClockTrigger,
     /// Which way, and how far.
-    pub jump: Jump,
+    pub jump: ClockOffset,
 }
 
 /// Something that happens again and again, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Occasion {
+pub enum ClockTrigger {
     /// The n-th access token has been issued.
     Tokens(u32),
     /// The n-th request with a token has been let pass by the resource.
@@ -29,9 +29,9 @@ pub enum Occasion {
 /// How a clock jumps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum Jump {
+pub enum ClockOffset {
     /// Into the future: tokens expire.
-    Forward(Period),
+    Forward(HumanDuration),
     /// Into the past: tokens are not valid yet (RFC 7519 section 4.1.5, `nbf`).
-    Back(Period),
+    Back(HumanDuration),
 }

@@ -5,16 +5,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::AuthMethod;
-use crate::period::Period;
+use crate::human_duration::HumanDuration;
 
-/// Somebody whose signed assertions are authorization grants (RFC 7523 section 2.1).
+/// An issuer whose signed assertions are authorization grants (RFC 7523 section 2.1).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub struct TrustedIssuer {
     /// `iss` of its assertions.
     pub issuer: String,
-    /// Its public keys as a JWK set. With neither this nor `public_key` the mock holds the private key itself, and
-    /// signs assertions on request.
+    /// Its public keys as a JWK set. Without this and `public_key`, the mock has the private key
+    /// and signs assertions itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jwks: Option<Value>,
     /// Its public key in PEM.
@@ -28,8 +28,8 @@ pub struct TrustedIssuer {
     pub scopes: Option<Vec<String>>,
 }
 
-/// An enterprise's identity provider, served beside the authorization server: it exchanges ID tokens for identity
-/// assertion authorization grants (ID-JAG), which the authorization server takes.
+/// The identity provider of an enterprise, at the same origin. It exchanges ID tokens for identity assertion
+/// authorization grants (ID-JAG), which the authorization server accepts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct IdentityProvider {
@@ -53,7 +53,7 @@ pub struct IdentityProvider {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_scopes: Option<Vec<String>>,
     /// How long a grant is good for.
-    pub grant_lifetime: Period,
+    pub grant_lifetime: HumanDuration,
 }
 
 impl Default for IdentityProvider {
@@ -71,7 +71,7 @@ impl Default for IdentityProvider {
             subject: "employee@example.com".to_owned(),
             allowed_resources: None,
             allowed_scopes: None,
-            grant_lifetime: Period::from_millis(300_000),
+            grant_lifetime: HumanDuration::from_millis(300_000),
         }
     }
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::period::Period;
+use crate::human_duration::HumanDuration;
 
 /// Which metadata documents exist. What does not exist is answered with 404.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -40,8 +40,8 @@ impl Default for Discovery {
     }
 }
 
-/// The paths of the endpoints. The defaults are those that 2025-03-26 falls back to where there is no metadata; they do
-/// not follow the path of the issuer.
+/// The paths of the endpoints. The defaults are the fallback paths of 2025-03-26 without metadata, independent of
+/// the path of the issuer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct Endpoints {
@@ -83,7 +83,7 @@ pub enum UnknownScopes {
     Ignore,
 }
 
-/// What the user does with an authorization request. There is no page to look at: a consent redirects at once.
+/// The decision of the user about an authorization request. Consent redirects at once, without a page.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum User {
@@ -92,7 +92,7 @@ pub enum User {
     Consents,
     /// Refuses: `access_denied`.
     Denies,
-    /// Looks at a page, and never leaves it: there is no redirect.
+    /// Stays on a page, so that no redirect follows.
     NeverAnswers,
     /// Grants these scopes and no others.
     ConsentsTo(Vec<String>),
@@ -129,19 +129,19 @@ impl Default for Pkce {
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct Lifetimes {
     /// An access token.
-    pub access_token: Period,
+    pub access_token: HumanDuration,
     /// A refresh token, from its own issue.
-    pub refresh_token: Period,
+    pub refresh_token: HumanDuration,
     /// An authorization code.
-    pub code: Period,
+    pub code: HumanDuration,
 }
 
 impl Default for Lifetimes {
     fn default() -> Self {
         Self {
-            access_token: Period::from_millis(3_600_000),
-            refresh_token: Period::from_millis(86_400_000),
-            code: Period::from_millis(60_000),
+            access_token: HumanDuration::from_millis(3_600_000),
+            refresh_token: HumanDuration::from_millis(86_400_000),
+            code: HumanDuration::from_millis(60_000),
         }
     }
 }
@@ -190,9 +190,9 @@ pub struct Dpop {
     /// Whether the resource asks for a nonce of its own (section 9).
     pub resource_nonce: bool,
     /// How long a nonce is good for.
-    pub nonce_lifetime: Period,
+    pub nonce_lifetime: HumanDuration,
     /// How far `iat` of a proof may be from now.
-    pub window: Period,
+    pub window: HumanDuration,
 }
 
 impl Default for Dpop {
@@ -202,8 +202,8 @@ impl Default for Dpop {
             algs: vec!["ES256".to_owned(), "EdDSA".to_owned(), "RS256".to_owned()],
             server_nonce: false,
             resource_nonce: false,
-            nonce_lifetime: Period::from_millis(300_000),
-            window: Period::from_millis(300_000),
+            nonce_lifetime: HumanDuration::from_millis(300_000),
+            window: HumanDuration::from_millis(300_000),
         }
     }
 }

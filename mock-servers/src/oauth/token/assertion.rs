@@ -3,30 +3,30 @@
 
 use super::{Grant, NextRefresh, Request};
 use crate::oauth::{
-    answer::Refusal,
     authorize::scopes,
     client_auth::check_times,
+    error::OAuthError,
     jwt::Jwt,
     server::{Server, Trusted},
     state::Consent,
 };
 
-/// How far in the future an assertion may expire.
-const LONGEST: u64 = 86_400;
+/// The longest time until an assertion expires, in seconds.
+const MAX_LIFETIME: u64 = 86_400;
 
 /// The type of an identity assertion authorization grant.
 pub(super) const ID_JAG: &str = "oauth-id-jag+jwt";
 
-pub(super) fn redeem(request: &Request<'_>) -> Result<Grant, Refusal> {
+pub(super) fn redeem(request: &Request<'_>) -> Result<Grant, OAuthError> {
     let server = request.server;
-    let jwt = Jwt::parse(request.params.required("assertion")?).ok_or_else(|| invalid("the assertion is no JWT"))?;
+    let jwt = Jwt::parse(request.params.required("assertion")?).ok_or_else(|| invalid("the assertion is not a JWT"))?;
     let issuer = issuer(server, &jwt)?;
     let subject = jwt.claim("sub").ok_or_else(|| invalid("the assertion has no sub"))?;
     if issuer.subjects.as_ref().is_some_and(|known| !known.iter().any(|known| known == subject)) {
         return Err(invalid("the issuer may not speak for this subject"));
     }
     check_audience(server, &jwt)?;
-    check_times(server, &jwt, LONGEST).map_err(invalid)?;
+    check_times(server, &jwt, MAX_LIFETIME).map_err(invalid)?;
     let mut resources = request.params.all("resource");
     if issuer.is_provider {
         resources = enterprise(request, &jwt)?;
@@ -44,11 +44,11 @@ pub(super) fn redeem(request: &Request<'_>) -> Result<Grant, Refusal> {
         resources,
         family: server.state().family(),
     };
-    // The assertion can be presented again, so there is no need of a refresh token (RFC 7521 section 4.1).
+    // The assertion can be presented again, so a refresh token is not needed (RFC 7521 section 4.1).
     Ok(Grant { consent, scopes, refresh: NextRefresh::Never })
 }
 
-fn issuer<'a>(server: &'a Server, jwt: &Jwt<'_>) -> Result<&'a Trusted, Refusal> {
+fn issuer<'a>(server: &'a Server, jwt: &Jwt<'_>) -> Result<&'a Trusted, OAuthError> {
     let issuer = server
         .trusted
         .iter()
@@ -62,26 +62,26 @@ fn issuer<'a>(server: &'a Server, jwt: &Jwt<'_>) -> Result<&'a Trusted, Refusal>
 }
 
 /// The audience is this server, by its issuer or its token endpoint (RFC 7523 section 3).
-fn check_audience(server: &Server, jwt: &Jwt<'_>) -> Result<(), Refusal> {
+fn check_audience(server: &Server, jwt: &Jwt<'_>) -> Result<(), OAuthError> {
     let own = [server.issuer.clone(), format!("{}/", server.issuer), server.token_endpoint()];
     if jwt.audiences().iter().any(|audience| own.iter().any(|own| own == audience)) {
         Ok(())
     } else {
-        Err(invalid("the assertion is meant for somebody else"))
+        Err(invalid("the assertion is for another audience"))
     }
 }
 
 /// What an ID-JAG says beyond an assertion: type, client, and the resource that the enterprise allows.
-fn enterprise(request: &Request<'_>, jwt: &Jwt<'_>) -> Result<Vec<String>, Refusal> {
+fn enterprise(request: &Request<'_>, jwt: &Jwt<'_>) -> Result<Vec<String>, OAuthError> {
     if jwt.header("typ") != Some(ID_JAG) {
-        return Err(invalid("the grant is no ID-JAG"));
+        return Err(invalid("the grant is not an ID-JAG"));
     }
     if jwt.claim("client_id") != Some(&request.client.id) {
         return Err(invalid("the grant is for another client"));
     }
     let methods = request.server.provider().map(|(provider, _)| provider.server_auth_methods.as_slice());
     if !methods.unwrap_or_default().contains(&request.method) {
-        return Err(Refusal::client("the client has to authenticate in another way"));
+        return Err(OAuthError::client("the client has to authenticate in another way"));
     }
     if jwt.claim("jti").is_none() {
         return Err(invalid("the grant has no jti"));
@@ -95,7 +95,7 @@ fn enterprise(request: &Request<'_>, jwt: &Jwt<'_>) -> Result<Vec<String>, Refus
 
 /// The scopes that are asked for, as far as the assertion and its issuer allow them; without a word those of the
 /// assertion.
-fn granted(request: &Request<'_>, issuer: &Trusted, jwt: &Jwt<'_>) -> Result<Vec<String>, Refusal> {
+fn granted(request: &Request<'_>, issuer: &Trusted, jwt: &Jwt<'_>) -> Result<Vec<String>, OAuthError> {
     let said: Option<Vec<String>> =
         jwt.claim("scope").map(|scopes| scopes.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect());
     let asked = request.params.scopes();
@@ -105,11 +105,11 @@ fn granted(request: &Request<'_>, issuer: &Trusted, jwt: &Jwt<'_>) -> Result<Vec
             && (!issuer.is_provider || said.as_ref().is_none_or(|scopes| scopes.contains(scope)))
     };
     if !asked.iter().all(allowed) {
-        return Err(Refusal::new("invalid_scope", "the assertion does not allow all of the scopes"));
+        return Err(OAuthError::new("invalid_scope", "the assertion does not allow all of the scopes"));
     }
     scopes(request.server, &request.client, asked)
 }
 
-fn invalid(description: &str) -> Refusal {
-    Refusal::new("invalid_grant", description)
+fn invalid(description: &str) -> OAuthError {
+    OAuthError::new("invalid_grant", description)
 }

@@ -1,12 +1,12 @@
 //! The authorization code grant (RFC 6749 section 4.1.3, RFC 7636 section 4.6).
 
 use super::{Grant, NextRefresh, Request};
+use crate::faults::Deviation;
 use crate::oauth::{
-    answer::Refusal, audit::AuditEvent, authorize::is_verifier, jwt::digest, lies::Permit, script::PkceMethod,
-    state::Code,
+    audit::AuditEvent, authorize::is_verifier, error::OAuthError, jwt::digest, script::PkceMethod, state::Code,
 };
 
-pub(super) fn redeem(request: &Request<'_>) -> Result<Grant, Refusal> {
+pub(super) fn redeem(request: &Request<'_>) -> Result<Grant, OAuthError> {
     let code = request.params.required("code")?;
     let entry = take(request, code)?;
     if entry.redirect_uri.as_deref() != request.params.get("redirect_uri") {
@@ -20,14 +20,14 @@ pub(super) fn redeem(request: &Request<'_>) -> Result<Grant, Refusal> {
 }
 
 /// Uses a code up. A second use revokes what came of the first one (RFC 6749 section 4.1.2).
-fn take(request: &Request<'_>, code: &str) -> Result<Code, Refusal> {
+fn take(request: &Request<'_>, code: &str) -> Result<Code, OAuthError> {
     let server = request.server;
     let mut state = server.state();
     let entry = state.codes.get(code).cloned().ok_or_else(|| invalid("the code is not known"))?;
     if entry.consent.client != request.client.id {
         return Err(invalid("the code is another client's"));
     }
-    if entry.used && !server.lies.permits(Permit::UsedCode) {
+    if entry.used && !server.faults.deviates(Deviation::UsedCode) {
         state.revoke_family(entry.consent.family);
         drop(state);
         server.note(Some(&request.client.id), AuditEvent::CodeReused);
@@ -42,7 +42,7 @@ fn take(request: &Request<'_>, code: &str) -> Result<Code, Refusal> {
     Ok(entry)
 }
 
-fn verify(request: &Request<'_>, entry: &Code) -> Result<(), Refusal> {
+fn verify(request: &Request<'_>, entry: &Code) -> Result<(), OAuthError> {
     let holds = match (&entry.challenge, request.params.get("code_verifier")) {
         (None, None) => true,
         // A verifier without a challenge is a downgrade (OAuth 2.1 section 4.1.3, RFC 9700 section 2.1.1).
@@ -55,10 +55,10 @@ fn verify(request: &Request<'_>, entry: &Code) -> Result<(), Refusal> {
             is_verifier(verifier) && shown == *challenge
         }
     };
-    let holds = holds || request.server.lies.permits(Permit::AnyVerifier);
+    let holds = holds || request.server.faults.deviates(Deviation::PkceNotVerified);
     if holds { Ok(()) } else { Err(invalid("the code_verifier does not fit the challenge")) }
 }
 
-fn invalid(description: &str) -> Refusal {
-    Refusal::new("invalid_grant", description)
+fn invalid(description: &str) -> OAuthError {
+    OAuthError::new("invalid_grant", description)
 }

@@ -1,11 +1,11 @@
 //! The client credentials grant (RFC 6749 section 4.4; the extension `io.modelcontextprotocol/oauth-client-credentials`).
 
 use super::{Grant, NextRefresh, Request};
-use crate::oauth::{answer::Refusal, authorize::scopes, script::AuthMethod, state::Consent};
+use crate::oauth::{authorize::scopes, error::OAuthError, script::AuthMethod, state::Consent};
 
-pub(super) fn redeem(request: &Request<'_>) -> Result<Grant, Refusal> {
+pub(super) fn redeem(request: &Request<'_>) -> Result<Grant, OAuthError> {
     if request.client.methods == [AuthMethod::None] {
-        return Err(Refusal::new("unauthorized_client", "a public client has no credentials"));
+        return Err(OAuthError::new("unauthorized_client", "a public client has no credentials"));
     }
     let scopes = scopes(request.server, &request.client, request.params.scopes())?;
     let consent = Consent {

@@ -7,14 +7,15 @@ use serde_json::{Value, json};
 
 use super::assertion::ID_JAG;
 use crate::oauth::{
-    answer::{Answer, Refusal},
     audit::{AuditEvent, TokenRequested, few},
     client_auth::check_times,
+    error::OAuthError,
     jwt::Jwt,
     params::{Params, short},
     script::{GrantType, IdentityProvider},
     server::{Server, same_url},
 };
+use crate::oauth_messages::OAuthResponse;
 
 const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
 const ID_JAG_TYPE: &str = "urn:ietf:params:oauth:token-type:id-jag";
@@ -22,8 +23,8 @@ const ID_JAG_TYPE: &str = "urn:ietf:params:oauth:token-type:id-jag";
 const LONGEST: u64 = 86_400;
 
 /// Answers a request at the identity provider's token endpoint.
-pub(crate) fn exchange(server: &Server, headers: &HeaderMap, params: &Params) -> Answer {
-    let Some((provider, issuer)) = server.provider() else { return Answer::empty(404) };
+pub(crate) fn exchange(server: &Server, headers: &HeaderMap, params: &Params) -> OAuthResponse {
+    let Some((provider, issuer)) = server.provider() else { return OAuthResponse::empty(404) };
     let granted = grant(server, (provider, &issuer), headers, params);
     let noted = TokenRequested {
         grant: params.get("grant_type").map(short),
@@ -39,7 +40,7 @@ pub(crate) fn exchange(server: &Server, headers: &HeaderMap, params: &Params) ->
             let mut body = json!({
                 "access_token": token,
                 "issued_token_type": ID_JAG_TYPE,
-                // It is no access token (RFC 8693 section 2.2.1).
+                // The issued token is not an access token (RFC 8693 section 2.2.1).
                 "token_type": "N_A",
                 "expires_in": provider.grant_lifetime.0.as_secs(),
             });
@@ -47,11 +48,11 @@ pub(crate) fn exchange(server: &Server, headers: &HeaderMap, params: &Params) ->
                 body["scope"] = Value::from(scope);
             }
             if let Some(body) = body.as_object_mut() {
-                server.lies.tell(body, |lie, body| lie.exchange_response(body));
+                server.faults.apply(body, |fault, body| fault.exchange_response(body));
             }
-            Answer::json(200, &body).uncached()
+            OAuthResponse::json(200, &body).uncached()
         }
-        Err(refusal) => refusal.answer(),
+        Err(refusal) => refusal.response(),
     }
 }
 
@@ -60,14 +61,14 @@ fn grant(
     (provider, issuer): (&IdentityProvider, &str),
     headers: &HeaderMap,
     params: &Params,
-) -> Result<(String, Option<String>), Refusal> {
+) -> Result<(String, Option<String>), OAuthError> {
     params.refuse_repeated()?;
     let expect = |name: &str, value: &str| match params.required(name)? {
         said if said == value => Ok(()),
-        _ => Err(Refusal::new("invalid_request", format!("{name} has to be {value}"))),
+        _ => Err(OAuthError::new("invalid_request", format!("{name} has to be {value}"))),
     };
     if params.required("grant_type")? != GrantType::TokenExchange.name() {
-        return Err(Refusal::new("unsupported_grant_type", "only tokens are exchanged here"));
+        return Err(OAuthError::new("unsupported_grant_type", "only tokens are exchanged here"));
     }
     authenticate(provider, headers, params)?;
     expect("requested_token_type", ID_JAG_TYPE)?;
@@ -75,12 +76,12 @@ fn grant(
     let subject = subject(server, (provider, issuer), params.required("subject_token")?)?;
     let audience = params.required("audience")?;
     if !same_url(audience, &server.issuer) {
-        return Err(Refusal::new("invalid_target", "the audience is no authorization server of the enterprise"));
+        return Err(OAuthError::new("invalid_target", "the audience is not an authorization server of the enterprise"));
     }
     let resource = params.required("resource")?;
     if provider.allowed_resources.as_ref().is_some_and(|allowed| !allowed.iter().any(|known| same_url(known, resource)))
     {
-        return Err(Refusal::new("access_denied", "the policy does not allow the resource"));
+        return Err(OAuthError::new("access_denied", "the policy does not allow the resource"));
     }
     let scopes: Vec<String> = params
         .scopes()
@@ -91,7 +92,7 @@ fn grant(
     Ok((sign(server, provider, issuer, (&subject, resource, scope.as_deref())), scope))
 }
 
-fn authenticate(provider: &IdentityProvider, headers: &HeaderMap, params: &Params) -> Result<(), Refusal> {
+fn authenticate(provider: &IdentityProvider, headers: &HeaderMap, params: &Params) -> Result<(), OAuthError> {
     let basic = headers
         .get(header::AUTHORIZATION)
         .and_then(|value| value.to_str().ok()?.strip_prefix("Basic "))
@@ -104,20 +105,20 @@ fn authenticate(provider: &IdentityProvider, headers: &HeaderMap, params: &Param
     if known && provider.client_secret.as_deref().is_none_or(|expected| secret == Some(expected)) {
         Ok(())
     } else {
-        Err(Refusal::client("the client is not known, or its secret is wrong"))
+        Err(OAuthError::client("the client is not known, or its secret is wrong"))
     }
 }
 
 /// Whom the ID token speaks of.
-fn subject(server: &Server, (provider, issuer): (&IdentityProvider, &str), token: &str) -> Result<String, Refusal> {
-    let invalid = |words: &str| Refusal::new("invalid_grant", words);
-    let jwt = Jwt::parse(token).ok_or_else(|| invalid("the subject token is no JWT"))?;
+fn subject(server: &Server, (provider, issuer): (&IdentityProvider, &str), token: &str) -> Result<String, OAuthError> {
+    let invalid = |words: &str| OAuthError::new("invalid_grant", words);
+    let jwt = Jwt::parse(token).ok_or_else(|| invalid("the subject token is not a JWT"))?;
     let trusted = server.trusted.iter().find(|trusted| trusted.is_provider);
     if !trusted.is_some_and(|trusted| jwt.is_signed_by_any(&trusted.keys)) || jwt.claim("iss") != Some(issuer) {
         return Err(invalid("the subject token is not of this identity provider"));
     }
     if jwt.header("typ") == Some(ID_JAG) || !jwt.audiences().contains(&provider.client_id.as_str()) {
-        return Err(invalid("the subject token is no ID token of this client"));
+        return Err(invalid("the subject token is not an ID token of this client"));
     }
     check_times(server, &jwt, LONGEST).map_err(invalid)?;
     jwt.claim("sub").map(str::to_owned).ok_or_else(|| invalid("the subject token has no sub"))

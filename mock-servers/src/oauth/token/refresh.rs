@@ -2,14 +2,14 @@
 //! 4.14.2).
 
 use super::{Grant, NextRefresh, Request};
-use crate::oauth::{answer::Refusal, audit::AuditEvent, state::RefreshToken};
+use crate::oauth::{audit::AuditEvent, error::OAuthError, state::RefreshToken};
 
-pub(super) fn redeem(request: &Request<'_>) -> Result<Grant, Refusal> {
+pub(super) fn redeem(request: &Request<'_>) -> Result<Grant, OAuthError> {
     let token = request.params.required("refresh_token")?;
     let entry = find(request, token)?;
     let asked = request.params.scopes();
     if !asked.iter().all(|scope| entry.consent.scopes.contains(scope)) {
-        return Err(Refusal::new("invalid_scope", "the consent is for fewer scopes"));
+        return Err(OAuthError::new("invalid_scope", "the consent is for fewer scopes"));
     }
     let rotate = request.server.script.refresh.rotate;
     if rotate && let Some(entry) = request.server.state().refresh.get_mut(token) {
@@ -20,9 +20,9 @@ pub(super) fn redeem(request: &Request<'_>) -> Result<Grant, Refusal> {
     Ok(Grant { consent: entry.consent, scopes, refresh })
 }
 
-fn find(request: &Request<'_>, token: &str) -> Result<RefreshToken, Refusal> {
+fn find(request: &Request<'_>, token: &str) -> Result<RefreshToken, OAuthError> {
     let server = request.server;
-    let invalid = |words: &str| Refusal::new("invalid_grant", words);
+    let invalid = |words: &str| OAuthError::new("invalid_grant", words);
     let mut state = server.state();
     let entry = state.refresh.get(token).cloned().ok_or_else(|| invalid("the refresh token is not known"))?;
     if entry.consent.client != request.client.id {

@@ -1,4 +1,4 @@
-//! The rules that Jenkins' `junit-10.xsd` and the Ant task's `JUnit.xsd` have in common, held against a file.
+//! Checks a file against the common rules of Jenkins' `junit-10.xsd` and the Ant task's `JUnit.xsd`.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ pub(crate) struct Suite {
 #[derive(Debug, Default)]
 pub(crate) struct Case {
     pub(crate) name: String,
-    /// The tag, the type and the message of its outcome.
+    /// Tag, type and message of its result.
     pub(crate) outcome: Option<(String, String, String)>,
 }
 
-/// The suites of a file; panics where it is not well-formed or breaks a rule.
+/// Parses the suites of a file. Panics if it is not well-formed or violates a rule.
 pub(crate) fn parsed(xml: &str) -> Vec<Suite> {
     let mut reader = Reader::from_str(xml);
     reader.config_mut().expand_empty_elements = true;

@@ -3,11 +3,11 @@ use super::*;
 use crate::sample;
 
 fn suites(run: &Run) -> Vec<super::check::Suite> {
-    parsed(&render(run).unwrap())
+    parsed(&Junit.render(run, &Style::default()).unwrap())
 }
 
 #[test]
-fn each_verdict_has_its_outcome() {
+fn each_verdict_maps_to_a_test_result() {
     let outcome = |verdict| {
         let run = sample::run(vec![sample::case("tools/one", verdict), sample::case("tools/two", Verdict::Passed)]);
         suites(&run)[0].cases[0].outcome.clone().map(|(tag, ty, _)| format!("{tag} {ty}"))
@@ -20,19 +20,19 @@ fn each_verdict_has_its_outcome() {
 }
 
 #[test]
-fn a_load_test_is_a_test_case_that_its_thresholds_break() {
+fn a_failed_threshold_fails_the_test_case_of_its_load_test() {
     let mut run = sample::run(vec![]);
     run.loads = vec![sample::load()];
     let suites = suites(&run);
     let (tag, ty, message) = suites[0].cases[0].outcome.clone().unwrap();
     assert_eq!((tag.as_str(), ty.as_str()), ("failure", "threshold"));
-    assert_eq!(message, "threshold broken: errors < 1% (measured 4.0 %)");
+    assert_eq!(message, "threshold failed: errors < 1% (measured 4.0 %)");
 }
 
 #[test]
-fn markup_and_control_characters_come_back_as_they_were_said() {
+fn markup_is_escaped_and_control_characters_are_replaced() {
     let mut case = sample::case("tools/<one>\u{0}", Verdict::Failed);
-    case.judgements[0].observed = "]]> & <b> \" ' \u{8}\u{ffff}\n".to_owned();
+    case.checks[0].observed = "]]> & <b> \" ' \u{8}\u{ffff}\n".to_owned();
     let suites = suites(&sample::run(vec![case]));
     let case = &suites[0].cases[0];
     assert_eq!(case.name, "<one>\\u{0}@stdio@2025-11-25");
@@ -40,7 +40,7 @@ fn markup_and_control_characters_come_back_as_they_were_said() {
 }
 
 #[test]
-fn a_time_that_is_not_one_becomes_the_epoch() {
+fn an_invalid_time_becomes_the_epoch() {
     assert_eq!(timestamp("2026-07-28T10:11:12.5+02:00"), "2026-07-28T10:11:12");
     assert_eq!(timestamp("2026-01-31T23:59:59Z"), "2026-01-31T23:59:59");
     for wrong in ["", "yesterday", "2026-13-28T10:11:12Z", "2026-07-00T10:11:12Z", "2026-07-28 10:11:12Z", "2026-07-2é"]

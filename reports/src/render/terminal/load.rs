@@ -1,111 +1,114 @@
-//! Load tests as tables: one row each, so that they can be compared.
+//! Load tests as tables with one row each, so that they can be compared.
 
-use comfy_table::presets::UTF8_FULL_CONDENSED;
-use comfy_table::{CellAlignment, ContentArrangement, Table};
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use unicode_width::UnicodeWidthStr as _;
 
-use crate::model::{LoadResult, Verdict};
-use crate::render::outcome::{duration, latency};
-use crate::render::paint::Paint;
-use crate::render::text;
+use crate::{
+    model::{LoadResult, Verdict},
+    render::{
+        outcome::{duration, errors, latency, word},
+        paint::Paint,
+        text,
+    },
+};
 
-/// How many kinds of errors of one load test are listed, the most frequent first.
-const KINDS_SHOWN: usize = 10;
+/// Maximum number of error kinds printed for one load test, the most frequent first.
+const MAX_ERROR_KINDS: usize = 10;
+/// A line below the header, and one blank between columns.
+const TABLE: TableStyle = TableStyle::new().header_separator(LineStyle::none().fill('─').junction('─'));
+/// Minimum width of the column for the name.
+const MIN_NAME: usize = 8;
 
-/// The tables of rates and latencies, then what each load test has to say.
+/// Renders the tables of rates and latencies, then the thresholds, errors and warnings of each load test.
 pub(super) fn render(loads: &[LoadResult], width: usize, paint: Paint) -> String {
-    let mut out = String::new();
-    for table in [rates(loads, width), latencies(loads, width)] {
-        out.push_str(&table.to_string());
-        out.push('\n');
-    }
+    let rates = table(
+        ["load", "offered/s", "sent/s", "achieved/s", "offered", "sent", "ok", "errors", "open"],
+        rates,
+        loads,
+        width,
+    );
+    let latencies =
+        table(["latency", "min", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"], latencies, loads, width);
+    let mut out = format!("{rates}\n\n{latencies}\n\n");
     for load in loads {
         push_load(&mut out, load, paint);
     }
     out
 }
 
-fn table(head: &[&str], width: usize) -> Table {
+fn table(head: [&str; 9], row: fn(&LoadResult) -> [String; 8], loads: &[LoadResult], width: usize) -> Table {
+    let rows: Vec<_> = loads.iter().map(|load| (load.name.as_str(), row(load))).collect();
+    // Numbers are never wrapped or truncated, so the names get the columns that are left.
+    let numbers: usize = (0..8)
+        .map(|column| {
+            rows.iter().map(|(_, row)| row[column].width()).chain([head[column + 1].width()]).max().unwrap_or(0)
+        })
+        .sum();
+    let room = width.saturating_sub(numbers + 2 * 8).max(MIN_NAME);
     let mut table = Table::new();
-    table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_width(u16::try_from(width.max(40)).unwrap_or(u16::MAX)).set_header(head);
-    for column in table.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
+    table.load_style(TABLE).set_content_arrangement(ContentArrangement::Disabled).set_header(head);
+    for (name, row) in rows {
+        table.add_row([text::fitted(name, room)].into_iter().chain(row));
     }
-    table
-}
-
-fn name(load: &LoadResult) -> String {
-    text::bounded_line(&load.name, 60)
-}
-
-fn rates(loads: &[LoadResult], width: usize) -> Table {
-    let mut table =
-        table(&["load", "offered/s", "sent/s", "achieved/s", "offered", "sent", "ok", "errors", "unfinished"], width);
-    for load in loads {
-        let seconds = load.counted_ms as f64 / 1_000.0;
-        let sent_rate = if seconds > 0.0 { format!("{:.1}", load.sent as f64 / seconds) } else { "-".to_owned() };
-        table.add_row([
-            name(load),
-            format!("{:.1}", load.offered_rate),
-            sent_rate,
-            format!("{:.1}", load.achieved_rate),
-            load.offered.to_string(),
-            load.sent.to_string(),
-            load.succeeded.to_string(),
-            errors(load).to_string(),
-            load.unfinished.to_string(),
-        ]);
-    }
-    table
-}
-
-fn latencies(loads: &[LoadResult], width: usize) -> Table {
-    let mut table = table(&["latency", "min", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"], width);
-    for load in loads {
-        let mut row = vec![name(load)];
-        match &load.latency {
-            Some(figures) => {
-                let [p50, p90, p95] = [figures.p50_us, figures.p90_us, figures.p95_us].map(|us| latency(us as f64));
-                let [p99, p999, max] = [figures.p99_us, figures.p999_us, figures.max_us].map(|us| latency(us as f64));
-                row.extend([latency(figures.min_us as f64), latency(figures.mean_us), p50, p90, p95, p99, p999, max]);
-            }
-            None => row.extend(std::iter::repeat_n("-".to_owned(), 8)),
+    for (position, column) in table.column_iter_mut().enumerate() {
+        // With the blank between columns, two blanks precede each number: nine columns have to fit in 80.
+        column.set_padding((u16::from(position > 0), 0));
+        if position > 0 {
+            column.set_cell_alignment(CellAlignment::Right);
         }
-        table.add_row(row);
     }
     table
 }
 
-fn errors(load: &LoadResult) -> u64 {
-    load.errors.values().fold(0, |sum, count| sum.saturating_add(*count))
+fn rates(load: &LoadResult) -> [String; 8] {
+    let seconds = load.counted_ms as f64 / 1_000.0;
+    let sent_rate = if seconds > 0.0 { format!("{:.1}", load.sent as f64 / seconds) } else { "-".to_owned() };
+    [
+        format!("{:.1}", load.offered_rate),
+        sent_rate,
+        format!("{:.1}", load.achieved_rate),
+        load.offered.to_string(),
+        load.sent.to_string(),
+        load.succeeded.to_string(),
+        errors(load).to_string(),
+        load.unfinished.to_string(),
+    ]
+}
+
+fn latencies(load: &LoadResult) -> [String; 8] {
+    let Some(measured) = &load.latency else { return std::array::from_fn(|_| "-".to_owned()) };
+    let percentiles = [measured.p50_us, measured.p90_us, measured.p95_us, measured.p99_us, measured.p999_us];
+    let [p50, p90, p95, p99, p999] = percentiles.map(|us| latency(us as f64));
+    let (min, mean, max) =
+        (latency(measured.min_us as f64), latency(measured.mean_us), latency(measured.max_us as f64));
+    [min, mean, p50, p90, p95, p99, p999, max]
+}
+
+fn colored(passed: bool, paint: Paint) -> String {
+    paint.verdict(if passed { Verdict::Passed } else { Verdict::Failed }, word(passed))
 }
 
 fn push_load(out: &mut String, load: &LoadResult, paint: Paint) {
-    let verdict = if load.held() { Verdict::Passed } else { Verdict::Failed };
-    let word = paint.verdict(verdict, if load.held() { "held" } else { "not held" });
+    let name = paint.strong(text::bounded_line(&load.name, 60));
     let shape = text::bounded_line(&load.shape, 200);
     let transport = text::bounded_line(&load.transport, 40);
     let counted = duration(load.counted_ms);
-    out.push_str(&format!("{word} {} ({transport}; {shape}; {counted} counted)\n", paint.strong(name(load))));
+    out.push_str(&format!("{} {name} ({transport}; {shape}; {counted} counted)\n", colored(load.passed(), paint)));
     if load.succeeded == 0 {
-        out.push_str("  not one call succeeded\n");
+        out.push_str("  all calls failed\n");
     }
     let mut kinds: Vec<_> = load.errors.iter().collect();
     kinds.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
-    for (kind, count) in kinds.iter().take(KINDS_SHOWN) {
+    for (kind, count) in kinds.iter().take(MAX_ERROR_KINDS) {
         out.push_str(&format!("  errors: {} ({count})\n", text::bounded_line(kind, 200)));
     }
-    if kinds.len() > KINDS_SHOWN {
-        out.push_str(&format!("  … [cut: {} more kinds of errors]\n", kinds.len() - KINDS_SHOWN));
+    if kinds.len() > MAX_ERROR_KINDS {
+        out.push_str(&format!("  … [{} more kinds of errors]\n", kinds.len() - MAX_ERROR_KINDS));
     }
     for threshold in &load.thresholds {
-        let verdict = if threshold.held { Verdict::Passed } else { Verdict::Failed };
-        let word = paint.verdict(verdict, if threshold.held { "held" } else { "broken" });
-        let wanted = text::bounded_line(&threshold.threshold, 200);
-        out.push_str(&format!(
-            "  threshold {word}: {wanted} (measured {})\n",
-            text::bounded_line(&threshold.measured, 200)
-        ));
+        let word = colored(threshold.passed, paint);
+        let [wanted, measured] = [&threshold.threshold, &threshold.measured].map(|text| text::bounded_line(text, 200));
+        out.push_str(&format!("  threshold {word}: {wanted} (measured {measured})\n"));
     }
     for warning in &load.warnings {
         out.push_str(&format!("  {}: {}\n", paint.verdict(Verdict::Warned, "warning"), text::line(warning)));

@@ -2,7 +2,8 @@
 
 use std::str::FromStr;
 
-use mock_servers::{Period, reading::nearest};
+use diagnostics::nearest;
+use mock_servers::HumanDuration;
 
 use super::{Limit, Metric, Operator, Threshold, ThresholdError, ThresholdProblem};
 
@@ -59,11 +60,11 @@ impl<'a> Cursor<'a> {
 
     fn metric(&mut self) -> Result<Metric, ThresholdError> {
         let (word, place) = self.take(|ch| !is_operator(ch) && !ch.is_whitespace());
-        let words = || Metric::ALL.into_iter().map(Metric::word);
+        let words = || Metric::ALL.into_iter().map(Metric::as_str);
         if word.is_empty() {
             return Err(self.error(ThresholdProblem::NoMetric, place, &nearest::advice("", words())));
         }
-        Metric::ALL.into_iter().find(|metric| metric.word() == word).ok_or_else(|| {
+        Metric::ALL.into_iter().find(|metric| metric.as_str() == word).ok_or_else(|| {
             self.error(ThresholdProblem::UnknownMetric(word.to_owned()), place, &nearest::advice(word, words()))
         })
     }
@@ -112,7 +113,7 @@ fn is_operator(ch: char) -> bool {
 }
 
 fn time(text: &str) -> Option<Limit> {
-    text.parse::<Period>().ok().map(|period| Limit::Time(period.0))
+    text.parse::<HumanDuration>().ok().map(|period| Limit::Time(period.0))
 }
 
 fn share(text: &str) -> Option<Limit> {

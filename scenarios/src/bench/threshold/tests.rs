@@ -50,7 +50,8 @@ fn judges_every_metric() {
             .parse::<Threshold>()
             .unwrap_or_else(|error| panic!("{threshold}: {error:?}"))
             .evaluate(&figures());
-        let expected = ThresholdResult { threshold: threshold.trim().to_owned(), measured: measured.to_owned(), held };
+        let expected =
+            ThresholdResult { threshold: threshold.trim().to_owned(), measured: measured.to_owned(), passed: held };
         assert_eq!(result, expected);
     }
 }
@@ -60,7 +61,7 @@ fn nothing_measured_does_not_hold() {
     let nothing = LoadFigures { offered: 0, sent: 0, latency: None, achieved_rate: 0.0, ..figures() };
     for threshold in ["p99 < 1s", "p99 > 1ms", "error_rate <= 1%", "offered_ratio >= 1%", "achieved_rate > 0/s"] {
         let result = threshold.parse::<Threshold>().unwrap().evaluate(&nothing);
-        assert!(!result.held, "{result:?}");
+        assert!(!result.passed, "{result:?}");
     }
 }
 
@@ -121,7 +122,7 @@ fn a_threshold() -> impl Strategy<Value = (Metric, Operator, u32, String)> {
                 Metric::AchievedRate => "/s",
                 _ => "ms",
             };
-            (metric, operator, number, format!("{one}{}{two}{sign}{one}{number}{unit}{two}", metric.word()))
+            (metric, operator, number, format!("{one}{}{two}{sign}{one}{number}{unit}{two}", metric.as_str()))
         },
     )
 }

@@ -1,24 +1,24 @@
-//! Evidence for the tests of checks, told as a story: who said what, in which order, over which transport.
+//! Evidence for the tests of checks, built message by message.
 //!
-//! Over HTTP a client's message is a POST of its own with the headers that a good client sends, and what the server
-//! says goes out on the latest exchange; over HTTP+SSE it goes out on the stream.
+//! Over HTTP each message of the client is a POST with the headers of a conforming client, and messages of the server go
+//! out on the latest exchange; over HTTP+SSE they go out on the stream.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
-use mock_servers::{Body, Direction, Frame, Http, Mark};
+use evidence::{Body, ConnectionEvent, Direction, Frame, Http};
 use serde_json::{Value, json};
 
 use crate::{
-    evidence::{Evidence, Outcome, ProcessEvidence, ProcessSeen, StepError, StepOutcome},
-    judge::check::Ruling,
-    model::{Revision, Transport},
+    evidence::{Evidence, ObservedProcess, Outcome, ProcessEvidence, StepError, StepOutcome},
+    judge::{Transcript, check::CheckOutcome},
+    model::{Revision, Transport, UnknownNames},
 };
 
-/// How far apart two things happen, where the story does not say.
+/// How far apart two things happen, if the test does not say.
 const STEP_US: u64 = 1_000;
 
-/// A story that becomes evidence.
-pub(crate) struct Story {
+/// Builds evidence.
+pub(crate) struct EvidenceBuilder {
     evidence: Evidence,
     server: String,
     now_us: u64,
@@ -29,10 +29,10 @@ pub(crate) struct Story {
     greeted: bool,
 }
 
-impl Story {
+impl EvidenceBuilder {
     pub(crate) fn new(transport: Transport, revision: Revision) -> Self {
         let evidence = Evidence {
-            scenario: "test/story".to_owned(),
+            scenario: "test/evidence".to_owned(),
             transport,
             revision,
             frames: vec![],
@@ -41,6 +41,7 @@ impl Story {
             process: None,
             stderr: String::new(),
             timed_out: false,
+            omitted_frames: 0,
             broken: None,
             elapsed_us: 0,
         };
@@ -66,7 +67,7 @@ impl Story {
 
     /// HTTP+SSE, with the stream open.
     pub(crate) fn sse() -> Self {
-        Self::new(Transport::Sse, Revision::V2024_11_05).stream("/messages?session=1")
+        Self::new(Transport::HttpSse, Revision::V2024_11_05).stream("/messages?session=1")
     }
 
     /// Over each transport of 2025-11-25, after the handshake.
@@ -77,7 +78,7 @@ impl Story {
 
     /// Opens an HTTP+SSE stream that sends the client to this endpoint.
     pub(crate) fn stream(mut self, endpoint: &str) -> Self {
-        self.exchange("GET", "/sse", Body::Mark(Mark::Bodiless), BTreeMap::new());
+        self.exchange("GET", "/sse", Body::Event(ConnectionEvent::Bodiless), BTreeMap::new());
         let http = Http { status: Some(200), event: Some("endpoint".to_owned()), ..Http::default() };
         self.push(Direction::ServerToClient, Body::Text(endpoint.to_owned()), Some(http));
         self.stream = Some((self.connection, endpoint.to_owned()));
@@ -121,17 +122,17 @@ impl Story {
     }
 
     /// The connection ends, or something else happens to it.
-    pub(crate) fn mark(mut self, mark: Mark) -> Self {
-        let from_client = matches!(mark, Mark::ClosedByPeer | Mark::Sigterm);
+    pub(crate) fn mark(mut self, mark: ConnectionEvent) -> Self {
+        let from_client = matches!(mark, ConnectionEvent::ClosedByPeer | ConnectionEvent::Sigterm);
         let direction = if from_client { Direction::ClientToServer } else { Direction::ServerToClient };
-        self.push(direction, Body::Mark(mark), None);
+        self.push(direction, Body::Event(mark), None);
         self
     }
 
     /// The server answers the latest HTTP request with this status alone.
     pub(crate) fn status(mut self, status: u16) -> Self {
         let http = Http { status: Some(status), ..Http::default() };
-        self.push(Direction::ServerToClient, Body::Mark(Mark::Bodiless), Some(http));
+        self.push(Direction::ServerToClient, Body::Event(ConnectionEvent::Bodiless), Some(http));
         self
     }
 
@@ -139,7 +140,7 @@ impl Story {
     pub(crate) fn verb(mut self, verb: &str) -> Self {
         let mut headers = self.good_headers(&Value::Null);
         headers.insert("accept".to_owned(), "text/event-stream".to_owned());
-        self.exchange(verb, "/mcp", Body::Mark(Mark::Bodiless), headers);
+        self.exchange(verb, "/mcp", Body::Event(ConnectionEvent::Bodiless), headers);
         self
     }
 
@@ -237,7 +238,7 @@ impl Story {
     }
 
     /// The evidence.
-    pub(crate) fn told(mut self) -> Evidence {
+    pub(crate) fn build(mut self) -> Evidence {
         self.evidence.elapsed_us = self.now_us;
         self.evidence
     }
@@ -247,7 +248,7 @@ impl Story {
         let mut put = |name: &str, value: &str| headers.insert(name.to_owned(), value.to_owned());
         put("content-type", "application/json");
         put("accept", "application/json, text/event-stream");
-        if self.evidence.transport == Transport::Sse {
+        if self.evidence.transport == Transport::HttpSse {
             return headers;
         }
         let member = |pointer: &str| message.pointer(pointer).and_then(Value::as_str);
@@ -341,39 +342,51 @@ pub(crate) fn tools(id: impl Into<Value>, names: &[&str], next: Option<&str>) ->
 }
 
 /// A process.
-pub(crate) fn process(command: &str) -> ProcessSeen {
-    ProcessSeen { pid: 7, parent: 1, command: command.to_owned(), server: true, first_us: 0, last_us: 0 }
+pub(crate) fn process(command: &str) -> ObservedProcess {
+    ObservedProcess { pid: 7, parent: 1, command: command.to_owned(), server: true, first_us: 0, last_us: 0 }
 }
 
-fn ruling(check: &str, evidence: &Evidence) -> Ruling {
-    let found = super::all().find(|known| known.id == check).unwrap_or_else(|| panic!("there is no check `{check}`"));
-    (found.rule)(evidence)
+/// The names in the test evidence that no server has.
+pub(super) static UNKNOWN: LazyLock<UnknownNames> = LazyLock::new(|| UnknownNames {
+    method: Some("workbench/no-such-method".to_owned()),
+    revision: Some("1999-01-01".to_owned()),
+    tool: Some("workbench-no-such-tool".to_owned()),
+    prompt: Some("workbench-no-such-prompt".to_owned()),
+    resource: Some("workbench-test://no-such-resource".to_owned()),
+    cursor: Some("workbench-no-such-cursor".to_owned()),
+    log_level: Some("workbench-no-such-level".to_owned()),
+});
+
+/// The outcome of a check.
+pub(super) fn outcome(check: &str, evidence: &Evidence) -> CheckOutcome {
+    let (check, _) = super::all().find(|(known, _)| known.id == check).expect("a check with this id");
+    check.run(&Transcript::new(evidence, &UNKNOWN))
 }
 
-/// The check holds.
+/// The check passes.
 #[track_caller]
-pub(crate) fn held(check: &str, story: Story) {
-    let ruling = ruling(check, &story.told());
-    assert!(matches!(ruling, Ruling::Held { .. }), "{ruling:?}");
+pub(crate) fn passes(check: &str, evidence: EvidenceBuilder) {
+    let outcome = outcome(check, &evidence.build());
+    assert!(matches!(outcome, CheckOutcome::Passed { .. }), "{outcome:?}");
 }
 
-/// The check is broken, and says so in these words.
+/// The check fails, and its observation contains this text.
 #[track_caller]
-pub(crate) fn broken(check: &str, story: Story, words: &str) {
-    let ruling = ruling(check, &story.told());
-    assert!(matches!(&ruling, Ruling::Broken { observed, .. } if observed.contains(words)), "{ruling:?}");
+pub(crate) fn fails(check: &str, evidence: EvidenceBuilder, text: &str) {
+    let outcome = outcome(check, &evidence.build());
+    assert!(matches!(&outcome, CheckOutcome::Failed { observed, .. } if observed.contains(text)), "{outcome:?}");
 }
 
-/// The check has nothing to say.
+/// The check does not apply.
 #[track_caller]
-pub(crate) fn silent(check: &str, story: Story) {
-    let ruling = ruling(check, &story.told());
-    assert!(matches!(ruling, Ruling::NotApplicable(_)), "{ruling:?}");
+pub(crate) fn not_applicable(check: &str, evidence: EvidenceBuilder) {
+    let outcome = outcome(check, &evidence.build());
+    assert!(matches!(outcome, CheckOutcome::NotApplicable(_)), "{outcome:?}");
 }
 
-/// The check lacks what it would judge.
+/// The check is blocked.
 #[track_caller]
-pub(crate) fn blocked(check: &str, story: Story) {
-    let ruling = ruling(check, &story.told());
-    assert!(matches!(ruling, Ruling::Blocked(_)), "{ruling:?}");
+pub(crate) fn blocked(check: &str, evidence: EvidenceBuilder) {
+    let outcome = outcome(check, &evidence.build());
+    assert!(matches!(outcome, CheckOutcome::Blocked(_)), "{outcome:?}");
 }

@@ -2,12 +2,12 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use mock_servers::Period;
+use mock_servers::HumanDuration;
 use serde_json::{Map, Value, json};
 
 use crate::{
     evidence::{Outcome, StepError},
-    model::{HttpStep, Pages, Raw, Request, Step, Transport},
+    model::{HttpStep, Pages, Raw, Request, ServerStep, Transport},
     peer::{Outgoing, Peer, failure, rpc_error},
 };
 
@@ -24,15 +24,14 @@ const CLOSE: Duration = Duration::from_secs(4);
 const MAX_PAGES: usize = 100;
 
 /// Takes one step. `values` are those of all steps, null where there is none yet.
-pub(super) async fn take(peer: &mut Peer, step: &Step, values: &[Value]) -> Outcome {
+pub(super) async fn take(peer: &mut Peer, step: &ServerStep, values: &[Value]) -> Outcome {
     let taken = match step {
-        Step::Request(step) => request(peer, step, values).await,
-        Step::Notify(step) => notify(peer, step, values).await,
-        Step::Raw(step) => raw(peer, step).await,
-        Step::Pages(step) => pages(peer, step).await,
-        Step::Http(step) => return http(peer, step).await,
-        Step::Close(_) => return peer.close(CLOSE).await,
-        other => return Outcome::Skipped(format!("`{}` is a step for clients", other.kind())),
+        ServerStep::Request(step) => request(peer, step, values).await,
+        ServerStep::Notify(step) => notify(peer, step, values).await,
+        ServerStep::Raw(step) => raw(peer, step).await,
+        ServerStep::Pages(step) => pages(peer, step).await,
+        ServerStep::Http(step) => return http(peer, step).await,
+        ServerStep::Close(_) => return peer.close(CLOSE).await,
     };
     match taken {
         Ok(value) => Outcome::Value(value),
@@ -57,7 +56,7 @@ impl From<StepError> for Failure {
 
 async fn request(peer: &mut Peer, step: &Request, values: &[Value]) -> Result<Value, Failure> {
     let outgoing = outgoing(step, values)?;
-    let within = step.within.map_or(ANSWER, |Period(within)| within);
+    let within = step.within.map_or(ANSWER, |HumanDuration(within)| within);
     if let Some(method) = &step.until {
         let sent = peer.send(outgoing).await?;
         let found = peer.notification(&sent, method, within).await;
@@ -93,7 +92,7 @@ async fn notify(peer: &mut Peer, step: &Request, values: &[Value]) -> Result<Val
 }
 
 async fn raw(peer: &mut Peer, step: &Raw) -> Result<Value, Failure> {
-    let replies = peer.raw(&step.text, step.within.map_or(RAW, |Period(within)| within)).await?;
+    let replies = peer.raw(&step.text, step.within.map_or(RAW, |HumanDuration(within)| within)).await?;
     Ok(json!({ "replies": replies }))
 }
 

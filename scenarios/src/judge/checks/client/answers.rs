@@ -1,57 +1,127 @@
-//! What a client answers to the requests of a server. Up to 2025-11-25 servers ask; since 2026-07-28 they do not, and
-//! clients do not send responses.
+//! Responses of a client to the requests of a server. Servers send requests up to 2025-11-25; since 2026-07-28 they do not,
+//! and clients do not send responses.
 
-use mock_servers::{Body, Mark};
+use std::collections::{HashMap, HashSet};
+
 use serde_json::Value;
 
 use super::{
     RACE_US,
-    findings::{Findings, shown},
-    message::Message,
-    modern::modern_messages,
-    session::{Session, method, sessions},
+    modern::{NOT_MODERN, modern_messages},
 };
 use crate::{
-    evidence::Evidence,
-    judge::check::{Check, Ruling, Scope},
-    model::{Subject, Transport},
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope, quoted},
+        transcript::{Body, ConnectionEvent, IdKey, Message, Session, Transcript, http::method},
+    },
+    model::Transport,
 };
 
-/// How long a client may take for a ping, in microseconds.
+/// How long a client may take to answer a ping, in microseconds.
 const PING_US: u64 = 1_000_000;
-/// How long it may take for what a user or a model has to think about, before its silence can be held against it.
-const THOUGHT_US: u64 = 3_000_000;
+/// How long it may take where a user or a model has to answer, in microseconds.
+const USER_US: u64 = 3_000_000;
 
-pub(super) const ALL: &[Check] = &[
+pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "answers-server-requests",
         requirement: "client/answers-server-requests",
-        subject: Subject::Client,
         scope: Scope::Always,
         expected: "each request of the server gets one response with its id; a ping gets an empty result",
-        rule: answers_server_requests,
+        rule: Rule::Case(answers_server_requests),
     },
     Check {
         id: "modern-sends-no-responses",
         requirement: "client/modern-sends-no-responses",
-        subject: Subject::Client,
         scope: Scope::Always,
         expected: "the client sends requests and notifications, and no responses",
-        rule: modern_sends_no_responses,
+        rule: Rule::Case(modern_sends_no_responses),
     },
 ];
 
-fn answers_server_requests(evidence: &Evidence) -> Ruling {
+fn answers_server_requests(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    let sessions = sessions(evidence);
-    for (index, session) in sessions.iter().enumerate().filter(|(_, session)| session.has_initialize()) {
-        let next = sessions[index + 1..].iter().find(|next| next.server == session.server && next.has_initialize());
-        let end_us = end_of(evidence, session, next);
-        for request in session.messages().filter(|message| !message.by_client() && is_sound_request(message)) {
-            judge_request(session, &request, end_us, &mut findings);
+    let mut next_us: HashMap<&str, u64> = HashMap::new();
+    let mut ends = Vec::new();
+    for session in transcript.sessions().iter().rev().filter(|session| session.has_initialize()) {
+        ends.push((session, end_of(transcript, session, next_us.get(session.server).copied())));
+        next_us.insert(session.server, session.frames.first().map_or(0, |frame| frame.at_us));
+    }
+    for (session, end_us) in ends.into_iter().rev() {
+        Dialog::new(session, end_us).judge(&mut findings);
+    }
+    findings.or_not_applicable("server requests", "no server sent a request that had to be answered in time")
+}
+
+/// The server's requests in a session and the client's responses, by id.
+struct Dialog<'t, 'a> {
+    session: &'t Session<'a>,
+    end_us: u64,
+    requests: Vec<Message<'a>>,
+    request_count: HashMap<IdKey<'a>, usize>,
+    responses: HashMap<IdKey<'a>, Vec<Message<'a>>>,
+    withdrawn: HashSet<IdKey<'a>>,
+    initialized: Option<u64>,
+}
+
+impl<'t, 'a> Dialog<'t, 'a> {
+    fn new(session: &'t Session<'a>, end_us: u64) -> Self {
+        let requests: Vec<_> =
+            session.messages().filter(|message| !message.by_client() && is_sound_request(message)).collect();
+        let mut request_count = HashMap::new();
+        for id in requests.iter().filter_map(Message::id_key) {
+            *request_count.entry(id).or_default() += 1;
+        }
+        let mut responses = HashMap::<_, Vec<_>>::new();
+        for message in session.client_messages().filter(Message::is_response) {
+            if let Some(id) = message.id_key() {
+                responses.entry(id).or_default().push(message);
+            }
+        }
+        let withdrawn = session.messages().filter(|message| !message.by_client());
+        let withdrawn = withdrawn.filter_map(|message| message.cancels().map(IdKey::new)).collect();
+        let initialized = session.client_messages().find(|message| message.is("notifications/initialized"));
+        let initialized = initialized.map(|message| message.seq());
+        Self { session, end_us, requests, request_count, responses, withdrawn, initialized }
+    }
+
+    fn judge(&self, findings: &mut Findings) {
+        for request in &self.requests {
+            self.judge_request(request, findings);
         }
     }
-    findings.or_not_applicable("requests of a server", "no server asked anything that had to be answered in time")
+
+    fn judge_request(&self, request: &Message<'a>, findings: &mut Findings) {
+        let Some(id) = request.id_key() else { return };
+        let answers = self.responses.get(&id).map_or(&[][..], Vec::as_slice);
+        let (method, shown) = (request.method().unwrap_or_default(), request.id().map(quoted).unwrap_or_default());
+        if answers.len() > self.request_count[&id] {
+            findings.saw(request.seq());
+            let frames = answers.iter().map(|answer| answer.seq());
+            return findings
+                .fail(format!("`{method}` with the id {shown} was answered {} times", answers.len()), frames);
+        }
+        if let Some(answer) = answers.first() {
+            let wrong = method == "ping" && !is_empty_result(answer);
+            let message = || format!("`ping` was answered with {}", quoted(answer.json));
+            return findings.check(answer.seq(), if wrong { Err(message()) } else { Ok(()) });
+        }
+        if self.must_be_answered(request, id) {
+            findings.saw(request.seq());
+            findings.fail(format!("`{method}` with the id {shown} was not answered"), [request.seq()]);
+        }
+    }
+
+    /// Whether there was a reason to answer, and time for it.
+    fn must_be_answered(&self, request: &Message<'a>, id: IdKey<'a>) -> bool {
+        let ping = request.is("ping");
+        // A server should send nothing but pings before it has received `initialized` (basic/lifecycle#initialization).
+        let early = !ping && self.initialized.is_none_or(|initialized| initialized >= request.seq());
+        let closed = self.session.closes_of(request.frame.connection).first();
+        let unseen = request.frame.http.is_some() && closed.is_some_and(|mark| mark.at_us <= request.at_us() + RACE_US);
+        let allowed = if ping { PING_US } else { USER_US };
+        !self.withdrawn.contains(&id) && !early && !unseen && self.end_us.saturating_sub(request.at_us()) > allowed
+    }
 }
 
 fn is_sound_request(message: &Message<'_>) -> bool {
@@ -60,78 +130,38 @@ fn is_sound_request(message: &Message<'_>) -> bool {
     message.is_request() && id && params && message.json.get("jsonrpc").and_then(Value::as_str) == Some("2.0")
 }
 
-fn judge_request(session: &Session<'_>, request: &Message<'_>, end_us: u64, findings: &mut Findings) {
-    let same_id = |message: &Message<'_>| message.id() == request.id();
-    let asked = session.messages().filter(|message| !message.by_client() && is_sound_request(message)).filter(same_id);
-    let asked = asked.count();
-    let answers: Vec<_> = session.said().filter(|message| message.is_response() && same_id(message)).collect();
-    let (method, id) = (request.method().unwrap_or_default(), request.id().map(shown).unwrap_or_default());
-    if answers.len() > asked {
-        findings.saw(request.seq());
-        let frames = answers.iter().map(|answer| answer.seq());
-        return findings.breach(format!("`{method}` with the id {id} was answered {} times", answers.len()), frames);
-    }
-    if let Some(answer) = answers.first() {
-        let words = format!("`ping` was answered with {}", shown(answer.json));
-        let well = method != "ping" || is_empty_result(answer);
-        return findings.judge(answer.seq(), if well { Ok(()) } else { Err(words) });
-    }
-    if must_be_answered(session, request, end_us) {
-        findings.saw(request.seq());
-        findings.breach(format!("`{method}` with the id {id} was not answered"), [request.seq()]);
-    }
-}
-
-/// A result without a member, or with metadata alone (`_meta` is free in every result).
+/// A result without members, or with metadata only (`_meta` is allowed in every result).
 fn is_empty_result(answer: &Message<'_>) -> bool {
     answer.result().and_then(Value::as_object).is_some_and(|members| members.keys().all(|name| name == "_meta"))
 }
 
-/// Whether there was time for an answer, and a reason to give one.
-fn must_be_answered(session: &Session<'_>, request: &Message<'_>, end_us: u64) -> bool {
-    let withdrawn = session.messages().any(|message| !message.by_client() && message.cancels() == request.id());
-    // A server should ask nothing but pings before it has seen `initialized` (basic/lifecycle#initialization).
-    let early = !request.is("ping")
-        && !session.said().any(|message| message.is("notifications/initialized") && message.seq() < request.seq());
-    let unseen = request.frame.http.is_some()
-        && session
-            .marks(Mark::ClosedByPeer)
-            .chain(session.marks(Mark::ClosedByServer))
-            .any(|mark| mark.connection == request.frame.connection && mark.at_us <= request.at_us() + RACE_US);
-    let allowed = if request.is("ping") { PING_US } else { THOUGHT_US };
-    !withdrawn && !early && !unseen && end_us.saturating_sub(request.at_us()) > allowed
-}
-
-/// When a session had ended at the latest.
-fn end_of(evidence: &Evidence, session: &Session<'_>, next: Option<&Session<'_>>) -> u64 {
+/// The latest time at which a session had ended. `next_us` is the beginning of the next session with the server.
+fn end_of(transcript: &Transcript<'_>, session: &Session<'_>, next_us: Option<u64>) -> u64 {
+    let evidence = transcript.evidence;
     let over_http = session.frames.iter().any(|frame| frame.http.is_some());
-    let stream_is_session = evidence.transport == Transport::Sse;
-    let ends = session.frames.iter().copied().filter(|frame| match &frame.body {
-        // Over HTTP a connection is one exchange of many, but for the stream of HTTP+SSE, which is the session.
-        Body::Mark(Mark::ClosedByPeer | Mark::ClosedByServer) => {
+    let stream_is_session = evidence.transport == Transport::HttpSse;
+    let began = session.frames.first().map_or(0, |frame| frame.at_us);
+    let ends = session.frames.iter().filter(|frame| match &frame.body {
+        // Over HTTP a connection is one exchange, except for the stream of HTTP+SSE, which is the session.
+        Body::Event(ConnectionEvent::ClosedByPeer | ConnectionEvent::ClosedByServer) => {
             !over_http || stream_is_session && frame.connection == session.frames[0].connection
         }
-        Body::Mark(Mark::Sigterm | Mark::Exit) => true,
+        Body::Event(ConnectionEvent::Sigterm | ConnectionEvent::Exit) => true,
         _ => method(frame) == Some("DELETE"),
     });
-    let gone = evidence
-        .frames
-        .iter()
-        .filter(|frame| over_http && frame.server == session.server && frame.body == Body::Mark(Mark::Exit));
-    let begun = session.frames.first().map_or(0, |frame| frame.at_us);
+    let ends = ends.map(|frame| frame.at_us).filter(|at_us| *at_us > began);
+    let exits = transcript.exits(session.server);
+    let exit = exits.get(exits.partition_point(|frame| frame.at_us <= began)).filter(|_| over_http);
     let process = evidence.process.as_ref().and_then(|process| process.ended_us);
-    let next = next.and_then(|next| next.frames.first()).map(|frame| frame.at_us);
-    let marks = ends.chain(gone).map(|frame| frame.at_us).filter(|at_us| *at_us > begun);
-    marks.chain(process).chain(next).chain([evidence.elapsed_us]).min().unwrap_or_default()
+    let others = exit.map(|frame| frame.at_us).into_iter().chain(process).chain(next_us).chain([evidence.elapsed_us]);
+    ends.chain(others).min().unwrap_or_default()
 }
 
-fn modern_sends_no_responses(evidence: &Evidence) -> Ruling {
-    let mut findings = Findings::default();
-    for message in modern_messages(evidence) {
-        let words = format!("it sent the response {}", shown(message.json));
-        findings.judge(message.seq(), if message.is_response() { Err(words) } else { Ok(()) });
-    }
-    findings.or_not_applicable("messages", super::modern::NOT_MODERN)
+fn modern_sends_no_responses(transcript: &Transcript<'_>) -> CheckOutcome {
+    let messages = modern_messages(transcript).map(|message| (message.seq(), message));
+    let fault =
+        |message: &Message<'_>| message.is_response().then(|| format!("it sent the response {}", quoted(message.json)));
+    Findings::of_each(messages, fault).or_not_applicable("messages", NOT_MODERN)
 }
 
 #[cfg(test)]

@@ -1,119 +1,149 @@
-//! What may be cancelled (basic/utilities/cancellation; 2026-07-28: basic/patterns/cancellation).
+//! Cancellation (basic/utilities/cancellation; 2026-07-28: basic/patterns/cancellation).
+
+use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::{
-    RACE_US,
-    findings::{Findings, shown},
-    message::Message,
-    session::{Session, sessions},
-};
+use super::RACE_US;
 use crate::{
-    evidence::Evidence,
-    judge::check::{Check, Ruling, Scope},
-    model::{Revision, Subject},
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope, quoted},
+        transcript::{IdKey, Message, Session, Transcript},
+    },
+    model::{Revision, Transport},
 };
 
-pub(super) const ALL: &[Check] = &[
+/// Maximum number of requests with one id that a cancellation is compared with: the last ones before it.
+const MAX_CANDIDATES: usize = 64;
+
+pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "initialize-not-cancelled",
         requirement: "client/initialize-not-cancelled",
-        subject: Subject::Client,
         scope: Scope::Always,
         expected: "the client does not cancel `initialize`",
-        rule: initialize_not_cancelled,
+        rule: Rule::Case(initialize_not_cancelled),
     },
     Check {
         id: "cancels-only-own-open-requests",
         requirement: "client/cancels-only-own-open-requests",
-        subject: Subject::Client,
         scope: Scope::Always,
         expected: "the client cancels only requests of its own that may still be in progress",
-        rule: cancels_only_own_open_requests,
+        rule: Rule::Case(cancels_only_own_open_requests),
     },
 ];
 
 const NO_CANCEL: &str = "the client cancelled nothing";
 
-fn initialize_not_cancelled(evidence: &Evidence) -> Ruling {
+fn initialize_not_cancelled(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    for session in sessions(evidence) {
-        for cancel in session.said() {
+    for session in transcript.sessions() {
+        for cancel in session.client_messages() {
             let Some(id) = cancel.cancels() else { continue };
             findings.saw(cancel.seq());
-            // With the probe of a client of both eras under the same id it cannot be told which one is meant.
-            let meant: Vec<_> = requests_before(&session, &cancel).filter(|request| request.id() == Some(id)).collect();
+            // With a probe of a client of both eras under the same id, it is unknown which of the two is meant.
+            let meant = session.requests_with(IdKey::new(id)).take_while(|request| request.seq() < cancel.seq());
+            let meant: Vec<_> = meant.take(MAX_CANDIDATES).collect();
             if !meant.is_empty() && meant.iter().all(|request| request.is("initialize")) {
-                findings.breach("`initialize` was cancelled", [meant[0].seq(), cancel.seq()]);
+                findings.fail("`initialize` was cancelled", [meant[0].seq(), cancel.seq()]);
             }
         }
     }
     findings.or_not_applicable("cancellations", NO_CANCEL)
 }
 
-fn cancels_only_own_open_requests(evidence: &Evidence) -> Ruling {
+/// The requests of the client, and where a cancellation of them may be sent.
+struct Requests<'t, 'a> {
+    sessions: &'t [Session<'a>],
+    over_http: bool,
+    /// The first session with each server. Over HTTP a request may have been sent in a session that is lost by now.
+    first: HashMap<&'a str, usize>,
+    /// The requests in order, each with its session, by the first session of its server or its own session, and its id.
+    by_id: HashMap<(usize, IdKey<'a>), Vec<(usize, Message<'a>)>>,
+    /// The highest numeric id of each session.
+    highest: Vec<Option<i64>>,
+}
+
+impl<'t, 'a> Requests<'t, 'a> {
+    fn new(transcript: &'t Transcript<'a>) -> Self {
+        let over_http = transcript.evidence.transport != Transport::Stdio;
+        let (sessions, mut first) = (transcript.sessions(), HashMap::new());
+        for (index, session) in sessions.iter().enumerate() {
+            first.entry(session.server).or_insert(index);
+        }
+        let mut requests = Self { sessions, over_http, first, by_id: HashMap::new(), highest: vec![] };
+        for (index, session) in sessions.iter().enumerate() {
+            let mut highest = None;
+            for request in session.client_messages().filter(Message::is_request) {
+                highest = highest.max(request.id().and_then(Value::as_i64));
+                let Some(id) = request.id_key() else { continue };
+                requests.by_id.entry((requests.scope(index), id)).or_default().push((index, request));
+            }
+            requests.highest.push(highest);
+        }
+        for list in requests.by_id.values_mut() {
+            list.sort_by_key(|(_, request)| request.frame.seq);
+        }
+        requests
+    }
+
+    fn scope(&self, session: usize) -> usize {
+        if self.over_http { self.first[self.sessions[session].server] } else { session }
+    }
+
+    /// The requests that a cancellation may mean, each with its answer.
+    fn meant_by(&self, session: usize, cancel: &Message<'a>, id: &'a Value) -> Vec<(Message<'a>, Option<Message<'a>>)> {
+        // Over HTTP a cancellation on its own connection may overtake the request.
+        let before = |request: &Message<'_>| {
+            request.seq() < cancel.seq() || self.over_http && request.at_us() <= cancel.at_us() + RACE_US
+        };
+        let Some(list) = self.by_id.get(&(self.scope(session), IdKey::new(id))) else { return vec![] };
+        let list = &list[..list.partition_point(|(_, request)| before(request))];
+        let list = &list[list.len().saturating_sub(MAX_CANDIDATES)..];
+        list.iter().map(|(session, request)| (*request, self.sessions[*session].answer(request))).collect()
+    }
+}
+
+fn cancels_only_own_open_requests(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    let sessions = sessions(evidence);
-    for session in &sessions {
-        for cancel in session.said().filter(|message| message.is("notifications/cancelled")) {
-            // Since 2025-11-25 the id may be left out where no plain request is meant (its schema).
-            if cancel.cancels().is_none() && evidence.revision == Revision::V2025_11_25 {
+    let requests = Requests::new(transcript);
+    for (index, session) in transcript.sessions().iter().enumerate() {
+        for cancel in session.client_messages().filter(|message| message.is("notifications/cancelled")) {
+            // In 2025-11-25 the id may be absent if no plain request is meant (its schema).
+            if cancel.cancels().is_none() && transcript.evidence.revision == Revision::V2025_11_25 {
                 continue;
             }
             findings.saw(cancel.seq());
-            judge_cancel(&sessions, session, &cancel, &mut findings);
+            judge_cancel(&requests, index, &cancel, &mut findings);
         }
     }
     findings.or_not_applicable("cancellations", NO_CANCEL)
 }
 
-fn judge_cancel(sessions: &[Session<'_>], session: &Session<'_>, cancel: &Message<'_>, findings: &mut Findings) {
+fn judge_cancel<'a>(requests: &Requests<'_, 'a>, session: usize, cancel: &Message<'a>, findings: &mut Findings) {
     let Some(id) = cancel.cancels() else {
-        return findings.breach("the cancellation names no request", [cancel.seq()]);
+        return findings.fail("the cancellation names no request", [cancel.seq()]);
     };
-    let over_http = cancel.frame.http.is_some();
-    // Over HTTP the request may have gone out in a session that is lost by now, and a cancellation on a connection of
-    // its own may overtake it.
-    let places =
-        sessions.iter().filter(|place| std::ptr::eq(*place, session) || over_http && place.server == session.server);
-    let mut own = Vec::new();
-    for place in places {
-        let asked = place.said().filter(|request| request.is_request() && request.id() == Some(id));
-        let before = |request: &Message<'_>| {
-            request.seq() < cancel.seq() || over_http && request.at_us() <= cancel.at_us() + RACE_US
-        };
-        own.extend(asked.filter(before).map(|request| (request, place.answer(&request))));
-    }
-    // Over HTTP requests travel side by side: one that is given up at once may never arrive. A gap in the numbers of the
-    // client's requests is then where it was.
-    if own.is_empty() && over_http && fills_a_gap(session, id) {
+    let own = requests.meant_by(session, cancel, id);
+    // Over HTTP requests travel in parallel, so one that is cancelled at once may never arrive. It then leaves a gap in
+    // the numeric ids of the client's requests.
+    let is_gap = |highest: i64| id.as_i64().is_some_and(|id| (0..=highest + 1).contains(&id));
+    if own.is_empty() && requests.over_http && requests.highest[session].is_some_and(is_gap) {
         return;
     }
     if own.is_empty() {
-        let server = &session.server;
-        return findings.breach(format!("no request with the id {} was sent to `{server}`", shown(id)), [cancel.seq()]);
+        let server = requests.sessions[session].server;
+        return findings.fail(format!("no request with the id {} was sent to `{server}`", quoted(id)), [cancel.seq()]);
     }
-    // Its answer may have been on its way when the client gave up.
+    // The answer may have been on its way when the client cancelled.
     let open = own.iter().any(|(_, answer)| answer.is_none_or(|answer| answer.at_us() + RACE_US >= cancel.at_us()));
     if !open {
         let frames = own.iter().flat_map(|(request, answer)| [Some(request.seq()), answer.map(|answer| answer.seq())]);
         let waited = own.iter().filter_map(|(_, answer)| Some(cancel.at_us() - answer.as_ref()?.at_us())).min();
         let ms = waited.unwrap_or_default() / 1000;
         let frames: Vec<u64> = frames.flatten().chain([cancel.seq()]).collect();
-        let words = format!("the request {} had been answered {ms} ms before it was cancelled", shown(id));
-        findings.breach(words, frames);
+        findings.fail(format!("the request {} had been answered {ms} ms before it was cancelled", quoted(id)), frames);
     }
-}
-
-fn fills_a_gap(session: &Session<'_>, id: &Value) -> bool {
-    let numbers = session.said().filter(Message::is_request).filter_map(|request| request.id()?.as_i64());
-    let highest = numbers.max();
-    highest.zip(id.as_i64()).is_some_and(|(highest, id)| (0..=highest + 1).contains(&id))
-}
-
-fn requests_before<'a>(session: &Session<'a>, cancel: &Message<'a>) -> impl Iterator<Item = Message<'a>> {
-    let until = cancel.seq();
-    session.said().filter(move |request| request.is_request() && request.seq() < until)
 }
 
 #[cfg(test)]

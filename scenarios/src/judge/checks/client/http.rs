@@ -1,215 +1,184 @@
 //! The HTTP envelope of a client's messages, and the session over Streamable HTTP (2025-03-26 to 2025-11-25,
 //! basic/transports; 2026-07-28, basic/transports/streamable-http).
 
-use mock_servers::Frame;
+use std::collections::HashSet;
 
-use super::{
-    findings::Findings,
-    message::Message,
-    session::{SESSION_HEADER, Session, endpoints, exchanges, header, is_rpc_post, method, path, sessions},
-};
 use crate::{
-    evidence::Evidence,
-    judge::check::{Check, Ruling, Scope},
-    model::{Revision, Subject, Transport},
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope},
+        transcript::{
+            Frame, Message, Session, Transcript,
+            http::{REVISION_HEADER, SESSION_HEADER, header, is_rpc_post, media_type, method},
+        },
+    },
+    model::Revision,
+    requirements::RevisionRange,
 };
 
-/// The header that carries the revision (2025-06-18, basic/transports#protocol-version-header).
-pub(super) const REVISION_HEADER: &str = "mcp-protocol-version";
-
-const NOT_STREAMABLE: &str = "nothing was sent over Streamable HTTP";
 const NO_SESSION: &str = "no server opened a session with an id";
+const NO_REVISION_HEADER: &str = "no HTTP request followed a handshake of a revision with this requirement";
 
-pub(super) const ALL: &[Check] = &[
+pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "http-accept",
         requirement: "client/http-accept",
-        subject: Subject::Client,
         scope: Scope::Always,
         expected: "a POST accepts application/json and text/event-stream, a GET text/event-stream",
-        rule: http_accept,
+        rule: Rule::Case(http_accept),
     },
     Check {
         id: "http-content-type",
         requirement: "client/http-content-type",
-        subject: Subject::Client,
         scope: Scope::Always,
-        expected: "a POST says that its body is application/json",
-        rule: http_content_type,
+        expected: "the Content-Type of a POST is application/json",
+        rule: Rule::Case(http_content_type),
     },
     Check {
         id: "http-revision-header",
         requirement: "client/http-revision-header",
-        subject: Subject::Client,
         scope: Scope::Always,
-        expected: "each request after the handshake carries MCP-Protocol-Version",
-        rule: http_revision_header,
+        expected: "each request after the handshake has MCP-Protocol-Version",
+        rule: Rule::Sessions(http_revision_header),
     },
     Check {
         id: "speaks-negotiated-revision",
         requirement: "client/speaks-negotiated-revision",
-        subject: Subject::Client,
         scope: Scope::Always,
-        expected: "MCP-Protocol-Version names the revision that was negotiated",
-        rule: speaks_negotiated_revision,
+        expected: "MCP-Protocol-Version is the negotiated revision",
+        rule: Rule::Sessions(speaks_negotiated_revision),
     },
     Check {
         id: "http-session-echoed",
         requirement: "client/http-session-echoed",
-        subject: Subject::Client,
         scope: Scope::Always,
-        expected: "each request of a session carries its id, and `initialize` carries none",
-        rule: http_session_echoed,
+        expected: "each request of a session has its id, and `initialize` has none",
+        rule: Rule::Case(http_session_echoed),
     },
     Check {
         id: "session-ended",
         requirement: "client/session-ended",
-        subject: Subject::Client,
         scope: Scope::Named,
-        expected: "a session that is no longer needed is ended with DELETE",
-        rule: session_ended,
+        expected: "a session that is no longer needed is closed with DELETE",
+        rule: Rule::Case(session_ended),
     },
 ];
 
-fn http_accept(evidence: &Evidence) -> Ruling {
+fn http_accept(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    if evidence.transport == Transport::StreamableHttp {
-        let endpoints = endpoints(evidence);
-        for frame in evidence.frames.iter().filter(|frame| frame.from_client()) {
-            let opens = method(frame) == Some("GET")
-                && path(frame).is_some_and(|path| endpoints.contains(&(frame.server.as_str(), path)));
-            let wanted: &[&str] = match () {
-                () if is_rpc_post(frame) => &["application/json", "text/event-stream"],
-                () if opens => &["text/event-stream"],
-                () => continue,
-            };
-            let missing = wanted.iter().find(|kind| !lists(frame, kind));
-            let given =
-                header(frame, "accept").map_or_else(|| "no Accept".to_owned(), |given| format!("Accept: {given}"));
-            let words = |kind| format!("a {} has {given}, without {kind}", method(frame).unwrap_or_default());
-            findings.judge(frame.seq, missing.map_or(Ok(()), |kind| Err(words(kind))));
-        }
-    }
-    findings.or_not_applicable("HTTP requests", NOT_STREAMABLE)
-}
-
-fn lists(frame: &Frame, kind: &str) -> bool {
-    let accept = header(frame, "accept").unwrap_or_default();
-    accept.split(',').filter_map(|range| range.split(';').next()).any(|range| range.trim().eq_ignore_ascii_case(kind))
-}
-
-fn http_content_type(evidence: &Evidence) -> Ruling {
-    let mut findings = Findings::default();
-    for frame in evidence.frames.iter().filter(|frame| is_rpc_post(frame)) {
-        let given = header(frame, "content-type").unwrap_or_default();
-        let kind = given.split(';').next().unwrap_or_default().trim();
-        let well = kind.eq_ignore_ascii_case("application/json");
-        findings.judge(frame.seq, if well { Ok(()) } else { Err(format!("a POST has the Content-Type `{given}`")) });
-    }
-    findings.or_not_applicable("POST requests", "nothing was posted")
-}
-
-/// The client's frames of each session after its handshake, with the revision that was agreed on.
-fn after_handshake(evidence: &Evidence) -> Vec<(&Frame, Revision)> {
-    let mut found = Vec::new();
-    if evidence.transport != Transport::StreamableHttp {
-        return found;
-    }
-    for session in sessions(evidence) {
-        let Some(handshake) = session.handshake() else { continue };
-        let Some(revision) = handshake.negotiated().and_then(|revision| revision.parse::<Revision>().ok()) else {
+    for frame in transcript.client_frames() {
+        let wanted: &[&str] = if is_rpc_post(frame) {
+            &["application/json", "text/event-stream"]
+        } else if method(frame) == Some("GET") && transcript.is_to_endpoint(frame) {
+            &["text/event-stream"]
+        } else {
             continue;
         };
-        let later = requests_of(&session).filter(|frame| frame.seq > handshake.answer.seq());
-        found.extend(later.map(|frame| (frame, revision)));
+        let message = |media_type| {
+            let accept = header(frame, "accept").map_or_else(|| "no Accept".to_owned(), |it| format!("Accept: {it}"));
+            format!("a {} has {accept}, without {media_type}", method(frame).unwrap_or_default())
+        };
+        let missing = wanted.iter().find(|media_type| !accepts(frame, media_type));
+        findings.check(frame.seq, missing.map_or(Ok(()), |media_type| Err(message(media_type))));
     }
-    found
+    findings.or_not_applicable("HTTP requests", "no request was sent over Streamable HTTP")
 }
 
-/// The HTTP requests of a session, without those that have no part in it: its beginning, and the probes by which a
-/// client of both eras finds out anew what the server is.
+fn accepts(frame: &Frame, media_type: &str) -> bool {
+    let accept = header(frame, "accept").unwrap_or_default();
+    let mut ranges = accept.split(',').filter_map(|range| range.split(';').next());
+    ranges.any(|range| range.trim().eq_ignore_ascii_case(media_type))
+}
+
+fn http_content_type(transcript: &Transcript<'_>) -> CheckOutcome {
+    let posts = transcript.client_frames().filter(|frame| is_rpc_post(frame)).map(|frame| (frame.seq, frame));
+    let fault = |frame: &&Frame| {
+        let wrong = media_type(frame).is_none_or(|media_type| media_type != "application/json");
+        wrong.then(|| format!("the Content-Type is `{}`", header(frame, "content-type").unwrap_or_default()))
+    };
+    Findings::of_each(posts, fault).or_not_applicable("POST requests", "no POST was sent")
+}
+
+/// The frames of the client after the handshake of each session with a negotiated revision in this range.
+fn after_handshake<'t, 'a>(
+    transcript: &'t Transcript<'a>,
+    revisions: RevisionRange,
+) -> impl Iterator<Item = (&'a Frame, Revision)> + 't {
+    transcript.sessions().iter().flat_map(move |session| {
+        let handshake = session.handshake().and_then(|done| Some((done.answer.seq(), done.revision()?)));
+        let handshake = handshake.filter(|(_, revision)| revisions.contains(*revision));
+        handshake.into_iter().flat_map(|(answer, revision)| {
+            requests_of(session).filter(move |frame| frame.seq > answer).map(move |frame| (frame, revision))
+        })
+    })
+}
+
+/// The HTTP requests of a session, except `initialize` and the probes with which a client of both eras detects the era
+/// of a server.
 fn requests_of<'a>(session: &Session<'a>) -> impl Iterator<Item = &'a Frame> {
     let apart = |frame: &Frame| Message::all_of(frame).any(|message| message.is("initialize") || message.is_modern());
     session.frames.iter().copied().filter(move |frame| method(frame).is_some() && !apart(frame))
 }
 
-const NO_REVISION_HEADER: &str = "no HTTP request followed a handshake of 2025-06-18 or later";
-
-fn http_revision_header(evidence: &Evidence) -> Ruling {
-    let mut findings = Findings::default();
-    let later = after_handshake(evidence).into_iter().filter(|(_, revision)| *revision >= Revision::V2025_06_18);
-    for (frame, _) in later {
-        let verdict = header(frame, REVISION_HEADER).map(|_| ());
-        let words = || format!("a {} has no MCP-Protocol-Version", method(frame).unwrap_or_default());
-        findings.judge(frame.seq, verdict.ok_or_else(words));
-    }
-    findings.or_not_applicable("HTTP requests", NO_REVISION_HEADER)
+fn http_revision_header(transcript: &Transcript<'_>, revisions: RevisionRange) -> CheckOutcome {
+    let requests = after_handshake(transcript, revisions).map(|(frame, _)| (frame.seq, frame));
+    let fault = |frame: &&Frame| {
+        let missing = header(frame, REVISION_HEADER).is_none();
+        missing.then(|| format!("a {} has no MCP-Protocol-Version", method(frame).unwrap_or_default()))
+    };
+    Findings::of_each(requests, fault).or_not_applicable("HTTP requests", NO_REVISION_HEADER)
 }
 
-fn speaks_negotiated_revision(evidence: &Evidence) -> Ruling {
-    let mut findings = Findings::default();
-    let later = after_handshake(evidence).into_iter().filter(|(_, revision)| *revision >= Revision::V2025_06_18);
-    for (frame, revision) in later {
-        let Some(given) = header(frame, REVISION_HEADER) else { continue };
-        let words = || format!("MCP-Protocol-Version is `{given}`, but {revision} was negotiated");
-        findings.judge(frame.seq, if given == revision.as_str() { Ok(()) } else { Err(words()) });
-    }
-    findings.or_not_applicable("HTTP requests", NO_REVISION_HEADER)
+fn speaks_negotiated_revision(transcript: &Transcript<'_>, revisions: RevisionRange) -> CheckOutcome {
+    let sent = after_handshake(transcript, revisions)
+        .filter_map(|(frame, revision)| Some((frame.seq, (header(frame, REVISION_HEADER)?, revision))));
+    let fault = |(given, revision): &(&str, Revision)| {
+        (*given != revision.as_str())
+            .then(|| format!("MCP-Protocol-Version is `{given}`, but {revision} was negotiated"))
+    };
+    Findings::of_each(sent, fault).or_not_applicable("HTTP requests", NO_REVISION_HEADER)
 }
 
-fn http_session_echoed(evidence: &Evidence) -> Ruling {
+fn http_session_echoed(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    if evidence.transport != Transport::StreamableHttp {
-        return Ruling::NotApplicable(NOT_STREAMABLE.to_owned());
-    }
-    for session in sessions(evidence) {
-        let begin = session.said().find(|message| message.is("initialize"));
+    for session in transcript.sessions() {
+        let begin = session.client_messages().find(|message| message.is("initialize"));
         if let Some(begin) = begin.filter(|begin| header(begin.frame, SESSION_HEADER).is_some()) {
-            findings.breach("`initialize` carries the id of a session", [begin.seq()]);
+            findings.fail("`initialize` has a session id", [begin.seq()]);
         }
         let (Some(id), Some(handshake)) = (session.id, session.handshake()) else { continue };
-        for frame in requests_of(&session).filter(|frame| frame.seq > handshake.answer.seq()) {
+        for frame in requests_of(session).filter(|frame| frame.seq > handshake.answer.seq()) {
             let (verb, given) = (method(frame).unwrap_or_default(), header(frame, SESSION_HEADER));
-            let words = || match given {
-                Some(given) => format!("a {verb} carries the session id `{given}`, which the server never gave"),
-                None => format!("a {verb} carries no session id"),
+            let message = || match given {
+                Some(given) => format!("a {verb} has the session id `{given}`, which the server did not assign"),
+                None => format!("a {verb} has no session id"),
             };
-            findings.judge(frame.seq, if given == Some(id) { Ok(()) } else { Err(words()) });
+            findings.check(frame.seq, if given == Some(id) { Ok(()) } else { Err(message()) });
         }
     }
     findings.or_not_applicable("HTTP requests", NO_SESSION)
 }
 
-fn session_ended(evidence: &Evidence) -> Ruling {
-    let process = evidence.process.as_ref();
-    if evidence.transport != Transport::StreamableHttp {
-        return Ruling::NotApplicable(NOT_STREAMABLE.to_owned());
+fn session_ended(transcript: &Transcript<'_>) -> CheckOutcome {
+    if transcript.evidence.timed_out || transcript.was_killed_on_purpose() {
+        return CheckOutcome::not_applicable("the client was killed, so it could close nothing");
     }
-    if evidence.timed_out || process.is_some_and(|process| process.killed_on_purpose) {
-        return Ruling::NotApplicable("the client was killed, so it could end nothing".to_owned());
-    }
+    let not_found = transcript.connections().iter().filter(|connection| connection.status() == Some(404));
+    let lost: HashSet<_> = not_found
+        .filter_map(|connection| Some((connection.server, header(connection.request()?, SESSION_HEADER)?)))
+        .collect();
     let mut findings = Findings::default();
-    for session in sessions(evidence) {
+    for session in transcript.sessions() {
         let (Some(id), Some(handshake)) = (session.id, session.handshake()) else { continue };
-        if lost(evidence, &session) {
+        // The server ended the session first (404), or its process exited.
+        if lost.contains(&(session.server, id)) || !transcript.exits(session.server).is_empty() {
             continue;
         }
-        let ended = session.frames.iter().find(|frame| method(frame) == Some("DELETE"));
-        let words = || format!("the session `{id}` was never ended");
-        findings.judge(ended.map_or(handshake.answer.seq(), |frame| frame.seq), ended.map(|_| ()).ok_or_else(words));
+        let closed = session.frames.iter().find(|frame| method(frame) == Some("DELETE"));
+        let message = || format!("the session `{id}` was not closed");
+        findings
+            .check(closed.map_or(handshake.answer.seq(), |frame| frame.seq), closed.map(|_| ()).ok_or_else(message));
     }
     findings.or_blocked("sessions", NO_SESSION)
-}
-
-/// Whether the server let the session go first (404), or is gone itself.
-fn lost(evidence: &Evidence, session: &Session<'_>) -> bool {
-    let refused =
-        exchanges(evidence).into_iter().filter(|exchange| exchange.server == session.server).any(|exchange| {
-            let ours = exchange.request().and_then(|request| header(request, SESSION_HEADER)) == session.id;
-            ours && exchange.status() == Some(404)
-        });
-    let exit = mock_servers::Body::Mark(mock_servers::Mark::Exit);
-    refused || evidence.frames.iter().any(|frame| frame.server == session.server && frame.body == exit)
 }
 
 #[cfg(test)]

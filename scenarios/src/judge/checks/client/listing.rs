@@ -1,89 +1,79 @@
-//! The pages of the lists that a client read, and the listings that they form.
+//! The pages that a client read, and the complete listings of tools that they form.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::Value;
 
-use super::{
-    message::Message,
-    session::{Session, sessions},
-};
-use crate::evidence::Evidence;
+use crate::judge::transcript::{Message, Session, Transcript};
 
-/// One request for a page of a list, and its answer.
+/// One request for a page of a list, and its response.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Page<'a> {
-    /// The server.
     pub(super) server: &'a str,
-    /// The request.
     pub(super) request: Message<'a>,
-    /// The answer, if one came.
     pub(super) answer: Option<Message<'a>>,
 }
 
-/// The methods that give pages (all revisions, server/utilities/pagination#operations-supporting-pagination).
+/// The methods with pages (all revisions, server/utilities/pagination#operations-supporting-pagination).
 const PAGED: [&str; 4] = ["tools/list", "resources/list", "resources/templates/list", "prompts/list"];
 
 impl<'a> Page<'a> {
-    /// The list.
+    /// The list method.
     pub(super) fn method(&self) -> &'a str {
         self.request.method().unwrap_or_default()
     }
 
-    /// The cursor that the client sent.
+    /// The cursor in the request.
     pub(super) fn cursor(&self) -> Option<&'a Value> {
-        self.request.params()?.get("cursor").filter(|cursor| !cursor.is_null())
+        self.request.param("cursor").filter(|cursor| !cursor.is_null())
     }
 
-    /// The cursor that the server gave.
+    /// The cursor in the response.
     pub(super) fn next(&self) -> Option<&'a Value> {
         self.answer?.result()?.get("nextCursor").filter(|cursor| !cursor.is_null())
     }
 
-    /// The names of the tools on it; none at all where the record of it was cut short.
-    fn tools(&self) -> Option<impl Iterator<Item = &'a str>> {
+    /// The names of the tools on the page; `None` if the record of it was truncated.
+    pub(super) fn tools(&self) -> Option<impl Iterator<Item = &'a str> + use<'a>> {
         let tools = self.answer?.result()?.get("tools")?.as_array()?;
         let whole = tools.iter().all(Value::is_object);
         whole.then(|| tools.iter().filter_map(|tool| tool.get("name")?.as_str()))
     }
 }
 
-/// Every page that was asked for, in order.
-pub(super) fn pages(evidence: &Evidence) -> Vec<Page<'_>> {
-    let mut found: Vec<_> = sessions(evidence).iter().flat_map(pages_of).collect();
-    found.sort_by_key(|page| page.request.seq());
+/// Every page that was requested, in order.
+pub(super) fn pages<'a>(transcript: &Transcript<'a>) -> Vec<Page<'a>> {
+    let mut found: Vec<_> = transcript.sessions().iter().flat_map(pages_of).collect();
+    found.sort_by_key(|page| page.request.frame.seq);
     found
 }
 
-fn pages_of<'a>(session: &Session<'a>) -> Vec<Page<'a>> {
-    let asked = session.said().filter(|message| message.is_request());
-    let paged = asked.filter(|message| message.method().is_some_and(|method| PAGED.contains(&method)));
-    paged.map(|request| Page { server: session.server, request, answer: session.answer(&request) }).collect()
+fn pages_of<'t, 'a>(session: &'t Session<'a>) -> impl Iterator<Item = Page<'a>> + use<'t, 'a> {
+    let requests = session.client_messages().filter(|message| message.is_request());
+    let paged = requests.filter(|message| message.method().is_some_and(|method| PAGED.contains(&method)));
+    paged.map(|request| Page { server: session.server, request, answer: session.answer(&request) })
 }
 
-/// The tools of a server, read to the end.
+/// The tools of a server, read to the last page.
 #[derive(Debug)]
 pub(super) struct Listing<'a> {
-    /// The server.
     pub(super) server: &'a str,
-    /// The names.
     pub(super) names: BTreeSet<&'a str>,
-    /// When its first page was asked for.
+    /// When the first page was requested, in microseconds.
     pub(super) began_us: u64,
-    /// When its last page was sent.
+    /// When the last page was sent, in microseconds.
     pub(super) ended_us: u64,
-    /// The frame that carried its last page.
+    /// The frame with the last page.
     pub(super) last: u64,
-    /// The cursor of its next page.
-    next: Option<&'a Value>,
 }
 
-/// The listings of tools that were read to the end, in the order in which they ended. One that failed, or whose record
-/// was cut short, is not among them: nothing can be told from what it lacks.
-pub(super) fn tool_listings(evidence: &Evidence) -> Vec<Listing<'_>> {
-    let mut open: Vec<Listing<'_>> = Vec::new();
-    let mut whole = Vec::new();
-    for page in pages(evidence).into_iter().filter(|page| page.method() == "tools/list") {
+/// The complete listings of tools, in the order in which they ended. Listings that failed or whose record was truncated
+/// are omitted, since a tool that they lack may still exist.
+pub(super) fn tool_listings<'a>(transcript: &Transcript<'a>) -> Vec<Listing<'a>> {
+    // Listings whose next page has not been read, by the cursor of that page, newest last.
+    let mut open: HashMap<(&str, &Value), Vec<Listing<'_>>> = HashMap::new();
+    let mut complete = Vec::new();
+    for page in pages(transcript).into_iter().filter(|page| page.method() == "tools/list") {
         let (Some(answer), Some(names)) = (page.answer, page.tools()) else { continue };
         let mut listing = match page.cursor() {
             None => Listing {
@@ -92,29 +82,56 @@ pub(super) fn tool_listings(evidence: &Evidence) -> Vec<Listing<'_>> {
                 began_us: page.request.at_us(),
                 ended_us: 0,
                 last: 0,
-                next: None,
             },
-            Some(cursor) => {
-                let place = open.iter().rposition(|open| open.server == page.server && open.next == Some(cursor));
-                let Some(place) = place else { continue };
-                open.remove(place)
-            }
+            Some(cursor) => match open.get_mut(&(page.server, cursor)).and_then(Vec::pop) {
+                Some(listing) => listing,
+                None => continue,
+            },
         };
         listing.names.extend(names);
-        (listing.ended_us, listing.last, listing.next) = (answer.at_us(), answer.seq(), page.next());
-        if listing.next.is_none() { whole.push(listing) } else { open.push(listing) }
+        (listing.ended_us, listing.last) = (answer.at_us(), answer.seq());
+        match page.next() {
+            Some(next) => open.entry((page.server, next)).or_default().push(listing),
+            None => complete.push(listing),
+        }
     }
-    whole.sort_by_key(|listing| listing.last);
-    whole
+    complete.sort_by_key(|listing| listing.last);
+    complete
 }
 
-/// The tools that a server has shown in any page before this frame; none at all where the record was cut short.
-pub(super) fn tools_shown<'a>(pages: &[Page<'a>], server: &str, before: u64) -> Option<BTreeSet<&'a str>> {
-    let read = pages.iter().filter(|page| page.server == server && page.method() == "tools/list");
-    let read = read.filter(|page| page.answer.is_some_and(|answer| answer.seq() < before && answer.result().is_some()));
-    let mut shown = BTreeSet::new();
-    for page in read {
-        shown.extend(page.tools()?);
+/// The tools of each server, with the first frame that listed them.
+#[derive(Debug, Default)]
+pub(super) struct ListedTools<'a> {
+    first: HashMap<(&'a str, &'a str), u64>,
+    /// The first frame with a tool, by server.
+    any: HashMap<&'a str, u64>,
+    /// The first frame whose record was truncated, by server.
+    truncated: HashMap<&'a str, u64>,
+}
+
+impl<'a> ListedTools<'a> {
+    pub(super) fn new(transcript: &Transcript<'a>) -> Self {
+        let mut listed = Self::default();
+        for page in pages(transcript).into_iter().filter(|page| page.method() == "tools/list") {
+            let Some(answer) = page.answer.filter(|answer| answer.result().is_some()) else { continue };
+            let note = |seen: &mut u64| *seen = answer.seq().min(*seen);
+            let Some(names) = page.tools() else {
+                note(listed.truncated.entry(page.server).or_insert(u64::MAX));
+                continue;
+            };
+            for name in names {
+                note(listed.first.entry((page.server, name)).or_insert(u64::MAX));
+                note(listed.any.entry(page.server).or_insert(u64::MAX));
+            }
+        }
+        listed
     }
-    Some(shown)
+
+    /// Whether the server had listed the tool before a frame; `None` if that is unknown, because the server had listed
+    /// no tools or the record of a page was truncated.
+    pub(super) fn lists(&self, server: &'a str, tool: &'a str, before: u64) -> Option<bool> {
+        let seen = |seq: Option<&u64>| seq.is_some_and(|seq| *seq < before);
+        let known = seen(self.any.get(server)) && !seen(self.truncated.get(server));
+        known.then(|| seen(self.first.get(&(server, tool))))
+    }
 }

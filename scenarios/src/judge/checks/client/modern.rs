@@ -1,4 +1,6 @@
-//! What 2026-07-28 asks of every request: metadata in the body, and over HTTP the headers that mirror it.
+//! Requests of 2026-07-28: metadata in the body, and over HTTP the headers that mirror it.
+
+use std::collections::{HashMap, HashSet};
 
 use base64::{
     Engine,
@@ -7,19 +9,15 @@ use base64::{
 };
 use serde_json::Value;
 
-use super::{
-    findings::{Findings, shown},
-    http::REVISION_HEADER,
-    message::Message,
-    session::{SESSION_HEADER, endpoints, exchanges, header, method, path, sessions},
-};
-use crate::{
-    evidence::Evidence,
-    judge::check::{Check, Ruling, Scope},
-    model::{Subject, Transport},
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope, quoted},
+    transcript::{
+        Message, Transcript,
+        http::{REVISION_HEADER, SESSION_HEADER, header, method},
+    },
 };
 
-pub(super) const NOT_MODERN: &str = "the client sent nothing in the way of 2026-07-28";
+pub(super) const NOT_MODERN: &str = "the client sent no message of 2026-07-28";
 
 const META: &str = "/params/_meta/io.modelcontextprotocol~1";
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -27,78 +25,71 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-pub(super) const ALL: &[Check] = &[
+pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "modern-request-metadata",
         requirement: "client/modern-request-metadata",
-        subject: Subject::Client,
         scope: Scope::Always,
-        expected: "each request carries its revision and the client's capabilities in `_meta`",
-        rule: modern_request_metadata,
+        expected: "each request has its revision and the client's capabilities in `_meta`",
+        rule: Rule::Case(modern_request_metadata),
     },
     Check {
         id: "modern-client-info",
         requirement: "client/modern-client-info",
-        subject: Subject::Client,
         scope: Scope::Always,
-        expected: "each request carries the client's name and version in `_meta`",
-        rule: modern_client_info,
+        expected: "each request has the client's name and version in `_meta`",
+        rule: Rule::Case(modern_client_info),
     },
     Check {
         id: "modern-http-headers",
         requirement: "client/modern-http-headers",
-        subject: Subject::Client,
         scope: Scope::Always,
-        expected: "MCP-Protocol-Version, Mcp-Method and Mcp-Name say what the body says",
-        rule: modern_http_headers,
+        expected: "MCP-Protocol-Version, Mcp-Method and Mcp-Name match the body",
+        rule: Rule::Case(modern_http_headers),
     },
     Check {
         id: "modern-no-session",
         requirement: "client/modern-no-session",
-        subject: Subject::Client,
         scope: Scope::Always,
         expected: "the client uses no session, no GET stream and no resumption",
-        rule: modern_no_session,
+        rule: Rule::Case(modern_no_session),
     },
 ];
 
-/// What the client sent in the way of 2026-07-28, in a case of that revision: everything but handshakes and the
-/// sessions that grew out of them, since a server may speak both ways (basic/versioning).
-pub(super) fn modern_messages(evidence: &Evidence) -> Vec<Message<'_>> {
-    if !evidence.revision.is_modern() {
-        return vec![];
-    }
-    let modern = sessions(evidence).into_iter().filter(|session| session.handshake().is_none());
-    let messages = modern.flat_map(|session| session.said().collect::<Vec<_>>());
-    messages.filter(|message| !message.is("initialize") && !message.is("notifications/initialized")).collect()
+/// The messages of 2026-07-28: all except handshakes and the sessions that follow them, since a server may support both
+/// eras (basic/versioning).
+pub(super) fn modern_messages<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = Message<'a>> + 't {
+    let modern = transcript.sessions().iter().filter(|session| session.handshake().is_none());
+    let messages = modern.flat_map(|session| session.client_messages());
+    messages.filter(|message| !message.is("initialize") && !message.is("notifications/initialized"))
 }
 
-fn modern_request_metadata(evidence: &Evidence) -> Ruling {
-    let mut findings = Findings::default();
-    for request in modern_messages(evidence).into_iter().filter(Message::is_request) {
-        let method = request.method().unwrap_or_default();
-        let missing = if !meta(&request, "protocolVersion").is_some_and(Value::is_string) {
-            Some("protocolVersion")
-        } else if !meta(&request, "clientCapabilities").is_some_and(Value::is_object) {
-            Some("clientCapabilities")
+fn each_request(transcript: &Transcript<'_>, fault: impl Fn(&Message<'_>) -> Option<String>) -> Findings {
+    let requests = modern_messages(transcript).filter(Message::is_request);
+    Findings::of_each(requests.map(|request| (request.seq(), request)), fault)
+}
+
+fn modern_request_metadata(transcript: &Transcript<'_>) -> CheckOutcome {
+    let findings = each_request(transcript, |request| {
+        let invalid = if !meta(request, "protocolVersion").is_some_and(Value::is_string) {
+            "protocolVersion"
+        } else if !meta(request, "clientCapabilities").is_some_and(Value::is_object) {
+            "clientCapabilities"
         } else {
-            None
+            return None;
         };
-        let words = |key| format!("`{method}` has no sound io.modelcontextprotocol/{key}");
-        findings.judge(request.seq(), missing.map_or(Ok(()), |key| Err(words(key))));
-    }
+        let method = request.method().unwrap_or_default();
+        Some(format!("`{method}` has no valid io.modelcontextprotocol/{invalid}"))
+    });
     findings.or_not_applicable("requests", NOT_MODERN)
 }
 
-fn modern_client_info(evidence: &Evidence) -> Ruling {
-    let mut findings = Findings::default();
-    for request in modern_messages(evidence).into_iter().filter(Message::is_request) {
-        let named = ["clientInfo/name", "clientInfo/version"]
-            .iter()
-            .all(|key| meta(&request, key).is_some_and(Value::is_string));
-        let words = || format!("`{}` does not say who the client is", request.method().unwrap_or_default());
-        findings.judge(request.seq(), if named { Ok(()) } else { Err(words()) });
-    }
+fn modern_client_info(transcript: &Transcript<'_>) -> CheckOutcome {
+    let findings = each_request(transcript, |request| {
+        let mut keys = ["clientInfo/name", "clientInfo/version"].iter();
+        let named = keys.all(|key| meta(request, key).is_some_and(Value::is_string));
+        (!named).then(|| format!("`{}` has no name and version of the client", request.method().unwrap_or_default()))
+    });
     findings.or_not_applicable("requests", NOT_MODERN)
 }
 
@@ -106,42 +97,36 @@ fn meta<'a>(request: &Message<'a>, key: &str) -> Option<&'a Value> {
     request.json.pointer(&format!("{META}{key}"))
 }
 
-fn modern_http_headers(evidence: &Evidence) -> Ruling {
-    let mut findings = Findings::default();
-    let over_http = evidence.transport == Transport::StreamableHttp;
-    let requests = modern_messages(evidence).into_iter().filter(|message| over_http && message.is_request());
-    for request in requests {
-        findings.judge(request.seq(), mirrored(&request));
-    }
-    findings.or_not_applicable("requests", NOT_MODERN)
+fn modern_http_headers(transcript: &Transcript<'_>) -> CheckOutcome {
+    each_request(transcript, header_mismatch).or_not_applicable("requests", NOT_MODERN)
 }
 
-/// Whether the headers of a request mirror its body (basic/transports/streamable-http#request-metadata).
-fn mirrored(request: &Message<'_>) -> Result<(), String> {
+/// Says where the headers of a request do not mirror its body (basic/transports/streamable-http#request-metadata).
+fn header_mismatch(request: &Message<'_>) -> Option<String> {
     let method = request.method().unwrap_or_default();
     let given = |name: &str| header(request.frame, name);
-    let told = |name: &str| given(name).map_or_else(|| "absent".to_owned(), |value| format!("`{value}`"));
+    let shown = |name: &str| given(name).map_or_else(|| "absent".to_owned(), |value| format!("`{value}`"));
     let revision = request.revision().and_then(Value::as_str);
     if given(REVISION_HEADER).is_none() || revision.is_some() && given(REVISION_HEADER) != revision {
-        let body = revision.unwrap_or("nothing");
-        return Err(format!("MCP-Protocol-Version of `{method}` is {}, the body says {body}", told(REVISION_HEADER)));
+        let (header, body) = (shown(REVISION_HEADER), revision.unwrap_or("no revision"));
+        return Some(format!("MCP-Protocol-Version of `{method}` is {header}, the body has {body}"));
     }
     if given("mcp-method") != Some(method) {
-        return Err(format!("Mcp-Method of `{method}` is {}", told("mcp-method")));
+        return Some(format!("Mcp-Method of `{method}` is {}", shown("mcp-method")));
     }
     let source = match method {
         "tools/call" | "prompts/get" => "/params/name",
         "resources/read" => "/params/uri",
-        _ => return Ok(()),
+        _ => return None,
     };
-    let Some(name) = request.json.pointer(source).and_then(Value::as_str) else { return Ok(()) };
+    let name = request.json.pointer(source)?.as_str()?;
     if given("mcp-name").is_some_and(|value| carries(value, name)) {
-        return Ok(());
+        return None;
     }
-    Err(format!("Mcp-Name is {}, the body says {}", told("mcp-name"), shown(&Value::String(name.to_owned()))))
+    Some(format!("Mcp-Name is {}, the body has {}", shown("mcp-name"), quoted(&Value::String(name.to_owned()))))
 }
 
-/// Whether a header carries this value: as it is where that is safe, else between the marks of the Base64 form
+/// Whether a header has this value: unchanged if that is safe, else in the Base64 form
 /// (basic/transports/streamable-http#value-encoding).
 fn carries(header: &str, value: &str) -> bool {
     if let Some(coded) = header.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
@@ -151,42 +136,34 @@ fn carries(header: &str, value: &str) -> bool {
     header == value && printable && value.trim() == value
 }
 
-fn modern_no_session(evidence: &Evidence) -> Ruling {
-    let mut findings = Findings::default();
-    if evidence.transport == Transport::StreamableHttp {
-        for request in modern_messages(evidence).into_iter().filter(Message::is_request) {
-            let carried =
-                [SESSION_HEADER, "last-event-id"].into_iter().find(|name| header(request.frame, name).is_some());
-            let words = |name| format!("`{}` carries the header {name}", request.method().unwrap_or_default());
-            findings.judge(request.seq(), carried.map_or(Ok(()), |name| Err(words(name))));
-        }
-        judge_verbs(evidence, &mut findings);
-    }
+fn modern_no_session(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = each_request(transcript, |request| {
+        let name = [SESSION_HEADER, "last-event-id"].into_iter().find(|name| header(request.frame, name).is_some())?;
+        Some(format!("`{}` has the header {name}", request.method().unwrap_or_default()))
+    });
+    judge_verbs(transcript, &mut findings);
     findings.or_not_applicable("HTTP requests", NOT_MODERN)
 }
 
-/// A GET or DELETE says that the client takes the server for one of an earlier revision. That is in order while it
-/// finds out, and after a handshake; but not once the server has shown itself by a result.
-fn judge_verbs(evidence: &Evidence, findings: &mut Findings) {
-    let endpoints = endpoints(evidence);
-    let sessions = sessions(evidence);
-    for exchange in exchanges(evidence) {
-        let Some(request) = exchange.request() else { continue };
-        let Some(verb) = method(request).filter(|verb| matches!(*verb, "GET" | "DELETE")) else { continue };
-        if !evidence.revision.is_modern()
-            || !path(request).is_some_and(|path| endpoints.contains(&(exchange.server, path)))
-        {
-            continue;
+/// GET and DELETE assume a server of an earlier revision. That is correct during era detection and after a handshake,
+/// but not once the server has sent a result of 2026-07-28.
+fn judge_verbs(transcript: &Transcript<'_>, findings: &mut Findings) {
+    let (mut handshakes, mut first_result) = (HashSet::new(), HashMap::new());
+    for session in transcript.sessions() {
+        if session.has_initialize() {
+            handshakes.insert(session.server);
         }
-        let mut here = sessions.iter().filter(|session| session.server == exchange.server);
-        let handshake = here.clone().any(|session| session.has_initialize());
-        let shown = here.any(|session| {
-            session
-                .messages()
-                .any(|message| !message.by_client() && message.seq() < request.seq && message.result().is_some())
-        });
-        if shown && !handshake {
-            findings.breach(format!("it sent a {verb} to a server of 2026-07-28"), [request.seq]);
+        if let Some(result) = session.messages().find(|message| !message.by_client() && message.result().is_some()) {
+            let first = first_result.entry(session.server).or_insert(u64::MAX);
+            *first = result.seq().min(*first);
+        }
+    }
+    for connection in transcript.connections() {
+        let Some(request) = connection.request().filter(|request| transcript.is_to_endpoint(request)) else { continue };
+        let Some(verb) = method(request).filter(|verb| matches!(*verb, "GET" | "DELETE")) else { continue };
+        let detected = first_result.get(connection.server).is_some_and(|first| *first < request.seq);
+        if detected && !handshakes.contains(connection.server) {
+            findings.fail(format!("it sent a {verb} to a server of 2026-07-28"), [request.seq]);
         }
     }
 }

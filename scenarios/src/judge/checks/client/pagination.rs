@@ -1,66 +1,64 @@
 //! Pages (all revisions, server/utilities/pagination).
 
-use super::{
-    findings::{Findings, shown},
-    listing::pages,
-};
-use crate::{
-    evidence::Evidence,
-    judge::check::{Check, Ruling, Scope},
-    model::Subject,
+use std::collections::{HashMap, HashSet};
+
+use super::listing::pages;
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope, quoted},
+    transcript::Transcript,
 };
 
-pub(super) const ALL: &[Check] = &[
+pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "cursors-are-echoed",
         requirement: "client/cursors-are-echoed",
-        subject: Subject::Client,
         scope: Scope::Named,
-        expected: "each cursor that the client sends is one that the server gave for that list, unchanged",
-        rule: cursors_are_echoed,
+        expected: "each cursor that the client sends is one that the server returned for that list, unchanged",
+        rule: Rule::Case(cursors_are_echoed),
     },
     Check {
         id: "all-pages-read",
         requirement: "client/all-pages-read",
-        subject: Subject::Client,
         scope: Scope::Named,
-        expected: "each cursor that the server gives is followed",
-        rule: all_pages_read,
+        expected: "each cursor that the server returns is followed",
+        rule: Rule::Case(all_pages_read),
     },
 ];
 
-fn cursors_are_echoed(evidence: &Evidence) -> Ruling {
+fn cursors_are_echoed(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    let pages = pages(evidence);
+    let pages = pages(transcript);
+    let mut first = HashMap::new();
+    for page in &pages {
+        let (Some(cursor), Some(answer)) = (page.next(), page.answer) else { continue };
+        let seq = first.entry((page.server, page.method(), cursor)).or_insert(u64::MAX);
+        *seq = answer.seq().min(*seq);
+    }
     for page in &pages {
         let Some(cursor) = page.cursor() else { continue };
-        let given = pages.iter().filter(|other| other.server == page.server && other.method() == page.method());
-        let known = given
-            .filter(|other| other.answer.is_some_and(|answer| answer.seq() < page.request.seq()))
-            .any(|other| other.next() == Some(cursor));
-        let words = || format!("the server never gave the cursor {} for `{}`", shown(cursor), page.method());
-        findings.judge(page.request.seq(), if known { Ok(()) } else { Err(words()) });
+        let known = first.get(&(page.server, page.method(), cursor)).is_some_and(|seq| *seq < page.request.seq());
+        let message = || format!("the server never returned the cursor {} for `{}`", quoted(cursor), page.method());
+        findings.check(page.request.seq(), if known { Ok(()) } else { Err(message()) });
     }
     findings.or_blocked("cursors", "the client sent no cursor, so there was nothing to compare")
 }
 
-fn all_pages_read(evidence: &Evidence) -> Ruling {
+fn all_pages_read(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    let killed = evidence.process.as_ref().is_some_and(|process| process.killed_on_purpose);
-    let pages = pages(evidence);
+    let pages = pages(transcript);
+    // A cursor that the server repeats has been followed already; following it again would never end.
+    let followed: HashSet<_> =
+        pages.iter().filter_map(|page| Some((page.server, page.method(), page.cursor()?))).collect();
     for page in &pages {
         let (Some(cursor), Some(answer)) = (page.next(), page.answer) else { continue };
-        // A cursor that comes round again has been followed already; to follow it once more would never end.
-        let followed = pages.iter().any(|other| {
-            other.server == page.server && other.method() == page.method() && other.cursor() == Some(cursor)
-        });
-        if !followed && killed {
+        let followed = followed.contains(&(page.server, page.method(), cursor));
+        if !followed && transcript.was_killed_on_purpose() {
             continue;
         }
-        let words = || format!("the cursor {} of `{}` was not followed", shown(cursor), page.method());
-        findings.judge(answer.seq(), if followed { Ok(()) } else { Err(words()) });
+        let message = || format!("the cursor {} of `{}` was not followed", quoted(cursor), page.method());
+        findings.check(answer.seq(), if followed { Ok(()) } else { Err(message()) });
     }
-    findings.or_blocked("cursors", "no server gave a cursor, so there was nothing to follow")
+    findings.or_blocked("cursors", "no server returned a cursor, so there was nothing to follow")
 }
 
 #[cfg(test)]

@@ -1,65 +1,60 @@
-//! What a client does about a request that was refused for now (RFC 9110, section 10.2.3).
+//! Requests that a server rejects temporarily (RFC 9110, section 10.2.3).
 
-use mock_servers::Frame;
+use std::collections::HashMap;
 
-use super::{
-    findings::Findings,
-    session::{exchanges, header},
+use serde_json::Value;
+
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope},
+    transcript::{
+        Frame, Transcript, first_frame_after,
+        http::{header, status},
+    },
 };
-use crate::{
-    evidence::Evidence,
-    judge::check::{Check, Ruling, Scope},
-    model::{Subject, Transport},
-};
 
-/// How much earlier than asked a request may come: clocks of two processes are compared, and so is rounding.
+/// How much too early a request may come, in microseconds, since the clocks of two processes are compared.
 const SLACK_US: u64 = 100_000;
 
-pub(super) const ALL: &[Check] = &[Check {
+pub(super) const CHECKS: &[Check] = &[Check {
     id: "waits-as-asked",
     requirement: "http/retry-after",
-    subject: Subject::Client,
     scope: Scope::Named,
-    expected: "a request that was refused with `Retry-After` is not made again before that time",
-    rule: waits_as_asked,
+    expected: "a request that was rejected with `Retry-After` is not repeated before that time",
+    rule: Rule::Case(waits_as_asked),
 }];
 
-fn waits_as_asked(evidence: &Evidence) -> Ruling {
-    if evidence.transport != Transport::StreamableHttp {
-        return Ruling::NotApplicable("nothing was sent over Streamable HTTP".to_owned());
-    }
+fn waits_as_asked(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    for exchange in exchanges(evidence) {
-        let refusal = exchange.frames.iter().find_map(|frame| asked_wait(frame).map(|wait| (*frame, wait)));
-        let (Some(request), Some((refusal, wait_us))) = (exchange.request(), refusal) else { continue };
-        let again = evidence.frames.iter().find(|frame| frame.seq > refusal.seq && is_again(frame, request));
-        let after = again.map(|again| again.at_us.saturating_sub(refusal.at_us));
-        let early = after.filter(|after| after + SLACK_US < wait_us);
-        findings.judge(
-            refusal.seq,
-            early.map_or(Ok(()), |after| {
-                Err(format!("a request came again {} ms after it was put off for {} ms", after / 1000, wait_us / 1000))
-            }),
-        );
+    let mut similar: HashMap<_, Vec<&Frame>> = HashMap::new();
+    for frame in transcript.client_frames() {
+        if let Some(operation) = operation(frame) {
+            similar.entry(operation).or_default().push(frame);
+        }
     }
-    findings.or_blocked("refusals", "no request was refused with `Retry-After`")
+    for connection in transcript.connections() {
+        let rejection = connection.frames.iter().find_map(|frame| Some((*frame, retry_after_us(frame)?)));
+        let (Some(request), Some((rejection, wait_us))) = (connection.request(), rejection) else { continue };
+        let similar = operation(request).and_then(|operation| similar.get(&operation));
+        let again = similar.and_then(|frames| first_frame_after(frames, rejection.seq));
+        let early = again.map(|again| again.at_us.saturating_sub(rejection.at_us));
+        let early = early.filter(|after| after + SLACK_US < wait_us);
+        let message =
+            |after| format!("a request was repeated after {} ms instead of {} ms", after / 1000, wait_us / 1000);
+        findings.check(rejection.seq, early.map_or(Ok(()), |after| Err(message(after))));
+    }
+    findings.or_blocked("rejections", "no request was rejected with `Retry-After`")
 }
 
-/// How long this refusal asks to wait, in microseconds.
-fn asked_wait(frame: &Frame) -> Option<u64> {
-    frame.http.as_ref()?.status.filter(|status| matches!(status, 429 | 503))?;
-    header(frame, "retry-after")?.trim().parse::<u64>().ok()?.checked_mul(1_000_000)
+/// The wait that a rejection asks for, in microseconds.
+fn retry_after_us(frame: &Frame) -> Option<u64> {
+    status(frame).filter(|status| matches!(status, 429 | 503))?;
+    header(frame, "retry-after")?.parse::<u64>().ok()?.checked_mul(1_000_000)
 }
 
-/// Whether the client asks the same of the same server.
-fn is_again(frame: &Frame, request: &Frame) -> bool {
-    let what = |frame: &Frame| {
-        let json = frame.json()?;
-        Some((json.get("method")?.clone(), json.pointer("/params/name").cloned()))
-    };
-    frame.from_client()
-        && frame.server == request.server
-        && what(request).is_some_and(|asked| what(frame) == Some(asked))
+/// What makes two requests the same operation: the server, the method, and the tool or prompt.
+fn operation(frame: &Frame) -> Option<(&str, &Value, Option<&Value>)> {
+    let json = frame.json()?;
+    Some((&frame.server, json.get("method")?, json.pointer("/params/name")))
 }
 
 #[cfg(test)]

@@ -1,53 +1,46 @@
-//! What a client does about a call that it gives up (2025-11-25, basic/lifecycle#timeouts; 2026-07-28,
+//! Calls that a client gives up (2025-11-25, basic/lifecycle#timeouts; 2026-07-28,
 //! basic/patterns/cancellation#timeouts).
 
-use mock_servers::{Body, Mark};
+use std::collections::HashMap;
 
-use super::{
-    RACE_US,
-    findings::Findings,
-    message::Message,
-    session::{Session, exchanges, sessions},
-};
+use super::RACE_US;
 use crate::{
-    evidence::{Evidence, Outcome, StepOutcome},
-    judge::check::{Check, Ruling, Scope},
-    model::{Subject, Transport},
+    evidence::{Outcome, StepOutcome},
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope},
+        transcript::{Body, ConnectionEvent, IdKey, Message, Session, Transcript, first_frame_after},
+    },
+    model::Transport,
 };
 
-/// How long after the end of the step that gave up the sign may reach the server, in microseconds.
-const SIGN_US: u64 = 1_000_000;
+/// How long after the end of the step that gave a call up its cancellation may reach the server, in microseconds.
+const CANCEL_US: u64 = 1_000_000;
 
-pub(super) const ALL: &[Check] = &[Check {
+pub(super) const CHECKS: &[Check] = &[Check {
     id: "timeout-sends-cancel",
     requirement: "client/timeout-sends-cancel",
-    subject: Subject::Client,
     scope: Scope::Named,
     expected: "a call that is given up is cancelled: by a notification, or over HTTP since 2026-07-28 by closing its stream",
-    rule: timeout_sends_cancel,
+    rule: Rule::Case(timeout_sends_cancel),
 }];
 
-fn timeout_sends_cancel(evidence: &Evidence) -> Ruling {
+fn timeout_sends_cancel(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    let killed = evidence.process.as_ref().is_some_and(|process| process.killed_on_purpose);
-    for session in sessions(evidence) {
-        for call in session.said().filter(|message| message.is("tools/call") && message.is_request()) {
-            let step = given_up_by(evidence, &session, &call);
-            match fate(evidence, &session, &call, step) {
+    let steps = timed_out_steps(transcript);
+    for session in transcript.sessions() {
+        for call in session.client_messages().filter(|message| message.is("tools/call") && message.is_request()) {
+            let step = given_up_by(&steps, session, &call);
+            let named = || format!("the call of `{}`", call.tool().unwrap_or_default());
+            match fate(transcript, session, &call, step) {
                 Fate::Answered | Fate::LostByServer => {}
-                Fate::Open if killed => {}
-                Fate::Open => {
-                    findings.saw(call.seq());
-                    findings
-                        .breach(format!("{} was given up without a sign to the server", named(&call)), [call.seq()]);
-                }
+                Fate::Open if transcript.was_killed_on_purpose() => {}
+                Fate::Open => findings.check(call.seq(), Err(format!("{} was given up without cancellation", named()))),
                 Fate::Cancelled { seq, at_us } => {
                     findings.saw(seq);
-                    let late = step.map(|step| at_us.saturating_sub(step.ended_us)).filter(|late| *late > SIGN_US);
+                    let late = step.map(|step| at_us.saturating_sub(step.ended_us)).filter(|late| *late > CANCEL_US);
                     if let Some(late) = late {
-                        let words =
-                            format!("{} was given up {} ms before the server was told", named(&call), late / 1000);
-                        findings.breach(words, [call.seq(), seq]);
+                        let message = format!("{} was cancelled {} ms after it was given up", named(), late / 1000);
+                        findings.fail(message, [call.seq(), seq]);
                     }
                 }
             }
@@ -56,109 +49,100 @@ fn timeout_sends_cancel(evidence: &Evidence) -> Ruling {
     findings.or_blocked("calls that were given up", "every call was answered, so there was nothing to give up")
 }
 
-fn named(call: &Message<'_>) -> String {
-    format!("the call of `{}`", call.tool().unwrap_or_default())
-}
-
-/// What became of a call.
+/// The end of a call.
 enum Fate {
     /// The server answered, before the client gave up as far as can be seen.
     Answered,
-    /// The server ended the matter otherwise: it died, hung up, or refused.
+    /// The server exited, closed the connection, or rejected the request.
     LostByServer,
-    /// The client told the server that it no longer waits.
+    /// The client cancelled it.
     Cancelled { seq: u64, at_us: u64 },
     /// None of these.
     Open,
 }
 
-fn fate<'a>(evidence: &'a Evidence, session: &Session<'a>, call: &Message<'a>, step: Option<&StepOutcome>) -> Fate {
+fn fate<'a>(
+    transcript: &Transcript<'a>,
+    session: &Session<'a>,
+    call: &Message<'a>,
+    step: Option<&StepOutcome>,
+) -> Fate {
     let answer = session.answer(call);
     let until = answer.map_or(u64::MAX, |answer| answer.seq());
-    let lost = lost_by_server(evidence, session, call).unwrap_or(u64::MAX);
-    if let Some((seq, at_us)) = sign(session, call).filter(|(seq, _)| *seq < until && *seq < lost) {
+    let lost = lost_by_server(transcript, session, call).unwrap_or(u64::MAX);
+    if let Some((seq, at_us)) = cancellation(session, call).filter(|(seq, _)| *seq < until && *seq < lost) {
         return Fate::Cancelled { seq, at_us };
     }
     if let Some(answer) = answer {
-        let gave_up = step.is_some_and(|step| answer.at_us() > step.ended_us + RACE_US);
-        return if gave_up { Fate::Open } else { Fate::Answered };
+        let given_up = step.is_some_and(|step| answer.at_us() > step.ended_us + RACE_US);
+        return if given_up { Fate::Open } else { Fate::Answered };
     }
     if lost < u64::MAX { Fate::LostByServer } else { Fate::Open }
 }
 
-/// The frame by which the client gives a call up.
-fn sign(session: &Session<'_>, call: &Message<'_>) -> Option<(u64, u64)> {
-    let stream_is_sign = call.frame.http.is_some() && call.is_modern();
-    if stream_is_sign {
-        let closed = session.marks(Mark::ClosedByPeer).find(|mark| mark.connection == call.frame.connection)?;
+/// The frame with which the client cancels a call.
+fn cancellation<'a>(session: &Session<'a>, call: &Message<'a>) -> Option<(u64, u64)> {
+    if call.frame.http.is_some() && call.is_modern() {
+        let mut closes = session.closes_of(call.frame.connection).iter();
+        let closed = closes.find(|frame| frame.body == Body::Event(ConnectionEvent::ClosedByPeer))?;
         return Some((closed.seq, closed.at_us));
     }
-    let mut cancels = session.said().filter(|message| message.seq() > call.seq());
-    cancels
-        .find(|message| message.cancels().is_some_and(|id| Some(id) == call.id()))
-        .map(|sign| (sign.seq(), sign.at_us()))
+    let cancel = session.cancel_after(call.id_key()?, call.seq())?;
+    Some((cancel.seq(), cancel.at_us()))
 }
 
-/// The frame from which on the call had no hope, through no doing of the client's.
-fn lost_by_server(evidence: &Evidence, session: &Session<'_>, call: &Message<'_>) -> Option<u64> {
-    let after = |seq: u64| seq > call.seq();
-    // An answer that was too long to be kept as JSON counts as one.
-    let too_long = session.frames.iter().find(|frame| after(frame.seq) && !frame.from_client() && is_cut(&frame.body));
-    let ended = if call.frame.http.is_none() {
-        let ends = [Mark::ClosedByPeer, Mark::ClosedByServer, Mark::Sigterm, Mark::Exit];
-        let is_end = |body: &Body| matches!(body, Body::Mark(mark) if ends.contains(mark));
-        let first = session.frames.iter().find(|frame| after(frame.seq) && is_end(&frame.body));
-        first.filter(|frame| matches!(frame.body, Body::Mark(Mark::ClosedByServer | Mark::Exit))).map(|frame| frame.seq)
+/// The frame from which on the call could not be answered, for a reason on the side of the server.
+fn lost_by_server(transcript: &Transcript<'_>, session: &Session<'_>, call: &Message<'_>) -> Option<u64> {
+    // A response that was too long to be recorded as JSON counts as one.
+    let truncated = session.truncated_after(call.seq()).map(|frame| frame.seq);
+    let lost = if call.frame.http.is_none() {
+        let by_server = [ConnectionEvent::ClosedByServer, ConnectionEvent::Exit].map(Body::Event);
+        session.end_after(call.seq()).filter(|frame| by_server.contains(&frame.body)).map(|frame| frame.seq)
     } else {
-        let refused = exchanges(evidence)
-            .into_iter()
-            .find(|exchange| {
-                exchange.server == session.server && exchange.frames[0].connection == call.frame.connection
-            })
-            .and_then(|exchange| exchange.status())
-            .is_some_and(|status| status >= 300);
-        let hung_up = session.marks(Mark::ClosedByServer).find(|mark| {
-            let stream = evidence.transport == Transport::Sse && mark.connection == session.frames[0].connection;
-            after(mark.seq) && (mark.connection == call.frame.connection || stream)
-        });
-        let gone = evidence
-            .frames
-            .iter()
-            .find(|frame| frame.server == session.server && after(frame.seq) && frame.body == Body::Mark(Mark::Exit));
-        let ended = hung_up.into_iter().chain(gone).map(|frame| frame.seq).min();
-        if refused { Some(call.seq()) } else { ended }
+        let status = transcript.connection_of(call.frame).and_then(|connection| connection.status());
+        let stream = (transcript.evidence.transport == Transport::HttpSse).then(|| session.frames[0].connection);
+        let closes = [Some(call.frame.connection), stream].into_iter().flatten();
+        let closes = closes.flat_map(|connection| session.closes_of(connection));
+        let closed = Body::Event(ConnectionEvent::ClosedByServer);
+        let closed = closes.filter(|frame| frame.seq > call.seq() && frame.body == closed).map(|frame| frame.seq);
+        let exit = first_frame_after(transcript.exits(session.server), call.seq()).map(|frame| frame.seq);
+        if status.is_some_and(|status| status >= 300) { Some(call.seq()) } else { closed.chain(exit).min() }
     };
-    too_long.map(|frame| frame.seq).into_iter().chain(ended).min()
+    truncated.into_iter().chain(lost).min()
 }
 
-fn is_cut(body: &Body) -> bool {
-    matches!(body, Body::Text(text) if super::was_cut(text))
+/// The steps that timed out, each with whether exactly one call was open when it ended.
+fn timed_out_steps<'t>(transcript: &'t Transcript<'_>) -> Vec<(&'t StepOutcome, bool)> {
+    let mut answers: HashMap<(&str, IdKey<'_>), Vec<Message<'_>>> = HashMap::new();
+    for answer in transcript.server_messages().filter(Message::is_sound_response) {
+        if let Some(id) = answer.id_key() {
+            answers.entry((&answer.frame.server, id)).or_default().push(answer);
+        }
+    }
+    let first_answer = |call: &Message<'_>| {
+        let answers = answers.get(&(call.frame.server.as_str(), call.id_key()?))?;
+        answers.get(answers.partition_point(|answer| answer.seq() <= call.seq())).map(|answer| answer.at_us())
+    };
+    let calls = || transcript.client_messages().filter(|message| message.is("tools/call"));
+    let timed_out = |step: &&StepOutcome| matches!(&step.outcome, Outcome::Error(error) if error.kind == "timed-out");
+    let steps = transcript.evidence.steps.iter().filter(timed_out);
+    let is_open = |call: &Message<'_>, step: &StepOutcome| {
+        call.at_us() <= step.ended_us && first_answer(call).is_none_or(|at_us| at_us > step.ended_us)
+    };
+    steps.map(|step| (step, calls().filter(|call| is_open(call, step)).count() == 1)).collect()
 }
 
-/// The step that gave this call up, if just one call can be meant: it timed out while no other was open.
-fn given_up_by<'a>(evidence: &'a Evidence, session: &Session<'_>, call: &Message<'_>) -> Option<&'a StepOutcome> {
-    let covers = |step: &&StepOutcome| {
-        let timed_out = matches!(&step.outcome, Outcome::Error(error) if error.kind == "timed-out");
+/// The step that gave this call up, if exactly one call can be meant.
+fn given_up_by<'t>(
+    steps: &[(&'t StepOutcome, bool)],
+    session: &Session<'_>,
+    call: &Message<'_>,
+) -> Option<&'t StepOutcome> {
+    let covers = |step: &StepOutcome| {
         let here = step.server.as_deref().is_none_or(|server| server == session.server);
-        timed_out && here && (step.began_us..=step.ended_us).contains(&call.at_us())
+        here && (step.began_us..=step.ended_us).contains(&call.at_us())
     };
-    let step = evidence.steps.iter().find(covers)?;
-    let calls = evidence
-        .frames
-        .iter()
-        .flat_map(Message::all_of)
-        .filter(|message| message.by_client() && message.is("tools/call") && message.at_us() <= step.ended_us);
-    let open = calls.filter(|other| {
-        let answered = evidence.frames.iter().flat_map(Message::all_of).any(|answer| {
-            !answer.by_client()
-                && answer.frame.server == other.frame.server
-                && answer.is_sound_response()
-                && answer.id() == other.id()
-                && (other.seq() < answer.seq() && answer.at_us() <= step.ended_us)
-        });
-        !answered
-    });
-    (open.count() == 1).then_some(step)
+    steps.iter().find(|(step, _)| covers(step)).filter(|(_, sole)| *sole).map(|(step, _)| *step)
 }
 
 #[cfg(test)]

@@ -1,114 +1,114 @@
-//! Checks on how a server takes what it cannot understand: unknown methods, broken JSON, unknown notifications.
+//! Reactions of a server to input that it cannot understand: unknown methods, broken JSON, unknown notifications.
 
-use mock_servers::Body;
-
-use super::talk::{Exchange, asked, brief, exchanges, named, ruling, said};
-use crate::{
-    evidence::Evidence,
-    judge::check::{Check, Ruling},
+use super::NO_RESPONSE;
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
+    transcript::{RequestResponse, Transcript},
 };
 
-/// The method that scenarios ask for and no server has.
-const UNKNOWN: &str = "workbench/no-such-method";
-
-/// The checks of this theme.
-pub(super) const ALL: &[Check] = &[
-    named(
-        "unknown-method-is-refused",
-        "messages/unknown-method",
-        "a method that does not exist is answered with an error",
-        refused,
-    ),
-    named("unknown-method-code", "messages/method-not-found", "the error says -32601 (method not found)", code),
-    named(
-        "survives-broken-json",
-        "messages/survives-broken-json",
-        "a message that is no JSON does not end the conversation",
-        survives,
-    ),
-    named(
-        "broken-json-code",
-        "messages/parse-error",
-        "if broken JSON is answered, then with -32700 (parse error) or -32600",
-        parse_error,
-    ),
-    named(
-        "survives-unknown-notification",
-        "messages/unknown-notification",
-        "a notification that nobody knows does not end the conversation",
-        ignores,
-    ),
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "unknown-method-is-refused",
+        requirement: "messages/unknown-method",
+        scope: Scope::Named,
+        expected: "an unknown method is answered with an error",
+        rule: Rule::Case(unknown_method),
+    },
+    Check {
+        id: "unknown-method-code",
+        requirement: "messages/method-not-found",
+        scope: Scope::Named,
+        expected: "the error code of an unknown method is -32601 (method not found)",
+        rule: Rule::Case(unknown_method_code),
+    },
+    Check {
+        id: "survives-broken-json",
+        requirement: "messages/survives-broken-json",
+        scope: Scope::Named,
+        expected: "the server still responds after a message that is not JSON",
+        rule: Rule::Case(survives_broken_json),
+    },
+    Check {
+        id: "broken-json-code",
+        requirement: "messages/parse-error",
+        scope: Scope::Named,
+        expected: "a response to broken JSON has the code -32700 (parse error) or -32600",
+        rule: Rule::Case(broken_json_code),
+    },
+    Check {
+        id: "survives-unknown-notification",
+        requirement: "messages/unknown-notification",
+        scope: Scope::Named,
+        expected: "the server still responds after an unknown notification",
+        rule: Rule::Case(survives_unknown_notification),
+    },
 ];
 
-fn refused(evidence: &Evidence) -> Ruling {
-    let all = asked(evidence, UNKNOWN);
-    let Some(exchange) = all.first() else { return not_asked() };
-    match (exchange.error(), exchange.answer) {
-        (Some(error), _) => Ruling::held(format!("the error is {}", brief(error)), exchange.frames()),
-        (None, Some((_, answer))) => Ruling::broken(format!("the answer is {}", brief(answer)), exchange.frames()),
-        (None, None) => Ruling::broken("there is no answer", exchange.frames()),
+const NO_UNKNOWN_METHOD: &str = "no unknown method was requested";
+const NO_BROKEN_JSON: &str = "no broken JSON was sent";
+
+/// The first request of the method that no server has.
+pub(super) fn unknown_request<'t, 'a>(transcript: &'t Transcript<'a>) -> Option<&'t RequestResponse<'a>> {
+    transcript.requests_of(transcript.unknown.method.as_deref()?).next()
+}
+
+fn unknown_method(transcript: &Transcript<'_>) -> CheckOutcome {
+    let Some(request) = unknown_request(transcript) else { return CheckOutcome::not_applicable(NO_UNKNOWN_METHOD) };
+    match (request.error(), request.response) {
+        (Some(error), _) => CheckOutcome::passed(format!("the error is {}", brief(error)), request.frames()),
+        (None, Some(response)) => {
+            CheckOutcome::failed(format!("the response is {}", brief(response.json)), request.frames())
+        }
+        (None, None) => CheckOutcome::failed(NO_RESPONSE, request.frames()),
     }
 }
 
-fn code(evidence: &Evidence) -> Ruling {
-    let all = asked(evidence, UNKNOWN);
-    let Some(exchange) = all.first() else { return not_asked() };
-    match exchange.code() {
-        Some(-32601) => Ruling::held("it does", exchange.frames()),
-        Some(other) => Ruling::broken(format!("it says {other}"), exchange.frames()),
-        None => Ruling::Blocked("the method was not refused with a code".to_owned()),
+fn unknown_method_code(transcript: &Transcript<'_>) -> CheckOutcome {
+    let Some(request) = unknown_request(transcript) else { return CheckOutcome::not_applicable(NO_UNKNOWN_METHOD) };
+    match request.code() {
+        Some(-32601) => CheckOutcome::passed("the code is -32601", request.frames()),
+        Some(code) => CheckOutcome::failed(format!("the code is {code}"), request.frames()),
+        None => CheckOutcome::Blocked("the method was not rejected with a code".to_owned()),
     }
 }
 
-fn not_asked() -> Ruling {
-    Ruling::NotApplicable("no unknown method was asked for".to_owned())
-}
-
-/// The first thing that we wrote and that is no JSON.
-fn garbage(evidence: &Evidence) -> Option<u64> {
-    let mut texts = evidence.frames.iter().filter(|frame| frame.from_client() && matches!(frame.body, Body::Text(_)));
-    texts.next().map(|frame| frame.seq)
-}
-
-fn survives(evidence: &Evidence) -> Ruling {
-    match garbage(evidence) {
-        Some(seq) => alive_after(evidence, seq),
-        None => Ruling::NotApplicable("no broken JSON was sent".to_owned()),
+fn survives_broken_json(transcript: &Transcript<'_>) -> CheckOutcome {
+    match transcript.first_broken_json() {
+        Some(frame) => responds_after(transcript, frame.seq),
+        None => CheckOutcome::not_applicable(NO_BROKEN_JSON),
     }
 }
 
-fn ignores(evidence: &Evidence) -> Ruling {
-    let mut strange = evidence.frames.iter().filter(|frame| {
-        frame.from_client() && frame.is_notification() && frame.method() != Some("notifications/initialized")
-    });
-    match strange.next() {
-        Some(frame) => alive_after(evidence, frame.seq),
-        None => Ruling::NotApplicable("no unknown notification was sent".to_owned()),
+fn survives_unknown_notification(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut notifications = transcript
+        .client_frames()
+        .filter(|frame| frame.is_notification() && frame.method() != Some("notifications/initialized"));
+    match notifications.next() {
+        Some(frame) => responds_after(transcript, frame.seq),
+        None => CheckOutcome::not_applicable("no unknown notification was sent"),
     }
 }
 
-/// Whether a request that was sent after this frame is answered, with whatever.
-fn alive_after(evidence: &Evidence, seq: u64) -> Ruling {
-    let later: Vec<Exchange<'_>> =
-        exchanges(evidence).into_iter().filter(|exchange| exchange.asked.seq > seq).collect();
-    let Some(last) = later.last() else { return Ruling::Blocked("nothing was asked afterwards".to_owned()) };
-    if last.answer.is_some() {
-        Ruling::held("a request after it is answered", [vec![seq], last.frames()].concat())
+/// Passes if the last request after this frame got any response.
+fn responds_after(transcript: &Transcript<'_>, seq: u64) -> CheckOutcome {
+    let Some(last) = transcript.requests().last().filter(|last| last.request.seq() > seq) else {
+        return CheckOutcome::Blocked("no request was sent afterwards".to_owned());
+    };
+    if last.response.is_some() {
+        CheckOutcome::passed("a later request is answered", [vec![seq], last.frames()].concat())
     } else {
-        Ruling::broken("no request after it is answered", vec![seq, last.asked.seq])
+        CheckOutcome::failed("no later request is answered", vec![seq, last.request.seq()])
     }
 }
 
-fn parse_error(evidence: &Evidence) -> Ruling {
-    let Some(seq) = garbage(evidence) else { return Ruling::NotApplicable("no broken JSON was sent".to_owned()) };
-    let next =
-        exchanges(evidence).into_iter().find(|exchange| exchange.asked.seq > seq).map(|exchange| exchange.asked.seq);
-    let errors: Vec<_> = said(evidence)
-        .filter(|(frame, _)| frame.seq > seq && next.is_none_or(|next| frame.seq < next))
-        .filter_map(|(frame, message)| Some((frame.seq, message.get("error")?)))
-        .collect();
-    let wrong = errors.iter().filter(|(_, error)| !matches!(error["code"].as_i64(), Some(-32700 | -32600)));
-    let faults = wrong.map(|(frame, error)| (*frame, format!("the error is {}", brief(error)))).collect();
-    let frames: Vec<u64> = errors.iter().map(|(frame, _)| *frame).collect();
-    ruling(faults, &frames, "it is".to_owned(), "the server does not answer broken JSON, and need not")
+fn broken_json_code(transcript: &Transcript<'_>) -> CheckOutcome {
+    let Some(garbage) = transcript.first_broken_json() else { return CheckOutcome::not_applicable(NO_BROKEN_JSON) };
+    let next = transcript.requests().iter().find(|one| one.request.seq() > garbage.seq);
+    let until = next.map_or(u64::MAX, |next| next.request.seq());
+    let errors = transcript.server_messages().filter(|message| (garbage.seq + 1..until).contains(&message.seq()));
+    let errors = errors.filter_map(|message| Some((message.seq(), message.error()?)));
+    let fault = |error: &&serde_json::Value| {
+        (!matches!(error["code"].as_i64(), Some(-32700 | -32600))).then(|| format!("the error is {}", brief(error)))
+    };
+    Findings::of_each(errors, fault).or_not_applicable("errors", "the server does not answer broken JSON, and need not")
 }

@@ -1,206 +1,224 @@
-//! Checks on Streamable HTTP as the handshake revisions have it: statuses, content types, sessions, origins.
+//! Streamable HTTP of the handshake revisions: statuses, content types, sessions, origins.
 
-use mock_servers::{Body, Frame, Mark};
 use serde_json::Value;
 
-use super::talk::{Fault, always, facts, header, http_method, is_http, named, reply, ruling, status};
 use crate::{
-    evidence::Evidence,
-    judge::check::{Check, Ruling},
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope},
+        transcript::{
+            Body, ConnectionEvent, Frame, Transcript,
+            http::{REVISION_HEADER, SESSION_HEADER, header, media_type, method, status},
+        },
+    },
     model::Revision,
 };
 
-/// The session as it stands in a record.
-const SESSION: &str = "mcp-session-id";
-
-/// The checks of this theme.
-pub(super) const ALL: &[Check] = &[
-    always(
-        "http-reply-is-json-or-events",
-        "transports/reply-content-type",
-        "a request is answered as application/json or text/event-stream",
-        content_type,
-    ),
-    always(
-        "http-notification-is-accepted",
-        "transports/notification-202",
-        "an accepted notification is met by 202 without a body",
-        notification,
-    ),
-    always(
-        "http-session-id-is-visible-ascii",
-        "transports/session-id",
-        "the session id is of visible ASCII",
-        session_id,
-    ),
-    named("http-get-opens-a-stream-or-405", "transports/get", "GET opens a stream of events or is met by 405", get),
-    named(
-        "http-unsupported-revision-is-400",
-        "transports/version-header",
-        "a revision that does not exist in the header is met by 400",
-        version,
-    ),
-    named("http-foreign-origin-is-refused", "transports/origin", "a foreign Origin is met by 403", origin),
-    named(
-        "http-missing-session-is-400",
-        "transports/missing-session",
-        "a request without the session's id is met by 400, if sessions are required",
-        missing_session,
-    ),
-    named("http-delete-ends-the-session-or-405", "transports/delete", "DELETE is met by success or by 405", delete),
-    named(
-        "http-ended-session-is-404",
-        "transports/ended-session",
-        "a request in a session that was ended is met by 404",
-        ended_session,
-    ),
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "http-reply-is-json-or-events",
+        requirement: "transports/reply-content-type",
+        scope: Scope::Always,
+        expected: "the response to a request is application/json or text/event-stream",
+        rule: Rule::Case(content_type),
+    },
+    Check {
+        id: "http-notification-is-accepted",
+        requirement: "transports/notification-202",
+        scope: Scope::Always,
+        expected: "the response to an accepted notification is 202 without a body",
+        rule: Rule::Case(notification),
+    },
+    Check {
+        id: "http-session-id-is-visible-ascii",
+        requirement: "transports/session-id",
+        scope: Scope::Always,
+        expected: "the session id has only visible ASCII characters",
+        rule: Rule::Case(session_id),
+    },
+    Check {
+        id: "http-get-opens-a-stream-or-405",
+        requirement: "transports/get",
+        scope: Scope::Named,
+        expected: "the response to GET is a stream of events or 405",
+        rule: Rule::Case(get),
+    },
+    Check {
+        id: "http-unsupported-revision-is-400",
+        requirement: "transports/version-header",
+        scope: Scope::Named,
+        expected: "the response to an unknown revision in the header is 400",
+        rule: Rule::Case(unknown_revision),
+    },
+    Check {
+        id: "http-foreign-origin-is-refused",
+        requirement: "transports/origin",
+        scope: Scope::Named,
+        expected: "the response to a foreign Origin is 403",
+        rule: Rule::Case(origin),
+    },
+    Check {
+        id: "http-missing-session-is-400",
+        requirement: "transports/missing-session",
+        scope: Scope::Named,
+        expected: "the response to a request without the session id is 400, if sessions are required",
+        rule: Rule::Case(missing_session),
+    },
+    Check {
+        id: "http-delete-ends-the-session-or-405",
+        requirement: "transports/delete",
+        scope: Scope::Named,
+        expected: "the response to DELETE is success or 405",
+        rule: Rule::Case(delete),
+    },
+    Check {
+        id: "http-ended-session-is-404",
+        requirement: "transports/ended-session",
+        scope: Scope::Named,
+        expected: "the response to a request in a closed session is 404",
+        rule: Rule::Case(ended_session),
+    },
 ];
 
-const NO_HTTP: &str = "there is no Streamable HTTP here";
+const NO_SESSION: &str = "the server opened no session";
 
-fn no_http() -> Ruling {
-    Ruling::NotApplicable(NO_HTTP.to_owned())
+/// A frame of the client with the HTTP response to it and its status.
+type Exchange<'a> = (&'a Frame, &'a Frame, u16);
+
+/// The frames of the client that satisfy a condition, with their HTTP responses.
+fn exchanges<'t, 'a>(
+    transcript: &'t Transcript<'a>,
+    wanted: impl Fn(&Frame) -> bool + 't,
+) -> impl Iterator<Item = Exchange<'a>> + 't {
+    transcript.client_frames().filter(move |frame| wanted(frame)).filter_map(|frame| {
+        let reply = transcript.reply(frame)?;
+        Some((frame, reply, status(reply)?))
+    })
 }
 
-/// Our frames that satisfy a condition, each with the reply to it.
-fn sent<'a>(evidence: &'a Evidence, wanted: impl Fn(&Frame) -> bool + 'a) -> Vec<(&'a Frame, &'a Frame)> {
-    let ours = evidence.frames.iter().filter(move |frame| frame.from_client() && wanted(frame));
-    ours.filter_map(|frame| Some((frame, reply(evidence, frame)?)))
-        .filter(|(_, reply)| status(reply).is_some())
-        .collect()
-}
-
-fn pairs(all: &[(&Frame, &Frame)]) -> Vec<u64> {
-    all.iter().flat_map(|(ours, reply)| [ours.seq, reply.seq]).collect()
-}
-
-fn content_type(evidence: &Evidence) -> Ruling {
-    if !is_http(evidence) {
-        return no_http();
+/// Passes if no response has a fault.
+fn check_responses<'a>(
+    exchanges: impl Iterator<Item = Exchange<'a>>,
+    nothing: &str,
+    fault: impl Fn(&Frame, u16) -> Option<String>,
+) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for (request, reply, status) in exchanges {
+        findings.saw(request.seq);
+        findings.check(reply.seq, fault(reply, status).map_or(Ok(()), Err));
     }
-    let all = sent(evidence, |frame| http_method(frame) == Some("POST") && frame.is_request());
-    let all: Vec<_> =
-        all.into_iter().filter(|(_, reply)| status(reply).is_some_and(|status| (200..300).contains(&status))).collect();
-    let good = |kind: &str| matches!(essence(kind).as_str(), "application/json" | "text/event-stream");
-    let wrong = all.iter().filter(|(_, reply)| !header(reply, "content-type").is_some_and(good));
-    let faults = wrong
-        .map(|(_, reply)| (reply.seq, format!("it is {}", header(reply, "content-type").unwrap_or("missing"))))
-        .collect();
-    ruling(faults, &pairs(&all), format!("all {} are", all.len()), "no request was answered with success")
+    findings.or_not_applicable("HTTP messages", nothing)
 }
 
-fn essence(kind: &str) -> String {
-    kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+fn check_status<'a>(exchanges: impl Iterator<Item = Exchange<'a>>, good: impl Fn(u16) -> bool) -> CheckOutcome {
+    check_responses(exchanges, "no such message was sent", |_, status| {
+        (!good(status)).then(|| format!("the status is {status}"))
+    })
 }
 
-fn notification(evidence: &Evidence) -> Ruling {
-    if !is_http(evidence) {
-        return no_http();
+fn is_success(status: u16) -> bool {
+    (200..300).contains(&status)
+}
+
+fn content_type(transcript: &Transcript<'_>) -> CheckOutcome {
+    let posts = exchanges(transcript, |frame| method(frame) == Some("POST") && frame.is_request());
+    let accepted = posts.filter(|(.., status)| is_success(*status));
+    check_responses(accepted, "no request was answered with success", |reply, _| {
+        let media_type = media_type(reply);
+        let good = matches!(media_type.as_deref(), Some("application/json" | "text/event-stream"));
+        (!good).then(|| format!("the content type is {}", media_type.unwrap_or_else(|| "missing".to_owned())))
+    })
+}
+
+fn notification(transcript: &Transcript<'_>) -> CheckOutcome {
+    let posts = exchanges(transcript, |frame| method(frame) == Some("POST") && frame.is_notification());
+    check_responses(posts, "no notification was sent", |reply, status| match status {
+        202 if matches!(reply.body, Body::Event(ConnectionEvent::Bodiless)) => None,
+        202 => Some("202 has a body".to_owned()),
+        status if status >= 400 => None,
+        status => Some(format!("the status is {status}")),
+    })
+}
+
+fn session_id(transcript: &Transcript<'_>) -> CheckOutcome {
+    let identity = transcript.server_identity();
+    match identity.and_then(|identity| identity.pointer("/session/visible_ascii")).and_then(Value::as_bool) {
+        Some(true) => CheckOutcome::passed("all characters are visible ASCII", vec![]),
+        Some(false) => CheckOutcome::failed("it has other characters", vec![]),
+        None => CheckOutcome::not_applicable(NO_SESSION),
     }
-    let all = sent(evidence, |frame| http_method(frame) == Some("POST") && frame.is_notification());
-    let fault = |reply: &Frame| match status(reply) {
-        Some(202) if matches!(reply.body, Body::Mark(Mark::Bodiless)) => None,
-        Some(202) => Some("202 comes with a body".to_owned()),
-        Some(status) if status >= 400 => None,
-        Some(status) => Some(format!("it is met by {status}")),
-        None => None,
-    };
-    let faults: Vec<Fault> = all.iter().filter_map(|(_, reply)| Some((reply.seq, fault(reply)?))).collect();
-    ruling(faults, &pairs(&all), "it is, or it is refused".to_owned(), "no notification was sent")
 }
 
-fn session_id(evidence: &Evidence) -> Ruling {
-    let visible = facts(evidence).and_then(|facts| facts.pointer("/session/visible_ascii")).and_then(Value::as_bool);
-    match visible {
-        Some(true) => Ruling::held("it is", vec![]),
-        Some(false) => Ruling::broken("it holds other bytes", vec![]),
-        None => Ruling::NotApplicable("there is no session".to_owned()),
-    }
-}
-
-fn get(evidence: &Evidence) -> Ruling {
-    let all = sent(evidence, |frame| http_method(frame) == Some("GET"));
-    let fault = |reply: &Frame| match status(reply) {
-        Some(405) => None,
-        Some(status) if (200..300).contains(&status) => {
-            let kind = header(reply, "content-type").unwrap_or("missing");
-            (essence(kind) != "text/event-stream").then(|| format!("the content type is {kind}"))
+fn get(transcript: &Transcript<'_>) -> CheckOutcome {
+    let gets = exchanges(transcript, |frame| method(frame) == Some("GET"));
+    check_responses(gets, "no GET was sent", |reply, status| match status {
+        405 => None,
+        status if is_success(status) => {
+            let media_type = media_type(reply).unwrap_or_else(|| "missing".to_owned());
+            (media_type != "text/event-stream").then(|| format!("the content type is {media_type}"))
         }
-        Some(status) => Some(format!("it is met by {status}")),
-        None => None,
-    };
-    let faults: Vec<Fault> = all.iter().filter_map(|(_, reply)| Some((reply.seq, fault(reply)?))).collect();
-    let first = all.first().and_then(|(_, reply)| status(reply)).unwrap_or_default();
-    ruling(faults, &pairs(&all), format!("it is met by {first}"), NO_HTTP)
+        status => Some(format!("the status is {status}")),
+    })
 }
 
-fn version(evidence: &Evidence) -> Ruling {
-    if evidence.revision < Revision::V2025_06_18 || evidence.revision.is_modern() {
-        return Ruling::NotApplicable(format!("{} has no such rule", evidence.revision));
-    }
-    let all = sent(evidence, |frame| header(frame, "mcp-protocol-version") == Some("1999-01-01"));
-    expect_status(&all, |status| status == 400)
+fn unknown_revision(transcript: &Transcript<'_>) -> CheckOutcome {
+    let unknown = transcript.unknown.revision.as_deref();
+    let sent = exchanges(transcript, move |frame| unknown.is_some() && header(frame, REVISION_HEADER) == unknown);
+    check_status(sent, |status| status == 400)
 }
 
-fn origin(evidence: &Evidence) -> Ruling {
-    let all = sent(evidence, |frame| header(frame, "origin").is_some());
-    // Which origins are valid is for a public server to say; for one on this machine a foreign one never is.
+fn origin(transcript: &Transcript<'_>) -> CheckOutcome {
+    let all: Vec<_> = exchanges(transcript, |frame| header(frame, "origin").is_some()).collect();
+    // A public server decides which origins are valid; to one on this machine a foreign origin never is.
     let local = |frame: &Frame| header(frame, "host").is_some_and(is_loopback);
-    if !all.iter().all(|(ours, _)| local(ours)) {
-        return Ruling::NotApplicable("which origins are valid is for a public server to say".to_owned());
+    if !all.iter().all(|(request, ..)| local(request)) {
+        return CheckOutcome::not_applicable("a public server decides which origins are valid");
     }
-    // The status stands there since 2025-11-25; before, any refusal is one (basic/transports, security warning).
-    if evidence.revision >= Revision::V2025_11_25 {
-        expect_status(&all, |status| status == 403)
+    // The page names the status since 2025-11-25; before, any rejection is valid (basic/transports, security warning).
+    if transcript.evidence.revision >= Revision::V2025_11_25 {
+        check_status(all.into_iter(), |status| status == 403)
     } else {
-        expect_status(&all, |status| (400..500).contains(&status))
+        check_status(all.into_iter(), |status| (400..500).contains(&status))
     }
 }
 
 fn is_loopback(host: &str) -> bool {
-    let name = host
-        .rsplit_once(':')
-        .map_or(host, |(name, port)| if port.bytes().all(|byte| byte.is_ascii_digit()) { name } else { host });
-    name == "localhost"
-        || name == "[::1]"
-        || name.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let name = host.rsplit_once(':').filter(|(_, port)| is_port(port)).map_or(host, |(name, _)| name);
+    let is_loopback_v4 = || name.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback());
+    name == "localhost" || name == "[::1]" || is_loopback_v4()
 }
 
-fn missing_session(evidence: &Evidence) -> Ruling {
-    if facts(evidence).and_then(|facts| facts.get("session")).is_none() {
-        return Ruling::NotApplicable("there is no session".to_owned());
+fn missing_session(transcript: &Transcript<'_>) -> CheckOutcome {
+    if transcript.server_identity().and_then(|identity| identity.get("session")).is_none() {
+        return CheckOutcome::not_applicable(NO_SESSION);
     }
-    let all = sent(evidence, |frame| {
-        frame.is_request() && frame.method() != Some("initialize") && header(frame, SESSION).is_none()
+    let without = exchanges(transcript, |frame| {
+        frame.is_request() && frame.method() != Some("initialize") && header(frame, SESSION_HEADER).is_none()
     });
-    let required: Vec<_> =
-        all.into_iter().filter(|(_, reply)| status(reply).is_some_and(|status| status >= 400)).collect();
-    if required.is_empty() {
-        return Ruling::NotApplicable("the server does not require the session's id".to_owned());
+    let mut rejected = without.filter(|(.., status)| *status >= 400).peekable();
+    if rejected.peek().is_none() {
+        return CheckOutcome::not_applicable("the server does not require the session id");
     }
-    expect_status(&required, |status| status == 400)
+    check_status(rejected, |status| status == 400)
 }
 
-fn delete(evidence: &Evidence) -> Ruling {
-    let mut all = sent(evidence, |frame| http_method(frame) == Some("DELETE") && header(frame, SESSION).is_some());
-    // A session can be ended once; what meets a second DELETE says nothing.
-    all.truncate(1);
-    expect_status(&all, |status| status == 405 || (200..300).contains(&status))
+/// The exchanges that close a session.
+fn deletes<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = Exchange<'a>> + 't {
+    exchanges(transcript, |frame| method(frame) == Some("DELETE") && header(frame, SESSION_HEADER).is_some())
 }
 
-fn ended_session(evidence: &Evidence) -> Ruling {
-    let ended = sent(evidence, |frame| http_method(frame) == Some("DELETE") && header(frame, SESSION).is_some());
-    let ended = ended.into_iter().find(|(_, reply)| status(reply).is_some_and(|status| (200..300).contains(&status)));
-    let Some((_, ended)) = ended else { return Ruling::NotApplicable("no session was ended".to_owned()) };
-    let end = ended.seq;
-    let all = sent(evidence, move |frame| frame.seq > end && frame.is_request() && header(frame, SESSION).is_some());
-    expect_status(&all, |status| status == 404)
+fn delete(transcript: &Transcript<'_>) -> CheckOutcome {
+    // A session can be closed once; the response to a second DELETE says nothing.
+    check_status(deletes(transcript).take(1), |status| status == 405 || is_success(status))
 }
 
-fn expect_status(all: &[(&Frame, &Frame)], good: impl Fn(u16) -> bool) -> Ruling {
-    let wrong = all.iter().filter(|(_, reply)| !status(reply).is_some_and(&good));
-    let faults =
-        wrong.map(|(_, reply)| (reply.seq, format!("it is met by {}", status(reply).unwrap_or_default()))).collect();
-    let first = all.first().and_then(|(_, reply)| status(reply)).unwrap_or_default();
-    ruling(faults, &pairs(all), format!("it is met by {first}"), "no such message was sent")
+fn ended_session(transcript: &Transcript<'_>) -> CheckOutcome {
+    let Some((_, closed, _)) = deletes(transcript).find(|(.., status)| is_success(*status)) else {
+        return CheckOutcome::not_applicable("no session was closed");
+    };
+    let closed = closed.seq;
+    let later = exchanges(transcript, move |frame| {
+        frame.seq > closed && frame.is_request() && header(frame, SESSION_HEADER).is_some()
+    });
+    check_status(later, |status| status == 404)
 }

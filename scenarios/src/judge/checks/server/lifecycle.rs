@@ -1,184 +1,178 @@
-//! Checks on the handshake, on ping, and on what a server offers compared with what it declares.
+//! The handshake, ping, and the features that a server offers compared with those it declares.
 
 use serde_json::{Map, Value};
 
-use super::talk::{Exchange, Fault, asked, brief, named, ruling};
+use super::{NO_RESPONSE, request_with};
 use crate::{
-    evidence::Evidence,
-    judge::check::{Check, Ruling},
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
+        transcript::{Message, RequestResponse, Transcript},
+    },
     model::Revision,
 };
 
-/// The revision that a scenario asks for and nobody has ever specified.
-const UNKNOWN: &str = "1999-01-01";
-
-/// The checks of this theme.
-pub(super) const ALL: &[Check] = &[
-    named(
-        "initialize-result",
-        "lifecycle/initialize-result",
-        "the result of `initialize` holds protocolVersion, capabilities and serverInfo with name and version",
-        shape,
-    ),
-    named(
-        "capabilities-shape",
-        "lifecycle/capabilities-shape",
-        "every capability is an object, and its flags are booleans",
-        capabilities,
-    ),
-    named(
-        "negotiated-revision-exists",
-        "lifecycle/server-answers-a-revision",
-        "the revision in the answer exists",
-        negotiated,
-    ),
-    named(
-        "unknown-revision-is-negotiated",
-        "lifecycle/server-answers-a-revision",
-        "a revision that does not exist is answered with one that the server supports, or refused",
-        unknown,
-    ),
-    named("ping-is-answered-empty", "ping/empty-response", "a ping is answered with an empty result", ping),
-    named(
-        "offers-only-what-is-declared",
-        "lifecycle/server-declares-what-it-offers",
-        "tools, resources and prompts are offered only where the capability is declared",
-        offers,
-    ),
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "initialize-result",
+        requirement: "lifecycle/initialize-result",
+        scope: Scope::Named,
+        expected: "the result of `initialize` has protocolVersion, capabilities and serverInfo with name and version",
+        rule: Rule::Case(initialize_result),
+    },
+    Check {
+        id: "capabilities-shape",
+        requirement: "lifecycle/capabilities-shape",
+        scope: Scope::Named,
+        expected: "every capability is an object, and its flags are booleans",
+        rule: Rule::Case(capabilities),
+    },
+    Check {
+        id: "negotiated-revision-exists",
+        requirement: "lifecycle/server-answers-a-revision",
+        scope: Scope::Named,
+        expected: "the revision in the response exists",
+        rule: Rule::Case(negotiated),
+    },
+    Check {
+        id: "unknown-revision-is-negotiated",
+        requirement: "lifecycle/server-answers-a-revision",
+        scope: Scope::Named,
+        expected: "the server answers an unknown revision with one that it supports, or rejects it",
+        rule: Rule::Case(unknown_revision),
+    },
+    Check {
+        id: "ping-is-answered-empty",
+        requirement: "ping/empty-response",
+        scope: Scope::Named,
+        expected: "the result of a ping is empty",
+        rule: Rule::Case(ping),
+    },
+    Check {
+        id: "offers-only-what-is-declared",
+        requirement: "lifecycle/server-declares-what-it-offers",
+        scope: Scope::Named,
+        expected: "a server that lists tools, resources or prompts declares the capability",
+        rule: Rule::Case(offers),
+    },
 ];
 
-fn shape(evidence: &Evidence) -> Ruling {
-    let Some(exchange) = first(evidence, "initialize") else { return nothing() };
-    let Some(result) = exchange.result() else { return refused(&exchange) };
-    let mut faults: Vec<Fault> = Vec::new();
-    let mut must = |held: bool, what: &str| {
-        if !held {
-            faults.push((exchange.frames()[1], what.to_owned()));
-        }
-    };
-    must(result.get("protocolVersion").is_some_and(Value::is_string), "protocolVersion is no string");
-    must(result.get("capabilities").is_some_and(Value::is_object), "capabilities is no object");
-    let info = |key: &str| result.pointer(&format!("/serverInfo/{key}")).is_some_and(Value::is_string);
-    must(info("name"), "serverInfo.name is no string");
-    must(info("version"), "serverInfo.version is no string");
-    must(result.get("instructions").is_none_or(Value::is_string), "instructions is no string");
-    ruling(faults, &exchange.frames(), "it does".to_owned(), "")
+const NO_HANDSHAKE: &str = "there was no handshake with a response";
+
+/// The first request of a method with a response.
+fn first<'t, 'a>(transcript: &'t Transcript<'a>, method: &str) -> Option<&'t RequestResponse<'a>> {
+    transcript.requests_of(method).find(|request| request.response.is_some())
 }
 
-fn capabilities(evidence: &Evidence) -> Ruling {
-    let Some(exchange) = first(evidence, "initialize").or_else(|| first(evidence, "server/discover")) else {
-        return nothing();
-    };
-    let Some(declared) = exchange.result().and_then(|result| result.get("capabilities")).and_then(Value::as_object)
-    else {
-        return Ruling::Blocked("no capabilities were declared".to_owned());
-    };
-    let frame = exchange.frames()[1];
-    let faults = bad_capabilities(declared).into_iter().map(|fault| (frame, fault)).collect();
-    ruling(faults, &exchange.frames(), format!("{} are declared", declared.len()), "")
+fn rejected(request: &RequestResponse<'_>) -> CheckOutcome {
+    CheckOutcome::Blocked(format!("the server rejected it: {}", request.error().map_or_else(String::new, brief)))
 }
 
-fn bad_capabilities(declared: &Map<String, Value>) -> Vec<String> {
-    let mut faults = Vec::new();
-    for (name, value) in declared {
-        // Only names that the specification gives a meaning are judged; others are for other specifications.
-        let known =
-            ["tools", "resources", "prompts", "logging", "completions", "experimental"].contains(&name.as_str());
-        if known && !value.is_object() {
-            faults.push(format!("{name} is {}", brief(value)));
-        }
+fn initialize_result(transcript: &Transcript<'_>) -> CheckOutcome {
+    let Some(request) = first(transcript, "initialize") else { return CheckOutcome::not_applicable(NO_HANDSHAKE) };
+    let Some(result) = request.result() else { return rejected(request) };
+    let is_string = |pointer: &str| result.pointer(pointer).is_some_and(Value::is_string);
+    let members = [
+        (is_string("/protocolVersion"), "protocolVersion is not a string"),
+        (result.get("capabilities").is_some_and(Value::is_object), "capabilities is not an object"),
+        (is_string("/serverInfo/name"), "serverInfo.name is not a string"),
+        (is_string("/serverInfo/version"), "serverInfo.version is not a string"),
+        (result.get("instructions").is_none_or(Value::is_string), "instructions is not a string"),
+    ];
+    let fault = |(valid, fault): &(bool, &str)| (!valid).then(|| (*fault).to_owned());
+    let members = members.map(|member| (request.last_frame(), member));
+    Findings::of_each(members, fault).or_not_applicable("members", NO_HANDSHAKE)
+}
+
+fn capabilities(transcript: &Transcript<'_>) -> CheckOutcome {
+    let Some(request) = first(transcript, "initialize").or_else(|| first(transcript, "server/discover")) else {
+        return CheckOutcome::not_applicable(NO_HANDSHAKE);
+    };
+    let declared = request.result().and_then(|result| result.get("capabilities")).and_then(Value::as_object);
+    let Some(declared) = declared else {
+        return CheckOutcome::Blocked("the server declared no capabilities".to_owned());
+    };
+    let mut findings = Findings::default();
+    findings.saw(request.last_frame());
+    for fault in capability_faults(declared) {
+        findings.fail(fault, [request.last_frame()]);
     }
-    for (name, flag) in
-        [("tools", "listChanged"), ("prompts", "listChanged"), ("resources", "listChanged"), ("resources", "subscribe")]
-    {
-        let value = declared.get(name).and_then(|capability| capability.get(flag));
-        if let Some(value) = value.filter(|value| !value.is_boolean()) {
-            faults.push(format!("{name}.{flag} is {}", brief(value)));
-        }
-    }
-    faults
+    findings.or_not_applicable("response", NO_HANDSHAKE)
 }
 
-fn negotiated(evidence: &Evidence) -> Ruling {
-    let Some(exchange) = first(evidence, "initialize") else { return nothing() };
-    let Some(result) = exchange.result() else { return refused(&exchange) };
+fn capability_faults(declared: &Map<String, Value>) -> impl Iterator<Item = String> {
+    // Only the names of the specification are judged; others belong to other specifications.
+    let names = ["tools", "resources", "prompts", "logging", "completions", "experimental"];
+    let values = declared.iter().filter(move |(name, value)| names.contains(&name.as_str()) && !value.is_object());
+    let values = values.map(|(name, value)| format!("{name} is {}", brief(value)));
+    let flags = [
+        ("tools", "listChanged"),
+        ("prompts", "listChanged"),
+        ("resources", "listChanged"),
+        ("resources", "subscribe"),
+    ];
+    let flags = flags.into_iter().filter_map(|(name, flag)| {
+        let value = declared.get(name)?.get(flag)?;
+        (!value.is_boolean()).then(|| format!("{name}.{flag} is {}", brief(value)))
+    });
+    values.chain(flags)
+}
+
+fn negotiated(transcript: &Transcript<'_>) -> CheckOutcome {
+    let Some(request) = first(transcript, "initialize") else { return CheckOutcome::not_applicable(NO_HANDSHAKE) };
+    let Some(result) = request.result() else { return rejected(request) };
     let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
-    if version.parse::<Revision>().is_ok() {
-        Ruling::held(format!("it is {version}"), exchange.frames())
-    } else {
-        Ruling::broken(format!("it is `{version}`"), exchange.frames())
+    let observed = format!("the revision is `{version}`");
+    match version.parse::<Revision>() {
+        Ok(_) => CheckOutcome::passed(observed, request.frames()),
+        Err(_) => CheckOutcome::failed(observed, request.frames()),
     }
 }
 
-fn unknown(evidence: &Evidence) -> Ruling {
-    let exchange = asked(evidence, "initialize")
-        .into_iter()
-        .find(|exchange| exchange.param("protocolVersion").is_some_and(|version| version == UNKNOWN));
-    let Some(exchange) = exchange else { return nothing() };
-    let Some((_, answer)) = exchange.answer else {
-        return Ruling::broken("there is no answer", exchange.frames());
+fn unknown_revision(transcript: &Transcript<'_>) -> CheckOutcome {
+    let unknown = transcript.unknown.revision.as_deref();
+    let Some(request) = request_with(transcript, "initialize", "protocolVersion", unknown) else {
+        return CheckOutcome::not_applicable("no handshake with an unknown revision was sent");
     };
-    let version = answer.pointer("/result/protocolVersion").and_then(Value::as_str);
-    match (version, exchange.error()) {
+    let Some(response) = request.response else { return CheckOutcome::failed(NO_RESPONSE, request.frames()) };
+    let version = response.json.pointer("/result/protocolVersion").and_then(Value::as_str);
+    match (version, request.error()) {
         (Some(version), _) if version.parse::<Revision>().is_ok() => {
-            Ruling::held(format!("it is answered with {version}"), exchange.frames())
+            CheckOutcome::passed(format!("answered with {version}"), request.frames())
         }
         // The page's own example of a failed negotiation is an error (2025-11-25, basic/lifecycle, error handling).
-        (None, Some(error)) => Ruling::held(format!("it is refused: {}", brief(error)), exchange.frames()),
-        _ => Ruling::broken(format!("it is answered with {}", brief(answer)), exchange.frames()),
+        (None, Some(error)) => CheckOutcome::passed(format!("rejected with {}", brief(error)), request.frames()),
+        _ => CheckOutcome::failed(format!("answered with {}", brief(response.json)), request.frames()),
     }
 }
 
-fn ping(evidence: &Evidence) -> Ruling {
-    let all = asked(evidence, "ping");
-    if all.is_empty() {
-        return Ruling::NotApplicable("no ping was sent".to_owned());
-    }
-    let wrong = all.iter().filter(|exchange| {
-        let fields = exchange.result().and_then(Value::as_object);
-        !fields.is_some_and(|fields| fields.keys().all(|key| key == "_meta"))
-    });
-    let faults =
-        wrong.map(|exchange| (exchange.frames()[exchange.frames().len() - 1], answer_in_words(exchange))).collect();
-    let frames: Vec<u64> = all.iter().flat_map(Exchange::frames).collect();
-    ruling(faults, &frames, "it is".to_owned(), "")
-}
-
-fn offers(evidence: &Evidence) -> Ruling {
-    let capabilities =
-        super::talk::facts(evidence).and_then(|facts| facts.get("capabilities")).and_then(Value::as_object);
-    let Some(capabilities) = capabilities else {
-        return Ruling::Blocked("it is not known what the server declares".to_owned());
+fn ping(transcript: &Transcript<'_>) -> CheckOutcome {
+    let pings = transcript.requests_of("ping").map(|ping| (ping.last_frame(), ping));
+    let fault = |ping: &&RequestResponse<'_>| {
+        let members = ping.result().and_then(Value::as_object);
+        if members.is_some_and(|members| members.keys().all(|key| key == "_meta")) {
+            return None;
+        }
+        let answered = |response: Message<'_>| format!("answered with {}", brief(response.json));
+        Some(ping.response.map_or_else(|| NO_RESPONSE.to_owned(), answered))
     };
-    let (mut faults, mut frames) = (Vec::new(), Vec::new());
+    Findings::of_each(pings, fault).or_not_applicable("pings", "no ping was sent")
+}
+
+fn offers(transcript: &Transcript<'_>) -> CheckOutcome {
+    let identity = transcript.server_identity();
+    let capabilities = identity.and_then(|identity| identity.get("capabilities")).and_then(Value::as_object);
+    let Some(capabilities) = capabilities else {
+        return CheckOutcome::Blocked("the capabilities of the server are unknown".to_owned());
+    };
+    let mut findings = Findings::default();
     for (name, method) in [("tools", "tools/list"), ("resources", "resources/list"), ("prompts", "prompts/list")] {
-        for exchange in asked(evidence, method) {
-            frames.extend(exchange.frames());
-            let listed = exchange.result().and_then(|result| result.get(name)).and_then(Value::as_array);
+        for request in transcript.requests_of(method) {
+            let listed = request.result().and_then(|result| result.get(name)).and_then(Value::as_array);
             let count = listed.map_or(0, Vec::len);
-            if count > 0 && !capabilities.contains_key(name) {
-                faults
-                    .push((exchange.frames()[1], format!("{count} {name} are offered, and `{name}` is not declared")));
-            }
+            let undeclared = count > 0 && !capabilities.contains_key(name);
+            let message = || format!("the server lists {count} {name} and does not declare `{name}`");
+            findings.check(request.last_frame(), if undeclared { Err(message()) } else { Ok(()) });
         }
     }
-    ruling(faults, &frames, "they are".to_owned(), "no list was asked for")
-}
-
-fn first<'a>(evidence: &'a Evidence, method: &str) -> Option<Exchange<'a>> {
-    asked(evidence, method).into_iter().find(|exchange| exchange.answer.is_some())
-}
-
-fn nothing() -> Ruling {
-    Ruling::NotApplicable("there was no handshake with an answer".to_owned())
-}
-
-fn refused(exchange: &Exchange<'_>) -> Ruling {
-    Ruling::Blocked(format!("the server refuses: {}", exchange.error().map_or_else(String::new, brief)))
-}
-
-fn answer_in_words(exchange: &Exchange<'_>) -> String {
-    exchange
-        .answer
-        .map_or_else(|| "there is no answer".to_owned(), |(_, answer)| format!("it is answered with {}", brief(answer)))
+    findings.or_not_applicable("lists", "no list was requested")
 }

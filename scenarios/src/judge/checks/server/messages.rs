@@ -1,206 +1,228 @@
-//! Checks on the JSON-RPC messages of every case: version, shape, ids, errors, and who may ask whom.
+//! The JSON-RPC messages of every case: version, form, ids, errors, and requests of the server.
+
+use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::talk::{Fault, always, brief, exchanges, is_http, named, responses, ruling, said, sent_garbage, status};
-use crate::{
-    evidence::Evidence,
-    judge::check::{Check, Ruling},
-    model::Revision,
-    peer::same_id,
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
+    transcript::{Frame, IdKey, Message, RequestResponse, Transcript, http::status},
 };
 
-/// The checks of this theme.
-pub(super) const ALL: &[Check] = &[
-    always("jsonrpc-version", "messages/jsonrpc-2.0", "every message says jsonrpc 2.0", version),
-    always(
-        "response-is-result-or-error",
-        "messages/result-or-error",
-        "a response holds a result or an error, and not both",
-        either,
-    ),
-    always("result-is-an-object", "messages/result-object", "a result is an object", object),
-    always(
-        "error-has-code-and-message",
-        "messages/error-shape",
-        "an error has an integer code and a message",
-        error_shape,
-    ),
-    always(
-        "response-has-the-id-of-a-request",
-        "messages/same-id",
-        "a response carries the id of a request, of the same type",
-        asked_for,
-    ),
-    always("request-answered-once", "messages/one-response", "no request is answered twice", once),
-    always(
-        "no-response-to-notification",
-        "messages/no-response-to-notification",
-        "a notification is not answered",
-        notification,
-    ),
-    always(
-        "server-asks-only-what-was-declared",
-        "lifecycle/only-negotiated-capabilities",
-        "the server asks for nothing that the client did not declare",
-        undeclared,
-    ),
-    always(
-        "no-request-before-initialized",
-        "lifecycle/no-early-requests",
-        "the server asks for nothing but a ping before it is told `notifications/initialized`",
-        early,
-    ),
-    named(
-        "requests-are-answered",
-        "messages/every-request-answered",
-        "every request is answered under its own id",
-        answered,
-    ),
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "jsonrpc-version",
+        requirement: "messages/jsonrpc-2.0",
+        scope: Scope::Always,
+        expected: "every message has the version 2.0",
+        rule: Rule::Case(version),
+    },
+    Check {
+        id: "response-is-result-or-error",
+        requirement: "messages/result-or-error",
+        scope: Scope::Always,
+        expected: "a response has a result or an error, and not both",
+        rule: Rule::Case(either),
+    },
+    Check {
+        id: "result-is-an-object",
+        requirement: "messages/result-object",
+        scope: Scope::Always,
+        expected: "a result is an object",
+        rule: Rule::Case(object),
+    },
+    Check {
+        id: "error-has-code-and-message",
+        requirement: "messages/error-shape",
+        scope: Scope::Always,
+        expected: "an error has an integer code and a message",
+        rule: Rule::Case(error_shape),
+    },
+    Check {
+        id: "response-has-the-id-of-a-request",
+        requirement: "messages/same-id",
+        scope: Scope::Always,
+        expected: "a response has the id of a request, with the same type",
+        rule: Rule::Case(known_id),
+    },
+    Check {
+        id: "request-answered-once",
+        requirement: "messages/one-response",
+        scope: Scope::Always,
+        expected: "no request is answered twice",
+        rule: Rule::Case(once),
+    },
+    Check {
+        id: "no-response-to-notification",
+        requirement: "messages/no-response-to-notification",
+        scope: Scope::Always,
+        expected: "a notification is not answered",
+        rule: Rule::Case(notification),
+    },
+    Check {
+        id: "server-asks-only-what-was-declared",
+        requirement: "lifecycle/only-negotiated-capabilities",
+        scope: Scope::Always,
+        expected: "the server sends no request that needs a capability which the client did not declare",
+        rule: Rule::Case(undeclared),
+    },
+    Check {
+        id: "no-request-before-initialized",
+        requirement: "lifecycle/no-early-requests",
+        scope: Scope::Always,
+        expected: "the server sends only pings before it receives `notifications/initialized`",
+        rule: Rule::Case(early),
+    },
+    Check {
+        id: "requests-are-answered",
+        requirement: "messages/every-request-answered",
+        scope: Scope::Named,
+        expected: "every request is answered under its own id",
+        rule: Rule::Case(answered),
+    },
 ];
 
-fn version(evidence: &Evidence) -> Ruling {
-    let all: Vec<_> = said(evidence).collect();
-    let wrong = all.iter().filter(|(_, message)| message.get("jsonrpc").and_then(Value::as_str) != Some("2.0"));
-    // Over HTTP an error status may come with a body that is no message at all; it is not judged as one.
-    let wrong = wrong.filter(|(frame, message)| status(frame).is_none_or(|status| status < 400) || is_message(message));
-    let faults = wrong.map(|(frame, message)| (frame.seq, format!("{} says otherwise", brief(message)))).collect();
-    ruling(faults, &frames(&all), format!("all {} messages do", all.len()), "the server sent no message")
+const NO_RESPONSES: &str = "the server sent no response with an id";
+
+/// The responses to judge. Over HTTP an error status may have any JSON body, of which only those count that declare
+/// JSON-RPC.
+fn responses<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = Message<'a>> + use<'t, 'a> {
+    let is_http = transcript.is_http();
+    let all = transcript.server_messages().filter(Message::may_be_response);
+    all.filter(move |one| !is_http || !has_error_status(one.frame) || one.json.get("jsonrpc").is_some())
 }
 
-fn is_message(message: &Value) -> bool {
-    message.get("method").is_some() || (message.get("id").is_some() && message.get("result").is_some())
+fn responses_with_id<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = Message<'a>> + use<'t, 'a> {
+    responses(transcript).filter(|response| !response.id().is_none_or(Value::is_null))
 }
 
-fn either(evidence: &Evidence) -> Ruling {
-    let all: Vec<_> = answers(evidence);
-    let wrong = all.iter().filter(|(_, answer)| answer.get("result").is_some() == answer.get("error").is_some());
-    let faults = wrong.map(|(frame, answer)| (frame.seq, brief(answer))).collect();
-    ruling(faults, &frames(&all), format!("all {} responses do", all.len()), "the server sent no response")
+fn has_error_status(frame: &Frame) -> bool {
+    status(frame).is_some_and(|status| status >= 400)
 }
 
-fn object(evidence: &Evidence) -> Ruling {
-    let all: Vec<_> = answers(evidence).into_iter().filter(|(_, answer)| answer.get("result").is_some()).collect();
-    let wrong = all.iter().filter(|(_, answer)| !answer["result"].is_object());
-    let faults =
-        wrong.map(|(frame, answer)| (frame.seq, format!("the result is {}", brief(&answer["result"])))).collect();
-    ruling(faults, &frames(&all), format!("all {} results are", all.len()), "the server sent no result")
+/// The requests of the server.
+fn server_requests<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = Message<'a>> + use<'a> {
+    transcript.server_messages().filter(Message::is_request)
 }
 
-fn error_shape(evidence: &Evidence) -> Ruling {
-    let all: Vec<_> = answers(evidence).into_iter().filter(|(_, answer)| answer.get("error").is_some()).collect();
-    let faults: Vec<Fault> =
-        all.iter().filter_map(|(frame, answer)| Some((frame.seq, bad_error(&answer["error"])?))).collect();
-    ruling(faults, &frames(&all), format!("all {} errors have", all.len()), "the server sent no error")
+fn each<'a>(messages: impl Iterator<Item = Message<'a>>, fault: impl Fn(&Message<'a>) -> Option<String>) -> Findings {
+    Findings::of_each(messages.map(|message| (message.seq(), message)), fault)
 }
 
-fn bad_error(error: &Value) -> Option<String> {
-    let code = error.get("code");
-    if !code.is_some_and(|code| code.is_i64() || code.is_u64()) {
-        return Some(format!("the code is {}", code.map_or_else(|| "missing".to_owned(), brief)));
-    }
-    let message = error.get("message");
-    (!message.is_some_and(Value::is_string))
-        .then(|| format!("the message is {}", message.map_or_else(|| "missing".to_owned(), brief)))
+fn version(transcript: &Transcript<'_>) -> CheckOutcome {
+    let is_message =
+        |one: &Message<'_>| one.json.get("method").is_some() || one.id().is_some() && one.result().is_some();
+    let findings = each(transcript.server_messages(), |message| {
+        let right = message.json.get("jsonrpc").and_then(Value::as_str) == Some("2.0");
+        // Over HTTP an error status may have a body that is not a message.
+        let judged = !has_error_status(message.frame) || is_message(message);
+        (!right && judged).then(|| format!("the version is missing or another one in {}", brief(message.json)))
+    });
+    findings.or_not_applicable("messages", "the server sent no message")
 }
 
-fn asked_for(evidence: &Evidence) -> Ruling {
-    let all: Vec<_> = answers(evidence).into_iter().filter(|(_, answer)| has_id(answer)).collect();
-    let asked: Vec<(u64, &Value)> = evidence
-        .frames
-        .iter()
-        .filter(|frame| frame.from_client() && frame.is_request())
-        .filter_map(|frame| Some((frame.seq, frame.id()?)))
-        .collect();
-    let known = |seq: u64, id: &Value| asked.iter().any(|(sent, other)| *sent < seq && same_id(id, other));
-    let wrong = all.iter().filter(|(frame, answer)| !known(frame.seq, &answer["id"]));
-    // What the client wrote without being JSON may hold an id that the server was able to read.
-    let wrong = wrong.filter(|_| !sent_garbage(evidence));
-    let faults = wrong.map(|(frame, answer)| (frame.seq, format!("nothing was asked as {}", answer["id"]))).collect();
-    ruling(faults, &frames(&all), format!("all {} responses do", all.len()), "the server sent no response with an id")
+fn either(transcript: &Transcript<'_>) -> CheckOutcome {
+    let wrong = |one: &Message<'_>| (one.result().is_some() == one.error().is_some()).then(|| brief(one.json));
+    each(responses(transcript), wrong).or_not_applicable("responses", "the server sent no response")
 }
 
-fn once(evidence: &Evidence) -> Ruling {
-    let all: Vec<_> = answers(evidence).into_iter().filter(|(_, answer)| has_id(answer)).collect();
-    let asked: Vec<&Value> = exchanges(evidence).iter().filter_map(|exchange| exchange.request.get("id")).collect();
-    let mut faults = Vec::new();
-    for (index, (frame, answer)) in all.iter().enumerate() {
-        let id = &answer["id"];
-        let before = all[..index].iter().filter(|(_, other)| same_id(&other["id"], id)).count();
-        let times = asked.iter().filter(|other| same_id(other, id)).count();
-        if before >= times.max(1) {
-            faults.push((frame.seq, format!("the request {id} is answered again")));
+fn object(transcript: &Transcript<'_>) -> CheckOutcome {
+    let results = responses(transcript).filter_map(|response| Some((response.seq(), response.result()?)));
+    let fault = |result: &&Value| (!result.is_object()).then(|| format!("the result is {}", brief(result)));
+    Findings::of_each(results, fault).or_not_applicable("results", "the server sent no result")
+}
+
+fn error_shape(transcript: &Transcript<'_>) -> CheckOutcome {
+    let errors = responses(transcript).filter_map(|response| Some((response.seq(), response.error()?)));
+    let fault = |error: &&Value| {
+        let (code, message) = (error.get("code"), error.get("message"));
+        if !code.is_some_and(|code| code.is_i64() || code.is_u64()) {
+            return Some(format!("the code is {}", brief_or_missing(code)));
+        }
+        (!message.is_some_and(Value::is_string)).then(|| format!("the message is {}", brief_or_missing(message)))
+    };
+    Findings::of_each(errors, fault).or_not_applicable("errors", "the server sent no error")
+}
+
+fn known_id(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut first: HashMap<IdKey<'_>, u64> = HashMap::new();
+    for request in transcript.requests() {
+        if let Some(id) = request.request.id_key() {
+            first.entry(id).or_insert(request.request.seq());
         }
     }
-    ruling(faults, &frames(&all), "each is answered once".to_owned(), "the server sent no response with an id")
-}
-
-fn notification(evidence: &Evidence) -> Ruling {
-    let sent = evidence.frames.iter().filter(|frame| frame.from_client() && frame.is_notification());
-    let sent: Vec<u64> = sent.map(|frame| frame.seq).collect();
-    let first = sent.first().copied().unwrap_or(u64::MAX);
-    // A notification that is not accepted over HTTP may be met by an error without an id (2025-11-25, transports).
-    let without_id = answers(evidence).into_iter().filter(|(frame, answer)| {
-        !has_id(answer) && frame.seq > first && status(frame).is_none_or(|status| status < 400)
+    // Text of the client that is not JSON may have an id that the server was able to read.
+    let garbage = transcript.first_broken_json().is_some();
+    let findings = each(responses_with_id(transcript), |response| {
+        let known = response.id_key().and_then(|id| first.get(&id)).is_some_and(|sent| *sent < response.seq());
+        (!known && !garbage).then(|| format!("no request had the id {}", response.json["id"]))
     });
-    let faults =
-        without_id.filter(|_| !sent_garbage(evidence)).map(|(frame, answer)| (frame.seq, brief(answer))).collect();
-    ruling(faults, &sent, "none is".to_owned(), "no notification was sent")
+    findings.or_not_applicable("responses", NO_RESPONSES)
 }
 
-fn undeclared(evidence: &Evidence) -> Ruling {
-    if evidence.revision < Revision::V2025_06_18 || evidence.revision.is_modern() {
-        return Ruling::NotApplicable(format!("it is no MUST of {}", evidence.revision));
+fn once(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut open: HashMap<IdKey<'_>, usize> = HashMap::new();
+    for id in transcript.requests().iter().filter_map(|request| request.request.id_key()) {
+        *open.entry(id).or_default() += 1;
     }
-    let requests: Vec<_> = requests(evidence);
-    let needs_capability =
-        |method: &str| matches!(method, "roots/list" | "sampling/createMessage" | "elicitation/create");
-    let wrong = requests.iter().filter(|(_, method)| needs_capability(method));
-    let faults =
-        wrong.map(|(seq, method)| (*seq, format!("it asks for `{method}`, and no capability was declared"))).collect();
-    let seen: Vec<u64> = said(evidence).map(|(frame, _)| frame.seq).take(1).collect();
-    ruling(faults, &seen, format!("it made {} requests, none of them such", requests.len()), "the server sent nothing")
-}
-
-fn early(evidence: &Evidence) -> Ruling {
-    if evidence.revision.is_modern() {
-        return Ruling::NotApplicable("there is no handshake".to_owned());
+    let mut findings = Findings::default();
+    for response in responses_with_id(transcript) {
+        let Some(id) = response.id_key() else { continue };
+        // A response without a request is the subject of another check, so the first one counts as expected.
+        let open = open.entry(id).or_insert(1);
+        let message = || format!("the request {} is answered again", response.json["id"]);
+        findings.check(response.seq(), if *open == 0 { Err(message()) } else { Ok(()) });
+        *open = open.saturating_sub(1);
     }
-    let told = evidence.frames.iter().find(|frame| frame.method() == Some("notifications/initialized"));
-    let Some(told) = told else { return Ruling::NotApplicable("the handshake was not completed".to_owned()) };
-    let early = requests(evidence).into_iter().filter(|(seq, method)| *seq < told.seq && *method != "ping");
-    let faults = early.map(|(seq, method)| (seq, format!("it asks for `{method}` first"))).collect();
-    ruling(faults, &[told.seq], "it does not".to_owned(), "")
+    findings.or_not_applicable("responses", NO_RESPONSES)
 }
 
-fn answered(evidence: &Evidence) -> Ruling {
-    let all = exchanges(evidence);
-    let open = all.iter().filter(|exchange| exchange.answer.is_none());
-    let faults =
-        open.map(|exchange| (exchange.asked.seq, format!("no answer to {}", brief(exchange.request)))).collect();
-    let frames: Vec<u64> = all.iter().map(|exchange| exchange.asked.seq).collect();
-    ruling(faults, &frames, format!("all {} requests are", all.len()), "nothing was asked")
+fn notification(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    let mut first = u64::MAX;
+    for frame in transcript.client_frames().filter(|frame| frame.is_notification()) {
+        first = first.min(frame.seq);
+        findings.saw(frame.seq);
+    }
+    let garbage = transcript.first_broken_json().is_some();
+    for response in responses(transcript).filter(|one| one.id().is_none_or(Value::is_null) && one.seq() > first) {
+        // Over HTTP the response to a rejected notification may be an error without an id (2025-11-25, transports).
+        if !garbage && !has_error_status(response.frame) {
+            findings.fail(brief(response.json), [response.seq()]);
+        }
+    }
+    findings.or_not_applicable("notifications", "no notification was sent")
 }
 
-/// The responses that are judged as such. Over HTTP an error status may come with any JSON; only what has the shape of a
-/// response counts there.
-fn answers(evidence: &Evidence) -> Vec<(&mock_servers::Frame, &Value)> {
-    let all = responses(evidence).filter(|(frame, answer)| {
-        !is_http(evidence) || status(frame).is_none_or(|status| status < 400) || answer.get("jsonrpc").is_some()
+fn undeclared(transcript: &Transcript<'_>) -> CheckOutcome {
+    let needs_capability = ["roots/list", "sampling/createMessage", "elicitation/create"];
+    let findings = each(transcript.server_messages(), |message| {
+        let method = message.method().filter(|method| message.is_request() && needs_capability.contains(method))?;
+        Some(format!("it sent `{method}`, and the client declared no capability"))
     });
-    all.collect()
+    findings.or_not_applicable("messages", "the server sent no message")
 }
 
-/// The requests of the server's own.
-fn requests(evidence: &Evidence) -> Vec<(u64, &str)> {
-    let asked = said(evidence).filter(|(_, message)| message.get("id").is_some());
-    asked.filter_map(|(frame, message)| Some((frame.seq, message.get("method")?.as_str()?))).collect()
+fn early(transcript: &Transcript<'_>) -> CheckOutcome {
+    let initialized = transcript.evidence.frames.iter().find(|one| one.method() == Some("notifications/initialized"));
+    let Some(initialized) = initialized else {
+        return CheckOutcome::not_applicable("the handshake was not completed");
+    };
+    let mut findings = Findings::default();
+    findings.saw(initialized.seq);
+    for request in server_requests(transcript).take_while(|request| request.seq() < initialized.seq) {
+        let method = request.method().unwrap_or_default();
+        if method != "ping" {
+            findings.fail(format!("it sent `{method}` before"), [request.seq()]);
+        }
+    }
+    findings.or_not_applicable("handshake", "the handshake was not completed")
 }
 
-fn has_id(answer: &Value) -> bool {
-    answer.get("id").is_some_and(|id| !id.is_null())
-}
-
-fn frames(all: &[(&mock_servers::Frame, &Value)]) -> Vec<u64> {
-    all.iter().map(|(frame, _)| frame.seq).collect()
+fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
+    let requests = transcript.requests().iter().map(|request| (request.request.seq(), request));
+    let fault = |request: &&RequestResponse<'_>| {
+        request.response.is_none().then(|| format!("no response to {}", brief(request.request.json)))
+    };
+    Findings::of_each(requests, fault).or_not_applicable("requests", "no request was sent")
 }

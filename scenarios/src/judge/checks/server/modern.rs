@@ -1,137 +1,156 @@
-//! Checks on what 2026-07-28 brought: discovery, result types, caching hints, per-request metadata and its headers,
-//! subscriptions, and codes that are no longer to be used.
+//! Features of 2026-07-28: discovery, result types, caching hints, metadata and headers of requests, subscriptions, and
+//! retired error codes.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 
-use mock_servers::Frame;
 use serde_json::Value;
 
-use super::talk::{
-    Exchange, Fault, always, asked, brief, exchanges, header, http_method, is_http, may_be_dual_era, named, reply,
-    responses, ruling, said, status,
-};
+use super::{NO_RESPONSE, errors::unknown_request, rejected_with};
 use crate::{
-    evidence::Evidence,
-    judge::check::{Check, Ruling},
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
+        transcript::{
+            Frame, IdKey, Message, RequestResponse, Transcript,
+            http::{REVISION_HEADER, header, method, status},
+        },
+    },
     model::Revision,
 };
 
-/// The key under which a request carries its revision.
+/// The key in the metadata of a request with its revision.
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// The key under which a notification names its subscription.
+/// The key in the metadata of a notification with its subscription.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
-/// The revision that scenarios ask for and nobody has specified.
-const UNKNOWN: &str = "1999-01-01";
+/// The revision that these checks are about.
+const THIS: &str = Revision::V2026_07_28.as_str();
 
-/// The checks of this theme.
-pub(super) const ALL: &[Check] = &[
-    always("result-type", "messages/result-type", "every result has a resultType", result_type),
-    always(
-        "caching-hints",
-        "caching/hints",
-        "complete results of lists, reads and discovery have ttlMs of 0 or more and a cacheScope",
-        caching,
-    ),
-    always(
-        "cache-scope-same-on-every-page",
-        "caching/same-scope",
-        "all pages of a list have the same cacheScope",
-        scope,
-    ),
-    always("server-info-in-results", "messages/server-info", "every result names the server in its _meta", server_info),
-    always(
-        "server-sends-no-requests",
-        "transports/no-server-requests",
-        "the server sends no requests of its own",
-        no_requests,
-    ),
-    always(
-        "reserved-error-codes",
-        "messages/reserved-codes",
-        "no error has a code that is retired or reserved without a meaning",
-        codes,
-    ),
-    named(
-        "discover-result",
-        "discover/result",
-        "discovery gives supportedVersions, with the revision among them, and capabilities",
-        discover,
-    ),
-    named(
-        "missing-metadata-is-refused",
-        "messages/required-metadata",
-        "a request without its metadata is refused with -32602, over HTTP as 400",
-        missing_meta,
-    ),
-    named(
-        "unsupported-revision-is-refused",
-        "versioning/unsupported",
-        "a revision that does not exist is refused with -32022 and the supported ones, over HTTP as 400",
-        unsupported,
-    ),
-    named(
-        "http-header-mismatch-is-refused",
-        "transports/header-mismatch",
-        "headers that are missing or contradict the body are refused with -32020 and 400",
-        mismatch,
-    ),
-    named("http-unknown-method-is-404", "transports/unknown-method-404", "an unknown method is met by 404", not_found),
-    named("http-get-and-delete-are-405", "transports/no-get-no-delete", "GET and DELETE are met by 405", no_get),
-    named(
-        "initialize-names-the-supported-revisions",
-        "versioning/initialize-refused",
-        "a refused `initialize` names the supported revisions",
-        names_versions,
-    ),
-    named(
-        "subscription-is-acknowledged",
-        "subscriptions/acknowledged",
-        "a subscription is acknowledged, under its id, before anything else on it",
-        acknowledged,
-    ),
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "result-type",
+        requirement: "messages/result-type",
+        scope: Scope::Always,
+        expected: "every result has a resultType",
+        rule: Rule::Case(result_type),
+    },
+    Check {
+        id: "caching-hints",
+        requirement: "caching/hints",
+        scope: Scope::Always,
+        expected: "complete results of lists, reads and discovery have ttlMs of 0 or more and a cacheScope",
+        rule: Rule::Case(caching),
+    },
+    Check {
+        id: "cache-scope-same-on-every-page",
+        requirement: "caching/same-scope",
+        scope: Scope::Always,
+        expected: "all pages of a list have the same cacheScope",
+        rule: Rule::Case(cache_scope),
+    },
+    Check {
+        id: "server-info-in-results",
+        requirement: "messages/server-info",
+        scope: Scope::Always,
+        expected: "every result names the server in its _meta",
+        rule: Rule::Case(server_info),
+    },
+    Check {
+        id: "server-sends-no-requests",
+        requirement: "transports/no-server-requests",
+        scope: Scope::Always,
+        expected: "the server sends no requests",
+        rule: Rule::Case(no_requests),
+    },
+    Check {
+        id: "reserved-error-codes",
+        requirement: "messages/reserved-codes",
+        scope: Scope::Always,
+        expected: "no error has a code that is retired, or reserved without a meaning",
+        rule: Rule::Case(codes),
+    },
+    Check {
+        id: "discover-result",
+        requirement: "discover/result",
+        scope: Scope::Named,
+        expected: "the result of discovery has capabilities, and supportedVersions with the revision",
+        rule: Rule::Case(discover),
+    },
+    Check {
+        id: "missing-metadata-is-refused",
+        requirement: "messages/required-metadata",
+        scope: Scope::Named,
+        expected: "a request without its metadata is rejected with -32602, over HTTP with 400",
+        rule: Rule::Case(missing_metadata),
+    },
+    Check {
+        id: "unsupported-revision-is-refused",
+        requirement: "versioning/unsupported",
+        scope: Scope::Named,
+        expected: "an unknown revision is rejected with -32022 and the supported ones, over HTTP with 400",
+        rule: Rule::Case(unsupported),
+    },
+    Check {
+        id: "http-header-mismatch-is-refused",
+        requirement: "transports/header-mismatch",
+        scope: Scope::Named,
+        expected: "missing headers, and headers that contradict the body, are rejected with -32020 and 400",
+        rule: Rule::Case(mismatch),
+    },
+    Check {
+        id: "http-unknown-method-is-404",
+        requirement: "transports/unknown-method-404",
+        scope: Scope::Named,
+        expected: "the response to an unknown method is 404",
+        rule: Rule::Case(not_found),
+    },
+    Check {
+        id: "http-get-and-delete-are-405",
+        requirement: "transports/no-get-no-delete",
+        scope: Scope::Named,
+        expected: "the response to GET and DELETE is 405",
+        rule: Rule::Case(no_get),
+    },
+    Check {
+        id: "initialize-names-the-supported-revisions",
+        requirement: "versioning/initialize-refused",
+        scope: Scope::Named,
+        expected: "the error of a rejected `initialize` names the supported revisions",
+        rule: Rule::Case(names_versions),
+    },
+    Check {
+        id: "subscription-is-acknowledged",
+        requirement: "subscriptions/acknowledged",
+        scope: Scope::Named,
+        expected: "the first message of a subscription is its acknowledgement, with its id",
+        rule: Rule::Case(acknowledged),
+    },
 ];
 
-fn modern(evidence: &Evidence, rule: impl Fn() -> Ruling) -> Ruling {
-    if evidence.revision.is_modern() {
-        rule()
-    } else {
-        Ruling::NotApplicable("it is a rule since 2026-07-28".to_owned())
-    }
+fn version_of<'a>(request: &RequestResponse<'a>) -> Option<&'a Value> {
+    request.param("_meta")?.get(META_VERSION)
 }
 
-/// Results of requests that carried the metadata of this revision: on a dual-era server others are of the older era.
-fn results(evidence: &Evidence) -> Vec<(u64, &str, &Value)> {
-    let all = exchanges(evidence).into_iter().filter(carries_version);
-    all.filter_map(|exchange| Some((exchange.answer?.0.seq, exchange.asked.method()?, exchange.result()?))).collect()
+fn is_modern(request: &RequestResponse<'_>) -> bool {
+    version_of(request).is_some_and(|version| version == THIS)
 }
 
-fn carries_version(exchange: &Exchange<'_>) -> bool {
-    exchange
-        .param("_meta")
-        .and_then(|meta| meta.get(META_VERSION))
-        .is_some_and(|version| version == Revision::V2026_07_28.as_str())
+/// Checks the results of requests with the metadata of this revision. On a server of both eras the others belong to the
+/// older era.
+fn each(transcript: &Transcript<'_>, fault: impl Fn(&str, &Value) -> Option<String>) -> CheckOutcome {
+    let results = transcript.requests().iter().filter(|request| is_modern(request));
+    let results = results.filter_map(|one| Some((one.response?.seq(), (one.request.method()?, one.result()?))));
+    let fault = |(method, result): &(&str, &Value)| Some(format!("`{method}`: {}", fault(method, result)?));
+    Findings::of_each(results, fault).or_not_applicable("results", "the server sent no result")
 }
 
-fn each(evidence: &Evidence, held: &str, fault: impl Fn(&str, &Value) -> Option<String>) -> Ruling {
-    modern(evidence, || {
-        let all = results(evidence);
-        let faults: Vec<Fault> =
-            all.iter().filter_map(|(seq, method, result)| Some((*seq, fault(method, result)?))).collect();
-        let frames: Vec<u64> = all.iter().map(|(seq, ..)| *seq).collect();
-        ruling(faults, &frames, format!("{held}: {} results", all.len()), "the server gave no result")
-    })
-}
-
-fn result_type(evidence: &Evidence) -> Ruling {
-    each(evidence, "all have", |method, result| {
+fn result_type(transcript: &Transcript<'_>) -> CheckOutcome {
+    each(transcript, |_, result| {
         let kind = result.get("resultType");
-        (!kind.is_some_and(Value::is_string))
-            .then(|| format!("`{method}`: it is {}", kind.map_or_else(|| "missing".to_owned(), brief)))
+        (!kind.is_some_and(Value::is_string)).then(|| format!("resultType is {}", brief_or_missing(kind)))
     })
 }
 
 fn is_cacheable(method: &str, result: &Value) -> bool {
-    let listed = [
+    let cacheable = [
         "server/discover",
         "tools/list",
         "prompts/list",
@@ -139,249 +158,216 @@ fn is_cacheable(method: &str, result: &Value) -> bool {
         "resources/templates/list",
         "resources/read",
     ];
-    listed.contains(&method) && result.get("resultType").is_none_or(|kind| kind == "complete")
+    cacheable.contains(&method) && result.get("resultType").is_none_or(|kind| kind == "complete")
 }
 
-fn caching(evidence: &Evidence) -> Ruling {
-    each(evidence, "all such have", |method, result| {
+fn caching(transcript: &Transcript<'_>) -> CheckOutcome {
+    each(transcript, |method, result| {
         if !is_cacheable(method, result) {
             return None;
         }
-        let ttl = result.get("ttlMs");
+        let (ttl, scope) = (result.get("ttlMs"), result.get("cacheScope"));
         if !ttl.is_some_and(Value::is_u64) {
-            return Some(format!("`{method}`: ttlMs is {}", ttl.map_or_else(|| "missing".to_owned(), brief)));
+            return Some(format!("ttlMs is {}", brief_or_missing(ttl)));
         }
-        let scope = result.get("cacheScope");
         let known = scope.and_then(Value::as_str).is_some_and(|scope| matches!(scope, "public" | "private"));
-        (!known).then(|| format!("`{method}`: cacheScope is {}", scope.map_or_else(|| "missing".to_owned(), brief)))
+        (!known).then(|| format!("cacheScope is {}", brief_or_missing(scope)))
     })
 }
 
-fn scope(evidence: &Evidence) -> Ruling {
-    modern(evidence, || {
-        let (mut faults, mut frames) = (Vec::new(), Vec::new());
-        let mut first: BTreeMap<&str, &Value> = BTreeMap::new();
-        let mut pages: BTreeMap<&str, usize> = BTreeMap::new();
-        for exchange in exchanges(evidence) {
-            let (Some((frame, _)), Some(result), Some(method)) =
-                (exchange.answer, exchange.result(), exchange.asked.method())
-            else {
-                continue;
-            };
-            let Some(scope) = result.get("cacheScope").filter(|_| method.ends_with("/list")) else { continue };
-            if exchange.param("cursor").is_none() {
-                first.insert(method, scope);
-                continue;
-            }
-            *pages.entry(method).or_default() += 1;
-            frames.push(frame.seq);
-            if first.get(method).is_some_and(|first| *first != scope) {
-                faults.push((frame.seq, format!("`{method}`: a later page says {scope}")));
-            }
-        }
-        ruling(faults, &frames, "they have".to_owned(), "no list has more than one page")
-    })
-}
-
-fn server_info(evidence: &Evidence) -> Ruling {
-    each(evidence, "all do", |method, result| {
-        let info = result.pointer("/_meta/io.modelcontextprotocol~1serverInfo");
-        let good =
-            info.is_some_and(|info| ["name", "version"].iter().all(|key| info.get(key).is_some_and(Value::is_string)));
-        (!good).then(|| format!("`{method}`: it is {}", info.map_or_else(|| "missing".to_owned(), brief)))
-    })
-}
-
-fn no_requests(evidence: &Evidence) -> Ruling {
-    modern(evidence, || {
-        let all: Vec<_> = said(evidence).collect();
-        let wrong = all.iter().filter(|(_, message)| message.get("method").is_some() && message.get("id").is_some());
-        let faults = wrong.map(|(frame, message)| (frame.seq, format!("it sends {}", brief(message)))).collect();
-        let frames: Vec<u64> = all.iter().map(|(frame, _)| frame.seq).collect();
-        ruling(faults, &frames, "it sends none".to_owned(), "the server sent nothing")
-    })
-}
-
-fn codes(evidence: &Evidence) -> Ruling {
-    modern(evidence, || {
-        let errors: Vec<_> = responses(evidence)
-            .filter_map(|(frame, answer)| Some((frame.seq, answer.pointer("/error/code")?.as_i64()?)))
-            .collect();
-        let wrong = |code: i64| {
-            matches!(code, -32002 | -32042) || ((-32099..=-32020).contains(&code) && !matches!(code, -32022..=-32020))
-        };
-        let faults =
-            errors.iter().filter(|(_, code)| wrong(*code)).map(|(seq, code)| (*seq, format!("{code} is"))).collect();
-        let frames: Vec<u64> = errors.iter().map(|(seq, _)| *seq).collect();
-        ruling(faults, &frames, "none has".to_owned(), "the server sent no error")
-    })
-}
-
-fn discover(evidence: &Evidence) -> Ruling {
-    let exchange = asked(evidence, "server/discover").into_iter().find(carries_version);
-    let Some(exchange) = exchange else { return Ruling::NotApplicable("discovery was not asked for".to_owned()) };
-    let Some(result) = exchange.result() else { return Ruling::broken("there is no result", exchange.frames()) };
-    let frame = exchange.frames()[1];
-    let mut faults: Vec<Fault> = Vec::new();
-    match result.get("supportedVersions").and_then(Value::as_array) {
-        None => faults.push((frame, "supportedVersions is no list".to_owned())),
-        Some(versions) if !versions.iter().all(Value::is_string) => {
-            faults.push((frame, "a version is no string".to_owned()))
-        }
-        Some(versions) if !versions.iter().any(|version| version == Revision::V2026_07_28.as_str()) => {
-            faults.push((frame, "supportedVersions does not hold 2026-07-28, which was answered".to_owned()));
-        }
-        Some(_) => {}
-    }
-    if !result.get("capabilities").is_some_and(Value::is_object) {
-        faults.push((frame, "capabilities is no object".to_owned()));
-    }
-    if !result.get("instructions").is_none_or(Value::is_string) {
-        faults.push((frame, "instructions is no string".to_owned()));
-    }
-    ruling(faults, &exchange.frames(), "it does".to_owned(), "")
-}
-
-/// A refusal with one of these codes and, over HTTP, this status.
-fn refusal(evidence: &Evidence, exchange: &Exchange<'_>, codes: &[i64], http: u16) -> Ruling {
-    let ruling = super::talk::refused(Some(exchange), codes, "it");
-    match (exchange.status(), &ruling) {
-        (Some(status), Ruling::Held { .. }) if is_http(evidence) && status != http => {
-            Ruling::broken(format!("the code is right, and the status is {status}"), exchange.frames())
-        }
-        _ => ruling,
-    }
-}
-
-fn missing_meta(evidence: &Evidence) -> Ruling {
-    let bare = asked(evidence, "server/discover").into_iter().find(|exchange| exchange.param("_meta").is_none());
-    let Some(exchange) = bare else { return Ruling::NotApplicable("no such request was sent".to_owned()) };
-    if exchange.error().is_some() && may_be_dual_era(evidence) {
-        // Without metadata it may be taken for a request of the older era, where no rule says how it is refused.
-        return Ruling::held("it is refused", exchange.frames());
-    }
-    // Over HTTP the header then contradicts the body too, so either refusal is right.
-    let codes: &[i64] = if is_http(evidence) { &[-32602, -32020] } else { &[-32602] };
-    refusal(evidence, &exchange, codes, 400)
-}
-
-fn unsupported(evidence: &Evidence) -> Ruling {
-    let version = |exchange: &Exchange<'_>| exchange.param("_meta").and_then(|meta| meta.get(META_VERSION)).cloned();
-    let exchange =
-        exchanges(evidence).into_iter().find(|exchange| version(exchange).is_some_and(|version| version == UNKNOWN));
-    let Some(exchange) = exchange else { return Ruling::NotApplicable("no such request was sent".to_owned()) };
-    let ruling = refusal(evidence, &exchange, &[-32022], 400);
-    let Ruling::Held { .. } = ruling else { return ruling };
-    let data = exchange.error().and_then(|error| error.get("data"));
-    let supported = data.and_then(|data| data.get("supported")).and_then(Value::as_array);
-    let lists = supported.is_some_and(|all| all.iter().any(|version| version == Revision::V2026_07_28.as_str()));
-    let says = data.and_then(|data| data.get("requested")).is_some_and(|requested| requested == UNKNOWN);
-    match (lists, says) {
-        (true, true) => ruling,
-        (false, _) => Ruling::broken("data.supported does not list 2026-07-28", exchange.frames()),
-        (true, false) => Ruling::broken("data.requested is not what was requested", exchange.frames()),
-    }
-}
-
-/// Whether the headers of a request of ours say what its body says, as far as every request must.
-fn headers_fit(frame: &Frame) -> bool {
-    let body = |pointer: &str| frame.json().and_then(|json| json.pointer(pointer)).and_then(Value::as_str);
-    let version = frame.json().and_then(|json| json.pointer("/params/_meta")?.get(META_VERSION)?.as_str());
-    header(frame, "mcp-method") == body("/method") && header(frame, "mcp-protocol-version") == version
-}
-
-fn mismatch(evidence: &Evidence) -> Ruling {
-    if !is_http(evidence) {
-        return Ruling::NotApplicable("there are no headers here".to_owned());
-    }
-    let wrong: Vec<_> = exchanges(evidence)
-        .into_iter()
-        .filter(|exchange| carries_version(exchange) && !headers_fit(exchange.asked))
-        .collect();
-    let mut held = Vec::new();
-    for exchange in &wrong {
-        // A header that is missing, or names an older revision, lets a dual-era server take the request for one of that
-        // era and refuse it by the rules there (protocol version header); only an answer to it is wrong for sure.
-        let named = header(exchange.asked, "mcp-protocol-version");
-        let older = named != Some(Revision::V2026_07_28.as_str());
-        if older && may_be_dual_era(evidence) && (named.is_none() || exchange.result().is_none()) {
+fn cache_scope(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    let mut first: HashMap<&str, &Value> = HashMap::new();
+    for request in transcript.requests() {
+        let (Some(method), Some(result)) = (request.request.method(), request.result()) else { continue };
+        let Some(scope) = result.get("cacheScope").filter(|_| method.ends_with("/list")) else { continue };
+        if request.param("cursor").is_none() {
+            first.insert(method, scope);
             continue;
         }
-        match refusal(evidence, exchange, &[-32020], 400) {
-            Ruling::Held { frames, .. } => held.extend(frames),
+        let differs = first.get(method).is_some_and(|first| *first != scope);
+        let message = || format!("`{method}`: the cacheScope of a later page is {scope}");
+        findings.check(request.last_frame(), if differs { Err(message()) } else { Ok(()) });
+    }
+    findings.or_not_applicable("pages", "no list has more than one page")
+}
+
+fn server_info(transcript: &Transcript<'_>) -> CheckOutcome {
+    each(transcript, |_, result| {
+        let info = result.pointer("/_meta/io.modelcontextprotocol~1serverInfo");
+        let is_string = |key: &&str| info.and_then(|info| info.get(key)).is_some_and(Value::is_string);
+        let good = ["name", "version"].iter().all(is_string);
+        (!good).then(|| format!("serverInfo is {}", brief_or_missing(info)))
+    })
+}
+
+fn no_requests(transcript: &Transcript<'_>) -> CheckOutcome {
+    let messages = transcript.server_messages().map(|message| (message.seq(), message));
+    let fault = |message: &Message<'_>| {
+        let request = message.json.get("method").is_some() && message.id().is_some();
+        request.then(|| format!("it sent {}", brief(message.json)))
+    };
+    Findings::of_each(messages, fault).or_not_applicable("messages", "the server sent no message")
+}
+
+fn codes(transcript: &Transcript<'_>) -> CheckOutcome {
+    let errors = transcript.server_messages().filter(Message::may_be_response);
+    let codes = errors.filter_map(|error| Some((error.seq(), error.json.pointer("/error/code")?.as_i64()?)));
+    let fault = |code: &i64| {
+        let retired = matches!(code, -32002 | -32042);
+        let reserved = (-32099..=-32020).contains(code) && !matches!(code, -32022..=-32020);
+        (retired || reserved).then(|| format!("an error has the code {code}"))
+    };
+    Findings::of_each(codes, fault).or_not_applicable("errors", "the server sent no error")
+}
+
+fn discover(transcript: &Transcript<'_>) -> CheckOutcome {
+    let Some(request) = transcript.requests_of("server/discover").find(|request| is_modern(request)) else {
+        return CheckOutcome::not_applicable("no discovery was requested");
+    };
+    let Some(result) = request.result() else { return CheckOutcome::failed("there is no result", request.frames()) };
+    let versions = result.get("supportedVersions").and_then(Value::as_array);
+    let has = |wanted: fn(&Value) -> bool| versions.is_none_or(|versions| versions.iter().all(wanted));
+    let members = [
+        (versions.is_some(), "supportedVersions is not an array"),
+        (has(Value::is_string), "a version is not a string"),
+        (
+            versions.is_none_or(|versions| versions.iter().any(|version| version == THIS)) || !has(Value::is_string),
+            "supportedVersions lacks the revision of the response",
+        ),
+        (result.get("capabilities").is_some_and(Value::is_object), "capabilities is not an object"),
+        (result.get("instructions").is_none_or(Value::is_string), "instructions is not a string"),
+    ];
+    let fault = |(valid, fault): &(bool, &str)| (!valid).then(|| (*fault).to_owned());
+    let members = members.map(|member| (request.last_frame(), member));
+    Findings::of_each(members, fault).or_not_applicable("members", "no discovery was requested")
+}
+
+/// Passes if the request was rejected with one of these codes and, over HTTP, this status.
+fn rejected_over(transcript: &Transcript<'_>, request: &RequestResponse<'_>, codes: &[i64], http: u16) -> CheckOutcome {
+    let outcome = rejected_with(Some(request), codes, "it");
+    match (request.status(), &outcome) {
+        (Some(status), CheckOutcome::Passed { .. }) if transcript.is_http() && status != http => {
+            CheckOutcome::failed(format!("the code is correct, but the status is {status}"), request.frames())
+        }
+        _ => outcome,
+    }
+}
+
+fn missing_metadata(transcript: &Transcript<'_>) -> CheckOutcome {
+    let Some(request) = transcript.requests_of("server/discover").find(|one| one.param("_meta").is_none()) else {
+        return CheckOutcome::not_applicable("no request without metadata was sent");
+    };
+    if request.error().is_some() && transcript.may_be_dual_era() {
+        // Without metadata it may be taken for a request of the older era, which has no rule for the rejection.
+        return CheckOutcome::passed("the request is rejected", request.frames());
+    }
+    // Over HTTP the header then contradicts the body too, so either rejection is correct.
+    let codes: &[i64] = if transcript.is_http() { &[-32602, -32020] } else { &[-32602] };
+    rejected_over(transcript, request, codes, 400)
+}
+
+fn unsupported(transcript: &Transcript<'_>) -> CheckOutcome {
+    let unknown = transcript.unknown.revision.as_deref().unwrap_or_default();
+    let mut requests = transcript.requests().iter();
+    let Some(request) = requests.find(|request| version_of(request).is_some_and(|version| version == unknown)) else {
+        return CheckOutcome::not_applicable("no request with an unknown revision was sent");
+    };
+    let outcome = rejected_over(transcript, request, &[-32022], 400);
+    let CheckOutcome::Passed { .. } = outcome else { return outcome };
+    let data = request.error().and_then(|error| error.get("data"));
+    let supported = data.and_then(|data| data.get("supported")).and_then(Value::as_array);
+    if !supported.is_some_and(|all| all.iter().any(|version| version == THIS)) {
+        return CheckOutcome::failed(format!("data.supported lacks {THIS}"), request.frames());
+    }
+    if data.and_then(|data| data.get("requested")).is_none_or(|requested| requested != unknown) {
+        return CheckOutcome::failed("data.requested is not the requested revision", request.frames());
+    }
+    outcome
+}
+
+/// Whether the headers that every request must have match the body.
+fn headers_match(frame: &Frame) -> bool {
+    let body = |pointer: &str| frame.json().and_then(|json| json.pointer(pointer)).and_then(Value::as_str);
+    let version = frame.json().and_then(|json| json.pointer("/params/_meta")?.get(META_VERSION)?.as_str());
+    header(frame, "mcp-method") == body("/method") && header(frame, REVISION_HEADER) == version
+}
+
+fn mismatch(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    let wrong = transcript.requests().iter().filter(|one| is_modern(one) && !headers_match(one.request.frame));
+    for request in wrong {
+        // A header that is missing, or names an older revision, lets a server of both eras take the request for one of
+        // the older era and reject it by the rules there (protocol version header). Only a result is surely wrong.
+        let named = header(request.request.frame, REVISION_HEADER);
+        let older = named != Some(THIS);
+        if older && transcript.may_be_dual_era() && (named.is_none() || request.result().is_none()) {
+            continue;
+        }
+        match rejected_over(transcript, request, &[-32020], 400) {
+            CheckOutcome::Passed { .. } => findings.saw(request.last_frame()),
             other => return other,
         }
     }
-    ruling(vec![], &held, format!("{} such are refused so", wrong.len()), "no such request was sent")
+    findings.or_not_applicable("requests", "no such request was sent")
 }
 
-fn not_found(evidence: &Evidence) -> Ruling {
-    if !evidence.revision.is_modern() {
-        return Ruling::NotApplicable("it is a rule since 2026-07-28".to_owned());
-    }
-    if !is_http(evidence) {
-        return Ruling::NotApplicable("there is no HTTP here".to_owned());
-    }
-    let all = asked(evidence, "workbench/no-such-method");
-    let Some(exchange) = all.first() else { return Ruling::NotApplicable("none was asked for".to_owned()) };
-    match exchange.status() {
-        Some(404) => Ruling::held("it is", exchange.frames()),
-        Some(other) => Ruling::broken(format!("it is met by {other}"), exchange.frames()),
-        None => Ruling::Blocked("there is no answer".to_owned()),
+fn not_found(transcript: &Transcript<'_>) -> CheckOutcome {
+    let Some(request) = unknown_request(transcript) else {
+        return CheckOutcome::not_applicable("no unknown method was requested");
+    };
+    match request.status() {
+        Some(404) => CheckOutcome::passed("the status is 404", request.frames()),
+        Some(other) => CheckOutcome::failed(format!("the status is {other}"), request.frames()),
+        None => CheckOutcome::Blocked(NO_RESPONSE.to_owned()),
     }
 }
 
-fn no_get(evidence: &Evidence) -> Ruling {
-    if may_be_dual_era(evidence) {
-        return Ruling::NotApplicable("the server also speaks a revision that has them".to_owned());
+fn no_get(transcript: &Transcript<'_>) -> CheckOutcome {
+    if transcript.may_be_dual_era() {
+        return CheckOutcome::not_applicable("the server also supports a revision with GET and DELETE");
     }
-    let ours = evidence
-        .frames
-        .iter()
-        .filter(|frame| frame.from_client() && matches!(http_method(frame), Some("GET" | "DELETE")));
-    let replies: Vec<&Frame> = ours.filter_map(|frame| reply(evidence, frame)).collect();
-    let wrong = replies.iter().filter(|frame| status(frame).is_some_and(|status| status != 405));
-    let faults =
-        wrong.map(|frame| (frame.seq, format!("it is met by {}", status(frame).unwrap_or_default()))).collect();
-    let frames: Vec<u64> = replies.iter().map(|frame| frame.seq).collect();
-    ruling(faults, &frames, "they are".to_owned(), "neither was sent")
+    let sent = transcript.client_frames().filter(|frame| matches!(method(frame), Some("GET" | "DELETE")));
+    let replies = sent.filter_map(|frame| transcript.reply(frame)).map(|reply| (reply.seq, status(reply)));
+    let fault = |status: &Option<u16>| status.filter(|status| *status != 405).map(|it| format!("the status is {it}"));
+    Findings::of_each(replies, fault).or_not_applicable("responses", "neither was sent")
 }
 
-fn names_versions(evidence: &Evidence) -> Ruling {
-    if may_be_dual_era(evidence) && super::talk::facts(evidence).is_some() {
-        return Ruling::NotApplicable("the server also speaks a revision with a handshake".to_owned());
+fn names_versions(transcript: &Transcript<'_>) -> CheckOutcome {
+    if transcript.may_be_dual_era() && transcript.server_identity().is_some() {
+        return CheckOutcome::not_applicable("the server also supports a revision with a handshake");
     }
-    let all = asked(evidence, "initialize");
-    let Some(exchange) = all.first() else { return Ruling::NotApplicable("it was not sent".to_owned()) };
-    match (exchange.error(), exchange.result()) {
-        (Some(error), _) if error.to_string().contains(Revision::V2026_07_28.as_str()) => {
-            Ruling::held(brief(error), exchange.frames())
-        }
-        (Some(error), _) => Ruling::broken(brief(error), exchange.frames()),
-        (None, Some(_)) => Ruling::NotApplicable("it is not refused".to_owned()),
-        (None, None) => Ruling::broken("there is no answer", exchange.frames()),
+    let Some(request) = transcript.requests_of("initialize").next() else {
+        return CheckOutcome::not_applicable("no `initialize` was sent");
+    };
+    match (request.error(), request.result()) {
+        (Some(error), _) if error.to_string().contains(THIS) => CheckOutcome::passed(brief(error), request.frames()),
+        (Some(error), _) => CheckOutcome::failed(brief(error), request.frames()),
+        (None, Some(_)) => CheckOutcome::not_applicable("the server did not reject it"),
+        (None, None) => CheckOutcome::failed(NO_RESPONSE, request.frames()),
     }
 }
 
-fn acknowledged(evidence: &Evidence) -> Ruling {
-    let all = asked(evidence, "subscriptions/listen");
-    let Some(listen) = all.first() else { return Ruling::NotApplicable("no subscription was asked for".to_owned()) };
-    let Some(id) = listen.request.get("id") else { return Ruling::NotApplicable("it has no id".to_owned()) };
-    let of_it = said(evidence).filter(|(frame, message)| {
-        let subscription = message.get("params").and_then(|params| params.get("_meta")?.get(SUBSCRIPTION));
-        frame.seq > listen.asked.seq && subscription.is_some_and(|other| crate::peer::same_id(id, other))
+fn acknowledged(transcript: &Transcript<'_>) -> CheckOutcome {
+    let Some(listen) = transcript.requests_of("subscriptions/listen").next() else {
+        return CheckOutcome::not_applicable("no subscription was requested");
+    };
+    let Some(id) = listen.request.id_key() else { return CheckOutcome::not_applicable("it has no id") };
+    let first = transcript.server_messages().find(|message| {
+        let subscription = message.param("_meta").and_then(|meta| meta.get(SUBSCRIPTION));
+        message.seq() > listen.request.seq() && subscription.is_some_and(|other| IdKey::new(other) == id)
     });
-    let first = of_it.into_iter().next();
     match first {
-        Some((frame, message)) if message["method"] == "notifications/subscriptions/acknowledged" => {
-            Ruling::held("it is", vec![listen.asked.seq, frame.seq])
+        Some(first) if first.is("notifications/subscriptions/acknowledged") => {
+            CheckOutcome::passed("the acknowledgement is first", vec![listen.request.seq(), first.seq()])
         }
-        Some((frame, message)) => {
-            Ruling::broken(format!("the first message is {}", brief(message)), vec![listen.asked.seq, frame.seq])
-        }
+        Some(first) => CheckOutcome::failed(
+            format!("the first message is {}", brief(first.json)),
+            vec![listen.request.seq(), first.seq()],
+        ),
         None => {
-            let answer = listen.answer.map_or_else(String::new, |(_, answer)| format!(": {}", brief(answer)));
-            Ruling::broken(format!("nothing comes under its id{answer}"), listen.frames())
+            let response = listen.response.map_or_else(String::new, |response| format!(": {}", brief(response.json)));
+            CheckOutcome::failed(format!("no message has its id{response}"), listen.frames())
         }
     }
 }

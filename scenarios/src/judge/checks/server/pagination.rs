@@ -1,18 +1,16 @@
-//! Checks on lists that come in pages, in every case in which one was read.
+//! Lists with pages, in every case in which one was read.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::talk::{Exchange, Fault, always, asked, brief, exchanges, named, refused, ruling};
-use crate::{
-    evidence::Evidence,
-    judge::check::{Check, Ruling},
+use super::rejected_with;
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
+    transcript::{RequestResponse, Transcript},
 };
 
-/// The cursor that scenarios send and no server gave.
-const INVALID: &str = "workbench-no-such-cursor";
-/// The list methods, where their items are, and what names an item.
+/// The list methods, the members with their items, and the members that identify an item.
 const LISTS: [(&str, &str, &str); 4] = [
     ("tools/list", "tools", "name"),
     ("resources/list", "resources", "uri"),
@@ -20,64 +18,85 @@ const LISTS: [(&str, &str, &str); 4] = [
     ("prompts/list", "prompts", "name"),
 ];
 
-/// The checks of this theme.
-pub(super) const ALL: &[Check] = &[
-    always("list-holds-a-list", "pagination/list", "the result of a list method holds a list", lists),
-    always("next-cursor-is-a-string", "pagination/cursor", "nextCursor, where there is one, is a string", cursor),
-    always("pages-come-to-an-end", "pagination/ends", "no cursor is given twice in one walk through the pages", ends),
-    always("pages-do-not-overlap", "pagination/no-duplicates", "no item is on two pages of one walk", overlap),
-    named(
-        "invalid-cursor-is-refused",
-        "pagination/invalid-cursor",
-        "a cursor that the server never gave is refused with -32602",
-        invalid,
-    ),
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "list-holds-a-list",
+        requirement: "pagination/list",
+        scope: Scope::Always,
+        expected: "the result of a list method has an array of items",
+        rule: Rule::Case(lists),
+    },
+    Check {
+        id: "next-cursor-is-a-string",
+        requirement: "pagination/cursor",
+        scope: Scope::Always,
+        expected: "nextCursor, if present, is a string",
+        rule: Rule::Case(cursor),
+    },
+    Check {
+        id: "pages-come-to-an-end",
+        requirement: "pagination/ends",
+        scope: Scope::Always,
+        expected: "no cursor is returned twice while a list is read",
+        rule: Rule::Case(ends),
+    },
+    Check {
+        id: "pages-do-not-overlap",
+        requirement: "pagination/no-duplicates",
+        scope: Scope::Always,
+        expected: "no item is on two pages of a list",
+        rule: Rule::Case(overlap),
+    },
+    Check {
+        id: "invalid-cursor-is-refused",
+        requirement: "pagination/invalid-cursor",
+        scope: Scope::Named,
+        expected: "an unknown cursor is rejected with -32602",
+        rule: Rule::Case(invalid),
+    },
 ];
 
-fn pages(evidence: &Evidence) -> Vec<Exchange<'_>> {
-    let list = |exchange: &Exchange<'_>| LISTS.iter().any(|(method, ..)| exchange.asked.method() == Some(method));
-    exchanges(evidence).into_iter().filter(|exchange| list(exchange) && exchange.result().is_some()).collect()
+/// The member of a page with the next cursor.
+fn next_cursor<'a>(page: &RequestResponse<'a>) -> Option<&'a Value> {
+    page.result()?.get("nextCursor")
 }
 
-fn answer_frames(all: &[Exchange<'_>]) -> Vec<u64> {
-    all.iter().filter_map(|exchange| Some(exchange.answer?.0.seq)).collect()
+/// Checks the result of every page.
+fn each(transcript: &Transcript<'_>, fault: impl Fn(&str, &Value) -> Option<String>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for (method, key, _) in LISTS {
+        for page in transcript.requests_of(method) {
+            let Some(result) = page.result() else { continue };
+            findings.check(page.last_frame(), fault(key, result).map_or(Ok(()), Err));
+        }
+    }
+    findings.or_not_applicable("pages", "no list was read")
 }
 
-/// What is wrong with single pages.
-fn each(evidence: &Evidence, held: &str, fault: impl Fn(&Exchange<'_>, &Value) -> Option<String>) -> Ruling {
-    let all = pages(evidence);
-    let faults: Vec<Fault> = all
-        .iter()
-        .filter_map(|exchange| Some((exchange.answer?.0.seq, fault(exchange, exchange.result()?)?)))
-        .collect();
-    ruling(faults, &answer_frames(&all), held.to_owned(), "no list was read")
-}
-
-fn lists(evidence: &Evidence) -> Ruling {
-    each(evidence, "it does", |exchange, result| {
-        let (_, key, _) = LISTS.iter().find(|(method, ..)| exchange.asked.method() == Some(method))?;
-        (!result.get(key).is_some_and(Value::is_array)).then(|| format!("`{key}` is no list: {}", brief(result)))
+fn lists(transcript: &Transcript<'_>) -> CheckOutcome {
+    each(transcript, |key, result| {
+        (!result.get(key).is_some_and(Value::is_array)).then(|| format!("`{key}` is not an array in {}", brief(result)))
     })
 }
 
-fn cursor(evidence: &Evidence) -> Ruling {
-    each(evidence, "it is", |_, result| {
+fn cursor(transcript: &Transcript<'_>) -> CheckOutcome {
+    each(transcript, |_, result| {
         let cursor = result.get("nextCursor")?;
-        (!cursor.is_string()).then(|| format!("it is {}", brief(cursor)))
+        (!cursor.is_string()).then(|| format!("nextCursor is {}", brief(cursor)))
     })
 }
 
-/// The walks through the pages of a method: each from a request without a cursor on, as far as cursors were followed.
-fn walks<'a>(evidence: &'a Evidence, method: &str) -> Vec<Vec<Exchange<'a>>> {
-    let mut walks: Vec<Vec<Exchange<'a>>> = Vec::new();
-    for exchange in asked(evidence, method).into_iter().filter(|exchange| exchange.result().is_some()) {
-        match exchange.param("cursor") {
-            None => walks.push(vec![exchange]),
+/// The walks through the pages of a method: each begins with a request without a cursor, and continues as long as the
+/// requests follow the returned cursors.
+fn walks<'t, 'a>(transcript: &'t Transcript<'a>, method: &str) -> Vec<Vec<&'t RequestResponse<'a>>> {
+    let mut walks: Vec<Vec<&RequestResponse<'a>>> = Vec::new();
+    for page in transcript.requests_of(method).filter(|page| page.result().is_some()) {
+        match page.param("cursor") {
+            None => walks.push(vec![page]),
             Some(cursor) => {
                 let Some(walk) = walks.last_mut() else { continue };
-                let given = walk.last().and_then(Exchange::result).and_then(|result| result.get("nextCursor"));
-                if given == Some(cursor) {
-                    walk.push(exchange);
+                if walk.last().and_then(|last| next_cursor(last)) == Some(cursor) {
+                    walk.push(page);
                 }
             }
         }
@@ -85,50 +104,48 @@ fn walks<'a>(evidence: &'a Evidence, method: &str) -> Vec<Vec<Exchange<'a>>> {
     walks
 }
 
-fn ends(evidence: &Evidence) -> Ruling {
-    let (mut faults, mut frames) = (Vec::new(), Vec::new());
-    for walk in LISTS.iter().flat_map(|(method, ..)| walks(evidence, method)) {
-        frames.extend(answer_frames(&walk));
-        let mut given = BTreeSet::new();
-        for exchange in &walk {
-            let cursor = exchange.result().and_then(|result| result.get("nextCursor")).and_then(Value::as_str);
-            let (Some(cursor), Some((frame, _))) = (cursor, exchange.answer) else { continue };
-            if !given.insert(cursor) {
-                faults.push((frame.seq, format!("the cursor `{cursor}` comes again")));
-            }
+fn ends(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for walk in LISTS.iter().flat_map(|(method, ..)| walks(transcript, method)) {
+        let mut returned = BTreeSet::new();
+        for page in walk {
+            let cursor = next_cursor(page).and_then(Value::as_str);
+            let repeated = cursor.filter(|cursor| !returned.insert(*cursor));
+            let message = |cursor| format!("the cursor `{cursor}` is returned again");
+            findings.check(page.last_frame(), repeated.map_or(Ok(()), |cursor| Err(message(cursor))));
         }
     }
-    ruling(faults, &frames, "none is".to_owned(), "no list was read")
+    findings.or_not_applicable("pages", "no list was read")
 }
 
-fn overlap(evidence: &Evidence) -> Ruling {
-    let (mut faults, mut frames) = (Vec::new(), Vec::new());
+fn overlap(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
     for (method, key, identity) in LISTS {
-        for walk in walks(evidence, method).into_iter().filter(|walk| walk.len() > 1) {
+        for walk in walks(transcript, method).into_iter().filter(|walk| walk.len() > 1) {
             let mut before: BTreeSet<&str> = BTreeSet::new();
-            for exchange in &walk {
-                let (Some((frame, _)), Some(result)) = (exchange.answer, exchange.result()) else { continue };
-                frames.push(frame.seq);
-                let items = result.get(key).and_then(Value::as_array).into_iter().flatten();
+            for page in walk {
+                findings.saw(page.last_frame());
+                let items = page.result().and_then(|result| result.get(key)?.as_array()).into_iter().flatten();
                 let names: BTreeSet<&str> = items.filter_map(|item| item.get(identity)?.as_str()).collect();
-                faults.extend(names.intersection(&before).map(|name| (frame.seq, format!("`{name}` comes again"))));
-                before.extend(names);
+                for name in &names {
+                    if !before.insert(name) {
+                        findings.fail(format!("`{name}` is on another page too"), [page.last_frame()]);
+                    }
+                }
             }
         }
     }
-    ruling(faults, &frames, "none is".to_owned(), "no list has more than one page")
+    findings.or_not_applicable("pages", "no list has more than one page")
 }
 
-fn invalid(evidence: &Evidence) -> Ruling {
-    // A server that gives no cursors may well ignore the parameter; one that does knows its own.
-    let gives = pages(evidence)
-        .iter()
-        .any(|exchange| exchange.result().and_then(|result| result.get("nextCursor")).is_some_and(Value::is_string));
-    if !gives {
-        return Ruling::NotApplicable("the server does not paginate".to_owned());
+fn invalid(transcript: &Transcript<'_>) -> CheckOutcome {
+    // A server without pages may ignore the parameter.
+    let paginates = LISTS.iter().flat_map(|(method, ..)| transcript.requests_of(method));
+    if !paginates.into_iter().any(|page| next_cursor(page).is_some_and(Value::is_string)) {
+        return CheckOutcome::not_applicable("the server does not paginate");
     }
-    let tried = exchanges(evidence)
-        .into_iter()
-        .find(|exchange| exchange.param("cursor").is_some_and(|cursor| cursor == INVALID));
-    refused(tried.as_ref(), &[-32602], "a page by an invalid cursor")
+    let unknown = transcript.unknown.cursor.as_deref().unwrap_or_default();
+    let mut requests = transcript.requests().iter();
+    let request = requests.find(|request| request.param("cursor").is_some_and(|cursor| cursor == unknown));
+    rejected_with(request, &[-32602], "a page with an unknown cursor")
 }

@@ -1,56 +1,61 @@
-//! Checks on prompts, completion and logging.
+//! Prompts, completion and logging.
 
 use serde_json::Value;
 
-use super::talk::{Exchange, Fault, asked, brief, items, named, refused, ruling};
-use crate::{
-    evidence::Evidence,
-    judge::check::{Check, Ruling},
+use super::{rejected_with, request_with};
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
+    transcript::Transcript,
 };
 
-/// The prompt that scenarios ask for and no server has.
-const UNKNOWN: &str = "workbench-no-such-prompt";
-
-/// The checks of this theme.
-pub(super) const ALL: &[Check] = &[
-    named("prompt-shape", "prompts/shape", "every prompt has a name, and each argument has one too", shape),
-    named(
-        "unknown-prompt-code",
-        "prompts/unknown-code",
-        "a prompt that does not exist is refused with -32602",
-        unknown,
-    ),
-    named(
-        "missing-prompt-argument-code",
-        "prompts/missing-argument",
-        "a prompt without a required argument is refused with -32602",
-        missing,
-    ),
-    named(
-        "invalid-log-level-code",
-        "logging/invalid-level",
-        "a log level that does not exist is refused with -32602",
-        level,
-    ),
-    named(
-        "completion-of-unknown-prompt-code",
-        "completion/unknown-prompt",
-        "a completion for a prompt that does not exist is refused with -32602",
-        completion,
-    ),
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "prompt-shape",
+        requirement: "prompts/shape",
+        scope: Scope::Named,
+        expected: "every prompt has a name, and so does each of its arguments",
+        rule: Rule::Case(shape),
+    },
+    Check {
+        id: "unknown-prompt-code",
+        requirement: "prompts/unknown-code",
+        scope: Scope::Named,
+        expected: "an unknown prompt is rejected with -32602",
+        rule: Rule::Case(unknown),
+    },
+    Check {
+        id: "missing-prompt-argument-code",
+        requirement: "prompts/missing-argument",
+        scope: Scope::Named,
+        expected: "a prompt without a required argument is rejected with -32602",
+        rule: Rule::Case(missing_argument),
+    },
+    Check {
+        id: "invalid-log-level-code",
+        requirement: "logging/invalid-level",
+        scope: Scope::Named,
+        expected: "an unknown log level is rejected with -32602",
+        rule: Rule::Case(log_level),
+    },
+    Check {
+        id: "completion-of-unknown-prompt-code",
+        requirement: "completion/unknown-prompt",
+        scope: Scope::Named,
+        expected: "a completion for an unknown prompt is rejected with -32602",
+        rule: Rule::Case(completion),
+    },
 ];
 
-fn shape(evidence: &Evidence) -> Ruling {
-    let all = items(evidence, "prompts/list", "prompts");
-    let faults: Vec<Fault> = all.iter().filter_map(|(frame, prompt)| Some((*frame, bad_prompt(prompt)?))).collect();
-    let frames: Vec<u64> = all.iter().map(|(frame, _)| *frame).collect();
-    ruling(faults, &frames, format!("all {} have", all.len()), "the server lists no prompts")
+fn shape(transcript: &Transcript<'_>) -> CheckOutcome {
+    let prompts = transcript.items("prompts/list", "prompts");
+    Findings::of_each(prompts, |prompt| prompt_fault(prompt))
+        .or_not_applicable("prompts", "the server lists no prompts")
 }
 
-fn bad_prompt(prompt: &Value) -> Option<String> {
+fn prompt_fault(prompt: &Value) -> Option<String> {
     let Some(name) = prompt.get("name").and_then(Value::as_str) else { return Some("a prompt has no name".to_owned()) };
     if !prompt.get("description").is_none_or(Value::is_string) {
-        return Some(format!("`{name}`: the description is {}", brief(&prompt["description"])));
+        return Some(format!("`{name}`: description is {}", brief(&prompt["description"])));
     }
     let arguments = prompt.get("arguments")?;
     let Some(arguments) = arguments.as_array() else {
@@ -63,30 +68,27 @@ fn bad_prompt(prompt: &Value) -> Option<String> {
     wrong.map(|argument| format!("`{name}`: an argument is {}", brief(argument)))
 }
 
-fn find<'a>(evidence: &'a Evidence, method: &str, wanted: impl Fn(&Exchange<'_>) -> bool) -> Option<Exchange<'a>> {
-    asked(evidence, method).into_iter().find(|exchange| wanted(exchange))
+fn unknown(transcript: &Transcript<'_>) -> CheckOutcome {
+    let request = request_with(transcript, "prompts/get", "name", transcript.unknown.prompt.as_deref());
+    rejected_with(request, &[-32602], "an unknown prompt")
 }
 
-fn unknown(evidence: &Evidence) -> Ruling {
-    let exchange = find(evidence, "prompts/get", |exchange| exchange.param("name").is_some_and(|name| name == UNKNOWN));
-    refused(exchange.as_ref(), &[-32602], "an unknown prompt")
+fn missing_argument(transcript: &Transcript<'_>) -> CheckOutcome {
+    let unknown = transcript.unknown.prompt.as_deref();
+    let known = |name: &Value| unknown.is_none_or(|unknown| name != unknown);
+    let request = transcript.requests_of("prompts/get").find(|request| request.param("name").is_some_and(known));
+    rejected_with(request, &[-32602], "a prompt with a required argument")
 }
 
-fn missing(evidence: &Evidence) -> Ruling {
-    let exchange = find(evidence, "prompts/get", |exchange| exchange.param("name").is_some_and(|name| name != UNKNOWN));
-    refused(exchange.as_ref(), &[-32602], "a prompt with a required argument")
+fn log_level(transcript: &Transcript<'_>) -> CheckOutcome {
+    let request = request_with(transcript, "logging/setLevel", "level", transcript.unknown.log_level.as_deref());
+    rejected_with(request, &[-32602], "an unknown log level")
 }
 
-fn level(evidence: &Evidence) -> Ruling {
-    let exchange = find(evidence, "logging/setLevel", |exchange| {
-        exchange.param("level").is_some_and(|level| level == "workbench-no-such-level")
-    });
-    refused(exchange.as_ref(), &[-32602], "an unknown log level")
-}
-
-fn completion(evidence: &Evidence) -> Ruling {
-    let exchange = find(evidence, "completion/complete", |exchange| {
-        exchange.param("ref").is_some_and(|reference| reference["name"] == UNKNOWN)
-    });
-    refused(exchange.as_ref(), &[-32602], "a completion for an unknown prompt")
+fn completion(transcript: &Transcript<'_>) -> CheckOutcome {
+    let unknown = transcript.unknown.prompt.as_deref().unwrap_or_default();
+    let request = transcript
+        .requests_of("completion/complete")
+        .find(|request| request.param("ref").is_some_and(|reference| reference["name"] == unknown));
+    rejected_with(request, &[-32602], "a completion for an unknown prompt")
 }

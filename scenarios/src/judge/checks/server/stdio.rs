@@ -1,80 +1,75 @@
-//! Checks on a server's process: what it writes, and how it ends.
+//! The process of a server: its output and its exit.
 
-use mock_servers::{Body, Mark};
-
-use super::talk::{always, brief, is_mark, named, ruling};
 use crate::{
-    evidence::{Evidence, Outcome},
-    judge::check::{Check, Ruling},
-    model::Transport,
-    peer::is_blank,
+    evidence::Outcome,
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
+        transcript::{Body, ConnectionEvent, Frame, Transcript},
+    },
 };
 
-/// The checks of this theme.
-pub(super) const ALL: &[Check] = &[
-    always(
-        "stdout-holds-only-messages",
-        "transports/stdout",
-        "standard output holds nothing but messages, one a line",
-        stdout,
-    ),
-    named(
-        "exits-when-input-closes",
-        "transports/exit-on-end-of-input",
-        "the server exits when its input is closed",
-        exits,
-    ),
-    always(
-        "server-leaves-no-process",
-        "workbench/server-leaves-no-process",
-        "no process that the server started outlives it",
-        processes,
-    ),
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "stdout-holds-only-messages",
+        requirement: "transports/stdout",
+        scope: Scope::Always,
+        expected: "standard output has only messages, one per line",
+        rule: Rule::Case(stdout),
+    },
+    Check {
+        id: "exits-when-input-closes",
+        requirement: "transports/exit-on-end-of-input",
+        scope: Scope::Named,
+        expected: "the server exits when its input is closed",
+        rule: Rule::Case(exits),
+    },
+    Check {
+        id: "server-leaves-no-process",
+        requirement: "workbench/server-leaves-no-process",
+        scope: Scope::Always,
+        expected: "no process that the server started outlives it",
+        rule: Rule::Case(processes),
+    },
 ];
 
-const NO_PROCESS: &str = "the server is not a process of ours";
-
-fn stdout(evidence: &Evidence) -> Ruling {
-    if evidence.transport != Transport::Stdio {
-        return Ruling::NotApplicable(NO_PROCESS.to_owned());
-    }
-    let said: Vec<_> =
-        evidence.frames.iter().filter(|frame| !frame.from_client() && !matches!(frame.body, Body::Mark(_))).collect();
-    let wrong = said.iter().filter_map(|frame| match &frame.body {
-        Body::Text(text) if !is_blank(&frame.body) => {
-            Some((frame.seq, format!("it holds `{}`", text.chars().take(120).collect::<String>())))
+fn stdout(transcript: &Transcript<'_>) -> CheckOutcome {
+    let frames = transcript.evidence.frames.iter();
+    let lines = frames.filter(|frame| !frame.from_client() && !matches!(frame.body, Body::Event(_)));
+    let fault = |line: &&Frame| match &line.body {
+        Body::Text(text) if !text.trim().is_empty() => {
+            Some(format!("it has the line `{}`", text.chars().take(120).collect::<String>()))
         }
         Body::Json(value) if !(value.is_object() || value.is_array()) => {
-            Some((frame.seq, format!("it holds {}", brief(value))))
+            Some(format!("it has the value {}", brief(value)))
         }
         _ => None,
-    });
-    let frames: Vec<u64> = said.iter().map(|frame| frame.seq).collect();
-    ruling(wrong.collect(), &frames, format!("all {} lines are messages", said.len()), "the server wrote nothing")
+    };
+    let lines = lines.map(|line| (line.seq, line));
+    Findings::of_each(lines, fault).or_not_applicable("lines", "the server wrote nothing")
 }
 
-fn exits(evidence: &Evidence) -> Ruling {
-    if evidence.transport != Transport::Stdio {
-        return Ruling::NotApplicable(NO_PROCESS.to_owned());
-    }
-    let closed: Vec<u64> =
-        evidence.frames.iter().filter(|frame| is_mark(frame, Mark::ClosedByPeer)).map(|frame| frame.seq).collect();
-    let exited = evidence.steps.iter().filter(|step| step.step.is_some()).find_map(|step| match &step.outcome {
+fn exits(transcript: &Transcript<'_>) -> CheckOutcome {
+    let closed = transcript.evidence.frames.iter();
+    let closed = closed.filter(|frame| frame.body == Body::Event(ConnectionEvent::ClosedByPeer)).map(|frame| frame.seq);
+    let steps = transcript.evidence.steps.iter().filter(|step| step.step.is_some());
+    let exited = steps.filter_map(|step| match &step.outcome {
         Outcome::Value(value) => Some((value.get("exited")?.as_bool()?, value.get("elapsed_ms")?.as_u64()?)),
         _ => None,
     });
-    match exited {
-        Some((true, after)) => Ruling::held(format!("it exits within {after} ms"), closed),
-        Some((false, after)) => Ruling::broken(format!("it still runs after {after} ms"), closed),
-        None => Ruling::NotApplicable("the input was not closed as a step".to_owned()),
+    match exited.into_iter().next() {
+        Some((true, after)) => CheckOutcome::passed(format!("it exits within {after} ms"), closed.collect()),
+        Some((false, after)) => CheckOutcome::failed(format!("it still runs after {after} ms"), closed.collect()),
+        None => CheckOutcome::not_applicable("no step closed the input"),
     }
 }
 
-fn processes(evidence: &Evidence) -> Ruling {
-    let Some(process) = &evidence.process else { return Ruling::NotApplicable(NO_PROCESS.to_owned()) };
+fn processes(transcript: &Transcript<'_>) -> CheckOutcome {
+    let Some(process) = &transcript.evidence.process else {
+        return CheckOutcome::not_applicable("the workbench did not start the server");
+    };
     if process.left.is_empty() {
-        return Ruling::held(format!("none does; {} were seen below it", process.seen.len()), vec![]);
+        return CheckOutcome::passed(format!("{} processes were seen, and none is left", process.seen.len()), vec![]);
     }
     let left: Vec<String> = process.left.iter().map(|left| format!("{} (`{}`)", left.pid, left.command)).collect();
-    Ruling::broken(format!("left: {}", left.join(", ")), vec![])
+    CheckOutcome::failed(format!("left: {}", left.join(", ")), vec![])
 }

@@ -1,155 +1,163 @@
-//! Checks on the tools that a server offers: their shape, names and schemas, and a tool that does not exist. No tool of
-//! the server is called: what it would do is not known.
+//! Tools of a server: form, names and schemas, and an unknown tool. Tools of the server are not called, since their
+//! effects are unknown.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
 use regex::Regex;
 use serde_json::Value;
 
-use super::talk::{Exchange, Fault, asked, brief, items, named, ruling};
-use crate::{
-    evidence::Evidence,
-    judge::check::{Check, Ruling},
-    model::Revision,
+use super::{NO_RESPONSE, rejected_with, request_with};
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
+    transcript::{RequestResponse, Transcript},
 };
-
-/// The tool that scenarios call and no server has.
-const UNKNOWN: &str = "workbench-no-such-tool";
 
 static NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new("^[A-Za-z0-9_.-]{1,128}$").expect("a constant, tested"));
 
-/// The checks of this theme.
-pub(super) const ALL: &[Check] = &[
-    named("tool-shape", "tools/shape", "every tool has a name, and its texts are strings", shape),
-    named(
-        "tool-input-schema-is-of-an-object",
-        "tools/input-schema",
-        "every tool has an inputSchema of type object",
-        input,
-    ),
-    named("tool-schemas-are-valid", "tools/valid-schemas", "every schema is valid in its dialect", schemas),
-    named("tool-names-are-unique", "tools/unique-names", "no two tools have the same name", unique),
-    named(
-        "tool-names-are-plain",
-        "tools/plain-names",
-        "names are of 1 to 128 letters, digits, `_`, `-` and `.`",
-        plain,
-    ),
-    named("tool-annotations", "tools/annotations", "hints are booleans, and the title is a string", annotations),
-    named(
-        "tools-in-the-same-order",
-        "tools/deterministic-order",
-        "two listings give the same tools in the same order",
-        order,
-    ),
-    named("unknown-tool-is-refused", "tools/unknown-tool", "a tool that does not exist gives an error", refused),
-    named(
-        "unknown-tool-is-a-protocol-error",
-        "tools/unknown-tool-code",
-        "the error is a JSON-RPC error with -32602",
-        protocol_error,
-    ),
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "tool-shape",
+        requirement: "tools/shape",
+        scope: Scope::Named,
+        expected: "every tool has a name, and its texts are strings",
+        rule: Rule::Case(shape),
+    },
+    Check {
+        id: "tool-input-schema-is-of-an-object",
+        requirement: "tools/input-schema",
+        scope: Scope::Named,
+        expected: "every tool has an inputSchema of type object",
+        rule: Rule::Case(input_schema),
+    },
+    Check {
+        id: "tool-schemas-are-valid",
+        requirement: "tools/valid-schemas",
+        scope: Scope::Named,
+        expected: "every schema is valid in its dialect",
+        rule: Rule::Case(valid_schemas),
+    },
+    Check {
+        id: "tool-names-are-unique",
+        requirement: "tools/unique-names",
+        scope: Scope::Named,
+        expected: "no two tools have the same name",
+        rule: Rule::Case(unique_names),
+    },
+    Check {
+        id: "tool-names-are-plain",
+        requirement: "tools/plain-names",
+        scope: Scope::Named,
+        expected: "names have 1 to 128 letters, digits, `_`, `-` and `.`",
+        rule: Rule::Case(plain_names),
+    },
+    Check {
+        id: "tool-annotations",
+        requirement: "tools/annotations",
+        scope: Scope::Named,
+        expected: "hints are booleans, and the title is a string",
+        rule: Rule::Case(annotations),
+    },
+    Check {
+        id: "tools-in-the-same-order",
+        requirement: "tools/deterministic-order",
+        scope: Scope::Named,
+        expected: "two listings have the same tools in the same order",
+        rule: Rule::Case(order),
+    },
+    Check {
+        id: "unknown-tool-is-refused",
+        requirement: "tools/unknown-tool",
+        scope: Scope::Named,
+        expected: "the call of an unknown tool has an error",
+        rule: Rule::Case(unknown_tool),
+    },
+    Check {
+        id: "unknown-tool-is-a-protocol-error",
+        requirement: "tools/unknown-tool-code",
+        scope: Scope::Named,
+        expected: "the error is a JSON-RPC error with -32602",
+        rule: Rule::Case(unknown_tool_code),
+    },
 ];
 
-const NOTHING: &str = "the server lists no tools";
+const NO_TOOLS: &str = "the server lists no tools";
 
-fn tools(evidence: &Evidence) -> Vec<(u64, &Value)> {
-    items(evidence, "tools/list", "tools")
+fn each(transcript: &Transcript<'_>, fault: impl Fn(&Value) -> Option<String>) -> CheckOutcome {
+    let findings = Findings::of_each(transcript.items("tools/list", "tools"), |tool| {
+        let fault = fault(tool)?;
+        let name = tool.get("name").map_or_else(
+            || "(without a name)".to_owned(),
+            |name| name.as_str().map_or_else(|| brief(name), str::to_owned),
+        );
+        Some(format!("`{name}`: {fault}"))
+    });
+    findings.or_not_applicable("tools", NO_TOOLS)
 }
 
-fn name(tool: &Value) -> String {
-    tool.get("name")
-        .map_or_else(|| "(nameless)".to_owned(), |name| name.as_str().map_or_else(|| brief(name), str::to_owned))
-}
-
-fn each(evidence: &Evidence, held: &str, fault: impl Fn(&Value) -> Option<String>) -> Ruling {
-    let all = tools(evidence);
-    let faults: Vec<Fault> =
-        all.iter().filter_map(|(frame, tool)| Some((*frame, format!("`{}`: {}", name(tool), fault(tool)?)))).collect();
-    let frames: Vec<u64> = all.iter().map(|(frame, _)| *frame).collect();
-    ruling(faults, &frames, format!("{held}: {} tools", all.len()), NOTHING)
-}
-
-fn shape(evidence: &Evidence) -> Ruling {
-    each(evidence, "all have", |tool| {
+fn shape(transcript: &Transcript<'_>) -> CheckOutcome {
+    each(transcript, |tool| {
         if !tool.get("name").is_some_and(Value::is_string) {
-            return Some("the name is no string".to_owned());
+            return Some("the name is not a string".to_owned());
         }
         let wrong = ["title", "description"].into_iter().find(|key| !tool.get(key).is_none_or(Value::is_string));
         wrong.map(|key| format!("{key} is {}", brief(&tool[key])))
     })
 }
 
-fn input(evidence: &Evidence) -> Ruling {
-    each(evidence, "all have", |tool| match tool.get("inputSchema") {
-        None => Some("there is no inputSchema".to_owned()),
+fn input_schema(transcript: &Transcript<'_>) -> CheckOutcome {
+    each(transcript, |tool| match tool.get("inputSchema") {
+        None => Some("inputSchema is missing".to_owned()),
         Some(schema) if !schema.is_object() => Some(format!("inputSchema is {}", brief(schema))),
         Some(schema) if schema.get("type").is_none_or(|kind| kind != "object") => {
-            Some(format!("its type is {}", schema.get("type").map_or_else(|| "missing".to_owned(), brief)))
+            Some(format!("its type is {}", brief_or_missing(schema.get("type"))))
         }
         Some(_) => None,
     })
 }
 
-fn schemas(evidence: &Evidence) -> Ruling {
-    if evidence.revision < Revision::V2025_11_25 {
-        return Ruling::NotApplicable(format!("{} does not name a dialect", evidence.revision));
-    }
-    each(evidence, "all are", |tool| {
+fn valid_schemas(transcript: &Transcript<'_>) -> CheckOutcome {
+    each(transcript, |tool| {
         ["inputSchema", "outputSchema"].into_iter().find_map(|key| {
             let schema = tool.get(key).filter(|schema| schema.is_object())?;
-            invalid(schema).map(|why| format!("{key} {why}"))
+            schema_fault(schema).map(|fault| format!("{key} is invalid {fault}"))
         })
     })
 }
 
-/// Why a schema is not valid in the dialect that it names, or in 2020-12 if it names none. A dialect that is not known
-/// here is not judged.
-fn invalid(schema: &Value) -> Option<String> {
+/// Why a schema is invalid in the dialect that it names, or in 2020-12 if it names none. Unknown dialects are not judged.
+fn schema_fault(schema: &Value) -> Option<String> {
     let known = |dialect: &str| dialect.contains("json-schema.org/draft");
-    if schema.get("$schema").is_some_and(|dialect| !dialect.as_str().is_some_and(known)) {
-        return None;
-    }
-    let result = if schema.get("$schema").is_some() {
-        jsonschema::meta::validate(schema)
-    } else {
-        jsonschema::draft202012::meta::validate(schema)
+    let error = match schema.get("$schema") {
+        Some(dialect) if !dialect.as_str().is_some_and(known) => return None,
+        Some(_) => jsonschema::meta::validate(schema),
+        None => jsonschema::draft202012::meta::validate(schema),
     };
-    let error = result.err()?;
-    let place = error.instance_path().to_string();
-    Some(format!("at `{place}`: {}", error.to_string().chars().take(160).collect::<String>()))
+    let error = error.err()?;
+    let path = error.instance_path().to_string();
+    Some(format!("at `{path}`: {}", error.to_string().chars().take(160).collect::<String>()))
 }
 
-fn unique(evidence: &Evidence) -> Ruling {
-    let Some(listing) = listings(evidence).into_iter().next() else {
-        return Ruling::NotApplicable(NOTHING.to_owned());
-    };
+fn unique_names(transcript: &Transcript<'_>) -> CheckOutcome {
+    let Some(listing) = listings(transcript).into_iter().next() else { return CheckOutcome::not_applicable(NO_TOOLS) };
     let mut counts: BTreeMap<&str, (usize, u64)> = BTreeMap::new();
-    for (frame, name) in &listing {
-        let entry = counts.entry(name).or_insert((0, *frame));
-        *entry = (entry.0 + 1, *frame);
+    for (frame, name) in listing {
+        let (count, last) = counts.entry(name).or_insert((0, frame));
+        (*count, *last) = (*count + 1, frame);
     }
-    let faults = counts.iter().filter(|(_, (count, _))| *count > 1);
-    let faults = faults.map(|(name, (count, frame))| (*frame, format!("{count} tools are called `{name}`"))).collect();
-    let frames: Vec<u64> = listing.iter().map(|(frame, _)| *frame).collect();
-    ruling(faults, &frames, format!("{} names, all different", listing.len()), NOTHING)
+    let names = counts.into_iter().map(|(name, (count, frame))| (frame, (name, count)));
+    let fault = |(name, count): &(&str, usize)| (*count > 1).then(|| format!("{count} tools have the name `{name}`"));
+    Findings::of_each(names, fault).or_not_applicable("names", NO_TOOLS)
 }
 
-fn plain(evidence: &Evidence) -> Ruling {
-    if evidence.revision < Revision::V2025_11_25 {
-        return Ruling::NotApplicable(format!("{} does not say what a name may hold", evidence.revision));
-    }
-    each(evidence, "all are", |tool| {
+fn plain_names(transcript: &Transcript<'_>) -> CheckOutcome {
+    each(transcript, |tool| {
         let name = tool.get("name")?.as_str()?;
-        (!NAME.is_match(name)).then(|| "is no such name".to_owned())
+        (!NAME.is_match(name)).then(|| "it has other characters or another length".to_owned())
     })
 }
 
-fn annotations(evidence: &Evidence) -> Ruling {
-    if evidence.revision < Revision::V2025_03_26 {
-        return Ruling::NotApplicable(format!("{} has no annotations", evidence.revision));
-    }
-    each(evidence, "they are", |tool| {
+fn annotations(transcript: &Transcript<'_>) -> CheckOutcome {
+    each(transcript, |tool| {
         let annotations = tool.get("annotations")?;
         if !annotations.is_object() {
             return Some(format!("annotations is {}", brief(annotations)));
@@ -161,39 +169,38 @@ fn annotations(evidence: &Evidence) -> Ruling {
     })
 }
 
-fn order(evidence: &Evidence) -> Ruling {
-    if !evidence.revision.is_modern() {
-        return Ruling::NotApplicable(format!("{} does not ask for it", evidence.revision));
-    }
-    let changed =
-        super::talk::said(evidence).any(|(_, message)| message["method"] == "notifications/tools/list_changed");
-    let listings = listings(evidence);
+fn order(transcript: &Transcript<'_>) -> CheckOutcome {
+    let listings = listings(transcript);
     let [first, second, ..] = listings.as_slice() else {
-        return Ruling::NotApplicable("the tools were not listed twice".to_owned());
+        return CheckOutcome::not_applicable("the tools were not listed twice");
     };
-    if changed {
-        return Ruling::NotApplicable("the server says that its tools have changed meanwhile".to_owned());
+    if transcript.server_messages().any(|message| message.is("notifications/tools/list_changed")) {
+        return CheckOutcome::not_applicable("the server announced a change of its tools");
     }
-    let frames: Vec<u64> = first.iter().chain(second).map(|(frame, _)| *frame).collect();
-    let same = first.iter().map(|(_, name)| name).eq(second.iter().map(|(_, name)| name));
-    if same { ruling(vec![], &frames, "they do".to_owned(), NOTHING) } else { Ruling::broken("they differ", frames) }
+    let names = |listing: &[(u64, &str)]| listing.iter().map(|(_, name)| (*name).to_owned()).collect::<Vec<_>>();
+    let mut findings = Findings::default();
+    first.iter().chain(second).for_each(|(frame, _)| findings.saw(*frame));
+    if names(first) != names(second) {
+        findings.fail("the listings differ", first.iter().chain(second).map(|(frame, _)| *frame));
+    }
+    findings.or_not_applicable("tools", NO_TOOLS)
 }
 
-/// The names of every whole listing, each from a request without a cursor to the next.
-fn listings(evidence: &Evidence) -> Vec<Vec<(u64, &str)>> {
+/// The names of each complete listing, from a request without a cursor to the next.
+fn listings<'a>(transcript: &Transcript<'a>) -> Vec<Vec<(u64, &'a str)>> {
     let mut found: Vec<Vec<(u64, &str)>> = Vec::new();
-    let mut given = None;
-    for exchange in asked(evidence, "tools/list") {
-        let (Some((frame, _)), Some(result)) = (exchange.answer, exchange.result()) else { continue };
-        if exchange.param("cursor").is_none() {
+    let mut returned = None;
+    for request in transcript.requests_of("tools/list") {
+        let Some(result) = request.result() else { continue };
+        if request.param("cursor").is_none() {
             found.push(Vec::new());
-        } else if exchange.param("cursor") != given {
-            // A cursor that was made up: what comes of it is no page of a listing.
+        } else if request.param("cursor") != returned {
+            // The response to an invented cursor is not a page of the listing.
             continue;
         }
-        given = result.get("nextCursor");
-        let names = result.get("tools").and_then(Value::as_array).into_iter().flatten();
-        let names = names.filter_map(|tool| Some((frame.seq, tool.get("name")?.as_str()?)));
+        returned = result.get("nextCursor");
+        let tools = result.get("tools").and_then(Value::as_array).into_iter().flatten();
+        let names = tools.filter_map(|tool| Some((request.last_frame(), tool.get("name")?.as_str()?)));
         if let Some(listing) = found.last_mut() {
             listing.extend(names);
         }
@@ -201,22 +208,23 @@ fn listings(evidence: &Evidence) -> Vec<Vec<(u64, &str)>> {
     found
 }
 
-fn unknown_call(evidence: &Evidence) -> Option<Exchange<'_>> {
-    let calls = asked(evidence, "tools/call");
-    calls.into_iter().find(|exchange| exchange.param("name").is_some_and(|name| name == UNKNOWN))
+fn unknown_call<'t, 'a>(transcript: &'t Transcript<'a>) -> Option<&'t RequestResponse<'a>> {
+    request_with(transcript, "tools/call", "name", transcript.unknown.tool.as_deref())
 }
 
-fn refused(evidence: &Evidence) -> Ruling {
-    let Some(exchange) = unknown_call(evidence) else { return Ruling::NotApplicable("it was not called".to_owned()) };
-    let Some((_, answer)) = exchange.answer else { return Ruling::broken("there is no answer", exchange.frames()) };
-    let is_error = exchange.result().and_then(|result| result.get("isError")) == Some(&Value::Bool(true));
-    if exchange.error().is_some() || is_error {
-        Ruling::held(brief(answer), exchange.frames())
+fn unknown_tool(transcript: &Transcript<'_>) -> CheckOutcome {
+    let Some(call) = unknown_call(transcript) else {
+        return CheckOutcome::not_applicable("no unknown tool was called");
+    };
+    let Some(response) = call.response else { return CheckOutcome::failed(NO_RESPONSE, call.frames()) };
+    let is_error = call.result().and_then(|result| result.get("isError")) == Some(&Value::Bool(true));
+    if call.error().is_some() || is_error {
+        CheckOutcome::passed(brief(response.json), call.frames())
     } else {
-        Ruling::broken(format!("the call goes well: {}", brief(answer)), exchange.frames())
+        CheckOutcome::failed(format!("the call succeeds: {}", brief(response.json)), call.frames())
     }
 }
 
-fn protocol_error(evidence: &Evidence) -> Ruling {
-    super::talk::refused(unknown_call(evidence).as_ref(), &[-32602], "an unknown tool")
+fn unknown_tool_code(transcript: &Transcript<'_>) -> CheckOutcome {
+    rejected_with(unknown_call(transcript), &[-32602], "an unknown tool")
 }

@@ -1,7 +1,9 @@
 use serde_json::json;
 
 use crate::{
-    judge::checks::testing::{Story, broken, call, cancel, error, held, initialize, modern, result, silent},
+    judge::checks::testing::{
+        EvidenceBuilder, call, cancel, error, fails, initialize, modern, not_applicable, passes, result,
+    },
     model::Revision,
 };
 
@@ -10,63 +12,70 @@ const LATEST: Revision = Revision::V2025_11_25;
 #[test]
 fn initialize_is_not_cancelled() {
     let id = "initialize-not-cancelled";
-    broken(id, Story::stdio(LATEST).client(initialize(0, "2025-11-25")).client(cancel(0)), "cancelled");
-    held(id, Story::stdio(LATEST).greet().client(call(1, "x")).client(cancel(1)));
-    silent(id, Story::stdio(LATEST).greet());
+    fails(id, EvidenceBuilder::stdio(LATEST).client(initialize(0, "2025-11-25")).client(cancel(0)), "cancelled");
+    passes(id, EvidenceBuilder::stdio(LATEST).greet().client(call(1, "x")).client(cancel(1)));
+    not_applicable(id, EvidenceBuilder::stdio(LATEST).greet());
 }
 
 #[test]
 fn a_probe_under_the_id_of_initialize_may_be_what_is_cancelled() {
-    let probe = Story::stdio(LATEST).client(modern(0, "server/discover", json!({})));
-    held("initialize-not-cancelled", probe.client(initialize(0, "2025-11-25")).client(cancel(0)));
+    let probe = EvidenceBuilder::stdio(LATEST).client(modern(0, "server/discover", json!({})));
+    passes("initialize-not-cancelled", probe.client(initialize(0, "2025-11-25")).client(cancel(0)));
 }
 
 #[test]
 fn open_requests_may_be_cancelled() {
     let id = "cancels-only-own-open-requests";
-    for story in Story::legacy() {
-        held(id, story.client(call(1, "x")).client(cancel(1)));
+    for story in EvidenceBuilder::legacy() {
+        passes(id, story.client(call(1, "x")).client(cancel(1)));
     }
-    for story in Story::legacy() {
-        broken(id, story.client(call(1, "x")).client(cancel("1")), "no request with the id `\"1\"`");
+    for story in EvidenceBuilder::legacy() {
+        fails(id, story.client(call(1, "x")).client(cancel("1")), "no request with the id `\"1\"`");
     }
-    silent(id, Story::stdio(LATEST).greet().client(call(1, "x")));
+    not_applicable(id, EvidenceBuilder::stdio(LATEST).greet().client(call(1, "x")));
 }
 
 #[test]
 fn an_answer_may_cross_the_cancellation() {
     let id = "cancels-only-own-open-requests";
-    for story in Story::legacy() {
-        held(id, story.client(call(1, "x")).server(result(1, json!({}))).wait(200).client(cancel(1)));
+    for story in EvidenceBuilder::legacy() {
+        passes(id, story.client(call(1, "x")).server(result(1, json!({}))).wait(200).client(cancel(1)));
     }
-    for story in Story::legacy() {
+    for story in EvidenceBuilder::legacy() {
         let story = story.client(call(1, "x")).server(result(1, json!({})));
-        broken(id, story.wait(300).client(cancel(1)), "had been answered");
+        fails(id, story.wait(300).client(cancel(1)), "had been answered");
     }
 }
 
 #[test]
 fn an_answer_that_cannot_be_understood_is_none() {
-    let story = Story::stdio(LATEST).greet().client(call(1, "x")).server(json!({"id": 1, "result": {}}));
-    held("cancels-only-own-open-requests", story.wait(900).client(cancel(1)));
+    let story = EvidenceBuilder::stdio(LATEST).greet().client(call(1, "x")).server(json!({"id": 1, "result": {}}));
+    passes("cancels-only-own-open-requests", story.wait(900).client(cancel(1)));
 }
 
 #[test]
 fn the_request_was_sent_to_the_same_server() {
     let id = "cancels-only-own-open-requests";
-    let two = || Story::stdio(LATEST).at("one").greet().client(call(1, "x")).at("two").greet();
-    held(id, two().at("one").client(cancel(1)));
-    broken(id, two().client(cancel(1)), "`two`");
+    let two = || EvidenceBuilder::stdio(LATEST).at("one").greet().client(call(1, "x")).at("two").greet();
+    passes(id, two().at("one").client(cancel(1)));
+    fails(id, two().client(cancel(1)), "`two`");
     // Another run of the same server knows nothing of it.
-    broken(id, Story::stdio(LATEST).greet().client(call(1, "x")).on(2).greet().client(cancel(1)), "no request");
+    fails(
+        id,
+        EvidenceBuilder::stdio(LATEST).greet().client(call(1, "x")).on(2).greet().client(cancel(1)),
+        "no request",
+    );
 }
 
 #[test]
 fn over_http_a_cancellation_may_overtake_its_request() {
-    held("cancels-only-own-open-requests", Story::http(LATEST).greet().client(cancel(1)).client(call(1, "x")));
-    broken(
+    passes(
         "cancels-only-own-open-requests",
-        Story::stdio(LATEST).greet().client(cancel(1)).client(call(1, "x")),
+        EvidenceBuilder::http(LATEST).greet().client(cancel(1)).client(call(1, "x")),
+    );
+    fails(
+        "cancels-only-own-open-requests",
+        EvidenceBuilder::stdio(LATEST).greet().client(cancel(1)).client(call(1, "x")),
         "no request",
     );
 }
@@ -75,8 +84,8 @@ fn over_http_a_cancellation_may_overtake_its_request() {
 fn a_cancellation_names_a_request() {
     let id = "cancels-only-own-open-requests";
     let nameless = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {}});
-    silent(id, Story::stdio(LATEST).greet().client(nameless.clone()));
-    broken(id, Story::stdio(Revision::V2025_06_18).greet().client(nameless), "names no request");
-    let answered = Story::stdio(LATEST).greet().client(call(1, "x")).server(error(1, -32603)).wait(300);
-    broken(id, answered.client(cancel(1)), "had been answered");
+    not_applicable(id, EvidenceBuilder::stdio(LATEST).greet().client(nameless.clone()));
+    fails(id, EvidenceBuilder::stdio(Revision::V2025_06_18).greet().client(nameless), "names no request");
+    let answered = EvidenceBuilder::stdio(LATEST).greet().client(call(1, "x")).server(error(1, -32603)).wait(300);
+    fails(id, answered.client(cancel(1)), "had been answered");
 }

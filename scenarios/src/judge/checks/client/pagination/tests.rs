@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    judge::checks::testing::{Story, blocked, broken, error, held, modern, request, result, tools},
+    judge::checks::testing::{EvidenceBuilder, blocked, error, fails, modern, passes, request, result, tools},
     model::Revision,
 };
 
@@ -9,7 +9,7 @@ fn list(id: u64, cursor: Option<&str>) -> Value {
     request(id, "tools/list", cursor.map_or_else(|| json!({}), |cursor| json!({"cursor": cursor})))
 }
 
-fn two_pages(story: Story, cursor: &str) -> Story {
+fn two_pages(story: EvidenceBuilder, cursor: &str) -> EvidenceBuilder {
     let story = story.client(list(1, None)).server(tools(1, &["a"], Some("p2")));
     story.client(list(2, Some(cursor))).server(tools(2, &["b"], None))
 }
@@ -17,44 +17,53 @@ fn two_pages(story: Story, cursor: &str) -> Story {
 #[test]
 fn a_cursor_is_sent_back_unchanged() {
     let id = "cursors-are-echoed";
-    for story in Story::legacy() {
-        held(id, two_pages(story, "p2"));
+    for story in EvidenceBuilder::legacy() {
+        passes(id, two_pages(story, "p2"));
     }
-    for story in Story::legacy() {
-        broken(id, two_pages(story, "P2"), "`\"P2\"`");
+    for story in EvidenceBuilder::legacy() {
+        fails(id, two_pages(story, "P2"), "`\"P2\"`");
     }
-    blocked(id, Story::stdio(Revision::V2025_11_25).greet().client(list(1, None)));
+    blocked(id, EvidenceBuilder::stdio(Revision::V2025_11_25).greet().client(list(1, None)));
 }
 
 #[test]
 fn a_cursor_belongs_to_its_list_and_its_server() {
     let id = "cursors-are-echoed";
-    let given = || Story::stdio(Revision::V2025_11_25).greet().client(list(1, None)).server(tools(1, &[], Some("p2")));
-    broken(id, given().client(request(2, "prompts/list", json!({"cursor": "p2"}))), "prompts/list");
-    broken(id, given().at("other").greet().client(list(2, Some("p2"))), "never gave");
-    broken(id, given().client(request(2, "tools/list", json!({"cursor": 2}))), "never gave");
-    held(id, given().client(list(2, Some("p2"))).client(request(3, "tools/list", json!({"cursor": null}))));
-    let early = Story::stdio(Revision::V2025_11_25).greet().client(list(1, None)).client(list(2, Some("p2")));
-    broken(id, early.server(tools(1, &[], Some("p2"))), "never gave");
+    let given = || {
+        EvidenceBuilder::stdio(Revision::V2025_11_25).greet().client(list(1, None)).server(tools(1, &[], Some("p2")))
+    };
+    fails(id, given().client(request(2, "prompts/list", json!({"cursor": "p2"}))), "prompts/list");
+    fails(id, given().at("other").greet().client(list(2, Some("p2"))), "never returned");
+    fails(id, given().client(request(2, "tools/list", json!({"cursor": 2}))), "never returned");
+    passes(id, given().client(list(2, Some("p2"))).client(request(3, "tools/list", json!({"cursor": null}))));
+    let early = EvidenceBuilder::stdio(Revision::V2025_11_25).greet().client(list(1, None)).client(list(2, Some("p2")));
+    fails(id, early.server(tools(1, &[], Some("p2"))), "never returned");
 }
 
 #[test]
 fn every_page_is_read() {
     let id = "all-pages-read";
-    for story in Story::legacy() {
-        held(id, two_pages(story, "p2"));
+    for story in EvidenceBuilder::legacy() {
+        passes(id, two_pages(story, "p2"));
     }
-    for story in Story::legacy() {
-        broken(id, story.client(list(1, None)).server(tools(1, &["a"], Some("p2"))), "`\"p2\"`");
+    for story in EvidenceBuilder::legacy() {
+        fails(id, story.client(list(1, None)).server(tools(1, &["a"], Some("p2"))), "`\"p2\"`");
     }
     let modern_page =
-        |story: Story| story.client(modern(1, "tools/list", json!({}))).server(tools(1, &["a"], Some("")));
-    broken(id, modern_page(Story::http(Revision::V2026_07_28)), "`\"\"`");
-    held(id, modern_page(Story::http(Revision::V2026_07_28)).client(modern(2, "tools/list", json!({"cursor": ""}))));
-    blocked(id, Story::stdio(Revision::V2025_11_25).greet().client(list(1, None)).server(error(1, -32601)));
+        |story: EvidenceBuilder| story.client(modern(1, "tools/list", json!({}))).server(tools(1, &["a"], Some("")));
+    fails(id, modern_page(EvidenceBuilder::http(Revision::V2026_07_28)), "`\"\"`");
+    passes(
+        id,
+        modern_page(EvidenceBuilder::http(Revision::V2026_07_28)).client(modern(
+            2,
+            "tools/list",
+            json!({"cursor": ""}),
+        )),
+    );
+    blocked(id, EvidenceBuilder::stdio(Revision::V2025_11_25).greet().client(list(1, None)).server(error(1, -32601)));
     blocked(
         id,
-        Story::stdio(Revision::V2025_11_25)
+        EvidenceBuilder::stdio(Revision::V2025_11_25)
             .greet()
             .client(list(1, None))
             .server(result(1, json!({"nextCursor": null}))),
@@ -63,12 +72,20 @@ fn every_page_is_read() {
 
 #[test]
 fn a_cursor_that_comes_round_again_need_not_be_followed_twice() {
-    let round = Story::stdio(Revision::V2025_11_25).greet().client(list(1, None)).server(tools(1, &["a"], Some("p2")));
-    held("all-pages-read", round.client(list(2, Some("p2"))).server(tools(2, &["b"], Some("p2"))));
+    let round = EvidenceBuilder::stdio(Revision::V2025_11_25).greet().client(list(1, None)).server(tools(
+        1,
+        &["a"],
+        Some("p2"),
+    ));
+    passes("all-pages-read", round.client(list(2, Some("p2"))).server(tools(2, &["b"], Some("p2"))));
 }
 
 #[test]
 fn a_client_that_was_killed_may_leave_pages() {
-    let cut = Story::stdio(Revision::V2025_11_25).greet().client(list(1, None)).server(tools(1, &["a"], Some("p2")));
+    let cut = EvidenceBuilder::stdio(Revision::V2025_11_25).greet().client(list(1, None)).server(tools(
+        1,
+        &["a"],
+        Some("p2"),
+    ));
     blocked("all-pages-read", cut.killed());
 }

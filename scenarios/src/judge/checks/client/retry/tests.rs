@@ -1,21 +1,25 @@
 use crate::{
-    judge::checks::testing::{Story, blocked, broken, call, held, silent},
+    judge::checks::testing::{EvidenceBuilder, blocked, call, fails, not_applicable, passes},
     model::Revision,
 };
 
-fn refused() -> Story {
-    Story::http(Revision::V2025_11_25).greet().client(call(1, "x")).status(429).with("retry-after", "2")
+fn refused() -> EvidenceBuilder {
+    EvidenceBuilder::http(Revision::V2025_11_25).greet().client(call(1, "x")).status(429).with("retry-after", "2")
 }
 
 #[test]
 fn nobody_comes_back_early() {
     let id = "waits-as-asked";
-    held(id, refused());
-    held(id, refused().wait(2_000).client(call(2, "x")));
-    held(id, refused().client(call(2, "another")));
-    broken(id, refused().wait(1_000).client(call(2, "x")), "2000 ms");
-    broken(id, refused().client(call(1, "x")).wait(9_000).client(call(1, "x")), "put off");
-    let hour = Story::http(Revision::V2025_11_25).greet().client(call(1, "x")).status(503).with("retry-after", "soon");
+    passes(id, refused());
+    passes(id, refused().wait(2_000).client(call(2, "x")));
+    passes(id, refused().client(call(2, "another")));
+    fails(id, refused().wait(1_000).client(call(2, "x")), "2000 ms");
+    fails(id, refused().client(call(1, "x")).wait(9_000).client(call(1, "x")), "instead of");
+    let hour = EvidenceBuilder::http(Revision::V2025_11_25)
+        .greet()
+        .client(call(1, "x"))
+        .status(503)
+        .with("retry-after", "soon");
     blocked(id, hour);
-    silent(id, Story::stdio(Revision::V2025_11_25).greet());
+    not_applicable(id, EvidenceBuilder::stdio(Revision::V2025_11_25).greet());
 }

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use crate::{
     evidence::Outcome,
-    judge::checks::testing::{Story, blocked, broken, call, held, note, request, result, tools},
+    judge::checks::testing::{EvidenceBuilder, blocked, call, fails, note, passes, request, result, tools},
     model::Revision,
 };
 
@@ -10,25 +10,25 @@ fn list(id: u64) -> Value {
     request(id, "tools/list", json!({}))
 }
 
-fn listed(story: Story, id: u64, names: &[&str]) -> Story {
+fn listed(story: EvidenceBuilder, id: u64, names: &[&str]) -> EvidenceBuilder {
     story.client(list(id)).server(tools(id, names, None))
 }
 
-fn greeted() -> Story {
-    Story::stdio(Revision::V2025_11_25).greet()
+fn greeted() -> EvidenceBuilder {
+    EvidenceBuilder::stdio(Revision::V2025_11_25).greet()
 }
 
-fn noticed() -> Story {
+fn noticed() -> EvidenceBuilder {
     listed(greeted(), 1, &["a"]).server(note("notifications/tools/list_changed"))
 }
 
 #[test]
 fn tools_are_listed_again_after_a_notice() {
     let id = "tools-listed-again";
-    held(id, listed(noticed(), 2, &["a"]).client(call(3, "a")));
-    held(id, listed(noticed().wait(3000), 2, &["a"]));
-    broken(id, noticed().wait(1500).client(call(2, "a")), "`a` was called");
-    broken(id, listed(noticed().wait(1500).client(call(2, "a")), 3, &["a"]), "`a` was called");
+    passes(id, listed(noticed(), 2, &["a"]).client(call(3, "a")));
+    passes(id, listed(noticed().wait(3000), 2, &["a"]));
+    fails(id, noticed().wait(1500).client(call(2, "a")), "`a` was called");
+    fails(id, listed(noticed().wait(1500).client(call(2, "a")), 3, &["a"]), "`a` was called");
     blocked(id, noticed().wait(1500));
     blocked(id, listed(greeted(), 1, &["a"]).client(call(2, "a")));
 }
@@ -36,9 +36,9 @@ fn tools_are_listed_again_after_a_notice() {
 #[test]
 fn a_call_on_the_heels_of_a_notice_may_have_crossed_it() {
     let id = "tools-listed-again";
-    held(id, listed(noticed().wait(200).client(call(2, "a")), 3, &["a"]));
+    passes(id, listed(noticed().wait(200).client(call(2, "a")), 3, &["a"]));
     // Several notices, one list.
-    held(id, listed(noticed().server(note("notifications/tools/list_changed")).wait(300), 2, &["a"]));
+    passes(id, listed(noticed().server(note("notifications/tools/list_changed")).wait(300), 2, &["a"]));
     // The notice of one server is no matter of another.
     blocked(id, noticed().at("other").greet().wait(1500).client(call(2, "a")));
 }
@@ -47,22 +47,22 @@ fn a_call_on_the_heels_of_a_notice_may_have_crossed_it() {
 fn a_tool_that_is_gone_is_not_called() {
     let id = "stale-call-not-sent";
     let changed = || listed(listed(greeted(), 1, &["a", "b"]), 2, &["b"]);
-    held(id, changed().wait(500).client(call(3, "b")));
-    held(id, listed(changed().wait(500), 3, &["a", "b"]).client(call(4, "a")));
-    broken(id, changed().wait(500).client(call(3, "a")), "`a` was called");
+    passes(id, changed().wait(500).client(call(3, "b")));
+    passes(id, listed(changed().wait(500), 3, &["a", "b"]).client(call(4, "a")));
+    fails(id, changed().wait(500).client(call(3, "a")), "`a` was called");
     blocked(id, listed(greeted(), 1, &["a"]).wait(500).client(call(3, "a")));
     // A name that was never listed is another matter.
-    held(id, changed().wait(500).client(call(3, "never")));
+    passes(id, changed().wait(500).client(call(3, "never")));
 }
 
 #[test]
 fn a_call_may_cross_the_list_that_takes_its_tool_away() {
     let id = "stale-call-not-sent";
     let changed = || listed(listed(greeted(), 1, &["a", "b"]), 2, &["b"]);
-    held(id, changed().wait(100).client(call(3, "a")));
+    passes(id, changed().wait(100).client(call(3, "a")));
     // A step that ended with the list in hand leaves no doubt.
     let read = changed().wait(10).step(13, Outcome::Value(json!([])));
-    broken(id, read.wait(10).client(call(3, "a")), "`a` was called");
+    fails(id, read.wait(10).client(call(3, "a")), "`a` was called");
 }
 
 #[test]
@@ -82,11 +82,11 @@ fn only_lists_that_were_read_to_the_end_can_take_a_tool_away() {
 fn a_call_names_a_tool_of_its_own_server() {
     let id = "calls-only-listed-tools";
     let two = || listed(listed(greeted().at("one"), 1, &["search"]).at("two").greet(), 1, &["find"]);
-    let one = || listed(Story::stdio(Revision::V2025_11_25).at("one").greet(), 1, &["search"]);
-    held(id, one().client(call(2, "search")));
-    held(id, two().client(call(2, "find")));
-    broken(id, two().client(call(2, "search")), "which `two` never listed");
-    broken(id, one().client(call(2, "mcp__one__search")), "`mcp__one__search`");
+    let one = || listed(EvidenceBuilder::stdio(Revision::V2025_11_25).at("one").greet(), 1, &["search"]);
+    passes(id, one().client(call(2, "search")));
+    passes(id, two().client(call(2, "find")));
+    fails(id, two().client(call(2, "search")), "which `two` never listed");
+    fails(id, one().client(call(2, "mcp__one__search")), "`mcp__one__search`");
     blocked(id, greeted().client(call(1, "remembered")));
     let cut = greeted().client(list(1)).server(result(1, json!({"tools": [{"name": "b"}, "[cut: 9 more]"]})));
     blocked(id, cut.client(call(2, "a")));

@@ -1,0 +1,18 @@
+//! The commands, one file each: its arguments, and what it does with the libraries.
+
+pub(crate) mod bench;
+pub(crate) mod check;
+pub(crate) mod client;
+pub(crate) mod completions;
+pub(crate) mod conformance;
+pub(crate) mod explain;
+pub(crate) mod judge;
+pub(crate) mod list;
+pub(crate) mod lock;
+pub(crate) mod mock;
+pub(crate) mod report;
+pub(crate) mod schema;
+pub(crate) mod selection;
+pub(crate) mod serve;
+pub(crate) mod target;
+pub(crate) mod validate;

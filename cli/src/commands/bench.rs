@@ -1,0 +1,138 @@
+//! `bench`: load-tests a server.
+
+use std::{num::NonZeroUsize, path::PathBuf, sync::Arc};
+
+use anyhow::anyhow;
+use mock_servers::HumanDuration;
+use scenarios::{
+    Scenario,
+    catalog::ScenarioCatalog,
+    load::Vocabulary,
+    model::{Closed, Load, Open, Shape, Transport},
+    plan::Plan,
+    run::{BenchPlan, LoadTask, RunPlan, fresh_seed},
+    select::Selection,
+};
+use serde_json::{Map, Value};
+
+use super::target::TargetArgs;
+use crate::{
+    failure::{CommandResult, Failure},
+    output::OutputArgs,
+    run,
+};
+
+/// The arguments of `bench`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Scenario file with a `load`; without a server its mock server is tested.
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+    #[command(flatten)]
+    load: LoadArgs,
+    /// Transport to use.
+    #[arg(long)]
+    transport: Option<Transport>,
+    /// Number of connections [default: over HTTP one per user up to 64, 8 in an open loop; otherwise 1].
+    #[arg(long)]
+    connections: Option<NonZeroUsize>,
+    #[command(flatten)]
+    target: TargetArgs,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// A load given as arguments.
+#[derive(Debug, clap::Args)]
+#[group(conflicts_with = "file")]
+struct LoadArgs {
+    /// Tool to call.
+    #[arg(long)]
+    tool: Option<String>,
+    /// Arguments of the tool, as a JSON object.
+    #[arg(long, value_name = "JSON", value_parser = object)]
+    arguments: Option<Map<String, Value>>,
+    /// Closed loop: number of concurrent users [default: 1].
+    #[arg(long, conflicts_with = "rate")]
+    users: Option<NonZeroUsize>,
+    /// Open loop: calls per second.
+    #[arg(long)]
+    rate: Option<f64>,
+    /// Maximum number of open calls in an open loop. Other calls wait, and the wait is part of their latency.
+    #[arg(long, requires = "rate")]
+    max_in_flight: Option<usize>,
+    /// Duration of the measurement [default: 10s].
+    #[arg(long)]
+    duration: Option<HumanDuration>,
+    /// Duration of the warm-up, which is not measured [default: 1s].
+    #[arg(long)]
+    warmup: Option<HumanDuration>,
+    /// Timeout of a call [default: 60s].
+    #[arg(long)]
+    timeout: Option<HumanDuration>,
+    /// Pass/fail threshold, for example `p99 < 50ms`, `error_rate <= 1%`, `achieved_rate >= 100/s` or `offered_ratio >= 95%`.
+    #[arg(long, value_name = "CONDITION")]
+    threshold: Vec<String>,
+}
+
+fn object(text: &str) -> Result<Map<String, Value>, String> {
+    serde_json::from_str(text).map_err(|cause| format!("not a JSON object: {cause}"))
+}
+
+impl LoadArgs {
+    fn load(&self, tool: &str) -> Load {
+        let shape = match self.rate {
+            Some(rate) => Shape::Open(Open { rate, max_in_flight: self.max_in_flight }),
+            None => Shape::Closed(Closed { users: self.users.map_or(1, NonZeroUsize::get) }),
+        };
+        Load {
+            tool: tool.to_owned(),
+            arguments: self.arguments.clone(),
+            shape,
+            duration: self.duration.unwrap_or(HumanDuration::from_millis(10_000)),
+            warmup: Some(self.warmup.unwrap_or(HumanDuration::from_millis(1_000))),
+            timeout: self.timeout,
+            thresholds: self.threshold.clone(),
+        }
+    }
+}
+
+/// Runs load tests.
+pub(crate) fn run(args: Args) -> CommandResult {
+    let seed = fresh_seed();
+    let plan = BenchPlan {
+        subject: if args.target.is_given() { args.target.subject() } else { "mock servers".to_owned() },
+        seed,
+        program: std::env::current_exe().map_err(Failure::environment)?,
+        connections: args.connections.map(NonZeroUsize::get),
+        loads: loads(&args, seed)?,
+    };
+    run::execute(RunPlan::Bench(plan), &args.output)
+}
+
+fn loads(args: &Args, seed: u64) -> Result<Vec<LoadTask>, Failure> {
+    let server = |load| Ok(LoadTask::Server(Box::new(args.target.config(args.transport)?), load));
+    if let Some(tool) = &args.load.tool {
+        return Ok(vec![server(args.load.load(tool))?]);
+    }
+    let Some(file) = &args.file else {
+        return Err(Failure::input(anyhow!("no load test"))
+            .with_help("add the tool to call, for example `--tool echo`, or a scenario file with a `load`"));
+    };
+    let catalog = ScenarioCatalog::load(std::slice::from_ref(file), Vocabulary::built_in()).map_err(Failure::input)?;
+    let loads: Vec<(Arc<Scenario>, Load)> =
+        catalog.scenarios().filter_map(|scenario| scenario.load.clone().map(|load| (scenario, load))).collect();
+    if loads.is_empty() {
+        return Err(Failure::input(anyhow!("{} has no `load`", file.display())));
+    }
+    if args.target.is_given() {
+        return loads.into_iter().map(|(_, load)| server(load)).collect();
+    }
+    let mut tasks = Vec::new();
+    for (scenario, load) in loads {
+        let selection = Selection { transports: args.transport.into_iter().collect(), ..Selection::default() };
+        let plan = Plan::new([scenario], &selection, seed).map_err(Failure::input)?;
+        tasks.extend(plan.cases.into_iter().map(|case| LoadTask::Mock(Box::new(case), load.clone())));
+    }
+    Ok(tasks)
+}

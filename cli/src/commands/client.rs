@@ -1,0 +1,102 @@
+//! `client`: the built-in client, for users at a terminal and for conformance cases. One file per command.
+
+mod access;
+mod call;
+mod config;
+mod conformance;
+mod connect;
+mod drive;
+mod elicitation;
+pub(super) mod error;
+mod explain;
+mod lines;
+mod login;
+mod logout;
+pub(super) mod policy;
+mod prompt;
+mod read;
+pub(super) mod session;
+mod status;
+pub(super) mod target;
+mod tools;
+mod values;
+
+use clap::Subcommand;
+
+use crate::error::CommandResult;
+
+/// The arguments of `client`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    kind: Kind,
+}
+
+#[derive(Debug, Subcommand)]
+enum Kind {
+    /// Connect to a server and print its identity, revision and capabilities.
+    Connect(connect::Args),
+    /// List the tools of a server.
+    Tools(tools::Args),
+    /// Call a tool.
+    Call(call::Args),
+    /// Read a resource.
+    Read(read::Args),
+    /// Get a prompt.
+    Prompt(prompt::Args),
+    /// Show connection and authorization status.
+    Status(status::Args),
+    /// Log in to a server and store the tokens.
+    Login(login::Args),
+    /// Revoke and delete the stored tokens of a server.
+    Logout(logout::Args),
+    /// Revoke and delete the stored tokens of all servers.
+    Clear(logout::ClearArgs),
+    /// Configure a server: a URL, or a command after `--`.
+    Add(config::add::Args),
+    /// Configure a server with the JSON of an `.mcp.json` entry.
+    AddJson(config::add::JsonArgs),
+    /// List the configured servers.
+    List(config::list::Args),
+    /// Show the configuration of a server, without secrets.
+    Get(config::get::Args),
+    /// Remove a server from the configuration.
+    Remove(config::remove::Args),
+    /// Enable a configured server.
+    Enable(config::switch::Args),
+    /// Disable a configured server.
+    Disable(config::switch::Args),
+    /// Explain the permission decision for a tool.
+    Explain(explain::Args),
+    /// Execute the steps of a conformance case.
+    #[command(hide = true)]
+    Drive(drive::Args),
+    /// Execute a client scenario of the official conformance suite.
+    #[command(hide = true)]
+    Conformance(conformance::Args),
+}
+
+/// Runs a client command.
+pub(crate) fn run(args: Args) -> CommandResult {
+    match args.kind {
+        Kind::Connect(args) => connect::run(&args),
+        Kind::Tools(args) => tools::run(&args),
+        Kind::Call(args) => call::run(&args),
+        Kind::Read(args) => read::run(&args),
+        Kind::Prompt(args) => prompt::run(&args),
+        Kind::Status(args) => status::run(&args),
+        Kind::Login(args) => login::run(&args),
+        Kind::Logout(args) => logout::run(&args),
+        Kind::Clear(args) => logout::clear(&args),
+        Kind::Add(args) => config::add::run(&args),
+        Kind::AddJson(args) => config::add::run_json(&args),
+        Kind::List(args) => config::list::run(&args),
+        Kind::Get(args) => config::get::run(&args),
+        Kind::Remove(args) => config::remove::run(&args),
+        Kind::Enable(args) => config::switch::enable(&args),
+        Kind::Disable(args) => config::switch::disable(&args),
+        Kind::Explain(args) => explain::run(&args),
+        Kind::Drive(args) => drive::run(args),
+        Kind::Conformance(args) => conformance::run(args),
+    }
+}

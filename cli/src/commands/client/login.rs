@@ -1,0 +1,159 @@
+//! `client login`: the user logs in in a browser, or pastes the redirect URL.
+
+use std::{process::ExitCode, sync::Arc, time::Duration};
+
+use client::auth::{
+    AuthSettings, BrowserError, ConfiguredClient, LoginUi, LoopbackBrowser,
+    callback::{self, CallbackOptions, InvalidCallback},
+    credentials::{CredentialKey, Credentials},
+};
+use futures::future::BoxFuture;
+use serde_json::json;
+use tokio::{sync::Mutex, time::timeout};
+use url::Url;
+
+use super::{
+    access, config,
+    error::{ClientCommandError, settle},
+    lines::StdinLines,
+};
+use crate::{
+    error::{CommandError, CommandResult},
+    interrupt::{self, Interrupts},
+    print::{self, note},
+};
+
+/// Timeout of the command that opens a browser; a browser in the terminal does not return.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The arguments of `client login`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// URL of the server, or its name in the configuration.
+    #[arg(value_name = "URL|NAME")]
+    server: String,
+    #[command(flatten)]
+    files: config::Files,
+    /// Do not open a browser: print the URL, and read the redirect URL from stdin.
+    #[arg(long)]
+    no_browser: bool,
+    /// Port of the redirect URL on 127.0.0.1 [default: any free port].
+    #[arg(long)]
+    port: Option<u16>,
+    /// Path of the redirect URL [default: /callback].
+    #[arg(long)]
+    path: Option<String>,
+    /// Scope to request; repeatable. Scopes that the server requires take precedence.
+    #[arg(long, value_name = "SCOPE")]
+    scope: Vec<String>,
+    /// ID of a registered client. Its secret is read from MCP_WORKBENCH_CLIENT_SECRET.
+    #[arg(long, value_name = "ID")]
+    client_id: Option<String>,
+    /// Print JSON, including errors.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Logs in.
+pub(crate) fn run(args: &Args) -> CommandResult {
+    let runtime = interrupt::runtime()?;
+    let done = runtime.block_on(async {
+        let mut interrupts = Interrupts::watch()?;
+        tokio::select! {
+            interrupt = interrupts.next() => Err(interrupt.terminate()),
+            done = log_in(args) => settle(done, args.json),
+        }
+    });
+    // A browser in the terminal may still be running.
+    runtime.shutdown_background();
+    done
+}
+
+/// URL and settings of the login; the command line overrides the configuration.
+fn settings(args: &Args) -> Result<(Url, AuthSettings, CallbackOptions), ClientCommandError> {
+    let environment = config::settings()?;
+    let (url, mut settings, mut options) = match config::url(&args.server) {
+        Some(url) => {
+            let port = environment.callback_port.unwrap_or_default();
+            (url, AuthSettings::default(), CallbackOptions { port, ..CallbackOptions::default() })
+        }
+        None => config::login(&args.files, &args.server)?,
+    };
+    if let Some(id) = &args.client_id {
+        settings.client = Some(ConfiguredClient { secret: environment.client_secret, ..ConfiguredClient::new(id) });
+    }
+    if !args.scope.is_empty() {
+        settings.scopes = Some(args.scope.clone());
+    }
+    options.port = args.port.unwrap_or(options.port);
+    if let Some(path) = &args.path {
+        options.path.clone_from(path);
+    }
+    Ok((url, settings, options))
+}
+
+async fn log_in(args: &Args) -> Result<ExitCode, ClientCommandError> {
+    let (url, settings, options) = settings(args)?;
+    let store = access::store()?;
+    let person = TerminalUser { opens: !args.no_browser, lines: Mutex::default() };
+    let browser = LoopbackBrowser::with_ui(options, Arc::new(person));
+    let authorizer =
+        access::authorizer(&url, CredentialKey::from_url(&url), settings, store.clone(), Some(Arc::new(browser)))?;
+    let credentials = authorizer.login().await?;
+    print_login(args, &url, &credentials, &store.describe())?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_login(args: &Args, url: &Url, credentials: &Credentials, store: &str) -> Result<(), CommandError> {
+    if args.json {
+        return print::json(&json!({
+            "url": url.as_str(),
+            "issuer": credentials.issuer,
+            "clientId": credentials.client.id,
+            "scopes": credentials.scopes,
+            "expiresAt": credentials.expires_at,
+            "renewable": credentials.refresh_token.is_some(),
+            "store": store,
+        }));
+    }
+    let scopes = &credentials.scopes;
+    let scopes = if scopes.is_empty() { "no scopes".to_owned() } else { scopes.join(" ") };
+    print::text(&format!("logged in to {url} ({scopes})"))?;
+    print::text(&format!("  issued by {}, stored in {store}", credentials.issuer))
+}
+
+/// The user at the terminal. Stdout contains only the result.
+#[derive(Debug)]
+struct TerminalUser {
+    opens: bool,
+    /// Opened when the first line is read.
+    lines: Mutex<Option<StdinLines>>,
+}
+
+impl LoginUi for TerminalUser {
+    fn open_page<'a>(&'a self, page: &'a Url) -> BoxFuture<'a, Result<(), BrowserError>> {
+        Box::pin(async move {
+            let opened = self.opens && matches!(timeout(OPEN_TIMEOUT, callback::open(page)).await, Ok(Ok(())));
+            note(if opened { "opened a browser to log in; otherwise visit" } else { "to log in, visit" });
+            note(&format!("\n  {page}\n"));
+            note("if the browser cannot reach this machine, paste the URL that it was redirected to");
+            Ok(())
+        })
+    }
+
+    fn pasted_url(&self) -> BoxFuture<'_, String> {
+        Box::pin(async {
+            loop {
+                match self.lines.lock().await.get_or_insert_with(StdinLines::new).next().await {
+                    Some(line) if line.trim().is_empty() => {}
+                    Some(line) => return line,
+                    None => std::future::pending().await,
+                }
+            }
+        })
+    }
+
+    fn on_invalid_callback(&self, refused: InvalidCallback) {
+        note(&format!("{refused}: paste the complete URL that the browser shows"));
+    }
+}

@@ -1,0 +1,71 @@
+//! `conformance`: runs scenarios against a client.
+
+use std::{fs, num::NonZeroUsize, path::PathBuf};
+
+use anyhow::Context as _;
+use scenarios::{
+    run::{Baseline, ClientUnderTest, ConformancePlan, RunPlan, fresh_seed},
+    select::Runner,
+};
+
+use super::selection::SelectionArgs;
+use crate::{
+    failure::{CommandResult, Failure},
+    output::OutputArgs,
+    run,
+};
+
+/// The arguments of `conformance`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(flatten)]
+    selection: SelectionArgs,
+    /// Client to test instead of the built-in one, started as `sh -c "<COMMAND> <server-url>"` with the variables
+    /// MCP_CONFORMANCE_SCENARIO, MCP_CONFORMANCE_PROTOCOL_VERSION and MCP_CONFORMANCE_CONTEXT.
+    #[arg(long, value_name = "COMMAND")]
+    client_command: Option<String>,
+    /// Number of cases to run in parallel [default: 24 per core, up to 96].
+    #[arg(long, short)]
+    jobs: Option<NonZeroUsize>,
+    /// Random seed; recorded in the report.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// File with the ids of cases that are known to fail. A listed case that passes or no longer exists fails the run.
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Runs scenarios against a client.
+pub(crate) fn run(args: Args) -> CommandResult {
+    let seed = args.seed.unwrap_or_else(fresh_seed);
+    let mut scenarios = args.selection.load()?;
+    let plan = args.selection.plan(scenarios.clone(), Some(Runner::Conformance), seed)?;
+    scenarios.retain(|scenario| Runner::of(scenario) == Runner::Conformance);
+    let baseline = match &args.baseline {
+        Some(path) => {
+            let text = fs::read_to_string(path).with_context(|| format!("cannot read the baseline {}", path.display()));
+            Some(Baseline::parse(&text.map_err(Failure::input)?, scenarios))
+        }
+        None => None,
+    };
+    let plan = ConformancePlan {
+        program: std::env::current_exe().map_err(Failure::environment)?,
+        client: match args.client_command {
+            None => ClientUnderTest::BuiltIn,
+            Some(command) => ClientUnderTest::External { command, hidden_variables: vec![] },
+        },
+        plan,
+        seed,
+        jobs: args.jobs.unwrap_or_else(default_jobs),
+        baseline,
+    };
+    run::execute(RunPlan::Conformance(plan), &args.output)
+}
+
+/// Most cases mostly wait for timeouts, so there are many more of them than cores.
+fn default_jobs() -> NonZeroUsize {
+    let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    NonZeroUsize::MIN.saturating_add((cores * 24).min(96) - 1)
+}

@@ -1,0 +1,62 @@
+//! `explain`: a requirement or a check, with its source in the specification.
+
+use std::process::ExitCode;
+
+use anyhow::anyhow;
+use scenarios::{
+    catalog::ScenarioCatalog,
+    model::Revision,
+    requirements::{Explanation, Register},
+};
+
+use crate::{
+    error::{CommandError, CommandResult},
+    print,
+};
+
+/// The arguments of `explain`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Id of the requirement or check, as reports show it (`tools/unique-names`).
+    id: String,
+    /// Revision of the specification [default: the newest].
+    #[arg(long)]
+    revision: Option<Revision>,
+    /// Print JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Explains a requirement or a check.
+pub(crate) fn run(args: &Args) -> CommandResult {
+    let catalog = ScenarioCatalog::built_in().map_err(CommandError::internal)?;
+    let scenarios: Vec<_> = catalog.scenarios().collect();
+    let revision = args.revision.unwrap_or(NEWEST);
+    let explanation = Register::built_in().explain(&args.id, revision, scenarios.iter().map(AsRef::as_ref));
+    let explanation = explanation.map_err(|error| {
+        let help = error.help.clone();
+        CommandError::input(anyhow!(error)).with_help(help)
+    })?;
+    if args.json {
+        print::pretty_json(&explanation)?;
+    } else {
+        print::raw(&text(&explanation))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The newest revision.
+pub(crate) const NEWEST: Revision = Revision::V2026_07_28;
+
+fn text(explanation: &Explanation) -> String {
+    let Explanation { requirement, checks, scenarios } = explanation;
+    let mut text =
+        format!("{}: {} {}\n{}\n", requirement.id, requirement.level.as_str(), requirement.text, requirement.url);
+    for check in checks {
+        text.push_str(&format!("\ncheck {}\n    {}\n", check.id, check.expected));
+    }
+    if !scenarios.is_empty() {
+        text.push_str(&format!("\ntested by {}\n", scenarios.join(", ")));
+    }
+    text
+}

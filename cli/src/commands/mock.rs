@@ -1,0 +1,87 @@
+//! `mock`: runs mock servers.
+
+mod listening;
+mod oauth;
+mod profiles;
+mod serve;
+mod source;
+mod stdio;
+
+use clap::Subcommand;
+use evidence::Recorder;
+use mock_servers::script::ChildScript;
+use scenarios::model::Revision;
+
+use crate::error::{CommandError, CommandResult};
+
+/// The arguments of `mock`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    kind: Kind,
+}
+
+#[derive(Debug, Subcommand)]
+enum Kind {
+    /// Serve a profile or a script on a port until SIGTERM or SIGINT.
+    Serve(serve::Args),
+    /// Serve a profile or a script over standard input and output.
+    Stdio(stdio::Args),
+    /// Run a mock OAuth authorization server and a protected resource.
+    Oauth(oauth::Args),
+    /// List the profiles, or show one.
+    Profiles(profiles::Args),
+    /// Run a child process that a mock server leaves behind.
+    #[command(hide = true)]
+    Child {
+        /// Marks the process in a process list.
+        mark: String,
+        /// What to do, as JSON.
+        script: String,
+    },
+}
+
+/// Arguments of all mock servers.
+#[derive(Debug, clap::Args)]
+struct Common {
+    /// Name of a profile (see `mcp-workbench mock profiles`), or path of a script: the `server:` section of a scenario,
+    /// as YAML or JSON.
+    #[arg(value_name = "PROFILE-OR-SCRIPT")]
+    source: source::Source,
+    /// Protocol revision, unless the script names one [default: 2025-11-25 over stdio, otherwise all that the transport
+    /// supports].
+    #[arg(long)]
+    revision: Option<Revision>,
+    /// Random seed.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Name of the server in recordings.
+    #[arg(long, default_value = "mock")]
+    name: String,
+    /// Append every frame to this file, as JSON Lines.
+    #[arg(long, value_name = "FILE")]
+    record: Option<std::path::PathBuf>,
+}
+
+impl Common {
+    fn recorder(&self) -> Result<Recorder, CommandError> {
+        match &self.record {
+            Some(path) => Recorder::to_file(&self.name, path).map_err(CommandError::environment),
+            None => Ok(Recorder::disabled()),
+        }
+    }
+}
+
+/// Runs a mock server until it is stopped.
+pub(crate) fn run(args: Args) -> CommandResult {
+    match args.kind {
+        Kind::Serve(args) => serve::run(args),
+        Kind::Stdio(args) => stdio::run(args),
+        Kind::Oauth(args) => oauth::run(args),
+        Kind::Profiles(args) => profiles::run(&args),
+        Kind::Child { script, .. } => {
+            let script: ChildScript = serde_json::from_str(&script).map_err(CommandError::input)?;
+            mock_servers::stdio::run_child(&script).map_err(CommandError::environment)
+        }
+    }
+}

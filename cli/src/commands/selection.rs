@@ -1,0 +1,68 @@
+//! The arguments that select scenarios and cases, shared by several commands.
+
+use std::{path::PathBuf, sync::Arc};
+
+use scenarios::{
+    Scenario,
+    catalog::ScenarioCatalog,
+    load::Vocabulary,
+    model::Revision,
+    plan::Plan,
+    select::{Runner, Selection},
+};
+
+use crate::{error::CommandError, transport::TransportArg};
+
+/// Selects scenarios and cases.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct SelectionArgs {
+    /// Only scenarios or cases whose id matches one of the patterns (`pagination/*`, `*@stdio@2025-11-25`).
+    #[arg(value_name = "GLOB")]
+    pub(crate) names: Vec<String>,
+    /// Only scenarios of this area (`handshake`, `orphans`).
+    #[arg(long)]
+    area: Vec<String>,
+    /// Only scenarios with this tag.
+    #[arg(long)]
+    tag: Vec<String>,
+    /// Only cases in this revision (`2025-11-25`).
+    #[arg(long)]
+    revision: Vec<Revision>,
+    /// Only cases over this transport.
+    #[arg(long)]
+    transport: Vec<TransportArg>,
+    /// Scenario files or directories, instead of the built-in catalog.
+    #[arg(long, value_name = "PATH")]
+    scenarios: Vec<PathBuf>,
+}
+
+impl SelectionArgs {
+    /// Loads the scenarios.
+    pub(crate) fn load(&self) -> Result<Vec<Arc<Scenario>>, CommandError> {
+        let catalog = if self.scenarios.is_empty() {
+            ScenarioCatalog::built_in()
+        } else {
+            ScenarioCatalog::load(&self.scenarios, Vocabulary::built_in())
+        };
+        Ok(catalog.map_err(CommandError::input)?.scenarios().collect())
+    }
+
+    /// Plans the selected cases of these scenarios.
+    pub(crate) fn plan(
+        &self,
+        scenarios: impl IntoIterator<Item = Arc<Scenario>>,
+        runner: Option<Runner>,
+        seed: u64,
+    ) -> Result<Plan, CommandError> {
+        let selection = Selection {
+            names: self.names.clone(),
+            areas: self.area.clone(),
+            tags: self.tag.clone(),
+            revisions: self.revision.clone(),
+            transports: self.transport.iter().map(|transport| transport.0).collect(),
+            runner,
+            ..Selection::default()
+        };
+        Plan::new(scenarios, &selection, seed).map_err(CommandError::input)
+    }
+}

@@ -1,0 +1,224 @@
+//! `serve`: the workbench for others: as an MCP server over stdio or HTTP, or as the management API.
+
+use std::{
+    fs, future::IntoFuture as _, io::Write as _, net::SocketAddr, path::PathBuf, process::ExitCode, sync::Arc,
+    time::Duration,
+};
+
+use anyhow::{Context as _, anyhow};
+use client::auth::{callback::CallbackOptions, store::open_default};
+use mock_servers::HumanDuration;
+use serde_json::json;
+use serve::{
+    Limits, Settings, Workbench,
+    access::{AccessControl, AccessPolicy, ListenError, TOKEN_VARIABLE, Token, listen},
+    management::{HEALTH, Management, ManagementSettings, SystemBrowser},
+    mcp,
+};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    commands::client::policy::machine_policy,
+    failure::{CommandResult, Failure},
+    interrupt, print,
+    run::runs_directory,
+};
+
+/// Grace period of open connections after a stop.
+const GRACE_PERIOD: Duration = Duration::from_secs(2);
+
+/// The arguments of `serve`. The default is an MCP server over stdio.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Serve MCP over Streamable HTTP at this address.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:4717", group = "listening")]
+    http: Option<SocketAddr>,
+    /// Serve the management API at this address; `/openapi.json` describes it.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:4718", group = "listening")]
+    management: Option<SocketAddr>,
+    /// Port of the login redirect URL on 127.0.0.1; 0: any free port.
+    #[arg(long, value_name = "PORT", requires = "management", default_value_t = 0)]
+    callback_port: u16,
+    /// File with the access token. Without it, MCP_WORKBENCH_SERVE_TOKEN is used; otherwise a new token is generated and
+    /// printed once.
+    #[arg(long, value_name = "FILE", requires = "listening")]
+    token_file: Option<PathBuf>,
+    /// Disable authentication. Any local process can run commands as you. Loopback only, not for the management API.
+    #[arg(long, requires = "listening", conflicts_with_all = ["token_file", "management"])]
+    no_token: bool,
+    /// Additional allowed host name; repeatable.
+    #[arg(long, value_name = "HOST", requires = "listening")]
+    allow_host: Vec<String>,
+    /// Additional allowed origin of web pages (`https://app.example`); repeatable.
+    #[arg(long, value_name = "ORIGIN", requires = "listening")]
+    allow_origin: Vec<String>,
+    /// Allow an address that other machines can reach. Anyone with the token can run commands as you.
+    #[arg(long, requires = "listening", conflicts_with = "no_token")]
+    exposed: bool,
+    /// Timeout of one tool run.
+    #[arg(long, default_value = "10m")]
+    run_limit: HumanDuration,
+    /// Print the address and a generated token as JSON.
+    #[arg(long, requires = "listening")]
+    json: bool,
+}
+
+/// Serves until it is interrupted, or its client closes standard input.
+pub(crate) fn run(args: &Args) -> CommandResult {
+    let runtime = interrupt::runtime()?;
+    let served = runtime.block_on(async {
+        match (args.http, args.management) {
+            (Some(address), _) => over_http(args, address).await,
+            (None, Some(address)) => manage(args, address).await,
+            (None, None) => over_stdio(args).await,
+        }
+    });
+    // A read of standard input that still waits is not waited for.
+    runtime.shutdown_background();
+    served.map(|()| ExitCode::SUCCESS)
+}
+
+fn workbench(args: &Args) -> Result<Workbench, Failure> {
+    let program = std::env::current_exe().map_err(Failure::environment)?;
+    let limits = Limits { run: args.run_limit.0, ..Limits::default() };
+    let policy = Arc::new(machine_policy());
+    Workbench::new(Settings { program, runs: runs_directory(), limits, policy }).map_err(Failure::internal)
+}
+
+async fn over_stdio(args: &Args) -> Result<(), Failure> {
+    let workbench = workbench(args)?;
+    let over = CancellationToken::new();
+    let serving = mcp::serve_stdio(&workbench, over.clone());
+    tokio::pin!(serving);
+    let served = tokio::select! {
+        served = &mut serving => served,
+        () = interrupt::requested() => {
+            over.cancel();
+            serving.await
+        }
+    };
+    workbench.close().await;
+    served.map_err(Failure::environment)
+}
+
+async fn over_http(args: &Args, address: SocketAddr) -> Result<(), Failure> {
+    let workbench = workbench(args)?;
+    let over = CancellationToken::new();
+    let opened = opened(args, address, mcp::PATH, &[]).await?;
+    let router = mcp::router(&workbench, opened.access, over.clone());
+    let close = async {
+        over.cancel();
+        workbench.close().await;
+    };
+    until_interrupted(opened.listener, router, close).await
+}
+
+async fn manage(args: &Args, address: SocketAddr) -> Result<(), Failure> {
+    let store = open_default().map_err(Failure::environment)?;
+    let callback = CallbackOptions { port: args.callback_port, ..CallbackOptions::default() };
+    let (browser, policy) = (Arc::new(SystemBrowser), machine_policy());
+    let management = Management::new(ManagementSettings { store, browser, callback, policy });
+    let opened = opened(args, address, "", &[HEALTH]).await?;
+    let router = management.router(opened.access);
+    until_interrupted(opened.listener, router, management.close()).await
+}
+
+/// Serves until it is interrupted, and then ends what is served.
+async fn until_interrupted(
+    listener: TcpListener,
+    router: axum::Router,
+    close: impl Future<Output = ()>,
+) -> Result<(), Failure> {
+    let over = CancellationToken::new();
+    let serving = axum::serve(listener, router).with_graceful_shutdown(over.clone().cancelled_owned()).into_future();
+    tokio::pin!(serving);
+    let ended = tokio::select! {
+        ended = &mut serving => Some(ended),
+        () = interrupt::requested() => None,
+    };
+    over.cancel();
+    close.await;
+    match ended {
+        Some(ended) => ended.map_err(Failure::environment),
+        None => {
+            // A client may keep its connection open forever.
+            drop(tokio::time::timeout(GRACE_PERIOD, serving).await);
+            Ok(())
+        }
+    }
+}
+
+/// A listener, and the access before it.
+struct Opened {
+    listener: TcpListener,
+    access: AccessControl,
+}
+
+/// Listens, and tells where.
+async fn opened(args: &Args, address: SocketAddr, path: &str, open_paths: &[&str]) -> Result<Opened, Failure> {
+    let (token, made) = token(args)?;
+    let listener = listener(address, args).await?;
+    let address = listener.local_addr().map_err(Failure::environment)?;
+    print_address(args, &format!("http://{address}{path}"), made.as_ref())?;
+    let policy = AccessPolicy {
+        token,
+        hosts: args.allow_host.clone(),
+        origins: args.allow_origin.clone(),
+        open_paths: open_paths.iter().map(|path| (*path).to_owned()).collect(),
+    };
+    Ok(Opened { listener, access: AccessControl::from(policy) })
+}
+
+async fn listener(address: SocketAddr, args: &Args) -> Result<TcpListener, Failure> {
+    listen(address, args.exposed).await.map_err(|error| match error {
+        ListenError::Exposed { .. } if args.no_token => {
+            Failure::input(error).with_help("without a token only 127.0.0.1 is served")
+        }
+        ListenError::Exposed { .. } => {
+            Failure::input(error).with_help("`--exposed` allows it; a tunnel to 127.0.0.1 is safer")
+        }
+        error => Failure::environment(error),
+    })
+}
+
+/// The token that lets clients in, and the same if it was made just now.
+fn token(args: &Args) -> Result<(Option<Token>, Option<Token>), Failure> {
+    if args.no_token {
+        return Ok((None, None));
+    }
+    let chosen = match &args.token_file {
+        Some(file) => {
+            let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()));
+            Some((text.map_err(Failure::input)?, file.display().to_string()))
+        }
+        None => std::env::var(TOKEN_VARIABLE)
+            .ok()
+            .filter(|text| !text.is_empty())
+            .map(|text| (text, TOKEN_VARIABLE.to_owned())),
+    };
+    if let Some((text, place)) = chosen {
+        let token = Token::chosen(&text).map_err(|error| Failure::input(anyhow!("{place}: {error}")))?;
+        return Ok((Some(token), None));
+    }
+    let token = Token::fresh().map_err(Failure::environment)?;
+    Ok((Some(token.clone()), Some(token)))
+}
+
+/// Prints the address, and a generated token.
+fn print_address(args: &Args, url: &str, made: Option<&Token>) -> Result<(), Failure> {
+    if args.json {
+        let line = json!({ "url": url, "token": made.map(Token::expose) });
+        return print::line(&line.to_string());
+    }
+    let mut words = format!("listening on {url}\n");
+    match made {
+        Some(token) => words.push_str(&format!(
+            "send `Authorization: Bearer {}`; anyone who has it can run commands as you\n",
+            token.expose()
+        )),
+        None if args.no_token => words.push_str("any local process can run commands as you\n"),
+        None => {}
+    }
+    std::io::stderr().write_all(words.as_bytes()).map_err(Failure::environment)
+}

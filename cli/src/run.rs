@@ -1,0 +1,62 @@
+//! Executes a run for a command: interruption, progress, report and exit code.
+
+use std::path::PathBuf;
+
+use scenarios::{
+    bench::connect::LoadConnectError,
+    run::{LoadCaseError, RunDirectory, RunError, RunEvent, RunPlan},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    failure::{CommandResult, Failure, held},
+    interrupt,
+    output::OutputArgs,
+    progress::Progress,
+};
+
+/// Environment variable with the directory of all runs.
+const RUNS: &str = "MCP_WORKBENCH_RUNS";
+
+/// Executes a run, prints its progress and its report, and returns its exit code.
+pub(crate) fn execute(plan: RunPlan, output: &OutputArgs) -> CommandResult {
+    let directory = match &output.output {
+        Some(path) => RunDirectory::Exact(path.clone()),
+        None => RunDirectory::Within(runs_directory()),
+    };
+    let cancel = CancellationToken::new();
+    let mut progress = Progress::new(output.quiet);
+    let finished = interrupt::runtime()?.block_on(async {
+        let mut show = |event: RunEvent<'_>| progress.show(&event);
+        let running = scenarios::run::run(plan, &directory, &mut show, cancel.clone());
+        tokio::pin!(running);
+        tokio::select! {
+            finished = &mut running => return finished,
+            () = interrupt::requested() => cancel.cancel(),
+        }
+        running.await
+    });
+    let run = finished.map_err(failure)?.run;
+    output.show(&run, output.output.as_deref())?;
+    Ok(held(run.passed()))
+}
+
+fn failure(error: RunError) -> Failure {
+    match error {
+        RunError::Internal(_) => Failure::internal(error),
+        RunError::Load(
+            LoadCaseError::Plan(_)
+            | LoadCaseError::NoServer(_)
+            | LoadCaseError::Connect(LoadConnectError::UnknownTool { .. } | LoadConnectError::RejectedTool { .. }),
+        ) => Failure::input(error),
+        _ => Failure::environment(error),
+    }
+}
+
+/// `$MCP_WORKBENCH_RUNS`, else `mcp-workbench/runs` in `$XDG_STATE_HOME`, in `~/.local/state` (XDG Base Directory
+/// Specification) or in the directory for temporary files.
+pub(crate) fn runs_directory() -> PathBuf {
+    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let state = || set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")));
+    set(RUNS).unwrap_or_else(|| state().unwrap_or_else(std::env::temp_dir).join("mcp-workbench/runs"))
+}

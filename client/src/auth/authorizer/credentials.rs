@@ -1,0 +1,139 @@
+//! Credentials of this process and of the store: loads, renews and replaces them.
+
+use std::sync::Arc;
+
+use url::Url;
+
+use super::{Held, Inner};
+use crate::auth::{
+    credentials::Credentials,
+    error::AuthFailure,
+    renewal::{self, RenewalError, RenewalFailure},
+    settings::Grant,
+    store::StoreError,
+};
+
+impl Inner {
+    /// The credentials in use, loaded from the store the first time.
+    pub(super) async fn held(&self) -> Result<Option<Arc<Held>>, AuthFailure> {
+        {
+            let session = self.session();
+            if session.loaded {
+                return Ok(session.held.clone());
+            }
+        }
+        self.reload().await
+    }
+
+    /// Loads the credentials from the store.
+    pub(super) async fn reload(&self) -> Result<Option<Arc<Held>>, AuthFailure> {
+        let kept = self.store.load(&self.key).await.map_err(store_failure)?;
+        let held = kept.and_then(Held::new).map(Arc::new);
+        let mut session = self.session();
+        session.loaded = true;
+        session.held.clone_from(&held);
+        Ok(held)
+    }
+
+    /// Usable credentials for a request, if there are any.
+    pub(super) async fn good(self: &Arc<Self>) -> Result<Option<Arc<Held>>, AuthFailure> {
+        let Some(held) = self.held().await? else { return Ok(None) };
+        if held.is_good() {
+            return Ok(Some(held));
+        }
+        match self.renewed(|credentials| credentials.is_good()).await {
+            Ok(held) => Ok(Some(held)),
+            // The token was renewed early, and is still valid.
+            Err(_) if held.is_alive() => Ok(Some(held)),
+            // The request is sent without a token, and the response contains a challenge.
+            Err(AuthFailure::LoginRequired { .. }) => Ok(None),
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// Renewed credentials: new ones, or those that another task or process obtained in the meantime.
+    pub(super) async fn renewed(
+        self: &Arc<Self>,
+        is_good: impl Fn(&Credentials) -> bool + Send + 'static,
+    ) -> Result<Arc<Held>, AuthFailure> {
+        let this = Arc::clone(self);
+        let renew = move |old: Credentials| async move { this.renew(old).await };
+        let fresh = renewal::fresh(Arc::clone(&self.store), &self.key, is_good, renew).await;
+        let credentials = fresh.map_err(|error| match error {
+            RenewalError::Store(error) => store_failure(error),
+            error if error.needs_login() => AuthFailure::LoginRequired { reason: reason(&error) },
+            error => AuthFailure::Renewal { problem: reason(&error) },
+        })?;
+        self.hold(credentials)
+    }
+
+    /// Uses stored credentials.
+    fn hold(&self, credentials: Credentials) -> Result<Arc<Held>, AuthFailure> {
+        let unusable = || AuthFailure::LoginRequired { reason: "the stored credentials are invalid".to_owned() };
+        let held = Arc::new(Held::new(credentials).ok_or_else(unusable)?.just_had());
+        let mut session = self.session();
+        session.loaded = true;
+        session.held = Some(Arc::clone(&held));
+        Ok(held)
+    }
+
+    /// Stores and uses new credentials.
+    pub(super) async fn keep(&self, credentials: Credentials) -> Result<Arc<Held>, AuthFailure> {
+        self.store.save(&self.key, &credentials).await.map_err(store_failure)?;
+        self.hold(credentials)
+    }
+
+    /// Removes the credentials. Returns whether there were any.
+    pub(super) async fn forget(&self) -> Result<bool, AuthFailure> {
+        let removed = self.store.remove(&self.key).await.map_err(store_failure)?;
+        let mut session = self.session();
+        session.held = None;
+        session.asked.clear();
+        session.step_ups.clear();
+        Ok(removed)
+    }
+
+    async fn renew(self: Arc<Self>, old: Credentials) -> Result<Credentials, RenewalFailure> {
+        let renewed = match &self.settings.grant {
+            Grant::AuthorizationCode => self.refresh(&old).await,
+            _ => self.renew_without_user(&old).await,
+        };
+        renewed.map_err(|failure| {
+            if let AuthFailure::Token { error, .. } = &failure
+                && matches!(error.as_str(), "invalid_client" | "unauthorized_client")
+            {
+                self.session().forgotten_client = Some(old.client.id.clone());
+            }
+            RenewalFailure { kind: failure.kind().to_owned(), message: failure.to_string(), lasting: lasts(&failure) }
+        })
+    }
+}
+
+/// Whether a retry cannot help.
+fn lasts(failure: &AuthFailure) -> bool {
+    match failure {
+        AuthFailure::LoginRequired { .. } => true,
+        AuthFailure::Token { error, .. } => {
+            let passes = ["temporarily_unavailable", "server_error", "slow_down", "use_dpop_nonce"];
+            !error.starts_with("HTTP status") && !passes.contains(&error.as_str())
+        }
+        _ => false,
+    }
+}
+
+fn reason(error: &RenewalError) -> String {
+    match error {
+        RenewalError::Failed { failure, .. } => failure.message.clone(),
+        other => other.to_string(),
+    }
+}
+
+pub(super) fn store_failure(error: StoreError) -> AuthFailure {
+    AuthFailure::Store { source: Arc::new(error) }
+}
+
+/// The token endpoint of stored credentials.
+pub(super) fn endpoint(credentials: &Credentials) -> Result<Url, AuthFailure> {
+    Url::parse(&credentials.token_endpoint)
+        .map_err(|_| AuthFailure::LoginRequired { reason: "the stored token endpoint is not a URL".to_owned() })
+}

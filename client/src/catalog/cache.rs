@@ -1,0 +1,78 @@
+//! Cache of tool lists (2026-07-28, server/utilities/caching).
+//!
+//! Public lists are shared between all identities, others are kept per identity. If the cache is full, the list that
+//! expires first is removed.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use tokio::time::Instant;
+
+use super::hints::CacheScope;
+use crate::{digest::Digest, tool::ToolList};
+
+/// Maximum number of lists.
+const CAPACITY: usize = 256;
+
+/// A server, and the identity that requests from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Asker {
+    pub(crate) server: Digest,
+    pub(crate) identity: Digest,
+}
+
+/// A server, and the identity of a private list.
+type Key = (Digest, Option<Digest>);
+
+/// Fresh lists by server and identity.
+#[derive(Debug, Default)]
+pub(crate) struct ToolCache {
+    lists: Mutex<HashMap<Key, Arc<ToolList>>>,
+}
+
+impl ToolCache {
+    fn lists(&self) -> MutexGuard<'_, HashMap<Key, Arc<ToolList>>> {
+        self.lists.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The fresh list that may be used for this identity.
+    pub(crate) fn get(&self, asker: &Asker, now: Instant) -> Option<Arc<ToolList>> {
+        let mut lists = self.lists();
+        lists.retain(|_, list| list.hints.is_fresh(now));
+        let own = lists.get(&(asker.server, Some(asker.identity)));
+        own.or_else(|| lists.get(&(asker.server, None))).cloned()
+    }
+
+    /// Stores a list, and replaces older lists for this identity.
+    pub(crate) fn put(&self, asker: &Asker, list: &Arc<ToolList>, now: Instant) {
+        self.forget(asker);
+        if !list.hints.is_fresh(now) {
+            return;
+        }
+        let owner = (list.hints.scope == CacheScope::Private).then_some(asker.identity);
+        let mut lists = self.lists();
+        if lists.len() >= CAPACITY
+            && let Some(first) = lists.iter().min_by_key(|(_, list)| list.hints.fresh_until).map(|(key, _)| *key)
+        {
+            lists.remove(&first);
+        }
+        lists.insert((asker.server, owner), Arc::clone(list));
+    }
+
+    /// Removes all lists for this identity, public ones included.
+    pub(crate) fn forget(&self, asker: &Asker) {
+        let mut lists = self.lists();
+        lists.remove(&(asker.server, None));
+        lists.remove(&(asker.server, Some(asker.identity)));
+    }
+
+    /// Removes the private list of this identity.
+    pub(crate) fn forget_private(&self, asker: &Asker) {
+        self.lists().remove(&(asker.server, Some(asker.identity)));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+//! Announcements of changes.
+
+use serde_json::Value;
+use tokio::sync::watch;
+
+use super::RequestTracker;
+use crate::event::ClientEventKind;
+
+impl RequestTracker {
+    /// Whether the server declares announcements for this list: `tools`, `prompts` or `resources`.
+    pub(crate) fn announces(&self, lists: &str) -> bool {
+        let pointer = format!("/capabilities/{lists}/listChanged");
+        self.greeting().is_some_and(|greeting| greeting.pointer(&pointer).and_then(Value::as_bool).unwrap_or(false))
+    }
+
+    /// Records that the tools changed.
+    pub(crate) fn tools_changed(&self) {
+        self.tool_changes.send_modify(|count| *count += 1);
+        self.reporter.report(|| ClientEventKind::ToolsChanged);
+    }
+
+    /// Reports changes of everything that the server could have announced while no subscription was open.
+    pub(crate) fn missed_changes(&self) {
+        self.tools_changed();
+        if self.announces("prompts") {
+            self.reporter.report(|| ClientEventKind::PromptsChanged);
+        }
+        if self.announces("resources") {
+            self.reporter.report(|| ClientEventKind::ResourcesChanged);
+        }
+    }
+
+    /// Records that the subscription to changes is acknowledged, or is not coming.
+    pub(crate) fn listens(&self) {
+        self.listening.send_replace(true);
+    }
+
+    /// Waits until the subscription to changes is acknowledged, or is not coming.
+    pub(crate) async fn until_listening(&self) {
+        // The sender lives in `self`, so the only way out is the value.
+        let _ = self.listening.subscribe().wait_for(|listening| *listening).await;
+    }
+
+    /// Number of changes so far.
+    pub(crate) fn tool_changes(&self) -> u64 {
+        *self.tool_changes.borrow()
+    }
+
+    /// Receives the number of changes.
+    pub(crate) fn watch_tool_changes(&self) -> watch::Receiver<u64> {
+        self.tool_changes.subscribe()
+    }
+}

@@ -1,0 +1,108 @@
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::*;
+use crate::Diagnostics;
+
+const FORMAT: Format = Format { noun: "test", example: "has keys", limits: Limits::SMALL, noun_of: |_, _| None };
+
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(deny_unknown_fields)]
+struct Team {
+    name: String,
+    #[serde(default)]
+    size: u16,
+    #[serde(default)]
+    members: Vec<Member>,
+    #[serde(default)]
+    notes: BTreeMap<String, serde_json::Value>,
+}
+
+#[derive(Debug, Deserialize, PartialEq)]
+#[serde(rename_all = "kebab-case")]
+enum Member {
+    Guest,
+    Person { name: String },
+    Robot(u8),
+}
+
+fn errors(file: &str, text: &str) -> Vec<(String, usize, usize)> {
+    let document = Document::parse(Source::named(file, text), &FORMAT);
+    let errors = document.map_err(Diagnostics::from).and_then(|mut document| document.read::<Team>()).unwrap_err();
+    let position = |error: &Diagnostic| error.location.as_ref().map_or((0, 0), |at| (at.line, at.column));
+    errors.as_slice().iter().map(|error| (error.message.clone(), position(error).0, position(error).1)).collect()
+}
+
+#[test]
+fn all_syntaxes_read_the_same_value() {
+    let yaml = "name: x\nsize: 0x10\nmembers: [guest, { robot: 5 }, { person: { name: y } }]\nnotes: { a: [1, -2, 1.5, null, yes] }\n";
+    let json = r#"{"name": "x", "size": 16, // sixteen
+        "members": ["guest", {"robot": 5}, {"person": {"name": "y"}}], "notes": {"a": [1, -2, 1.5, null, "yes"]},}"#;
+    let read = |file: &str, text: &str| {
+        Document::parse(Source::named(file, text), &FORMAT)
+            .map_err(Diagnostics::from)
+            .and_then(|mut document| document.read::<Team>())
+            .unwrap()
+    };
+    assert_eq!(read("f.yaml", yaml), read("f.json", json));
+    let toml = "name = 'x'\nsize = 0x10\nmembers = ['guest', { robot = 5 }, { person = { name = 'y' } }]\n";
+    assert_eq!(read("f.toml", toml).members, read("f.yaml", yaml).members);
+}
+
+#[test]
+fn all_errors_are_reported_at_once() {
+    let expected = |found: &[(String, usize, usize)], wanted: &[(&str, usize)]| {
+        let found: Vec<_> = found.iter().map(|(message, line, _)| (message.as_str(), *line)).collect();
+        assert_eq!(found, wanted);
+    };
+    expected(
+        &errors(
+            "f.yaml",
+            "nmae: x\nsize: many\nmembers:\n  - gest\n  - robot: 300\n  - guest: 5\n  - person\nhelp: 1\n",
+        ),
+        &[
+            ("unknown key `nmae`", 1),
+            ("expected a whole number from 0 to 65535, found `many`", 2),
+            ("unknown value `gest`", 4),
+            ("expected a whole number from 0 to 255, found `300`", 5),
+            ("`guest` takes no value", 6),
+            ("`person` needs a value", 7),
+            ("unknown key `help`", 8),
+        ],
+    );
+    expected(
+        &errors("f.json", "{\n\"size\": true,\n\"members\": [{\"person\": {}},\n{\"robot\": 1, \"guest\": 2}]}"),
+        &[
+            ("missing key `name`", 2),
+            ("expected a whole number from 0 to 65535, found `true`", 2),
+            ("missing key `name` in `person`", 3),
+            ("unexpected key `guest` next to `robot`", 4),
+        ],
+    );
+    expected(
+        &errors("f.toml", "name = 5\nsize = -1\n"),
+        &[("expected a string, found `5`", 1), ("expected a whole number from 0 to 65535, found `-1`", 2)],
+    );
+}
+
+#[test]
+fn aliases_stay_within_the_limits() {
+    let mut bomb = String::from("a: &a [x, x, x, x, x, x, x, x, x]\n");
+    for (one, other) in ('a'..'i').zip('b'..='i') {
+        bomb.push_str(&format!("{other}: &{other} [{}]\n", vec![format!("*{one}"); 9].join(", ")));
+    }
+    assert_eq!(errors("f", &bomb)[0].0, "aliases expand to too many values");
+    assert_eq!(errors("f", "a: &a [x, *a]"), [("alias inside its own anchor".to_owned(), 1, 11)]);
+    // Each alias is one level deeper than the one before.
+    let chain: String = (1..100).map(|n| format!("k{n}: &a{n} [*a{}]\n", n - 1)).collect();
+    assert_eq!(errors("f", &format!("k0: &a0 x\n{chain}"))[0].0, "nested more than 64 levels deep");
+}
+
+#[test]
+fn a_file_with_very_many_errors_is_reported_quickly() {
+    let text: String = (0..9_000).map(|n| format!("k{n}: 1\n")).collect();
+    let began = std::time::Instant::now();
+    assert_eq!(errors("f", &text).len(), 50);
+    assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+}

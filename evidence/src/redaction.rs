@@ -1,0 +1,164 @@
+//! Replaces secrets in frames.
+//!
+//! Secrets are found by name (headers, JSON members, form and query parameters) and by the word `Bearer`. The scheme of
+//! an `Authorization` header stays, because checks need it.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use crate::frame::{Body, Http};
+
+/// Replaces each secret.
+const REDACTED: &str = "[secret]";
+
+const HEADERS: [&str; 6] = ["authorization", "cookie", "dpop", "set-cookie", "proxy-authorization", "x-api-key"];
+
+const MEMBERS: [&str; 13] = [
+    "access_token",
+    "refresh_token",
+    "client_secret",
+    "code",
+    "code_verifier",
+    "id_token",
+    "assertion",
+    "client_assertion",
+    "subject_token",
+    "actor_token",
+    "password",
+    "api_key",
+    "token",
+];
+
+/// `Bearer <token>`, at any position.
+static BEARER: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?i)\b(bearer)\s+[A-Za-z0-9._~+/=-]+").expect("the pattern is constant and valid"));
+
+/// `name=value`, as in a query or a form.
+static PARAMETER: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = format!(r"(?i)(^|[?&;#\s])({})=([^&;#\s]+)", MEMBERS.join("|"));
+    Regex::new(&pattern).expect("the pattern is made of constant, valid parts")
+});
+
+/// `"name": "value"`, as in JSON inside a string.
+static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = format!(r#"(?i)("(?:{})\\*"\s*:\s*\\*")[^"\\]+"#, MEMBERS.join("|"));
+    Regex::new(&pattern).expect("the pattern is made of constant, valid parts")
+});
+
+pub(crate) fn redact_body(body: Body) -> Body {
+    match body {
+        Body::Json(mut value) => {
+            redact_value(&mut value);
+            Body::Json(value)
+        }
+        Body::Text(mut text) => {
+            redact_text(&mut text);
+            Body::Text(text)
+        }
+        Body::Event(event) => Body::Event(event),
+    }
+}
+
+pub(crate) fn redact_http(mut http: Http) -> Http {
+    for (name, value) in &mut http.headers {
+        if HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
+            let scheme = value.split_once(' ').map(|(scheme, _)| scheme).filter(|_| name.ends_with("authorization"));
+            *value = scheme.map_or_else(|| REDACTED.to_owned(), |scheme| format!("{scheme} {REDACTED}"));
+        } else {
+            redact_text(value);
+        }
+    }
+    if let Some(path) = &mut http.path {
+        redact_text(path);
+    }
+    http
+}
+
+/// Redacts a JSON value in place, as the recorder does.
+pub fn redact_value(value: &mut Value) {
+    match value {
+        Value::String(text) => redact_text(text),
+        Value::Array(items) => items.iter_mut().for_each(redact_value),
+        Value::Object(members) => {
+            for (name, value) in members {
+                match value {
+                    Value::String(text) if is_secret(name) => REDACTED.clone_into(text),
+                    other => redact_value(other),
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn is_secret(name: &str) -> bool {
+    MEMBERS.iter().any(|member| name.eq_ignore_ascii_case(member))
+}
+
+fn redact_text(text: &mut String) {
+    // Most strings contain none of these signs, so the expressions run rarely.
+    for (pattern, sign, replacement) in
+        [(&BEARER, ' ', "$1 [secret]"), (&PARAMETER, '=', "$1$2=[secret]"), (&MEMBER, '"', "$1[secret]")]
+    {
+        if text.contains(sign) && pattern.is_match(text) {
+            *text = pattern.replace_all(text, replacement).into_owned();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn redacts_members_by_name_and_bearer_anywhere() {
+        let value = json!({
+            "access_token": "s3cret", "Refresh_Token": "s3cret", "expires_in": 60, "code": -32601,
+            "nested": [{"client_secret": "s3cret", "note": "use Bearer s3cret, please"}],
+            "progressToken": "kept", "tokens": "kept",
+            "location": "http://127.0.0.1/cb?code=s3cret&state=kept",
+            "inner": "{\"id_token\": \"s3cret\", \"scope\": \"kept\"}",
+        });
+        let Body::Json(redacted) = redact_body(Body::Json(value)) else { panic!("JSON stays JSON") };
+        let text = redacted.to_string();
+        assert!(!text.contains("s3cret"), "{text}");
+        assert_eq!(text.matches("kept").count(), 4, "{text}");
+        assert_eq!(redacted["code"], -32601);
+    }
+
+    #[test]
+    fn redacts_headers_but_keeps_the_scheme_and_the_session() {
+        let headers = [
+            ("authorization", "Bearer s3cret"),
+            ("cookie", "a=s3cret"),
+            ("set-cookie", "a=s3cret"),
+            ("proxy-authorization", "Basic s3cret"),
+            ("x-api-key", "s3cret"),
+            ("x-other", "bearer s3cret"),
+            ("mcp-session-id", "kept"),
+        ];
+        let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let path = Some("/cb?state=kept&code=s3cret".to_owned());
+        let redacted = redact_http(Http { headers, path, ..Http::default() });
+        let text = format!("{redacted:?}");
+        assert!(!text.contains("s3cret"), "{text}");
+        assert_eq!(redacted.headers["authorization"], "Bearer [secret]");
+        assert_eq!(redacted.headers["mcp-session-id"], "kept");
+    }
+
+    #[test]
+    fn redacts_forms_and_broken_json() {
+        for text in [
+            "grant_type=authorization_code&code=s3cret&code_verifier=s3cret",
+            "{\"access_token\":\"s3cret\",\"expires",
+            "password=s3cret",
+        ] {
+            let Body::Text(redacted) = redact_body(Body::Text(text.to_owned())) else { panic!("text stays text") };
+            assert!(!redacted.contains("s3cret"), "{redacted}");
+        }
+    }
+}

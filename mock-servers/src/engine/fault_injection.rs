@@ -1,0 +1,222 @@
+//! Faults in a dispatch, and their effect on later messages.
+
+use rand::Rng;
+use rand_chacha::ChaCha8Rng;
+use serde_json::Value;
+
+use super::{
+    Engine, Output, Rejection, Step, Target,
+    dispatch::{Dispatch, Flow, State},
+    persistent_faults::fault_random,
+    responses::negotiated_revision,
+    rules::MatchInput,
+};
+use crate::faults::{AppliedFault, Fault, FaultAction, FaultContext, FaultDirection, FaultState, WriteFaults};
+
+/// A fault that acts on the messages of a dispatch.
+#[derive(Debug, Clone)]
+pub(crate) struct ResponseFault {
+    pub(crate) fault: Fault,
+    pub(crate) random: ChaCha8Rng,
+    /// How many messages have passed through it.
+    passed: u64,
+}
+
+impl ResponseFault {
+    pub(crate) fn new(fault: Fault, random: ChaCha8Rng) -> Self {
+        Self { fault, random, passed: 0 }
+    }
+
+    fn applies(&self, answer: bool) -> bool {
+        answer || !self.fault.is_for_responses()
+    }
+
+    /// Its part in the shape of the next message.
+    fn applied(&mut self, answer: bool) -> Option<AppliedFault> {
+        if !self.fault.changes_bytes() || !self.applies(answer) {
+            return None;
+        }
+        self.passed += 1;
+        if self.fault.hooks().keeps_bytes(self.passed, answer) {
+            return None;
+        }
+        Some(AppliedFault { fault: self.fault.clone(), seed: self.random.next_u64() })
+    }
+}
+
+impl Dispatch {
+    /// The chance of the next fault among the actions of its rule.
+    fn draw(&mut self, seed: u64) -> ChaCha8Rng {
+        self.faults += 1;
+        let rule = self.inputs.rule.map_or(0, |rule| rule as u64);
+        fault_random(seed, (rule << 16) | self.faults, self.nth)
+    }
+
+    /// What these faults make of a message: the answer comes last, copies of it before.
+    fn with_faults(&mut self, message: Value, answer: bool) -> Vec<Value> {
+        let mut messages = vec![message];
+        for response_fault in self.response_faults.iter_mut().filter(|response_fault| response_fault.applies(answer)) {
+            messages = messages
+                .into_iter()
+                .flat_map(|one| response_fault.fault.apply(one, &mut response_fault.random))
+                .collect();
+        }
+        messages
+    }
+
+    fn shape(&mut self, answer: bool) -> Option<Box<WriteFaults>> {
+        WriteFaults::new(
+            self.response_faults.iter_mut().filter_map(|response_fault| response_fault.applied(answer)).collect(),
+        )
+    }
+
+    /// Sends everything from this output on through the faults of the dispatch.
+    pub(crate) fn response_fault(&mut self, from: usize, out: &mut Vec<Output>) {
+        if self.response_faults.is_empty() {
+            return;
+        }
+        for Output { to, step, shape } in out.split_off(from) {
+            match step {
+                Step::Send(message) => {
+                    for message in self.with_faults(message, false) {
+                        out.push(Output { to, step: Step::Send(message), shape: self.shape(false) });
+                    }
+                }
+                Step::Answer { message, status } => {
+                    let mut messages = self.with_faults(message, true);
+                    let last = messages.pop();
+                    for message in messages {
+                        out.push(Output { to, step: Step::Send(message), shape: self.shape(false) });
+                    }
+                    if let Some(message) = last {
+                        out.push(Output { to, step: Step::Answer { message, status }, shape: self.shape(true) });
+                    }
+                }
+                step @ (Step::Raw(_) | Step::Open) => out.push(Output { to, step, shape: self.shape(false) }),
+                step => out.push(Output { to, step, shape }),
+            }
+        }
+    }
+
+    /// The last output of the dispatch, which may still open a stream.
+    pub(crate) fn end(&mut self) -> Output {
+        Output { to: Target::Dispatch(self.id), step: Step::End, shape: self.shape(false) }
+    }
+}
+
+impl Engine {
+    /// Switches the persistent faults of this name on or off; false if there are none. What is under way goes on.
+    pub fn switch(&mut self, name: &str, enabled: bool) -> bool {
+        self.faults.persistent.switch(name, enabled)
+    }
+
+    /// Counts from the beginning again: how often rules, faults and tools were met. Faults are on or off as at the start.
+    /// What is drawn at random for a message follows from these counts, so that is as at the start as well. Sessions, what
+    /// is under way and what the script has changed are no counts, and stay.
+    pub fn reset(&mut self) {
+        self.rules.reset();
+        self.faults.persistent.reset();
+        self.items.calls.clear();
+    }
+
+    /// The persistent faults, in their order.
+    #[must_use]
+    pub fn faults(&self) -> Vec<FaultState> {
+        self.faults.persistent.states()
+    }
+
+    /// Queues the persistent faults that act on the dispatch.
+    pub(crate) fn apply_faults(&mut self, dispatch: &mut Dispatch) {
+        let Dispatch { era, session, ref message, .. } = *dispatch;
+        let revision = negotiated_revision(&self.settings.support, &self.sessions.open, era, session, message);
+        let applied = self.faults.persistent.apply_faults(
+            FaultDirection::ToClient,
+            MatchInput { message, revision, session },
+            self.rules.run(),
+        );
+        dispatch.due = applied.into();
+    }
+
+    /// Runs the queued persistent faults. If one of them ends the dispatch, rules do not run.
+    pub(crate) fn begin(&mut self, dispatch: &mut Dispatch, out: &mut Vec<Output>) -> Flow {
+        while let Some((fault, random)) = dispatch.due.pop_front() {
+            let from = out.len();
+            let flow = self.apply_fault(dispatch, fault, random, out);
+            dispatch.response_fault(from, out);
+            if dispatch.state != State::Open {
+                dispatch.remaining.clear();
+                dispatch.due.clear();
+            }
+            if flow == Flow::Suspend {
+                return flow;
+            }
+        }
+        Flow::Next
+    }
+
+    /// A fault among the actions of a rule.
+    pub(crate) fn inject_fault(&mut self, dispatch: &mut Dispatch, fault: Fault, out: &mut Vec<Output>) -> Flow {
+        let random = dispatch.draw(self.settings.seed);
+        self.apply_fault(dispatch, fault, random, out)
+    }
+
+    fn apply_fault(
+        &mut self,
+        dispatch: &mut Dispatch,
+        fault: Fault,
+        random: ChaCha8Rng,
+        out: &mut Vec<Output>,
+    ) -> Flow {
+        let values = dispatch.context();
+        let fill = |text: &str| values.fill_text(text);
+        let mut context = FaultContext { fill: &fill, host: dispatch.host.as_deref(), random };
+        let action = fault.hooks().action(&mut context);
+        let random = context.random;
+        match action {
+            FaultAction::Join => dispatch.response_faults.push(ResponseFault::new(fault, random)),
+            FaultAction::Hold => dispatch.state = State::Held,
+            FaultAction::Wait(time) => return wait(dispatch, time, out),
+            FaultAction::WaitRegardless(time) => {
+                dispatch.survives = true;
+                return wait(dispatch, time, out);
+            }
+            FaultAction::Do(steps) => steps.into_iter().for_each(|step| dispatch.push(out, step.into())),
+            FaultAction::DoThen(steps, time, next) => {
+                steps.into_iter().for_each(|step| dispatch.push(out, step.into()));
+                dispatch.due.push_front((*next, random));
+                return wait(dispatch, time, out);
+            }
+            FaultAction::Settle(step) => {
+                dispatch.push(out, step.into());
+                dispatch.state = State::Settled;
+            }
+            FaultAction::End(step) => {
+                dispatch.push(out, step.into());
+                dispatch.state = State::Settled;
+                dispatch.remaining.clear();
+                dispatch.due.clear();
+            }
+            FaultAction::ForgetSession => self.forget_session(dispatch, out),
+        }
+        Flow::Next
+    }
+
+    /// Expires the session of a dispatch, and responds as for an unknown session.
+    fn forget_session(&mut self, dispatch: &mut Dispatch, out: &mut Vec<Output>) {
+        if let Some(key) = dispatch.session {
+            if let Some(session) = self.sessions.open.get_mut(&key) {
+                session.revision = None;
+            }
+            out.push(Output::new(Target::Session(key), Step::ExpireSession));
+        }
+        let message = self.refusal(dispatch.request_id(), &Rejection::new(404, -32001, "session not found"));
+        dispatch.push(out, Step::Answer { message, status: 404 });
+        dispatch.state = State::Settled;
+        dispatch.remaining.clear();
+    }
+}
+
+fn wait(dispatch: &Dispatch, time: std::time::Duration, out: &mut Vec<Output>) -> Flow {
+    dispatch.push(out, Step::Wake(time));
+    Flow::Suspend
+}

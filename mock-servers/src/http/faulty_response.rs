@@ -1,0 +1,82 @@
+//! Responses whose bytes are changed by faults.
+
+use axum::body::Body as HttpBody;
+use http::{HeaderValue, Response, StatusCode, header};
+use serde_json::Value;
+
+use super::responder::Responder;
+use crate::{
+    engine::Step,
+    faults::{Finish, Framed, WriteFaults},
+    listen::{
+        body_writer,
+        response::{DisconnectGuard, send_result},
+    },
+};
+use evidence::Body;
+
+impl Responder {
+    /// Plays a step that says something, as these faults want it.
+    pub(super) fn execute_with_faults(
+        &mut self,
+        step: Step,
+        shape: &WriteFaults,
+        guard: impl FnOnce() -> DisconnectGuard,
+    ) {
+        if self.is_done() {
+            return;
+        }
+        self.content_type = shape.content_type().or(self.content_type.take());
+        if shape.omits_event_ids() {
+            // A stream without ids cannot be resumed.
+            self.mode.resumable = None;
+        }
+        match step {
+            Step::Answer { message, status } if self.is_undecided() && !self.streams_answer(status) => {
+                self.answer_shaped(message, status, shape);
+            }
+            Step::Answer { message, .. } => {
+                self.open_stream(guard);
+                if let Some(stream) = self.stream() {
+                    stream.send_with_faults(message.to_string(), Body::Json(message), shape);
+                    stream.end();
+                }
+            }
+            Step::Send(message) => {
+                self.open_stream(guard);
+                if let Some(stream) = self.stream() {
+                    stream.send_with_faults(message.to_string(), Body::Json(message), shape);
+                }
+            }
+            Step::Raw(text) => {
+                self.open_stream(guard);
+                if let Some(stream) = self.stream() {
+                    stream.send_with_faults(text.clone(), Body::Text(text), shape);
+                }
+            }
+            Step::Open => self.open_stream(guard),
+            _ => {}
+        }
+    }
+
+    /// Gives the final answer as one JSON object.
+    fn answer_shaped(&mut self, message: Value, status: u16, shape: &WriteFaults) {
+        if message.get("result").is_none() {
+            self.session_header = None;
+        }
+        let Some(sender) = self.decide() else { return };
+        let rendered = shape.render(message.to_string().into_bytes(), Body::Json(message), Framed::body);
+        let (pieces, body) = body_writer::body((), &self.close_mode);
+        let mut response: Response<HttpBody> = Response::new(body);
+        *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
+        self.add_headers(&mut response, "application/json");
+        // The length that was promised is what shows the client that something is missing.
+        response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(rendered.promised));
+        self.record_response(&response, rendered.body.clone());
+        pieces.execute(&rendered);
+        if matches!(rendered.finish, Finish::Inside(_)) {
+            self.note_end();
+        }
+        send_result(sender, Ok(response));
+    }
+}

@@ -1,0 +1,116 @@
+//! One HTTP exchange as a front sees it before the engine does: its head, its place in the record, its refusal.
+
+use std::time::Duration;
+
+use axum::body::{Body as HttpBody, Bytes};
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri, header, request::Parts};
+use hyper::body::Incoming;
+
+use super::{
+    response::{empty, record_response},
+    socket::CloseMode,
+    wire,
+};
+use evidence::{Body, ConnectionEvent, FrameParts, Http, Recorder};
+
+/// One HTTP exchange before its answer.
+pub(crate) struct HttpExchange {
+    /// Which exchange of the server's this is.
+    pub(crate) connection: u64,
+    recorder: Recorder,
+    head: Parts,
+    close_mode: CloseMode,
+    body_time: Duration,
+}
+
+impl HttpExchange {
+    pub(super) fn new(
+        connection: u64,
+        recorder: Recorder,
+        head: Parts,
+        close_mode: CloseMode,
+        body_time: Duration,
+    ) -> Self {
+        Self { connection, recorder, head, close_mode, body_time }
+    }
+
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        &self.head.headers
+    }
+
+    pub(crate) fn method(&self) -> &Method {
+        &self.head.method
+    }
+
+    pub(crate) fn uri(&self) -> &Uri {
+        &self.head.uri
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        self.head.uri.path()
+    }
+
+    pub(crate) fn query(&self) -> Option<&str> {
+        self.head.uri.query()
+    }
+
+    /// The text of a header.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        wire::header(self.headers(), name)
+    }
+
+    /// How the connection is to end that carries this.
+    pub(crate) fn close_mode(&self) -> &CloseMode {
+        &self.close_mode
+    }
+
+    /// The whole body of the request, or the status for one that cannot be had.
+    pub(crate) async fn read(&self, body: Incoming) -> Result<Bytes, StatusCode> {
+        let read = tokio::time::timeout(self.body_time, wire::read(body)).await;
+        read.unwrap_or(Err(StatusCode::REQUEST_TIMEOUT))
+    }
+
+    /// Records the request.
+    pub(crate) fn receive(&self, body: impl FnOnce() -> Body) {
+        self.recorder.record_with(|| {
+            let uri = &self.head.uri;
+            let http = Http {
+                method: Some(self.head.method.to_string()),
+                path: Some(uri.path_and_query().map_or_else(|| uri.path().to_owned(), ToString::to_string)),
+                headers: wire::recorded(&self.head.headers),
+                ..Http::default()
+            };
+            FrameParts::received(self.connection, body()).with_http(http)
+        });
+    }
+
+    /// Records a request whose body is of no interest.
+    pub(crate) fn receive_unread(&self) {
+        self.receive(|| Body::Event(ConnectionEvent::Bodiless));
+    }
+
+    /// Answers with this, which has no body that is worth recording.
+    pub(crate) fn respond(&self, response: Response<HttpBody>) -> Response<HttpBody> {
+        record_response(&self.recorder, self.connection, &response, Body::Event(ConnectionEvent::Bodiless));
+        response
+    }
+
+    /// Answers with this status alone.
+    pub(crate) fn refuse(&self, status: StatusCode) -> Response<HttpBody> {
+        self.respond(empty(status))
+    }
+
+    /// Answers that the path knows other methods alone, and which (RFC 9110, section 15.5.6).
+    pub(crate) fn allow_only(&self, methods: &'static str) -> Response<HttpBody> {
+        self.receive_unread();
+        let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
+        response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));
+        self.respond(response)
+    }
+
+    /// Answers with this status alone a request whose body is not read.
+    pub(crate) fn reject(&self, status: StatusCode) -> Response<HttpBody> {
+        self.receive_unread();
+        self.refuse(status)
+    }
+}

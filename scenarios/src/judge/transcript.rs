@@ -1,0 +1,279 @@
+//! The one view of the evidence for all checks: messages, requests with their responses, connections and sessions.
+//!
+//! A [`Transcript`] is built once per case. It borrows the evidence, and its indexes make every check linear in the number
+//! of frames, however many requests a subject sends.
+
+use std::{
+    cell::OnceCell,
+    collections::{HashMap, HashSet},
+};
+
+use serde_json::Value;
+
+pub(super) use ::evidence::{Body, ConnectionEvent, Direction, Frame};
+
+use crate::{
+    evidence::{Evidence, Outcome},
+    model::{Revision, Transport, UnknownNames},
+};
+
+pub(super) mod http;
+mod message;
+mod session;
+
+use self::http::is_rpc_post;
+pub(super) use self::{
+    message::{IdKey, Message},
+    session::{Session, first_frame_after, is_truncated},
+};
+
+/// The transcript of a case.
+pub struct Transcript<'a> {
+    /// The evidence.
+    pub(super) evidence: &'a Evidence,
+    /// The names in the scenario that no server has.
+    pub(super) unknown: &'a UnknownNames,
+    connections: Vec<ConnectionFrames<'a>>,
+    by_connection: HashMap<(&'a str, u64), usize>,
+    endpoints: HashSet<(&'a str, &'a str)>,
+    sessions: Vec<Session<'a>>,
+    /// The frames in which a server's process exits, in order.
+    exits: HashMap<&'a str, Vec<&'a Frame>>,
+    requests: OnceCell<Requests<'a>>,
+}
+
+/// The requests of the client with their responses, and their positions by method.
+struct Requests<'a> {
+    all: Vec<RequestResponse<'a>>,
+    by_method: HashMap<&'a str, Vec<usize>>,
+}
+
+/// The frames with one connection number, in order.
+pub(super) struct ConnectionFrames<'a> {
+    /// The server.
+    pub(super) server: &'a str,
+    /// The frames.
+    pub(super) frames: Vec<&'a Frame>,
+}
+
+/// A request of the client and its response.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RequestResponse<'a> {
+    /// The request.
+    pub(super) request: Message<'a>,
+    /// The response, if there is one.
+    pub(super) response: Option<Message<'a>>,
+}
+
+impl<'a> Transcript<'a> {
+    /// Indexes the evidence of a case.
+    #[must_use]
+    pub fn new(evidence: &'a Evidence, unknown: &'a UnknownNames) -> Self {
+        let mut connections: Vec<ConnectionFrames<'a>> = Vec::new();
+        let mut by_connection = HashMap::new();
+        let mut endpoints = HashSet::new();
+        let mut exits = HashMap::<_, Vec<&Frame>>::new();
+        for frame in &evidence.frames {
+            let server = frame.server.as_str();
+            let position = *by_connection.entry((server, frame.connection)).or_insert_with(|| {
+                connections.push(ConnectionFrames { server, frames: vec![] });
+                connections.len() - 1
+            });
+            connections[position].frames.push(frame);
+            if frame.body == Body::Event(ConnectionEvent::Exit) {
+                exits.entry(server).or_default().push(frame);
+            }
+            // The paths to which JSON-RPC was posted are the MCP endpoints. Others are for authorization, for example.
+            if let Some(path) = http::path(frame).filter(|_| is_rpc_post(frame)) {
+                endpoints.insert((server, path));
+            }
+        }
+        let sessions = session::sessions(evidence, &connections, &endpoints);
+        Self { evidence, unknown, connections, by_connection, endpoints, sessions, exits, requests: OnceCell::new() }
+    }
+
+    /// The frames of the case by connection, in the order in which the connections began.
+    pub(super) fn connections(&self) -> &[ConnectionFrames<'a>] {
+        &self.connections
+    }
+
+    /// The frames on the connection of a frame.
+    pub(super) fn connection_of(&self, frame: &Frame) -> Option<&ConnectionFrames<'a>> {
+        let position = self.by_connection.get(&(frame.server.as_str(), frame.connection))?;
+        Some(&self.connections[*position])
+    }
+
+    /// Every session, in the order in which they began.
+    pub(super) fn sessions(&self) -> &[Session<'a>] {
+        &self.sessions
+    }
+
+    /// Whether a frame was sent to an MCP endpoint.
+    pub(super) fn is_to_endpoint(&self, frame: &Frame) -> bool {
+        http::path(frame).is_some_and(|path| self.endpoints.contains(&(frame.server.as_str(), path)))
+    }
+
+    /// Every message, in order.
+    pub(super) fn messages(&self) -> impl Iterator<Item = Message<'a>> + use<'a> {
+        self.evidence.frames.iter().flat_map(Message::all_of)
+    }
+
+    /// Every message of the client, in order.
+    pub(super) fn client_messages(&self) -> impl Iterator<Item = Message<'a>> + use<'a> {
+        self.messages().filter(Message::by_client)
+    }
+
+    /// Every message of a server, in order.
+    pub(super) fn server_messages(&self) -> impl Iterator<Item = Message<'a>> + use<'a> {
+        self.messages().filter(|message| !message.by_client())
+    }
+
+    /// The frames of the client, in order.
+    pub(super) fn client_frames(&self) -> impl Iterator<Item = &'a Frame> + use<'a> {
+        self.evidence.frames.iter().filter(|frame| frame.from_client())
+    }
+
+    /// Every request of the client outside batches, in order, with the first later response with its id; over HTTP the
+    /// one on the same connection, if there is one.
+    pub(super) fn requests(&self) -> &[RequestResponse<'a>] {
+        &self.indexed_requests().all
+    }
+
+    /// The requests of one method, in order.
+    pub(super) fn requests_of<'t>(&'t self, method: &str) -> impl Iterator<Item = &'t RequestResponse<'a>> {
+        let Requests { all, by_method } = self.indexed_requests();
+        by_method.get(method).into_iter().flatten().map(|position| &all[*position])
+    }
+
+    fn indexed_requests(&self) -> &Requests<'a> {
+        self.requests.get_or_init(|| {
+            let mut responses: HashMap<IdKey<'_>, Vec<Message<'a>>> = HashMap::new();
+            let mut responses_on: HashMap<(u64, IdKey<'_>), Vec<Message<'a>>> = HashMap::new();
+            for message in self.server_messages().filter(Message::may_be_response) {
+                let Some(id) = message.id_key() else { continue };
+                responses.entry(id).or_default().push(message);
+                responses_on.entry((message.frame.connection, id)).or_default().push(message);
+            }
+            let after = |responses: Option<&Vec<Message<'a>>>, seq: u64| {
+                let responses = responses?;
+                responses.get(responses.partition_point(|response| response.seq() <= seq)).copied()
+            };
+            let (mut all, mut by_method) = (Vec::new(), HashMap::<_, Vec<usize>>::new());
+            let single = self.client_messages().filter(|message| message.json.is_object() && message.is_request());
+            for request in single.filter(|message| !matches!(message.frame.json(), Some(Value::Array(_)))) {
+                let (Some(id), Some(method)) = (request.id_key(), request.method()) else { continue };
+                let same = after(responses_on.get(&(request.frame.connection, id)), request.seq());
+                let response = same.or_else(|| after(responses.get(&id), request.seq()));
+                by_method.entry(method).or_default().push(all.len());
+                all.push(RequestResponse { request, response });
+            }
+            Requests { all, by_method }
+        })
+    }
+
+    /// Every item of a list in the pages that were read, with the frame that carried it.
+    pub(super) fn items<'t>(&'t self, method: &str, key: &'t str) -> impl Iterator<Item = (u64, &'a Value)> {
+        self.requests_of(method).filter_map(|one| Some((one.response?.seq(), one.result()?))).flat_map(
+            move |(seq, result)| {
+                let items = result.get(key).and_then(Value::as_array).into_iter().flatten();
+                items.map(move |item| (seq, item))
+            },
+        )
+    }
+
+    /// The HTTP response to a request: the first later frame of the server on its connection.
+    pub(super) fn reply(&self, request: &Frame) -> Option<&'a Frame> {
+        let frames = &self.connection_of(request)?.frames;
+        let later = &frames[frames.partition_point(|frame| frame.seq <= request.seq)..];
+        later.iter().copied().find(|frame| !frame.from_client())
+    }
+
+    /// The identity of the server from its handshake: revisions, capabilities, session.
+    pub(super) fn server_identity(&self) -> Option<&'a Value> {
+        let handshake = self.evidence.steps.iter().find(|outcome| outcome.step.is_none())?;
+        match &handshake.outcome {
+            Outcome::Value(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// Whether the server supports revisions of both eras, or may do so.
+    pub(super) fn may_be_dual_era(&self) -> bool {
+        let revisions = self.server_identity().and_then(|identity| identity.get("revisions")).and_then(Value::as_array);
+        revisions.is_none_or(|revisions| {
+            let known = |revision: &Value| revision.as_str().and_then(|text| text.parse::<Revision>().ok());
+            revisions.iter().any(|revision| known(revision).is_none_or(|revision| !revision.is_modern()))
+        })
+    }
+
+    /// Whether the case ran over Streamable HTTP.
+    pub(super) fn is_http(&self) -> bool {
+        self.evidence.transport == Transport::StreamableHttp
+    }
+
+    /// The first frame of the client that is not JSON. A response may lack an id after it.
+    pub(super) fn first_broken_json(&self) -> Option<&'a Frame> {
+        self.client_frames().find(|frame| matches!(frame.body, Body::Text(_)))
+    }
+
+    /// Whether the workbench killed the subject on purpose.
+    pub(super) fn was_killed_on_purpose(&self) -> bool {
+        self.evidence.process.as_ref().is_some_and(|process| process.killed_on_purpose)
+    }
+
+    /// The frames in which a server's process exits, in order.
+    pub(super) fn exits(&self, server: &str) -> &[&'a Frame] {
+        self.exits.get(server).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl<'a> RequestResponse<'a> {
+    /// The result of the response.
+    pub(super) fn result(&self) -> Option<&'a Value> {
+        self.response?.result()
+    }
+
+    /// The error of the response.
+    pub(super) fn error(&self) -> Option<&'a Value> {
+        self.response?.error()
+    }
+
+    /// The code of the error.
+    pub(super) fn code(&self) -> Option<i64> {
+        self.error()?.get("code")?.as_i64()
+    }
+
+    /// The HTTP status of the response.
+    pub(super) fn status(&self) -> Option<u16> {
+        http::status(self.response?.frame)
+    }
+
+    /// A parameter of the request.
+    pub(super) fn param(&self, name: &str) -> Option<&'a Value> {
+        self.request.param(name)
+    }
+
+    /// The frame of the response, or of the request if there is none.
+    pub(super) fn last_frame(&self) -> u64 {
+        self.response.unwrap_or(self.request).seq()
+    }
+
+    /// The frames of both.
+    pub(super) fn frames(&self) -> Vec<u64> {
+        [Some(self.request.seq()), self.response.map(|response| response.seq())].into_iter().flatten().collect()
+    }
+}
+
+/// Counts accesses to messages, so that a test can compare the work of checks without a clock.
+#[cfg(test)]
+fn count_work() {
+    WORK.with(|work| work.set(work.get() + 1));
+}
+
+#[cfg(not(test))]
+const fn count_work() {}
+
+#[cfg(test)]
+thread_local! {
+    pub(super) static WORK: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}

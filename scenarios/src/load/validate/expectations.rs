@@ -1,0 +1,208 @@
+//! What must come of a step and of a whole case: contradictions, and expectations that could not fail.
+
+use std::time::Duration;
+
+use diagnostics::{document::TreeCursor, nearest};
+use regex::Regex;
+
+use super::{
+    super::vocabulary::{ERROR_KINDS, METHODS},
+    Case, Findings, values,
+};
+use crate::model::{Expect, FrameExpectation, HttpExpectation, MOCK_SERVER, Transport};
+
+/// Judges what must come of the whole case.
+pub(super) fn judge(case: &Case<'_>, findings: &mut Findings<'_>) {
+    let (expect, spot) = (&case.scenario.expect, case.root.key("expect"));
+    values::not_empty(spot, "frames", expect.frames.is_empty(), findings);
+    values::not_empty(spot, "events", expect.events.is_empty(), findings);
+    findings.within_limit(spot.key("within"), expect.within, case.limit());
+    findings.not_zero(spot.key("within"), expect.within);
+    for (position, frame) in expect.frames.iter().enumerate() {
+        judge_frame(case, frame, spot.key("frames").item(position), findings);
+    }
+    for (position, event) in expect.events.iter().enumerate() {
+        if expect.events[..position].contains(event) {
+            findings.value(spot.key("events").item(position), "the same event twice", "take one away");
+        }
+    }
+    if let Some(processes) = &expect.processes {
+        let spot = spot.key("processes");
+        if processes.started.is_none() && processes.gone_within.is_none() && processes.gone_after_disconnect.is_none() {
+            findings.key(
+                spot,
+                "`processes` expects nothing",
+                "add `started`, `gone_within` or `gone_after_disconnect`",
+            );
+        }
+        if processes.started == Some(0) {
+            findings.value(
+                spot.key("started"),
+                "at least 0 processes always holds",
+                "write at least 1, or take it away",
+            );
+        }
+        if !case.runs_over(Transport::Stdio) && processes.started.is_some() {
+            let advice = "add `stdio` to the transports, or take it away";
+            findings.key(spot, "processes without the transport `stdio`", advice);
+        }
+    }
+}
+
+/// Judges what must come of one step.
+pub(super) fn judge_step(expect: &Expect, spot: TreeCursor<'_>, limit: Duration, findings: &mut Findings<'_>) {
+    values::judge(&expect.values, spot.key("values"), findings);
+    values::not_empty(spot, "values", expect.values.is_empty(), findings);
+    findings.not_zero(spot.key("within"), expect.within);
+    findings.not_zero(spot.key("not_before"), expect.not_before);
+    findings.within_limit(spot.key("within"), expect.within, limit);
+    findings.within_limit(spot.key("not_before"), expect.not_before, limit);
+    if let (Some(within), Some(not_before)) = (expect.within, expect.not_before)
+        && not_before >= within
+    {
+        let message = format!("it must end within {within} and not before {not_before}");
+        findings.value(spot.key("not_before"), message, "make `not_before` the shorter of both");
+    }
+    if expect.message.as_deref() == Some("") {
+        findings.value(
+            spot.key("message"),
+            "every message contains nothing, so this always holds",
+            "say what it contains",
+        );
+    }
+    if expect.either {
+        for key in ["error", "text", "values"].into_iter().filter(|key| spot.has(key)) {
+            let advice = "a step that may fail as well has no value to judge; take one away";
+            findings.key(spot.key(key), format!("`either` and `{key}` in one expectation"), advice);
+        }
+    }
+    match &expect.error {
+        Some(kinds) => {
+            error_kinds(kinds, spot.key("error"), findings);
+            for key in ["text", "values"].into_iter().filter(|key| spot.has(key)) {
+                findings.key(
+                    spot.key(key),
+                    format!("`error` and `{key}` in one expectation"),
+                    "a step that fails has no value",
+                );
+            }
+        }
+        None => {
+            for key in ["code", "message"].into_iter().filter(|key| spot.has(key)) {
+                let advice = "add `error:` with the kind, `rpc-error` say";
+                findings.key(spot.key(key), format!("`{key}` without `error`"), advice);
+            }
+        }
+    }
+}
+
+/// Judges the kinds of errors, joined by `|`; the caret goes under the one that is wrong.
+fn error_kinds(kinds: &str, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+    let mut seen: Vec<&str> = Vec::new();
+    let mut offset = 0;
+    for written in kinds.split('|') {
+        let kind = written.trim();
+        let start = offset + written.chars().take_while(|ch| ch.is_whitespace()).count();
+        offset += written.chars().count() + 1;
+        let place = || spot.part(start, kind.chars().count());
+        if !ERROR_KINDS.contains(&kind) {
+            let advice = nearest::advice(kind, ERROR_KINDS.iter().copied());
+            findings.place(place, format!("unknown error kind `{kind}`"), advice);
+        } else if seen.contains(&kind) {
+            findings.place(place, format!("the error kind `{kind}` twice"), "take one away");
+        }
+        seen.push(kind);
+    }
+}
+
+fn judge_frame(case: &Case<'_>, frame: &FrameExpectation, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+    values::judge(&frame.values, spot.key("values"), findings);
+    values::not_empty(spot, "values", frame.values.is_empty(), findings);
+    for key in ["at_least", "at_most"] {
+        if spot.has("count") && spot.has(key) {
+            findings.key(
+                spot.key(key),
+                format!("`count` and `{key}` in one expectation"),
+                "`count` says it all; take one away",
+            );
+        }
+    }
+    if frame.at_least == Some(0) {
+        findings.value(
+            spot.key("at_least"),
+            "at least 0 frames always holds",
+            "write at least 1; for none at all, `count: 0`",
+        );
+    }
+    if let (Some(least), Some(most)) = (frame.at_least, frame.at_most)
+        && least > most
+    {
+        findings.value(spot.key("at_most"), format!("at least {least} and at most {most}"), "no number is both");
+    }
+    if let Some(http) = &frame.http {
+        judge_envelope(case, http, spot.key("http"), findings);
+    }
+    if let Some(method) = &frame.method {
+        known_method(method, spot.key("method"), findings);
+        if frame.tool.is_some() && method != "tools/call" {
+            findings.key(spot.key("tool"), format!("a tool in `{method}`"), "only `tools/call` names a tool");
+        }
+    }
+    if let Some(server) = &frame.server {
+        known_server(case, server, spot.key("server"), findings);
+    }
+}
+
+fn judge_envelope(case: &Case<'_>, http: &HttpExpectation, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+    if *http == HttpExpectation::default() {
+        findings.key(spot, "`http` expects nothing", "add `method`, `status` or `headers`");
+    }
+    if !case.runs_over(Transport::HttpSse) && !case.runs_over(Transport::StreamableHttp) {
+        findings.key(spot, "an HTTP envelope over `stdio` alone", "add `streamable-http` to the transports");
+    }
+    if http.method.is_some() && http.status.is_some() {
+        let advice = "a request has a method, an answer a status; take one away";
+        findings.key(spot.key("status"), "`method` and `status` in one envelope", advice);
+    }
+    super::steps::header_names(http.headers.keys(), spot.key("headers"), findings);
+    for (name, pattern) in &http.headers {
+        let spot = spot.key("headers").key(name);
+        if name.chars().any(char::is_uppercase) {
+            findings.key(spot, "a header's name with capitals", "write it in lower case, as frames have it");
+        }
+        if let Err(error) = Regex::new(pattern) {
+            findings.value(
+                spot,
+                format!("no regular expression: {}", brief(&error)),
+                "see the syntax of the crate `regex`",
+            );
+        }
+    }
+}
+
+/// The last line of an error, which says what is wrong; the others draw where.
+fn brief(error: &regex::Error) -> String {
+    error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
+}
+
+/// A method that is nearly one of the specification's is misspelt: a frame expected 0 times would then never be missed.
+pub(super) fn known_method(method: &str, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+    if METHODS.contains(&method) || matches!(method, "GET" | "DELETE") {
+        return;
+    }
+    if let Some(meant) = nearest::nearest(method, METHODS.iter().copied()) {
+        findings.value(spot, format!("unknown method `{method}`"), format!("did you mean `{meant}`?"));
+    }
+}
+
+/// The server is one of the scenario.
+pub(super) fn known_server(case: &Case<'_>, server: &str, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+    let scenario = case.scenario;
+    let one = scenario.server.as_ref().map(|_| MOCK_SERVER);
+    // Without a server of its own a load is put on one that is named on the command line; a server under test has no
+    // name either.
+    let named_elsewhere = one.is_none() && scenario.servers.is_empty();
+    if !named_elsewhere && one != Some(server) && !scenario.servers.contains_key(server) {
+        findings.unknown(spot, "server", server, one.into_iter().chain(scenario.servers.keys().map(String::as_str)));
+    }
+}

@@ -1,0 +1,87 @@
+//! The load: numbers that are none, and what a load leaves no place for.
+
+use diagnostics::document::TreeCursor;
+
+use super::{Case, Findings, script::Offer};
+use crate::{
+    bench::{LoadPlan, PlanError, Threshold, ThresholdError},
+    model::Shape,
+};
+
+pub(super) fn judge(case: &Case<'_>, findings: &mut Findings<'_>) {
+    let Some(load) = &case.scenario.load else { return };
+    let spot = case.root.key("load");
+    let before = findings.found.len();
+    shape(load.shape, spot.key("shape"), findings);
+    findings.not_zero(spot.key("duration"), Some(load.duration));
+    findings.not_zero(spot.key("timeout"), load.timeout);
+    for (position, text) in load.thresholds.iter().enumerate() {
+        threshold(text, spot.key("thresholds").item(position), findings);
+    }
+    // What has passed so far may still be out of a range that only the load engine knows.
+    if findings.found.len() == before
+        && let Err(cause) = LoadPlan::new(load)
+    {
+        out_of_range(&cause, spot, findings);
+    }
+    if let Some(offer) = case.scenario.server.as_ref().and_then(Offer::of) {
+        offer.judge(&load.tool, spot.key("tool"), findings);
+    }
+    // A load is measured and not recorded: it ends in histograms, and has neither steps nor frames to judge.
+    for key in ["steps", "checks"] {
+        if case.root.has(key) {
+            findings.key(case.root.key(key), format!("`load` and `{key}` in one scenario"), "write two scenarios");
+        }
+    }
+    let expect = case.root.key("expect");
+    for key in ["frames", "events"] {
+        if expect.has(key) {
+            findings.key(
+                expect.key(key),
+                format!("`load` and `{key}` in one scenario"),
+                "a load leaves no transcript; use `thresholds`",
+            );
+        }
+    }
+}
+
+fn shape(shape: Shape, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+    match shape {
+        Shape::Closed(closed) => {
+            if closed.users == 0 {
+                findings.value(spot.key("closed").key("users"), "a load without users", "write at least 1");
+            }
+        }
+        Shape::Open(open) => {
+            let spot = spot.key("open");
+            if !(open.rate > 0.0 && open.rate.is_finite()) {
+                findings.value(
+                    spot.key("rate"),
+                    format!("a rate of {}", open.rate),
+                    "write how many calls a second, above 0",
+                );
+            }
+            if open.max_in_flight == Some(0) {
+                findings.value(spot.key("max_in_flight"), "a limit of nothing", "write at least 1, or take it away");
+            }
+        }
+    }
+}
+
+/// A threshold says itself what is wrong with it, and where in its text.
+fn threshold(text: &str, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+    let Err(ThresholdError { problem, position, width, advice }) = text.parse::<Threshold>() else { return };
+    findings.place(|| spot.part(position, width), format!("the threshold `{text}`: {problem}"), advice);
+}
+
+fn out_of_range(cause: &PlanError, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+    let open = spot.key("shape").key("open");
+    let spot = match cause {
+        PlanError::Rate { .. } => open.key("rate"),
+        PlanError::Count { what, .. } if open.has(what) => open.key(what),
+        PlanError::Count { what, .. } => spot.key("shape").key("closed").key(what),
+        PlanError::HumanDuration { what, .. } => spot.key(what),
+        PlanError::Threshold { index, .. } => spot.key("thresholds").item(*index),
+    };
+    findings.value(spot, cause.to_string(), "write a number within the range");
+}

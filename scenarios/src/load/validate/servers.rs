@@ -1,0 +1,90 @@
+//! What stands at the other end, and how the client is set up.
+
+use diagnostics::nearest;
+
+use super::{super::vocabulary::CAPABILITIES, Case, Findings, steps::header_names};
+use crate::model::{Subject, UserSetup};
+
+/// The longest name of a server, in characters. What a client makes of a strange name is for it to show, so every name
+/// of a bearable length is taken.
+const MAX_NAME: usize = 100;
+
+pub(super) fn judge(case: &Case<'_>, findings: &mut Findings<'_>) {
+    match case.scenario.subject {
+        Subject::Client => of_a_client(case, findings),
+        Subject::Server => of_a_server(case, findings),
+    }
+    client_setup(case, findings);
+}
+
+fn of_a_client(case: &Case<'_>, findings: &mut Findings<'_>) {
+    let (scenario, root) = (case.scenario, case.root);
+    if scenario.server.is_some() && !scenario.servers.is_empty() {
+        findings.key(root.key("servers"), "both `server` and `servers`", "move the first into the second, with a name");
+    }
+    if scenario.server.is_none() && scenario.servers.is_empty() && scenario.load.is_none() {
+        findings.key(root.key("subject"), "a client without a server to talk to", "add `server:`; `{}` is a good one");
+    }
+    for name in scenario.servers.keys() {
+        if name.trim().is_empty() || name.chars().count() > MAX_NAME {
+            let message = format!("`{name}` is not a name for a server");
+            findings.key(root.key("servers").key(name), message, format!("write 1 to {MAX_NAME} characters"));
+        }
+    }
+    if root.has("needs") {
+        findings.key(
+            root.key("needs"),
+            "`needs` in a scenario for clients",
+            "only a server declares capabilities here",
+        );
+    }
+}
+
+fn of_a_server(case: &Case<'_>, findings: &mut Findings<'_>) {
+    for key in ["server", "servers", "client"] {
+        if case.root.has(key) {
+            findings.key(
+                case.root.key(key),
+                format!("`{key}` in a scenario for servers"),
+                "the server under test is named on the command line; take it away, or set `subject: client`",
+            );
+        }
+    }
+    let Some(needs) = &case.scenario.needs else { return };
+    let first = needs.split('.').next().unwrap_or_default();
+    let spot = case.root.key("needs");
+    if !CAPABILITIES.contains(&first) {
+        let advice = match nearest::nearest(first, CAPABILITIES.iter().copied()) {
+            Some(meant) => format!("did you mean `{meant}{}`?", &needs[first.len()..]),
+            None => nearest::advice(first, CAPABILITIES.iter().copied()),
+        };
+        findings.value(spot, format!("unknown capability `{needs}`"), advice);
+    } else if needs.split('.').any(str::is_empty) {
+        findings.value(spot, format!("`{needs}` is not a capability"), "write it as in `resources.subscribe`");
+    }
+}
+
+fn client_setup(case: &Case<'_>, findings: &mut Findings<'_>) {
+    let (client, spot) = (&case.scenario.client, case.root.key("client"));
+    for (key, period) in [
+        ("startup_timeout", client.startup_timeout),
+        ("call_timeout", client.call_timeout),
+        ("call_ceiling", client.call_ceiling),
+    ] {
+        findings.not_zero(spot.key(key), period);
+    }
+    let numbers =
+        [("max_pages", client.max_pages), ("max_items", client.max_items), ("max_message", client.max_message)];
+    for (key, number) in numbers {
+        if number == Some(0) {
+            findings.value(spot.key(key), "a limit of nothing", "write at least 1");
+        }
+    }
+    header_names(client.headers.keys(), spot.key("headers"), findings);
+    if client.user.as_ref().is_some_and(|user| *user == UserSetup::default()) {
+        findings.key(spot.key("user"), "a user who does nothing", "say what they answer, or take it away");
+    }
+    if let Some(limit) = client.name_limit.filter(|limit| ![64, 128].contains(limit)) {
+        findings.value(spot.key("name_limit"), format!("a name limit of {limit}"), "write 64 or 128");
+    }
+}

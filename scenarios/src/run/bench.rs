@@ -1,0 +1,69 @@
+//! Runs load tests one after another.
+
+use std::path::PathBuf;
+
+use client::ServerConfig;
+use reports::model::RunKind;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    EventSink, FinishedRun, RunDirectory, RunError,
+    load_case::{load_case, load_server},
+    session::{Session, Start},
+};
+use crate::{model::Load, plan::Case};
+
+/// Load tests.
+#[derive(Debug)]
+pub struct BenchPlan {
+    /// Name of the server in reports, without secrets.
+    pub subject: String,
+    /// Seed of the mock servers.
+    pub seed: u64,
+    /// Executable of mcp-workbench: starts stdio mock servers.
+    pub program: PathBuf,
+    /// Number of connections to a server; absent: depends on the load and the transport.
+    pub connections: Option<usize>,
+    /// The load tests.
+    pub loads: Vec<LoadTask>,
+}
+
+/// One load test.
+#[derive(Debug)]
+pub enum LoadTask {
+    /// On a server.
+    Server(Box<ServerConfig>, Load),
+    /// On the mock server of a scenario.
+    Mock(Box<Case>, Load),
+}
+
+pub(super) async fn execute(
+    plan: BenchPlan,
+    directory: &RunDirectory,
+    events: EventSink<'_>,
+    cancel: &CancellationToken,
+) -> Result<FinishedRun, RunError> {
+    let start = Start {
+        kind: RunKind::Bench,
+        subject: plan.subject,
+        seed: plan.seed,
+        planned: plan.loads.len(),
+        jobs: 1,
+        probe: None,
+    };
+    let mut session = Session::start(&start, directory, events);
+    for task in &plan.loads {
+        let progress = |progress| session.load_progress(progress);
+        let result = match task {
+            LoadTask::Server(config, load) => {
+                load_server(config, load, plan.connections, progress, cancel.clone()).await?
+            }
+            LoadTask::Mock(case, load) => load_case(case, load, &plan.program, progress, cancel.clone()).await?,
+        };
+        session.load_finished(result);
+        if cancel.is_cancelled() {
+            break;
+        }
+    }
+    Ok(session.finish(!cancel.is_cancelled(), None).await)
+}

@@ -1,0 +1,224 @@
+//! The state of a run: header, journal, results and events.
+
+use std::{
+    collections::HashMap,
+    fs::File,
+    io::{self, BufReader},
+    path::Path,
+    sync::Arc,
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant, SystemTime},
+};
+
+use reports::{
+    journal::{self as journal_format, Line},
+    model::{CaseResult, FORMAT, LoadResult, Run, RunHeader, RunKind},
+};
+use tokio::runtime::{Builder, Runtime};
+
+use super::{Baseline, EventSink, FinishedRun, RunDirectory, RunError, RunEvent, journal::Journal};
+use crate::{Evidence, Scenario, bench::Progress, judge, peer::ProbeResult};
+
+/// Distinguishes runs of one process that start in the same second.
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
+/// Subject, seed and size of a run that starts.
+pub(super) struct Start<'a> {
+    pub(super) kind: RunKind,
+    pub(super) subject: String,
+    pub(super) seed: u64,
+    pub(super) planned: usize,
+    pub(super) jobs: usize,
+    pub(super) probe: Option<&'a ProbeResult>,
+}
+
+impl Start<'_> {
+    fn header(&self) -> RunHeader {
+        let started = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+        let compact: String = started.chars().filter(char::is_ascii_alphanumeric).collect();
+        let run_id = match COUNT.fetch_add(1, Ordering::Relaxed) {
+            0 => format!("{compact}-{}", std::process::id()),
+            count => format!("{compact}-{}-{count}", std::process::id()),
+        };
+        RunHeader {
+            run_id,
+            kind: self.kind,
+            workbench: env!("CARGO_PKG_VERSION").to_owned(),
+            started,
+            subject: self.subject.clone(),
+            seed: self.seed,
+            planned: self.planned,
+        }
+    }
+}
+
+/// A run in progress.
+pub(super) struct Session<'e> {
+    header: RunHeader,
+    journal: Journal,
+    events: EventSink<'e>,
+    started: Instant,
+    /// Results by position in the plan. The frames of results in the journal are dropped, to bound memory.
+    cases: HashMap<usize, CaseResult>,
+    loads: Vec<LoadResult>,
+}
+
+impl<'e> Session<'e> {
+    pub(super) fn start(start: &Start<'_>, directory: &RunDirectory, events: EventSink<'e>) -> Self {
+        let header = start.header();
+        let (journal, created) = Journal::create(directory, &header);
+        let (cases, loads) = (HashMap::new(), Vec::new());
+        let mut session = Self { header, journal, events, started: Instant::now(), cases, loads };
+        let Start { jobs, probe, .. } = *start;
+        let journal = session.journal.is_open().then(|| session.journal.path());
+        (session.events)(RunEvent::Started { header: &session.header, journal, jobs, probe });
+        session.check_journal(created);
+        session
+    }
+
+    pub(super) fn case_started(&mut self, id: &str) {
+        (self.events)(RunEvent::CaseStarted { id });
+    }
+
+    pub(super) fn case_finished(&mut self, judged: JudgedCase) {
+        let JudgedCase { index, mut result, line, .. } = judged;
+        let written = line.and_then(|line| self.journal.append(&line));
+        self.check_journal(written);
+        (self.events)(RunEvent::CaseFinished { result: &result });
+        if self.journal.is_open() {
+            result.frames = Vec::new();
+        }
+        self.cases.insert(index, result);
+    }
+
+    pub(super) fn load_progress(&mut self, progress: Progress) {
+        (self.events)(RunEvent::LoadProgress(progress));
+    }
+
+    pub(super) fn load_finished(&mut self, result: LoadResult) {
+        let written = self.journal.append_line(&Line::Load { result: Box::new(result.clone()) });
+        self.check_journal(written);
+        (self.events)(RunEvent::LoadFinished { result: &result });
+        self.loads.push(result);
+    }
+
+    /// Collects the results, and completes the journal if all cases finished.
+    pub(super) async fn finish(mut self, complete: bool, baseline: Option<&Baseline>) -> FinishedRun {
+        let elapsed_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.restore_frames().await;
+        let mut cases: Vec<_> = self.cases.drain().collect();
+        cases.sort_unstable_by_key(|(index, _)| *index);
+        let cases: Vec<CaseResult> = cases.into_iter().map(|(_, result)| result).collect();
+        let baseline = baseline.map(|baseline| baseline.compare(&cases));
+        if complete {
+            let written = self.journal.append_line(&Line::End { elapsed_ms, baseline: baseline.clone() });
+            self.check_journal(written);
+        }
+        let run = Run { format: FORMAT, header: self.header, cases, loads: self.loads, baseline, complete, elapsed_ms };
+        (self.events)(RunEvent::Finished { run: &run });
+        FinishedRun { run, journal: self.journal.is_open().then(|| self.journal.path().to_owned()) }
+    }
+
+    /// Reads the frames of the results back from the journal.
+    async fn restore_frames(&mut self) {
+        if self.cases.is_empty() {
+            return;
+        }
+        let path = self.journal.path().to_owned();
+        let read = tokio::task::spawn_blocking(move || read_results(&path)).await;
+        match read {
+            Ok(Ok(mut saved)) => {
+                for result in self.cases.values_mut().filter(|result| result.frames.is_empty()) {
+                    if let Some(saved) = saved.remove(&result.id) {
+                        *result = saved;
+                    }
+                }
+            }
+            Ok(Err(error)) => tracing::warn!(%error, "the journal cannot be read back; the report has no frames"),
+            Err(error) => tracing::warn!(%error, "reading the journal failed"),
+        }
+    }
+
+    fn check_journal(&mut self, written: io::Result<()>) {
+        if let Err(error) = written {
+            (self.events)(RunEvent::JournalFailed { path: self.journal.path(), error: &error });
+        }
+    }
+}
+
+fn read_results(path: &Path) -> io::Result<HashMap<String, CaseResult>> {
+    let run = journal_format::read(BufReader::new(File::open(path)?)).map_err(io::Error::other)?;
+    Ok(run.cases.into_iter().map(|result| (result.id.clone(), result)).collect())
+}
+
+/// A case to judge.
+pub(super) struct RecordedCase {
+    pub(super) index: usize,
+    pub(super) id: String,
+    pub(super) scenario: Arc<Scenario>,
+    /// Returns the evidence. It may block.
+    pub(super) evidence: Box<dyn FnOnce() -> Evidence + Send>,
+}
+
+/// A judged case and its journal line. The evidence is dropped.
+pub(super) struct JudgedCase {
+    index: usize,
+    pub(super) result: CaseResult,
+    line: io::Result<Vec<u8>>,
+    /// Exit code and standard error of a process that neither sent nor reported anything.
+    pub(super) idle_exit: Option<(i32, String)>,
+}
+
+/// Judges cases one after another on a thread of its own. Clones share the thread.
+///
+/// A case that is judged is in memory as evidence and as journal line, so only one is at a time. Always the same thread
+/// allocates that memory, because the allocator keeps freed memory for each thread.
+#[derive(Debug, Clone)]
+pub(super) struct Judge(Arc<JudgeThread>);
+
+#[derive(Debug)]
+struct JudgeThread(Option<Runtime>);
+
+impl Drop for JudgeThread {
+    fn drop(&mut self) {
+        // A runtime must not be dropped in an asynchronous context.
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+impl Judge {
+    pub(super) fn new() -> io::Result<Self> {
+        let hour = Duration::from_secs(3_600);
+        let runtime = Builder::new_current_thread().max_blocking_threads(1).thread_keep_alive(hour).build()?;
+        Ok(Self(Arc::new(JudgeThread(Some(runtime)))))
+    }
+
+    /// Executes `work` on the thread, after all earlier work.
+    pub(super) async fn execute<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, RunError> {
+        // The runtime is only taken on drop.
+        let handle = self.0.0.as_ref().map(|runtime| runtime.spawn_blocking(work));
+        match handle {
+            Some(handle) => handle.await.map_err(RunError::Internal),
+            None => Err(RunError::Cancelled),
+        }
+    }
+
+    pub(super) async fn judge(&self, case: RecordedCase) -> Result<JudgedCase, RunError> {
+        self.execute(move || {
+            let RecordedCase { index, id, scenario, evidence } = case;
+            let evidence = evidence();
+            let result = judge::judge(&id, &scenario, &evidence);
+            let line = journal_format::case_line(index, &result, &evidence).map_err(io::Error::from);
+            let code = evidence.process.as_ref().and_then(|process| process.code);
+            let idle = evidence.frames.is_empty() && evidence.steps.is_empty();
+            let idle_exit = code.filter(|_| idle).map(|code| (code, evidence.stderr));
+            JudgedCase { index, result, line, idle_exit }
+        })
+        .await
+    }
+}

@@ -1,0 +1,92 @@
+//! Who is let in, and how what makes no sense is answered.
+
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::kit::{Api, TOKEN, is_error, told};
+
+#[tokio::test]
+async fn nobody_is_let_in_without_the_token_from_elsewhere_or_from_a_foreign_page() {
+    let api = Api::start().await;
+    assert_eq!(api.request(Method::GET, "/healthz").send().await.expect("an answer").status(), StatusCode::OK);
+    for path in ["/mcp", "/openapi.json", "/mcp/events", "/nothing", "/healthz/"] {
+        is_error(&told(api.request(Method::GET, path)).await, 401, "token-refused");
+        is_error(&told(api.request(Method::GET, path).bearer_auth("0123456789abcdeX")).await, 401, "token-refused");
+    }
+    let asked = |name: &str, value: &str| api.request(Method::GET, "/mcp").bearer_auth(TOKEN).header(name, value);
+    is_error(&told(asked("host", "evil.example")).await, 403, "host-refused");
+    is_error(&told(asked("origin", "https://evil.example")).await, 403, "origin-refused");
+    is_error(&told(api.request(Method::GET, "/healthz").header("host", "evil.example")).await, 403, "host-refused");
+    let refused = api.request(Method::GET, "/mcp").send().await.expect("an answer");
+    assert!(refused.headers()["www-authenticate"].to_str().is_ok_and(|value| value.starts_with("Bearer")));
+    assert!(refused.headers().get("access-control-allow-origin").is_none(), "no other site may read answers");
+    assert_eq!(told(asked("origin", "http://localhost:3000")).await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn what_makes_no_sense_is_told_as_json() {
+    let api = Api::start().await;
+    is_error(&api.get("/nothing").await, 404, "unknown-path");
+    is_error(&api.ask(Method::PUT, "/mcp", None).await, 405, "unknown-method");
+    let sent = |kind: &str, body: String| {
+        told(api.request(Method::POST, "/mcp").bearer_auth(TOKEN).header("content-type", kind).body(body))
+    };
+    // What a form of another site could send.
+    is_error(&sent("text/plain", "{}".to_owned()).await, 415, "not-json");
+    is_error(&sent("application/json", "{".to_owned()).await, 400, "invalid-body");
+    is_error(&sent("application/json; charset=utf-8", "{}".to_owned()).await, 400, "invalid-body");
+    is_error(&sent("application/json", format!("\"{}\"", "x".repeat(300_000))).await, 413, "too-large");
+    let added = |config: Value| api.post("/mcp", Some(json!({ "name": "s", "config": config })));
+    is_error(&added(json!({ "type": "stdio" })).await, 400, "invalid-config");
+    is_error(&added(json!({ "type": "http", "url": "http://h/", "header": {} })).await, 400, "invalid-body");
+    let (_, body) = added(json!({ "type": "http", "url": 5 })).await;
+    assert!(body["error"]["message"].as_str().is_some_and(|words| words.starts_with("`config.url`: ")), "{body}");
+    assert_eq!(api.get("/mcp").await.1, json!({}), "nothing was added");
+}
+
+#[tokio::test]
+async fn what_is_described_is_there_and_what_is_there_is_described() {
+    let api = Api::start().await;
+    let (_, description) = api.get("/openapi.json").await;
+    let paths = description["paths"].as_object().expect("paths");
+    let mut described = Vec::new();
+    for (path, operations) in paths {
+        for (method, operation) in operations.as_object().expect("operations") {
+            described.push(format!("{method} {path}"));
+            assert!(operation["summary"].as_str().is_some_and(|words| !words.is_empty()), "{method} {path}");
+            let method = Method::from_bytes(method.to_uppercase().as_bytes()).expect("a method");
+            if path.ends_with("/events") {
+                continue;
+            }
+            let (status, body) = api.ask(method.clone(), &path.replace("{name}", "none"), Some(json!({}))).await;
+            assert_ne!(status, StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
+            assert_ne!(body["error"]["kind"], "unknown-path", "{method} {path}");
+        }
+    }
+    described.sort();
+    assert_eq!(
+        described,
+        [
+            "delete /mcp/{name}",
+            "delete /mcp/{name}/auth",
+            "get /healthz",
+            "get /mcp",
+            "get /mcp/events",
+            "get /mcp/{name}/tools",
+            "post /mcp",
+            "post /mcp/{name}/auth",
+            "post /mcp/{name}/auth/authenticate",
+            "post /mcp/{name}/auth/callback",
+            "post /mcp/{name}/connect",
+            "post /mcp/{name}/disconnect",
+        ]
+    );
+    assert_eq!(description["components"]["securitySchemes"]["token"]["scheme"], "bearer");
+    assert_eq!(description["security"], json!([{ "token": [] }]));
+    let text = description.to_string();
+    // Every reference leads somewhere.
+    for reference in text.split("\"#/components/schemas/").skip(1) {
+        let name = reference.split('"').next().expect("a name");
+        assert!(description["components"]["schemas"].get(name).is_some(), "`{name}` is not described");
+    }
+}
