@@ -33,8 +33,8 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     alarm::{Alarm, PreciseAlarm},
-    recorder::{Recorder, Sample},
-    shared::Shared,
+    recorder::Recorder,
+    shared::{Sample, Shared, Timing},
 };
 pub use self::{
     figures::LoadFigures,
@@ -124,7 +124,34 @@ async fn run_with<C: Caller>(
     progress(timing.progress());
     generated.record_unsent(&mut recorder);
     let figures = LoadFigures::new(plan, &timing, &generated, &recorder);
-    figures.into_result(plan, &timing, &generated, recorder)
+    result(plan, figures, &timing, &generated, recorder)
+}
+
+/// The result of a load test, with thresholds and warnings but without name and transport.
+fn result(
+    plan: &LoadPlan,
+    figures: LoadFigures,
+    timing: &Timing,
+    generated: &Generated,
+    recorder: Recorder,
+) -> LoadResult {
+    let run = warnings::Run { plan, figures: &figures, recorder: &recorder, lag: generated.lag, cut: timing.was_cut() };
+    LoadResult {
+        name: String::new(),
+        transport: String::new(),
+        shape: plan.shape_in_words(),
+        counted_ms: u64::try_from(figures.window.as_millis()).unwrap_or(u64::MAX),
+        offered: figures.offered,
+        sent: figures.sent,
+        succeeded: figures.succeeded,
+        unfinished: figures.unfinished,
+        offered_rate: figures.offered_rate(),
+        achieved_rate: figures.achieved_rate,
+        latency: figures.latency,
+        thresholds: plan.thresholds().iter().map(|threshold| threshold.evaluate(&figures)).collect(),
+        warnings: warnings::warnings(&run),
+        errors: recorder.errors,
+    }
 }
 
 /// Begins the calls of the plan. Returns when no more are to be begun; those in flight may still be.

@@ -7,6 +7,7 @@ pub mod contract;
 pub mod drive;
 mod error_text;
 pub mod evidence;
+pub mod explanation;
 pub mod judge;
 pub mod load;
 pub mod model;

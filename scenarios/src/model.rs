@@ -18,12 +18,12 @@ mod user;
 
 pub use axes::{Revision, Subject, Transport};
 pub use expect::{
-    Expect, Expectations, FrameExpectation, HttpExpectation, ProcessExpectation, Sender, ValueExpectation,
+    EventKind, Expect, Expectations, FrameExpectation, HttpExpectation, ProcessExpectation, Sender, ValueExpectation,
 };
 pub use load::{Closed, Load, Open, Shape};
 pub use step::{
-    AnyStep, Await, Call, ClientStep, Connect, EventKind, Finish, HttpStep, List, Pages, Raw, Request, ServerStep,
-    SetRoots, Steps, Target,
+    AnyStep, Await, Call, ClientStep, Connect, Finish, HttpStep, List, Pages, Raw, Request, ServerStep, SetRoots,
+    Steps, Target,
 };
 pub use user::{FormAnswer, Root, UrlAnswer, UserSetup};
 

@@ -3,7 +3,6 @@
 //! The register is data, in `scenarios/requirements/register/<area>.yaml`. This module reads it and resolves an id and a
 //! revision to what a report shows. It judges nothing.
 
-mod explanation;
 mod features;
 
 use std::{collections::BTreeMap, sync::LazyLock};
@@ -12,10 +11,7 @@ use include_dir::{Dir, include_dir};
 use reports::model::{Level, Requirement};
 use serde::Deserialize;
 
-pub use self::{
-    explanation::{CheckSummary, Explanation, UnknownRequirement},
-    features::{Feature, features},
-};
+pub use self::features::{Feature, features};
 use crate::model::{Revision, Transport};
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/requirements/register");

@@ -32,7 +32,8 @@ use tokio_util::sync::CancellationToken;
 pub use self::{
     baseline::Baseline,
     bench::{BenchPlan, LoadTask},
-    conformance::{ClientUnderTest, ConformancePlan},
+    client_process::ClientUnderTest,
+    conformance::ConformancePlan,
     journal::RunDirectory,
     load_case::LoadCaseError,
     validate::ValidatePlan,

@@ -3,11 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use scenarios::{
-    catalog::ScenarioCatalog,
-    model::Revision,
-    requirements::{Explanation, Register},
-};
+use scenarios::{catalog::ScenarioCatalog, explanation::Explanation, model::Revision, requirements::Register};
 
 use crate::{
     error::{CommandError, CommandResult},

@@ -1,10 +1,10 @@
-//! What a load measured, before it is judged and after.
+//! The figures of a load test.
 
 use std::time::Duration;
 
-use reports::model::{Latency, LoadResult};
+use reports::model::Latency;
 
-use super::{Generated, LoadPlan, recorder::Recorder, shared::Timing, warnings};
+use super::{Generated, LoadPlan, recorder::Recorder, shared::Timing};
 use crate::model::Shape;
 
 /// What a load measured. `offered` is `succeeded + failed + unfinished`.
@@ -69,34 +69,6 @@ impl LoadFigures {
     #[must_use]
     pub fn offered_rate(&self) -> f64 {
         per_second(self.offered, self.window)
-    }
-
-    /// Judges, warns and puts it all together.
-    pub(super) fn into_result(
-        self,
-        plan: &LoadPlan,
-        timing: &Timing,
-        generated: &Generated,
-        recorder: Recorder,
-    ) -> LoadResult {
-        let run =
-            warnings::Run { plan, figures: &self, recorder: &recorder, lag: generated.lag, cut: timing.was_cut() };
-        LoadResult {
-            name: String::new(),
-            transport: String::new(),
-            shape: plan.shape_in_words(),
-            counted_ms: u64::try_from(self.window.as_millis()).unwrap_or(u64::MAX),
-            offered: self.offered,
-            sent: self.sent,
-            succeeded: self.succeeded,
-            unfinished: self.unfinished,
-            offered_rate: self.offered_rate(),
-            achieved_rate: self.achieved_rate,
-            latency: self.latency,
-            thresholds: plan.thresholds().iter().map(|threshold| threshold.evaluate(&self)).collect(),
-            warnings: warnings::warnings(&run),
-            errors: recorder.errors,
-        }
     }
 }
 

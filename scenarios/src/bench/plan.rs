@@ -48,7 +48,7 @@ pub enum PlanError {
     },
     /// A period is out of range.
     #[error("{what} is {period:?}, and has to be more than 0 and at most 7 days")]
-    HumanDuration {
+    Duration {
         /// The key: `duration`, `warmup` or `timeout`.
         what: &'static str,
         /// The period that was asked for.
@@ -152,5 +152,5 @@ fn check_count(what: &'static str, count: usize) -> Result<(), PlanError> {
 }
 
 fn check_period(what: &'static str, period: Duration) -> Result<(), PlanError> {
-    if !period.is_zero() && period <= LONGEST { Ok(()) } else { Err(PlanError::HumanDuration { what, period }) }
+    if !period.is_zero() && period <= LONGEST { Ok(()) } else { Err(PlanError::Duration { what, period }) }
 }

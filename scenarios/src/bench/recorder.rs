@@ -6,7 +6,10 @@ use hdrhistogram::Histogram;
 use reports::model::Latency;
 use tokio::{sync::mpsc, time::Instant};
 
-use super::{TIMED_OUT, shared::Timing};
+use super::{
+    TIMED_OUT,
+    shared::{Sample, Timing},
+};
 
 /// Maximum number of error kinds; further kinds are counted together.
 const KINDS: usize = 64;
@@ -16,17 +19,6 @@ const OTHER: &str = "other";
 
 /// Maximum recorded latency in microseconds.
 const LONGEST: u64 = 1 << 50;
-
-/// One counted call that ended.
-#[derive(Debug)]
-pub(super) struct Sample {
-    /// When it was meant to be sent.
-    pub(super) intended: Instant,
-    /// When it ended.
-    pub(super) ended: Instant,
-    /// How: an error has its kind, and a call that was given up has none.
-    pub(super) outcome: Result<(), Option<String>>,
-}
 
 /// What was recorded.
 pub(super) struct Recorder {

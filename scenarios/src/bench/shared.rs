@@ -12,7 +12,7 @@ use std::{
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{Caller, LoadPlan, Progress, recorder::Sample};
+use super::{Caller, LoadPlan, Progress};
 
 /// A caller that keeps the time limit itself gets this much longer, so that it can cancel the call as its protocol asks.
 const LIMIT_GRACE: Duration = Duration::from_millis(250);
@@ -40,6 +40,17 @@ impl<C: Caller> Shared<C> {
         // The receiver is gone only if the run was dropped.
         let _ = self.samples.send(sample);
     }
+}
+
+/// One counted call that ended.
+#[derive(Debug)]
+pub(super) struct Sample {
+    /// When it was meant to be sent.
+    pub(super) intended: Instant,
+    /// When it ended.
+    pub(super) ended: Instant,
+    /// How: an error has its kind, and a call that was given up has none.
+    pub(super) outcome: Result<(), Option<String>>,
 }
 
 /// The window of a run, and its counters.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     Transcript,
-    check::{Check, CheckOutcome, Scope},
+    check::{Check, CheckOutcome, Scope, violation},
     checks,
     expectations::Expected,
 };
@@ -22,14 +22,6 @@ const MAX_FRAMES: usize = 40;
 const MAX_BODY: usize = 4096;
 /// The requirement of results about the run itself, for which no scenario has one.
 const RUN: &str = "workbench/subject-takes-part";
-
-/// The verdict on the violation of a requirement of this level.
-pub(super) fn violation(level: Level) -> Verdict {
-    match level {
-        Level::Must | Level::Expected => Verdict::Failed,
-        Level::Should => Verdict::Warned,
-    }
-}
 
 /// Judges one case. The same scenario and evidence give the same result.
 #[must_use]

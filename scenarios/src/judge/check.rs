@@ -1,5 +1,6 @@
 //! Checks and their outcomes. A check is a pure function over the transcript of a case, bound to one requirement.
 
+use reports::model::{Level, Verdict};
 use serde_json::Value;
 
 use super::transcript::Transcript;
@@ -44,6 +45,14 @@ pub(super) enum Rule {
     /// Always runs, and considers the sessions whose negotiated revision is in the range of the requirement: a server may
     /// negotiate another revision than that of the case.
     Sessions(fn(&Transcript<'_>, RevisionRange) -> CheckOutcome),
+}
+
+/// The verdict on the violation of a requirement of this level.
+pub(super) fn violation(level: Level) -> Verdict {
+    match level {
+        Level::Must | Level::Expected => Verdict::Failed,
+        Level::Should => Verdict::Warned,
+    }
 }
 
 impl Check {

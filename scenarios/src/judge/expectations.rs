@@ -7,7 +7,10 @@ use regex::Regex;
 use reports::model::{CheckResult, Requirement, Verdict};
 use serde_json::Value;
 
-use super::{case::violation, check::brief, values::evaluate};
+use super::{
+    check::{brief, violation},
+    values::evaluate,
+};
 use crate::{
     evidence::{Evidence, Outcome, StepError, StepOutcome},
     model::{

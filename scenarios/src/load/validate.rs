@@ -19,10 +19,12 @@ use crate::{
 };
 
 mod axes;
+mod conditions;
 mod expectations;
 mod faults;
 mod identity;
 mod load;
+mod names;
 mod rules;
 mod script;
 mod servers;

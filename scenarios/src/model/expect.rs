@@ -7,8 +7,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::step::EventKind;
-
 /// What must come of a step. With nothing said of an error, the step must succeed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
@@ -93,6 +91,20 @@ pub struct Expectations {
     /// What the client must have noticed at least once, without being asked to wait for it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventKind>,
+}
+
+/// An event that a client can report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum EventKind {
+    /// The server announced a change of its tools.
+    ToolsChanged,
+    /// The connection was closed.
+    Disconnected,
+    /// A call made progress.
+    Progress,
+    /// Bytes that are not a message arrived.
+    Garbage,
 }
 
 /// Frames that must, or must not, have crossed the wire. Every field given must hold of a frame for it to count.

@@ -7,7 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{expect::Expect, user::Root};
+use super::{
+    expect::{EventKind, Expect},
+    user::Root,
+};
 
 /// The steps of a scenario, all of them for its subject.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
@@ -317,20 +320,6 @@ pub struct SetRoots {
     /// The expected outcome.
     #[serde(default, skip_serializing_if = "Expect::is_default")]
     pub expect: Expect,
-}
-
-/// An event that a client can report.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum EventKind {
-    /// The server announced a change of its tools.
-    ToolsChanged,
-    /// The connection was closed.
-    Disconnected,
-    /// A call made progress.
-    Progress,
-    /// Bytes that are not a message arrived.
-    Garbage,
 }
 
 /// A step with a server and no other parameter.

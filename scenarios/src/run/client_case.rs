@@ -15,9 +15,8 @@ use tempfile::TempDir;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::{
-    client_process::ClientProcess,
+    client_process::{ClientProcess, ClientUnderTest},
     client_report::ClientReport,
-    conformance::ConformancePlan,
     mocks::{MockContext, MockError, Mocks},
 };
 use crate::{
@@ -101,10 +100,10 @@ impl CaseFiles {
 }
 
 /// Executes one case. Errors are part of the evidence.
-pub(super) async fn run(case: &Case, plan: &ConformancePlan) -> RecordedClientCase {
+pub(super) async fn run(case: &Case, program: &Path, client: &ClientUnderTest) -> RecordedClientCase {
     let began_us = now_us();
     let mut evidence = Evidence::empty(&case.scenario, case.transport, case.revision);
-    let files = match record(case, plan, &mut evidence).await {
+    let files = match record(case, program, client, &mut evidence).await {
         Ok(files) => Some(files),
         Err(error) => {
             evidence.broken = Some(error_text::in_full(&error));
@@ -115,12 +114,17 @@ pub(super) async fn run(case: &Case, plan: &ConformancePlan) -> RecordedClientCa
     RecordedClientCase { evidence, began_us, files }
 }
 
-async fn record(case: &Case, plan: &ConformancePlan, evidence: &mut Evidence) -> Result<CaseFiles, CaseError> {
+async fn record(
+    case: &Case,
+    program: &Path,
+    client: &ClientUnderTest,
+    evidence: &mut Evidence,
+) -> Result<CaseFiles, CaseError> {
     let scenario = &*case.scenario;
     let directory = tempfile::Builder::new().prefix("mcp-workbench-").tempdir().map_err(CaseError::Folder)?;
     let folder = directory.path();
     let mock_context = MockContext {
-        program: &plan.program,
+        program,
         folder,
         transport: case.transport,
         revision: case.revision,
@@ -141,7 +145,7 @@ async fn record(case: &Case, plan: &ConformancePlan, evidence: &mut Evidence) ->
     };
     let settle = scenario.expect.processes.as_ref().and_then(|processes| processes.gone_within);
     let settle = settle.map_or(SETTLE, |HumanDuration(settle)| settle);
-    let client = ClientProcess::start(&plan.client, &plan.program, url, folder, settle, environment);
+    let client = ClientProcess::start(client, program, url, folder, settle, environment);
     let mut client = client.map_err(CaseError::Start)?;
     let mut report = ClientReport::new(&context.report);
     evidence.timed_out = watch(case, &mut client, &mut report).await;

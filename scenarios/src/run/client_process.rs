@@ -18,7 +18,6 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::conformance::ClientUnderTest;
 use crate::{
     contract::now_us,
     evidence::{ObservedProcess, ProcessEvidence},
@@ -29,6 +28,31 @@ use crate::{
 const MAX_STDERR: usize = 16 * 1024;
 /// Time for a supervisor to terminate its process tree.
 const TERMINATE_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The client under test.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ClientUnderTest {
+    /// The client of mcp-workbench, started as a process.
+    BuiltIn,
+    /// Another client, started as `sh -c "<command> <server-url>"`.
+    External {
+        /// The shell command.
+        command: String,
+        /// Environment variables to remove.
+        hidden_variables: Vec<String>,
+    },
+}
+
+impl ClientUnderTest {
+    /// Name of the client in reports.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Self::BuiltIn => "the built-in client",
+            Self::External { command, .. } => command,
+        }
+    }
+}
 
 /// A running client under test.
 #[derive(Debug)]

@@ -7,35 +7,10 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Baseline, EventSink, FinishedRun, RunDirectory, RunError, client_case,
+    Baseline, ClientUnderTest, EventSink, FinishedRun, RunDirectory, RunError, client_case,
     session::{Judge, JudgedCase, RecordedCase, Session, Start},
 };
 use crate::plan::{Case, Plan};
-
-/// The client under test.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ClientUnderTest {
-    /// The client of mcp-workbench, started as a process.
-    BuiltIn,
-    /// Another client, started as `sh -c "<command> <server-url>"`.
-    External {
-        /// The shell command.
-        command: String,
-        /// Environment variables to remove.
-        hidden_variables: Vec<String>,
-    },
-}
-
-impl ClientUnderTest {
-    /// Name of the client in reports.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        match self {
-            Self::BuiltIn => "the built-in client",
-            Self::External { command, .. } => command,
-        }
-    }
-}
 
 /// Scenarios against a client.
 #[derive(Debug)]
@@ -99,7 +74,7 @@ pub(super) async fn execute(
 }
 
 async fn execute_case(plan: Arc<ConformancePlan>, case: Case, judge: Judge) -> Result<JudgedCase, RunError> {
-    let recorded = client_case::run(&case, &plan).await;
+    let recorded = client_case::run(&case, &plan.program, &plan.client).await;
     let Case { index, id, scenario, .. } = case;
     judge.judge(RecordedCase { index, id, scenario, evidence: Box::new(move || recorded.load()) }).await
 }

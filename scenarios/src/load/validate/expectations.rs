@@ -6,10 +6,12 @@ use diagnostics::{document::TreeCursor, nearest};
 use regex::Regex;
 
 use super::{
-    super::vocabulary::{ERROR_KINDS, METHODS},
-    Case, Findings, values,
+    super::vocabulary::ERROR_KINDS,
+    Case, Findings,
+    names::{header_names, known_method, known_server},
+    values,
 };
-use crate::model::{Expect, FrameExpectation, HttpExpectation, MOCK_SERVER, Transport};
+use crate::model::{Expect, FrameExpectation, HttpExpectation, Transport};
 
 /// Judges what must come of the whole case.
 pub(super) fn judge(case: &Case<'_>, findings: &mut Findings<'_>) {
@@ -164,7 +166,7 @@ fn judge_envelope(case: &Case<'_>, http: &HttpExpectation, spot: TreeCursor<'_>,
         let advice = "a request has a method, an answer a status; take one away";
         findings.key(spot.key("status"), "`method` and `status` in one envelope", advice);
     }
-    super::steps::header_names(http.headers.keys(), spot.key("headers"), findings);
+    header_names(http.headers.keys(), spot.key("headers"), findings);
     for (name, pattern) in &http.headers {
         let spot = spot.key("headers").key(name);
         if name.chars().any(char::is_uppercase) {
@@ -183,26 +185,4 @@ fn judge_envelope(case: &Case<'_>, http: &HttpExpectation, spot: TreeCursor<'_>,
 /// The last line of an error, which says what is wrong; the others draw where.
 fn brief(error: &regex::Error) -> String {
     error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
-}
-
-/// A method that is nearly one of the specification's is misspelt: a frame expected 0 times would then never be missed.
-pub(super) fn known_method(method: &str, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
-    if METHODS.contains(&method) || matches!(method, "GET" | "DELETE") {
-        return;
-    }
-    if let Some(meant) = nearest::nearest(method, METHODS.iter().copied()) {
-        findings.value(spot, format!("unknown method `{method}`"), format!("did you mean `{meant}`?"));
-    }
-}
-
-/// The server is one of the scenario.
-pub(super) fn known_server(case: &Case<'_>, server: &str, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
-    let scenario = case.scenario;
-    let one = scenario.server.as_ref().map(|_| MOCK_SERVER);
-    // Without a server of its own a load is put on one that is named on the command line; a server under test has no
-    // name either.
-    let named_elsewhere = one.is_none() && scenario.servers.is_empty();
-    if !named_elsewhere && one != Some(server) && !scenario.servers.contains_key(server) {
-        findings.unknown(spot, "server", server, one.into_iter().chain(scenario.servers.keys().map(String::as_str)));
-    }
 }

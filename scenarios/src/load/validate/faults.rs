@@ -6,13 +6,13 @@ use mock_servers::{
     script::{Script, Switch},
 };
 
-use super::{Case, Findings, rules};
+use super::{Case, Findings, conditions};
 
 /// Judges the faults that a server has all the time.
 pub(super) fn persistent(case: &Case<'_>, script: &Script, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     for (position, rule) in script.faults.iter().enumerate() {
         let item = spot.key("faults").item(position);
-        rules::when(case, &rule.when, item.key("when"), findings);
+        conditions::judge(case, &rule.when, item.key("when"), findings);
         judge(&rule.fault, item.key("fault"), findings);
         if !rule.fault.is_for(rule.direction) {
             let advice = "only what acts on the client's message itself goes `to-server`";

@@ -2,7 +2,7 @@
 
 use diagnostics::document::TreeCursor;
 
-use super::{Case, Findings, script::Offer};
+use super::{Case, Findings, names::Offer};
 use crate::{
     bench::{LoadPlan, PlanError, Threshold, ThresholdError},
     model::Shape,
@@ -80,7 +80,7 @@ fn out_of_range(cause: &PlanError, spot: TreeCursor<'_>, findings: &mut Findings
         PlanError::Rate { .. } => open.key("rate"),
         PlanError::Count { what, .. } if open.has(what) => open.key(what),
         PlanError::Count { what, .. } => spot.key("shape").key("closed").key(what),
-        PlanError::HumanDuration { what, .. } => spot.key(what),
+        PlanError::Duration { what, .. } => spot.key(what),
         PlanError::Threshold { index, .. } => spot.key("thresholds").item(*index),
     };
     findings.value(spot, cause.to_string(), "write a number within the range");

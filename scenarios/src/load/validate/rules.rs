@@ -7,8 +7,10 @@ use mock_servers::{
 };
 use serde_json::Value;
 
-use super::{Case, Findings, expectations::known_method, faults, script::Offer};
-use crate::model::Transport;
+use super::{
+    Case, Findings, conditions, faults,
+    names::{Offer, known_method},
+};
 
 /// What a placeholder in a reply may begin with.
 const PLACEHOLDERS: [&str; 8] = ["arguments", "id", "method", "nth", "params", "response", "responses", "variables"];
@@ -17,7 +19,7 @@ pub(super) fn judge(case: &Case<'_>, script: &Script, spot: TreeCursor<'_>, find
     let offer = Offer::of(script);
     for (position, rule) in script.on.iter().enumerate() {
         let item = spot.key("on").item(position);
-        when(case, &rule.when, item.key("when"), findings);
+        conditions::judge(case, &rule.when, item.key("when"), findings);
         if let (Some(tool), Some(offer)) = (&rule.when.tool, &offer) {
             offer.judge(tool, item.key("when").key("tool"), findings);
         }
@@ -27,47 +29,6 @@ pub(super) fn judge(case: &Case<'_>, script: &Script, spot: TreeCursor<'_>, find
             findings.key(item.key("when"), message, "put this one first, or narrow that one");
         }
         actions(script, rule, item.key("do"), findings);
-    }
-}
-
-pub(super) fn when(case: &Case<'_>, when: &When, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
-    let counters = [("nth", when.nth), ("from_nth", when.from_nth), ("session", when.session), ("run", when.run)];
-    for (key, number) in counters {
-        if number == Some(0) {
-            findings.value(spot.key(key), format!("`{key}: 0` never comes"), "they are counted from 1");
-        }
-    }
-    if when.nth.is_some() && when.from_nth.is_some() {
-        findings.key(spot.key("from_nth"), "`nth` and `from_nth` in one rule", "take one away");
-    }
-    if when.run.is_some() && !case.runs_over(Transport::Stdio) {
-        findings.key(spot.key("run"), "`run` without the transport `stdio`", "only a process is started several times");
-    }
-    let Some(method) = &when.method else { return };
-    known_method(method, spot.key("method"), findings);
-    for key in ["tool", "prompt", "uri", "arguments"] {
-        let methods = bearers(key);
-        if spot.has(key) && !methods.contains(&method.as_str()) {
-            let advice = format!("only `{}` has it, so this never applies", methods.join("`, `"));
-            findings.key(spot.key(key), format!("`{key}` of `{method}`"), advice);
-        }
-    }
-    if when.cursor.is_some() && !method.ends_with("/list") {
-        findings.key(
-            spot.key("cursor"),
-            format!("a cursor of `{method}`"),
-            "only lists have cursors, so this never applies",
-        );
-    }
-}
-
-/// The methods that have what a field of a rule names.
-fn bearers(key: &str) -> &'static [&'static str] {
-    match key {
-        "tool" => &["tools/call"],
-        "prompt" => &["prompts/get"],
-        "uri" => &["resources/read", "resources/subscribe", "resources/unsubscribe"],
-        _ => &["tools/call", "prompts/get"],
     }
 }
 

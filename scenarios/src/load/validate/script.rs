@@ -2,8 +2,6 @@
 //!
 //! A mock may offer nonsense on purpose, so only that is refused which could not have been meant.
 
-use std::borrow::Cow;
-
 use diagnostics::document::TreeCursor;
 use mock_servers::{profile, script::Script};
 
@@ -55,55 +53,5 @@ fn revisions(script: &Script, list: TreeCursor<'_>, findings: &mut Findings<'_>)
         if revision.parse::<Revision>().is_err() {
             findings.unknown(list.item(position), "revision", revision, Revision::ALL.map(Revision::as_str));
         }
-    }
-}
-
-/// What a load, a step or a rule may name as a tool; `None` if that cannot be told from the script.
-pub(super) struct Offer {
-    names: Vec<String>,
-    generated: usize,
-}
-
-impl Offer {
-    /// The tools that the script, with the profiles that it extends, ever offers. A script that lists none, or that
-    /// answers `tools/list` by itself, may offer anything.
-    pub(super) fn of(script: &Script) -> Option<Self> {
-        use mock_servers::script::Action;
-
-        let script = match script.extends.as_slice() {
-            [] => Cow::Borrowed(script),
-            // What is wrong with the profiles is told elsewhere.
-            _ => Cow::Owned(profile::resolve(script.clone()).ok()?),
-        };
-        let answers_list = script.on.iter().any(|rule| {
-            let listed = rule.when.method.as_deref().is_none_or(|method| method == "tools/list");
-            let listed = listed && rule.when.tool.is_none() && rule.when.prompt.is_none() && rule.when.uri.is_none();
-            listed && rule.actions.iter().any(|action| matches!(action, Action::Reply(_)))
-        });
-        let generated = script.generate.map_or(0, |generate| generate.tools);
-        if answers_list || (script.tools.is_empty() && generated == 0) {
-            return None;
-        }
-        let changes = script.on.iter().flat_map(|rule| &rule.actions);
-        let put = changes.flat_map(|action| match action {
-            Action::Change(change) => change.put.as_slice(),
-            _ => &[],
-        });
-        let names = script.tools.iter().chain(put).map(|tool| tool.name.clone()).collect();
-        Some(Self { names, generated })
-    }
-
-    /// Complains about a tool that is never offered.
-    pub(super) fn judge(&self, tool: &str, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
-        if self.names.iter().any(|name| name == tool) || self.is_generated(tool) {
-            return;
-        }
-        let first = (self.generated > 0).then_some("tool-00000");
-        findings.unknown(spot, "tool", tool, self.names.iter().map(String::as_str).chain(first));
-    }
-
-    fn is_generated(&self, tool: &str) -> bool {
-        let number = tool.strip_prefix("tool-").filter(|digits| digits.len() >= 5);
-        number.and_then(|digits| digits.parse::<usize>().ok()).is_some_and(|number| number < self.generated)
     }
 }

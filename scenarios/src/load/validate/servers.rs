@@ -2,7 +2,7 @@
 
 use diagnostics::nearest;
 
-use super::{super::vocabulary::CAPABILITIES, Case, Findings, steps::header_names};
+use super::{super::vocabulary::CAPABILITIES, Case, Findings, names::header_names};
 use crate::model::{Subject, UserSetup};
 
 /// The longest name of a server, in characters. What a client makes of a strange name is for it to show, so every name

@@ -7,7 +7,8 @@ use mock_servers::HumanDuration;
 
 use super::{
     Case, Findings,
-    expectations::{judge_step, known_method, known_server},
+    expectations::judge_step,
+    names::{header_names, known_method, known_server},
 };
 use crate::model::{Call, ClientStep, Finish, HttpStep, Request, ServerStep};
 
@@ -150,21 +151,6 @@ fn http(step: &HttpStep, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
         findings.key(spot.key("text"), "a body of JSON and one of text", "an exchange has one body; take one away");
     }
     header_names(step.headers.keys(), spot.key("headers"), findings);
-}
-
-/// Header names are tokens (RFC 9110, 5.6.2).
-pub(super) fn header_names<'a>(
-    names: impl Iterator<Item = &'a String>,
-    headers: TreeCursor<'_>,
-    findings: &mut Findings<'_>,
-) {
-    let token = |ch: char| ch.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(ch);
-    for name in names {
-        if name.is_empty() || !name.chars().all(token) {
-            let message = format!("`{name}` is not the name of a header");
-            findings.key(headers.key(name), message, "letters, digits and hyphens, as in `mcp-session-id`");
-        }
-    }
 }
 
 /// The calls that were begun, by name.

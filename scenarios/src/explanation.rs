@@ -5,10 +5,10 @@ use reports::model::Requirement;
 use serde::Serialize;
 use thiserror::Error;
 
-use super::Register;
 use crate::{
     judge::checks,
     model::{Revision, Scenario},
+    requirements::Register,
 };
 
 /// A requirement with the checks and scenarios that test it.
