@@ -13,11 +13,13 @@ mod completion;
 mod content;
 mod cursor;
 mod dispatch;
+mod dispatcher;
 mod fast_path;
 mod fault_injection;
 mod features;
 mod generated;
 mod inbound;
+mod input_requests;
 mod inputs;
 mod item_list;
 mod listen;
@@ -161,6 +163,12 @@ struct Faults {
 struct Sessions {
     open: BTreeMap<SessionKey, Session>,
     next: u64,
+}
+
+impl Sessions {
+    fn agreed_revision(&self, key: Option<SessionKey>) -> Option<&str> {
+        self.open.get(&key?)?.revision.as_deref()
+    }
 }
 
 /// Dispatches that wait for a time, for the client, or forever.
@@ -346,7 +354,7 @@ impl Engine {
     /// The negotiated revision of a session; `None` before `initialize`.
     #[must_use]
     pub fn agreed_revision(&self, key: SessionKey) -> Option<&str> {
-        self.sessions.open.get(&key)?.revision.as_deref()
+        self.sessions.agreed_revision(Some(key))
     }
 
     /// A new token of 128 seeded bits in hexadecimal, for example a session id.

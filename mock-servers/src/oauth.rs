@@ -29,14 +29,16 @@ mod discovery;
 mod documents;
 mod dpop;
 mod error;
-mod front;
 mod guard;
 mod jwt;
 mod keys;
 mod params;
 mod protect;
 mod register;
+mod render;
 mod resource;
+mod routes;
+mod sanitize;
 pub mod script;
 mod server;
 mod state;
@@ -55,12 +57,12 @@ use thiserror::Error;
 pub use self::{
     audit::{AuditEntry, AuditEvent, Outcome},
     clock::Clock,
-    front::AuthorizationServer,
     guard::{Granted, Guard},
     keys::SigningKey,
+    routes::AuthorizationServer,
     script::AuthScript,
 };
-use self::{front::OAuthService, server::Server};
+use self::{routes::OAuthService, server::Server};
 use crate::listen::{self, protection::RequestGuard};
 pub use crate::{
     faults::{OAuthFault, OAuthFaultRule, OAuthStage},
@@ -159,7 +161,7 @@ impl OAuthMock {
         let service = Arc::new(OnceLock::<OAuthService>::new());
         let (shared, recorder) = (Arc::clone(&service), options.recorder.clone());
         let listening = listen::Server::launch(options.listen, resource::PATH, recorder.clone(), move |_, _| {
-            move |exchange, body| front::serve(Arc::clone(&shared), recorder.clone(), exchange, body)
+            move |exchange, body| routes::serve(Arc::clone(&shared), recorder.clone(), exchange, body)
         })
         .await
         .map_err(StartError::Listen)?;

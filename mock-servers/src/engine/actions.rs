@@ -5,41 +5,9 @@ use serde_json::{Map, Value, json};
 use super::{
     Engine, Era, Output, Step, Target,
     dispatch::{Dispatch, Flow, State},
-    message::{Outcome, method, outgoing},
-    subscriptions::UPDATED,
-    tasks::relate,
-    template::TemplateContext,
+    message::{Outcome, RESOURCE_UPDATED, method, outgoing},
 };
-use crate::{
-    human_duration::HumanDuration,
-    script::{Action, Notify},
-};
-
-impl Dispatch {
-    pub(crate) fn context(&self) -> TemplateContext<'_> {
-        let responses = Some(&self.inputs.responses);
-        TemplateContext {
-            message: &self.message,
-            nth: self.nth,
-            response: self.response.as_ref(),
-            responses,
-            variables: None,
-        }
-    }
-
-    /// Adds a step on the dispatch's own stream. A task has none: what it sends goes to its session, and in 2026-07-28
-    /// nowhere (SEP-2663, task status notifications).
-    pub(crate) fn push(&self, out: &mut Vec<Output>, step: Step) {
-        match (&self.task, self.session, step) {
-            (Some(task), Some(session), Step::Send(mut message)) if self.era == Era::Legacy => {
-                relate(&mut message["params"], task);
-                out.push(Output::new(Target::Session(session), Step::Send(message)));
-            }
-            (Some(_), _, step) if !step.is_for_workers() => {}
-            (_, _, step) => out.push(Output::new(Target::Dispatch(self.id), step)),
-        }
-    }
-}
+use crate::script::{Action, Notify};
 
 impl Engine {
     /// Executes one action.
@@ -91,7 +59,7 @@ impl Engine {
         if let Some(task) = &dispatch.task {
             self.settle_task(task, outcome);
         } else if let Some(id) = dispatch.request_id().cloned() {
-            let status = http_status(dispatch.era, &outcome);
+            let status = outcome.http_status(dispatch.era);
             dispatch.push(out, Step::Answer { message: outcome.response(Some(id)), status });
         }
         dispatch.state = State::Settled;
@@ -103,7 +71,7 @@ impl Engine {
         if !notify.anyway && !self.features(dispatch).has_method(&notify.method) {
             return;
         }
-        if notify.method == UPDATED && !notify.anyway {
+        if notify.method == RESOURCE_UPDATED && !notify.anyway {
             return self.notify_updated(&params.unwrap_or_default(), out);
         }
         if dispatch.era == Era::Modern && super::listen::is_change(&notify.method) {
@@ -183,19 +151,4 @@ fn absent(wanted: &Map<String, Value>, given: &Value) -> Map<String, Value> {
         }
     }
     missing
-}
-
-/// The HTTP status of an answer. In 2026-07-28 (Streamable HTTP) an unknown method is a 404, and the errors of the
-/// envelope are 400s; earlier revisions answer every request with 200.
-pub(crate) fn http_status(era: Era, outcome: &Outcome) -> u16 {
-    match (era, outcome) {
-        (Era::Modern, Outcome::Error { code: -32601, .. }) => 404,
-        (Era::Modern, Outcome::Error { code: -32700 | -32600 | -32022..=-32020, .. }) => 400,
-        _ => 200,
-    }
-}
-
-pub(crate) fn wait(dispatch: &Dispatch, period: HumanDuration, out: &mut Vec<Output>) -> Flow {
-    dispatch.push(out, Step::Wake(period.0));
-    Flow::Suspend
 }

@@ -5,11 +5,10 @@ use serde_json::{Map, Value, json};
 use super::{
     Engine, Era,
     features::{RevisionFeatures, Rules, SchemaType},
+    message::RESOURCE_UPDATED,
     revision::{self, effective_revision},
     server_lists::announced,
-    skills,
-    subscriptions::UPDATED,
-    tasks,
+    skills, tasks,
 };
 use crate::script::{Action, Script, TaskSupport};
 
@@ -141,7 +140,7 @@ fn answers(script: &Script, prefix: &str) -> bool {
 }
 
 fn updates(script: &Script) -> bool {
-    actions(script).any(|action| matches!(action, Action::Update(_)) || sends(action, UPDATED))
+    actions(script).any(|action| matches!(action, Action::Update(_)) || sends(action, RESOURCE_UPDATED))
 }
 
 fn logs(script: &Script) -> bool {

@@ -1,48 +1,15 @@
 //! Faults in a dispatch, and their effect on later messages.
 
-use rand::Rng;
 use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
 use super::{
     Engine, Output, Rejection, Step, Target,
-    dispatch::{Dispatch, Flow, State},
+    dispatch::{Dispatch, Flow, ResponseFault, State},
     persistent_faults::fault_random,
-    responses::negotiated_revision,
     rules::MatchInput,
 };
-use crate::faults::{AppliedFault, Fault, FaultAction, FaultContext, FaultDirection, FaultState, WriteFaults};
-
-/// A fault that acts on the messages of a dispatch.
-#[derive(Debug, Clone)]
-pub(crate) struct ResponseFault {
-    pub(crate) fault: Fault,
-    pub(crate) random: ChaCha8Rng,
-    /// How many messages have passed through it.
-    passed: u64,
-}
-
-impl ResponseFault {
-    pub(crate) fn new(fault: Fault, random: ChaCha8Rng) -> Self {
-        Self { fault, random, passed: 0 }
-    }
-
-    fn applies(&self, answer: bool) -> bool {
-        answer || !self.fault.is_for_responses()
-    }
-
-    /// Its part in the shape of the next message.
-    fn applied(&mut self, answer: bool) -> Option<AppliedFault> {
-        if !self.fault.changes_bytes() || !self.applies(answer) {
-            return None;
-        }
-        self.passed += 1;
-        if self.fault.hooks().keeps_bytes(self.passed, answer) {
-            return None;
-        }
-        Some(AppliedFault { fault: self.fault.clone(), seed: self.random.next_u64() })
-    }
-}
+use crate::faults::{Fault, FaultAction, FaultContext, FaultDirection, FaultState, WriteFaults};
 
 impl Dispatch {
     /// The chance of the next fault among the actions of its rule.
@@ -128,7 +95,7 @@ impl Engine {
     /// Queues the persistent faults that act on the dispatch.
     pub(crate) fn apply_faults(&mut self, dispatch: &mut Dispatch) {
         let Dispatch { era, session, ref message, .. } = *dispatch;
-        let revision = negotiated_revision(&self.settings.support, &self.sessions.open, era, session, message);
+        let revision = self.settings.support.negotiated(era, self.sessions.agreed_revision(session), message);
         let applied = self.faults.persistent.apply_faults(
             FaultDirection::ToClient,
             MatchInput { message, revision, session },
@@ -175,16 +142,16 @@ impl Engine {
         match action {
             FaultAction::Join => dispatch.response_faults.push(ResponseFault::new(fault, random)),
             FaultAction::Hold => dispatch.state = State::Held,
-            FaultAction::Wait(time) => return wait(dispatch, time, out),
+            FaultAction::Wait(time) => return dispatch.wait(time, out),
             FaultAction::WaitRegardless(time) => {
                 dispatch.survives = true;
-                return wait(dispatch, time, out);
+                return dispatch.wait(time, out);
             }
             FaultAction::Do(steps) => steps.into_iter().for_each(|step| dispatch.push(out, step.into())),
             FaultAction::DoThen(steps, time, next) => {
                 steps.into_iter().for_each(|step| dispatch.push(out, step.into()));
                 dispatch.due.push_front((*next, random));
-                return wait(dispatch, time, out);
+                return dispatch.wait(time, out);
             }
             FaultAction::Settle(step) => {
                 dispatch.push(out, step.into());
@@ -214,9 +181,4 @@ impl Engine {
         dispatch.state = State::Settled;
         dispatch.remaining.clear();
     }
-}
-
-fn wait(dispatch: &Dispatch, time: std::time::Duration, out: &mut Vec<Output>) -> Flow {
-    dispatch.push(out, Step::Wake(time));
-    Flow::Suspend
 }

@@ -7,8 +7,8 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
 use super::{
-    DispatchId, Engine, Origin, Output, Rejection, SessionKey, Step, Target, responses::negotiated_revision,
-    rules::MatchInput, template::TemplateContext,
+    DispatchId, Engine, Origin, Output, Rejection, SessionKey, Step, Target, rules::MatchInput,
+    template::TemplateContext,
 };
 use crate::faults::{AppliedFault, CloseMethod, Fault, FaultAction, FaultContext, FaultDirection, Finish, WriteFaults};
 
@@ -28,7 +28,7 @@ impl Engine {
     /// Receives a message through its faults.
     pub(crate) fn arrive(&mut self, dispatch: DispatchId, origin: &Origin, message: &Value, out: &mut Vec<Output>) {
         let (era, session) = (self.settings.support.era_for(message), origin.session);
-        let revision = negotiated_revision(&self.settings.support, &self.sessions.open, era, session, message);
+        let revision = self.settings.support.negotiated(era, self.sessions.agreed_revision(session), message);
         let due = self.faults.persistent.apply_faults(
             FaultDirection::ToServer,
             MatchInput { message, revision, session },

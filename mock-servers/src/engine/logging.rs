@@ -5,12 +5,9 @@ use serde_json::{Value, json};
 use super::{
     Engine, Era, Output,
     dispatch::Dispatch,
-    message::{Outcome, outgoing, param},
+    message::{LOG_LEVEL_KEY, Outcome, outgoing, param},
 };
 use crate::script::Log;
-
-/// The member of `_meta` with which a request asks for log messages (2026-07-28, logging).
-const LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
 
 /// The log levels of RFC 5424, which all revisions use, the least severe first.
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
@@ -64,7 +61,7 @@ impl Engine {
             }
             Era::Modern => {
                 let meta = param(&dispatch.message, "_meta");
-                let wanted = meta.and_then(|meta| meta.get(LEVEL_KEY)).and_then(Level::named);
+                let wanted = meta.and_then(|meta| meta.get(LOG_LEVEL_KEY)).and_then(Level::named);
                 severity.zip(wanted).is_some_and(|(severity, wanted)| severity >= wanted)
             }
         }

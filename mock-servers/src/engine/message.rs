@@ -2,7 +2,17 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Rejection;
+use super::{Era, Rejection};
+
+/// The members of `_meta` in 2026-07-28 (basic, `_meta`; logging).
+pub(crate) const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+pub(crate) const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
+pub(crate) const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
+/// The member of `_meta` that names the task of a message in 2025-11-25.
+const RELATED_TASK_KEY: &str = "io.modelcontextprotocol/related-task";
+
+/// The notification of a changed resource.
+pub(crate) const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 
 /// Kind of a JSON-RPC message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +75,16 @@ impl Outcome {
         }
     }
 
+    /// The HTTP status of the response. In 2026-07-28 (Streamable HTTP) an unknown method is a 404, and errors of the
+    /// envelope are a 400. Earlier revisions respond to every request with 200.
+    pub(crate) fn http_status(&self, era: Era) -> u16 {
+        match (era, self) {
+            (Era::Modern, Self::Error { code: -32601, .. }) => 404,
+            (Era::Modern, Self::Error { code: -32700 | -32600 | -32022..=-32020, .. }) => 400,
+            _ => 200,
+        }
+    }
+
     /// The response with this outcome and id.
     pub(crate) fn response(self, id: Option<Value>) -> Value {
         let mut response = Map::new();
@@ -104,4 +124,15 @@ pub(crate) fn outgoing(id: Option<Value>, method: &str, params: Option<Value>) -
         message.insert("params".into(), params);
     }
     Value::Object(message)
+}
+
+/// The metadata that ties a message to its task (2025-11-25, tasks, related task metadata).
+pub(crate) fn relate(members: &mut Value, task: &str) {
+    if !members.is_object() {
+        *members = json!({});
+    }
+    if !members["_meta"].is_object() {
+        members["_meta"] = json!({});
+    }
+    members["_meta"][RELATED_TASK_KEY] = json!({ "taskId": task });
 }

@@ -1,6 +1,5 @@
 //! Features of 2026-07-28: metadata of requests, discovery and caching hints.
 
-use evidence::Revision;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -8,17 +7,13 @@ use super::{
     clock::millis,
     dispatch::Dispatch,
     logging::Level,
-    message::{Outcome, method, param},
+    message::{CAPABILITIES_KEY, LOG_LEVEL_KEY, Outcome, SERVER_INFO_KEY, method, param},
     requested_version, revision,
 };
 use crate::{
     human_duration::HumanDuration,
     script::{Cache, CacheScope},
 };
-
-pub(crate) const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
-const LOG_LEVEL_KEY: &str = "io.modelcontextprotocol/logLevel";
-pub(crate) const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
 
 impl Engine {
     /// The rejection of invalid metadata (2026-07-28, basic, `_meta`, and versioning).
@@ -86,7 +81,7 @@ impl Engine {
     pub(crate) fn discover(&self, dispatch: &Dispatch) -> Outcome {
         let mut members = Map::new();
         members.insert("supportedVersions".into(), self.settings.support.all().into());
-        members.insert("capabilities".into(), self.capabilities_for(Revision::NEWEST_MODERN.as_str()).into());
+        members.insert("capabilities".into(), self.capabilities_for(self.settings.support.newest_modern()).into());
         if let Some(instructions) = &self.settings.instructions {
             members.insert("instructions".into(), instructions.clone().into());
         }

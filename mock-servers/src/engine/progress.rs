@@ -4,7 +4,6 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Engine, Output, Step,
-    actions::wait,
     dispatch::{Dispatch, Flow},
     features::SchemaType,
     message::outgoing,
@@ -39,7 +38,7 @@ impl Engine {
                 dispatch.remaining.push_front(Action::Progress(rest));
             }
             dispatch.remaining.push_front(Action::Progress(Progress { times: Some(1), ..progress }));
-            return wait(dispatch, every, out);
+            return dispatch.wait(every.0, out);
         }
         for _ in 0..progress.times.unwrap_or(1).min(MAX_REPORTS) {
             let message = self.progress_message(dispatch, &token, &progress);

@@ -1,17 +1,13 @@
 //! The answers of a good server, in both eras.
 
-use std::collections::BTreeMap;
-
-use evidence::Revision;
 use serde_json::{Value, json};
 
 use super::{
-    Engine, Era, Session, SessionKey, SupportedRevisions,
-    actions::http_status,
+    Engine, Era,
     dispatch::Dispatch,
     features::{RevisionFeatures, SchemaType},
     message::{Outcome, method, param},
-    requested_version, revision,
+    revision,
     server_lists::List,
     tasks,
 };
@@ -26,7 +22,7 @@ impl Engine {
         }
         let id = dispatch.request_id()?.clone();
         let outcome = self.default_outcome(dispatch);
-        let status = http_status(dispatch.era, &outcome);
+        let status = outcome.http_status(dispatch.era);
         Some((outcome.response(Some(id)), status))
     }
 
@@ -105,36 +101,16 @@ impl Engine {
 
     /// The same, in the words of 2026-07-28.
     pub(crate) fn identity(&self) -> Value {
-        self.server_info(RevisionFeatures::new(Revision::NEWEST_MODERN, self.settings.anachronisms))
+        self.server_info(RevisionFeatures::new(
+            revision::effective_revision(self.settings.support.newest_modern()),
+            self.settings.anachronisms,
+        ))
     }
 
     /// The revision in which a dispatch is spoken, as far as it decides what is said.
     pub(crate) fn features(&self, dispatch: &Dispatch) -> RevisionFeatures {
-        let revision = negotiated_revision(
-            &self.settings.support,
-            &self.sessions.open,
-            dispatch.era,
-            dispatch.session,
-            &dispatch.message,
-        );
+        let agreed = self.sessions.agreed_revision(dispatch.session);
+        let revision = self.settings.support.negotiated(dispatch.era, agreed, &dispatch.message);
         RevisionFeatures::new(revision::effective_revision(revision), self.settings.anachronisms)
     }
-}
-
-/// The revision in which a message is spoken: the one that it names itself, or that its session has agreed on.
-pub(crate) fn negotiated_revision<'a>(
-    support: &'a SupportedRevisions,
-    sessions: &'a BTreeMap<SessionKey, Session>,
-    era: Era,
-    session: Option<SessionKey>,
-    message: &'a Value,
-) -> &'a str {
-    let revision = match era {
-        Era::Modern => requested_version(message).filter(|version| revision::era(version) == Era::Modern),
-        Era::Legacy => {
-            let agreed = session.and_then(|key| sessions.get(&key)?.revision.as_deref());
-            agreed.or_else(|| support.newest_legacy())
-        }
-    };
-    revision.unwrap_or(Revision::NEWEST_MODERN.as_str())
 }

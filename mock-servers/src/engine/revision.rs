@@ -56,6 +56,21 @@ impl SupportedRevisions {
         self.0.iter().map(String::as_str).find(|one| era(one) == Era::Legacy)
     }
 
+    /// The newest supported revision of the modern era. A server without any gets the newest one that exists.
+    pub(crate) fn newest_modern(&self) -> &str {
+        let newest = self.0.iter().map(String::as_str).find(|one| era(one) == Era::Modern);
+        newest.unwrap_or(Revision::NEWEST_MODERN.as_str())
+    }
+
+    /// The revision of a message: the one that it names, or the one that its session negotiated.
+    pub(crate) fn negotiated<'a>(&'a self, era: Era, agreed: Option<&'a str>, message: &'a Value) -> &'a str {
+        let revision = match era {
+            Era::Modern => requested_version(message).filter(|version| self::era(version) == Era::Modern),
+            Era::Legacy => agreed.or_else(|| self.newest_legacy()),
+        };
+        revision.unwrap_or_else(|| self.newest_modern())
+    }
+
     /// The same as [`Self::era_for`], for a message that neither begins a conversation nor listens, by whether it names
     /// its revision.
     pub(crate) fn era_named(&self, named: bool) -> Era {

@@ -5,13 +5,11 @@ use serde_json::{Value, json};
 use super::{
     Engine, Output, Step, Target,
     dispatch::Dispatch,
-    message::{Outcome, method, outgoing, param},
+    message::{Outcome, RESOURCE_UPDATED, method, outgoing, param},
 };
 
 /// How many subscriptions a session may have, so that a client cannot eat the memory.
 const MAX_SUBSCRIPTIONS: usize = 10_000;
-
-pub(crate) const UPDATED: &str = "notifications/resources/updated";
 
 impl Engine {
     /// `resources/subscribe` and `resources/unsubscribe` (2024-11-05 to 2025-11-25, resources, subscriptions).
@@ -37,10 +35,10 @@ impl Engine {
         let uri = params.get("uri").and_then(Value::as_str).unwrap_or_default();
         for (key, session) in &self.sessions.open {
             if session.subscriptions.contains(uri) {
-                let message = outgoing(None, UPDATED, Some(params.clone()));
+                let message = outgoing(None, RESOURCE_UPDATED, Some(params.clone()));
                 out.push(Output::new(Target::Session(*key), Step::Send(message)));
             }
         }
-        self.announce_modern(UPDATED, Some(params.clone()), out);
+        self.announce_modern(RESOURCE_UPDATED, Some(params.clone()), out);
     }
 }

@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::features::Rules;
 use super::{
@@ -28,9 +28,6 @@ use super::{
 
 /// The extension's identifier.
 pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
-/// The member of `_meta` that tells which task a message belongs to, in 2025-11-25.
-const RELATED_KEY: &str = "io.modelcontextprotocol/related-task";
-
 /// Maximum number of tasks. The oldest is removed for a new one.
 const MAX_TASKS: usize = 10_000;
 
@@ -224,15 +221,4 @@ impl Engine {
         dispatch.push(&mut out, Step::End);
         self.background.outputs.append(&mut out);
     }
-}
-
-/// The metadata that ties a message to its task (2025-11-25, tasks, related task metadata).
-pub(crate) fn relate(members: &mut Value, task: &str) {
-    if !members.is_object() {
-        *members = json!({});
-    }
-    if !members["_meta"].is_object() {
-        members["_meta"] = json!({});
-    }
-    members["_meta"][RELATED_KEY] = json!({ "taskId": task });
 }

@@ -11,7 +11,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use super::{clock::Clock, params::short};
+use super::{clock::Clock, sanitize::sanitized};
 
 /// The largest number of entries that are kept; later ones are only counted.
 pub const MAX_ENTRIES: usize = 100_000;
@@ -221,7 +221,7 @@ impl Audit {
         let at_ms = u64::try_from(self.clock.now().as_millis()).unwrap_or(u64::MAX);
         let mut log = self.lock();
         log.seq += 1;
-        let entry = AuditEntry { seq: log.seq, at_ms, client: client.map(short), event };
+        let entry = AuditEntry { seq: log.seq, at_ms, client: client.map(sanitized), event };
         if let (Some(file), Ok(line)) = (&mut log.file, serde_json::to_string(&entry)) {
             // One write for each entry, so that a process that dies loses nothing that it had recorded.
             if let Err(cause) = file.write_all(format!("{line}\n").as_bytes()) {
@@ -251,10 +251,10 @@ impl Audit {
 
 /// A URL without its query and fragment, where secrets might be.
 pub(crate) fn bare(uri: &str) -> String {
-    short(uri.split(['?', '#']).next().unwrap_or_default())
+    sanitized(uri.split(['?', '#']).next().unwrap_or_default())
 }
 
 /// At most ten texts, each of them short.
 pub(crate) fn few(texts: &[String]) -> Vec<String> {
-    texts.iter().take(10).map(|text| short(text)).collect()
+    texts.iter().take(10).map(|text| sanitized(text)).collect()
 }

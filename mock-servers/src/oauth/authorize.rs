@@ -5,8 +5,9 @@ use url::Url;
 use super::{
     audit::{AuditEvent, Authorized, Outcome, bare, few},
     error::OAuthError,
-    params::{Params, short},
+    params::Params,
     register::is_loopback,
+    sanitize::sanitized,
     script::{GrantType, MissingResource, PkceMethod, UnknownScopes, User},
     server::Server,
     state::{Client, Code, Consent},
@@ -25,7 +26,7 @@ pub(crate) fn authorize(server: &Server, method: &str, params: &Params) -> OAuth
         }
         Ok((client, uri)) => respond(server, method, params, &client, &uri),
     };
-    let text = |name: &str| params.get(name).map(short);
+    let text = |name: &str| params.get(name).map(sanitized);
     let authorized = Authorized {
         method: method.to_owned(),
         response_type: text("response_type"),
@@ -245,7 +246,7 @@ pub(crate) fn scopes(server: &Server, client: &Client, asked: Vec<String>) -> Re
 
 /// A page for the user.
 pub(super) fn page(status: u16, text: &str) -> OAuthResponse {
-    let text = short(text).replace(['<', '>', '&'], " ");
+    let text = sanitized(text).replace(['<', '>', '&'], " ");
     let mut response = OAuthResponse::empty(status);
     response.body = format!("<!doctype html><title>mock authorization server</title><p>{text}</p>\n").into_bytes();
     response.with("content-type", "text/html; charset=utf-8").uncached()

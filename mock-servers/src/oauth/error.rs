@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::params::short;
+use super::sanitize::sanitized;
 use crate::oauth_messages::OAuthResponse;
 
 /// An error response (RFC 6749 section 5.2, and the specifications that add codes).
@@ -16,7 +16,7 @@ pub(crate) struct OAuthError {
 
 impl OAuthError {
     pub(crate) fn new(error: &str, description: impl AsRef<str>) -> Self {
-        Self { status: 400, error: error.to_owned(), description: short(description.as_ref()), headers: Vec::new() }
+        Self { status: 400, error: error.to_owned(), description: sanitized(description.as_ref()), headers: Vec::new() }
     }
 
     /// Client authentication failed. The challenge is required for the `Authorization` header (RFC 6749 section 5.2)

@@ -25,7 +25,7 @@ use super::{
     access::verify,
     audit::{Accessed, AuditEvent},
     dpop::{self, Checker, Expected, ProofError},
-    params::short,
+    sanitize::sanitized,
     script::{DpopMode, Resource},
     server::{Server, same_url},
 };
@@ -117,14 +117,14 @@ impl Guard {
         };
         let attempt = judged.as_ref().err().filter(|refused| refused.wording.scopes.is_some());
         let attempt = attempt.map(|_| self.0.asked_for_more.fetch_add(1, Ordering::Relaxed) + 1);
-        let text = |name: &str| claims.get(name).and_then(Value::as_str).map(short);
+        let text = |name: &str| claims.get(name).and_then(Value::as_str).map(sanitized);
         let first = calls.first();
         let accessed = Accessed {
-            resource: short(&self.0.resource),
+            resource: sanitized(&self.0.resource),
             method: method.to_string(),
-            rpc_method: first.map(|call| short(call.method)),
-            tool: first.and_then(|call| call.tool).map(short),
-            scheme: presented.scheme.as_deref().map(short),
+            rpc_method: first.map(|call| sanitized(call.method)),
+            tool: first.and_then(|call| call.tool).map(sanitized),
+            scheme: presented.scheme.as_deref().map(sanitized),
             token_in_query: presented.in_query,
             scope: text("scope"),
             status: answered.as_ref().err().map_or(200, |challenge| challenge.status),

@@ -2,7 +2,7 @@
 
 use url::form_urlencoded;
 
-use super::error::OAuthError;
+use super::{error::OAuthError, sanitize::sanitized};
 
 /// How many parameters are looked at.
 const MAX_COUNT: usize = 100;
@@ -55,15 +55,10 @@ impl Params {
         let mut seen = std::collections::HashSet::new();
         let mut once = self.0.iter().filter(|(name, _)| name != "resource" && name != "audience");
         match once.find(|(name, _)| !seen.insert(name)) {
-            Some((name, _)) => Err(OAuthError::new("invalid_request", format!("{} is given twice", short(name)))),
+            Some((name, _)) => Err(OAuthError::new("invalid_request", format!("{} is given twice", sanitized(name)))),
             None => Ok(()),
         }
     }
-}
-
-/// Words of a client in a message: short, and without what would upset a header or a terminal.
-pub(crate) fn short(text: &str) -> String {
-    text.chars().filter(|letter| !letter.is_control() && !matches!(letter, '"' | '\\')).take(200).collect()
 }
 
 #[cfg(test)]

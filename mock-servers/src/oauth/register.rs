@@ -7,7 +7,7 @@ use super::{
     audit::{AuditEvent, Registered, bare, few},
     error::OAuthError,
     jwt,
-    params::short,
+    sanitize::sanitized,
     script::{ApplicationType, AuthMethod, GrantType},
     server::Server,
     state::Client,
@@ -174,7 +174,7 @@ pub(crate) fn check_redirect_uris(uris: &[String], application: Option<Applicati
         return Err(OAuthError::new("invalid_redirect_uri", "there are too many redirect URIs"));
     }
     for uri in uris {
-        let refuse = |why: &str| Err(OAuthError::new("invalid_redirect_uri", format!("`{}` {why}", short(uri))));
+        let refuse = |why: &str| Err(OAuthError::new("invalid_redirect_uri", format!("`{}` {why}", sanitized(uri))));
         let Ok(url) = Url::parse(uri) else { return refuse("is not an absolute URI") };
         let loopback = is_loopback(&url);
         match url.scheme() {
@@ -205,7 +205,7 @@ pub(crate) fn is_loopback(url: &Url) -> bool {
 }
 
 fn noted(asked: &Map<String, Value>) -> Registered {
-    let text = |name: &str| asked.get(name).and_then(Value::as_str).map(short);
+    let text = |name: &str| asked.get(name).and_then(Value::as_str).map(sanitized);
     let list = |name: &str| few(&texts(asked, name).ok().flatten().unwrap_or_default());
     Registered {
         application_type: text("application_type"),

@@ -2,6 +2,7 @@
 //! is the business of an MCP mock behind a [`Guard`].
 
 use bytes::Bytes;
+use evidence::Revision;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -10,8 +11,6 @@ use crate::{listen::http_exchange::HttpExchange, oauth_messages::OAuthResponse};
 
 /// Where it is, unless the options say otherwise.
 pub(super) const PATH: &str = "/mcp";
-
-const NEWEST: &str = "2025-11-25";
 
 pub(super) fn serve(guard: &Guard, exchange: &HttpExchange, body: &Bytes) -> OAuthResponse {
     let message: Option<Value> = serde_json::from_slice(body).ok();
@@ -32,14 +31,14 @@ fn reply(message: &Value) -> OAuthResponse {
         Some("initialize") => {
             let asked = params.and_then(|params| params.get("protocolVersion")).and_then(Value::as_str);
             json!({
-                "protocolVersion": asked.unwrap_or(NEWEST),
+                "protocolVersion": asked.unwrap_or(Revision::NEWEST_LEGACY.as_str()),
                 "capabilities": {"tools": {}},
                 "serverInfo": {"name": "mcp-workbench-mock-oauth", "version": env!("CARGO_PKG_VERSION")},
             })
         }
         Some("server/discover") => json!({
             "resultType": "complete",
-            "supportedVersions": ["2026-07-28"],
+            "supportedVersions": [Revision::NEWEST_MODERN.as_str()],
             "capabilities": {"tools": {}},
             "serverInfo": {"name": "mcp-workbench-mock-oauth", "version": env!("CARGO_PKG_VERSION")},
             "ttlMs": 0,

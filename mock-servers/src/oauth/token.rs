@@ -15,7 +15,8 @@ use super::{
     client_auth::{self, Claim},
     dpop::{self, Checker, Expected, ProofError},
     error::OAuthError,
-    params::{Params, short},
+    params::Params,
+    sanitize::sanitized,
     script::{AuthMethod, DpopMode, GrantType, RefreshIssue},
     server::{Access, Server},
     state::{Client, Consent, RefreshToken, State},
@@ -61,7 +62,7 @@ pub(crate) enum NextRefresh {
 pub(crate) fn token(server: &Server, headers: &HeaderMap, params: &Params) -> OAuthResponse {
     let claim = client_auth::claim(headers, params);
     let mut noted = noted(headers, params, claim.as_ref().ok());
-    let client = claim.as_ref().ok().map(|claim| claim.id.clone()).or_else(|| params.get("client_id").map(short));
+    let client = claim.as_ref().ok().map(|claim| claim.id.clone()).or_else(|| params.get("client_id").map(sanitized));
     let scopes = params.scopes();
     let facts = TokenRequest { grant: params.get("grant_type").unwrap_or_default(), scopes: &scopes };
     let answer = match server.faults.replacement(|fault| fault.reject_token(&facts)) {
@@ -226,12 +227,12 @@ fn next_refresh(request: &Request<'_>, grant: &Grant, state: &mut State) -> Stri
 
 fn noted(headers: &HeaderMap, params: &Params, claim: Option<&Claim>) -> TokenRequested {
     TokenRequested {
-        grant: params.get("grant_type").map(short),
+        grant: params.get("grant_type").map(sanitized),
         auth_method: claim.map(|claim| claim.method.name().to_owned()),
         verifier: params.has("code_verifier"),
         redirect_uri: params.get("redirect_uri").map(bare),
         resource: few(&params.all("resource")),
-        scope: params.get("scope").map(short),
+        scope: params.get("scope").map(sanitized),
         dpop: headers.contains_key("dpop"),
         granted_scope: None,
         error: None,

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::{Map, Value, value::RawValue};
 
-use super::{super::modern::CAPABILITIES_KEY, super::revision::VERSION_KEY, skipped::Skipped};
+use super::{super::message::CAPABILITIES_KEY, super::revision::VERSION_KEY, skipped::Skipped};
 
 /// How deep arguments may be nested; the long way knows how deep a whole message may be.
 const DEPTH: usize = 100;

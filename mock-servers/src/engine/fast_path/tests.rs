@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::engine::{Origin, Step, VERSION_KEY, modern::CAPABILITIES_KEY};
+use crate::engine::{Origin, Step, VERSION_KEY, message::CAPABILITIES_KEY};
 
 const OLD: &str = "2025-11-25";
 const MODERN: &str = "2026-07-28";

@@ -15,32 +15,32 @@ const MOST_SPENT: usize = 10_000;
 
 /// Everything that a retry needs besides the request itself.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct RequestState {
+pub(crate) struct RequestState {
     /// No two states are the same, even if they say the same.
-    pub(super) number: u64,
-    pub(super) request: Claim,
+    pub(crate) number: u64,
+    pub(crate) request: Claim,
     /// Which rule asked.
-    pub(super) rule: usize,
+    pub(crate) rule: usize,
     /// Which of its requests were given up for their `otherwise`, each by its position in the one before.
-    pub(super) path: Vec<usize>,
+    pub(crate) path: Vec<usize>,
     /// Which of the actions there asked.
-    pub(super) at: usize,
-    pub(super) nth: u64,
+    pub(crate) at: usize,
+    pub(crate) nth: u64,
     /// What earlier questions were answered with.
-    pub(super) responses: Value,
+    pub(crate) responses: Value,
     /// What of this question has been answered.
-    pub(super) partial: Map<String, Value>,
+    pub(crate) partial: Map<String, Value>,
     /// When it expires, in milliseconds of the server's own time.
-    pub(super) expires: Option<u64>,
-    pub(super) once: bool,
+    pub(crate) expires: Option<u64>,
+    pub(crate) once: bool,
 }
 
 impl RequestState {
-    pub(super) fn write(&self) -> Vec<u8> {
+    pub(crate) fn write(&self) -> Vec<u8> {
         serde_json::to_vec(self).expect("a structure of JSON values and numbers is JSON")
     }
 
-    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         serde_json::from_slice(bytes).ok()
     }
 }
@@ -48,13 +48,13 @@ impl RequestState {
 /// Which request a state belongs to: the method, and a digest of the parameters that make it what it is (2026-07-28,
 /// multi round-trip requests, server requirements).
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
-pub(super) struct Claim {
+pub(crate) struct Claim {
     method: String,
     about: String,
 }
 
 impl Claim {
-    pub(super) fn of(message: &Value) -> Self {
+    pub(crate) fn of(message: &Value) -> Self {
         let name = param(message, "name").or_else(|| param(message, "uri"));
         let arguments = param(message, "arguments").filter(|arguments| !is_empty(arguments));
         let about = Value::from(vec![sorted(name), sorted(arguments)]).to_string();
@@ -90,7 +90,7 @@ pub(crate) struct UsedStates {
 
 impl UsedStates {
     /// Uses a state; false if it has been used before.
-    pub(super) fn spend(&mut self, number: u64) -> bool {
+    pub(crate) fn spend(&mut self, number: u64) -> bool {
         if !self.numbers.insert(number) {
             return false;
         }

@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-use super::{Status, relate};
+use super::Status;
 use crate::engine::{
     DispatchId, Engine, Output, Step, Target,
     dispatch::{Dispatch, Flow},
     inputs::flaw,
-    message::Outcome,
+    message::{Outcome, relate},
 };
 
 impl Engine {

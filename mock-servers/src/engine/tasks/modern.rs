@@ -6,8 +6,7 @@ use super::{Status, Task, extension_missing};
 use crate::engine::{
     Engine, Era,
     dispatch::Dispatch,
-    message::{Outcome, method, param},
-    modern::SERVER_INFO_KEY,
+    message::{Outcome, SERVER_INFO_KEY, method, param},
 };
 
 impl Engine {

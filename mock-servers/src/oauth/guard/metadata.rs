@@ -8,8 +8,8 @@ use super::{
     super::{
         audit::{AuditEvent, Discovered},
         discovery::lay_over,
-        front::render,
-        params::short,
+        render::render,
+        sanitize::sanitized,
         script::DpopMode,
         server::Server,
     },
@@ -72,7 +72,7 @@ impl Guard {
         let mut answer = OAuthResponse::json(200, &Value::Object(document));
         server.faults.apply(&mut answer, |fault, answer| fault.document(Document::ProtectedResource, answer));
         let discovered =
-            Discovered { document: "protected-resource".to_owned(), path: short(path), status: answer.status };
+            Discovered { document: "protected-resource".to_owned(), path: sanitized(path), status: answer.status };
         server.note(None, AuditEvent::Discovered(discovered));
         Some(answer)
     }

@@ -11,7 +11,8 @@ use crate::oauth::{
     client_auth::check_times,
     error::OAuthError,
     jwt::Jwt,
-    params::{Params, short},
+    params::Params,
+    sanitize::sanitized,
     script::{GrantType, IdentityProvider},
     server::{Server, same_url},
 };
@@ -27,9 +28,9 @@ pub(crate) fn exchange(server: &Server, headers: &HeaderMap, params: &Params) ->
     let Some((provider, issuer)) = server.provider() else { return OAuthResponse::empty(404) };
     let granted = grant(server, (provider, &issuer), headers, params);
     let noted = TokenRequested {
-        grant: params.get("grant_type").map(short),
+        grant: params.get("grant_type").map(sanitized),
         resource: few(&params.all("resource")),
-        scope: params.get("scope").map(short),
+        scope: params.get("scope").map(sanitized),
         granted_scope: granted.as_ref().ok().and_then(|(_, scope)| scope.clone()),
         error: granted.as_ref().err().map(|refusal| refusal.error.clone()),
         ..TokenRequested::default()

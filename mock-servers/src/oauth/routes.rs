@@ -1,15 +1,13 @@
 //! Routing of HTTP requests to the endpoints.
 
 use std::{
-    convert::Infallible,
     sync::{Arc, OnceLock},
     time::Duration,
 };
 
 use axum::body::{Body as HttpBody, to_bytes};
 use bytes::Bytes;
-use futures::{StreamExt as _, stream};
-use http::{Method, Response, StatusCode, header};
+use http::{Method, Response, StatusCode};
 use hyper::body::Incoming;
 
 use super::{
@@ -21,9 +19,11 @@ use super::{
     documents,
     error::OAuthError,
     guard::Guard,
-    params::{Params, short},
+    params::Params,
     register::register,
+    render::render,
     resource,
+    sanitize::sanitized,
     server::Server,
     token::{exchange, token},
 };
@@ -40,8 +40,6 @@ use evidence::{Body, ConnectionEvent, Recorder};
 const MAX_BODY_BYTES: usize = 256 * 1024;
 /// Timeout of reading a request body.
 const BODY_TIMEOUT: Duration = Duration::from_secs(30);
-/// The number of spaces that are sent at once.
-const CHUNK: u64 = 64 * 1024;
 
 /// Marks the server of a mock authorization server.
 #[derive(Debug)]
@@ -109,7 +107,7 @@ async fn route(service: &OAuthService, exchange: &HttpExchange, body: &Bytes) ->
     if provider || forms.iter().any(|form| *form == path) {
         return at_form(server, exchange, body, provider).await;
     }
-    let (method, path) = (exchange.method().to_string(), short(path));
+    let (method, path) = (exchange.method().to_string(), sanitized(path));
     server.note(None, AuditEvent::Missed { method, path });
     OAuthResponse::empty(404)
 }
@@ -162,30 +160,4 @@ fn is_form(exchange: &HttpExchange) -> bool {
     exchange
         .header("content-type")
         .is_some_and(|text| text.to_ascii_lowercase().starts_with("application/x-www-form-urlencoded"))
-}
-
-/// The HTTP response with its delay, pace and padding.
-pub(super) async fn render(answer: OAuthResponse) -> Response<HttpBody> {
-    if !answer.delay.is_zero() {
-        tokio::time::sleep(answer.delay).await;
-    }
-    let mut response = answer.head(());
-    let OAuthResponse { body, padding, drip, .. } = answer;
-    let body = if !drip.is_zero() {
-        let bytes = stream::iter(body).then(move |byte| async move {
-            tokio::time::sleep(drip).await;
-            Ok::<_, Infallible>(Bytes::copy_from_slice(&[byte]))
-        });
-        HttpBody::from_stream(bytes)
-    } else if padding > 0 {
-        let blanks = stream::unfold(padding, |left| async move {
-            let next = left.min(CHUNK);
-            (next > 0).then(|| (Bytes::from(vec![b' '; usize::try_from(next).unwrap_or_default()]), left - next))
-        });
-        HttpBody::from_stream(stream::iter([Bytes::from(body)]).chain(blanks).map(Ok::<_, Infallible>))
-    } else {
-        response.headers_mut().insert(header::CONTENT_LENGTH, body.len().into());
-        HttpBody::from(body)
-    };
-    response.map(|()| body)
 }
