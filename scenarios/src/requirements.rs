@@ -7,19 +7,30 @@ mod features;
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
+use diagnostics::{
+    Diagnostics,
+    document::{Document, Format, Limits, Source},
+};
 use include_dir::{Dir, include_dir};
 use reports::model::{Level, Requirement};
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 
 pub use self::features::{Feature, features};
 use crate::model::{Revision, Transport};
+
+const FORMAT: Format = Format {
+    noun: "register",
+    example: "contains ids, as in `lifecycle/initialize-first: { level: MUST }`",
+    limits: Limits::SMALL,
+    noun_of: |_, _| None,
+};
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/requirements/register");
 
 static BUILT_IN: LazyLock<Register> = LazyLock::new(|| {
     let mut register = Register::default();
     for file in FILES.files() {
-        let entries = file.contents_utf8().map(serde_saphyr::from_str::<BTreeMap<String, Entry>>);
+        let entries = file.contents_utf8().map(|text| read::<BTreeMap<String, Entry>>(&file.path().display().to_string(), text));
         match entries {
             Some(Ok(entries)) => register.entries.extend(entries),
             // The register is part of the program; the tests read every file of it, so this is not met in a release.
@@ -28,6 +39,11 @@ static BUILT_IN: LazyLock<Register> = LazyLock::new(|| {
     }
     register
 });
+
+/// Reads a YAML file that is part of the program.
+fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, Diagnostics> {
+    Document::parse(Source::named(file, text), &FORMAT)?.read()
+}
 
 /// The requirements, by id.
 #[derive(Debug, Default)]
@@ -127,7 +143,7 @@ mod tests {
         for file in FILES.files() {
             let text = file.contents_utf8().expect("UTF-8");
             let entries: BTreeMap<String, Entry> =
-                serde_saphyr::from_str(text).unwrap_or_else(|cause| panic!("{}: {cause}", file.path().display()));
+                read(&file.path().display().to_string(), text).unwrap_or_else(|errors| panic!("{errors}"));
             for (id, entry) in entries {
                 assert!(!entry.pages.is_empty() || entry.source.is_some(), "{id} has neither pages nor a source");
                 assert!(entry.text.len() > 10, "{id} says nothing");
@@ -140,7 +156,7 @@ mod tests {
         let mut seen = BTreeMap::new();
         for file in FILES.files() {
             let text = file.contents_utf8().expect("UTF-8");
-            let entries: BTreeMap<String, Entry> = serde_saphyr::from_str(text).expect("readable");
+            let entries: BTreeMap<String, Entry> = read("register.yaml", text).expect("readable");
             for id in entries.into_keys() {
                 let earlier = seen.insert(id.clone(), file.path());
                 assert_eq!(earlier, None, "{id} stands in {} too", file.path().display());

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use diagnostics::Diagnostics;
 use serde::Deserialize;
 
 const FILE: &str = include_str!("../../requirements/features.yaml");
@@ -24,6 +25,6 @@ pub struct Feature {
 ///
 /// # Errors
 /// If the file cannot be read; it is part of the program, so a test has read it.
-pub fn features() -> Result<BTreeMap<String, Feature>, Box<serde_saphyr::Error>> {
-    serde_saphyr::from_str(FILE).map_err(Box::new)
+pub fn features() -> Result<BTreeMap<String, Feature>, Diagnostics> {
+    super::read("features.yaml", FILE)
 }

@@ -1,6 +1,10 @@
 //! Reads the official suite's sets of requirements: which scenarios a revision asks of a server, and of a client.
 
 use anyhow::Context as _;
+use diagnostics::{
+    Diagnostics,
+    document::{Document, Format, Limits, Source},
+};
 use serde::Deserialize;
 
 /// A scenario that is run, and why.
@@ -40,7 +44,14 @@ pub(super) fn client_scenarios(text: &str) -> anyhow::Result<Vec<Expected>> {
 }
 
 fn read(text: &str) -> anyhow::Result<Requirements> {
-    serde_saphyr::from_str(text).context("the suite's requirements are not understood")
+    const FORMAT: Format = Format {
+        noun: "list of requirements",
+        example: "contains the keys `server` and `client`",
+        limits: Limits::SMALL,
+        noun_of: |_, _| None,
+    };
+    let document = Document::parse(Source::named("requirements.yaml", text), &FORMAT).map_err(Diagnostics::from);
+    document.and_then(|mut document| document.read()).context("cannot read the requirements of the suite")
 }
 
 fn of_leg(leg: &str, scored: Vec<String>, others: Vec<NotScored>) -> Vec<Expected> {
