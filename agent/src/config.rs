@@ -1,12 +1,11 @@
-//! Which servers there are: read from TOML and JSON files of several scopes, expanded, and edited without loss.
+//! The configured servers: read from TOML and JSON files of several scopes, and edited without other changes to a file.
 //!
-//! The formats are those that people have: `[mcp_servers.x]` of Codex, also with `[mcp_servers.x.transport]`, and `mcpServers`
-//! of Claude Code's `.mcp.json`. Each key is in `config/keys.rs`, for both. What is wrong is told with its place and advice, and costs
-//! the server that it is about and no other. [`scope`] says where files are looked for and [`Configuration`] what of them
-//! counts; [`settings`] what the environment says.
+//! The formats are those of Codex (`[mcp_servers.x]`, also with `[mcp_servers.x.transport]`) and of Claude Code (`mcpServers`
+//! in `.mcp.json`). `config/keys.rs` lists the keys of both. Errors have a location and a suggested fix, and disable only the
+//! affected server. [`scope`] finds the files, [`Configuration`] merges them, and [`settings`] reads environment variables.
 //!
-//! Whatever a file holds may be a secret. The values of variables and headers are never shown, not by `Debug` either, and the
-//! lines that messages quote have them blacked out (`config/hidden.rs`).
+//! Files may contain secrets. The values of variables and headers are never printed, also not by `Debug`, and excerpts in
+//! messages mask them (`config/redaction.rs`).
 //!
 //! ```
 //! use mcp_workbench_agent::config::{ConfigFile, Format};
@@ -23,25 +22,24 @@ pub mod edit;
 mod expand;
 mod file;
 mod keys;
+mod origin;
 mod plugin;
+mod reader;
 mod redaction;
 pub mod scope;
 mod server;
 pub mod settings;
-mod shape;
 mod show;
-mod source;
-mod tree;
 
 pub use diagnostics::{Diagnostic, Location, Severity, printable};
 
 pub use self::{
     configuration::{Configuration, Configured, Layer, ServerLookupError, ShadowedEntry},
     expand::{ExpandError, expand},
-    file::{ConfigFile, MAX_SERVERS, NamedServer, Role},
+    file::{ConfigFile, MAX_BYTES, MAX_SERVERS, NamedServer, Role},
+    keys::Format,
+    origin::ConfigString,
     scope::{ConfigPaths, Scope},
-    server::{ConfigString, Endpoint, OauthSettings, PermissionRules, Remote, Server, Stdio, TransportChoice},
+    server::{Endpoint, OauthSettings, PermissionRules, Remote, Server, Stdio, TransportChoice},
     settings::{SettingError, Settings},
-    source::{Origin, Source},
-    tree::{Format, MAX_BYTES, MAX_DEPTH, MAX_VALUES},
 };

@@ -155,7 +155,7 @@ fn a_wrong_server_costs_only_itself() {
     assert_eq!(servers.iter().map(ManagedServer::name).collect::<Vec<_>>(), ["good"]);
     let told: Vec<_> = others.iter().map(|error| (error.to_string(), error.problems().len())).collect();
     assert_eq!(told.len(), 3);
-    assert!(told.iter().all(|(text, problems)| text.ends_with("is not configured well") && *problems == 1), "{told:?}");
+    assert!(told.iter().all(|(text, problems)| text.ends_with("has an invalid configuration") && *problems == 1), "{told:?}");
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn files_are_found_and_plugins_with_them() {
     assert_eq!(stdio(&managed(&configuration, "p")).cwd, Some(root.path().join("src/c")));
     assert_eq!(stdio(&managed(&configuration, "q")).cwd, Some(root.path().join("src")));
     assert_eq!(stdio(&managed(&configuration, "u")).cwd.as_deref(), Some(Path::new("c")));
-    // Elsewhere the name means nothing.
+    // In other files the name is not a variable.
     let outside = only("c.json", server_of_no_plugin()).entry("x").unwrap().managed(&variables, &Settings::default());
     assert!(outside.is_err());
     let given = Configuration::load_file(&root.path().join("config/none.toml"));

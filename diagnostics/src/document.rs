@@ -274,6 +274,10 @@ impl Keys {
     }
 }
 
+fn out_of_range(span: Range<usize>) -> ParseError {
+    ParseError::new(span, "number out of range").with_help("write a smaller number")
+}
+
 /// YAML and JSON do not allow control characters except tabs and line ends (YAML 1.2.2, 5.1; RFC 8259, 7).
 fn reject_control_characters(text: &str) -> Result<(), ParseError> {
     let found = text.char_indices().find(|(_, ch)| ch.is_control() && !matches!(ch, '\t' | '\n' | '\r'));

@@ -1,7 +1,8 @@
-//! The files of all scopes as one configuration: of equal names the one of the first scope counts, as a whole.
+//! The merged configuration of all scopes. If several scopes define a name, the entry of the first scope is used; entries are
+//! not merged.
 //!
-//! An entry that is wrong still hides those below it, because another server of the same name is not what was asked for; and
-//! while a file cannot be read, no server below its scope is given out, for the same reason.
+//! An invalid entry still shadows entries of later scopes, because another server of the same name is not the intended one.
+//! For the same reason, an unreadable file blocks all servers of its scope and of later scopes.
 
 use std::path::{Path, PathBuf};
 
@@ -9,105 +10,104 @@ use client::{
     ManagedServer,
     auth::{AuthSettings, callback::CallbackOptions},
 };
-
 use diagnostics::nearest;
 
 use super::{
     Diagnostic, Settings,
     file::{ConfigFile, Role},
+    origin::Origin,
     plugin,
     scope::{ConfigPaths, Scope},
     server::{PermissionRules, Server, SpawnContext},
-    source::Origin,
 };
 
-/// A file, and what it counts.
+/// A file and its scope.
 #[derive(Debug)]
 pub struct Layer {
-    /// Its scope.
+    /// The scope of the file.
     pub scope: Scope,
-    /// What is in it.
+    /// The contents.
     pub file: ConfigFile,
-    /// The folder of the plugin that it belongs to.
+    /// The directory of the plugin that the file belongs to.
     pub plugin: Option<PathBuf>,
 }
 
-/// All servers that are configured.
+/// The servers of all scopes.
 #[derive(Debug, Default)]
 pub struct Configuration {
-    /// The servers: those of the first scope first, each scope in the order of its files.
+    /// The servers, ordered by scope and then by file.
     pub servers: Vec<Configured>,
-    /// What is wrong with files, beside their servers.
+    /// Problems of files, without those of their servers.
     pub problems: Vec<Diagnostic>,
-    /// Rules of permission for all servers, by scope; the first counts most.
+    /// Permission rules for all servers. The first scope takes precedence.
     pub permissions: Vec<(Scope, PermissionRules)>,
-    /// The scopes of which a file could not be read, with the reason.
+    /// The scopes with an unreadable file, and its first problem.
     unread: Vec<(Scope, Diagnostic)>,
 }
 
-/// A configured server, and where it comes from.
+/// A configured server with its scope and file.
 #[derive(Debug, Clone)]
 pub struct Configured {
-    /// Its name.
+    /// The key of the server.
     pub name: String,
-    /// Its scope.
+    /// The scope of the file.
     pub scope: Scope,
-    /// The file, as messages call it.
+    /// The file name in messages.
     pub file: String,
-    /// The file, if it is one.
+    /// `None` if the text is not from a file.
     pub path: Option<PathBuf>,
-    /// The server, if it can be used.
+    /// `None` if the entry has errors.
     pub server: Option<Server>,
-    /// What is wrong with it.
+    /// Problems of the entry.
     pub problems: Vec<Diagnostic>,
-    /// The entries of the same name that it hides.
+    /// Entries of the same name in later scopes.
     pub hides: Vec<ShadowedEntry>,
-    /// The file that says that it is not to be used, if another one does.
+    /// The file whose list of disabled servers contains the name.
     pub disabled_in: Option<String>,
     plugin: Option<PathBuf>,
     origin: Origin,
 }
 
-/// An entry that is hidden by another one.
+/// An entry of a later scope that has no effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShadowedEntry {
-    /// Its scope.
+    /// The scope of its file.
     pub scope: Scope,
-    /// Its file.
+    /// The name of its file.
     pub file: String,
 }
 
-/// There is no server to be had by this name.
+/// Reasons why a server cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ServerLookupError {
-    /// None is configured.
+    /// No server of this name is configured.
     #[error("no server `{name}` is configured")]
     Unknown {
         /// The name.
         name: String,
-        /// What was probably meant, or what there is.
+        /// Similar or existing names.
         advice: String,
     },
-    /// A file that could hold another one of this name cannot be read.
-    #[error("whether `{name}` is configured elsewhere cannot be told")]
+    /// An unreadable file could contain a server of this name.
+    #[error("cannot determine the configuration of the server `{name}`, because a file cannot be read")]
     Unread {
         /// The name.
         name: String,
-        /// What is wrong with the file.
+        /// The problem of the file.
         problem: Box<Diagnostic>,
     },
-    /// It is configured, and wrong.
-    #[error("the server `{name}` is not configured well")]
+    /// The configuration of the server is invalid.
+    #[error("server `{name}` has an invalid configuration")]
     Wrong {
         /// The name.
         name: String,
-        /// What is wrong.
+        /// All problems.
         problems: Vec<Diagnostic>,
     },
 }
 
 impl ServerLookupError {
-    /// What is wrong with files, if that is the reason.
+    /// The problems of files.
     #[must_use]
     pub fn problems(&self) -> Vec<&Diagnostic> {
         match self {
@@ -121,41 +121,41 @@ impl ServerLookupError {
 impl Configuration {
     /// Reads the files of all scopes.
     #[must_use]
-    pub fn load(places: &ConfigPaths) -> Self {
+    pub fn load(paths: &ConfigPaths) -> Self {
         let mut layers = Vec::new();
         for scope in [Scope::Local, Scope::Project, Scope::User] {
-            layers.extend(places.file(scope).and_then(|path| load(path, scope)));
+            layers.extend(paths.file(scope).and_then(|path| load(path, scope)));
         }
         Self::with_plugins(layers)
     }
 
-    /// Reads this file alone, and the plugins that it names.
+    /// Reads one file and the plugins that it names.
     #[must_use]
     pub fn load_file(path: &Path) -> Self {
         let missing = || {
             let name = path.display().to_string();
-            let problem = Diagnostic::new(&name, "there is no such file");
+            let problem = Diagnostic::new(&name, "the file does not exist");
             Layer { scope: Scope::Explicit, file: ConfigFile::unread(&name, Some(path), problem), plugin: None }
         };
         Self::with_plugins(vec![load(path, Scope::Explicit).unwrap_or_else(missing)])
     }
 
     fn with_plugins(mut layers: Vec<Layer>) -> Self {
-        let mut folders: Vec<PathBuf> = Vec::new();
-        // Who works on a project does not say what else is started on a user's machine.
+        let mut directories: Vec<PathBuf> = Vec::new();
+        // A project must not start plugins on the machines of its users.
         for layer in layers.iter().filter(|layer| layer.scope != Scope::Project) {
             let base = layer.file.path.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
-            folders.extend(layer.file.plugins.iter().map(|folder| base.join(folder)));
+            directories.extend(layer.file.plugins.iter().map(|directory| base.join(directory)));
         }
-        for folder in folders {
-            let (_, files) = plugin::load(&folder);
-            let of_plugin = |file| Layer { scope: Scope::Plugin, file, plugin: Some(folder.clone()) };
-            layers.extend(files.into_iter().map(of_plugin));
+        for directory in directories {
+            let (_, files) = plugin::load(&directory);
+            let layer = |file| Layer { scope: Scope::Plugin, file, plugin: Some(directory.clone()) };
+            layers.extend(files.into_iter().map(layer));
         }
         Self::merge(layers)
     }
 
-    /// Puts layers together. Of equal names in one scope the first counts.
+    /// Merges layers. Within a scope, the first file that defines a name takes precedence.
     #[must_use]
     pub fn merge(mut layers: Vec<Layer>) -> Self {
         layers.sort_by_key(|layer| layer.scope);
@@ -201,15 +201,15 @@ impl Configuration {
         }
     }
 
-    /// Everything that is wrong, with files and with servers.
+    /// All problems of files and servers.
     pub fn all_problems(&self) -> impl Iterator<Item = &Diagnostic> {
         self.problems.iter().chain(self.servers.iter().flat_map(|server| &server.problems))
     }
 
-    /// The entry of this name, whether or not it can be used.
+    /// Finds an entry by its name, including invalid entries.
     ///
     /// # Errors
-    /// When there is none, or it cannot be told which one it is.
+    /// If there is none, or an unreadable file could contain another one.
     pub fn entry(&self, name: &str) -> Result<&Configured, ServerLookupError> {
         let found = self.servers.iter().find(|server| server.name == name);
         let lowest = found.map_or(Scope::Plugin, |server| server.scope);
@@ -222,7 +222,7 @@ impl Configuration {
         })
     }
 
-    /// The servers that can be used, for a manager, and what is wrong with the others.
+    /// Returns the valid servers for a manager, and the errors of the others.
     #[must_use]
     pub fn managed(
         &self,
@@ -241,38 +241,38 @@ impl Configuration {
 }
 
 impl Configured {
-    /// Whether it may be used.
+    /// Whether the server is valid and not disabled.
     #[must_use]
     pub fn is_enabled(&self) -> bool {
         self.disabled_in.is_none() && self.server.as_ref().is_some_and(|server| server.enabled)
     }
 
-    /// The server, for a manager.
+    /// Returns the server for a manager.
     ///
     /// # Errors
-    /// When it is not configured well, or a variable that it names is not set.
+    /// If the configuration is invalid, or a variable is not set.
     pub fn managed(
         &self,
         variables: &dyn Fn(&str) -> Option<String>,
         settings: &Settings,
     ) -> Result<ManagedServer, ServerLookupError> {
         let server = self.server()?;
-        let managed = server.managed(&self.name, &self.origin, self.surroundings(variables, settings));
+        let managed = server.managed(&self.name, &self.origin, self.context(variables, settings));
         let managed = managed.map_err(|problems| ServerLookupError::Wrong { name: self.name.clone(), problems })?;
         Ok(ManagedServer { enabled: self.is_enabled(), ..managed })
     }
 
-    /// How to log in at it, and where the browser comes back to.
+    /// Returns the settings of the login and of its redirect URI.
     ///
     /// # Errors
-    /// When it is not configured well, or a variable that it names is not set.
+    /// If the configuration is invalid, or a variable is not set.
     pub fn auth_settings(
         &self,
         variables: &dyn Fn(&str) -> Option<String>,
         settings: &Settings,
     ) -> Result<(AuthSettings, CallbackOptions), ServerLookupError> {
         let server = self.server()?;
-        let found = server.auth_settings(&self.origin, self.surroundings(variables, settings));
+        let found = server.auth_settings(&self.origin, self.context(variables, settings));
         found.map_err(|problems| ServerLookupError::Wrong { name: self.name.clone(), problems })
     }
 
@@ -281,22 +281,22 @@ impl Configured {
         self.server.as_ref().ok_or_else(wrong)
     }
 
-    fn surroundings<'a>(
+    fn context<'a>(
         &'a self,
         variables: &'a dyn Fn(&str) -> Option<String>,
         settings: &'a Settings,
     ) -> SpawnContext<'a> {
-        let folder = self.path.as_deref().and_then(Path::parent);
+        let directory = self.path.as_deref().and_then(Path::parent);
         let plugin = self.plugin.as_deref();
         let base = match self.scope {
             Scope::Plugin => plugin,
-            Scope::Project | Scope::Explicit => folder,
-            // The folder of these files has nothing to do with that in which their user works.
+            Scope::Project | Scope::Explicit => directory,
+            // The user does not work in the directory of these files.
             Scope::Local | Scope::User => None,
         };
-        // A project's programs start where its file is, from whichever of its folders the user starts them.
-        let folder = folder.filter(|_| self.scope == Scope::Project);
-        SpawnContext { variables, settings, base, folder, plugin }
+        // The servers of a project start in the directory of its file, wherever in the project the user is.
+        let default_cwd = directory.filter(|_| self.scope == Scope::Project);
+        SpawnContext { variables, settings, base, default_cwd, plugin }
     }
 }
 

@@ -1,8 +1,7 @@
-//! Changes to files that people wrote: one entry is added, replaced, switched or taken away, and every other byte stays.
+//! Edits of configuration files: add, replace, enable, disable or remove one server without changing the rest of the file.
 //!
-//! The changes are functions from text to text. What comes out is read again before it is given back: it must hold what was
-//! meant, and nothing else may have changed. A file that cannot be read is not edited, and [`edit_file`] writes all of a new
-//! text or nothing of it.
+//! Edits are functions from text to text. The new text is parsed again: only the intended value may differ. Files that cannot
+//! be parsed are not edited, and [`edit_file`] replaces a file atomically.
 
 mod json;
 mod toml;
@@ -13,82 +12,81 @@ use serde_json::{Map, Value};
 use super::{
     Diagnostic,
     file::{ConfigFile, Role},
-    keys::{self, Key, TopKey},
-    tree::Format,
+    keys::{self, Format, Key, TopKey},
 };
 
 pub use self::write::{WriteError, edit_file};
 
-/// Why a text was not changed.
+/// Reasons why a text cannot be edited.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// It cannot be read.
-    #[error("a file that cannot be read is not edited")]
+    /// The text cannot be parsed.
+    #[error("cannot edit a file that cannot be parsed")]
     Unread {
-        /// What is wrong with it.
+        /// All errors.
         problems: Vec<Diagnostic>,
     },
-    /// What was to be added is wrong.
-    #[error("what is to be added is wrong")]
+    /// The new entry is invalid.
+    #[error("the new entry is invalid")]
     Wrong {
-        /// What is wrong with it.
+        /// All errors.
         problems: Vec<Diagnostic>,
     },
-    /// There is a server of this name.
-    #[error("there is a server `{name}` in this file already")]
+    /// The file contains a server of this name.
+    #[error("the file already contains a server `{name}`")]
     Exists {
-        /// The name.
+        /// The name of the server.
         name: String,
     },
-    /// There is no server of this name.
-    #[error("there is no server `{name}` in this file")]
+    /// The file contains no server of this name.
+    #[error("the file contains no server `{name}`")]
     Missing {
-        /// The name.
+        /// The name of the server.
         name: String,
     },
-    /// The file is written in a way in which this change cannot be made without a loss.
-    #[error("this file is written in a way that cannot be changed without a loss: {why}")]
-    Unfit {
-        /// Why.
-        why: &'static str,
+    /// The edit would change or lose other parts of the file.
+    #[error("cannot edit the file without changing other parts of it: {reason}")]
+    Unsupported {
+        /// The part of the file that prevents the edit.
+        reason: &'static str,
     },
 }
 
-/// What is to be changed.
+/// A change of one server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Edit {
-    /// A server is added.
+    /// Adds a server.
     Add {
-        /// Its name.
+        /// The name of the server.
         name: String,
-        /// What an entry of `.mcp.json` would hold.
+        /// The entry as in `.mcp.json`.
         entry: Map<String, Value>,
-        /// Whether it takes the place of one that is there.
+        /// Whether to replace an existing server.
         replace: bool,
     },
-    /// A server is taken away.
+    /// Removes a server.
     Remove {
-        /// Its name.
+        /// The name of the server.
         name: String,
     },
-    /// A server is switched on or off in its entry.
+    /// Enables or disables a server in its entry.
     Enable {
-        /// Its name.
+        /// The name of the server.
         name: String,
-        /// On or off.
+        /// Whether to enable the server.
         enabled: bool,
     },
-    /// A server is switched on or off by the file's list of those that are not to be used.
+    /// Adds a server to the list of disabled servers, or removes it from the list.
     List {
-        /// Its name.
+        /// The name of the server.
         name: String,
-        /// Whether it is in the list.
+        /// Whether the list contains the server.
         disabled: bool,
     },
 }
 
 impl Edit {
-    /// The server that it is about.
+    /// The name of the server.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -99,7 +97,7 @@ impl Edit {
     }
 }
 
-/// What an empty file of this format begins as.
+/// Returns the text of a new file.
 #[must_use]
 pub fn empty(format: Format) -> &'static str {
     match format {
@@ -108,10 +106,10 @@ pub fn empty(format: Format) -> &'static str {
     }
 }
 
-/// The text with this change.
+/// Applies an edit to a text.
 ///
 /// # Errors
-/// When the text cannot be read, or the change cannot be made.
+/// If the text cannot be parsed, or the edit cannot be applied.
 pub fn apply(text: &str, format: Format, edit: &Edit) -> Result<String, EditError> {
     let before = readable(text, format)?;
     if let Edit::Add { name, entry, .. } = edit {
@@ -122,8 +120,8 @@ pub fn apply(text: &str, format: Format, edit: &Edit) -> Result<String, EditErro
         Format::Toml => toml::apply(text, edit),
         Format::Json => json::apply(text, edit),
     }?;
-    let after = readable(&changed, format).map_err(|_| EditError::Unfit { why: "the outcome could not be read" })?;
-    check_outcome(&before, &after, edit)?;
+    let after = readable(&changed, format).map_err(|_| EditError::Unsupported { reason: "the new text cannot be parsed" })?;
+    check_result(&before, &after, edit)?;
     Ok(changed)
 }
 
@@ -132,7 +130,7 @@ fn readable(text: &str, format: Format) -> Result<ConfigFile, EditError> {
     if file.is_read { Ok(file) } else { Err(EditError::Unread { problems: file.problems }) }
 }
 
-/// Holds an entry to what a file would be held to.
+/// Checks an entry like an entry of a file.
 fn check_entry(name: &str, entry: &Map<String, Value>) -> Result<(), EditError> {
     let document = serde_json::json!({ "mcpServers": { name: entry } });
     let text = serde_json::to_string_pretty(&document).unwrap_or_default();
@@ -142,16 +140,16 @@ fn check_entry(name: &str, entry: &Map<String, Value>) -> Result<(), EditError> 
 }
 
 fn check_presence(file: &ConfigFile, edit: &Edit) -> Result<(), EditError> {
-    let (name, there) = (edit.name().to_owned(), file.get(edit.name()).is_some());
+    let (name, exists) = (edit.name().to_owned(), file.get(edit.name()).is_some());
     match edit {
-        Edit::Add { replace: false, .. } if there => Err(EditError::Exists { name }),
-        Edit::Remove { .. } | Edit::Enable { .. } if !there => Err(EditError::Missing { name }),
+        Edit::Add { replace: false, .. } if exists => Err(EditError::Exists { name }),
+        Edit::Remove { .. } | Edit::Enable { .. } if !exists => Err(EditError::Missing { name }),
         _ => Ok(()),
     }
 }
 
-/// Nothing but what was meant may have changed.
-fn check_outcome(before: &ConfigFile, after: &ConfigFile, edit: &Edit) -> Result<(), EditError> {
+/// Checks that only the intended value has changed.
+fn check_result(before: &ConfigFile, after: &ConfigFile, edit: &Edit) -> Result<(), EditError> {
     let others = |file: &ConfigFile| -> Vec<_> {
         let others = file.servers.iter().filter(|server| server.name != edit.name());
         others.map(|server| (server.name.clone(), server.server.clone())).collect()
@@ -171,22 +169,19 @@ fn check_outcome(before: &ConfigFile, after: &ConfigFile, edit: &Edit) -> Result
         && others(before) == others(after);
     match (done, kept) {
         (true, true) => Ok(()),
-        (false, _) => Err(EditError::Unfit { why: "the change did not come about" }),
-        (true, false) => Err(EditError::Unfit { why: "something else would change" }),
+        (false, _) => Err(EditError::Unsupported { reason: "the edit has no effect" }),
+        (true, false) => Err(EditError::Unsupported { reason: "the edit would change another value" }),
     }
 }
 
-/// The name of the table of servers.
 fn servers_key(format: Format) -> &'static str {
     top_key(TopKey::Servers, format)
 }
 
-/// The name of a key at the top.
 fn top_key(key: TopKey, format: Format) -> &'static str {
     keys::TOP.iter().find(|row| row.key == key).and_then(|row| row.name(format)).unwrap_or_default()
 }
 
-/// The name of the switch of a server.
 fn enabled_key(format: Format) -> &'static str {
     keys::server_name(Key::Enabled, format)
 }

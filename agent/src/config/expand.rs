@@ -1,18 +1,17 @@
 //! `${NAME}` and `${NAME:-default}`: a pure function over a lookup of variables.
 //!
-//! What a variable holds is never read again, so a value cannot bring in another one. `$NAME` stays as it is. A variable
-//! that is not set, without a default, is an error: a URL or a header with a hole in it goes somewhere, and nobody knows
-//! where.
+//! Values are not expanded again, so a value cannot refer to another variable. `$NAME` is not a reference. A variable that is
+//! not set and has no default is an error, because an incomplete URL or header would reach an unintended server.
 
 use std::ops::Range;
 
-/// The longest text that an expansion may become, in bytes. One reference is short and what it stands for is not.
+/// Maximum length of an expanded text, in bytes. A short text can refer to a long value many times.
 const MAX_BYTES: usize = 1024 * 1024;
 
-/// Why a text cannot be expanded. The ranges are bytes of the text.
+/// Reasons why a text cannot be expanded. The ranges are bytes of the text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExpandError {
-    /// The variable is not set, and there is no default.
+    /// The variable is not set and has no default.
     #[error("the environment variable `{name}` is not set")]
     Unset {
         /// The variable.
@@ -20,50 +19,50 @@ pub enum ExpandError {
         /// The whole reference.
         range: Range<usize>,
     },
-    /// What stands between the braces is no name.
-    #[error("`${{{name}}}` names no variable")]
-    NoName {
-        /// What stands there.
+    /// The text between the braces is not the name of a variable.
+    #[error("`${{{name}}}` does not name a variable")]
+    InvalidName {
+        /// The text between the braces.
         name: String,
         /// The whole reference.
         range: Range<usize>,
     },
-    /// The brace is never closed.
-    #[error("`${{` is never closed")]
-    Open {
+    /// There is no closing brace.
+    #[error("`${{` without a closing brace")]
+    Unclosed {
         /// From the `$` to the end.
         range: Range<usize>,
     },
-    /// The outcome is too long.
-    #[error("it becomes longer than {MAX_BYTES} bytes")]
+    /// The expanded text is too long.
+    #[error("the value is longer than {MAX_BYTES} bytes after expansion")]
     TooLong {
-        /// The reference with which it does.
+        /// The reference that exceeds the limit.
         range: Range<usize>,
     },
 }
 
 impl ExpandError {
-    /// The part of the text that it is about, in bytes.
+    /// The part of the text with the error, in bytes.
     #[must_use]
     pub fn range(&self) -> Range<usize> {
         match self {
-            Self::Unset { range, .. } | Self::NoName { range, .. } | Self::Open { range } | Self::TooLong { range } => {
+            Self::Unset { range, .. } | Self::InvalidName { range, .. } | Self::Unclosed { range } | Self::TooLong { range } => {
                 range.clone()
             }
         }
     }
 
-    /// What to do about it.
+    /// How to fix the error.
     #[must_use]
     pub fn advice(&self) -> String {
         match self {
-            Self::Unset { name, .. } => format!("set it, or give a default: `${{{name}:-…}}`"),
-            Self::NoName { name, .. } => match name.rsplit(':').next().filter(|last| is_name(last) && *last != name) {
+            Self::Unset { name, .. } => format!("set it, or write a default, as in `${{{name}:-…}}`"),
+            Self::InvalidName { name, .. } => match name.rsplit(':').next().filter(|last| is_name(last) && *last != name) {
                 Some(last) => format!("did you mean `${{{last}}}`?"),
-                None => "a name has letters, digits and `_`, and begins with no digit".to_owned(),
+                None => "a name consists of letters, digits and `_`, and does not start with a digit".to_owned(),
             },
-            Self::Open { .. } => "a `}` is missing".to_owned(),
-            Self::TooLong { .. } => "what is it that the variable holds?".to_owned(),
+            Self::Unclosed { .. } => "add a `}`".to_owned(),
+            Self::TooLong { .. } => "check the values of its variables".to_owned(),
         }
     }
 }
@@ -74,10 +73,10 @@ enum Part<'t> {
     Reference { range: Range<usize>, name: &'t str, default: Option<&'t str> },
 }
 
-/// The text with each reference replaced by what `lookup` says of it.
+/// Replaces each reference by the value that `lookup` returns.
 ///
 /// # Errors
-/// When a variable is not set and has no default, a reference is malformed, or the outcome is too long.
+/// If a variable is not set and has no default, a reference is malformed, or the result is too long.
 pub fn expand(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<String, ExpandError> {
     let mut out = String::with_capacity(text.len());
     for part in parts(text) {
@@ -96,8 +95,8 @@ pub fn expand(text: &str, lookup: impl Fn(&str) -> Option<String>) -> Result<Str
     Ok(out)
 }
 
-/// The parts of the text that say which variable is meant, and not what it holds: all of `${NAME}`, and of
-/// `${NAME:-default}` what is around the default. They may be shown where the rest is secret.
+/// Returns the parts of the text that name variables: `${NAME}`, and `${NAME:-default}` without the default. They may be
+/// printed if the rest is secret.
 pub(super) fn names(text: &str) -> Vec<Range<usize>> {
     let mut names = Vec::new();
     for part in parts(text).flatten() {
@@ -123,7 +122,7 @@ fn parts(text: &str) -> impl Iterator<Item = Result<Part<'_>, ExpandError>> {
             return Some(Ok(Part::Plain(&text[std::mem::replace(&mut at, end)..end])));
         }
         let Some(length) = rest.find('}').map(|brace| brace + 1) else {
-            return Some(Err(ExpandError::Open { range: std::mem::replace(&mut at, text.len())..text.len() }));
+            return Some(Err(ExpandError::Unclosed { range: std::mem::replace(&mut at, text.len())..text.len() }));
         };
         let range = at..at + length;
         at = range.end;
@@ -133,13 +132,13 @@ fn parts(text: &str) -> impl Iterator<Item = Result<Part<'_>, ExpandError>> {
             None => (inside, None),
         };
         if !is_name(name) {
-            return Some(Err(ExpandError::NoName { name: name.to_owned(), range }));
+            return Some(Err(ExpandError::InvalidName { name: name.to_owned(), range }));
         }
         Some(Ok(Part::Reference { range, name, default }))
     })
 }
 
-/// Whether it can be the name of a variable (POSIX, Base Definitions, section 8.1).
+/// Whether the text can be the name of a variable (POSIX, Base Definitions, section 8.1).
 pub(super) fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_')
@@ -163,16 +162,16 @@ mod tests {
     }
 
     #[test]
-    fn variables_and_defaults_are_put_in() {
+    fn variables_and_defaults_are_expanded() {
         for (text, expanded) in [
             ("${HOME}/x", "/home/a/x"),
             ("${NOT_SET:-y}${HOME:-z}", "y/home/a"),
             ("${NOT_SET:-}", ""),
-            // Set to nothing is set.
+            // An empty variable is set.
             ("a${EMPTY:-d}b", "ab"),
             ("$HOME $$ $", "$HOME $$ $"),
             ("${NOT_SET:-http://h:1/${}", "http://h:1/${"),
-            // What a variable holds is not read again.
+            // Values are not expanded again.
             ("${SNEAKY}", "${HOME}"),
             ("ü${HOME}ü", "ü/home/aü"),
         ] {
@@ -181,27 +180,27 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_value_is_told_with_its_place_and_advice() {
-        for (text, message, range, advice) in [
-            ("a${GONE}", "the environment variable `GONE` is not set", 1..8, "set it, or give a default: `${GONE:-…}`"),
-            ("${}", "`${}` names no variable", 0..3, "a name has letters, digits and `_`, and begins with no digit"),
-            ("${env:HOME}", "`${env:HOME}` names no variable", 0..11, "did you mean `${HOME}`?"),
-            ("x${HOME", "`${` is never closed", 1..7, "a `}` is missing"),
+    fn errors_have_a_range_and_help() {
+        for (text, message, range, help) in [
+            ("a${GONE}", "the environment variable `GONE` is not set", 1..8, "set it, or write a default, as in `${GONE:-…}`"),
+            ("${}", "`${}` does not name a variable", 0..3, "a name consists of letters, digits and `_`, and does not start with a digit"),
+            ("${env:HOME}", "`${env:HOME}` does not name a variable", 0..11, "did you mean `${HOME}`?"),
+            ("x${HOME", "`${` without a closing brace", 1..7, "add a `}`"),
             (
                 "${BIG}${BIG}x${BIG}",
-                "it becomes longer than 1048576 bytes",
+                "the value is longer than 1048576 bytes after expansion",
                 13..19,
-                "what is it that the variable holds?",
+                "check the values of its variables",
             ),
         ] {
             let error = expand(text, lookup).expect_err(text);
             assert_eq!((error.to_string().as_str(), error.range()), (message, range), "{text}");
-            assert_eq!(error.advice(), advice);
+            assert_eq!(error.advice(), help);
         }
     }
 
     #[test]
-    fn the_names_are_apart_from_what_they_stand_for() {
+    fn names_are_separate_from_defaults() {
         let text = "Bearer ${TOKEN:-hunter2} ${OTHER}";
         let shown: Vec<&str> = names(text).into_iter().map(|range| &text[range]).collect();
         assert_eq!(shown, ["${TOKEN:-", "}", "${OTHER}"]);
@@ -209,12 +208,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_text_without_a_dollar_stays_as_it_is(text in "[^$]*") {
+        fn a_text_without_a_dollar_is_unchanged(text in "[^$]*") {
             prop_assert_eq!(expand(&text, |_| Some("no".to_owned())), Ok(text));
         }
 
         #[test]
-        fn no_text_is_too_odd(text in "(\\$|\\{|\\}|:|-|[a-zA-Z_0-9]|\\PC)*") {
+        fn arbitrary_text_is_expanded_or_rejected(text in "(\\$|\\{|\\}|:|-|[a-zA-Z_0-9]|\\PC)*") {
             match expand(&text, |_| Some("v".to_owned())) {
                 Ok(_) => {}
                 Err(error) => {
@@ -228,7 +227,7 @@ mod tests {
         }
 
         #[test]
-        fn what_a_variable_holds_is_put_in_word_for_word(before in "[^$]*", value in ".*", after in "[^$]*") {
+        fn values_are_inserted_unchanged(before in "[^$]*", value in ".*", after in "[^$]*") {
             let expanded = expand(&format!("{before}${{A}}{after}"), |_| Some(value.clone()));
             prop_assert_eq!(expanded, Ok(format!("{before}{value}{after}")));
         }

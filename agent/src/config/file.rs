@@ -1,87 +1,98 @@
-//! One file of configuration: what is in it, and what is wrong with it.
+//! One configuration file: its contents and its problems.
 
 use std::{
     cmp::Reverse,
     fs::File,
     io::Read as _,
-    ops::Range,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
-use diagnostics::nearest;
+use diagnostics::{
+    document::{self, Document, Limits, ParseError, Source, TreeCursor},
+    nearest,
+};
 
 use super::{
     Diagnostic,
-    keys::{self, TopKey},
+    keys::{self, Format, TopKey},
+    origin::Origin,
+    reader::{Reader, key},
     redaction,
     server::{self, PermissionRules, Server},
-    shape::Reader,
-    source::{Origin, Source},
-    tree::{self, Data, Entry, Format, MAX_BYTES, Node},
 };
 
-/// The most servers in one file.
+/// Maximum size of a file, in bytes.
+pub const MAX_BYTES: usize = 1024 * 1024;
+
+/// Maximum number of servers in one file.
 pub const MAX_SERVERS: usize = 1_000;
 
-/// From how many problems on only one is told of each further server.
+/// Number of problems of one file after which only one problem is reported for each further server.
 const MAX_PROBLEMS: usize = 1_000;
 
-/// The longest name of a server, in characters.
+/// Maximum length of the name of a server, in characters.
 const MAX_NAME: usize = 128;
 
-/// What the names of servers of plugins begin with.
+/// Prefix of the names of servers of plugins.
 pub(super) const PLUGIN_PREFIX: &str = "plugin:";
 
-/// A file of configuration.
+const FORMAT: document::Format = document::Format {
+    noun: "configuration",
+    example: "contains servers",
+    limits: Limits { bytes: MAX_BYTES, depth: 32, values: 100_000, aliases: 0, expanded: 0 },
+    noun_of: |_, _| None,
+};
+
+/// A configuration file.
 #[derive(Debug)]
 pub struct ConfigFile {
-    /// How it is called in messages.
+    /// The file name in messages.
     pub name: String,
-    /// Where it is, if it is a file.
+    /// `None` if the text is not from a file.
     pub path: Option<PathBuf>,
-    /// Its servers, in its order.
+    /// The servers, in the order of the file.
     pub servers: Vec<NamedServer>,
-    /// Rules of permission for all servers.
+    /// Permission rules for all servers.
     pub permissions: PermissionRules,
-    /// Folders of plugins. Only the files of a user name them.
+    /// Directories of plugins. Only files of the user can name them.
     pub plugins: Vec<PathBuf>,
-    /// The names of servers that are not to be used, wherever they are configured.
+    /// Names of servers that are disabled in all scopes.
     pub disabled: Vec<String>,
-    /// What is wrong with the file, beside its servers.
+    /// Problems of the file, without those of its servers.
     pub problems: Vec<Diagnostic>,
-    /// Whether it could be read at all.
+    /// Whether the file could be parsed.
     pub is_read: bool,
 }
 
 /// A server of a file.
 #[derive(Debug, Clone)]
 pub struct NamedServer {
-    /// Its name.
+    /// The key of the server.
     pub name: String,
-    /// The server, if it can be used.
+    /// `None` if the entry has errors.
     pub server: Option<Server>,
-    /// What is wrong with it.
+    /// Problems of the entry.
     pub problems: Vec<Diagnostic>,
     pub(super) origin: Origin,
 }
 
-/// What a file is, which decides what it may hold.
+/// The owner of a file, which decides on its format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// A file of this program's.
+    /// A file of the workbench.
     Own,
-    /// A file of a plugin, whose servers may stand at its top.
+    /// A file of a plugin. Its servers may be at the top level.
     Plugin,
 }
 
 impl ConfigFile {
-    /// Reads a file. Whatever is wrong with it is in what it returns; `None` where there is no such file.
+    /// Reads a file and records its problems. Returns `None` if there is no such file.
     #[must_use]
     pub fn load(path: &Path, name: &str, role: Role) -> Option<Self> {
         let Some(format) = Format::from_path(path) else {
-            let problem = Diagnostic::new(name, "neither TOML nor JSON by its name");
-            return Some(Self::unread(name, Some(path), problem.with_help("it ends in `.toml` or `.json`")));
+            let problem = Diagnostic::new(name, "the format of the file is unknown");
+            return Some(Self::unread(name, Some(path), problem.with_help("use a name that ends in `.toml` or `.json`")));
         };
         match read_text(path, name) {
             Ok(Some(text)) => Some(Self::parse_as(&text, name, Some(path), format, role)),
@@ -90,27 +101,25 @@ impl ConfigFile {
         }
     }
 
-    /// Reads a text.
+    /// Parses a text that is not from a file.
     #[must_use]
     pub fn parse(text: &str, name: &str, format: Format) -> Self {
         Self::parse_as(text, name, None, format, Role::Own)
     }
 
     pub(super) fn parse_as(text: &str, name: &str, path: Option<&Path>, format: Format, role: Role) -> Self {
-        let source = Arc::new(Source::new(name, path, text, format));
-        match tree::read(&source) {
-            Ok(root) => Self::from_tree(&root, &source, role),
+        match parse(text, name, format) {
+            Ok(document) => Self::from_tree(document.root(), document.source(), path, role),
             Err(problem) => Self::unread(name, path, problem),
         }
     }
 
-    /// A file that could not be read.
+    /// Creates a file that could not be parsed.
     pub(super) fn unread(name: &str, path: Option<&Path>, problem: Diagnostic) -> Self {
-        let nothing = Self::nothing(name, path);
-        Self { problems: vec![problem], is_read: false, ..nothing }
+        Self { problems: vec![problem], is_read: false, ..Self::empty(name, path) }
     }
 
-    fn nothing(name: &str, path: Option<&Path>) -> Self {
+    fn empty(name: &str, path: Option<&Path>) -> Self {
         Self {
             name: name.to_owned(),
             path: path.map(Path::to_owned),
@@ -123,114 +132,130 @@ impl ConfigFile {
         }
     }
 
-    pub(super) fn from_tree(root: &Node, source: &Arc<Source>, role: Role) -> Self {
-        // Plugins are published with and without `mcpServers` around their servers.
-        let at_top = role == Role::Plugin && root.get("mcpServers").is_none();
-        let origin = Origin::new(Arc::clone(source), redaction::hidden_ranges(root, source, at_top));
-        let mut file = Self::nothing(source.name(), source.path());
-        let Data::Table(entries) = &root.data else {
-            let problem =
-                origin.error(&root.span, format!("a file of configuration is a table; found {}", root.kind()));
-            return Self {
-                problems: vec![problem.with_help("write `{ \"mcpServers\": { … } }`")],
-                is_read: false,
-                ..file
-            };
-        };
+    pub(super) fn from_tree(root: TreeCursor<'_>, source: &Arc<Source>, path: Option<&Path>, role: Role) -> Self {
+        // Published plugins have their servers with or without `mcpServers` around them.
+        let at_top = role == Role::Plugin && !root.has("mcpServers");
+        let origin = Origin::new(source, redaction::hidden_ranges(root, source, at_top));
+        if !root.is_table() {
+            let message = format!("expected an object, found {}", root.type_name());
+            let problem = origin.error(root.span(), message).with_help("write `{ \"mcpServers\": { … } }`");
+            return Self::unread(source.name(), path, problem);
+        }
+        let mut file = Self::empty(source.name(), path);
         let mut reader = Reader::new(&origin);
         if at_top {
-            file.take_servers(entries, &root.span, &origin, role);
+            file.read_servers(root, &origin, role);
         } else {
-            entries.iter().for_each(|entry| file.take(entry, &mut reader, &origin, role));
+            root.entries().for_each(|entry| file.read_entry(entry, &mut reader, &origin, role));
         }
         file.problems.append(&mut reader.problems);
         file
     }
 
-    fn take(&mut self, entry: &Entry, reader: &mut Reader<'_>, origin: &Origin, role: Role) {
-        let Some(row) = keys::find(keys::TOP, reader.format(), &entry.key) else {
-            return foreign(entry, reader, role);
+    fn read_entry(&mut self, entry: TreeCursor<'_>, reader: &mut Reader<'_>, origin: &Origin, role: Role) {
+        let Some(row) = keys::find(keys::TOP, reader.format(), key(entry)) else {
+            return unknown_key(entry, reader, role);
         };
         match row.key {
             TopKey::Servers => {
-                if let Some(entries) = reader.table(entry) {
-                    self.take_servers(entries, &entry.key_span, origin, role);
+                if reader.table(entry).is_some() {
+                    self.read_servers(entry, origin, role);
                 }
             }
             TopKey::Permissions => self.permissions = server::rules(reader, entry).unwrap_or_default(),
             TopKey::Plugins => {
-                self.plugins = reader.words(entry).unwrap_or_default().into_iter().map(PathBuf::from).collect();
+                self.plugins = reader.names(entry).unwrap_or_default().into_iter().map(PathBuf::from).collect();
             }
-            TopKey::Disabled => self.disabled = reader.words(entry).unwrap_or_default(),
+            TopKey::Disabled => self.disabled = reader.names(entry).unwrap_or_default(),
             TopKey::Schema => {}
         }
     }
 
-    fn take_servers(&mut self, entries: &[Entry], span: &Range<usize>, origin: &Origin, role: Role) {
-        if entries.len() > MAX_SERVERS {
-            let problem = origin.error(span, format!("more than {MAX_SERVERS} servers in one file"));
-            self.problems.push(problem.with_help(format!("the first {MAX_SERVERS} of them count")));
+    fn read_servers(&mut self, servers: TreeCursor<'_>, origin: &Origin, role: Role) {
+        if servers.entries().count() > MAX_SERVERS {
+            let problem = origin.error(servers.key_span(), format!("more than {MAX_SERVERS} servers in one file"));
+            self.problems.push(problem.with_help(format!("only the first {MAX_SERVERS} are read; use several files")));
         }
-        let mut told = 0;
-        for entry in entries.iter().take(MAX_SERVERS) {
+        let mut reported = 0;
+        for entry in servers.entries().take(MAX_SERVERS) {
             let mut reader = Reader::new(origin);
             check_name(entry, &mut reader, role);
-            let named_well = reader.errors == 0;
-            let server = server::read(&mut reader, entry).filter(|_| named_well);
-            told += reader.problems.len();
-            // Each server that is wrong says at least one reason.
-            if told > MAX_PROBLEMS {
+            let is_name_valid = reader.errors == 0;
+            let server = server::read(&mut reader, entry).filter(|_| is_name_valid);
+            reported += reader.problems.len();
+            // The first error of each invalid server is always reported.
+            if reported > MAX_PROBLEMS {
                 reader.problems.sort_by_key(|problem| Reverse(problem.severity));
                 reader.problems.truncate(1);
             }
-            let origin = origin.clone();
-            self.servers.push(NamedServer { name: entry.key.clone(), server, problems: reader.problems, origin });
+            let (name, origin) = (key(entry).to_owned(), origin.clone());
+            self.servers.push(NamedServer { name, server, problems: reader.problems, origin });
         }
     }
 
-    /// The server of this name.
+    /// Finds a server by its name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&NamedServer> {
         self.servers.iter().find(|server| server.name == name)
     }
 
-    /// Everything that is wrong with the file and its servers.
+    /// All problems of the file and its servers.
     pub fn all_problems(&self) -> impl Iterator<Item = &Diagnostic> {
         self.problems.iter().chain(self.servers.iter().flat_map(|server| &server.problems))
     }
 }
 
-/// A key at the top that is none of ours: a Codex configuration has many, and a file that is ours alone has none.
-fn foreign(entry: &Entry, reader: &mut Reader<'_>, role: Role) {
+/// Parses a text. Excerpts of errors show only what looks like a key, because the rest may be secret.
+pub(super) fn parse(text: &str, name: &str, format: Format) -> Result<Document, Diagnostic> {
+    let source = Arc::new(Source::new(name, text, format.syntax()));
+    let error = |span, message: &str, help: &str| ParseError { span, message: message.into(), help: Some(help.into()) };
+    let error = if text.starts_with('\u{feff}') {
+        error(0..3, "the file starts with a byte order mark", "save the file as UTF-8 without a byte order mark")
+    } else {
+        match Document::parse_any(Arc::clone(&source), &FORMAT) {
+            Ok(Some(document)) => return Ok(document),
+            Ok(None) => error(0..0, "the file is empty", "an empty configuration is `{}`"),
+            Err(error) => error,
+        }
+    };
+    let origin = Origin::new(&source, redaction::unparsed_ranges(text, format));
+    let problem = origin.error(&error.span, error.message);
+    Err(error.help.iter().fold(problem, |problem, help| problem.with_help(help)))
+}
+
+/// Reports an unknown top-level key. Codex has many other keys in its TOML file, so there only likely mistakes are errors.
+fn unknown_key(entry: TreeCursor<'_>, reader: &mut Reader<'_>, role: Role) {
     let known = keys::known(keys::TOP, reader.format());
-    let servers = known[0];
-    let message = format!("unknown key `{}`", entry.key);
-    if matches!(entry.key.as_str(), "servers" | "mcp" | "mcpServer" | "mcp-servers") {
-        reader.error(&entry.key_span, message, format!("servers are below `{servers}`"));
-    } else if let Some(meant) = nearest::nearest(&entry.key, known.iter().copied()) {
-        reader.error(&entry.key_span, message, format!("did you mean `{meant}`?"));
+    let (name, servers) = (key(entry), known[0]);
+    let help = if matches!(name, "servers" | "mcp" | "mcpServer" | "mcp-servers") {
+        format!("servers are below `{servers}`")
+    } else if let Some(meant) = nearest::nearest(name, known.iter().copied()) {
+        format!("did you mean `{meant}`?")
     } else if reader.format() == Format::Json && role == Role::Own {
-        reader.error(&entry.key_span, message, nearest::advice(&entry.key, known));
-    }
+        nearest::advice(name, known)
+    } else {
+        return;
+    };
+    reader.error(entry.key_span(), format!("unknown key `{name}`"), help);
 }
 
-fn check_name(entry: &Entry, reader: &mut Reader<'_>, role: Role) {
-    let name = &entry.key;
+fn check_name(entry: TreeCursor<'_>, reader: &mut Reader<'_>, role: Role) {
+    let name = key(entry);
     if name.trim().is_empty() || name.chars().any(diagnostics::is_unsafe) {
-        let message = "not the name of a server";
-        reader.error(&entry.key_span, message, "it has something in it, and no control characters");
+        let message = "not a valid name of a server";
+        reader.error(entry.key_span(), message, "write at least one character, and no control characters");
     } else if name.chars().count() > MAX_NAME {
-        let message = format!("the name of a server has at most {MAX_NAME} characters");
-        reader.error(&entry.key_span, message, "shorten it");
+        let message = format!("the name of the server is longer than {MAX_NAME} characters");
+        reader.error(entry.key_span(), message, "shorten it");
     } else if name.starts_with(PLUGIN_PREFIX) && role == Role::Own {
-        let message = format!("names that begin with `{PLUGIN_PREFIX}` are those of servers of plugins");
-        reader.error(&entry.key_span, message, "choose another");
+        let message = format!("the prefix `{PLUGIN_PREFIX}` is reserved for servers of plugins");
+        reader.error(entry.key_span(), message, "choose another name");
     }
 }
 
-/// The text of a file; `None` where there is none.
+/// Reads the text of a file, without any conversion. Returns `None` if there is no file.
 pub(super) fn read_text(path: &Path, name: &str) -> Result<Option<String>, Diagnostic> {
-    let failed = |cause: &std::io::Error| Diagnostic::new(name, format!("cannot be read: {cause}"));
+    let failed = |cause: &std::io::Error| Diagnostic::new(name, format!("cannot read the file: {cause}"));
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(cause) if matches!(cause.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
@@ -238,9 +263,9 @@ pub(super) fn read_text(path: &Path, name: &str) -> Result<Option<String>, Diagn
         }
         Err(cause) => return Err(failed(&cause)),
     };
-    // A pipe would be waited for without end.
+    // Reading from a pipe could block forever.
     if !file.metadata().map_err(|cause| failed(&cause))?.is_file() {
-        return Err(Diagnostic::new(name, "not a file"));
+        return Err(Diagnostic::new(name, "not a regular file"));
     }
     let mut bytes = Vec::new();
     file.by_ref().take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes).map_err(|cause| failed(&cause))?;
@@ -250,6 +275,9 @@ pub(super) fn read_text(path: &Path, name: &str) -> Result<Option<String>, Diagn
     String::from_utf8(bytes).map(Some).map_err(|cause| {
         let before = &cause.as_bytes()[..cause.utf8_error().valid_up_to()];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
-        Diagnostic::new(name, format!("not UTF-8 from line {line} on")).with_help("save it as UTF-8")
+        Diagnostic::new(name, format!("line {line} is not UTF-8")).with_help("save the file as UTF-8")
     })
 }
+
+#[cfg(test)]
+mod tests;

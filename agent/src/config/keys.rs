@@ -1,21 +1,50 @@
-//! The keys that files may hold: one table for both formats, from which readers, writers, advice and what is shown follow.
+//! The keys of configuration files, with their names in TOML and JSON. Reading, editing, suggestions and redaction follow
+//! from these tables.
 
-use super::tree::Format;
+use diagnostics::document::Syntax;
 
-/// What may be shown of the value of a key.
+/// The format of a configuration file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// TOML, as in Codex.
+    Toml,
+    /// JSON with comments, as in Claude Code.
+    Json,
+}
+
+impl Format {
+    /// Returns the format that the ending of a file name stands for.
+    #[must_use]
+    pub fn from_path(path: &std::path::Path) -> Option<Self> {
+        match path.extension()?.to_str()? {
+            "toml" => Some(Self::Toml),
+            "json" | "jsonc" => Some(Self::Json),
+            _ => None,
+        }
+    }
+
+    pub(super) fn syntax(self) -> Syntax {
+        match self {
+            Self::Toml => Syntax::Toml,
+            Self::Json => Syntax::Json,
+        }
+    }
+}
+
+/// The parts of a value that may be printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shown {
-    /// All of it.
+    /// Everything.
     Plain,
-    /// What is no secret of a command line.
+    /// A command line without the parts that look like secrets.
     Command,
     /// A URL without its userinfo, query and fragment.
     Url,
-    /// Names of variables, without what somebody may have put behind `=`.
+    /// Names of variables. A value after `=` is hidden.
     Names,
-    /// Its keys, and of its values those of the table that it is.
+    /// The keys; the values follow the rules of the table.
     Table,
-    /// Nothing but its keys.
+    /// Only the keys.
     Nothing,
 }
 
@@ -52,11 +81,11 @@ pub(super) enum Key {
     Permissions,
     AlwaysLoad,
     Description,
-    /// Something that another program reads and this one does not.
+    /// A key that only another program reads.
     Foreign,
 }
 
-/// A key, how it is written in TOML and in JSON, and what may be shown of its value.
+/// A key with its names in TOML and JSON.
 pub(super) struct Row<K> {
     pub(super) key: K,
     toml: Option<&'static str>,
@@ -73,7 +102,7 @@ const fn foreign<K>(key: K, toml: &'static str) -> Row<K> {
 }
 
 impl<K> Row<K> {
-    /// How it is written in this format.
+    /// The name of the key in a format.
     pub(super) fn name(&self, format: Format) -> Option<&'static str> {
         match format {
             Format::Toml => self.toml,
@@ -82,7 +111,7 @@ impl<K> Row<K> {
     }
 }
 
-/// The keys of a server, in the order in which they are told and written.
+/// The keys of a server, in the order of suggestions.
 pub(super) const SERVER: &[Row<Key>] = &[
     row(Key::Type, "type", "type", Shown::Plain),
     row(Key::Transport, "transport", "transport", Shown::Table),
@@ -99,7 +128,7 @@ pub(super) const SERVER: &[Row<Key>] = &[
     row(Key::HeadersHelper, "headers_helper", "headersHelper", Shown::Command),
     row(Key::Oauth, "oauth", "oauth", Shown::Table),
     row(Key::Scopes, "scopes", "scopes", Shown::Plain),
-    // Codex calls it so.
+    // The name in Codex.
     row(Key::Resource, "oauth_resource", "oauthResource", Shown::Url),
     row(Key::Enabled, "enabled", "enabled", Shown::Plain),
     row(Key::Required, "required", "required", Shown::Plain),
@@ -107,7 +136,7 @@ pub(super) const SERVER: &[Row<Key>] = &[
     row(Key::StartupSeconds, "startup_timeout_sec", "startupTimeoutSec", Shown::Plain),
     row(Key::StartupMilliseconds, "startup_timeout_ms", "startupTimeoutMs", Shown::Plain),
     row(Key::ToolSeconds, "tool_timeout_sec", "toolTimeoutSec", Shown::Plain),
-    // Claude Code calls it so.
+    // The name in Claude Code.
     row(Key::ToolMilliseconds, "tool_timeout_ms", "timeout", Shown::Plain),
     row(Key::Protocol, "protocol", "protocol", Shown::Plain),
     row(Key::EnabledTools, "enabled_tools", "enabledTools", Shown::Plain),
@@ -115,7 +144,7 @@ pub(super) const SERVER: &[Row<Key>] = &[
     row(Key::Permissions, "permissions", "permissions", Shown::Table),
     row(Key::AlwaysLoad, "always_load", "alwaysLoad", Shown::Plain),
     row(Key::Description, "description", "description", Shown::Plain),
-    // What cannot be meant, and is told apart from what is misspelt.
+    // A known key with an error of its own.
     Row { key: Key::BearerToken, toml: Some("bearer_token"), json: Some("bearerToken"), shown: Shown::Nothing },
     // Codex reads these.
     foreign(Key::Foreign, "name"),
@@ -126,7 +155,7 @@ pub(super) const SERVER: &[Row<Key>] = &[
     foreign(Key::Foreign, "environment_id"),
 ];
 
-/// A key of what is said about OAuth.
+/// A key of `oauth`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum OauthKey {
     ClientId,
@@ -143,14 +172,14 @@ pub(super) enum OauthKey {
     Path,
 }
 
-/// The keys of what is said about OAuth.
+/// The keys of `oauth`.
 pub(super) const OAUTH: &[Row<OauthKey>] = &[
     row(OauthKey::ClientId, "client_id", "clientId", Shown::Plain),
     row(OauthKey::SecretVariable, "client_secret_env_var", "clientSecretEnvVar", Shown::Names),
     row(OauthKey::PrivateKeyFile, "private_key_file", "privateKeyFile", Shown::Plain),
     row(OauthKey::ClientName, "client_name", "clientName", Shown::Plain),
     row(OauthKey::MetadataUrl, "client_metadata_url", "clientMetadataUrl", Shown::Url),
-    // Claude Code calls it so.
+    // The name in Claude Code.
     row(OauthKey::ServerMetadataUrl, "auth_server_metadata_url", "authServerMetadataUrl", Shown::Url),
     row(OauthKey::Issuer, "issuer", "issuer", Shown::Url),
     row(OauthKey::Scopes, "scopes", "scopes", Shown::Plain),
@@ -160,7 +189,7 @@ pub(super) const OAUTH: &[Row<OauthKey>] = &[
     row(OauthKey::Path, "callback_path", "callbackPath", Shown::Plain),
 ];
 
-/// A key of lists of permission rules.
+/// A key of `permissions`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RuleKey {
     Allow,
@@ -168,14 +197,14 @@ pub(super) enum RuleKey {
     Deny,
 }
 
-/// The keys of lists of permission rules.
+/// The keys of `permissions`.
 pub(super) const RULES: &[Row<RuleKey>] = &[
     row(RuleKey::Allow, "allow", "allow", Shown::Plain),
     row(RuleKey::Ask, "ask", "ask", Shown::Plain),
     row(RuleKey::Deny, "deny", "deny", Shown::Plain),
 ];
 
-/// A key at the top of a file.
+/// A top-level key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TopKey {
     Servers,
@@ -185,7 +214,7 @@ pub(super) enum TopKey {
     Schema,
 }
 
-/// The keys at the top of a file.
+/// The top-level keys.
 pub(super) const TOP: &[Row<TopKey>] = &[
     row(TopKey::Servers, "mcp_servers", "mcpServers", Shown::Table),
     row(TopKey::Permissions, "permissions", "permissions", Shown::Table),
@@ -194,24 +223,25 @@ pub(super) const TOP: &[Row<TopKey>] = &[
     Row { key: TopKey::Schema, toml: None, json: Some("$schema"), shown: Shown::Plain },
 ];
 
-/// The row of the key that is written so.
+/// Finds a key by its name.
 pub(super) fn find<K>(rows: &'static [Row<K>], format: Format, name: &str) -> Option<&'static Row<K>> {
     rows.iter().find(|row| row.name(format) == Some(name))
 }
 
-/// How the keys are written, without those that are only there for other programs.
+/// Returns the names to suggest for an unknown key.
 pub(super) fn known<K: PartialEq>(rows: &'static [Row<K>], format: Format) -> Vec<&'static str> {
-    rows.iter().filter(|row| row.shown != Shown::Nothing || row.is_told()).filter_map(|row| row.name(format)).collect()
+    rows.iter().filter(|row| row.is_suggested()).filter_map(|row| row.name(format)).collect()
 }
 
 impl<K> Row<K> {
-    /// Whether it is a key to propose: one of both formats.
-    fn is_told(&self) -> bool {
-        self.toml.is_some() && self.json.is_some() && self.toml != Some("bearer_token")
+    /// Keys of other programs and `bearer_token` are not suggested.
+    fn is_suggested(&self) -> bool {
+        let is_own = self.toml.is_some() && self.json.is_some() && self.toml != Some("bearer_token");
+        is_own || self.shown != Shown::Nothing
     }
 }
 
-/// How a key of a server is written.
+/// Returns the name of a key of a server.
 pub(super) fn server_name(key: Key, format: Format) -> &'static str {
     SERVER.iter().find(|row| row.key == key).and_then(|row| row.name(format)).unwrap_or_default()
 }
@@ -223,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_key_is_written_like_another() {
+    fn names_of_keys_are_unique() {
         for format in [Format::Toml, Format::Json] {
             let names: Vec<_> = SERVER.iter().filter_map(|row| row.name(format)).collect();
             assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{format:?}");
@@ -231,9 +261,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_meant_for_others_is_not_proposed() {
-        let told = known(SERVER, Format::Toml);
-        assert!(told.contains(&"env") && told.contains(&"http_headers"), "{told:?}");
-        assert!(!told.contains(&"bearer_token") && !told.contains(&"environment_id"), "{told:?}");
+    fn keys_of_other_programs_are_not_suggested() {
+        let names = known(SERVER, Format::Toml);
+        assert!(names.contains(&"env") && names.contains(&"http_headers"), "{names:?}");
+        assert!(!names.contains(&"bearer_token") && !names.contains(&"environment_id"), "{names:?}");
     }
 }

@@ -1,155 +1,139 @@
-//! What of a file nobody is to see: everything but what is known to be harmless.
+//! The parts of configuration files that must not be printed.
 //!
-//! Values of environment variables and headers, what stands behind unknown keys, and whatever belongs to other programs are
-//! hidden as a whole; of command lines and URLs the parts that look like secrets. The names of variables are shown, and so
-//! are keys. For command lines this can only be a guess: who wants to be safe writes `${NAME}`.
+//! - Hidden: values of environment variables, headers, unknown keys, and keys of other programs.
+//! - Hidden in part: command lines and URLs, where a part looks like a secret. For command lines this is a guess; a reference
+//!   such as `${NAME}` keeps the secret out of the file.
+//! - Printed: keys, and names of variables.
 
 use std::ops::Range;
 
+use diagnostics::document::{Source, Syntax, TreeCursor};
+
 use super::{
     expand,
-    keys::{self, Row, Shown, TopKey},
-    source::Source,
-    tree::{Data, Format, Node},
+    keys::{self, Format, Key, Row, Shown, TopKey},
 };
 
-/// What stands for a hidden part where the place does not matter.
-pub(super) const HIDDEN: &str = "***";
+const MASK: &str = "***";
 
-/// The line, with each character of the hidden bytes, which are in order, written as `*`.
-pub(super) fn excerpt(text: &str, line: Range<usize>, hidden: &[Range<usize>]) -> String {
-    let start = line.start;
-    let show = |(at, ch): (usize, char)| {
-        let at = start + at;
-        let next = hidden.partition_point(|range| range.end <= at);
-        if hidden.get(next).is_some_and(|range| range.start <= at) { '*' } else { ch }
-    };
-    text[line].char_indices().map(show).collect()
-}
-
-/// The text with its hidden parts written as `***`.
+/// Replaces the hidden parts of a text by `***`.
 pub(super) fn masked(text: &str, hidden: &[Range<usize>]) -> String {
     let mut out = String::new();
     let mut at = 0;
     for range in hidden {
         out.push_str(&text[at..range.start]);
-        out.push_str(HIDDEN);
+        out.push_str(MASK);
         at = range.end;
     }
     out.push_str(&text[at..]);
     out
 }
 
-/// The bytes of a file that are not to be shown.
-pub(super) fn hidden_ranges(root: &Node, source: &Source, servers_at_top: bool) -> Vec<Range<usize>> {
-    let mut hiding = Hiding { source, found: Vec::new() };
+/// Returns the bytes of a document that must not be printed, sorted.
+pub(super) fn hidden_ranges(root: TreeCursor<'_>, source: &Source, servers_at_top: bool) -> Vec<Range<usize>> {
+    let format = if source.syntax() == Syntax::Toml { Format::Toml } else { Format::Json };
+    let mut ranges = HiddenRanges { source, format, found: Vec::new() };
     if servers_at_top {
-        hiding.servers(root);
+        ranges.servers(root);
     } else {
-        hiding.top(root);
+        ranges.top(root);
     }
-    // Tables of TOML stand in any order.
-    hiding.found.sort_by_key(|range| range.start);
-    hiding.found
+    // A table of TOML may be defined in several places.
+    ranges.found.sort_by_key(|range| range.start);
+    ranges.found
 }
 
-struct Hiding<'s> {
+struct HiddenRanges<'s> {
     source: &'s Source,
+    format: Format,
     found: Vec<Range<usize>>,
 }
 
-impl Hiding<'_> {
-    fn top(&mut self, root: &Node) {
-        for entry in root.entries() {
-            match keys::find(keys::TOP, self.source.format(), &entry.key).map(|row| row.key) {
-                Some(TopKey::Servers) => self.servers(&entry.value),
-                Some(TopKey::Permissions) => self.table(&entry.value, keys::RULES),
-                Some(TopKey::Plugins | TopKey::Disabled | TopKey::Schema) => self.value(&entry.value, Shown::Plain),
-                None => self.value(&entry.value, Shown::Nothing),
-            }
-        }
-        if root.entries().is_empty() {
-            self.value(root, Shown::Nothing);
-        }
+impl HiddenRanges<'_> {
+    fn top(&mut self, root: TreeCursor<'_>) {
+        self.entries(root, |ranges, entry| match find_row(keys::TOP, ranges.format, entry).map(|row| row.key) {
+            Some(TopKey::Servers) => ranges.servers(entry),
+            Some(TopKey::Permissions) => ranges.table(entry, keys::RULES),
+            Some(TopKey::Plugins | TopKey::Disabled | TopKey::Schema) => ranges.value(entry, Shown::Plain),
+            None => ranges.value(entry, Shown::Nothing),
+        });
     }
 
-    fn servers(&mut self, servers: &Node) {
-        if servers.entries().is_empty() {
-            self.value(servers, Shown::Nothing);
-        }
-        for entry in servers.entries() {
-            self.server(&entry.value);
-        }
+    fn servers(&mut self, servers: TreeCursor<'_>) {
+        self.entries(servers, Self::server);
     }
 
-    fn server(&mut self, server: &Node) {
-        if server.entries().is_empty() {
-            self.value(server, Shown::Nothing);
-        }
-        for entry in server.entries() {
-            let shown = keys::find(keys::SERVER, self.source.format(), &entry.key).map(|row| (row.key, row.shown));
-            match shown {
-                Some((keys::Key::Transport, _)) => self.server(&entry.value),
-                Some((keys::Key::Oauth, _)) => self.table(&entry.value, keys::OAUTH),
-                Some((keys::Key::Permissions, _)) => self.table(&entry.value, keys::RULES),
-                Some((_, shown)) => self.value(&entry.value, shown),
-                None => self.value(&entry.value, Shown::Nothing),
-            }
-        }
+    fn server(&mut self, server: TreeCursor<'_>) {
+        self.entries(server, |ranges, entry| match find_row(keys::SERVER, ranges.format, entry) {
+            Some(Row { key: Key::Transport, .. }) => ranges.server(entry),
+            Some(Row { key: Key::Oauth, .. }) => ranges.table(entry, keys::OAUTH),
+            Some(Row { key: Key::Permissions, .. }) => ranges.table(entry, keys::RULES),
+            Some(row) => ranges.value(entry, row.shown),
+            None => ranges.value(entry, Shown::Nothing),
+        });
     }
 
-    fn table<K>(&mut self, table: &Node, rows: &'static [Row<K>]) {
-        if table.entries().is_empty() && !matches!(table.data, Data::Bool(_)) {
+    fn table<K>(&mut self, table: TreeCursor<'_>, rows: &'static [Row<K>]) {
+        self.entries(table, |ranges, entry| {
+            let shown = find_row(rows, ranges.format, entry).map_or(Shown::Nothing, |row| row.shown);
+            ranges.value(entry, shown);
+        });
+    }
+
+    /// Visits the entries of a table. Hides everything in another value.
+    fn entries(&mut self, table: TreeCursor<'_>, visit: impl Fn(&mut Self, TreeCursor<'_>)) {
+        if table.is_table() {
+            table.entries().for_each(|entry| visit(self, entry));
+        } else {
             self.value(table, Shown::Nothing);
         }
-        for entry in table.entries() {
-            let shown = keys::find(rows, self.source.format(), &entry.key).map_or(Shown::Nothing, |row| row.shown);
-            self.value(&entry.value, shown);
+    }
+
+    fn value(&mut self, value: TreeCursor<'_>, shown: Shown) {
+        if value.is_array() {
+            self.array(value, shown);
+        } else if value.is_table() {
+            // Header names and the variables with their values. No other printed value is a table.
+            let shown = if shown == Shown::Names { shown } else { Shown::Nothing };
+            value.entries().for_each(|entry| self.value(entry, shown));
+        } else if let Some(text) = value.string() {
+            self.string(value, text, shown, false);
+        } else if value.is_number_or_date() && shown != Shown::Plain {
+            self.found.push(value.span().clone());
         }
     }
 
-    fn value(&mut self, value: &Node, shown: Shown) {
-        match &value.data {
-            Data::Text(text) => self.text(value, text, shown, false),
-            Data::List(items) => self.list(items, shown),
-            // The names of headers and of the variables that hold them.
-            Data::Table(entries) if shown == Shown::Names => {
-                entries.iter().for_each(|entry| self.value(&entry.value, shown));
-            }
-            // No value that is shown is a table.
-            Data::Table(entries) => entries.iter().for_each(|entry| self.value(&entry.value, Shown::Nothing)),
-            Data::Number(_) | Data::Date if shown != Shown::Plain => self.found.push(value.span.clone()),
-            Data::Number(_) | Data::Date | Data::Null | Data::Bool(_) => {}
-        }
-    }
-
-    fn list(&mut self, items: &[Node], shown: Shown) {
+    fn array(&mut self, array: TreeCursor<'_>, shown: Shown) {
         let mut announced = false;
-        for item in items {
-            match &item.data {
-                Data::Text(text) => {
-                    self.text(item, text, shown, announced);
+        for item in array.items() {
+            match item.string() {
+                Some(text) => {
+                    self.string(item, text, shown, announced);
                     announced = shown == Shown::Command && announces_secret(text);
                 }
-                _ => self.value(item, shown),
+                None => self.value(item, shown),
             }
         }
     }
 
-    fn text(&mut self, node: &Node, text: &str, shown: Shown, announced: bool) {
+    fn string(&mut self, value: TreeCursor<'_>, text: &str, shown: Shown, announced: bool) {
         let parts = secrets(text, shown, announced);
         if parts.is_empty() {
             return;
         }
-        match self.source.inside(&node.span, text) {
+        match self.source.unescaped_start(value.span(), text) {
             Some(start) => self.found.extend(parts.into_iter().map(|part| start + part.start..start + part.end)),
-            // ConfigString with escapes: where the parts are is not known.
-            None => self.found.push(node.span.clone()),
+            // The parts of a string with escapes have no known positions.
+            None => self.found.push(value.span().clone()),
         }
     }
 }
 
-/// The parts of a text that are not to be shown. `announced` says that the argument before it calls it a secret.
+fn find_row<K>(rows: &'static [Row<K>], format: Format, entry: TreeCursor<'_>) -> Option<&'static Row<K>> {
+    keys::find(rows, format, entry.name()?)
+}
+
+/// Returns the parts of a text that must not be printed. `announced`: the preceding argument is a flag for a secret.
 pub(super) fn secrets(text: &str, shown: Shown, announced: bool) -> Vec<Range<usize>> {
     let whole = Range { start: 0, end: text.len() };
     let found = match shown {
@@ -158,7 +142,7 @@ pub(super) fn secrets(text: &str, shown: Shown, announced: bool) -> Vec<Range<us
         Shown::Names => match text.split_once('=') {
             Some((name, _)) if expand::is_name(name) => vec![Range { start: name.len() + 1, ..whole }],
             None if expand::is_name(text) => Vec::new(),
-            // A token, perhaps, where the name of a variable is wanted.
+            // Possibly a token in place of the name of a variable.
             _ => vec![whole],
         },
         Shown::Url => in_url(text),
@@ -168,7 +152,7 @@ pub(super) fn secrets(text: &str, shown: Shown, announced: bool) -> Vec<Range<us
     without(found, &expand::names(text))
 }
 
-/// Whether the argument behind this one is a secret: `--api-key`, `-H`.
+/// Whether the next argument is a secret, as after `--api-key` or `-H`.
 pub(super) fn announces_secret(argument: &str) -> bool {
     let flag = argument.trim_start_matches('-');
     flag.len() < argument.len()
@@ -199,7 +183,7 @@ fn in_url(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// What of an argument, or of a whole command line, looks like a secret.
+/// The parts of an argument, or of a whole command line, that look like secrets.
 fn in_command(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut announced = false;
@@ -213,7 +197,7 @@ fn in_command(text: &str) -> Vec<Range<usize>> {
         };
         if announced || looks_secret(word) {
             push(&mut found, 0..word.len());
-            // `Authorization: Bearer …`: what follows belongs to it.
+            // `Authorization: Bearer …`: the credentials follow.
             announced = announced && word.ends_with(':') || is_scheme(word);
         } else if word.contains("://") {
             let value = word.find('=').filter(|equals| *equals < word.find("://").unwrap_or(0)).map_or(0, |at| at + 1);
@@ -232,7 +216,7 @@ fn in_command(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether it is the name of an authentication scheme, behind which its credentials stand (RFC 9110, section 11.4).
+/// Whether the word is an authentication scheme, which credentials follow (RFC 9110, section 11.4).
 fn is_scheme(word: &str) -> bool {
     ["bearer", "basic", "token", "dpop"].iter().any(|scheme| word.eq_ignore_ascii_case(scheme))
 }
@@ -244,14 +228,14 @@ fn sounds_secret(name: &str) -> bool {
         .any(|word| name.contains(word))
 }
 
-/// Whether it begins as the tokens of large services begin.
+/// Whether the word has the prefix of tokens of a well-known service.
 fn looks_secret(word: &str) -> bool {
-    const BEGINNINGS: [&str; 12] =
+    const PREFIXES: [&str; 12] =
         ["sk-", "sk_", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "eyJ", "AKIA", "npm_"];
-    word.len() > 12 && BEGINNINGS.iter().any(|beginning| word.starts_with(beginning))
+    word.len() > 12 && PREFIXES.iter().any(|prefix| word.starts_with(prefix))
 }
 
-/// The ranges without what is in the others. Both are in order.
+/// Subtracts the other ranges. Both lists are sorted.
 fn without(ranges: Vec<Range<usize>>, others: &[Range<usize>]) -> Vec<Range<usize>> {
     let mut left = Vec::new();
     for range in ranges {
@@ -270,8 +254,8 @@ fn without(ranges: Vec<Range<usize>>, others: &[Range<usize>]) -> Vec<Range<usiz
     left
 }
 
-/// The bytes of a text that could not be read: all but what is a key by its looks, and punctuation.
-pub(super) fn unread(text: &str, format: Format) -> Vec<Range<usize>> {
+/// Returns the bytes to hide of a text that cannot be parsed: everything except punctuation and what looks like a key.
+pub(super) fn unparsed_ranges(text: &str, format: Format) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -296,7 +280,7 @@ pub(super) fn unread(text: &str, format: Format) -> Vec<Range<usize>> {
     found
 }
 
-/// The texts behind which a colon stands.
+/// The strings that a colon follows.
 fn json_keys(line: &str) -> Vec<Range<usize>> {
     let mut keys = Vec::new();
     let mut open = None;
@@ -317,7 +301,7 @@ fn json_keys(line: &str) -> Vec<Range<usize>> {
     keys
 }
 
-/// The key of a line, or its header.
+/// The key or table header of a line.
 fn toml_key(line: &str) -> Option<Range<usize>> {
     let bare = |text: &str| text.chars().all(|ch| ch.is_ascii_alphanumeric() || "_-. \"'[]".contains(ch));
     let start = line.len() - line.trim_start().len();
@@ -328,7 +312,7 @@ fn toml_key(line: &str) -> Option<Range<usize>> {
     }
     let equals = line.find('=')?;
     let rest = line[equals + 1..].trim();
-    // The last line of something in base64 ends so.
+    // The last line of base64 text ends like this.
     let padding = rest.starts_with('=') || rest.is_empty() && !line[..equals].ends_with(' ');
     (bare(&line[start..equals]) && !padding).then_some(start..equals)
 }
@@ -338,6 +322,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn excerpt(text: &str, format: Format) -> String {
+        Source::new("f", text, format.syntax()).location(&(0..0), &unparsed_ranges(text, format)).excerpt
+    }
 
     fn shown(text: &str, shown: Shown) -> String {
         masked(text, &secrets(text, shown, false))
@@ -374,8 +362,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_text_that_could_not_be_read_keys_are_shown() {
-        let line = |text: &str, format| excerpt(text, 0..text.len(), &unread(text, format));
+    fn an_unparsed_text_shows_only_keys() {
         for (text, format, expected) in [
             ("{\"a b\": \"c:d\", \"e\" : f}", Format::Json, "{\"a b\": \"*:*\", \"e\" : *}"),
             ("[mcp_servers.x]", Format::Toml, "[mcp_servers.x]"),
@@ -384,20 +371,19 @@ mod tests {
             ("dGVzdA=", Format::Toml, "******="),
             ("key =", Format::Toml, "key ="),
         ] {
-            assert_eq!(line(text, format), expected);
+            assert_eq!(excerpt(text, format), expected);
         }
     }
 
     proptest! {
         #[test]
-        fn no_text_is_too_odd(text in "\\PC*", kind in 0..6_usize) {
+        fn arbitrary_text_is_masked(text in "\\PC*", kind in 0..6_usize) {
             let kinds = [Shown::Plain, Shown::Command, Shown::Url, Shown::Names, Shown::Table, Shown::Nothing];
             let parts = secrets(&text, kinds[kind], false);
             prop_assert!(parts.windows(2).all(|pair| pair[0].end <= pair[1].start), "{parts:?}");
             drop(masked(&text, &parts));
             for format in [Format::Toml, Format::Json] {
-                let hidden = unread(&text, format);
-                prop_assert_eq!(excerpt(&text, 0..text.len(), &hidden).chars().count(), text.chars().count());
+                prop_assert_eq!(excerpt(&text, format).chars().count(), text.chars().count());
             }
         }
     }

@@ -1,128 +1,100 @@
-//! One configured server, as its file has it: nothing is expanded yet, and nothing of it that is secret can be printed.
+//! One configured server, before variables are expanded.
 
 mod authorization;
 mod finish;
 mod managed;
 mod read;
 
-use std::{fmt, ops::Range, time::Duration};
+use std::time::Duration;
 
 use client::{
     Inherit, RevisionChoice,
     auth::DpopPolicy,
     manager::{StartMode, ToolFilter},
 };
+use diagnostics::document::TreeCursor;
+
+use super::{origin::ConfigString, reader::Reader};
 
 pub(super) use self::managed::SpawnContext;
-pub(super) use self::read::{read, rules};
+pub(super) use self::read::rules;
 
-/// A text of a file, in which variables may be named. It may hold a secret: `Debug` tells nothing of it. Two of them are
-/// equal where their texts are, wherever those stand.
-#[derive(Clone)]
-pub struct ConfigString {
-    text: String,
-    span: Range<usize>,
-}
-
-impl ConfigString {
-    pub(super) fn new(text: &str, span: &Range<usize>) -> Self {
-        Self { text: text.to_owned(), span: span.clone() }
-    }
-
-    /// The text as it is in the file. It may hold a secret.
-    #[must_use]
-    pub fn expose(&self) -> &str {
-        &self.text
-    }
-
-    pub(super) fn span(&self) -> &Range<usize> {
-        &self.span
-    }
-}
-
-impl PartialEq for ConfigString {
-    fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
-    }
-}
-
-impl Eq for ConfigString {}
-
-impl fmt::Debug for ConfigString {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ConfigString(..)")
-    }
+/// Reads a server; `None` if it has errors.
+pub(super) fn read(reader: &mut Reader<'_>, entry: TreeCursor<'_>) -> Option<Server> {
+    let before = reader.errors;
+    let raw = read::RawServer::read(reader, entry)?;
+    finish::finish(raw, reader, entry).filter(|_| reader.errors == before)
 }
 
 /// A configured server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
-    /// Where it is.
+    /// Command or URL.
     pub endpoint: Endpoint,
-    /// Whether it may be used at all.
+    /// Whether the server may be used.
     pub enabled: bool,
-    /// Whether the start as a whole fails without it.
+    /// Whether startup fails if this server fails to start.
     pub required: bool,
-    /// When it is started.
+    /// Start at once, or with the first use.
     pub start: StartMode,
-    /// How long its start may take.
+    /// Timeout of the start.
     pub startup_timeout: Option<Duration>,
-    /// How long a call of one of its tools may take.
+    /// Timeout of a tool call.
     pub tool_timeout: Option<Duration>,
-    /// Which revision to speak.
+    /// Protocol revision.
     pub protocol: RevisionChoice,
-    /// Which of its tools there are.
+    /// Tools that are available.
     pub tools: ToolFilter,
-    /// What may be called.
+    /// Permission rules for the tools of the server.
     pub permissions: PermissionRules,
-    /// How to log in.
+    /// OAuth settings.
     pub oauth: OauthSettings,
-    /// Whether its tools are shown to the model at once, even where tools are searched for.
+    /// Whether the model always sees the tools, even if other tools are found by search.
     pub always_load: bool,
-    /// What somebody wrote about it.
+    /// Description for users.
     pub description: Option<String>,
 }
 
-/// Where a server is.
+/// A command or a URL, with its settings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoint {
-    /// A program to start.
+    /// A command.
     Stdio(Stdio),
     /// A URL.
     Remote(Remote),
 }
 
-/// A program to start.
+/// A command that is launched as a stdio server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stdio {
-    /// The program.
+    /// Name or path of the program.
     pub command: ConfigString,
-    /// Its arguments.
+    /// Arguments.
     pub args: Vec<ConfigString>,
-    /// Variables to set.
+    /// Environment variables to set.
     pub env: Vec<(String, ConfigString)>,
-    /// Names of variables to pass on.
+    /// Names of environment variables to pass on.
     pub env_vars: Vec<String>,
-    /// What else to pass on.
+    /// The other environment variables to pass on.
     pub inherit: Inherit,
     /// The working directory.
     pub cwd: Option<ConfigString>,
 }
 
-/// How a URL is spoken to.
+/// Transport of a URL.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum TransportChoice {
-    /// Streamable HTTP, and HTTP+SSE where the server speaks no other.
+    /// Streamable HTTP, or HTTP+SSE if the server supports nothing else.
     #[default]
     Auto,
     /// Streamable HTTP.
     Http,
-    /// HTTP+SSE of 2024-11-05.
+    /// HTTP+SSE of revision 2024-11-05.
     Sse,
 }
 
 impl TransportChoice {
-    /// How it is written in files.
+    /// The name of the transport in files.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -133,25 +105,25 @@ impl TransportChoice {
     }
 }
 
-/// A URL, and what to send with every request to it.
+/// A URL with the headers of its requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remote {
-    /// How it is spoken to.
+    /// Transport.
     pub transport: TransportChoice,
     /// The URL.
     pub url: ConfigString,
-    /// Headers to send.
+    /// Headers with their values.
     pub headers: Vec<(String, ConfigString)>,
-    /// Headers whose values are those of variables: their names, and those of the variables.
+    /// Headers with the environment variables that contain their values.
     pub env_headers: Vec<(String, String)>,
-    /// The variable that holds a bearer token.
+    /// The environment variable with a bearer token.
     pub bearer_token_variable: Option<String>,
-    /// The command that says more headers: a program with its arguments, or one text for a shell.
+    /// The command that prints more headers: a program with its arguments, or one string for a shell.
     pub headers_helper: Vec<ConfigString>,
 }
 
 impl Remote {
-    /// Whether the configuration itself says how to authorize. OAuth never takes the place of that.
+    /// Whether the configuration contains an `Authorization` header or a bearer token. Then OAuth is not used.
     #[must_use]
     pub fn has_static_authorization(&self) -> bool {
         let named = |name: &str| name.eq_ignore_ascii_case("authorization");
@@ -161,47 +133,47 @@ impl Remote {
     }
 }
 
-/// Rules of permission, word for word. What they mean is the business of [`crate::permissions`].
+/// Permission rules, as written. [`crate::permissions`] parses them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PermissionRules {
-    /// What may be called without being asked.
+    /// Tools that are called without approval.
     pub allow: Vec<String>,
-    /// What has to be asked for.
+    /// Tools that need the approval of the user.
     pub ask: Vec<String>,
-    /// What may not be called.
+    /// Tools that are never called.
     pub deny: Vec<String>,
 }
 
-/// How to log in at a server, where the defaults are not enough.
+/// OAuth settings of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OauthSettings {
-    /// Whether OAuth is tried at all.
+    /// Whether OAuth is used.
     pub enabled: bool,
-    /// The ID of a client that is registered already.
+    /// The ID of a pre-registered client.
     pub client_id: Option<ConfigString>,
-    /// The variable that holds its secret.
+    /// The environment variable with the client secret.
     pub client_secret_variable: Option<String>,
-    /// The file that holds its private key, as PEM.
+    /// The PEM file with the private key of the client.
     pub private_key_file: Option<ConfigString>,
-    /// The name under which it registers itself.
+    /// The client name for dynamic client registration.
     pub client_name: Option<String>,
-    /// The URL of a document about it.
+    /// The URL of the client metadata document.
     pub client_metadata_url: Option<ConfigString>,
-    /// Where the authorization server says what it is, if that is not to be found out.
+    /// The URL of the authorization server metadata; `None` to discover it.
     pub server_metadata_url: Option<ConfigString>,
-    /// The resource to ask tokens for, if it is not the one that the server names.
+    /// The resource to request tokens for; `None` for the one that the server names.
     pub resource: Option<ConfigString>,
-    /// The authorization server that knows it.
+    /// The issuer that the client is registered with.
     pub issuer: Option<ConfigString>,
-    /// The scopes to ask for.
+    /// The scopes to request.
     pub scopes: Option<Vec<String>>,
-    /// Whether the client asks in its own name, and not in that of a person.
+    /// Whether to use the client credentials grant, without a user.
     pub client_credentials: bool,
-    /// Whether tokens are bound to a key.
+    /// Whether tokens are bound to a key (DPoP).
     pub dpop: DpopPolicy,
-    /// The port on 127.0.0.1 to which the browser comes back.
+    /// The port of the redirect URI on 127.0.0.1.
     pub callback_port: Option<u16>,
-    /// The path to which the browser comes back.
+    /// The path of the redirect URI.
     pub callback_path: Option<String>,
 }
 
@@ -223,15 +195,5 @@ impl Default for OauthSettings {
             callback_port: None,
             callback_path: None,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn debug_tells_nothing_of_a_text() {
-        assert_eq!(format!("{:?}", ConfigString::new("hunter2", &(0..7))), "ConfigString(..)");
     }
 }

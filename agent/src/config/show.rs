@@ -1,16 +1,17 @@
-//! What may be shown of a configured server: names of variables and headers, and never what they hold.
+//! Configured servers without secrets: the names of variables and headers, and not their values.
 
 use serde_json::{Map, Value, json};
 
 use super::{
     configuration::Configured,
     keys::Shown,
+    origin::ConfigString,
     redaction::{announces_secret, masked, secrets},
-    server::{ConfigString, Endpoint, OauthSettings, Remote, Server, Stdio},
+    server::{Endpoint, OauthSettings, Remote, Server, Stdio},
 };
 
 impl Configured {
-    /// All that may be shown, for programs.
+    /// Returns the server as JSON.
     #[must_use]
     pub fn view(&self) -> Value {
         let mut view = json!({
@@ -36,9 +37,9 @@ impl Configured {
 }
 
 impl Server {
-    /// Where it is, on one line.
+    /// The command line or URL, with secrets masked.
     #[must_use]
-    pub fn place(&self) -> String {
+    pub fn endpoint_line(&self) -> String {
         match &self.endpoint {
             Endpoint::Stdio(stdio) => {
                 let words = std::iter::once(shown(&stdio.command, Shown::Command)).chain(arguments(stdio));
@@ -48,7 +49,7 @@ impl Server {
         }
     }
 
-    /// How it is reached: `stdio`, `http`, `sse` or `auto`.
+    /// The transport: `stdio`, `http`, `sse` or `auto`.
     #[must_use]
     pub fn transport_name(&self) -> &'static str {
         match &self.endpoint {
@@ -118,7 +119,7 @@ fn oauth_view(oauth: &OauthSettings) -> Option<(String, Value)> {
     if *oauth == OauthSettings::default() {
         return None;
     }
-    let text = |written: &Option<ConfigString>, kind| written.as_ref().map(|written| shown(written, kind));
+    let text = |string: &Option<ConfigString>, kind| string.as_ref().map(|string| shown(string, kind));
     let view = json!({
         "clientId": text(&oauth.client_id, Shown::Plain),
         "clientSecretEnvVar": oauth.client_secret_variable,
@@ -141,15 +142,15 @@ fn list<T: serde::Serialize>(items: &[T]) -> Option<Value> {
     (!items.is_empty()).then(|| json!(items))
 }
 
-fn shown(written: &ConfigString, kind: Shown) -> String {
-    masked(written.expose(), &secrets(written.expose(), kind, false))
+fn shown(string: &ConfigString, kind: Shown) -> String {
+    masked(string.expose(), &secrets(string.expose(), kind, false))
 }
 
 fn arguments(stdio: &Stdio) -> impl Iterator<Item = String> {
     command(stdio.args.iter())
 }
 
-/// The words of a command, of which one may call the next a secret.
+/// Masks the words of a command. A word such as `--token` marks the next one as a secret.
 fn command<'w>(words: impl Iterator<Item = &'w ConfigString>) -> impl Iterator<Item = String> {
     let mut announced = false;
     words.map(move |word| {

@@ -10,7 +10,7 @@ use jsonc_parser::{
     parse_to_ast,
 };
 
-use super::{Builder, Content, Keys, NodeId, ParseError, Source, reject_control_characters};
+use super::{Builder, Content, Keys, NodeId, ParseError, Source, out_of_range, reject_control_characters};
 
 /// The extensions of RFC 8259 that are allowed.
 #[must_use]
@@ -71,7 +71,7 @@ fn node(value: Value<'_>, source: &Source, builder: &mut Builder, depth: usize) 
         Value::StringLit(text) => Content::String(text.value.into_owned()),
         Value::NumberLit(number) => {
             if !number.value.parse::<f64>().is_ok_and(f64::is_finite) {
-                return Err(ParseError::new(span, "number out of range"));
+                return Err(out_of_range(span));
             }
             Content::Number(number.value.to_owned())
         }

@@ -51,6 +51,22 @@ fn all_syntaxes_read_the_same_value() {
 }
 
 #[test]
+fn entries_keep_the_order_and_the_spans_of_the_file() {
+    for (file, text) in [
+        ("f.toml", "z = 1\n[b]\n'd e' = \"de\"\n[q]\n[b.a]\nc = true\n"),
+        ("f.json", "{ // why\n\"z\": 1, \"b\": {\"d e\": \"de\", \"a\": {\"c\": true,},}, /* no */ \"q\": {} }"),
+    ] {
+        let document = Document::parse(Source::named(file, text), &FORMAT).unwrap();
+        let root = document.root();
+        assert_eq!(root.entries().filter_map(TreeCursor::name).collect::<Vec<_>>(), ["z", "b", "q"]);
+        assert_eq!(root.key("b").entries().filter_map(TreeCursor::name).collect::<Vec<_>>(), ["d e", "a"]);
+        let entry = root.key("b").key("d e");
+        assert_eq!(text[entry.key_span().clone()].trim_matches(['"', '\'']), "d e");
+        assert_eq!(&text[entry.span().clone()], "\"de\"");
+    }
+}
+
+#[test]
 fn all_errors_are_reported_at_once() {
     let expected = |found: &[(String, usize, usize)], wanted: &[(&str, usize)]| {
         let found: Vec<_> = found.iter().map(|(message, line, _)| (message.as_str(), *line)).collect();

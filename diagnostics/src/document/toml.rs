@@ -5,7 +5,7 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use super::{Builder, Content, NodeId, ParseError, Source};
+use super::{Builder, Content, NodeId, ParseError, Source, out_of_range};
 
 pub(super) fn parse(source: &Source, builder: &mut Builder) -> Result<NodeId, ParseError> {
     let table = DeTable::parse(source.text()).map_err(|error| {
@@ -36,17 +36,14 @@ fn table(table: DeTable<'_>, builder: &mut Builder, depth: usize) -> Result<Cont
 fn node(value: Spanned<DeValue<'_>>, builder: &mut Builder, depth: usize) -> Result<NodeId, ParseError> {
     let span = value.span();
     let id = builder.add(span.clone(), Content::Null, depth)?;
-    let number = |number: Option<String>| {
-        number.map(Content::Number).ok_or_else(|| ParseError::new(span.clone(), "number out of range"))
-    };
     let content = match value.into_inner() {
         DeValue::String(text) => Content::String(text.into_owned()),
         DeValue::Integer(integer) => {
-            number(i64::from_str_radix(integer.as_str(), integer.radix()).ok().map(|integer| integer.to_string()))?
+            let number = i64::from_str_radix(integer.as_str(), integer.radix());
+            Content::Number(number.map_err(|_| out_of_range(span))?.to_string())
         }
-        DeValue::Float(float) => number(
-            float.as_str().parse::<f64>().ok().filter(|float| float.is_finite()).map(|_| float.as_str().to_owned()),
-        )?,
+        // Not necessarily finite, which is an error of its reader.
+        DeValue::Float(float) => Content::Number(float.as_str().to_owned()),
         DeValue::Boolean(boolean) => Content::Bool(boolean),
         DeValue::Datetime(_) => Content::Date,
         DeValue::Array(array) => {

@@ -1,21 +1,19 @@
-//! Changes to JSON, along the tree that keeps every comment and every space.
+//! Edits of JSON on a syntax tree with comments and whitespace.
 
+use diagnostics::document::json_options;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use serde_json::Value;
 
 use super::{Edit, EditError, enabled_key, servers_key, top_key};
-use crate::config::{
-    keys::TopKey,
-    tree::{Format, json_options},
-};
+use crate::config::keys::{Format, TopKey};
 
-const NO_TABLE: EditError = EditError::Unfit { why: "its servers are no table" };
+const NO_TABLE: EditError = EditError::Unsupported { reason: "the servers are not in a table" };
 
 pub(super) fn apply(text: &str, edit: &Edit) -> Result<String, EditError> {
     let root = CstRootNode::parse(text, &json_options()).map_err(|_| NO_TABLE)?;
     let top = root.object_value_or_create().ok_or(NO_TABLE)?;
     if let Edit::List { name, disabled } = edit {
-        list(&top, name, *disabled)?;
+        list_disabled(&top, name, *disabled)?;
         return Ok(root.to_string());
     }
     let servers = top.object_value_or_create(servers_key(Format::Json)).ok_or(NO_TABLE)?;
@@ -34,15 +32,15 @@ pub(super) fn apply(text: &str, edit: &Edit) -> Result<String, EditError> {
         }
         Edit::Enable { name, enabled } => {
             let server = servers.object_value(name).ok_or(NO_TABLE)?;
-            switch(&server, *enabled);
+            set_enabled(&server, *enabled);
         }
         Edit::List { .. } => {}
     }
     Ok(root.to_string())
 }
 
-/// Writes the switch of a server. One that is on needs none.
-fn switch(server: &CstObject, enabled: bool) {
+/// Sets the key `enabled`. An enabled server does not need it.
+fn set_enabled(server: &CstObject, enabled: bool) {
     match server.get(enabled_key(Format::Json)) {
         Some(property) => property.set_value(CstInputValue::Bool(enabled)),
         None if enabled => {}
@@ -50,13 +48,13 @@ fn switch(server: &CstObject, enabled: bool) {
     }
 }
 
-fn list(top: &CstObject, name: &str, disabled: bool) -> Result<(), EditError> {
-    let no_list = EditError::Unfit { why: "its list of servers that are not to be used is no list" };
-    let list = top.array_value_or_create(top_key(TopKey::Disabled, Format::Json)).ok_or(no_list)?;
-    let is_it = |text: Option<String>| text.as_deref() == Some(name);
+fn list_disabled(top: &CstObject, name: &str, disabled: bool) -> Result<(), EditError> {
+    let not_an_array = EditError::Unsupported { reason: "the list of disabled servers is not an array" };
+    let list = top.array_value_or_create(top_key(TopKey::Disabled, Format::Json)).ok_or(not_an_array)?;
+    let is_server = |text: Option<String>| text.as_deref() == Some(name);
     let elements = list.elements().into_iter();
     let found: Vec<_> =
-        elements.filter(|element| is_it(element.as_string_lit().and_then(|text| text.decoded_value().ok()))).collect();
+        elements.filter(|element| is_server(element.as_string_lit().and_then(|text| text.decoded_value().ok()))).collect();
     match (disabled, found.is_empty()) {
         (true, true) => drop(list.append(CstInputValue::String(name.to_owned()))),
         (false, false) => found.into_iter().for_each(jsonc_parser::cst::CstNode::remove),

@@ -1,15 +1,12 @@
-//! Changes to TOML, along the document that keeps every comment and every space.
+//! Edits of TOML on a document with comments and whitespace.
 
 use serde_json::Value as Json;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, RawString, Table, TableLike, Value};
 
 use super::{Edit, EditError, enabled_key, servers_key, top_key};
-use crate::config::{
-    keys::{self, TopKey},
-    tree::Format,
-};
+use crate::config::keys::{self, Format, TopKey};
 
-const NO_TABLE: EditError = EditError::Unfit { why: "its servers are no table" };
+const NO_TABLE: EditError = EditError::Unsupported { reason: "the servers are not in a table" };
 
 pub(super) fn apply(text: &str, edit: &Edit) -> Result<String, EditError> {
     let mut document: DocumentMut = text.parse().map_err(|_| NO_TABLE)?;
@@ -19,14 +16,14 @@ pub(super) fn apply(text: &str, edit: &Edit) -> Result<String, EditError> {
         Edit::Enable { name, enabled } => {
             let servers = servers(&mut document)?;
             let server = servers.get_mut(name).and_then(Item::as_table_like_mut).ok_or(NO_TABLE)?;
-            switch(server, *enabled);
+            set_enabled(server, *enabled);
         }
-        Edit::List { name, disabled } => list(&mut document, name, *disabled)?,
+        Edit::List { name, disabled } => list_disabled(&mut document, name, *disabled)?,
     }
     let changed = document.to_string();
-    // The library writes line feeds; a file that has both kinds of ends keeps those that it has.
-    let returns = text.contains("\r\n") && !text.replace("\r\n", "").contains('\n');
-    Ok(if returns { changed.replace("\r\n", "\n").replace('\n', "\r\n") } else { changed })
+    // toml_edit writes line feeds. A file with mixed line ends is not converted.
+    let is_crlf = text.contains("\r\n") && !text.replace("\r\n", "").contains('\n');
+    Ok(if is_crlf { changed.replace("\r\n", "\n").replace('\n', "\r\n") } else { changed })
 }
 
 fn servers(document: &mut DocumentMut) -> Result<&mut dyn TableLike, EditError> {
@@ -36,7 +33,7 @@ fn servers(document: &mut DocumentMut) -> Result<&mut dyn TableLike, EditError> 
 fn servers_item(document: &mut DocumentMut) -> &mut Item {
     document.entry(servers_key(Format::Toml)).or_insert_with(|| {
         let mut table = Table::new();
-        // `[mcp_servers]` itself needs no header.
+        // Omits the header `[mcp_servers]`.
         table.set_implicit(true);
         Item::Table(table)
     })
@@ -52,10 +49,10 @@ fn add(document: &mut DocumentMut, name: &str, entry: &serde_json::Map<String, J
     }
     let servers = servers_item.as_table_like_mut().ok_or(NO_TABLE)?;
     let fields = fields(entry)?;
-    if let Some(there) = servers.get_mut(name).and_then(Item::as_table_like_mut) {
-        // Its comments and its place stay.
-        there.clear();
-        fields.into_iter().for_each(|(key, value)| drop(there.insert(&key, Item::Value(value))));
+    if let Some(existing) = servers.get_mut(name).and_then(Item::as_table_like_mut) {
+        // Keeps the comments and the position.
+        existing.clear();
+        fields.into_iter().for_each(|(key, value)| drop(existing.insert(&key, Item::Value(value))));
         return Ok(());
     }
     let mut table: Table = fields.into_iter().map(|(key, value)| (key, Item::Value(value))).collect();
@@ -64,12 +61,12 @@ fn add(document: &mut DocumentMut, name: &str, entry: &serde_json::Map<String, J
     Ok(())
 }
 
-/// The fields of an entry of `.mcp.json`, as TOML has them.
+/// Converts the fields of an entry of `.mcp.json` to TOML.
 fn fields(entry: &serde_json::Map<String, Json>) -> Result<Vec<(String, Value)>, EditError> {
     entry.iter().map(|(key, json)| Ok((toml_name(key), value(json)?))).collect()
 }
 
-/// Inserts a value at the end, in front of the space that the last one has behind it.
+/// Appends a value and moves the whitespace after the last value behind it.
 fn insert_inline(table: &mut InlineTable, name: &str, mut value: Value) {
     let last = table.iter_mut().last().filter(|(key, _)| key.get() != name);
     if let Some((_, last)) = last
@@ -81,7 +78,7 @@ fn insert_inline(table: &mut InlineTable, name: &str, mut value: Value) {
     table.insert(name, value);
 }
 
-/// How a key of `.mcp.json` is written in TOML.
+/// Returns the name in TOML of a key of `.mcp.json`.
 fn toml_name(key: &str) -> String {
     let found = keys::find(keys::SERVER, Format::Json, key).and_then(|row| row.name(Format::Toml));
     found.map_or_else(|| key.to_owned(), str::to_owned)
@@ -89,7 +86,7 @@ fn toml_name(key: &str) -> String {
 
 fn value(json: &Json) -> Result<Value, EditError> {
     Ok(match json {
-        Json::Null => return Err(EditError::Unfit { why: "TOML has no `null`" }),
+        Json::Null => return Err(EditError::Unsupported { reason: "TOML has no `null`" }),
         Json::Bool(value) => (*value).into(),
         Json::Number(number) => match number.as_i64() {
             Some(integer) => integer.into(),
@@ -98,7 +95,7 @@ fn value(json: &Json) -> Result<Value, EditError> {
         Json::String(text) => text.as_str().into(),
         Json::Array(items) => Value::Array(items.iter().map(value).collect::<Result<Array, _>>()?),
         Json::Object(fields) => {
-            // Only what is said about OAuth has keys of its own.
+            // Of the inner tables, only `oauth` has keys with other names in TOML.
             let fields = fields.iter().map(|(key, json)| {
                 let oauth = keys::find(keys::OAUTH, Format::Json, key).and_then(|row| row.name(Format::Toml));
                 Ok((oauth.unwrap_or(key).to_owned(), value(json)?))
@@ -108,11 +105,11 @@ fn value(json: &Json) -> Result<Value, EditError> {
     })
 }
 
-fn switch(server: &mut dyn TableLike, enabled: bool) {
+fn set_enabled(server: &mut dyn TableLike, enabled: bool) {
     let key = enabled_key(Format::Toml);
     match server.get_mut(key).and_then(Item::as_value_mut) {
         Some(value) => {
-            // The comment behind it stays.
+            // Keeps the comment after the value.
             let decor = value.decor().clone();
             *value = enabled.into();
             *value.decor_mut() = decor;
@@ -122,16 +119,16 @@ fn switch(server: &mut dyn TableLike, enabled: bool) {
     }
 }
 
-fn list(document: &mut DocumentMut, name: &str, disabled: bool) -> Result<(), EditError> {
-    let no_list = EditError::Unfit { why: "its list of servers that are not to be used is no list" };
+fn list_disabled(document: &mut DocumentMut, name: &str, disabled: bool) -> Result<(), EditError> {
+    let not_an_array = EditError::Unsupported { reason: "the list of disabled servers is not an array" };
     let key = top_key(TopKey::Disabled, Format::Toml);
     if !document.contains_key(key) && !disabled {
         return Ok(());
     }
     let list = document.entry(key).or_insert_with(|| Item::Value(Value::Array(Array::new())));
-    let list = list.as_array_mut().ok_or(no_list)?;
-    let there = list.iter().any(|item| item.as_str() == Some(name));
-    match (disabled, there) {
+    let list = list.as_array_mut().ok_or(not_an_array)?;
+    let is_listed = list.iter().any(|item| item.as_str() == Some(name));
+    match (disabled, is_listed) {
         (true, false) => list.push(name),
         (false, true) => list.retain(|item| item.as_str() != Some(name)),
         _ => {}
@@ -139,24 +136,24 @@ fn list(document: &mut DocumentMut, name: &str, disabled: bool) -> Result<(), Ed
     Ok(())
 }
 
-/// Takes a server away, with the comment right above it. What stands apart from it by an empty line stays.
+/// Removes a server with the comment directly above it. Comments before an empty line are kept.
 fn remove(document: &mut DocumentMut, name: &str) -> Result<(), EditError> {
     let position = position_of(document, name);
     let removed = servers(document)?.remove(name).ok_or(NO_TABLE)?;
     let Item::Table(table) = removed else { return Ok(()) };
     let prefix = table.decor().prefix().and_then(RawString::as_str).unwrap_or_default();
-    let Some(apart) = apart(prefix) else { return Ok(()) };
+    let Some(detached) = detached_comments(prefix) else { return Ok(()) };
     let mut next: Option<(isize, &mut Table)> = None;
     find_next(document.as_table_mut(), position.unwrap_or_default(), &mut next);
     match next {
         Some((_, table)) => {
             let own = table.decor().prefix().and_then(RawString::as_str).unwrap_or_default();
-            let joined = format!("{apart}{}", own.trim_start_matches('\n'));
+            let joined = format!("{detached}{}", own.trim_start_matches('\n'));
             table.decor_mut().set_prefix(joined);
         }
         None => {
             let trailing = document.trailing().as_str().unwrap_or_default().to_owned();
-            document.set_trailing(format!("{apart}{trailing}"));
+            document.set_trailing(format!("{detached}{trailing}"));
         }
     }
     Ok(())
@@ -167,20 +164,20 @@ fn position_of(document: &DocumentMut, name: &str) -> Option<isize> {
     servers.get(name)?.as_table()?.position()
 }
 
-/// The comments that stand apart from what follows them, with the empty line behind them.
-fn apart(prefix: &str) -> Option<&str> {
+/// Returns the comments before an empty line, with that line.
+fn detached_comments(prefix: &str) -> Option<&str> {
     let end = prefix.rfind("\n\n")? + 2;
     prefix[..end].contains('#').then_some(&prefix[..end])
 }
 
-/// The first table of the document behind this position.
+/// Finds the first table after a position.
 fn find_next<'t>(table: &'t mut Table, position: isize, next: &mut Option<(isize, &'t mut Table)>) {
     for (_, item) in table.iter_mut() {
         let Item::Table(inner) = item else { continue };
         let own = inner.position().filter(|own| *own > position && !inner.is_implicit());
         let nearer = own.filter(|own| next.as_ref().is_none_or(|(found, _)| own < found));
         match nearer {
-            // Those within it come behind it.
+            // The inner tables follow their parent.
             Some(own) => *next = Some((own, inner)),
             None => find_next(inner, position, next),
         }

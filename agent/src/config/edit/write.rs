@@ -1,4 +1,4 @@
-//! A file with a new text: all of it, or what was there before.
+//! Atomic replacement of a configuration file.
 
 use std::{
     fs::{self, File},
@@ -9,63 +9,63 @@ use std::{
 use tempfile::NamedTempFile;
 
 use super::{Edit, EditError, apply, empty};
-use crate::config::{Diagnostic, file::read_text, tree::Format};
+use crate::config::{Diagnostic, file::read_text, keys::Format};
 
-/// Why a file was not changed.
+/// Reasons why a file cannot be edited.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// Its name does not say how it is written.
-    #[error("{} is neither TOML nor JSON by its name", path.display())]
+    /// The name does not end in `.toml` or `.json`.
+    #[error("the format of {} is unknown; use a name that ends in `.toml` or `.json`", path.display())]
     Format {
         /// The file.
         path: PathBuf,
     },
-    /// It cannot be read.
-    #[error("the file cannot be read")]
+    /// The file cannot be read.
+    #[error("cannot read the file")]
     Unread {
-        /// Why.
+        /// The reason.
         problem: Box<Diagnostic>,
     },
-    /// The change cannot be made.
+    /// The edit cannot be applied.
     #[error(transparent)]
     Edit(#[from] EditError),
-    /// It cannot be written.
-    #[error("{} cannot be written", path.display())]
+    /// The file cannot be written.
+    #[error("cannot write {}", path.display())]
     Io {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         #[source]
         source: io::Error,
     },
 }
 
-/// Changes a file, and tells which one it was in the end. Links are followed; a file that is not there is made, for its owner
-/// alone where `private` says so. Others who change it meanwhile wait, if they do it by this function.
+/// Edits a file and returns its path after following links. A missing file is created; if `private`, only the owner can read
+/// it. Blocks while another process edits a file of the directory with this function.
 ///
 /// # Errors
-/// When the file cannot be read or written, or the change cannot be made. The file is then as it was.
+/// If the file cannot be read or written, or the edit cannot be applied. Then the file is unchanged.
 pub fn edit_file(path: &Path, edit: &Edit, private: bool) -> Result<PathBuf, WriteError> {
     let format = Format::from_path(path).ok_or_else(|| WriteError::Format { path: path.to_owned() })?;
     let real = resolved(path);
     let failed = |source| WriteError::Io { path: real.clone(), source };
-    let folder = real.parent().unwrap_or(Path::new("."));
-    make_folder(folder, private).map_err(failed)?;
-    // The kernel lets it go when this process ends, however that happens.
-    let guard = lock(folder).map_err(failed)?;
+    let directory = real.parent().unwrap_or(Path::new("."));
+    make_directory(directory, private).map_err(failed)?;
+    // The kernel releases the lock when this process exits.
+    let guard = lock(directory).map_err(failed)?;
     let name = path.display().to_string();
     let text = read_text(&real, &name).map_err(|problem| WriteError::Unread { problem: Box::new(problem) })?;
     let changed = apply(text.as_deref().unwrap_or(empty(format)), format, edit);
-    let changed = changed.map_err(|error| named(error, &name))?;
+    let changed = changed.map_err(|error| with_file_name(error, &name))?;
     if text.as_deref() != Some(&changed) {
-        replace(&real, folder, &changed, private).map_err(failed)?;
+        replace(&real, directory, &changed, private).map_err(failed)?;
     }
     drop(guard);
     Ok(real)
 }
 
-/// The problems of a text are those of its file.
-fn named(error: EditError, name: &str) -> EditError {
+/// Sets the file name of the errors.
+fn with_file_name(error: EditError, name: &str) -> EditError {
     match error {
         EditError::Unread { problems } => {
             let rename = |problem| Diagnostic { file: name.to_owned(), ..problem };
@@ -75,10 +75,10 @@ fn named(error: EditError, name: &str) -> EditError {
     }
 }
 
-/// Where a path leads. A link to a file that is not there yet leads to where that would be.
+/// Follows links. The target of a link may not exist yet.
 fn resolved(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
-    // A chain of links that never ends is told by whoever opens it.
+    // A cycle of links becomes an error when the file is opened.
     for _ in 0..40 {
         let Ok(target) = fs::read_link(&path) else { break };
         path = path.parent().unwrap_or(Path::new("")).join(target);
@@ -89,7 +89,7 @@ fn resolved(path: &Path) -> PathBuf {
     path
 }
 
-fn make_folder(folder: &Path, private: bool) -> io::Result<()> {
+fn make_directory(directory: &Path, private: bool) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -99,31 +99,31 @@ fn make_folder(folder: &Path, private: bool) -> io::Result<()> {
     }
     #[cfg(not(unix))]
     let _ = private;
-    builder.create(folder)
+    builder.create(directory)
 }
 
-/// Keeps others away from the folder's files, as long as the outcome lives. Where folders cannot be opened there is no lock.
-fn lock(folder: &Path) -> io::Result<Option<File>> {
+/// Locks the directory until the result is dropped. There is no lock on Windows, where directories cannot be opened.
+fn lock(directory: &Path) -> io::Result<Option<File>> {
     if cfg!(windows) {
         return Ok(None);
     }
-    let folder = File::open(folder)?;
-    match folder.lock() {
+    let directory = File::open(directory)?;
+    match directory.lock() {
         // Some file systems have no locks.
         Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
-        locked => locked.map(|()| Some(folder)),
+        locked => locked.map(|()| Some(directory)),
     }
 }
 
-fn replace(path: &Path, folder: &Path, text: &str, private: bool) -> io::Result<()> {
-    let mut file = NamedTempFile::new_in(folder)?;
+fn replace(path: &Path, directory: &Path, text: &str, private: bool) -> io::Result<()> {
+    let mut file = NamedTempFile::new_in(directory)?;
     file.write_all(text.as_bytes())?;
     match fs::metadata(path) {
         Ok(found) => file.as_file().set_permissions(found.permissions())?,
         #[cfg(unix)]
         Err(_) if !private => {
             use std::os::unix::fs::PermissionsExt as _;
-            // Temporary files are their owner's alone; this one others are to read.
+            // Only the owner can read a temporary file.
             file.as_file().set_permissions(fs::Permissions::from_mode(0o644))?;
         }
         Err(_) => {}

@@ -1,17 +1,16 @@
-//! What a server's configuration says about logging in, as the client's authorization takes it.
+//! Converts the OAuth settings of a server to those of the client.
 
 use client::auth::{AuthSettings, ConfiguredClient, Grant, callback::CallbackOptions, credentials::Secret};
 use url::Url;
 
 use super::{ConfigString, Endpoint, OauthSettings, Server, SpawnContext, managed::Expander};
-use crate::config::{Diagnostic, source::Origin};
+use crate::config::{Diagnostic, origin::Origin};
 
-/// The host of GitHub's own server. It takes the tokens of people, and registers no clients.
+/// The host of GitHub's server, which accepts personal access tokens and has no client registration.
 const GITHUB: &str = "api.githubcopilot.com";
 
 impl Server {
-    /// Whether OAuth may be tried: not for programs, not where the configuration says how to authorize, and not where it
-    /// says that it is not to be.
+    /// Whether OAuth may be used: for URLs, unless the configuration disables it or contains other credentials.
     #[must_use]
     pub fn may_log_in(&self) -> bool {
         match &self.endpoint {
@@ -20,28 +19,28 @@ impl Server {
         }
     }
 
-    /// What to do before this server can be used, where its URL alone tells that.
+    /// What is missing before this server can be used, if its URL shows that.
     #[must_use]
     pub fn advice(&self) -> Option<&'static str> {
         let Endpoint::Remote(remote) = &self.endpoint else { return None };
         let host = Url::parse(remote.url.expose()).ok()?.host_str()?.to_owned();
         let needs_token = host == GITHUB && !remote.has_static_authorization() && self.oauth.client_id.is_none();
         needs_token.then_some(
-            "GitHub's server takes a personal access token: put one into a variable, and name that as the bearer token",
+            "GitHub's server needs a personal access token: put it into an environment variable, and configure that as the bearer token",
         )
     }
 
-    /// How to log in, and where the browser comes back to.
+    /// Creates the settings of the login and of its redirect URI.
     ///
     /// # Errors
-    /// Everything that is wrong: variables that are not set, URLs that are none, files that cannot be read.
+    /// All problems: variables that are not set, invalid URLs and unreadable files.
     pub(in crate::config) fn auth_settings(
         &self,
         origin: &Origin,
-        surroundings: SpawnContext<'_>,
+        context: SpawnContext<'_>,
     ) -> Result<(AuthSettings, CallbackOptions), Vec<Diagnostic>> {
         let OauthSettings { client_name, scopes, client_credentials, dpop, .. } = &self.oauth;
-        let mut reading = Reading { expander: Expander::new(surroundings, origin), origin };
+        let mut expander = Expander::new(context, origin);
         let mut settings = AuthSettings { scopes: scopes.clone(), dpop: *dpop, ..AuthSettings::default() };
         if *client_credentials {
             settings.grant = Grant::ClientCredentials;
@@ -49,61 +48,53 @@ impl Server {
         if let Some(name) = client_name {
             settings.client_name.clone_from(name);
         }
-        settings.client_metadata_url = self.oauth.client_metadata_url.as_ref().and_then(|url| reading.url(url));
-        settings.server_metadata_url = self.oauth.server_metadata_url.as_ref().and_then(|url| reading.url(url));
-        settings.resource = self.oauth.resource.as_ref().map(|resource| reading.expander.text(resource));
-        settings.client = self.oauth.client_id.as_ref().map(|id| reading.client(id, &self.oauth, surroundings));
+        settings.client_metadata_url = self.oauth.client_metadata_url.as_ref().and_then(|url| expander.metadata_url(url));
+        settings.server_metadata_url = self.oauth.server_metadata_url.as_ref().and_then(|url| expander.metadata_url(url));
+        settings.resource = self.oauth.resource.as_ref().map(|resource| expander.expand(resource));
+        settings.client = self.oauth.client_id.as_ref().map(|id| expander.client(id, &self.oauth));
         let mut callback = CallbackOptions::default();
-        callback.port = self.oauth.callback_port.or(surroundings.settings.callback_port).unwrap_or(callback.port);
+        callback.port = self.oauth.callback_port.or(context.settings.callback_port).unwrap_or(callback.port);
         if let Some(path) = &self.oauth.callback_path {
             callback.path.clone_from(path);
         }
-        let problems = reading.expander.problems;
+        let problems = expander.problems;
         if problems.is_empty() { Ok((settings, callback)) } else { Err(problems) }
     }
 }
 
-struct Reading<'a> {
-    expander: Expander<'a>,
-    origin: &'a Origin,
-}
-
-impl Reading<'_> {
-    fn url(&mut self, written: &ConfigString) -> Option<Url> {
-        let text = self.expander.text(written);
+impl Expander<'_> {
+    fn metadata_url(&mut self, string: &ConfigString) -> Option<Url> {
+        let text = self.expand(string);
         let url = Url::parse(&text).ok();
         if url.is_none() && !text.is_empty() {
-            let problem =
-                self.origin.error(written.span(), "no URL").with_help("as in `https://example.com/metadata.json`");
-            self.expander.problems.push(problem);
+            self.error(string, "not a valid URL", "write a URL, as in `https://example.com/metadata.json`");
         }
         url
     }
 
-    fn client(&mut self, id: &ConfigString, oauth: &OauthSettings, surroundings: SpawnContext<'_>) -> ConfiguredClient {
-        let named = oauth.client_secret_variable.as_ref();
-        let secret = named.and_then(|name| (surroundings.variables)(name)).filter(|text| !text.is_empty());
-        if let (Some(name), None) = (named, &secret) {
-            let problem = self.origin.error(id.span(), format!("the environment variable `{name}` is not set"));
-            self.expander.problems.push(problem.with_help("it holds the secret of this client"));
+    fn client(&mut self, id: &ConfigString, oauth: &OauthSettings) -> ConfiguredClient {
+        let variable = oauth.client_secret_variable.as_ref();
+        let secret = variable.and_then(|name| (self.context.variables)(name)).filter(|text| !text.is_empty());
+        if let (Some(name), None) = (variable, &secret) {
+            let message = format!("the environment variable `{name}` is not set");
+            self.error(id, message, "set it to the secret of this client");
         }
-        let secret = secret.map(Secret::new).or_else(|| surroundings.settings.client_secret.clone());
+        let secret = secret.map(Secret::new).or_else(|| self.context.settings.client_secret.clone());
         ConfiguredClient {
             secret,
-            private_key: oauth.private_key_file.as_ref().and_then(|file| self.key(file, surroundings)),
-            issuer: oauth.issuer.as_ref().map(|issuer| self.expander.text(issuer)),
-            ..ConfiguredClient::new(self.expander.text(id))
+            private_key: oauth.private_key_file.as_ref().and_then(|file| self.private_key(file)),
+            issuer: oauth.issuer.as_ref().map(|issuer| self.expand(issuer)),
+            ..ConfiguredClient::new(self.expand(id))
         }
     }
 
-    fn key(&mut self, file: &ConfigString, surroundings: SpawnContext<'_>) -> Option<Secret> {
-        let path = self.expander.text(file);
-        let path = surroundings.base.map_or_else(|| path.clone().into(), |base| base.join(&path));
+    fn private_key(&mut self, file: &ConfigString) -> Option<Secret> {
+        let path = self.expand(file);
+        let path = self.context.base.map_or_else(|| path.clone().into(), |base| base.join(&path));
         match std::fs::read_to_string(&path) {
             Ok(text) => Some(Secret::new(text)),
             Err(cause) => {
-                let problem = self.origin.error(file.span(), format!("the private key cannot be read: {cause}"));
-                self.expander.problems.push(problem.with_help("it is a file in PEM"));
+                self.error(file, format!("cannot read the private key: {cause}"), "write the path of a PEM file");
                 None
             }
         }

@@ -1,4 +1,4 @@
-//! From a table of a file to a server: each key by itself, and then all of them together.
+//! Reads the keys of a server.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,22 +12,23 @@ use client::{
     manager::{StartMode, ToolFilter},
 };
 
-use super::{ConfigString, OauthSettings, PermissionRules, Server, TransportChoice, finish};
+use diagnostics::document::TreeCursor;
+
+use super::{ConfigString, OauthSettings, PermissionRules, TransportChoice};
 use crate::config::{
-    keys::{self, Key, OauthKey, RuleKey, Shown},
-    shape::Reader,
-    tree::{Data, Entry, Node},
+    keys::{self, Format, Key, OauthKey, RuleKey, Shown},
+    reader::{Reader, key},
 };
 
-/// What `type` says.
+/// The value of `type`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServerType {
     Stdio,
     Remote(TransportChoice),
 }
 
-/// How each kind of transport is written. `streamable-http` and `streamable_http` are what others write for `http`.
-const KINDS: [(&str, ServerType); 6] = [
+/// The names of the types. Other clients write `streamable-http` or `streamable_http` for `http`.
+const SERVER_TYPES: [(&str, ServerType); 6] = [
     ("stdio", ServerType::Stdio),
     ("http", ServerType::Remote(TransportChoice::Http)),
     ("sse", ServerType::Remote(TransportChoice::Sse)),
@@ -36,13 +37,12 @@ const KINDS: [(&str, ServerType); 6] = [
     ("streamable_http", ServerType::Remote(TransportChoice::Http)),
 ];
 
-/// What a file says of a server, key by key.
+/// The keys of a server.
 #[derive(Default)]
 pub(super) struct RawServer {
-    /// Whether there are keys that nobody knows. What they were meant to be is then not told to be missing.
-    pub(super) unknown: bool,
-    /// Where each key stands.
-    pub(super) places: BTreeMap<Key, Range<usize>>,
+    /// Whether there are unknown keys, for example a misspelled `command`. Then a missing key is not reported.
+    pub(super) has_unknown_keys: bool,
+    pub(super) spans: BTreeMap<Key, Range<usize>>,
     pub(super) kind: Option<ServerType>,
     pub(super) command: Option<ConfigString>,
     pub(super) args: Option<Vec<ConfigString>>,
@@ -70,63 +70,60 @@ pub(super) struct RawServer {
     pub(super) description: Option<String>,
 }
 
-/// Reads a server. There is none where the reader finds an error.
-pub(in crate::config) fn read(reader: &mut Reader<'_>, entry: &Entry) -> Option<Server> {
-    let before = reader.errors;
-    let entries = reader.table(entry)?;
-    let mut given = RawServer::default();
-    entries.iter().for_each(|entry| given.take(reader, entry));
-    let server = finish::finish(given, reader, entry);
-    server.filter(|_| reader.errors == before)
-}
-
 impl RawServer {
-    fn take(&mut self, reader: &mut Reader<'_>, entry: &Entry) {
-        let Some(row) = reader.key(entry, keys::SERVER) else {
-            self.unknown = true;
+    /// Returns `None` if the value is not a table.
+    pub(super) fn read(reader: &mut Reader<'_>, entry: TreeCursor<'_>) -> Option<Self> {
+        let mut raw = Self::default();
+        reader.table(entry)?.for_each(|entry| raw.read_key(reader, entry));
+        Some(raw)
+    }
+
+    fn read_key(&mut self, reader: &mut Reader<'_>, entry: TreeCursor<'_>) {
+        let Some(row) = reader.row(entry, keys::SERVER) else {
+            self.has_unknown_keys = true;
             return;
         };
-        if self.places.insert(row.key, entry.key_span.clone()).is_some() && row.key != Key::Foreign {
-            let message = format!("`{}` is given twice", entry.key);
-            return reader.error(&entry.key_span, message, "once in the table and once in its `transport`: keep one");
+        if self.spans.insert(row.key, entry.key_span().clone()).is_some() && row.key != Key::Foreign {
+            let message = format!("duplicate key `{}`", key(entry));
+            return reader.error(entry.key_span(), message, "it is in the table and in its `transport`; keep one of them");
         }
         match row.key {
             Key::Transport => {
                 if let Some(entries) = reader.table(entry) {
-                    entries.iter().for_each(|inner| self.take_of_transport(reader, inner));
+                    entries.for_each(|inner| self.read_transport_key(reader, inner));
                 }
             }
             Key::Foreign => {
-                let message = format!("`{}` has no effect here", entry.key);
-                reader.warn(&entry.key_span, message, "another program may read it");
+                let message = format!("`{}` has no effect here", key(entry));
+                reader.warn(entry.key_span(), message, "remove it unless another program reads it");
             }
             Key::BearerToken => reader.error(
-                &entry.key_span,
-                "a token has no place in a file that is shared and backed up",
-                format!("put it into a variable, and name that in `{}`", reader.name(Key::BearerVariable)),
+                entry.key_span(),
+                "the file contains a token, and files are shared and backed up",
+                format!("set an environment variable, and write its name to `{}`", reader.name(Key::BearerVariable)),
             ),
-            key if row.shown == Shown::Nothing || is_of_transport(key) => self.take_place(key, reader, entry),
-            key => self.take_setting(key, reader, entry),
+            key if row.shown == Shown::Nothing || is_transport_key(key) => self.read_endpoint_key(key, reader, entry),
+            key => self.read_setting(key, reader, entry),
         }
     }
 
-    /// Takes a key of the form `[mcp_servers.x.transport]`.
-    fn take_of_transport(&mut self, reader: &mut Reader<'_>, entry: &Entry) {
-        match keys::find(keys::SERVER, reader.format(), &entry.key) {
-            Some(row) if row.key == Key::Transport || !is_of_transport(row.key) => {
-                let message = format!("`{}` does not belong to the transport", entry.key);
-                reader.error(&entry.key_span, message, "write it one level further out");
+    /// Reads a key of `[mcp_servers.x.transport]`.
+    fn read_transport_key(&mut self, reader: &mut Reader<'_>, entry: TreeCursor<'_>) {
+        match keys::find(keys::SERVER, reader.format(), key(entry)) {
+            Some(row) if row.key == Key::Transport || !is_transport_key(row.key) => {
+                let message = format!("`{}` does not belong to the transport", key(entry));
+                reader.error(entry.key_span(), message, "move it one level up");
             }
-            _ => self.take(reader, entry),
+            _ => self.read_key(reader, entry),
         }
     }
 
-    /// Takes what says where the server is.
-    fn take_place(&mut self, key: Key, reader: &mut Reader<'_>, entry: &Entry) {
+    /// Reads a key of the endpoint.
+    fn read_endpoint_key(&mut self, key: Key, reader: &mut Reader<'_>, entry: TreeCursor<'_>) {
         match key {
-            Key::Type => self.kind = kind(reader, entry),
-            Key::Command => self.command = reader.text(entry),
-            Key::Args => self.args = reader.texts(entry),
+            Key::Type => self.kind = server_type(reader, entry),
+            Key::Command => self.command = reader.string(entry),
+            Key::Args => self.args = reader.strings(entry),
             Key::Env => self.env = env(reader, entry),
             Key::EnvVars => self.env_vars = variables(reader, entry),
             Key::Inherit => {
@@ -134,64 +131,61 @@ impl RawServer {
                     [("default", Inherit::Default), ("everything", Inherit::Everything), ("nothing", Inherit::Nothing)];
                 self.inherit = reader.one_of(entry, &words);
             }
-            Key::Cwd => self.cwd = reader.text(entry),
-            Key::Url => self.url = reader.text(entry),
-            Key::Headers => {
-                let pairs = reader.pairs(entry);
-                self.headers = pairs.map(|pairs| {
-                    pairs.into_iter().map(|(pair, text)| (pair.key.clone(), pair.key_span.clone(), text)).collect()
-                });
-            }
+            Key::Cwd => self.cwd = reader.string(entry),
+            Key::Url => self.url = reader.string(entry),
+            Key::Headers => self.headers = headers(reader, entry),
             Key::EnvHeaders => self.env_headers = env_headers(reader, entry),
             Key::BearerVariable => {
-                self.bearer_variable = reader.text(entry).and_then(|text| reader.variable(text.expose(), text.span()));
+                self.bearer_variable = reader.string(entry).and_then(|text| reader.variable(text.expose(), text.span()));
             }
             Key::HeadersHelper => {
-                let is_list = matches!(entry.value.data, Data::List(_));
-                self.headers_helper =
-                    if is_list { reader.texts(entry) } else { reader.text(entry).map(|text| vec![text]) };
+                self.headers_helper = if entry.is_array() {
+                    reader.strings(entry)
+                } else {
+                    reader.string(entry).map(|command| vec![command])
+                };
             }
             _ => {}
         }
     }
 
-    /// Takes what says how it is used.
-    fn take_setting(&mut self, key: Key, reader: &mut Reader<'_>, entry: &Entry) {
+    /// Reads another key.
+    fn read_setting(&mut self, key: Key, reader: &mut Reader<'_>, entry: TreeCursor<'_>) {
         const SECOND: Duration = Duration::from_secs(1);
         const MILLISECOND: Duration = Duration::from_millis(1);
         match key {
             Key::Oauth => self.oauth = oauth(reader, entry),
             Key::Scopes => self.scopes = scopes(reader, entry),
-            Key::Resource => self.resource = reader.text(entry),
+            Key::Resource => self.resource = reader.string(entry),
             Key::Enabled => self.enabled = reader.boolean(entry),
             Key::Required => self.required = reader.boolean(entry),
             Key::Start => {
                 let words = [("at-once", StartMode::AtOnce), ("on-demand", StartMode::OnDemand)];
                 self.start = reader.one_of(entry, &words);
             }
-            Key::StartupSeconds => self.startup = reader.time(entry, SECOND),
-            Key::StartupMilliseconds => self.startup = self.startup.or(reader.time(entry, MILLISECOND)),
-            Key::ToolSeconds => self.tool = reader.time(entry, SECOND),
-            Key::ToolMilliseconds => self.tool = self.tool.or(reader.time(entry, MILLISECOND)),
+            Key::StartupSeconds => self.startup = reader.duration(entry, SECOND),
+            Key::StartupMilliseconds => self.startup = self.startup.or(reader.duration(entry, MILLISECOND)),
+            Key::ToolSeconds => self.tool = reader.duration(entry, SECOND),
+            Key::ToolMilliseconds => self.tool = self.tool.or(reader.duration(entry, MILLISECOND)),
             Key::Protocol => {
                 let mut words = vec![("auto", RevisionChoice::Auto)];
                 words.extend(Revision::ALL.map(|revision| (revision.as_str(), RevisionChoice::Pinned(revision))));
                 self.protocol = reader.one_of(entry, &words);
             }
-            Key::EnabledTools => self.tools.enabled = reader.words(entry).map(BTreeSet::from_iter),
+            Key::EnabledTools => self.tools.enabled = reader.names(entry).map(BTreeSet::from_iter),
             Key::DisabledTools => {
-                self.tools.disabled = reader.words(entry).unwrap_or_default().into_iter().collect();
+                self.tools.disabled = reader.names(entry).unwrap_or_default().into_iter().collect();
             }
             Key::Permissions => self.permissions = rules(reader, entry),
             Key::AlwaysLoad => self.always_load = reader.boolean(entry),
-            Key::Description => self.description = reader.text(entry).map(|text| text.expose().to_owned()),
+            Key::Description => self.description = reader.string(entry).map(|text| text.expose().to_owned()),
             _ => {}
         }
     }
 }
 
-/// Whether a key says where a server is, so that it may stand in `[mcp_servers.x.transport]`.
-fn is_of_transport(key: Key) -> bool {
+/// Whether the key describes the endpoint and may also be in `[mcp_servers.x.transport]`.
+fn is_transport_key(key: Key) -> bool {
     matches!(
         key,
         Key::Type
@@ -211,86 +205,88 @@ fn is_of_transport(key: Key) -> bool {
 }
 
 impl Reader<'_> {
-    /// How a key is written in this file.
+    /// The name of a key in the format of the file.
     pub(super) fn name(&self, key: Key) -> &'static str {
         keys::server_name(key, self.format())
     }
 }
 
-fn kind(reader: &mut Reader<'_>, entry: &Entry) -> Option<ServerType> {
-    if matches!(&entry.value.data, Data::Text(text) if text == "ws" || text == "websocket") {
-        let message = "there is no such transport in the protocol";
-        reader.error(&entry.value.span, message, "does the server speak `http` too?");
+fn server_type(reader: &mut Reader<'_>, entry: TreeCursor<'_>) -> Option<ServerType> {
+    if let Some("ws" | "websocket") = entry.string() {
+        let message = "MCP has no WebSocket transport";
+        reader.error(entry.span(), message, "use `http` if the server supports it");
         return None;
     }
-    reader.one_of(entry, &KINDS)
+    reader.one_of(entry, &SERVER_TYPES)
 }
 
-fn env(reader: &mut Reader<'_>, entry: &Entry) -> Option<Vec<(String, ConfigString)>> {
+fn env(reader: &mut Reader<'_>, entry: TreeCursor<'_>) -> Option<Vec<(String, ConfigString)>> {
     let mut env = Vec::new();
     for (pair, value) in reader.pairs(entry)? {
-        if pair.key.is_empty() || pair.key.contains(['=', '\0']) {
-            reader.error(&pair.key_span, "not the name of an environment variable", "it has no `=` in it");
+        if key(pair).is_empty() || key(pair).contains(['=', '\0']) {
+            reader.error(pair.key_span(), "not the name of an environment variable", "write a name without `=`");
         } else {
-            env.push((pair.key.clone(), value));
+            env.push((key(pair).to_owned(), value));
         }
     }
     Some(env)
 }
 
-/// Names of variables. Codex writes some of them as tables, to say in which environment they are set.
-fn variables(reader: &mut Reader<'_>, entry: &Entry) -> Option<Vec<String>> {
-    let Data::List(items) = &entry.value.data else {
-        return reader.words(entry);
-    };
+/// Reads names of variables. In Codex an element may be a table that also names the environment of the variable.
+fn variables(reader: &mut Reader<'_>, entry: TreeCursor<'_>) -> Option<Vec<String>> {
+    if !entry.is_array() {
+        return reader.names(entry);
+    }
     let mut names = Vec::new();
-    for item in items {
-        let name = match &item.data {
-            Data::Table(_) => named(reader, item),
-            Data::Text(name) => Some((name.clone(), item.span.clone())),
-            _ => {
-                let message = format!("`{}` is to be a list of names; found {}", entry.key, item.kind());
-                reader.error(&item.span, message, "put it in quotation marks");
-                None
+    for item in entry.items() {
+        let name = if item.is_table() { table_name(reader, item) } else { Some(item) };
+        let Some(name) = name else { continue };
+        match name.string() {
+            Some(text) => names.extend(reader.variable(text, name.span())),
+            None => {
+                let message = format!("expected a name in `{}`, found {}", key(entry), name.type_name());
+                reader.error(name.span(), message, "put it in quotation marks");
             }
-        };
-        names.extend(name.and_then(|(name, span)| reader.variable(&name, &span)));
+        }
     }
     Some(names)
 }
 
-/// `{ name = "…", source = "local" }`
-fn named(reader: &mut Reader<'_>, item: &Node) -> Option<(String, Range<usize>)> {
+/// The name in `{ name = "…", source = "local" }`.
+fn table_name<'t>(reader: &mut Reader<'_>, item: TreeCursor<'t>) -> Option<TreeCursor<'t>> {
     if let Some(source) = item.get("source")
-        && !matches!(&source.data, Data::Text(text) if text == "local")
+        && source.string() != Some("local")
     {
-        reader.error(&source.span, "variables come from this machine alone", "the only source is `local`");
+        reader.error(source.span(), "only variables of this machine are supported", "write `local`");
     }
-    match item.get("name") {
-        Some(Node { data: Data::Text(name), span }) => Some((name.clone(), span.clone())),
-        _ => {
-            reader.error(&item.span, "a variable without its name", "write `{ name = \"…\" }`, or the name alone");
-            None
-        }
+    let name = item.get("name");
+    if name.is_none() {
+        reader.error(item.span(), "missing key `name`", "write `{ name = \"…\" }`, or the name alone");
     }
+    name
 }
 
-fn env_headers(reader: &mut Reader<'_>, entry: &Entry) -> Option<Vec<(String, Range<usize>, String)>> {
+fn headers(reader: &mut Reader<'_>, entry: TreeCursor<'_>) -> Option<Vec<(String, Range<usize>, ConfigString)>> {
+    let header = |(pair, value)| (key(pair).to_owned(), pair.key_span().clone(), value);
+    Some(reader.pairs(entry)?.into_iter().map(header).collect())
+}
+
+fn env_headers(reader: &mut Reader<'_>, entry: TreeCursor<'_>) -> Option<Vec<(String, Range<usize>, String)>> {
     let mut headers = Vec::new();
     for (pair, variable) in reader.pairs(entry)? {
         if let Some(variable) = reader.variable(variable.expose(), variable.span()) {
-            headers.push((pair.key.clone(), pair.key_span.clone(), variable));
+            headers.push((key(pair).to_owned(), pair.key_span().clone(), variable));
         }
     }
     Some(headers)
 }
 
-/// Lists of rules. What they mean is not looked at here.
-pub(in crate::config) fn rules(reader: &mut Reader<'_>, entry: &Entry) -> Option<PermissionRules> {
+/// Reads permission rules without parsing them.
+pub(in crate::config) fn rules(reader: &mut Reader<'_>, entry: TreeCursor<'_>) -> Option<PermissionRules> {
     let mut rules = PermissionRules::default();
     for entry in reader.table(entry)? {
-        let Some(row) = reader.key(entry, keys::RULES) else { continue };
-        let words = reader.words(entry).unwrap_or_default();
+        let Some(row) = reader.row(entry, keys::RULES) else { continue };
+        let words = reader.names(entry).unwrap_or_default();
         match row.key {
             RuleKey::Allow => rules.allow = words,
             RuleKey::Ask => rules.ask = words,
@@ -300,32 +296,32 @@ pub(in crate::config) fn rules(reader: &mut Reader<'_>, entry: &Entry) -> Option
     Some(rules)
 }
 
-/// A list, or one text with spaces, as RFC 6749 (section 3.3) and Claude Code have it.
-fn scopes(reader: &mut Reader<'_>, entry: &Entry) -> Option<Vec<String>> {
-    match &entry.value.data {
-        Data::Text(text) => Some(text.split_whitespace().map(str::to_owned).collect()),
-        _ => reader.words(entry),
+/// Reads scopes: an array, or one string with spaces as in RFC 6749 (section 3.3) and Claude Code.
+fn scopes(reader: &mut Reader<'_>, entry: TreeCursor<'_>) -> Option<Vec<String>> {
+    match entry.string() {
+        Some(text) => Some(text.split_whitespace().map(str::to_owned).collect()),
+        None => reader.names(entry),
     }
 }
 
-fn oauth(reader: &mut Reader<'_>, entry: &Entry) -> Option<OauthSettings> {
+fn oauth(reader: &mut Reader<'_>, entry: TreeCursor<'_>) -> Option<OauthSettings> {
     let mut settings = OauthSettings::default();
-    if let Data::Bool(enabled) = entry.value.data {
+    if let Some(enabled) = entry.boolean() {
         return Some(OauthSettings { enabled, ..settings });
     }
     for entry in reader.table(entry)? {
-        let Some(row) = reader.key(entry, keys::OAUTH) else { continue };
+        let Some(row) = reader.row(entry, keys::OAUTH) else { continue };
         match row.key {
-            OauthKey::ClientId => settings.client_id = reader.text(entry),
+            OauthKey::ClientId => settings.client_id = reader.string(entry),
             OauthKey::SecretVariable => {
-                let text = reader.text(entry);
+                let text = reader.string(entry);
                 settings.client_secret_variable = text.and_then(|text| reader.variable(text.expose(), text.span()));
             }
-            OauthKey::PrivateKeyFile => settings.private_key_file = reader.text(entry),
-            OauthKey::ClientName => settings.client_name = reader.text(entry).map(|text| text.expose().to_owned()),
-            OauthKey::MetadataUrl => settings.client_metadata_url = reader.text(entry),
-            OauthKey::ServerMetadataUrl => settings.server_metadata_url = reader.text(entry),
-            OauthKey::Issuer => settings.issuer = reader.text(entry),
+            OauthKey::PrivateKeyFile => settings.private_key_file = reader.string(entry),
+            OauthKey::ClientName => settings.client_name = reader.string(entry).map(|text| text.expose().to_owned()),
+            OauthKey::MetadataUrl => settings.client_metadata_url = reader.string(entry),
+            OauthKey::ServerMetadataUrl => settings.server_metadata_url = reader.string(entry),
+            OauthKey::Issuer => settings.issuer = reader.string(entry),
             OauthKey::Scopes => settings.scopes = scopes(reader, entry),
             OauthKey::Grant => {
                 let words = [("authorization-code", false), ("client-credentials", true)];
@@ -340,17 +336,18 @@ fn oauth(reader: &mut Reader<'_>, entry: &Entry) -> Option<OauthSettings> {
         }
     }
     if settings.client_id.is_none() && (settings.client_secret_variable.is_some() || settings.client_credentials) {
-        let name = if reader.format() == crate::config::Format::Toml { "client_id" } else { "clientId" };
-        reader.error(&entry.key_span, "a client without its ID", format!("`{name}` is missing"));
+        let name = if reader.format() == Format::Toml { "client_id" } else { "clientId" };
+        reader.error(entry.key_span(), format!("missing key `{name}`"), "add the ID of the registered client");
     }
     Some(settings)
 }
 
-fn callback_path(reader: &mut Reader<'_>, entry: &Entry) -> Option<String> {
-    let path = reader.text(entry)?;
-    let good = path.expose().starts_with('/') && !path.expose().contains(['?', '#', ' ']);
-    if !good {
-        reader.error(path.span(), format!("`{}` is no path", entry.key), "it begins with `/`, and has no query");
+fn callback_path(reader: &mut Reader<'_>, entry: TreeCursor<'_>) -> Option<String> {
+    let path = reader.string(entry)?;
+    let is_valid = path.expose().starts_with('/') && !path.expose().contains(['?', '#', ' ']);
+    if !is_valid {
+        let message = format!("`{}` is not a valid redirect path", key(entry));
+        reader.error(path.span(), message, "start it with `/`, without query and fragment");
     }
-    good.then(|| path.expose().to_owned())
+    is_valid.then(|| path.expose().to_owned())
 }

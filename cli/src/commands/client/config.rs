@@ -188,6 +188,6 @@ fn write_error(error: WriteError) -> ClientCommandError {
             ClientCommandError::input("exists", error.into()).with_help("`--force` replaces it")
         }
         WriteError::Edit(EditError::Missing { .. }) => ClientCommandError::input("unknown-server", error.into()),
-        WriteError::Edit(EditError::Unfit { .. }) => ClientCommandError::input("unfit", error.into()),
+        WriteError::Edit(EditError::Unsupported { .. }) => ClientCommandError::input("unfit", error.into()),
     }
 }

@@ -49,5 +49,5 @@ fn line(entry: &Configured) -> String {
     let scope = entry.scope;
     let Some(server) = &entry.server else { return format!("{name} ({scope}): invalid configuration") };
     let off = if entry.is_enabled() { "" } else { ", disabled" };
-    format!("{name} ({scope}, {}{off}): {}", server.transport_name(), server.place().replace('\n', " "))
+    format!("{name} ({scope}, {}{off}): {}", server.transport_name(), server.endpoint_line().replace('\n', " "))
 }
