@@ -155,7 +155,10 @@ fn a_wrong_server_costs_only_itself() {
     assert_eq!(servers.iter().map(ManagedServer::name).collect::<Vec<_>>(), ["good"]);
     let told: Vec<_> = others.iter().map(|error| (error.to_string(), error.problems().len())).collect();
     assert_eq!(told.len(), 3);
-    assert!(told.iter().all(|(text, problems)| text.ends_with("has an invalid configuration") && *problems == 1), "{told:?}");
+    assert!(
+        told.iter().all(|(text, problems)| text.ends_with("has an invalid configuration") && *problems == 1),
+        "{told:?}"
+    );
 }
 
 #[test]

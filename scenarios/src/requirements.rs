@@ -30,7 +30,8 @@ static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/requirements/register"
 static BUILT_IN: LazyLock<Register> = LazyLock::new(|| {
     let mut register = Register::default();
     for file in FILES.files() {
-        let entries = file.contents_utf8().map(|text| read::<BTreeMap<String, Entry>>(&file.path().display().to_string(), text));
+        let entries =
+            file.contents_utf8().map(|text| read::<BTreeMap<String, Entry>>(&file.path().display().to_string(), text));
         match entries {
             Some(Ok(entries)) => register.entries.extend(entries),
             // The register is part of the program; the tests read every file of it, so this is not met in a release.

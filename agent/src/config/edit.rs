@@ -120,7 +120,8 @@ pub fn apply(text: &str, format: Format, edit: &Edit) -> Result<String, EditErro
         Format::Toml => toml::apply(text, edit),
         Format::Json => json::apply(text, edit),
     }?;
-    let after = readable(&changed, format).map_err(|_| EditError::Unsupported { reason: "the new text cannot be parsed" })?;
+    let after =
+        readable(&changed, format).map_err(|_| EditError::Unsupported { reason: "the new text cannot be parsed" })?;
     check_result(&before, &after, edit)?;
     Ok(changed)
 }

@@ -46,9 +46,10 @@ impl ExpandError {
     #[must_use]
     pub fn range(&self) -> Range<usize> {
         match self {
-            Self::Unset { range, .. } | Self::InvalidName { range, .. } | Self::Unclosed { range } | Self::TooLong { range } => {
-                range.clone()
-            }
+            Self::Unset { range, .. }
+            | Self::InvalidName { range, .. }
+            | Self::Unclosed { range }
+            | Self::TooLong { range } => range.clone(),
         }
     }
 
@@ -57,10 +58,12 @@ impl ExpandError {
     pub fn advice(&self) -> String {
         match self {
             Self::Unset { name, .. } => format!("set it, or write a default, as in `${{{name}:-…}}`"),
-            Self::InvalidName { name, .. } => match name.rsplit(':').next().filter(|last| is_name(last) && *last != name) {
-                Some(last) => format!("did you mean `${{{last}}}`?"),
-                None => "a name consists of letters, digits and `_`, and does not start with a digit".to_owned(),
-            },
+            Self::InvalidName { name, .. } => {
+                match name.rsplit(':').next().filter(|last| is_name(last) && *last != name) {
+                    Some(last) => format!("did you mean `${{{last}}}`?"),
+                    None => "a name consists of letters, digits and `_`, and does not start with a digit".to_owned(),
+                }
+            }
             Self::Unclosed { .. } => "add a `}`".to_owned(),
             Self::TooLong { .. } => "check the values of its variables".to_owned(),
         }
@@ -182,8 +185,18 @@ mod tests {
     #[test]
     fn errors_have_a_range_and_help() {
         for (text, message, range, help) in [
-            ("a${GONE}", "the environment variable `GONE` is not set", 1..8, "set it, or write a default, as in `${GONE:-…}`"),
-            ("${}", "`${}` does not name a variable", 0..3, "a name consists of letters, digits and `_`, and does not start with a digit"),
+            (
+                "a${GONE}",
+                "the environment variable `GONE` is not set",
+                1..8,
+                "set it, or write a default, as in `${GONE:-…}`",
+            ),
+            (
+                "${}",
+                "`${}` does not name a variable",
+                0..3,
+                "a name consists of letters, digits and `_`, and does not start with a digit",
+            ),
             ("${env:HOME}", "`${env:HOME}` does not name a variable", 0..11, "did you mean `${HOME}`?"),
             ("x${HOME", "`${` without a closing brace", 1..7, "add a `}`"),
             (

@@ -92,7 +92,11 @@ impl ConfigFile {
     pub fn load(path: &Path, name: &str, role: Role) -> Option<Self> {
         let Some(format) = Format::from_path(path) else {
             let problem = Diagnostic::new(name, "the format of the file is unknown");
-            return Some(Self::unread(name, Some(path), problem.with_help("use a name that ends in `.toml` or `.json`")));
+            return Some(Self::unread(
+                name,
+                Some(path),
+                problem.with_help("use a name that ends in `.toml` or `.json`"),
+            ));
         };
         match read_text(path, name) {
             Ok(Some(text)) => Some(Self::parse_as(&text, name, Some(path), format, role)),

@@ -21,7 +21,8 @@ pub(super) fn load(directory: &Path) -> (String, Vec<ConfigFile>) {
     let fallback = directory.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let shown = |path: &Path| path.display().to_string();
     if !directory.is_dir() {
-        let problem = Diagnostic::new(&shown(directory), "the directory of the plugin does not exist").with_help("install the plugin, or remove it from `plugins`");
+        let problem = Diagnostic::new(&shown(directory), "the directory of the plugin does not exist")
+            .with_help("install the plugin, or remove it from `plugins`");
         return (fallback, vec![ConfigFile::unread(&shown(directory), Some(directory), problem)]);
     }
     let mut files = Vec::new();

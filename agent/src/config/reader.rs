@@ -75,7 +75,10 @@ impl<'o> Reader<'o> {
     }
 
     /// Reads the entries of a table.
-    pub(super) fn table<'t>(&mut self, entry: TreeCursor<'t>) -> Option<impl Iterator<Item = TreeCursor<'t>> + use<'t>> {
+    pub(super) fn table<'t>(
+        &mut self,
+        entry: TreeCursor<'t>,
+    ) -> Option<impl Iterator<Item = TreeCursor<'t>> + use<'t>> {
         if !entry.is_table() {
             let (expected, help) = match self.format() {
                 Format::Toml => ("a table", "write `{ name = … }`, or use a separate table"),

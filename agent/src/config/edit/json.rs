@@ -53,8 +53,9 @@ fn list_disabled(top: &CstObject, name: &str, disabled: bool) -> Result<(), Edit
     let list = top.array_value_or_create(top_key(TopKey::Disabled, Format::Json)).ok_or(not_an_array)?;
     let is_server = |text: Option<String>| text.as_deref() == Some(name);
     let elements = list.elements().into_iter();
-    let found: Vec<_> =
-        elements.filter(|element| is_server(element.as_string_lit().and_then(|text| text.decoded_value().ok()))).collect();
+    let found: Vec<_> = elements
+        .filter(|element| is_server(element.as_string_lit().and_then(|text| text.decoded_value().ok())))
+        .collect();
     match (disabled, found.is_empty()) {
         (true, true) => drop(list.append(CstInputValue::String(name.to_owned()))),
         (false, false) => found.into_iter().for_each(jsonc_parser::cst::CstNode::remove),

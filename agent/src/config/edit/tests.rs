@@ -184,7 +184,10 @@ fn inline_tables_and_odd_ends_of_lines_stay_as_they_are() {
 fn what_is_wrong_is_not_written() {
     for text in ["{", "[]", "{\"mcpServers\": []}"] {
         let refused = apply(text, Format::Json, &add("a", json!({"command": "a"})));
-        assert!(matches!(refused, Err(EditError::Unread { .. } | EditError::Unsupported { .. })), "{text}: {refused:?}");
+        assert!(
+            matches!(refused, Err(EditError::Unread { .. } | EditError::Unsupported { .. })),
+            "{text}: {refused:?}"
+        );
     }
     let refused = apply("a = \n", Format::Toml, &remove("a")).unwrap_err();
     assert!(matches!(refused, EditError::Unread { .. }), "{refused:?}");

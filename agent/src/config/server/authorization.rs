@@ -48,8 +48,10 @@ impl Server {
         if let Some(name) = client_name {
             settings.client_name.clone_from(name);
         }
-        settings.client_metadata_url = self.oauth.client_metadata_url.as_ref().and_then(|url| expander.metadata_url(url));
-        settings.server_metadata_url = self.oauth.server_metadata_url.as_ref().and_then(|url| expander.metadata_url(url));
+        settings.client_metadata_url =
+            self.oauth.client_metadata_url.as_ref().and_then(|url| expander.metadata_url(url));
+        settings.server_metadata_url =
+            self.oauth.server_metadata_url.as_ref().and_then(|url| expander.metadata_url(url));
         settings.resource = self.oauth.resource.as_ref().map(|resource| expander.expand(resource));
         settings.client = self.oauth.client_id.as_ref().map(|id| expander.client(id, &self.oauth));
         let mut callback = CallbackOptions::default();

@@ -133,7 +133,11 @@ fn check_url(url: &ConfigString, reader: &mut Reader<'_>) {
         return;
     }
     match Url::parse(url.expose()) {
-        Err(cause) => reader.error(url.span(), format!("not a valid URL: {cause}"), "write a URL, as in `https://example.com/mcp`"),
+        Err(cause) => reader.error(
+            url.span(),
+            format!("not a valid URL: {cause}"),
+            "write a URL, as in `https://example.com/mcp`",
+        ),
         Ok(parsed) if !SCHEMES.contains(&parsed.scheme()) => {
             let message = format!("unknown URL scheme `{}`", parsed.scheme());
             reader.error(url.span(), message, "use `https`, `http` or `unix`");
@@ -159,7 +163,11 @@ fn check_durations(raw: &RawServer, reader: &mut Reader<'_>) {
 fn check_tools(raw: &RawServer, reader: &mut Reader<'_>) {
     let Some(span) = raw.spans.get(&Key::DisabledTools) else { return };
     for tool in raw.tools.enabled.iter().flatten().filter(|tool| raw.tools.disabled.contains(*tool)) {
-        reader.warn(span, format!("the tool `{tool}` is both enabled and disabled"), "it is disabled; remove it from one of the lists");
+        reader.warn(
+            span,
+            format!("the tool `{tool}` is both enabled and disabled"),
+            "it is disabled; remove it from one of the lists",
+        );
     }
 }
 

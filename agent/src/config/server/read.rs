@@ -85,7 +85,11 @@ impl RawServer {
         };
         if self.spans.insert(row.key, entry.key_span().clone()).is_some() && row.key != Key::Foreign {
             let message = format!("duplicate key `{}`", key(entry));
-            return reader.error(entry.key_span(), message, "it is in the table and in its `transport`; keep one of them");
+            return reader.error(
+                entry.key_span(),
+                message,
+                "it is in the table and in its `transport`; keep one of them",
+            );
         }
         match row.key {
             Key::Transport => {
@@ -136,7 +140,8 @@ impl RawServer {
             Key::Headers => self.headers = headers(reader, entry),
             Key::EnvHeaders => self.env_headers = env_headers(reader, entry),
             Key::BearerVariable => {
-                self.bearer_variable = reader.string(entry).and_then(|text| reader.variable(text.expose(), text.span()));
+                self.bearer_variable =
+                    reader.string(entry).and_then(|text| reader.variable(text.expose(), text.span()));
             }
             Key::HeadersHelper => {
                 self.headers_helper = if entry.is_array() {
