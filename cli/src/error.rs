@@ -24,9 +24,6 @@ pub(crate) struct CommandError {
 /// Result of a command.
 pub(crate) type CommandResult = Result<ExitCode, CommandError>;
 
-/// Earlier name, until all commands use the new one.
-pub(crate) type Failure = CommandError;
-
 impl CommandError {
     fn new(code: u8, cause: impl Into<anyhow::Error>) -> Self {
         Self { code, cause: cause.into(), help: None }
@@ -101,9 +98,4 @@ impl CommandError {
 /// The exit code of a run: 0 if it passed, 1 if it failed.
 pub(crate) fn exit_code(passed: bool) -> ExitCode {
     if passed { ExitCode::SUCCESS } else { ExitCode::from(FAILED) }
-}
-
-/// Earlier name, until all commands use the new one.
-pub(crate) fn held(passed: bool) -> ExitCode {
-    exit_code(passed)
 }

@@ -15,7 +15,6 @@ mod transport;
 
 use std::process::ExitCode;
 
-use error as failure;
 use tracing_subscriber::EnvFilter;
 
 fn main() -> ExitCode {

@@ -12,8 +12,9 @@ use reports::{
     Run,
     render::{self, FORMATS, Format, Style, Verbosity, terminal::Terminal},
 };
+use rustix::termios::tcgetwinsize;
 
-use crate::{failure::Failure, print};
+use crate::{error::CommandError, print};
 
 /// Report formats, files and verbosity.
 #[derive(Debug, Clone, clap::Args)]
@@ -39,12 +40,12 @@ fn formats() -> impl TypedValueParser<Value = &'static dyn Format> {
 
 impl OutputArgs {
     /// Writes the requested report files, and prints the last requested format or the summary.
-    pub(crate) fn show(&self, run: &Run, folder: Option<&Path>) -> Result<(), Failure> {
-        let to_files = folder.filter(|_| self.output.is_some());
+    pub(crate) fn show(&self, run: &Run, directory: Option<&Path>) -> Result<(), CommandError> {
+        let to_files = directory.filter(|_| self.output.is_some());
         let mut shown: &dyn Format = &Terminal;
         for &format in &self.format {
             match to_files {
-                Some(folder) => write(folder, format, &self.render(run, format)?)?,
+                Some(directory) => write(directory, format, &self.render(run, format)?)?,
                 None => shown = format,
             }
         }
@@ -52,8 +53,8 @@ impl OutputArgs {
         print::raw(&text)
     }
 
-    fn render(&self, run: &Run, format: &dyn Format) -> Result<String, Failure> {
-        format.render(run, &self.style()).map_err(Failure::internal)
+    fn render(&self, run: &Run, format: &dyn Format) -> Result<String, CommandError> {
+        format.render(run, &self.style()).map_err(CommandError::internal)
     }
 
     fn style(&self) -> Style {
@@ -65,13 +66,42 @@ impl OutputArgs {
         };
         // https://no-color.org: a variable that is set and not empty disables colors.
         let no_color = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let columns = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-        Style { color: terminal && !no_color, verbosity, width: columns.unwrap_or(Style::default().width) }
+        let columns = std::env::var("COLUMNS").ok();
+        let size = tcgetwinsize(std::io::stdout()).ok();
+        let width = width(columns.as_deref(), size.map(|size| size.ws_col));
+        Style { color: terminal && !no_color, verbosity, width }
     }
 }
 
-fn write(folder: &Path, format: &dyn Format, text: &str) -> Result<(), Failure> {
-    let path = folder.join(format.file_name());
+/// Width of the report: `COLUMNS`, then the terminal. Terminals without a known width report 0.
+fn width(columns: Option<&str>, terminal: Option<u16>) -> usize {
+    let columns = columns.and_then(|columns| columns.parse().ok());
+    let terminal = terminal.filter(|columns| *columns > 0).map(usize::from);
+    columns.filter(|columns| *columns > 0).or(terminal).unwrap_or(Style::default().width)
+}
+
+fn write(directory: &Path, format: &dyn Format, text: &str) -> Result<(), CommandError> {
+    let path = directory.join(format.file_name());
     let written = fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()));
-    written.map_err(Failure::environment)
+    written.map_err(CommandError::environment)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_width_is_that_of_the_terminal_unless_columns_is_set() {
+        for (columns, terminal, expected) in [
+            (None, Some(72), 72),
+            (Some("60"), Some(72), 60),
+            (Some("60"), None, 60),
+            (Some(""), Some(72), 72),
+            (Some("0"), Some(72), 72),
+            (None, Some(0), 100),
+            (None, None, 100),
+        ] {
+            assert_eq!(width(columns, terminal), expected, "{columns:?} {terminal:?}");
+        }
+    }
 }

@@ -9,7 +9,7 @@ use scenarios::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    failure::{CommandResult, Failure, held},
+    error::{CommandError, CommandResult, exit_code},
     interrupt,
     output::OutputArgs,
     progress::Progress,
@@ -38,18 +38,18 @@ pub(crate) fn execute(plan: RunPlan, output: &OutputArgs) -> CommandResult {
     });
     let run = finished.map_err(failure)?.run;
     output.show(&run, output.output.as_deref())?;
-    Ok(held(run.passed()))
+    Ok(exit_code(run.passed()))
 }
 
-fn failure(error: RunError) -> Failure {
+fn failure(error: RunError) -> CommandError {
     match error {
-        RunError::Internal(_) => Failure::internal(error),
+        RunError::Internal(_) => CommandError::internal(error),
         RunError::Load(
             LoadCaseError::Plan(_)
             | LoadCaseError::NoServer(_)
             | LoadCaseError::Connect(LoadConnectError::UnknownTool { .. } | LoadConnectError::RejectedTool { .. }),
-        ) => Failure::input(error),
-        _ => Failure::environment(error),
+        ) => CommandError::input(error),
+        _ => CommandError::environment(error),
     }
 }
 

@@ -8,7 +8,7 @@
 //! use std::collections::BTreeMap;
 //! use mcp_workbench_diagnostics::document::{Document, Format, Limits, Source};
 //!
-//! let format = Format { noun: "budget", example: "contains keys, as in `rent: 900`", limits: Limits::SMALL, noun_of: |_, _| None };
+//! let format = Format { noun: "budget", example: "contains keys, as in `rent: 900`", limits: Limits::SMALL, noun_of: |_, _| None, renamed: &[] };
 //! let mut document = Document::parse(Source::named("mine.yaml", "rent: 900\nfood: none\nfun: []\n"), &format).unwrap();
 //! let errors = document.read::<BTreeMap<String, u32>>().unwrap_err();
 //! assert_eq!(errors.as_slice().len(), 2);
@@ -30,7 +30,7 @@ mod yaml;
 use std::{collections::BTreeMap, ops::Range, path::Path, sync::Arc};
 
 pub use self::{cursor::TreeCursor, json::options as json_options, read::Partial, source::Source};
-use crate::Diagnostic;
+use crate::{Diagnostic, nearest};
 
 /// The syntax of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -76,6 +76,18 @@ pub struct Format {
     pub limits: Limits,
     /// Returns what the values of an enum are called (`fault`, `transport`), given the valid values and the key.
     pub noun_of: fn(valid: &[&str], key: Option<&str>) -> Option<&'static str>,
+    /// Earlier names of keys and their present names, for suggestions only.
+    pub renamed: &'static [(&'static str, &'static str)],
+}
+
+impl Format {
+    /// The valid key that a key means: itself, its present name or the nearest name.
+    #[must_use]
+    pub fn meant<'v>(&self, key: &str, valid: &[&'v str]) -> Option<&'v str> {
+        let present = self.renamed.iter().find(|(earlier, _)| *earlier == key).map(|(_, present)| *present);
+        let renamed = valid.iter().copied().find(|valid| Some(*valid) == present);
+        renamed.or_else(|| nearest::nearest(key, valid.iter().copied()))
+    }
 }
 
 /// Maximum size of a file and of its tree.

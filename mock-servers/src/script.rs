@@ -40,7 +40,7 @@ pub use self::{
     skill::{Skill, SkillFile},
     task::{DurationTemplate, TaskSupport, TaskTimes, ToolTask},
     tool::Tool,
-    words::name_of_words,
+    words::{RENAMED, name_of_words},
 };
 pub use crate::faults::{ChildScript, Exit, Fault, HttpStatus};
 use crate::{human_duration::HumanDuration, one_or_many};

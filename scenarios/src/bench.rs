@@ -116,7 +116,7 @@ async fn run_with<C: Caller>(
                 timing.stop_now();
                 give_up_at = Some(Instant::now() + CANCEL_GRACE);
             }
-            () = sleep_until(give_up_at.unwrap_or(timing.start)), if give_up_at.is_some_and(|_| !timing.record_timeout()) => {
+            () = sleep_until(give_up_at.unwrap_or(timing.start)), if give_up_at.is_some_and(|_| !timing.has_given_up()) => {
                 timing.give_up();
             }
         }

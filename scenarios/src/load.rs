@@ -83,7 +83,8 @@ pub enum FileKind {
     AuthorizationScript,
 }
 
-/// Detects the kind of a file by its top-level keys. A file without any known key counts as a scenario.
+/// Detects the kind of a file by its top-level keys, including misspelled ones. A file without any known key counts as a
+/// scenario. If both kinds of scripts are possible, a valid authorization server script counts as such.
 ///
 /// # Errors
 /// If the file cannot be read, or is not YAML.
@@ -93,14 +94,20 @@ pub fn kind_of(path: &Path) -> Result<FileKind, LoadErrors> {
     let document = Document::parse(Source::named(&file, &text), &words::FORMAT)?;
     let count = |schema: &str| {
         let schema: serde_json::Value = serde_json::from_str(schema).unwrap_or_default();
-        let keys = schema["properties"].as_object().into_iter().flatten();
-        keys.filter(|(key, _)| document.root().has(key)).count()
+        let valid: Vec<&str> =
+            schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect();
+        let keys = document.root().entries().filter_map(|entry| entry.name());
+        keys.filter(|key| words::FORMAT.meant(key, &valid).is_some()).count()
     };
     let kinds = [
         (count(&crate::schema::schema_file().1), FileKind::Scenario),
         (count(&mock_servers::schema::script_file().1), FileKind::MockScript),
         (count(&mock_servers::schema::authorization_script_file().1), FileKind::AuthorizationScript),
     ];
+    let [(scenario, _), (mock, _), (authorization, _)] = kinds;
+    if mock == authorization && mock > scenario && mock_servers::oauth::script::parse(&text, &file).is_ok() {
+        return Ok(FileKind::AuthorizationScript);
+    }
     let most = kinds.iter().map(|(count, _)| *count).max();
     Ok(kinds.into_iter().find(|(count, _)| Some(*count) == most).map_or(FileKind::Scenario, |(_, kind)| kind))
 }

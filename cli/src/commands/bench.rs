@@ -8,7 +8,7 @@ use scenarios::{
     Scenario,
     catalog::ScenarioCatalog,
     load::Vocabulary,
-    model::{Closed, Load, Open, Shape, Transport},
+    model::{Closed, Load, Open, Shape},
     plan::Plan,
     run::{BenchPlan, LoadTask, RunPlan, fresh_seed},
     select::Selection,
@@ -17,9 +17,10 @@ use serde_json::{Map, Value};
 
 use super::target::TargetArgs;
 use crate::{
-    failure::{CommandResult, Failure},
+    error::{CommandError, CommandResult},
     output::OutputArgs,
     run,
+    transport::TransportArg,
 };
 
 /// The arguments of `bench`.
@@ -30,9 +31,10 @@ pub(crate) struct Args {
     file: Option<PathBuf>,
     #[command(flatten)]
     load: LoadArgs,
-    /// Transport to use.
-    #[arg(long)]
-    transport: Option<Transport>,
+    /// Transport of the URL, or of the mock server [default: Streamable HTTP, or HTTP+SSE if the server supports nothing
+    /// else; all transports of the mock server].
+    #[arg(long, value_name = "TRANSPORT", value_enum)]
+    transport: Option<TransportArg>,
     /// Number of connections [default: over HTTP one per user up to 64, 8 in an open loop; otherwise 1].
     #[arg(long)]
     connections: Option<NonZeroUsize>,
@@ -103,35 +105,37 @@ pub(crate) fn run(args: Args) -> CommandResult {
     let plan = BenchPlan {
         subject: if args.target.is_given() { args.target.subject() } else { "mock servers".to_owned() },
         seed,
-        program: std::env::current_exe().map_err(Failure::environment)?,
+        program: std::env::current_exe().map_err(CommandError::environment)?,
         connections: args.connections.map(NonZeroUsize::get),
         loads: loads(&args, seed)?,
     };
     run::execute(RunPlan::Bench(plan), &args.output)
 }
 
-fn loads(args: &Args, seed: u64) -> Result<Vec<LoadTask>, Failure> {
-    let server = |load| Ok(LoadTask::Server(Box::new(args.target.config(args.transport)?), load));
+fn loads(args: &Args, seed: u64) -> Result<Vec<LoadTask>, CommandError> {
+    let transport = args.transport.map(|transport| transport.0);
+    let server = |load| Ok(LoadTask::Server(Box::new(args.target.config(transport)?), load));
     if let Some(tool) = &args.load.tool {
         return Ok(vec![server(args.load.load(tool))?]);
     }
     let Some(file) = &args.file else {
-        return Err(Failure::input(anyhow!("no load test"))
+        return Err(CommandError::input(anyhow!("no load test"))
             .with_help("add the tool to call, for example `--tool echo`, or a scenario file with a `load`"));
     };
-    let catalog = ScenarioCatalog::load(std::slice::from_ref(file), Vocabulary::built_in()).map_err(Failure::input)?;
+    let catalog =
+        ScenarioCatalog::load(std::slice::from_ref(file), Vocabulary::built_in()).map_err(CommandError::input)?;
     let loads: Vec<(Arc<Scenario>, Load)> =
         catalog.scenarios().filter_map(|scenario| scenario.load.clone().map(|load| (scenario, load))).collect();
     if loads.is_empty() {
-        return Err(Failure::input(anyhow!("{} has no `load`", file.display())));
+        return Err(CommandError::input(anyhow!("{} has no `load`", file.display())));
     }
     if args.target.is_given() {
         return loads.into_iter().map(|(_, load)| server(load)).collect();
     }
     let mut tasks = Vec::new();
     for (scenario, load) in loads {
-        let selection = Selection { transports: args.transport.into_iter().collect(), ..Selection::default() };
-        let plan = Plan::new([scenario], &selection, seed).map_err(Failure::input)?;
+        let selection = Selection { transports: transport.into_iter().collect(), ..Selection::default() };
+        let plan = Plan::new([scenario], &selection, seed).map_err(CommandError::input)?;
         tasks.extend(plan.cases.into_iter().map(|case| LoadTask::Mock(Box::new(case), load.clone())));
     }
     Ok(tasks)

@@ -2,7 +2,11 @@
 
 use std::{path::PathBuf, process::ExitCode};
 
-use mock_servers::{oauth, profile};
+use diagnostics::{Diagnostics, FileError};
+use mock_servers::{
+    oauth,
+    profile::{self, ProfileError},
+};
 use scenarios::{
     catalog::ScenarioCatalog,
     load::{self, FileKind, Vocabulary},
@@ -16,28 +20,40 @@ use crate::{
 /// The arguments of `check`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Scenario files or directories of them, and scripts of mock servers and mock authorization servers
+    /// Scenario files or directories of them, and scripts of mock servers and mock authorization servers.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
 }
 
 /// Checks the files.
 pub(crate) fn run(args: &Args) -> CommandResult {
-    let (mut scenarios, mut scripts) = (Vec::new(), 0);
+    let (mut scenarios, mut scripts, mut errors) = (Vec::new(), 0, Vec::new());
     for path in &args.paths {
-        let kind = if path.is_file() { load::kind_of(path).map_err(CommandError::input)? } else { FileKind::Scenario };
-        match kind {
-            FileKind::Scenario => {
+        let kind = if path.is_file() { load::kind_of(path) } else { Ok(FileKind::Scenario) };
+        let checked = match kind {
+            Ok(FileKind::Scenario) => {
                 scenarios.push(path.clone());
                 continue;
             }
-            FileKind::MockScript => profile::load(&path.to_string_lossy()).map(drop).map_err(CommandError::input)?,
-            FileKind::AuthorizationScript => oauth::script::load(path).map(drop).map_err(CommandError::input)?,
+            Ok(FileKind::MockScript) => profile::load(&path.to_string_lossy()).map(drop),
+            Ok(FileKind::AuthorizationScript) => oauth::script::load(path).map(drop).map_err(ProfileError::from),
+            Err(invalid) => Err(invalid.into()),
+        };
+        match checked {
+            Ok(()) => scripts += 1,
+            Err(ProfileError::File(FileError::Invalid(invalid))) => errors.extend(invalid.into_vec()),
+            Err(error) => return Err(CommandError::input(error)),
         }
-        scripts += 1;
     }
-    let loaded = ScenarioCatalog::load(&scenarios, Vocabulary::built_in()).map_err(CommandError::input)?;
-    let checked = [(loaded.entries().len(), "scenarios"), (scripts, "scripts")];
+    let loaded = ScenarioCatalog::load(&scenarios, Vocabulary::built_in());
+    let loaded = loaded.map(|catalog| catalog.entries().len()).unwrap_or_else(|invalid| {
+        errors.extend(invalid.into_vec());
+        0
+    });
+    if let Some(errors) = Diagnostics::new(errors) {
+        return Err(CommandError::input(errors));
+    }
+    let checked = [(loaded, "scenarios"), (scripts, "scripts")];
     let checked = checked.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
     let checked = checked.collect::<Vec<_>>().join(" and ");
     print::line(&format!("{checked} are valid"))?;

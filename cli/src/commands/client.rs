@@ -49,7 +49,7 @@ enum Kind {
     /// Log in to a server and store the tokens.
     Login(login::Args),
     /// Revoke and delete the stored tokens of a server.
-    Logout(logout::Args),
+    Logout(config::LoginServerArgs),
     /// Revoke and delete the stored tokens of all servers.
     Clear(logout::ClearArgs),
     /// Configure a server: a URL, or a command after `--`.
@@ -59,13 +59,13 @@ enum Kind {
     /// List the configured servers.
     List(config::list::Args),
     /// Show the configuration of a server, without secrets.
-    Get(config::get::Args),
+    Get(config::NameArgs),
     /// Remove a server from the configuration.
-    Remove(config::remove::Args),
+    Remove(config::EntryArgs),
     /// Enable a configured server.
-    Enable(config::switch::Args),
+    Enable(config::EntryArgs),
     /// Disable a configured server.
-    Disable(config::switch::Args),
+    Disable(config::EntryArgs),
     /// Explain the permission decision for a tool.
     Explain(explain::Args),
     /// Execute the steps of a conformance case.

@@ -10,7 +10,7 @@ use scenarios::{
 
 use super::selection::SelectionArgs;
 use crate::{
-    failure::{CommandResult, Failure},
+    error::{CommandError, CommandResult},
     output::OutputArgs,
     run,
 };
@@ -46,12 +46,12 @@ pub(crate) fn run(args: Args) -> CommandResult {
     let baseline = match &args.baseline {
         Some(path) => {
             let text = fs::read_to_string(path).with_context(|| format!("cannot read the baseline {}", path.display()));
-            Some(Baseline::parse(&text.map_err(Failure::input)?, scenarios))
+            Some(Baseline::parse(&text.map_err(CommandError::input)?, scenarios))
         }
         None => None,
     };
     let plan = ConformancePlan {
-        program: std::env::current_exe().map_err(Failure::environment)?,
+        program: std::env::current_exe().map_err(CommandError::environment)?,
         client: match args.client_command {
             None => ClientUnderTest::BuiltIn,
             Some(command) => ClientUnderTest::External { command, hidden_variables: vec![] },

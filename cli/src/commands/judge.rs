@@ -3,60 +3,51 @@
 use std::{io::BufRead as _, path::PathBuf};
 
 use reports::journal::Line;
-use scenarios::{Evidence, catalog::ScenarioCatalog, judge, load::Vocabulary};
+use scenarios::{Evidence, judge};
 
-use super::report::open;
+use super::{report::open, selection::catalog_with};
 use crate::{
-    failure::{CommandResult, Failure, held},
+    error::{CommandError, CommandResult, exit_code},
     print,
 };
 
 /// The arguments of `judge`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The journal, or the folder of the run.
+    /// Journal, or directory of the run.
     journal: PathBuf,
-    /// Scenario files, or folders of them, instead of the built-in catalog.
+    /// Additional scenario files or directories.
     #[arg(long, value_name = "PATH")]
     scenarios: Vec<PathBuf>,
 }
 
-/// Judges every case of a journal again, and says where the verdict is another one.
+/// Evaluates every case of a journal again, and prints the verdicts that changed.
 pub(crate) fn run(args: &Args) -> CommandResult {
-    let catalog = load_catalog(&args.scenarios)?;
-    let (mut same, mut other) = (0_usize, 0_usize);
+    let catalog = catalog_with(&args.scenarios, None)?;
+    let (mut same, mut changed) = (0_usize, 0_usize);
     for (number, line) in open(&args.journal)?.lines().enumerate() {
-        let line = line.map_err(Failure::environment)?;
-        // A torn last line is what an interrupted run leaves.
+        let line = line.map_err(CommandError::environment)?;
+        // The last line of an interrupted run may be incomplete.
         let Ok(Line::Case { result, evidence, .. }) = serde_json::from_str(&line) else { continue };
         let evidence: Evidence = serde_json::from_value(evidence).map_err(|cause| {
-            Failure::input(anyhow::anyhow!("line {}: the evidence is of another format: {cause}", number + 1))
+            CommandError::input(anyhow::anyhow!("line {}: the evidence has another format: {cause}", number + 1))
         })?;
         let Some(scenario) = catalog.get(&result.scenario) else {
-            return Err(Failure::input(anyhow::anyhow!(
-                "line {}: scenario `{}` is not in the catalog; name its file with --scenarios",
+            return Err(CommandError::input(anyhow::anyhow!(
+                "line {}: scenario `{}` is not in the catalog; add its file with --scenarios",
                 number + 1,
                 result.scenario
             )));
         };
-        let again = judge::judge(&result.id, scenario, &evidence);
-        if again.verdict == result.verdict {
+        let result_now = judge::judge(&result.id, scenario, &evidence);
+        if result_now.verdict == result.verdict {
             same += 1;
         } else {
-            other += 1;
-            let (before, now) = (result.verdict.as_str(), again.verdict.as_str());
+            changed += 1;
+            let (before, now) = (result.verdict.as_str(), result_now.verdict.as_str());
             print::line(&format!("{}: was {before}, is {now}", result.id))?;
         }
     }
-    print::line(&format!("{same} verdicts are the same, {other} are not"))?;
-    Ok(held(other == 0 && same > 0))
-}
-
-fn load_catalog(paths: &[PathBuf]) -> Result<ScenarioCatalog, Failure> {
-    let mut catalog = ScenarioCatalog::built_in().map_err(Failure::input)?;
-    if !paths.is_empty() {
-        let theirs = ScenarioCatalog::load(paths, Vocabulary::built_in()).map_err(Failure::input)?;
-        catalog = catalog.and(theirs).map_err(Failure::input)?;
-    }
-    Ok(catalog)
+    print::line(&format!("{same} verdicts are unchanged, {changed} changed"))?;
+    Ok(exit_code(changed == 0 && same > 0))
 }

@@ -1,4 +1,4 @@
-//! `report`: the journal of a run, rendered. The journal of an interrupted run is rendered as far as it goes.
+//! `report`: renders the journal of a run, or the finished cases of an interrupted run.
 
 use std::{fs::File, io::BufReader, path::PathBuf};
 
@@ -6,14 +6,14 @@ use anyhow::Context as _;
 use reports::journal;
 
 use crate::{
-    failure::{CommandResult, Failure, held},
+    error::{CommandError, CommandResult, exit_code},
     output::OutputArgs,
 };
 
 /// The arguments of `report`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The journal, or the folder of the run.
+    /// Journal, or directory of the run.
     journal: PathBuf,
     #[command(flatten)]
     output: OutputArgs,
@@ -21,17 +21,17 @@ pub(crate) struct Args {
 
 /// Renders a journal. The exit code is that of the run.
 pub(crate) fn run(args: &Args) -> CommandResult {
-    let run = journal::read(open(&args.journal)?).map_err(Failure::input)?;
-    if let Some(folder) = &args.output.output {
-        std::fs::create_dir_all(folder).map_err(Failure::environment)?;
+    let run = journal::read(open(&args.journal)?).map_err(CommandError::input)?;
+    if let Some(directory) = &args.output.output {
+        std::fs::create_dir_all(directory).map_err(CommandError::environment)?;
     }
     args.output.show(&run, args.output.output.as_deref())?;
-    Ok(held(run.passed()))
+    Ok(exit_code(run.passed()))
 }
 
-/// Opens a journal, named by itself or by its folder.
-pub(crate) fn open(path: &std::path::Path) -> Result<BufReader<File>, Failure> {
+/// Opens a journal, given its path or its directory.
+pub(crate) fn open(path: &std::path::Path) -> Result<BufReader<File>, CommandError> {
     let file = if path.is_dir() { path.join("journal.jsonl") } else { path.to_owned() };
     let opened = File::open(&file).with_context(|| format!("cannot read the journal {}", file.display()));
-    opened.map(BufReader::new).map_err(Failure::input)
+    opened.map(BufReader::new).map_err(CommandError::input)
 }

@@ -13,6 +13,17 @@ use scenarios::{
 
 use crate::{error::CommandError, transport::TransportArg};
 
+/// The built-in catalog, and the scenarios of the user. Each of the paths must have a scenario of the runner.
+pub(crate) fn catalog_with(paths: &[PathBuf], runner: Option<Runner>) -> Result<ScenarioCatalog, CommandError> {
+    let catalog = ScenarioCatalog::built_in().map_err(CommandError::input)?;
+    if paths.is_empty() {
+        return Ok(catalog);
+    }
+    let own = ScenarioCatalog::load(paths, Vocabulary::built_in()).map_err(CommandError::input)?;
+    runner.map_or(Ok(()), |runner| own.require(runner, paths)).map_err(CommandError::input)?;
+    catalog.and(own).map_err(CommandError::input)
+}
+
 /// Selects scenarios and cases.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct SelectionArgs {

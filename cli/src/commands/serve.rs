@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     commands::client::policy::machine_policy,
-    failure::{CommandResult, Failure},
+    error::{CommandError, CommandResult},
     interrupt, print,
     run::runs_directory,
 };
@@ -79,14 +79,14 @@ pub(crate) fn run(args: &Args) -> CommandResult {
     served.map(|()| ExitCode::SUCCESS)
 }
 
-fn workbench(args: &Args) -> Result<Workbench, Failure> {
-    let program = std::env::current_exe().map_err(Failure::environment)?;
+fn workbench(args: &Args) -> Result<Workbench, CommandError> {
+    let program = std::env::current_exe().map_err(CommandError::environment)?;
     let limits = Limits { run: args.run_limit.0, ..Limits::default() };
     let policy = Arc::new(machine_policy());
-    Workbench::new(Settings { program, runs: runs_directory(), limits, policy }).map_err(Failure::internal)
+    Workbench::new(Settings { program, runs: runs_directory(), limits, policy }).map_err(CommandError::internal)
 }
 
-async fn over_stdio(args: &Args) -> Result<(), Failure> {
+async fn over_stdio(args: &Args) -> Result<(), CommandError> {
     let workbench = workbench(args)?;
     let over = CancellationToken::new();
     let serving = mcp::serve_stdio(&workbench, over.clone());
@@ -99,10 +99,10 @@ async fn over_stdio(args: &Args) -> Result<(), Failure> {
         }
     };
     workbench.close().await;
-    served.map_err(Failure::environment)
+    served.map_err(CommandError::environment)
 }
 
-async fn over_http(args: &Args, address: SocketAddr) -> Result<(), Failure> {
+async fn over_http(args: &Args, address: SocketAddr) -> Result<(), CommandError> {
     let workbench = workbench(args)?;
     let over = CancellationToken::new();
     let opened = opened(args, address, mcp::PATH, &[]).await?;
@@ -114,8 +114,8 @@ async fn over_http(args: &Args, address: SocketAddr) -> Result<(), Failure> {
     until_interrupted(opened.listener, router, close).await
 }
 
-async fn manage(args: &Args, address: SocketAddr) -> Result<(), Failure> {
-    let store = open_default().map_err(Failure::environment)?;
+async fn manage(args: &Args, address: SocketAddr) -> Result<(), CommandError> {
+    let store = open_default().map_err(CommandError::environment)?;
     let callback = CallbackOptions { port: args.callback_port, ..CallbackOptions::default() };
     let (browser, policy) = (Arc::new(SystemBrowser), machine_policy());
     let management = Management::new(ManagementSettings { store, browser, callback, policy });
@@ -129,7 +129,7 @@ async fn until_interrupted(
     listener: TcpListener,
     router: axum::Router,
     close: impl Future<Output = ()>,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let over = CancellationToken::new();
     let serving = axum::serve(listener, router).with_graceful_shutdown(over.clone().cancelled_owned()).into_future();
     tokio::pin!(serving);
@@ -140,7 +140,7 @@ async fn until_interrupted(
     over.cancel();
     close.await;
     match ended {
-        Some(ended) => ended.map_err(Failure::environment),
+        Some(ended) => ended.map_err(CommandError::environment),
         None => {
             // A client may keep its connection open forever.
             drop(tokio::time::timeout(GRACE_PERIOD, serving).await);
@@ -156,10 +156,10 @@ struct Opened {
 }
 
 /// Listens, and tells where.
-async fn opened(args: &Args, address: SocketAddr, path: &str, open_paths: &[&str]) -> Result<Opened, Failure> {
+async fn opened(args: &Args, address: SocketAddr, path: &str, open_paths: &[&str]) -> Result<Opened, CommandError> {
     let (token, made) = token(args)?;
     let listener = listener(address, args).await?;
-    let address = listener.local_addr().map_err(Failure::environment)?;
+    let address = listener.local_addr().map_err(CommandError::environment)?;
     print_address(args, &format!("http://{address}{path}"), made.as_ref())?;
     let policy = AccessPolicy {
         token,
@@ -170,27 +170,27 @@ async fn opened(args: &Args, address: SocketAddr, path: &str, open_paths: &[&str
     Ok(Opened { listener, access: AccessControl::from(policy) })
 }
 
-async fn listener(address: SocketAddr, args: &Args) -> Result<TcpListener, Failure> {
+async fn listener(address: SocketAddr, args: &Args) -> Result<TcpListener, CommandError> {
     listen(address, args.exposed).await.map_err(|error| match error {
         ListenError::Exposed { .. } if args.no_token => {
-            Failure::input(error).with_help("without a token only 127.0.0.1 is served")
+            CommandError::input(error).with_help("without a token only 127.0.0.1 is served")
         }
         ListenError::Exposed { .. } => {
-            Failure::input(error).with_help("`--exposed` allows it; a tunnel to 127.0.0.1 is safer")
+            CommandError::input(error).with_help("`--exposed` allows it; a tunnel to 127.0.0.1 is safer")
         }
-        error => Failure::environment(error),
+        error => CommandError::environment(error),
     })
 }
 
 /// The token that lets clients in, and the same if it was made just now.
-fn token(args: &Args) -> Result<(Option<Token>, Option<Token>), Failure> {
+fn token(args: &Args) -> Result<(Option<Token>, Option<Token>), CommandError> {
     if args.no_token {
         return Ok((None, None));
     }
     let chosen = match &args.token_file {
         Some(file) => {
             let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()));
-            Some((text.map_err(Failure::input)?, file.display().to_string()))
+            Some((text.map_err(CommandError::input)?, file.display().to_string()))
         }
         None => std::env::var(TOKEN_VARIABLE)
             .ok()
@@ -198,15 +198,15 @@ fn token(args: &Args) -> Result<(Option<Token>, Option<Token>), Failure> {
             .map(|text| (text, TOKEN_VARIABLE.to_owned())),
     };
     if let Some((text, place)) = chosen {
-        let token = Token::chosen(&text).map_err(|error| Failure::input(anyhow!("{place}: {error}")))?;
+        let token = Token::chosen(&text).map_err(|error| CommandError::input(anyhow!("{place}: {error}")))?;
         return Ok((Some(token), None));
     }
-    let token = Token::fresh().map_err(Failure::environment)?;
+    let token = Token::fresh().map_err(CommandError::environment)?;
     Ok((Some(token.clone()), Some(token)))
 }
 
 /// Prints the address, and a generated token.
-fn print_address(args: &Args, url: &str, made: Option<&Token>) -> Result<(), Failure> {
+fn print_address(args: &Args, url: &str, made: Option<&Token>) -> Result<(), CommandError> {
     if args.json {
         let line = json!({ "url": url, "token": made.map(Token::expose) });
         return print::line(&line.to_string());
@@ -220,5 +220,5 @@ fn print_address(args: &Args, url: &str, made: Option<&Token>) -> Result<(), Fai
         None if args.no_token => words.push_str("any local process can run commands as you\n"),
         None => {}
     }
-    std::io::stderr().write_all(words.as_bytes()).map_err(Failure::environment)
+    std::io::stderr().write_all(words.as_bytes()).map_err(CommandError::environment)
 }

@@ -60,9 +60,15 @@ impl TargetArgs {
         Ok(ServerTarget::Command(ServerCommand { program, args, env, directory: None }))
     }
 
-    /// The server, for the built-in client. `transport` applies to URLs.
+    /// The server, for the built-in client. Fails if the server does not use the transport.
     pub(crate) fn config(&self, transport: Option<Transport>) -> Result<ServerConfig, CommandError> {
         let endpoint = match (&self.url, transport) {
+            (Some(_), Some(Transport::Stdio)) => {
+                return Err(CommandError::input(anyhow!("stdio needs a command, not a URL")));
+            }
+            (None, Some(Transport::StreamableHttp | Transport::HttpSse)) if !self.command.is_empty() => {
+                return Err(CommandError::input(anyhow!("this transport needs a URL, not a command")));
+            }
             (Some(url), transport) => {
                 let endpoint = HttpEndpoint {
                     url: url.clone(),
@@ -72,7 +78,7 @@ impl TargetArgs {
                 match transport {
                     Some(Transport::HttpSse) => Endpoint::Sse(endpoint),
                     Some(Transport::StreamableHttp) => Endpoint::StreamableHttp(endpoint),
-                    _ => Endpoint::Auto(endpoint),
+                    Some(Transport::Stdio) | None => Endpoint::Auto(endpoint),
                 }
             }
             (None, _) => {

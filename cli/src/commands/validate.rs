@@ -1,22 +1,15 @@
 //! `validate`: runs scenarios against a server.
 
-use std::{num::NonZeroUsize, path::PathBuf, sync::Arc};
+use std::{num::NonZeroUsize, path::PathBuf};
 
 use mock_servers::HumanDuration;
 use scenarios::{
-    Scenario,
-    catalog::ScenarioCatalog,
-    load::Vocabulary,
     run::{RunPlan, ValidatePlan},
     select::Runner,
 };
 
-use super::target::TargetArgs;
-use crate::{
-    failure::{CommandResult, Failure},
-    output::OutputArgs,
-    run,
-};
+use super::{selection::catalog_with, target::TargetArgs};
+use crate::{error::CommandResult, output::OutputArgs, run};
 
 /// The arguments of `validate`.
 #[derive(Debug, clap::Args)]
@@ -38,23 +31,14 @@ pub(crate) struct Args {
 
 /// Validates a server.
 pub(crate) fn run(args: Args) -> CommandResult {
+    let runner = Runner::Validate;
+    let catalog = catalog_with(&args.scenarios, Some(runner))?;
     let plan = ValidatePlan {
         target: args.target.server()?,
         subject: args.target.subject(),
-        scenarios: catalog(&args.scenarios)?,
+        scenarios: catalog.scenarios().filter(|scenario| Runner::of(scenario) == runner).collect(),
         startup: args.startup_timeout.0,
         jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)),
     };
     run::execute(RunPlan::Validate(plan), &args.output)
-}
-
-/// The built-in scenarios for servers, and those of the user.
-fn catalog(paths: &[PathBuf]) -> Result<Vec<Arc<Scenario>>, Failure> {
-    let mut catalog = ScenarioCatalog::built_in().map_err(Failure::input)?;
-    if !paths.is_empty() {
-        let theirs = ScenarioCatalog::load(paths, Vocabulary::built_in()).map_err(Failure::input)?;
-        theirs.require(Runner::Validate, paths).map_err(Failure::input)?;
-        catalog = catalog.and(theirs).map_err(Failure::input)?;
-    }
-    Ok(catalog.scenarios().filter(|scenario| Runner::of(scenario) == Runner::Validate).collect())
 }

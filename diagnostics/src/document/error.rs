@@ -179,7 +179,10 @@ impl Scene<'_> {
         let help = if key == "<<" {
             "merge keys are not supported; write the keys out".to_owned()
         } else {
-            nearest::advice(key, valid.iter().copied())
+            match self.document.format.meant(key, valid) {
+                Some(meant) => format!("did you mean `{meant}`?"),
+                None => nearest::known_names(valid),
+            }
         };
         self.error(format!("unknown key `{key}`{}", self.in_key(table))).with_help(help)
     }

@@ -12,7 +12,7 @@ use super::{
     deserializer::NodeDeserializer,
     error::{Cause, Inner, Slot, explain},
 };
-use crate::{Diagnostic, Diagnostics, nearest};
+use crate::{Diagnostic, Diagnostics};
 
 /// Maximum number of errors that are reported for one file.
 const MAX_ERRORS: usize = 50;
@@ -56,7 +56,7 @@ impl Document {
                 errors.push(explain(self, &error, removed.first_keys.get(&at).copied()));
             }
             is_complete &= match &error.cause {
-                Cause::UnknownKey(key, valid) => nearest::nearest(key, valid.iter().copied()).is_none(),
+                Cause::UnknownKey(key, valid) => self.format.meant(key, valid).is_none(),
                 _ => false,
             };
             if errors.len() >= MAX_ERRORS || !removed.remove(self, &error) {
@@ -96,7 +96,7 @@ impl Removed {
         match &error.cause {
             // A misspelled key is missing under its right name.
             Cause::MissingKey(key) => self.keys.iter().any(|(table, removed)| {
-                *table == at && (removed == key || nearest::nearest(removed, [*key]).is_some())
+                *table == at && (removed == key || document.format.meant(removed, &[key]).is_some())
             }),
             Cause::UnknownKey(..) | Cause::UnknownValue(..) | Cause::SecondKey => false,
             _ => self.incomplete.contains(&at),

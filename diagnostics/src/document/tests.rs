@@ -5,7 +5,13 @@ use serde::Deserialize;
 use super::*;
 use crate::Diagnostics;
 
-const FORMAT: Format = Format { noun: "test", example: "has keys", limits: Limits::SMALL, noun_of: |_, _| None };
+const FORMAT: Format = Format {
+    noun: "test",
+    example: "has keys",
+    limits: Limits::SMALL,
+    noun_of: |_, _| None,
+    renamed: &[("label", "name")],
+};
 
 #[derive(Debug, Deserialize, PartialEq)]
 #[serde(deny_unknown_fields)]
@@ -100,6 +106,19 @@ fn all_errors_are_reported_at_once() {
         &errors("f.toml", "name = 5\nsize = -1\n"),
         &[("expected a string, found `5`", 1), ("expected a whole number from 0 to 65535, found `-1`", 2)],
     );
+}
+
+#[test]
+fn an_earlier_name_of_a_key_suggests_the_present_one() {
+    let read = |text: &str| {
+        let document = Document::parse(Source::named("f.yaml", text), &FORMAT);
+        document.unwrap().read::<Team>().unwrap_err().to_string()
+    };
+    let expected = "error: unknown key `label`\n  f.yaml:1:1\n1 | label: x\n  | ^^^^^ did you mean `name`?";
+    assert_eq!(read("label: x\n"), expected);
+    // Where the present name is not valid, it is not suggested.
+    let inside = read("name: x\nmembers: [{ person: { name: y } }, { label: 3 }]\n");
+    assert!(!inside.contains("did you mean"), "{inside}");
 }
 
 #[test]

@@ -8,7 +8,11 @@ pub(crate) const FORMAT: Format = Format {
     example: "contains keys, as in `name: mine`; an empty one is `{}`",
     limits: Limits { bytes: 4 << 20, depth: 100, values: 200_000, aliases: 1_000, expanded: 100_000 },
     noun_of: |known, _| name_of_words(known),
+    renamed: RENAMED,
 };
+
+/// Earlier names of keys in scripts of mock servers and of authorization servers, and their present names.
+pub const RENAMED: &[(&str, &str)] = &[("amid", "inside"), ("lies", "faults"), ("tell", "fault")];
 
 /// What the words of an enum of the format are called, by one of them.
 #[must_use]

@@ -118,8 +118,8 @@ impl Timing {
         self.give_up.cancel();
     }
 
-    /// Whether that happened.
-    pub(super) fn record_timeout(&self) -> bool {
+    /// Whether the run has given up the calls in flight.
+    pub(super) fn has_given_up(&self) -> bool {
         self.give_up.is_cancelled()
     }
 

@@ -9,6 +9,7 @@ pub(super) const FORMAT: Format = Format {
     example: "begins with `scenario: <area>/<name>`",
     limits: Limits::SMALL,
     noun_of: name_of_words,
+    renamed: script::RENAMED,
 };
 
 fn name_of_words(known: &[&str], key: Option<&str>) -> Option<&'static str> {

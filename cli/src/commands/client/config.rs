@@ -31,6 +31,41 @@ pub(super) struct Files {
     config: Option<PathBuf>,
 }
 
+/// A server in the configuration and the output format.
+#[derive(Debug, clap::Args)]
+pub(crate) struct NameArgs {
+    /// Name of the server.
+    name: String,
+    #[command(flatten)]
+    files: Files,
+    /// Print JSON, including errors.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A server in the configuration, the scope of its entry, and the output format.
+#[derive(Debug, clap::Args)]
+pub(crate) struct EntryArgs {
+    #[command(flatten)]
+    server: NameArgs,
+    /// Scope of the entry to change [default: the scope that defines the server].
+    #[arg(long, value_name = "SCOPE", conflicts_with = "config")]
+    scope: Option<EditedScope>,
+}
+
+/// A server, by URL or by its name in the configuration, and the output format.
+#[derive(Debug, clap::Args)]
+pub(super) struct LoginServerArgs {
+    /// URL of the server, or its name in the configuration.
+    #[arg(value_name = "URL|NAME")]
+    pub(super) server: String,
+    #[command(flatten)]
+    pub(super) files: Files,
+    /// Print JSON, including errors.
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
 /// A scope whose file can be changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum EditedScope {

@@ -29,11 +29,8 @@ const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 /// The arguments of `client login`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// URL of the server, or its name in the configuration.
-    #[arg(value_name = "URL|NAME")]
-    server: String,
     #[command(flatten)]
-    files: config::Files,
+    target: config::LoginServerArgs,
     /// Do not open a browser: print the URL, and read the redirect URL from stdin.
     #[arg(long)]
     no_browser: bool,
@@ -49,9 +46,6 @@ pub(crate) struct Args {
     /// ID of a registered client. Its secret is read from MCP_WORKBENCH_CLIENT_SECRET.
     #[arg(long, value_name = "ID")]
     client_id: Option<String>,
-    /// Print JSON, including errors.
-    #[arg(long)]
-    json: bool,
 }
 
 /// Logs in.
@@ -61,7 +55,7 @@ pub(crate) fn run(args: &Args) -> CommandResult {
         let mut interrupts = Interrupts::watch()?;
         tokio::select! {
             interrupt = interrupts.next() => Err(interrupt.terminate()),
-            done = log_in(args) => settle(done, args.json),
+            done = log_in(args) => settle(done, args.target.json),
         }
     });
     // A browser in the terminal may still be running.
@@ -72,12 +66,12 @@ pub(crate) fn run(args: &Args) -> CommandResult {
 /// URL and settings of the login; the command line overrides the configuration.
 fn settings(args: &Args) -> Result<(Url, AuthSettings, CallbackOptions), ClientCommandError> {
     let environment = config::settings()?;
-    let (url, mut settings, mut options) = match config::url(&args.server) {
+    let (url, mut settings, mut options) = match config::url(&args.target.server) {
         Some(url) => {
             let port = environment.callback_port.unwrap_or_default();
             (url, AuthSettings::default(), CallbackOptions { port, ..CallbackOptions::default() })
         }
-        None => config::login(&args.files, &args.server)?,
+        None => config::login(&args.target.files, &args.target.server)?,
     };
     if let Some(id) = &args.client_id {
         settings.client = Some(ConfiguredClient { secret: environment.client_secret, ..ConfiguredClient::new(id) });
@@ -95,8 +89,8 @@ fn settings(args: &Args) -> Result<(Url, AuthSettings, CallbackOptions), ClientC
 async fn log_in(args: &Args) -> Result<ExitCode, ClientCommandError> {
     let (url, settings, options) = settings(args)?;
     let store = access::store()?;
-    let person = TerminalUser { opens: !args.no_browser, lines: Mutex::default() };
-    let browser = LoopbackBrowser::with_ui(options, Arc::new(person));
+    let user = TerminalUser { opens: !args.no_browser, lines: Mutex::default() };
+    let browser = LoopbackBrowser::with_ui(options, Arc::new(user));
     let authorizer =
         access::authorizer(&url, CredentialKey::from_url(&url), settings, store.clone(), Some(Arc::new(browser)))?;
     let credentials = authorizer.login().await?;
@@ -105,7 +99,7 @@ async fn log_in(args: &Args) -> Result<ExitCode, ClientCommandError> {
 }
 
 fn print_login(args: &Args, url: &Url, credentials: &Credentials, store: &str) -> Result<(), CommandError> {
-    if args.json {
+    if args.target.json {
         return print::json(&json!({
             "url": url.as_str(),
             "issuer": credentials.issuer,
@@ -153,7 +147,7 @@ impl LoginUi for TerminalUser {
         })
     }
 
-    fn on_invalid_callback(&self, refused: InvalidCallback) {
-        note(&format!("{refused}: paste the complete URL that the browser shows"));
+    fn on_invalid_callback(&self, invalid: InvalidCallback) {
+        note(&format!("{invalid}: paste the complete URL that the browser shows"));
     }
 }

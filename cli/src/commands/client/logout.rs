@@ -16,19 +16,6 @@ use crate::{
     interrupt, print,
 };
 
-/// The arguments of `client logout`.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// URL of the server, or its name in the configuration.
-    #[arg(value_name = "URL|NAME")]
-    server: String,
-    #[command(flatten)]
-    files: config::Files,
-    /// Print JSON, including errors.
-    #[arg(long)]
-    json: bool,
-}
-
 /// The arguments of `client clear`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ClearArgs {
@@ -38,11 +25,11 @@ pub(crate) struct ClearArgs {
 }
 
 /// Deletes the credentials of a server, even if they cannot be read or revoked.
-pub(crate) fn run(args: &Args) -> CommandResult {
+pub(crate) fn run(args: &config::LoginServerArgs) -> CommandResult {
     settle(interrupt::runtime()?.block_on(log_out(args)), args.json)
 }
 
-async fn log_out(args: &Args) -> Result<ExitCode, ClientCommandError> {
+async fn log_out(args: &config::LoginServerArgs) -> Result<ExitCode, ClientCommandError> {
     let url = config::url(&args.server).map_or_else(|| config::server_url(&args.files, &args.server), Ok)?;
     let key = CredentialKey::from_url(&url);
     let url = key.url.clone();
@@ -87,12 +74,12 @@ async fn revoke(key: CredentialKey, store: Arc<dyn CredentialStore>) -> Result<L
 }
 
 fn as_json(url: &str, left: &LoggedOut) -> Value {
-    let mut told =
+    let mut entry =
         json!({ "url": url, "removed": left.removed, "revoked": matches!(left.revocation, Revocation::Done) });
     if let Revocation::Failed(error) = &left.revocation {
-        told["problem"] = CommandError::environment(error.clone()).message().into();
+        entry["problem"] = CommandError::environment(error.clone()).message().into();
     }
-    told
+    entry
 }
 
 fn describe(url: &str, left: &LoggedOut) -> String {

@@ -5,31 +5,19 @@ use std::process::ExitCode;
 use agent::config::Configured;
 use serde_json::Value;
 
-use super::{Files, entry};
+use super::{NameArgs, entry};
 use crate::{
     commands::client::error::{ClientCommandError, settle},
     error::{CommandResult, INPUT},
     print,
 };
 
-/// The arguments of `client get`.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// Name of the server.
-    name: String,
-    #[command(flatten)]
-    files: Files,
-    /// Print JSON, including errors.
-    #[arg(long)]
-    json: bool,
-}
-
 /// Prints the entry: only the names of headers and variables, not their values.
-pub(crate) fn run(args: &Args) -> CommandResult {
+pub(crate) fn run(args: &NameArgs) -> CommandResult {
     settle(show(args), args.json)
 }
 
-fn show(args: &Args) -> Result<ExitCode, ClientCommandError> {
+fn show(args: &NameArgs) -> Result<ExitCode, ClientCommandError> {
     let configuration = args.files.load()?;
     let entry = entry(&configuration, &args.name)?;
     if args.json {

@@ -5,39 +5,24 @@ use std::process::ExitCode;
 use agent::config::{Configured, Scope, edit::Edit};
 use anyhow::anyhow;
 
-use super::{EditedScope, Files, entry};
+use super::{EntryArgs, NameArgs, entry};
 use crate::{
     commands::client::error::{ClientCommandError, settle},
     error::CommandResult,
 };
 
-/// The arguments of `client remove`.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// Name of the server.
-    name: String,
-    /// Scope to remove it from; required if several scopes define it.
-    #[arg(long, value_name = "SCOPE", conflicts_with = "config")]
-    scope: Option<EditedScope>,
-    #[command(flatten)]
-    files: Files,
-    /// Print JSON, including errors.
-    #[arg(long)]
-    json: bool,
+/// Removes the server. The scope is required if several define it.
+pub(crate) fn run(args: &EntryArgs) -> CommandResult {
+    settle(remove(args), args.server.json)
 }
 
-/// Removes the server.
-pub(crate) fn run(args: &Args) -> CommandResult {
-    settle(remove(args), args.json)
-}
-
-fn remove(args: &Args) -> Result<ExitCode, ClientCommandError> {
+fn remove(args: &EntryArgs) -> Result<ExitCode, ClientCommandError> {
+    let NameArgs { name, files, json } = &args.server;
     let scope = match args.scope {
         Some(scope) => scope.scope(),
-        None => only_scope(entry(&args.files.load()?, &args.name)?)?,
+        None => only_scope(entry(&files.load()?, name)?)?,
     };
-    let target = args.files.target(scope)?;
-    target.edit(&Edit::Remove { name: args.name.clone() }, "removed from", args.json)?;
+    files.target(scope)?.edit(&Edit::Remove { name: name.clone() }, "removed from", *json)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -8,64 +8,50 @@ use std::process::ExitCode;
 use agent::config::{Configured, Scope, edit::Edit};
 use anyhow::anyhow;
 
-use super::{ConfigFileTarget, EditedScope, Files, entry};
+use super::{ConfigFileTarget, EntryArgs, Files, NameArgs, entry};
 use crate::{
     commands::client::error::{ClientCommandError, settle},
     error::CommandResult,
     print,
 };
 
-/// The arguments of `client enable` and `client disable`.
-#[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    /// Name of the server.
-    name: String,
-    /// Scope of the entry to change.
-    #[arg(long, value_name = "SCOPE", conflicts_with = "config")]
-    scope: Option<EditedScope>,
-    #[command(flatten)]
-    files: Files,
-    /// Print JSON, including errors.
-    #[arg(long)]
-    json: bool,
-}
-
 /// Enables a server.
-pub(crate) fn enable(args: &Args) -> CommandResult {
-    settle(switch(args, true), args.json)
+pub(crate) fn enable(args: &EntryArgs) -> CommandResult {
+    settle(switch(args, true), args.server.json)
 }
 
 /// Disables a server.
-pub(crate) fn disable(args: &Args) -> CommandResult {
-    settle(switch(args, false), args.json)
+pub(crate) fn disable(args: &EntryArgs) -> CommandResult {
+    settle(switch(args, false), args.server.json)
 }
 
-fn switch(args: &Args, enabled: bool) -> Result<ExitCode, ClientCommandError> {
-    let name = &args.name;
+fn switch(args: &EntryArgs, enabled: bool) -> Result<ExitCode, ClientCommandError> {
+    let NameArgs { name, files, json } = &args.server;
+    let json = *json;
     let in_entry = Edit::Enable { name: name.clone(), enabled };
     let done = if enabled { "enabled in" } else { "disabled in" };
     if let Some(scope) = args.scope {
-        args.files.target(scope.scope())?.edit(&in_entry, done, args.json)?;
+        files.target(scope.scope())?.edit(&in_entry, done, json)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let configuration = args.files.load()?;
+    let configuration = files.load()?;
     let entry = entry(&configuration, name)?;
     let in_list = Edit::List { name: name.clone(), disabled: !enabled };
     let own = matches!(entry.scope, Scope::Explicit | Scope::Local | Scope::User);
     let entry_is_on = entry.server.as_ref().is_none_or(|server| server.enabled);
-    match (enabled, listing(entry, &args.files)?) {
+    match (enabled, listing(entry, files)?) {
         _ if entry.is_enabled() == enabled => {
             let word = if enabled { "enabled" } else { "disabled" };
             print::note(&format!("`{name}` is already {word}"));
         }
         (true, Some(target)) => {
-            target.edit(&in_list, done, args.json)?;
+            target.edit(&in_list, done, json)?;
             if own && !entry_is_on {
-                args.files.target(entry.scope)?.edit(&in_entry, done, args.json)?;
+                files.target(entry.scope)?.edit(&in_entry, done, json)?;
             }
         }
-        _ if own => args.files.target(entry.scope)?.edit(&in_entry, done, args.json)?,
-        (false, _) => args.files.target(Scope::Local)?.edit(&in_list, done, args.json)?,
+        _ if own => files.target(entry.scope)?.edit(&in_entry, done, json)?,
+        (false, _) => files.target(Scope::Local)?.edit(&in_list, done, json)?,
         (true, None) => {}
     }
     if enabled && !own && !entry_is_on {
