@@ -1,7 +1,7 @@
 //! Benchmarks of the mock servers and of the client. Only ratios within one run are judged.
 
 mod client;
-mod measuring;
+mod measure;
 mod mock;
 
 use clap::Subcommand;

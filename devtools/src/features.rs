@@ -1,7 +1,7 @@
-//! `features`: what a complete client has, each feature with what shows it and whether that holds.
+//! `features`: runs the scenarios and tests behind each client feature.
 //!
-//! The scenarios and tests that `scenarios/requirements/features.yaml` names are run, and what came of them is kept, so that
-//! `--last` can show it again. A feature that nothing shows, and one whose proof did not pass, fail the command.
+//! `scenarios/requirements/features.yaml` lists the proofs of each feature. Their results are stored for `--last`. A feature
+//! without a proof, or with a proof that did not pass, fails the command.
 
 mod cargo_test;
 mod proof;
@@ -14,17 +14,17 @@ use diagnostics::printable;
 use scenarios::requirements::{Feature, features};
 use serde::{Deserialize, Serialize};
 
-use self::proof::{Proof, Verdict};
+use self::proof::{Proof, ProofStatus};
 use crate::error::{CommandError, CommandResult, exit_code};
 use crate::root;
 
 /// The arguments of `features`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only these rows (`T1`, `D5`).
+    /// Features to test (`T1`, `D5`) [default: all].
     #[arg(value_name = "ROW")]
     rows: Vec<String>,
-    /// Show what the last run found, and run nothing.
+    /// Print the results of the last run.
     #[arg(long)]
     last: bool,
     /// Print JSON.
@@ -32,68 +32,68 @@ pub(crate) struct Args {
     json: bool,
 }
 
-/// A feature, and what was found of it.
+/// A feature with its status.
 #[derive(Debug, Serialize, Deserialize)]
 struct Row {
     id: String,
     feature: String,
-    verdict: Verdict,
+    status: ProofStatus,
     proofs: Vec<Proof>,
 }
 
-/// Runs what shows the features, and prints the table.
+/// Runs the proofs of the features and prints the table.
 pub(crate) fn run(args: &Args) -> CommandResult {
     let mut wanted = features().map_err(CommandError::internal)?;
     if let Some(unknown) = args.rows.iter().find(|row| !wanted.contains_key(*row)) {
         let known = wanted.keys().cloned().collect::<Vec<_>>().join(", ");
-        return Err(CommandError::input(anyhow!("there is no feature `{unknown}`; there are {known}")));
+        return Err(CommandError::input(anyhow!("unknown feature `{unknown}`; known are {known}")));
     }
     wanted.retain(|id, _| args.rows.is_empty() || args.rows.contains(id));
-    let known = if args.last { recall()? } else { prove(&wanted)? };
-    let rows: Vec<Row> = wanted.into_iter().map(|(id, feature)| row(id, feature, &known)).collect();
+    let results = if args.last { last_results()? } else { prove(&wanted)? };
+    let rows: Vec<Row> = wanted.into_iter().map(|(id, feature)| row(id, feature, &results)).collect();
     print(&rows, args.json).map_err(CommandError::environment)?;
-    Ok(exit_code(rows.iter().all(|row| row.verdict == Verdict::Passed)))
+    Ok(exit_code(rows.iter().all(|row| row.status == ProofStatus::Passed)))
 }
 
-/// What came of each proof, by its name.
-type Known = BTreeMap<String, Verdict>;
+/// The status of each proof by name.
+type Results = BTreeMap<String, ProofStatus>;
 
-fn row(id: String, feature: Feature, known: &Known) -> Row {
+fn row(id: String, feature: Feature, results: &Results) -> Row {
     let named = feature.scenarios.into_iter().chain(feature.tests);
     let proofs: Vec<Proof> =
-        named.map(|name| Proof { verdict: known.get(&name).copied().unwrap_or(Verdict::NotRun), name }).collect();
-    // What nothing shows is not there.
-    let verdict = proofs.iter().map(|proof| proof.verdict).max().unwrap_or(Verdict::Failed);
-    Row { id, feature: feature.feature, verdict, proofs }
+        named.map(|name| Proof { status: results.get(&name).copied().unwrap_or(ProofStatus::NotRun), name }).collect();
+    // A feature without proofs fails.
+    let status = proofs.iter().map(|proof| proof.status).max().unwrap_or(ProofStatus::Failed);
+    Row { id, feature: feature.feature, status, proofs }
 }
 
-/// Runs all proofs of these features, and keeps what came of them beside what is known of others.
-fn prove(wanted: &BTreeMap<String, Feature>) -> Result<Known, CommandError> {
+/// Runs all proofs of these features, and stores their results with those of other features.
+fn prove(wanted: &BTreeMap<String, Feature>) -> Result<Results, CommandError> {
     let scenarios: Vec<&str> = wanted.values().flat_map(|feature| &feature.scenarios).map(String::as_str).collect();
     let tests: Vec<&str> = wanted.values().flat_map(|feature| &feature.tests).map(String::as_str).collect();
     let mut found = scenario::run(&scenarios)?;
     found.extend(cargo_test::run(root(), &tests)?);
-    let mut all = recall().unwrap_or_default();
+    let mut all = last_results().unwrap_or_default();
     all.extend(found.clone());
-    let kept = kept()?;
+    let file = results_file()?;
     let text = serde_json::to_string_pretty(&all).map_err(CommandError::internal)?;
-    fs::write(&kept, text)
-        .with_context(|| format!("cannot write {}", kept.display()))
+    fs::write(&file, text)
+        .with_context(|| format!("cannot write {}", file.display()))
         .map_err(CommandError::environment)?;
     Ok(found)
 }
 
-/// What the last run found.
-fn recall() -> Result<Known, CommandError> {
-    let kept = kept()?;
-    let text = fs::read_to_string(&kept).context("there are no results; run `cargo xtask features` without --last");
+/// The results of the last run.
+fn last_results() -> Result<Results, CommandError> {
+    let file = results_file()?;
+    let text = fs::read_to_string(&file).context("there are no results; run `cargo xtask features` without --last");
     let text = text.map_err(CommandError::environment)?;
-    let known = serde_json::from_str(&text).with_context(|| format!("cannot read {}", kept.display()));
-    known.map_err(CommandError::environment)
+    let results = serde_json::from_str(&text).with_context(|| format!("cannot read {}", file.display()));
+    results.map_err(CommandError::environment)
 }
 
-/// Where that is kept: beside the program that cargo built.
-fn kept() -> Result<PathBuf, CommandError> {
+/// The file with the results, in the directory of the program.
+fn results_file() -> Result<PathBuf, CommandError> {
     let program = std::env::current_exe().map_err(CommandError::environment)?;
     Ok(program.with_file_name("mcp-workbench-features.json"))
 }
@@ -104,35 +104,35 @@ fn print(rows: &[Row], json: bool) -> std::io::Result<()> {
         return writeln!(out, "{}", serde_json::to_string_pretty(rows)?);
     }
     for row in rows {
-        let passed = row.proofs.iter().filter(|proof| proof.verdict == Verdict::Passed).count();
+        let passed = row.proofs.iter().filter(|proof| proof.status == ProofStatus::Passed).count();
         let count = format!("{passed} of {}", row.proofs.len());
-        writeln!(out, "{:<4} {:<8} {count:<8} {}", row.id, row.verdict, row.feature)?;
-        for proof in row.proofs.iter().filter(|proof| proof.verdict != Verdict::Passed) {
-            writeln!(out, "              {}: {}", proof.verdict, printable(&proof.name))?;
+        writeln!(out, "{:<4} {:<8} {count:<8} {}", row.id, row.status, row.feature)?;
+        for proof in row.proofs.iter().filter(|proof| proof.status != ProofStatus::Passed) {
+            writeln!(out, "              {}: {}", proof.status, printable(&proof.name))?;
         }
     }
-    let green = rows.iter().filter(|row| row.verdict == Verdict::Passed).count();
-    writeln!(out, "{green} of {} features are shown", rows.len())
+    let proved = rows.iter().filter(|row| row.status == ProofStatus::Passed).count();
+    writeln!(out, "{proved} of {} features passed", rows.len())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn of(scenarios: &[&str], tests: &[&str], known: &[(&str, Verdict)]) -> Verdict {
+    fn status(scenarios: &[&str], tests: &[&str], results: &[(&str, ProofStatus)]) -> ProofStatus {
         let texts = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         let feature = Feature { feature: "f".to_owned(), scenarios: texts(scenarios), tests: texts(tests) };
-        let known = known.iter().map(|&(name, verdict)| (name.to_owned(), verdict)).collect();
-        row("T1".to_owned(), feature, &known).verdict
+        let results = results.iter().map(|&(name, status)| (name.to_owned(), status)).collect();
+        row("T1".to_owned(), feature, &results).status
     }
 
     #[test]
-    fn a_feature_is_shown_if_all_its_proofs_passed_and_there_is_one() {
-        let passed = [("a/b", Verdict::Passed), ("x.rs::t", Verdict::Passed)];
-        assert_eq!(of(&["a/b"], &["x.rs::t"], &passed), Verdict::Passed);
-        assert_eq!(of(&[], &[], &passed), Verdict::Failed);
-        assert_eq!(of(&["a/b", "a/c"], &[], &passed), Verdict::NotRun);
-        let failed = [("a/b", Verdict::Passed), ("x.rs::t", Verdict::Failed)];
-        assert_eq!(of(&["a/b"], &["x.rs::t"], &failed), Verdict::Failed);
+    fn a_feature_passes_if_it_has_proofs_and_all_passed() {
+        let passed = [("a/b", ProofStatus::Passed), ("x.rs::t", ProofStatus::Passed)];
+        assert_eq!(status(&["a/b"], &["x.rs::t"], &passed), ProofStatus::Passed);
+        assert_eq!(status(&[], &[], &passed), ProofStatus::Failed);
+        assert_eq!(status(&["a/b", "a/c"], &[], &passed), ProofStatus::NotRun);
+        let failed = [("a/b", ProofStatus::Passed), ("x.rs::t", ProofStatus::Failed)];
+        assert_eq!(status(&["a/b"], &["x.rs::t"], &failed), ProofStatus::Failed);
     }
 }

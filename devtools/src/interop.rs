@@ -1,10 +1,11 @@
-//! `interop`: the mock servers and the built-in client against programs that nobody here wrote: the official conformance
-//! suite, clients and servers built on the official SDKs, and published servers.
+//! `interop`: tests the mock servers and the built-in client against independent programs: the official conformance suite,
+//! clients and servers on the official SDKs, and published servers.
 //!
-//! It fills the ignored folder `/interop` of the workspace by itself. What it cannot get there is the environment's fault
-//! and no verdict: exit code 3.
+//! The tools are installed in the ignored directory `/interop` of the workspace. A failed installation is an environment
+//! error (exit code 3), not a result.
 
 mod authorization;
+mod axes;
 mod check;
 mod child;
 mod expect;
@@ -21,7 +22,11 @@ use std::{fs, io::Write as _, time::Instant};
 
 use anyhow::{Context as _, anyhow};
 
-use self::{check::Check, outcome::Outcome, tools::Tools};
+use self::{
+    check::Check,
+    outcome::Outcome,
+    tools::{Requirements, Tools},
+};
 use crate::root;
 use crate::{
     error::{CommandError, CommandResult, exit_code},
@@ -31,13 +36,13 @@ use crate::{
 /// The arguments of `interop`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only this check, or those whose names begin like this, as `--list` has them. May be given several times.
+    /// Check to run, or the first parts of its name; repeatable [default: all].
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// List the checks and end.
+    /// Print the names of the checks and exit.
     #[arg(long)]
     list: bool,
-    /// Install what the checks need and end.
+    /// Install the requirements of the checks and exit.
     #[arg(long, conflicts_with = "list")]
     install_only: bool,
     /// Print the result as JSON.
@@ -54,14 +59,14 @@ pub(crate) fn run(args: Args) -> CommandResult {
         return Ok(exit_code(true));
     }
     let runtime = interrupt::runtime()?;
-    let tools = runtime.block_on(Tools::ready(root(), &checks))?;
+    let tools = runtime.block_on(Tools::install(root(), requirements(&checks)))?;
     if args.install_only {
         return Ok(exit_code(true));
     }
     let outcomes = runtime.block_on(async {
         tokio::select! {
             outcomes = run_all(&tools, &checks) => outcomes,
-            // What was started ends with what is dropped here.
+            // Dropping the checks stops their processes.
             () = interrupt::requested() => Err(CommandError::environment(anyhow!("interrupted"))),
         }
     })?;
@@ -72,39 +77,49 @@ pub(crate) fn run(args: Args) -> CommandResult {
 fn selected(only: &[String]) -> Result<Vec<Check>, CommandError> {
     let all = Check::all();
     for name in only {
-        if !all.iter().any(|check| check.is_called(name)) {
+        if !all.iter().any(|check| check.matches(name)) {
             let known: Vec<_> = all.iter().map(Check::name).collect();
-            return Err(CommandError::input(anyhow!("there is no check `{name}`; there are {}", known.join(", "))));
+            return Err(CommandError::input(anyhow!("unknown check `{name}`; known are {}", known.join(", "))));
         }
     }
-    let wanted = |check: &Check| only.is_empty() || only.iter().any(|name| check.is_called(name));
+    let wanted = |check: &Check| only.is_empty() || only.iter().any(|name| check.matches(name));
     Ok(all.into_iter().filter(wanted).collect())
+}
+
+/// The tools that the checks need.
+fn requirements(checks: &[Check]) -> Requirements {
+    Requirements {
+        node: checks.iter().any(|check| !check.needs_python()),
+        python: checks.iter().any(Check::needs_python),
+    }
 }
 
 async fn run_all(tools: &Tools, checks: &[Check]) -> Result<Vec<Outcome>, CommandError> {
     if tools.output.exists() {
         fs::remove_dir_all(&tools.output)
-            .context("cannot empty the folder of outputs")
+            .context("cannot empty the output directory")
             .map_err(CommandError::environment)?;
     }
     let mut outcomes = Vec::new();
     for check in checks {
-        let folder = tools.output.join(check.name().replace('/', "-"));
-        fs::create_dir_all(&folder).context("cannot make a folder for outputs").map_err(CommandError::environment)?;
-        let began = Instant::now();
-        let (rows, trouble) = match check.run(tools, &folder).await {
+        let directory = tools.output.join(check.name().replace('/', "-"));
+        fs::create_dir_all(&directory)
+            .context("cannot create the output directory")
+            .map_err(CommandError::environment)?;
+        let start = Instant::now();
+        let (rows, error) = match check.run(tools, &directory).await {
             Ok(rows) => (rows, None),
-            Err(trouble) => (Vec::new(), Some(format!("{trouble:#}"))),
+            Err(error) => (Vec::new(), Some(format!("{error:#}"))),
         };
-        let outcome = Outcome { check: check.name(), rows, trouble, took: began.elapsed(), folder };
-        say(&report::line(&outcome));
+        let outcome = Outcome { check: check.name(), rows, error, duration: start.elapsed(), directory };
+        log_progress(&report::line(&outcome));
         outcomes.push(outcome);
     }
     Ok(outcomes)
 }
 
-/// Progress, on standard error. A log that cannot be written is no reason to stop.
-fn say(text: &str) {
+/// Prints progress to standard error. Write errors are ignored.
+fn log_progress(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
 
@@ -117,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn selects_by_the_whole_name_or_by_its_first_parts() {
+    fn selects_by_the_name_or_its_first_parts() {
         let names =
             |only: &str| -> Vec<String> { selected(&[only.to_owned()]).unwrap().iter().map(Check::name).collect() };
         assert_eq!(names("suite/2025-11-25"), ["suite/2025-11-25"]);
@@ -127,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_a_name_that_selects_nothing() {
+    fn rejects_a_name_without_checks() {
         assert!(selected(&["suite/2025".to_owned()]).is_err());
         assert!(selected(&["nothing".to_owned()]).is_err());
     }

@@ -23,6 +23,7 @@ const FORMAT: Format = Format {
     example: "contains ids, as in `lifecycle/initialize-first: { level: MUST }`",
     limits: Limits::SMALL,
     noun_of: |_, _| None,
+    renamed: &[],
 };
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/requirements/register");

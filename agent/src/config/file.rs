@@ -42,6 +42,7 @@ const FORMAT: document::Format = document::Format {
     example: "contains servers",
     limits: Limits { bytes: MAX_BYTES, depth: 32, values: 100_000, aliases: 0, expanded: 0 },
     noun_of: |_, _| None,
+    renamed: &[],
 };
 
 /// A configuration file.

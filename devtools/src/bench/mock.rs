@@ -1,16 +1,17 @@
-//! `bench mock`: how fast the mock servers of this program are, against servers that do nothing, and what they keep in
-//! memory. The figures are of one run on one machine, so only their ratios are judged.
+//! `bench mock`: compares the mock servers with minimal servers, and measures their memory.
+//!
+//! Times depend on the machine, so only ratios within one run are judged.
 
-mod bare;
-mod bounds;
+mod baseline;
+mod connection;
 mod http;
 mod memory;
+pub(super) mod messages;
 mod report;
 mod rounds;
-pub(super) mod speech;
+mod server;
 mod stdio;
-mod subject;
-mod wire;
+mod thresholds;
 
 use std::{
     io::Write as _,
@@ -19,13 +20,16 @@ use std::{
 
 use clap::ValueEnum;
 
-use self::report::{Calls, Grown, Report, Sessions, http_bound};
-pub(super) use self::{
-    rounds::median,
-    speech::{ANSWER, ARGUMENT, LEGACY, MODERN, TOOL},
-    subject::Subject as Server,
+use self::{
+    baseline::BaselineServer,
+    report::{Calls, Grown, Report, Sessions, http_threshold},
 };
-use super::measuring::Measuring;
+pub(super) use self::{
+    messages::{ARGUMENT, LEGACY, MODERN, RESULT_TEXT, TOOL},
+    rounds::median,
+    server::BenchServer,
+};
+use super::measure::MeasureArgs;
 use crate::{
     error::{CommandError, CommandResult},
     interrupt,
@@ -34,29 +38,29 @@ use crate::{
 /// The arguments of `bench mock`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only this part; may be given more than once.
+    /// Part to measure; repeatable [default: all].
     #[arg(long, value_name = "PART")]
     only: Vec<Part>,
     #[command(flatten)]
-    measuring: Measuring,
+    measure: MeasureArgs,
     #[command(subcommand)]
-    bare: Option<bare::Bare>,
+    baseline: Option<BaselineServer>,
 }
 
-/// What can be measured by itself.
+/// A part of the benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
     /// Calls over Streamable HTTP.
     Http,
     /// Calls over stdio.
     Stdio,
-    /// The memory of many sessions.
+    /// Memory of many sessions.
     Sessions,
-    /// The memory after many calls.
+    /// Memory after many calls.
     Growth,
 }
 
-/// How long and how often.
+/// Number and duration of the rounds, and number of calls.
 #[derive(Debug, Clone, Copy)]
 struct Effort {
     rounds: usize,
@@ -69,26 +73,26 @@ impl Effort {
     const QUICK: Self = Self { rounds: 3, each: Duration::from_millis(250), calls: 100_000 };
 }
 
-/// Measures the mocks, or is one of the servers that they are measured against.
+/// Measures the mock servers, or runs a baseline server.
 pub(crate) fn run(args: &Args) -> CommandResult {
-    if let Some(bare) = &args.bare {
-        return bare::run(bare);
+    if let Some(server) = &args.baseline {
+        return baseline::run(server);
     }
-    args.measuring.check_build()?;
-    let effort = if args.measuring.quick { Effort::QUICK } else { Effort::FULL };
-    let bench = Bench { runtime: interrupt::runtime()?, effort, began: Instant::now() };
+    args.measure.check_build()?;
+    let effort = if args.measure.quick { Effort::QUICK } else { Effort::FULL };
+    let bench = Bench { runtime: interrupt::runtime()?, effort, start: Instant::now() };
     let mut report = Report::new();
     let wanted = |part| args.only.is_empty() || args.only.contains(&part);
     bench.measure(wanted, &mut report).map_err(CommandError::environment)?;
-    let all_held = report.judge();
-    args.measuring.print(&report, || report.text(), all_held)
+    let passed = report.judge();
+    args.measure.print(&report, || report.text(), passed)
 }
 
 /// One run.
 struct Bench {
     runtime: tokio::runtime::Runtime,
     effort: Effort,
-    began: Instant,
+    start: Instant,
 }
 
 impl Bench {
@@ -104,9 +108,9 @@ impl Bench {
             }
         }
         if wanted(Part::Sessions) {
-            self.say(&format!("{} sessions", bounds::SESSIONS));
-            let bytes = memory::of_sessions(&self.runtime, bounds::SESSIONS)?;
-            report.sessions.push(Sessions { sessions: bounds::SESSIONS, bytes, most: bounds::SESSIONS_MEMORY });
+            self.log_progress(&format!("{} sessions", thresholds::SESSIONS));
+            let bytes = memory::session_memory(&self.runtime, thresholds::SESSIONS)?;
+            report.sessions.push(Sessions { sessions: thresholds::SESSIONS, bytes, max: thresholds::SESSIONS_MEMORY });
         }
         if wanted(Part::Growth) {
             self.growth(report)?;
@@ -116,11 +120,11 @@ impl Bench {
 
     fn http(&self, revision: &'static str, report: &mut Report) -> anyhow::Result<()> {
         let mut pair = http::Pair::start(&self.runtime, revision)?;
-        for concurrency in [1, 16, bounds::HTTP_JUDGED_AT] {
-            self.say(&format!("http {revision}, {concurrency} at a time"));
+        for concurrency in [1, 16, thresholds::HTTP_JUDGED_AT] {
+            self.log_progress(&format!("http {revision}, {concurrency} at a time"));
             let compared = pair.compare(&self.runtime, concurrency, self.effort.rounds, self.effort.each)?;
-            let least = http_bound(concurrency);
-            report.calls.push(Calls { transport: "http", revision, concurrency, compared, least });
+            let min_ratio = http_threshold(concurrency);
+            report.calls.push(Calls { transport: "http", revision, concurrency, compared, min_ratio });
         }
         Ok(())
     }
@@ -128,31 +132,30 @@ impl Bench {
     fn stdio(&self, revision: &'static str, report: &mut Report) -> anyhow::Result<()> {
         let mut pair = stdio::Pair::start(revision)?;
         for concurrency in [1, 64] {
-            self.say(&format!("stdio {revision}, {concurrency} at a time"));
+            self.log_progress(&format!("stdio {revision}, {concurrency} at a time"));
             let compared = pair.compare(concurrency, self.effort.rounds, self.effort.each)?;
-            let least = Some(bounds::STDIO_RATIO);
-            report.calls.push(Calls { transport: "stdio", revision, concurrency, compared, least });
+            let min_ratio = Some(thresholds::STDIO_RATIO);
+            report.calls.push(Calls { transport: "stdio", revision, concurrency, compared, min_ratio });
         }
         Ok(())
     }
 
     fn growth(&self, report: &mut Report) -> anyhow::Result<()> {
-        let (calls, most) = (self.effort.calls, bounds::GROWTH);
+        let (calls, max) = (self.effort.calls, thresholds::GROWTH);
         for revision in [LEGACY, MODERN] {
-            self.say(&format!("http {revision}, {calls} calls"));
+            self.log_progress(&format!("http {revision}, {calls} calls"));
             let pair = http::Pair::start(&self.runtime, revision)?;
             let growth = memory::over_http(&self.runtime, pair, revision, calls)?;
-            report.growth.push(Grown { transport: "http", revision, growth, most });
-            self.say(&format!("stdio {revision}, {calls} calls"));
+            report.growth.push(Grown { transport: "http", revision, growth, max });
+            self.log_progress(&format!("stdio {revision}, {calls} calls"));
             let growth = memory::over_stdio(stdio::Pair::start(revision)?, calls)?;
-            report.growth.push(Grown { transport: "stdio", revision, growth, most });
+            report.growth.push(Grown { transport: "stdio", revision, growth, max });
         }
         Ok(())
     }
 
-    /// Says on standard error what is measured now.
-    fn say(&self, what: &str) {
-        // A log that cannot be written is no reason to stop.
-        let _ = writeln!(std::io::stderr(), "{:6.1} s  {what}", self.began.elapsed().as_secs_f64());
+    /// Prints the current measurement to standard error. Write errors are ignored.
+    fn log_progress(&self, what: &str) {
+        let _ = writeln!(std::io::stderr(), "{:6.1} s  {what}", self.start.elapsed().as_secs_f64());
     }
 }

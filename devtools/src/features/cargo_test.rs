@@ -1,6 +1,6 @@
-//! Tests as proofs: cargo builds their programs, those that are needed are run, and what they print says what came of each.
+//! Tests as proofs: cargo builds the test programs, and the needed ones are run.
 //!
-//! The whole workspace is built as `cargo test --workspace` builds it, so that nothing is built twice.
+//! The whole workspace is built as `cargo test --workspace` builds it, so that no crate is built twice.
 
 use std::{
     collections::BTreeMap,
@@ -12,42 +12,41 @@ use std::{
 use anyhow::{Context as _, anyhow};
 use serde::Deserialize;
 
-use super::{Known, proof::Verdict};
+use super::{Results, proof::ProofStatus};
 use crate::error::CommandError;
 
-/// Runs these tests: each is `<file>::<name>`, the file seen from the root.
-pub(super) fn run(root: &Path, wanted: &[&str]) -> Result<Known, CommandError> {
-    let mut known: Known = wanted.iter().map(|&name| (name.to_owned(), Verdict::NotRun)).collect();
+/// Runs these tests, which are given as `<file>::<name>` with the path of the file below the root.
+pub(super) fn run(root: &Path, wanted: &[&str]) -> Result<Results, CommandError> {
+    let mut results: Results = wanted.iter().map(|&name| (name.to_owned(), ProofStatus::NotRun)).collect();
     if wanted.is_empty() {
-        return Ok(known);
+        return Ok(results);
     }
     let programs = build(root)?;
-    let mut of_programs: BTreeMap<&Program, Vec<&str>> = BTreeMap::new();
+    let mut tests_of: BTreeMap<&Program, Vec<&str>> = BTreeMap::new();
     for &test in wanted {
         if let Some(program) = programs.iter().find(|program| program.has(root, test)) {
-            of_programs.entry(program).or_default().push(test);
+            tests_of.entry(program).or_default().push(test);
         }
     }
-    for (program, tests) in of_programs {
-        let ran = program.run(&tests).with_context(|| format!("cannot run {}", program.executable.display()));
-        let printed = ran.map_err(CommandError::environment)?;
-        known.extend(tests.into_iter().map(|test| (test.to_owned(), verdict(test, &printed))));
+    for (program, tests) in tests_of {
+        let output = program.run(&tests).with_context(|| format!("cannot run {}", program.executable.display()));
+        let printed = output.map_err(CommandError::environment)?;
+        results.extend(tests.into_iter().map(|test| (test.to_owned(), status(test, &printed))));
     }
-    Ok(known)
+    Ok(results)
 }
 
-/// A program of tests.
+/// A test program.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Program {
-    /// Where it is.
     executable: PathBuf,
-    /// The file that it is built from.
+    /// The root file of the target.
     source: PathBuf,
-    /// The folder of its crate.
-    folder: PathBuf,
+    /// The directory of the crate.
+    directory: PathBuf,
 }
 
-/// What cargo says of something that it has built (The Cargo Book, "External tools", JSON messages).
+/// A message of cargo about a built target (The Cargo Book, "External tools", JSON messages).
 #[derive(Deserialize)]
 struct Artifact {
     manifest_path: PathBuf,
@@ -81,55 +80,55 @@ fn build(root: &Path) -> Result<Vec<Program>, CommandError> {
     Ok(String::from_utf8_lossy(&built.stdout).lines().filter_map(program).collect())
 }
 
-/// The program that a message of cargo speaks of.
+/// The test program in a message of cargo.
 fn program(message: &str) -> Option<Program> {
     let artifact = serde_json::from_str::<Artifact>(message).ok().filter(|artifact| artifact.profile.test)?;
-    let folder = artifact.manifest_path.parent()?.to_owned();
-    Some(Program { executable: artifact.executable?, source: artifact.target.src_path, folder })
+    let directory = artifact.manifest_path.parent()?.to_owned();
+    Some(Program { executable: artifact.executable?, source: artifact.target.src_path, directory })
 }
 
 impl Program {
-    /// Whether it is built from the file of a test, or from one above it: `tests/http/main.rs` or `tests/http.rs` for
-    /// `tests/http/unix.rs`, and the root of the crate for whatever lies in `src`.
+    /// Whether it contains the file of a test: `tests/http/main.rs` and `tests/http.rs` contain `tests/http/unix.rs`, and the
+    /// root of the crate contains all files in `src`.
     fn has(&self, root: &Path, test: &str) -> bool {
         let file = root.join(test.split("::").next().unwrap_or_default());
-        let Ok(below) = self.source.strip_prefix(&self.folder) else { return false };
+        let Ok(below) = self.source.strip_prefix(&self.directory) else { return false };
         if below.starts_with("src") {
-            return file.starts_with(self.folder.join("src"));
+            return file.starts_with(self.directory.join("src"));
         }
         let inside = if self.source.ends_with("main.rs") { self.source.parent() } else { None };
         let inside = inside.map_or_else(|| self.source.with_extension(""), Path::to_owned);
         file == self.source || file.starts_with(inside)
     }
 
-    /// Runs the tests of these names, and what else has them in its own; what it prints.
+    /// Runs the tests whose names contain these names, and returns the output.
     fn run(&self, tests: &[&str]) -> io::Result<String> {
         let names = tests.iter().filter_map(|test| Some(test.rsplit_once("::")?.1));
-        let ran = Command::new(&self.executable)
+        let output = Command::new(&self.executable)
             .args(names)
-            .current_dir(&self.folder)
+            .current_dir(&self.directory)
             .stdin(Stdio::null())
             .stderr(Stdio::inherit())
             .output()?;
-        Ok(String::from_utf8_lossy(&ran.stdout).into_owned())
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 }
 
-/// What came of a test, in what its program printed.
-fn verdict(wanted: &str, printed: &str) -> Verdict {
-    let Some((file, name)) = wanted.split_once("::") else { return Verdict::Failed };
+/// The status of a test in the output of its program.
+fn status(wanted: &str, printed: &str) -> ProofStatus {
+    let Some((file, name)) = wanted.split_once("::") else { return ProofStatus::Failed };
     let results = printed.lines().filter_map(|line| line.trim().strip_prefix("test ")?.split_once(" ... "));
-    let meant = results.filter(|(path, _)| is_meant(path.trim(), file, name));
-    let verdicts = meant.map(|(_, outcome)| match outcome.split([' ', ',']).next() {
-        Some("ok") => Verdict::Passed,
-        Some("ignored") => Verdict::NotRun,
-        _ => Verdict::Failed,
+    let matching = results.filter(|(path, _)| matches(path.trim(), file, name));
+    let statuses = matching.map(|(_, outcome)| match outcome.split([' ', ',']).next() {
+        Some("ok") => ProofStatus::Passed,
+        Some("ignored") => ProofStatus::NotRun,
+        _ => ProofStatus::Failed,
     });
-    verdicts.max().unwrap_or(Verdict::NotRun)
+    statuses.max().unwrap_or(ProofStatus::NotRun)
 }
 
-/// Whether a test of this path is the one of this name in this file: of several with the name, the path has the file's module.
-fn is_meant(path: &str, file: &str, name: &str) -> bool {
+/// Whether a test path has this name and, unless it has no modules, the module of the file.
+fn matches(path: &str, file: &str, name: &str) -> bool {
     let mut modules: Vec<&str> = path.split("::").collect();
     let module = file.trim_end_matches(".rs").rsplit('/').find(|part| !matches!(*part, "tests" | "main" | "lib"));
     modules.pop() == Some(name) && (modules.is_empty() || module.is_some_and(|module| modules.contains(&module)))
@@ -148,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_has_the_tests_of_the_files_below_it() {
+    fn a_program_has_the_tests_of_its_files() {
         let root = Path::new("/r");
         for (source, test, expected) in [
             ("src/lib.rs", "client/src/manager/status.rs::t", true),
@@ -165,19 +164,22 @@ mod tests {
     }
 
     #[test]
-    fn the_verdict_is_that_of_the_test_of_this_name_in_this_file() {
+    fn the_status_is_that_of_the_test_with_this_name_and_file() {
         let printed = "running 4 tests\ntest manager::status::tests::has_a_name ... ok\ntest ends ... FAILED\n\
                        test unix::is_reached   ... ok <0.2s>\ntest sse::ends ... ignored, no daemon\n";
         for (wanted, expected) in [
-            ("client/src/manager/status.rs::has_a_name", Verdict::Passed),
-            ("client/src/manager/status/tests.rs::has_a_name", Verdict::Passed),
-            ("client/src/manager/other.rs::has_a_name", Verdict::NotRun),
-            ("client/tests/calls.rs::ends", Verdict::Failed),
-            ("client/tests/http/unix.rs::is_reached", Verdict::Passed),
-            ("client/tests/http/unix.rs::is", Verdict::NotRun),
+            ("client/src/manager/status.rs::has_a_name", ProofStatus::Passed),
+            ("client/src/manager/status/tests.rs::has_a_name", ProofStatus::Passed),
+            ("client/src/manager/other.rs::has_a_name", ProofStatus::NotRun),
+            ("client/tests/calls.rs::ends", ProofStatus::Failed),
+            ("client/tests/http/unix.rs::is_reached", ProofStatus::Passed),
+            ("client/tests/http/unix.rs::is", ProofStatus::NotRun),
         ] {
-            assert_eq!(verdict(wanted, printed), expected, "{wanted}");
+            assert_eq!(status(wanted, printed), expected, "{wanted}");
         }
-        assert_eq!(verdict("client/tests/http/sse.rs::ends", "test sse::ends ... ignored, no daemon"), Verdict::NotRun);
+        assert_eq!(
+            status("client/tests/http/sse.rs::ends", "test sse::ends ... ignored, no daemon"),
+            ProofStatus::NotRun
+        );
     }
 }

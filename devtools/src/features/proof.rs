@@ -1,22 +1,22 @@
-//! What shows a feature, and what came of it.
+//! Proofs of features and their status.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What came of a proof, or of all proofs of a feature: the worst of them.
+/// Status of a proof. The status of a feature is the maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Verdict {
-    /// It holds.
+pub(super) enum ProofStatus {
+    /// It passed.
     Passed,
-    /// It was not run here, or was left out.
+    /// It was not run or ignored.
     NotRun,
-    /// It does not hold.
+    /// It failed.
     Failed,
 }
 
-impl fmt::Display for Verdict {
+impl fmt::Display for ProofStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Passed => "passed",
@@ -29,8 +29,8 @@ impl fmt::Display for Verdict {
 /// A scenario or a test.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Proof {
-    /// As the list of features names it.
+    /// Its name in the list of features.
     pub(super) name: String,
-    /// What came of it.
-    pub(super) verdict: Verdict,
+    /// Its status.
+    pub(super) status: ProofStatus,
 }

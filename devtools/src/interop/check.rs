@@ -1,79 +1,74 @@
-//! Which checks there are.
+//! The list of checks.
 
 use std::path::Path;
 
 use super::{authorization, outcome::Row, sdk, servers, suite, tools::Tools};
 
-/// One thing to try.
+/// One check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Check {
-    /// The official server suite, for a revision.
+    /// The official server suite in a revision, against `mock serve`.
     Suite(&'static str),
-    /// What of the official server suite every server can show, for a revision, against `serve`.
+    /// The scenarios of the official server suite that need no fixtures, in a revision, against `serve`.
     Serve(&'static str),
-    /// The official client suite, for a revision.
+    /// The official client suite in a revision.
     ClientSuite(&'static str),
-    /// The official scenarios for authorization servers, as this kind of client.
-    Authorization(authorization::ClientKind),
-    /// A client on an SDK.
-    Sdk(sdk::Subject),
-    /// A server that the built-in client visits.
-    Server(servers::Subject),
+    /// The official scenarios for authorization servers, with this client authentication.
+    Authorization(authorization::ClientAuth),
+    /// A client on an SDK, against `mock`.
+    Sdk(sdk::SdkVariant),
+    /// The built-in client against a published server or an SDK server.
+    Server(servers::ServerVariant),
 }
 
 impl Check {
-    /// All of them, the quickest to fail first.
+    /// All checks, fastest first.
     pub(super) fn all() -> Vec<Self> {
         let suites = suite::REVISIONS.into_iter().map(Self::Suite);
-        let authorization = authorization::ClientKind::ALL.into_iter().map(Self::Authorization);
+        let authorization = authorization::ClientAuth::ALL.into_iter().map(Self::Authorization);
         let clients = suite::client::REVISIONS.into_iter().map(Self::ClientSuite);
-        let sdks = sdk::Subject::all().into_iter().map(Self::Sdk);
-        let servers = servers::Subject::all().into_iter().map(Self::Server);
+        let sdks = sdk::SdkVariant::all().into_iter().map(Self::Sdk);
+        let servers = servers::ServerVariant::all().into_iter().map(Self::Server);
         let served = suite::REVISIONS.into_iter().map(Self::Serve);
         suites.chain(served).chain(clients).chain(authorization).chain(sdks).chain(servers).collect()
     }
 
-    /// The name, in parts from the general to the special.
+    /// The name; its parts are separated by slashes.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Suite(revision) => format!("suite/{revision}"),
             Self::Serve(revision) => format!("serve/{revision}"),
             Self::ClientSuite(revision) => format!("client-suite/{revision}"),
-            Self::Authorization(client) => format!("authorization/{}", client.word()),
-            Self::Sdk(subject) => subject.name(),
-            Self::Server(subject) => subject.name(),
+            Self::Authorization(client) => format!("authorization/{}", client.as_str()),
+            Self::Sdk(variant) => variant.name(),
+            Self::Server(variant) => variant.name(),
         }
     }
 
-    /// Whether this is its name, or the first parts of it.
-    pub(super) fn is_called(&self, name: &str) -> bool {
+    /// Whether this is the name or its first parts.
+    pub(super) fn matches(&self, name: &str) -> bool {
         let own = self.name();
         own == name || own.strip_prefix(name).is_some_and(|rest| rest.starts_with('/'))
     }
 
-    /// Whether it needs what npm installs.
-    pub(super) fn needs_node(&self) -> bool {
-        !self.needs_python()
-    }
-
-    /// Whether it needs what pip installs.
+    /// Whether it needs the packages of pip; otherwise it needs those of npm.
     pub(super) fn needs_python(&self) -> bool {
         match self {
-            Self::Sdk(subject) => subject.is_python(),
-            Self::Server(subject) => subject.is_python(),
+            Self::Sdk(variant) => variant.is_python(),
+            Self::Server(variant) => variant.is_python(),
             Self::Suite(_) | Self::Serve(_) | Self::ClientSuite(_) | Self::Authorization(_) => false,
         }
     }
 
-    /// Carries it out. The folder is for outputs.
-    pub(super) async fn run(&self, tools: &Tools, folder: &Path) -> anyhow::Result<Vec<Row>> {
+    /// Runs the check. Outputs are written to the directory.
+    pub(super) async fn run(&self, tools: &Tools, directory: &Path) -> anyhow::Result<Vec<Row>> {
         match self {
-            Self::Suite(revision) => suite::run(tools, revision, folder).await,
-            Self::Serve(revision) => suite::run_serve(tools, revision, folder).await,
-            Self::ClientSuite(revision) => suite::client::run(tools, revision, folder).await,
-            Self::Authorization(client) => authorization::run(tools, *client, folder).await,
-            Self::Sdk(subject) => sdk::run(tools, *subject, folder).await,
-            Self::Server(subject) => servers::run(tools, *subject, folder).await,
+            Self::Suite(revision) => suite::run(tools, revision, directory).await,
+            Self::Serve(revision) => suite::run_serve(tools, revision, directory).await,
+            Self::ClientSuite(revision) => suite::client::run(tools, revision, directory).await,
+            Self::Authorization(client) => authorization::run(tools, *client, directory).await,
+            Self::Sdk(variant) => sdk::run(tools, *variant, directory).await,
+            Self::Server(variant) => servers::run(tools, *variant, directory).await,
         }
     }
 }

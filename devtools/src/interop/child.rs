@@ -1,6 +1,6 @@
-//! Programs that are run to their end, bounded, with their output kept in files.
+//! Child programs with a timeout, and their output in files.
 //!
-//! Each runs under a supervisor, so that its whole tree ends with it, with its limit, or with this program.
+//! Each runs under a supervisor, which stops its whole process tree when the program exits, times out, or this program exits.
 
 use std::{
     ffi::OsStr,
@@ -15,32 +15,32 @@ use client::process::supervisor::Supervision;
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::process::Child;
 
-/// How long everything below a supervisor may take to end once it is told to; the supervisor itself kills after 2 s.
-const ENDING: Duration = Duration::from_secs(5);
+/// Grace period of a supervisor and its process tree; the supervisor kills the tree after 2 s.
+const STOP_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// A program under a supervisor. Dropping it tells the supervisor to end it and all that it started.
+/// A program under a supervisor. Dropping it stops the program and all its descendants.
 #[derive(Debug)]
 pub(super) struct Supervised {
     pub(super) child: Child,
 }
 
 impl Supervised {
-    /// Starts a command that [`command`] has made.
+    /// Starts a command of [`command`].
     pub(super) fn start(command: Command) -> std::io::Result<Self> {
         Ok(Self { child: tokio::process::Command::from(command).spawn()? })
     }
 
-    /// Ends it and waits until nothing is left, within bounds.
-    pub(super) async fn end(&mut self) {
+    /// Stops the program and waits for its process tree.
+    pub(super) async fn stop(&mut self) {
         self.terminate();
-        // If even the supervisor does not end, the drop signals again; there is nothing more to be done from here.
-        let _ = tokio::time::timeout(ENDING, self.child.wait()).await;
+        // After a timeout, the drop sends the signal again.
+        let _ = tokio::time::timeout(STOP_TIMEOUT, self.child.wait()).await;
     }
 
     fn terminate(&self) {
         let pid = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         if let Some(pid) = pid {
-            // It may have ended in between; until it is waited for its number is still its own.
+            // The process id stays reserved until the process is waited for.
             let _ = kill_process(pid, Signal::TERM);
         }
     }
@@ -52,14 +52,14 @@ impl Drop for Supervised {
     }
 }
 
-/// A command whose program will run under a supervisor.
+/// A command that runs a program under a supervisor.
 pub(super) fn command(program: impl AsRef<OsStr>) -> anyhow::Result<Command> {
-    let mut command = Supervision::default().command(program).context("cannot supervise")?;
+    let mut command = Supervision::default().command(program).context("cannot start the supervisor")?;
     command.stdin(Stdio::null());
     Ok(command)
 }
 
-/// Where the output of a program is kept.
+/// Files with the output of a program.
 #[derive(Debug)]
 pub(super) struct Output {
     pub(super) stdout: PathBuf,
@@ -67,28 +67,28 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Two files in a folder.
-    pub(super) fn in_folder(folder: &Path, name: &str) -> Self {
-        Self { stdout: folder.join(format!("{name}.out")), stderr: folder.join(format!("{name}.err")) }
+    /// `<name>.out` and `<name>.err` in a directory.
+    pub(super) fn in_directory(directory: &Path, name: &str) -> Self {
+        Self { stdout: directory.join(format!("{name}.out")), stderr: directory.join(format!("{name}.err")) }
     }
 
-    /// The last lines of what the program complained about.
-    pub(super) fn complaint(&self) -> String {
+    /// The last lines of stderr, or of stdout if stderr is empty.
+    pub(super) fn last_lines(&self) -> String {
         let last = |path: &Path| {
             let text = fs::read(path).unwrap_or_default();
             let text = String::from_utf8_lossy(&text);
             let lines: Vec<_> = text.lines().filter(|line| !line.trim().is_empty()).collect();
             lines[lines.len().saturating_sub(5)..].join(" | ")
         };
-        let complaint = last(&self.stderr);
-        if complaint.is_empty() { last(&self.stdout) } else { complaint }
+        let stderr = last(&self.stderr);
+        if stderr.is_empty() { last(&self.stdout) } else { stderr }
     }
 }
 
-/// Runs a command to its end and returns its exit code.
+/// Runs a command and returns its exit code.
 ///
 /// # Errors
-/// If it cannot be started, is ended by a signal, or takes longer than the limit: then all that it started is killed.
+/// If it cannot be started, is terminated by a signal, or exceeds the limit, which stops its process tree.
 pub(super) async fn run(mut command: Command, output: &Output, limit: Duration) -> anyhow::Result<i32> {
     let file = |path: &Path| File::create(path).with_context(|| format!("cannot write {}", path.display()));
     command.stdout(file(&output.stdout)?).stderr(file(&output.stderr)?);
@@ -96,11 +96,11 @@ pub(super) async fn run(mut command: Command, output: &Output, limit: Duration) 
     match tokio::time::timeout(limit, supervised.child.wait()).await {
         Ok(status) => match status?.code() {
             Some(code) => Ok(code),
-            None => bail!("ended by a signal: {}", output.complaint()),
+            None => bail!("terminated by a signal: {}", output.last_lines()),
         },
         Err(_) => {
-            supervised.end().await;
-            bail!("not done after {} s: {}", limit.as_secs(), output.complaint());
+            supervised.stop().await;
+            bail!("timed out after {} s: {}", limit.as_secs(), output.last_lines());
         }
     }
 }

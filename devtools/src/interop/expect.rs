@@ -1,47 +1,48 @@
-//! What a step has to have seen, of a client that is driven or of a server that is visited.
+//! Expected results of steps.
 
 use serde_json::Value;
 
-/// What a step has to have seen.
+/// The expected result of a step.
 #[derive(Debug, Clone)]
 pub(super) enum Expect {
-    /// This, and numbers may be written as whole ones or not.
+    /// This value; numbers are compared by value.
     Exactly(Value),
-    /// JSON in a text.
+    /// A string with this JSON.
     Json(Value),
-    /// At least these, and nothing twice.
-    Among(Vec<&'static str>),
+    /// An array with at least these, without duplicates.
+    Includes(Vec<&'static str>),
     /// One of these.
     OneOf(&'static [&'static str]),
-    /// A text with this in it.
-    Holding(String),
-    /// Nothing in particular: it came to its end.
+    /// A string that contains this.
+    Contains(String),
+    /// Any result.
     Done,
 }
 
 impl Expect {
-    /// What there is to say against what was seen.
-    pub(super) fn objection(&self, seen: &Value) -> Option<String> {
-        let (holds, expected) = match self {
+    /// Why the result is not the expected one.
+    pub(super) fn mismatch(&self, seen: &Value) -> Option<String> {
+        let (matches, expected) = match self {
             Self::Exactly(value) => (same(seen, value), value.to_string()),
             Self::Json(value) => {
                 let parsed: Option<Value> = seen.as_str().and_then(|text| serde_json::from_str(text).ok());
                 (parsed.is_some_and(|parsed| same(&parsed, value)), value.to_string())
             }
-            Self::Among(names) => (holds_once(seen, names), format!("all of {names:?}, nothing twice")),
+            Self::Includes(names) => (contains_once(seen, names), format!("all of {names:?}, no duplicates")),
             Self::OneOf(values) => {
                 (seen.as_str().is_some_and(|seen| values.contains(&seen)), format!("one of {values:?}"))
             }
-            Self::Holding(part) => {
-                (seen.as_str().is_some_and(|seen| seen.contains(part.as_str())), format!("a text with {part:?} in it"))
-            }
+            Self::Contains(part) => (
+                seen.as_str().is_some_and(|seen| seen.contains(part.as_str())),
+                format!("a string that contains {part:?}"),
+            ),
             Self::Done => return None,
         };
-        (!holds).then(|| format!("saw {seen}, expected {expected}"))
+        (!matches).then(|| format!("got {seen}, expected {expected}"))
     }
 }
 
-/// Equality of JSON, in which 50 and 50.0 are one number.
+/// Equality of JSON; 50 and 50.0 are equal.
 fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Number(left), Value::Number(right)) => left.as_f64() == right.as_f64(),
@@ -56,7 +57,7 @@ fn same(left: &Value, right: &Value) -> bool {
     }
 }
 
-fn holds_once(seen: &Value, names: &[&str]) -> bool {
+fn contains_once(seen: &Value, names: &[&str]) -> bool {
     let Some(list) = seen.as_array() else { return false };
     let seen: Vec<&str> = list.iter().filter_map(Value::as_str).collect();
     let mut distinct = seen.clone();
@@ -72,18 +73,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn objects_to_what_is_not_there_or_not_alone() {
-        let among = Expect::Among(vec!["a", "b"]);
-        assert_eq!(among.objection(&json!(["b", "c", "a"])), None);
+    fn rejects_missing_and_duplicate_items() {
+        let includes = Expect::Includes(vec!["a", "b"]);
+        assert_eq!(includes.mismatch(&json!(["b", "c", "a"])), None);
         for seen in [json!(["a"]), json!(["a", "b", "b"]), json!("a b"), json!(null)] {
-            assert!(among.objection(&seen).is_some(), "{seen}");
+            assert!(includes.mismatch(&seen).is_some(), "{seen}");
         }
-        let holding = Expect::Holding("ell".into());
-        assert_eq!(holding.objection(&json!("hello")), None);
+        let contains = Expect::Contains("ell".into());
+        assert_eq!(contains.mismatch(&json!("hello")), None);
         for seen in [json!("help"), json!(["hello"]), json!(null)] {
-            assert!(holding.objection(&seen).is_some(), "{seen}");
+            assert!(contains.mismatch(&seen).is_some(), "{seen}");
         }
-        assert_eq!(Expect::Exactly(json!({ "a": 1 })).objection(&json!({ "a": 1.0 })), None);
-        assert!(Expect::Exactly(json!({ "a": 1 })).objection(&json!({ "a": 1, "b": 2 })).is_some());
+        assert_eq!(Expect::Exactly(json!({ "a": 1 })).mismatch(&json!({ "a": 1.0 })), None);
+        assert!(Expect::Exactly(json!({ "a": 1 })).mismatch(&json!({ "a": 1, "b": 2 })).is_some());
     }
 }

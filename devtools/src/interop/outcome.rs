@@ -1,24 +1,24 @@
-//! What came of a check: rows of verdicts, or the reason why there are none.
+//! Results of a check: rows with a status, or the error that prevented them.
 
 use std::{path::PathBuf, time::Duration};
 
 use serde::Serialize;
 
-/// What is thought of one row.
+/// Result of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum Verdict {
-    /// Everything was seen as it should be.
+pub(super) enum CheckStatus {
+    /// All results were as expected.
     Passed,
-    /// Something was not, or was never seen.
+    /// A result was unexpected or is missing.
     Failed,
-    /// Nobody can pass it, because the official suite does not try it.
+    /// The official suite does not execute it.
     Untestable,
 }
 
-impl Verdict {
-    /// The word for people.
-    pub(super) fn word(self) -> &'static str {
+impl CheckStatus {
+    /// The name in tables.
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::Passed => "passed",
             Self::Failed => "FAILED",
@@ -32,63 +32,63 @@ impl Verdict {
 pub(super) struct Row {
     /// The scenario or step.
     pub(super) name: String,
-    /// Why the suite runs it: `scored`, or the reason for which it is not.
+    /// `scored`, or why the suite does not score it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) kind: Option<String>,
-    /// How many checks passed.
+    /// Number of passed checks.
     pub(super) passed: usize,
-    /// How many failed.
+    /// Number of failed checks.
     pub(super) failed: usize,
-    /// How many warned.
+    /// Number of checks with warnings.
     pub(super) warned: usize,
-    /// What is thought of it.
-    pub(super) verdict: Verdict,
+    /// The result.
+    pub(super) status: CheckStatus,
     /// Why it did not pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) reason: Option<String>,
 }
 
 impl Row {
-    /// A row of one judgement: nothing to object to, or the objection.
-    pub(super) fn of(name: &str, objection: Option<String>) -> Self {
+    /// A row with one check, which failed if there is a reason.
+    pub(super) fn new(name: &str, reason: Option<String>) -> Self {
         Self {
             name: name.to_owned(),
             kind: None,
-            passed: usize::from(objection.is_none()),
-            failed: usize::from(objection.is_some()),
+            passed: usize::from(reason.is_none()),
+            failed: usize::from(reason.is_some()),
             warned: 0,
-            verdict: if objection.is_none() { Verdict::Passed } else { Verdict::Failed },
-            reason: objection,
+            status: if reason.is_none() { CheckStatus::Passed } else { CheckStatus::Failed },
+            reason,
         }
     }
 }
 
-/// One check, over.
+/// One finished check.
 #[derive(Debug, Clone)]
 pub(super) struct Outcome {
-    /// Its name.
+    /// Name of the check.
     pub(super) check: String,
-    /// What it found, row by row.
+    /// Its rows.
     pub(super) rows: Vec<Row>,
-    /// Why it could not be carried out, or not to its end.
-    pub(super) trouble: Option<String>,
-    /// How long it took.
-    pub(super) took: Duration,
-    /// Where the output of everything that ran is kept.
-    pub(super) folder: PathBuf,
+    /// Why the check could not be completed.
+    pub(super) error: Option<String>,
+    /// Duration of the check.
+    pub(super) duration: Duration,
+    /// Directory with the output of all programs.
+    pub(super) directory: PathBuf,
 }
 
 impl Outcome {
-    /// Whether everything was shown. A check that showed nothing did not.
+    /// Whether at least one row passed and none failed.
     pub(super) fn passed(&self) -> bool {
-        self.trouble.is_none()
-            && self.rows.iter().all(|row| row.verdict != Verdict::Failed)
-            && self.count(Verdict::Passed) > 0
+        self.error.is_none()
+            && self.rows.iter().all(|row| row.status != CheckStatus::Failed)
+            && self.count(CheckStatus::Passed) > 0
     }
 
-    /// How many rows have this verdict.
-    pub(super) fn count(&self, verdict: Verdict) -> usize {
-        self.rows.iter().filter(|row| row.verdict == verdict).count()
+    /// Number of rows with this status.
+    pub(super) fn count(&self, status: CheckStatus) -> usize {
+        self.rows.iter().filter(|row| row.status == status).count()
     }
 }
 
@@ -96,16 +96,16 @@ impl Outcome {
 mod tests {
     use super::*;
 
-    fn outcome(rows: Vec<Row>, trouble: Option<&str>) -> Outcome {
-        let trouble = trouble.map(str::to_owned);
-        Outcome { check: "x".to_owned(), rows, trouble, took: Duration::ZERO, folder: PathBuf::new() }
+    fn outcome(rows: Vec<Row>, error: Option<&str>) -> Outcome {
+        let error = error.map(str::to_owned);
+        Outcome { check: "x".to_owned(), rows, error, duration: Duration::ZERO, directory: PathBuf::new() }
     }
 
     #[test]
-    fn holds_only_if_something_passed_and_nothing_failed() {
-        let passed = Row::of("a", None);
-        let failed = Row::of("b", Some("wrong".to_owned()));
-        let untestable = Row { verdict: Verdict::Untestable, ..Row::of("c", Some("never tried".to_owned())) };
+    fn passes_only_if_a_row_passed_and_none_failed() {
+        let passed = Row::new("a", None);
+        let failed = Row::new("b", Some("wrong".to_owned()));
+        let untestable = Row { status: CheckStatus::Untestable, ..Row::new("c", Some("never tried".to_owned())) };
         assert!(outcome(vec![passed.clone(), untestable.clone()], None).passed());
         assert!(!outcome(vec![], None).passed());
         assert!(!outcome(vec![untestable], None).passed());

@@ -1,6 +1,6 @@
-//! The versions of everything that comes from a registry. This is the one place to raise them.
+//! Versions of all packages from the registries.
 
-/// What npm installs. `node` brings a Node of its own, because the suite needs 22 and systems have older ones.
+/// Packages of npm. `node` installs Node.js 22, which the suite needs.
 pub(super) const NPM: [(&str, &str); 9] = [
     ("node", "22.23.3"),
     ("@modelcontextprotocol/conformance", "0.2.0-alpha.12"),
@@ -13,7 +13,7 @@ pub(super) const NPM: [(&str, &str); 9] = [
     ("@modelcontextprotocol/server-memory", "2026.8.31"),
 ];
 
-/// What pip installs. The SDK, `mcp`, speaks every revision from 2024-11-05 to 2026-07-28.
+/// Packages of pip. The SDK `mcp` supports all revisions from 2024-11-05 to 2026-07-28.
 pub(super) const PIP: [(&str, &str); 4] = [
     ("mcp", "2.3.0"),
     ("mcp-server-time", "2026.10.19"),

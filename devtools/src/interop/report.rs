@@ -1,41 +1,42 @@
-//! Shows what came of the checks: a table for people, JSON for programs.
+//! Report of the checks, as a table or as JSON.
 
 use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::outcome::{Outcome, Row, Verdict};
+use super::outcome::{CheckStatus, Outcome, Row};
 
-/// The longest reason in a table; the whole of it is in the JSON and in the outputs.
-const REASON: usize = 300;
+/// Maximum length of a reason in a table; the JSON contains the complete reason.
+const MAX_REASON: usize = 300;
 
-/// One line for a check that is over.
+/// One line for a finished check.
 pub(super) fn line(outcome: &Outcome) -> String {
-    let seconds = outcome.took.as_secs_f64();
-    let word = if outcome.passed() { "passed" } else { "FAILED" };
-    let (passed, all) = (outcome.count(Verdict::Passed), outcome.rows.len());
-    format!("{word} {} ({passed} of {all}, {seconds:.1} s)", outcome.check)
+    let seconds = outcome.duration.as_secs_f64();
+    let status = if outcome.passed() { "passed" } else { "FAILED" };
+    let (passed, all) = (outcome.count(CheckStatus::Passed), outcome.rows.len());
+    format!("{status} {} ({passed} of {all}, {seconds:.1} s)", outcome.check)
 }
 
-/// The tables, and what to look at.
+/// The tables and a summary.
 pub(super) fn text(outcomes: &[Outcome]) -> String {
     let mut text = String::new();
     for outcome in outcomes {
         let _ = writeln!(text, "\n{}", line(outcome));
-        if let Some(trouble) = &outcome.trouble {
-            let _ = writeln!(text, "  {}", shortened(trouble));
+        if let Some(error) = &outcome.error {
+            let _ = writeln!(text, "  {}", shortened(error));
         }
         table(&mut text, &outcome.rows);
         if !outcome.passed() {
-            let _ = writeln!(text, "  outputs: {}", outcome.folder.display());
+            let _ = writeln!(text, "  outputs: {}", outcome.directory.display());
         }
     }
-    let held = outcomes.iter().filter(|outcome| outcome.passed()).count();
-    let rows = |verdict| -> usize { outcomes.iter().map(|outcome| outcome.count(verdict)).sum() };
-    let (passed, failed, untestable) = (rows(Verdict::Passed), rows(Verdict::Failed), rows(Verdict::Untestable));
+    let passed_checks = outcomes.iter().filter(|outcome| outcome.passed()).count();
+    let rows = |status| -> usize { outcomes.iter().map(|outcome| outcome.count(status)).sum() };
+    let (passed, failed, untestable) =
+        (rows(CheckStatus::Passed), rows(CheckStatus::Failed), rows(CheckStatus::Untestable));
     let _ = writeln!(
         text,
-        "\n{held} of {} checks held: {passed} passed, {failed} failed, {untestable} that the suite itself does not try",
+        "\n{passed_checks} of {} checks passed; rows: {passed} passed, {failed} failed, {untestable} not executed by the suite",
         outcomes.len()
     );
     text
@@ -44,44 +45,44 @@ pub(super) fn text(outcomes: &[Outcome]) -> String {
 fn table(text: &mut String, rows: &[Row]) {
     let width = rows.iter().map(|row| row.name.len()).max().unwrap_or_default();
     if !rows.is_empty() {
-        let _ = writeln!(text, "  {:width$}  {:>6} {:>6} {:>6}  verdict", "", "passed", "failed", "warned");
+        let _ = writeln!(text, "  {:width$}  {:>6} {:>6} {:>6}  status", "", "passed", "failed", "warned");
     }
     for row in rows {
         let Row { name, passed, failed, warned, .. } = row;
         let kind = row.kind.as_ref().map(|kind| format!(" ({kind})")).unwrap_or_default();
-        let _ = writeln!(text, "  {name:width$}  {passed:6} {failed:6} {warned:6}  {}{kind}", row.verdict.word());
+        let _ = writeln!(text, "  {name:width$}  {passed:6} {failed:6} {warned:6}  {}{kind}", row.status.as_str());
         if let Some(reason) = &row.reason {
             let _ = writeln!(text, "    {}", shortened(reason));
         }
     }
 }
 
-/// What a program said is hostile: on one line, bounded, without control characters.
+/// One line of limited length without control characters; output of programs is hostile.
 fn shortened(text: &str) -> String {
     let visible: String = text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect();
-    match visible.char_indices().nth(REASON) {
-        Some((place, _)) => format!("{}…", &visible[..place]),
+    match visible.char_indices().nth(MAX_REASON) {
+        Some((end, _)) => format!("{}…", &visible[..end]),
         None => visible,
     }
 }
 
-/// The same, whole.
+/// The complete report as JSON.
 pub(super) fn json(outcomes: &[Outcome]) -> serde_json::Result<String> {
     let checks: Vec<_> = outcomes
         .iter()
         .map(|outcome| {
             json!({
                 "name": outcome.check,
-                "held": outcome.passed(),
-                "seconds": outcome.took.as_secs_f64(),
-                "trouble": outcome.trouble,
+                "passed": outcome.passed(),
+                "seconds": outcome.duration.as_secs_f64(),
+                "error": outcome.error,
                 "rows": outcome.rows,
-                "outputs": outcome.folder,
+                "outputs": outcome.directory,
             })
         })
         .collect();
-    let held = outcomes.iter().all(Outcome::passed);
-    Ok(serde_json::to_string_pretty(&json!({ "held": held, "checks": checks }))? + "\n")
+    let passed = outcomes.iter().all(Outcome::passed);
+    Ok(serde_json::to_string_pretty(&json!({ "passed": passed, "checks": checks }))? + "\n")
 }
 
 #[cfg(test)]
@@ -91,15 +92,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_the_outputs_of_what_failed_and_keeps_control_characters_away() {
-        let rows = vec![Row::of("a", None), Row::of("b", Some("\u{1b}[31mred\nline".to_owned()))];
-        let folder = PathBuf::from("interop/last/x");
+    fn names_the_outputs_of_failed_checks_without_control_characters() {
+        let rows = vec![Row::new("a", None), Row::new("b", Some("\u{1b}[31mred\nline".to_owned()))];
+        let directory = PathBuf::from("interop/last/x");
         let outcome =
-            Outcome { check: "x".to_owned(), rows, trouble: None, took: Duration::from_millis(1_500), folder };
+            Outcome { check: "x".to_owned(), rows, error: None, duration: Duration::from_millis(1_500), directory };
         let text = text(&[outcome]);
         assert!(text.contains("FAILED x (1 of 2, 1.5 s)"), "{text}");
         assert!(text.contains(" [31mred line"), "{text}");
         assert!(text.contains("outputs: interop/last/x"), "{text}");
-        assert!(text.contains("0 of 1 checks held: 1 passed, 1 failed"), "{text}");
+        assert!(text.contains("0 of 1 checks passed; rows: 1 passed, 1 failed"), "{text}");
     }
 }

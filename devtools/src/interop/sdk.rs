@@ -1,22 +1,25 @@
-//! Clients on the official SDKs against the profile `everything`, in short pages.
+//! Clients on the official SDKs against the profile `everything` with short pages.
 //!
-//! The programs in `xtask/interop/` do a list of steps and report what they saw; `judge` knows what they should have seen.
+//! The programs in `devtools/interop/` execute a list of steps and report the results, which [`judge`] checks.
 
 mod judge;
 
 use std::{fs, path::Path, time::Duration};
 
 use anyhow::Context as _;
+use client::Era;
+use scenarios::model::Transport;
 
 use super::{
+    axes::{newest_revision, short_name},
     child::{self, Output},
     outcome::Row,
     server::Server,
     tools::Tools,
 };
 
-/// How long a program may take: usually two seconds, but each of its steps has a limit of its own.
-const LIMIT: Duration = Duration::from_secs(90);
+/// Timeout of a program. It usually takes two seconds; each step has a timeout of its own.
+const TIMEOUT: Duration = Duration::from_secs(90);
 
 /// An SDK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,37 +29,22 @@ enum Sdk {
     Python,
 }
 
-/// A transport that the SDKs have.
+/// An SDK, a transport and an era.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Transport {
-    Stdio,
-    Http,
-    Sse,
-}
-
-/// How the client speaks: with a handshake, or in the modern way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Era {
-    Legacy,
-    Modern,
-}
-
-/// An SDK on a transport, in an era.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Subject {
+pub(super) struct SdkVariant {
     sdk: Sdk,
     transport: Transport,
     era: Era,
 }
 
-impl Subject {
-    /// All that exist: SDK 1.x has no modern era, and HTTP+SSE is older than it.
+impl SdkVariant {
+    /// All combinations: version 1 of the TypeScript SDK has no modern era, and neither has HTTP+SSE.
     pub(super) fn all() -> Vec<Self> {
         let mut all = Vec::new();
         for sdk in [Sdk::TypeScript1, Sdk::TypeScript2, Sdk::Python] {
-            for transport in [Transport::Stdio, Transport::Http, Transport::Sse] {
+            for transport in Transport::ALL {
                 all.push(Self { sdk, transport, era: Era::Legacy });
-                if sdk != Sdk::TypeScript1 && transport != Transport::Sse {
+                if sdk != Sdk::TypeScript1 && transport != Transport::HttpSse {
                     all.push(Self { sdk, transport, era: Era::Modern });
                 }
             }
@@ -64,9 +52,9 @@ impl Subject {
         all
     }
 
-    /// SDK, transport and revision.
+    /// The name: SDK, transport and revision.
     pub(super) fn name(self) -> String {
-        format!("{}/{}/{}", self.sdk.word(), self.transport.word(), self.era.revision())
+        format!("{}/{}/{}", self.sdk.as_str(), short_name(self.transport), newest_revision(self.era))
     }
 
     /// Whether it needs Python.
@@ -76,7 +64,7 @@ impl Subject {
 }
 
 impl Sdk {
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::TypeScript1 => "typescript-1",
             Self::TypeScript2 => "typescript-2",
@@ -85,64 +73,41 @@ impl Sdk {
     }
 }
 
-impl Transport {
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Stdio => "stdio",
-            Self::Http => "http",
-            Self::Sse => "sse",
-        }
-    }
-}
-
-impl Era {
-    fn word(self) -> &'static str {
-        match self {
-            Self::Legacy => "legacy",
-            Self::Modern => "modern",
-        }
-    }
-
-    /// The newest revision that is spoken in this way.
-    pub(super) fn revision(self) -> &'static str {
-        match self {
-            Self::Legacy => "2025-11-25",
-            Self::Modern => "2026-07-28",
-        }
-    }
-}
-
 /// Runs the program and judges its report.
-pub(super) async fn run(tools: &Tools, subject: Subject, folder: &Path) -> anyhow::Result<Vec<Row>> {
-    let Subject { sdk, transport, era } = subject;
+pub(super) async fn run(tools: &Tools, variant: SdkVariant, directory: &Path) -> anyhow::Result<Vec<Row>> {
+    let SdkVariant { sdk, transport, era } = variant;
     let mut command = match sdk {
         Sdk::Python => child::command(tools.python())?,
         Sdk::TypeScript1 | Sdk::TypeScript2 => child::command(tools.node())?,
     };
     match sdk {
         Sdk::Python => command.arg(tools.python_program("python.py")),
-        Sdk::TypeScript1 | Sdk::TypeScript2 => command.arg(tools.node_program(&format!("{}.mjs", sdk.word()))),
+        Sdk::TypeScript1 | Sdk::TypeScript2 => command.arg(tools.node_program(&format!("{}.mjs", sdk.as_str()))),
     };
-    command.args([transport.word(), era.word()]);
+    let era_name = match era {
+        Era::Legacy => "legacy",
+        Era::Modern => "modern",
+    };
+    command.args([short_name(transport), era_name]);
     let paged = tools.paged.to_string_lossy();
     let server = match transport {
         Transport::Stdio => {
             command.arg(&tools.workbench).args(["mock", "stdio"]).arg(&tools.paged);
             None
         }
-        Transport::Http | Transport::Sse => {
-            let arguments = ["serve", &paged, "--transport", transport.word(), "--listen", "127.0.0.1:0"];
-            let server = Server::start(tools, &arguments, folder).await?;
+        Transport::StreamableHttp | Transport::HttpSse => {
+            let arguments = ["serve", &paged, "--transport", short_name(transport), "--listen", "127.0.0.1:0"];
+            let server = Server::start(tools, &arguments, directory).await?;
             command.arg(&server.url);
             Some(server)
         }
     };
-    let output = Output::in_folder(folder, "client");
-    let code = child::run(command, &output, LIMIT).await?;
-    let report = fs::read_to_string(&output.stdout).context("the client's report is no text")?;
-    let rows = judge::judge(&report, code, era, transport).with_context(|| output.complaint())?;
+    let output = Output::in_directory(directory, "client");
+    let code = child::run(command, &output, TIMEOUT).await?;
+    let report = fs::read_to_string(&output.stdout).context("the report of the client is not UTF-8")?;
+    let rows = judge::judge(&report, code, era, transport).with_context(|| output.last_lines())?;
     if let Some(server) = server {
-        server.end().await?;
+        server.stop().await?;
     }
     Ok(rows)
 }

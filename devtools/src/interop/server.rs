@@ -1,4 +1,4 @@
-//! A server that listens, in a process of its own: this program as a mock server, or somebody else's.
+//! A listening server in a process of its own: a mock server of the product, or another program.
 
 use std::{
     fs::File,
@@ -20,90 +20,90 @@ use super::{
     tools::Tools,
 };
 
-/// How long a server may take to say where it listens, or to listen there.
-const STARTING: Duration = Duration::from_secs(20);
-/// How often to try whether it does.
-const KNOCK: Duration = Duration::from_millis(50);
+/// Timeout until a server listens.
+const START_TIMEOUT: Duration = Duration::from_secs(20);
+/// Interval between connection attempts.
+const RETRY_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A server that listens. It ends when this is dropped.
+/// A listening server. Dropping it stops the server.
 #[derive(Debug)]
 pub(super) struct Server {
-    /// Where it listens.
+    /// URL of the server.
     pub(super) url: String,
     supervised: Supervised,
     output: Output,
 }
 
 impl Server {
-    /// Starts `mcp-workbench mock …`; its output is kept in the folder.
-    pub(super) async fn start(tools: &Tools, arguments: &[&str], folder: &Path) -> anyhow::Result<Self> {
+    /// Starts `mcp-workbench mock …`. Its output is written to the directory.
+    pub(super) async fn start(tools: &Tools, arguments: &[&str], directory: &Path) -> anyhow::Result<Self> {
         let mut command = child::command(&tools.workbench)?;
         command.arg("mock").args(arguments);
-        Self::start_program(command, &format!("mock {}", arguments.join(" ")), folder).await
+        Self::start_program(command, &format!("mock {}", arguments.join(" ")), directory).await
     }
 
-    /// Starts a program that prints where it listens.
-    pub(super) async fn start_program(mut command: Command, what: &str, folder: &Path) -> anyhow::Result<Self> {
-        let output = Output::in_folder(folder, "server");
+    /// Starts a program that prints its URL.
+    pub(super) async fn start_program(mut command: Command, what: &str, directory: &Path) -> anyhow::Result<Self> {
+        let output = Output::in_directory(directory, "server");
         command.stdout(Stdio::piped()).stderr(File::create(&output.stderr)?);
         let mut supervised = Supervised::start(command).with_context(|| format!("cannot start `{what}`"))?;
         let stdout = supervised.child.stdout.take().context("no standard output")?;
         let mut lines = BufReader::new(stdout).lines();
-        let mut kept = File::create(&output.stdout)?;
-        let url = match tokio::time::timeout(STARTING, address(&mut lines, &mut kept)).await {
+        let mut log = File::create(&output.stdout)?;
+        let url = match tokio::time::timeout(START_TIMEOUT, first_url(&mut lines, &mut log)).await {
             Ok(Ok(Some(url))) => url,
-            Ok(Ok(None)) => bail!("`{what}` ended: {}", output.complaint()),
-            Ok(Err(error)) => return Err(error).with_context(|| format!("cannot read what `{what}` says")),
-            Err(_) => bail!("`{what}` has not said where it listens: {}", output.complaint()),
+            Ok(Ok(None)) => bail!("`{what}` exited: {}", output.last_lines()),
+            Ok(Err(error)) => return Err(error).with_context(|| format!("cannot read the output of `{what}`")),
+            Err(_) => bail!("`{what}` printed no URL: {}", output.last_lines()),
         };
-        // It must never wait for somebody to read on.
+        // A full pipe would block the server.
         tokio::spawn(async move {
             while let Ok(Some(line)) = lines.next_line().await {
-                let _ = writeln!(kept, "{line}");
+                let _ = writeln!(log, "{line}");
             }
         });
         Ok(Self { url, supervised, output })
     }
 
-    /// Starts a program that was told where to listen, and waits until it does.
-    pub(super) async fn start_at(mut command: Command, url: &str, folder: &Path) -> anyhow::Result<Self> {
-        let output = Output::in_folder(folder, "server");
+    /// Starts a program that listens at a given URL, and waits until it accepts connections.
+    pub(super) async fn start_at(mut command: Command, url: &str, directory: &Path) -> anyhow::Result<Self> {
+        let output = Output::in_directory(directory, "server");
         command.stdout(File::create(&output.stdout)?).stderr(File::create(&output.stderr)?);
         let at = Url::parse(url)?;
-        let place = at.socket_addrs(|| None)?.first().copied().context("the address has no host")?;
+        let address = at.socket_addrs(|| None)?.first().copied().context("the URL has no host")?;
         let server = Self {
             url: url.to_owned(),
             supervised: Supervised::start(command).with_context(|| format!("cannot start the server of {url}"))?,
             output,
         };
         let listening = async {
-            while TcpStream::connect(place).await.is_err() {
-                tokio::time::sleep(KNOCK).await;
+            while TcpStream::connect(address).await.is_err() {
+                tokio::time::sleep(RETRY_INTERVAL).await;
             }
         };
-        match tokio::time::timeout(STARTING, listening).await {
+        match tokio::time::timeout(START_TIMEOUT, listening).await {
             Ok(()) => Ok(server),
-            Err(_) => bail!("nobody listens at {url}: {}", server.output.complaint()),
+            Err(_) => bail!("no server listens at {url}: {}", server.output.last_lines()),
         }
     }
 
-    /// Ends it. A server that has ended before did not survive what was done to it.
-    pub(super) async fn end(mut self) -> anyhow::Result<()> {
+    /// Stops the server. Fails if it has exited before.
+    pub(super) async fn stop(mut self) -> anyhow::Result<()> {
         if let Some(status) = self.supervised.child.try_wait()? {
-            return Err(anyhow!("the server ended by itself, {status}: {}", self.output.complaint()));
+            return Err(anyhow!("the server exited, {status}: {}", self.output.last_lines()));
         }
-        self.supervised.end().await;
+        self.supervised.stop().await;
         Ok(())
     }
 }
 
-/// The first URL that it prints.
-async fn address<R>(lines: &mut Lines<R>, kept: &mut File) -> std::io::Result<Option<String>>
+/// The first URL in the output.
+async fn first_url<R>(lines: &mut Lines<R>, log: &mut File) -> std::io::Result<Option<String>>
 where
     R: tokio::io::AsyncBufRead + Unpin,
 {
     while let Some(line) = lines.next_line().await? {
-        writeln!(kept, "{line}")?;
+        writeln!(log, "{line}")?;
         if let Some(url) = url_in(&line) {
             return Ok(Some(url));
         }
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn finds_the_url_in_what_a_server_prints() {
+    fn finds_the_url_in_the_output() {
         for line in [
             "listening on http://127.0.0.1:1/mcp (two eras)",
             "{\"url\":\"http://127.0.0.1:1/mcp\"}",

@@ -1,49 +1,50 @@
-//! Servers that nobody here wrote, and servers on the official SDKs, visited by the built-in client over every transport
-//! and in every era that they have.
+//! The built-in client against published servers and servers on the official SDKs, over each transport and in each era that
+//! they support.
 //!
-//! `launch` starts a server, `plan` knows what there is to do with it and what it has to answer, `visit` does it.
+//! [`launch`] starts a server, [`plan`] lists the steps with their expected results, [`visit`] executes them.
 
 mod launch;
-mod place;
 mod plan;
 mod user;
 mod visit;
+mod workspace;
 
 use std::path::Path;
 
-use client::{Revision, RevisionChoice, ServerConfig};
+use client::{Era, Revision, RevisionChoice, ServerConfig};
+use scenarios::model::Transport;
 
-use self::{launch::Launched, place::Place};
+use self::{launch::Launched, workspace::Workspace};
 use super::{
+    axes::{newest_revision, short_name},
     outcome::Row,
-    sdk::{Era, Transport},
     tools::Tools,
 };
 
 /// A server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TestServer {
     Everything,
     Filesystem,
     Memory,
     Time,
     Fetch,
     Git,
-    /// The notebook of `xtask/interop` on an SDK.
+    /// The notebook server of `devtools/interop` on an SDK.
     TypeScript1,
     TypeScript2,
     Python,
 }
 
-/// A server on a transport, in an era.
+/// A server, a transport and an era.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Subject {
-    kind: Kind,
+pub(super) struct ServerVariant {
+    server: TestServer,
     transport: Transport,
     era: Era,
 }
 
-impl Kind {
+impl TestServer {
     const ALL: [Self; 9] = [
         Self::Everything,
         Self::Filesystem,
@@ -56,7 +57,7 @@ impl Kind {
         Self::Python,
     ];
 
-    fn word(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Everything => "everything",
             Self::Filesystem => "filesystem",
@@ -70,7 +71,7 @@ impl Kind {
         }
     }
 
-    /// The SDK 1.x for TypeScript has no modern era, and those published servers are still on it.
+    /// Version 1 of the TypeScript SDK, which most published servers use, has no modern era.
     fn eras(self) -> &'static [Era] {
         match self {
             Self::Everything | Self::Filesystem | Self::Memory | Self::TypeScript1 => &[Era::Legacy],
@@ -80,53 +81,55 @@ impl Kind {
 
     fn transports(self) -> &'static [Transport] {
         match self {
-            Self::Everything | Self::TypeScript1 | Self::Python => &[Transport::Stdio, Transport::Http, Transport::Sse],
-            Self::TypeScript2 => &[Transport::Stdio, Transport::Http],
+            Self::Everything | Self::TypeScript1 | Self::Python => {
+                &[Transport::Stdio, Transport::StreamableHttp, Transport::HttpSse]
+            }
+            Self::TypeScript2 => &[Transport::Stdio, Transport::StreamableHttp],
             Self::Filesystem | Self::Memory | Self::Time | Self::Fetch | Self::Git => &[Transport::Stdio],
         }
     }
 }
 
-impl Subject {
-    /// All that exist: HTTP+SSE is older than the modern era.
+impl ServerVariant {
+    /// All combinations; HTTP+SSE has no modern era.
     pub(super) fn all() -> Vec<Self> {
         let mut all = Vec::new();
-        for kind in Kind::ALL {
-            for &transport in kind.transports() {
-                let eras = kind.eras().iter().filter(|&&era| (transport, era) != (Transport::Sse, Era::Modern));
-                all.extend(eras.map(|&era| Self { kind, transport, era }));
+        for server in TestServer::ALL {
+            for &transport in server.transports() {
+                let eras = server.eras().iter().filter(|&&era| (transport, era) != (Transport::HttpSse, Era::Modern));
+                all.extend(eras.map(|&era| Self { server, transport, era }));
             }
         }
         all
     }
 
-    /// Server, transport and revision.
+    /// The name: server, transport and revision.
     pub(super) fn name(self) -> String {
-        format!("servers/{}/{}/{}", self.kind.word(), self.transport.word(), self.era.revision())
+        format!("servers/{}/{}/{}", self.server.as_str(), short_name(self.transport), newest_revision(self.era))
     }
 
     /// Whether it needs Python.
     pub(super) fn is_python(self) -> bool {
-        matches!(self.kind, Kind::Time | Kind::Fetch | Kind::Git | Kind::Python)
+        matches!(self.server, TestServer::Time | TestServer::Fetch | TestServer::Git | TestServer::Python)
     }
 
-    /// A server of both eras is left to choose where it is visited in the modern one, and held to the handshake in the other.
+    /// Pins the revision to test the legacy era of a server that supports both.
     fn protocol(self) -> RevisionChoice {
         match self.era {
-            Era::Legacy if self.kind.eras().contains(&Era::Modern) => RevisionChoice::Pinned(Revision::V2025_11_25),
+            Era::Legacy if self.server.eras().contains(&Era::Modern) => RevisionChoice::Pinned(Revision::V2025_11_25),
             Era::Legacy | Era::Modern => RevisionChoice::Auto,
         }
     }
 }
 
-/// Starts the server, visits it, and judges what was seen.
-pub(super) async fn run(tools: &Tools, subject: Subject, folder: &Path) -> anyhow::Result<Vec<Row>> {
-    let place = Place::prepare(subject.kind).await?;
-    let Launched { endpoint, server } = launch::launch(tools, subject, &place, folder).await?;
-    let config = ServerConfig { protocol: subject.protocol(), ..ServerConfig::new(subject.kind.word(), endpoint) };
-    let rows = visit::visit(subject, config, plan::steps(subject, &place), folder).await?;
+/// Starts the server, executes the steps and judges the results.
+pub(super) async fn run(tools: &Tools, variant: ServerVariant, directory: &Path) -> anyhow::Result<Vec<Row>> {
+    let workspace = Workspace::prepare(variant.server).await?;
+    let Launched { endpoint, server } = launch::launch(tools, variant, &workspace, directory).await?;
+    let config = ServerConfig { protocol: variant.protocol(), ..ServerConfig::new(variant.server.as_str(), endpoint) };
+    let rows = visit::visit(variant, config, plan::steps(variant, &workspace), directory).await?;
     if let Some(server) = server {
-        server.end().await?;
+        server.stop().await?;
     }
     Ok(rows)
 }
@@ -136,8 +139,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn visits_each_server_over_each_transport_that_it_has() {
-        let names: Vec<String> = Subject::all().into_iter().map(Subject::name).collect();
+    fn tests_each_server_over_each_of_its_transports() {
+        let names: Vec<String> = ServerVariant::all().into_iter().map(ServerVariant::name).collect();
         for name in [
             "servers/everything/stdio/2025-11-25",
             "servers/everything/http/2025-11-25",

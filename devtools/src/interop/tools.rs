@@ -1,6 +1,6 @@
-//! What the checks need from the registries, in the ignored folder `/interop` of the workspace.
+//! Installs the packages that the checks need, in the ignored directory `/interop` of the workspace.
 //!
-//! It is installed once: a stamp beside it says which versions are there.
+//! They are installed once. A stamp file contains the installed versions.
 
 use std::{
     fs,
@@ -13,19 +13,18 @@ use anyhow::{Context as _, anyhow, bail};
 use serde_json::{Map, Value, json};
 
 use super::{
-    check::Check,
     child::{self, Output},
+    log_progress,
     pins::{NPM, PIP},
-    say,
 };
 use crate::{error::CommandError, product};
 
-/// How long an installation may take; most of it is downloading some 240 MB.
-const INSTALLING: Duration = Duration::from_secs(600);
-/// The file that says which versions are installed.
+/// Timeout of an installation, which downloads 240 MB.
+const INSTALL_TIMEOUT: Duration = Duration::from_secs(600);
+/// File with the installed versions.
 const STAMP: &str = "installed.json";
 
-/// The programs that drive the SDKs. They are copied to where their SDK is found.
+/// Programs on the SDKs. They are copied to the directory of their SDK.
 const NODE_PROGRAMS: [(&str, &str); 6] = [
     ("steps.mjs", include_str!("../../interop/steps.mjs")),
     ("typescript-1.mjs", include_str!("../../interop/typescript-1.mjs")),
@@ -38,38 +37,47 @@ const PYTHON_PROGRAMS: [(&str, &str); 2] = [
     ("python.py", include_str!("../../interop/python.py")),
     ("server_python.py", include_str!("../../interop/server_python.py")),
 ];
-/// The script of the mock servers that the SDKs meet.
+/// Script of the mock servers for SDK clients.
 const PAGED: &str = include_str!("../../interop/paged.yaml");
 
-/// Everything, ready.
+/// Package managers whose packages are needed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Requirements {
+    /// npm.
+    pub(super) node: bool,
+    /// pip.
+    pub(super) python: bool,
+}
+
+/// The installed tools.
 #[derive(Debug)]
 pub(super) struct Tools {
     node: PathBuf,
     python: PathBuf,
-    /// The product.
+    /// Path of the product.
     pub(super) workbench: PathBuf,
-    /// The script of the mock servers that the SDKs meet.
+    /// Script of the mock servers for SDK clients.
     pub(super) paged: PathBuf,
-    /// Where the outputs of the last run are kept.
+    /// Directory with the outputs of the last run.
     pub(super) output: PathBuf,
 }
 
 impl Tools {
-    /// Installs what these checks need and is not there yet.
-    pub(super) async fn ready(root: &Path, checks: &[Check]) -> Result<Self, CommandError> {
-        let folder = root.join("interop");
+    /// Installs the missing packages.
+    pub(super) async fn install(root: &Path, requirements: Requirements) -> Result<Self, CommandError> {
+        let directory = root.join("interop");
         let tools = Self {
-            node: folder.join("node"),
-            python: folder.join("python"),
+            node: directory.join("node"),
+            python: directory.join("python"),
             workbench: product().map_err(CommandError::environment)?,
-            paged: folder.join("paged.yaml"),
-            output: folder.join("last"),
+            paged: directory.join("paged.yaml"),
+            output: directory.join("last"),
         };
         let mut missing = Vec::new();
-        if checks.iter().any(Check::needs_node) {
+        if requirements.node {
             missing.extend(tools.install_node().await.err());
         }
-        if checks.iter().any(Check::needs_python) {
+        if requirements.python {
             missing.extend(tools.install_python().await.err());
         }
         if missing.is_empty() {
@@ -77,35 +85,35 @@ impl Tools {
             return Ok(tools);
         }
         let missing: Vec<_> = missing.iter().map(|error| format!("{error:#}")).collect();
-        Err(CommandError::environment(anyhow!("the tools for interop cannot be had: {}", missing.join("; "))))
+        Err(CommandError::environment(anyhow!("cannot install the tools for interop: {}", missing.join("; "))))
     }
 
-    /// Node itself.
+    /// Path of Node.js.
     pub(super) fn node(&self) -> PathBuf {
         self.node.join("node_modules/node/bin/node")
     }
 
-    /// The folder of the official suite.
+    /// Directory of the official suite.
     pub(super) fn suite(&self) -> PathBuf {
         self.node.join("node_modules/@modelcontextprotocol/conformance")
     }
 
-    /// A published server, as an argument of Node.
+    /// Path of a published server on Node.js.
     pub(super) fn published_server(&self, name: &str) -> PathBuf {
         self.node.join(format!("node_modules/@modelcontextprotocol/server-{name}/dist/index.js"))
     }
 
-    /// A program for Node, as an argument of it.
+    /// Path of a program for Node.js.
     pub(super) fn node_program(&self, name: &str) -> PathBuf {
         self.node.join(name)
     }
 
-    /// Python itself.
+    /// Path of Python.
     pub(super) fn python(&self) -> PathBuf {
         self.python.join("bin/python")
     }
 
-    /// A program for Python, as an argument of it.
+    /// Path of a program for Python.
     pub(super) fn python_program(&self, name: &str) -> PathBuf {
         self.python.join(name)
     }
@@ -121,8 +129,8 @@ impl Tools {
             let mut npm = child::command("npm")?;
             npm.args(["install", "--no-audit", "--no-fund", "--no-package-lock"]).current_dir(&self.node);
             self.step("npm install", npm, &self.node).await?;
-            // A package manager that runs no scripts of packages leaves Node out without a word.
-            is_there(&self.node().to_string_lossy(), &["--version"]).context("npm has not brought Node")?;
+            // A package manager that runs no scripts of packages does not install Node.js, without an error.
+            is_there(&self.node().to_string_lossy(), &["--version"]).context("npm did not install Node.js")?;
             finish(&self.node, &NPM)?;
         }
         write_all(&self.node, &NODE_PROGRAMS)
@@ -144,12 +152,12 @@ impl Tools {
         write_all(&self.python, &PYTHON_PROGRAMS)
     }
 
-    async fn step(&self, what: &str, command: Command, folder: &Path) -> anyhow::Result<()> {
-        say(&format!("installing for interop: {what} …"));
-        let output = Output::in_folder(folder, "install");
-        let code = child::run(command, &output, INSTALLING).await.with_context(|| format!("`{what}` failed"))?;
+    async fn step(&self, what: &str, command: Command, directory: &Path) -> anyhow::Result<()> {
+        log_progress(&format!("installing for interop: {what} …"));
+        let output = Output::in_directory(directory, "install");
+        let code = child::run(command, &output, INSTALL_TIMEOUT).await.with_context(|| format!("`{what}` failed"))?;
         if code != 0 {
-            bail!("`{what}` failed (see {}): {}", output.stderr.display(), output.complaint());
+            bail!("`{what}` failed (see {}): {}", output.stderr.display(), output.last_lines());
         }
         Ok(())
     }
@@ -170,25 +178,25 @@ fn stamp(pins: &[(&str, &str)]) -> String {
     pins.iter().map(|(name, version)| format!("{name} {version}\n")).collect()
 }
 
-fn is_installed(folder: &Path, pins: &[(&str, &str)]) -> bool {
-    fs::read_to_string(folder.join(STAMP)).is_ok_and(|text| text == stamp(pins))
+fn is_installed(directory: &Path, pins: &[(&str, &str)]) -> bool {
+    fs::read_to_string(directory.join(STAMP)).is_ok_and(|text| text == stamp(pins))
 }
 
-/// A folder from scratch, so that nothing of other versions stays.
-fn begin(folder: &Path) -> anyhow::Result<()> {
-    if folder.exists() {
-        fs::remove_dir_all(folder).with_context(|| format!("cannot empty {}", folder.display()))?;
+/// Creates an empty directory, so that no file of other versions remains.
+fn begin(directory: &Path) -> anyhow::Result<()> {
+    if directory.exists() {
+        fs::remove_dir_all(directory).with_context(|| format!("cannot empty {}", directory.display()))?;
     }
-    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
+    fs::create_dir_all(directory).with_context(|| format!("cannot create {}", directory.display()))
 }
 
-fn finish(folder: &Path, pins: &[(&str, &str)]) -> anyhow::Result<()> {
-    fs::write(folder.join(STAMP), stamp(pins)).with_context(|| format!("cannot write into {}", folder.display()))
+fn finish(directory: &Path, pins: &[(&str, &str)]) -> anyhow::Result<()> {
+    fs::write(directory.join(STAMP), stamp(pins)).with_context(|| format!("cannot write into {}", directory.display()))
 }
 
-fn write_all(folder: &Path, files: &[(&str, &str)]) -> anyhow::Result<()> {
+fn write_all(directory: &Path, files: &[(&str, &str)]) -> anyhow::Result<()> {
     for (name, text) in files {
-        fs::write(folder.join(name), text).with_context(|| format!("cannot write into {}", folder.display()))?;
+        fs::write(directory.join(name), text).with_context(|| format!("cannot write into {}", directory.display()))?;
     }
     Ok(())
 }
@@ -199,11 +207,11 @@ mod tests {
 
     #[test]
     fn installs_again_when_a_version_changes() {
-        let folder = tempfile::tempdir().unwrap();
-        assert!(!is_installed(folder.path(), &NPM));
-        finish(folder.path(), &NPM).unwrap();
-        assert!(is_installed(folder.path(), &NPM));
-        assert!(!is_installed(folder.path(), &[("node", "22.0.0")]));
+        let directory = tempfile::tempdir().unwrap();
+        assert!(!is_installed(directory.path(), &NPM));
+        finish(directory.path(), &NPM).unwrap();
+        assert!(is_installed(directory.path(), &NPM));
+        assert!(!is_installed(directory.path(), &[("node", "22.0.0")]));
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! One of the clients that are measured, in a process of its own: it connects, and then calls for as long as each line of its
-//! standard input says (milliseconds), answering each with a line of figures. It ends when its input does.
+//! A measured client in a process of its own. It connects, reads a duration in milliseconds from each line of standard input,
+//! calls for that time and prints a line with the measurement. It exits when its input closes.
 
-mod bare;
 mod builtin;
-mod sdk;
+mod hyper;
+mod rmcp;
 
 use std::{
     io::{self, BufRead as _, Write as _},
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use super::super::mock::{ANSWER, ARGUMENT, TOOL};
+use super::super::mock::{ARGUMENT, RESULT_TEXT, TOOL};
 use crate::{
     error::{CommandError, CommandResult},
     interrupt,
@@ -30,34 +30,34 @@ use crate::{
 /// The arguments of a caller.
 #[derive(Debug, clap::Args)]
 pub(crate) struct CallerArgs {
-    /// Which client.
+    /// Client to run.
     kind: Kind,
-    /// The revision to speak.
+    /// Protocol revision.
     #[arg(long)]
     revision: String,
-    /// The server's URL; without it a mock server is started and spoken to over stdio.
+    /// URL of the server [default: a mock server over stdio].
     #[arg(long)]
     url: Option<String>,
-    /// How many calls to keep in flight.
+    /// Number of calls in flight.
     #[arg(long)]
     in_flight: usize,
 }
 
-/// A client.
+/// A measured client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Kind {
-    /// The one of this program.
+    /// The built-in client.
     Builtin,
-    /// rmcp with nothing around it.
+    /// rmcp alone.
     Rmcp,
-    /// hyper, sending the same bytes each time and parsing what comes back: no client can be much faster.
+    /// hyper with constant requests, which parses the responses. No client can be much faster.
     Hyper,
 }
 
 impl Kind {
     pub(super) const ALL: [Self; 3] = [Self::Builtin, Self::Rmcp, Self::Hyper];
 
-    /// Whether it can call over HTTP, or else over stdio.
+    /// Whether it supports HTTP (`true`) or stdio (`false`).
     pub(super) fn calls_over(self, http: bool) -> bool {
         http || self != Self::Hyper
     }
@@ -71,30 +71,30 @@ impl Kind {
     }
 }
 
-/// What came of one stretch of time.
+/// Measurement of one round.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Figures {
-    /// How many calls were answered.
+    /// Number of finished calls.
     pub(super) calls: u64,
-    /// In how long.
+    /// Duration of the round.
     pub(super) seconds: f64,
-    /// The processor time that this process took for them, in microseconds.
+    /// CPU time of this process in microseconds.
     pub(super) cpu_us: f64,
 }
 
-/// One user of a client: it calls the tool and looks whether the answer is right.
+/// A user of a client, which calls the tool and checks the result.
 trait User: Send + 'static {
     fn call(&mut self) -> impl Future<Output = anyhow::Result<()>> + Send;
 }
 
-/// Calls until standard input ends.
+/// Calls until standard input closes.
 pub(super) fn run(args: &CallerArgs) -> CommandResult {
     let runtime = interrupt::runtime()?;
     let outcome = runtime.block_on(async {
         match args.kind {
             Kind::Builtin => serve(builtin::users(args).await?).await,
-            Kind::Rmcp => serve(sdk::users(args).await?).await,
-            Kind::Hyper => serve(bare::users(args).await?).await,
+            Kind::Rmcp => serve(rmcp::users(args).await?).await,
+            Kind::Hyper => serve(hyper::users(args).await?).await,
         }
     });
     outcome.map_err(CommandError::environment)?;
@@ -118,7 +118,7 @@ async fn serve<U: User>(mut users: Vec<U>) -> anyhow::Result<()> {
     }
 }
 
-/// Calls for this time, after a fifth of it that does not count.
+/// Calls for this time, after a warm-up of a fifth of it.
 async fn call<U: User>(users: Vec<U>, each: Duration) -> anyhow::Result<(Vec<U>, Figures)> {
     let (stop, made) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let mut tasks = JoinSet::new();
@@ -133,11 +133,11 @@ async fn call<U: User>(users: Vec<U>, each: Duration) -> anyhow::Result<(Vec<U>,
         });
     }
     tokio::time::sleep(each / 5).await;
-    let (before, began, spent) = (made.load(Ordering::Relaxed), Instant::now(), processor_time()?);
+    let (before, start, spent) = (made.load(Ordering::Relaxed), Instant::now(), processor_time()?);
     tokio::time::sleep(each).await;
     let figures = Figures {
         calls: made.load(Ordering::Relaxed) - before,
-        seconds: began.elapsed().as_secs_f64(),
+        seconds: start.elapsed().as_secs_f64(),
         cpu_us: (processor_time()? - spent).as_secs_f64() * 1e6,
     };
     stop.store(true, Ordering::Relaxed);
@@ -148,21 +148,21 @@ async fn call<U: User>(users: Vec<U>, each: Duration) -> anyhow::Result<(Vec<U>,
     Ok((users, figures))
 }
 
-/// What this process has taken so far, in user and in system mode.
+/// CPU time of this process so far, in user and system mode.
 fn processor_time() -> anyhow::Result<Duration> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::try_from(time).context("the processor time is no time")
+    Duration::try_from(time).context("the CPU time is negative")
 }
 
-/// The arguments of each call.
+/// Arguments of each call.
 fn arguments() -> Value {
     serde_json::json!({ ARGUMENT.0: ARGUMENT.1 })
 }
 
-/// Fails unless the text is what the tool says to [`arguments`].
-fn must_be_the_answer(text: Option<&str>) -> anyhow::Result<()> {
-    if text != Some(ANSWER) {
-        bail!("the answer to `{TOOL}` is {text:?}");
+/// Fails unless the text is the expected result for [`arguments`].
+fn check_text(text: Option<&str>) -> anyhow::Result<()> {
+    if text != Some(RESULT_TEXT) {
+        bail!("the result of `{TOOL}` is {text:?}");
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Several clients measured in turn. What is said of two is the median of the ratios of figures taken one after the other,
-//! so that whatever else the machine does meets both.
+//! Measures several clients in turn. Two clients are compared by the median ratio of adjacent measurements, so that other
+//! load of the machine affects both.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{
     super::mock::median,
     caller::Figures,
-    party::{Load, Party},
+    process::{BenchClient, Load},
 };
 
 /// Clients under one load.
@@ -24,17 +24,17 @@ pub(super) struct Row {
 #[derive(Debug, Serialize)]
 pub(super) struct Client {
     pub(super) name: &'static str,
-    /// Calls a second, the median of the rounds.
+    /// Calls per second, median of the rounds.
     pub(super) per_second: f64,
-    /// Microseconds of processor time for a call, the median of the rounds.
+    /// CPU time per call in microseconds, median of the rounds.
     pub(super) cpu_us: f64,
-    /// The built-in client's calls a second as a multiple of this one's, the median of the rounds.
+    /// Calls per second of the built-in client divided by those of this one, median of the rounds.
     pub(super) speed_ratio: f64,
-    /// The lowest of a round.
+    /// Minimum of the rounds.
     pub(super) lowest: f64,
-    /// The highest of a round.
+    /// Maximum of the rounds.
     pub(super) highest: f64,
-    /// This one's processor time for a call as a multiple of the built-in client's, the median of the rounds.
+    /// CPU time per call of this client divided by that of the built-in one, median of the rounds.
     pub(super) cpu_ratio: f64,
 }
 
@@ -45,16 +45,16 @@ impl Row {
     }
 }
 
-/// Measures the parties in each round; from round to round another comes first. The first party is the built-in client.
-pub(super) fn take(parties: &mut [Party], load: &Load, rounds: usize, each: Duration) -> anyhow::Result<Row> {
-    let mut taken: Vec<Vec<Figures>> = parties.iter().map(|_| Vec::new()).collect();
+/// Measures all clients in each round, in rotating order. The first client is the built-in one.
+pub(super) fn take(clients: &mut [BenchClient], load: &Load, rounds: usize, each: Duration) -> anyhow::Result<Row> {
+    let mut taken: Vec<Vec<Figures>> = clients.iter().map(|_| Vec::new()).collect();
     for round in 0..rounds {
-        for place in 0..parties.len() {
-            let at = (round + place) % parties.len();
-            taken[at].push(parties[at].call(each)?);
+        for offset in 0..clients.len() {
+            let at = (round + offset) % clients.len();
+            taken[at].push(clients[at].call(each)?);
         }
     }
-    let clients = parties.iter().zip(&taken).map(|(party, own)| compare(party.name, own, &taken[0])).collect();
+    let clients = clients.iter().zip(&taken).map(|(client, own)| compare(client.name, own, &taken[0])).collect();
     Ok(Row { transport: load.transport(), revision: load.revision, in_flight: load.in_flight, clients })
 }
 
@@ -83,9 +83,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn compares_neighbouring_rounds() {
+    fn compares_adjacent_rounds() {
         let figures = |calls, cpu_us| Figures { calls, seconds: 2.0, cpu_us };
-        // A machine that becomes half as fast after the first round, and hiccups once.
+        // The machine is half as fast after the first round, with one outlier.
         let builtin = [figures(400, 4_000.0), figures(200, 2_000.0), figures(200, 2_000.0)];
         let other = [figures(200, 6_000.0), figures(100, 3_000.0), figures(10, 300.0)];
         let compared = compare("other", &other, &builtin);

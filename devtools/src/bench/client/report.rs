@@ -1,4 +1,4 @@
-//! What came out, for people and for programs.
+//! Report of the measurements, as text or JSON.
 
 use std::fmt::Write as _;
 
@@ -6,49 +6,48 @@ use serde::Serialize;
 
 use super::{caller::Kind, figures::Row};
 
-/// The version of the JSON form.
+/// Version of the JSON format.
 const FORMAT: u32 = 1;
-/// The built-in client's calls a second as a multiple of bare rmcp's: not less than this anywhere. A client that everybody
-/// can have for less is no help to its users.
-const LEAST: f64 = 1.0;
+/// Minimum ratio of the calls per second of the built-in client to those of rmcp.
+const MIN_RATIO: f64 = 1.0;
 
-/// Everything that was measured.
+/// All measurements.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     format: u32,
-    /// Whether the program was optimised.
-    optimised: bool,
-    /// How many processors there are.
+    /// Whether this is a release build.
+    optimized: bool,
+    /// Number of processors.
     processors: usize,
-    /// Whether the TypeScript SDK was there to be measured.
+    /// Whether the TypeScript SDK was measured.
     typescript: bool,
     rows: Vec<Row>,
-    /// Whether everything that is judged held.
-    held: bool,
+    /// Whether all ratios passed.
+    passed: bool,
 }
 
-fn holds(row: &Row) -> bool {
-    row.client(Kind::Rmcp.name()).is_some_and(|rmcp| rmcp.speed_ratio >= LEAST)
+fn row_passed(row: &Row) -> bool {
+    row.client(Kind::Rmcp.name()).is_some_and(|rmcp| rmcp.speed_ratio >= MIN_RATIO)
 }
 
 impl Report {
     pub(super) fn new(rows: Vec<Row>, typescript: bool) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-        let held = rows.iter().all(holds);
-        Self { format: FORMAT, optimised: !cfg!(debug_assertions), processors, typescript, rows, held }
+        let passed = rows.iter().all(row_passed);
+        Self { format: FORMAT, optimized: !cfg!(debug_assertions), processors, typescript, rows, passed }
     }
 
     pub(super) fn passed(&self) -> bool {
-        self.held
+        self.passed
     }
 
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for row in &self.rows {
-            let verdict = if holds(row) { "held" } else { "FAILED" };
+            let verdict = if row_passed(row) { "passed" } else { "FAILED" };
             let _ = writeln!(
                 text,
-                "{} {}, {} at a time: at least {LEAST:.1} times bare rmcp: {verdict}",
+                "{} {}, {} at a time: at least {MIN_RATIO:.1} times rmcp: {verdict}",
                 row.transport, row.revision, row.in_flight
             );
             for client in &row.clients {
@@ -67,10 +66,10 @@ impl Report {
             }
         }
         if !self.typescript {
-            text.push_str("the TypeScript SDK is not installed here: `cargo xtask interop` brings it\n");
+            text.push_str("the TypeScript SDK is not installed; `cargo xtask interop` installs it\n");
         }
-        if !self.optimised {
-            text.push_str("this is an unoptimised build: its figures say nothing\n");
+        if !self.optimized {
+            text.push_str("measured with a debug build; results are not meaningful\n");
         }
         text
     }
@@ -96,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn only_rmcp_is_a_bound() {
+    fn only_the_ratio_to_rmcp_is_judged() {
         let report = Report::new(vec![row(1.0), row(3.0)], false);
         assert!(report.passed() && !report.text().contains("FAILED"), "{}", report.text());
         let report = Report::new(vec![row(3.0), row(0.99)], true);

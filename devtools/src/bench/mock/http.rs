@@ -1,4 +1,4 @@
-//! Calls over Streamable HTTP: so many connections, each calling again as soon as it is answered.
+//! Calls over Streamable HTTP. Each connection sends the next call after the response.
 
 use std::{
     io::Write as _,
@@ -15,38 +15,38 @@ use tempfile::NamedTempFile;
 use tokio::{runtime::Runtime, task::JoinSet};
 
 use super::{
+    connection::{Connection, header},
+    messages,
     rounds::{Comparison, Side, interleave},
-    speech,
-    subject::Subject,
-    wire::{Connection, header},
+    server::BenchServer,
 };
 
-/// Where both servers are, and what is said to them.
+/// Both servers with their addresses, and the expected response.
 pub(super) struct Pair {
-    mock: (Subject, SocketAddr),
-    bare: (Subject, SocketAddr),
+    mock: (BenchServer, SocketAddr),
+    baseline: (BenchServer, SocketAddr),
     revision: &'static str,
     reply: Arc<[u8]>,
 }
 
-/// Connections that are ready to call.
+/// Open connections.
 pub(super) struct Callers {
     connections: Vec<(Connection, Vec<u8>)>,
     reply: Arc<[u8]>,
 }
 
 impl Pair {
-    /// Starts both servers; the bare one gives the very reply that the mock gives.
+    /// Starts both servers. The baseline server sends the same response as the mock server.
     pub(super) fn start(runtime: &Runtime, revision: &'static str) -> anyhow::Result<Self> {
-        let mock = Subject::mock_http(revision)?;
+        let mock = BenchServer::mock_http(revision)?;
         let reply = runtime.block_on(first_reply(mock.1, revision))?;
-        let mut file = NamedTempFile::new().context("cannot write the reply down")?;
-        file.write_all(&reply).context("cannot write the reply down")?;
-        let bare = Subject::bare_http(file.path())?;
-        Ok(Self { mock, bare, revision, reply: reply.into() })
+        let mut file = NamedTempFile::new().context("cannot write the response file")?;
+        file.write_all(&reply).context("cannot write the response file")?;
+        let baseline = BenchServer::baseline_http(file.path())?;
+        Ok(Self { mock, baseline, revision, reply: reply.into() })
     }
 
-    /// Measures the one against the other.
+    /// Compares both servers.
     pub(super) fn compare(
         &mut self,
         runtime: &Runtime,
@@ -55,7 +55,7 @@ impl Pair {
         each: Duration,
     ) -> anyhow::Result<Comparison> {
         interleave(rounds, |side| {
-            let address = if side == Side::Mock { self.mock.1 } else { self.bare.1 };
+            let address = if side == Side::Mock { self.mock.1 } else { self.baseline.1 };
             runtime.block_on(async {
                 let callers = Callers::connect(address, self.revision, connections, Arc::clone(&self.reply)).await?;
                 callers.for_time(each).await
@@ -63,35 +63,35 @@ impl Pair {
         })
     }
 
-    /// The mock, its address and its reply.
-    pub(super) fn into_mock(self) -> (Subject, SocketAddr, Arc<[u8]>) {
+    /// The mock server, its address and its response.
+    pub(super) fn into_mock(self) -> (BenchServer, SocketAddr, Arc<[u8]>) {
         (self.mock.0, self.mock.1, self.reply)
     }
 }
 
-/// Opens a session where the revision has them.
+/// Opens a session, if the revision has sessions.
 pub(super) async fn open(connection: &mut Connection, revision: &str) -> anyhow::Result<Option<String>> {
-    if !speech::has_sessions(revision) {
+    if !messages::has_sessions(revision) {
         return Ok(None);
     }
-    let answer = connection.exchange(&speech::post(revision, None, &speech::initialize(revision))).await?;
-    answer.must_succeed()?;
-    let session = header(answer.head, "mcp-session-id").map(str::to_owned);
-    let ready = speech::post(revision, session.as_deref(), &speech::initialized());
-    connection.exchange(&ready).await?.must_succeed()?;
+    let response = connection.request(&messages::post(revision, None, &messages::initialize(revision))).await?;
+    response.require_success()?;
+    let session = header(response.head, "mcp-session-id").map(str::to_owned);
+    let ready = messages::post(revision, session.as_deref(), &messages::initialized());
+    connection.request(&ready).await?.require_success()?;
     Ok(session)
 }
 
 async fn first_reply(address: SocketAddr, revision: &str) -> anyhow::Result<Vec<u8>> {
     let mut connection = Connection::open(address).await?;
     let session = open(&mut connection, revision).await?;
-    let request = speech::post(revision, session.as_deref(), &speech::call(revision));
-    let answer = connection.exchange(&request).await?;
-    answer.must_succeed()?;
-    if !speech::is_result(answer.body) {
-        bail!("the mock does not answer the call with a result: {}", String::from_utf8_lossy(answer.body));
+    let request = messages::post(revision, session.as_deref(), &messages::call(revision));
+    let response = connection.request(&request).await?;
+    response.require_success()?;
+    if !messages::is_result(response.body) {
+        bail!("the mock server did not return a result: {}", String::from_utf8_lossy(response.body));
     }
-    Ok(answer.body.to_vec())
+    Ok(response.body.to_vec())
 }
 
 impl Callers {
@@ -104,15 +104,15 @@ impl Callers {
         let mut connections = Vec::with_capacity(count);
         for _ in 0..count {
             let mut connection = Connection::open(address).await?;
-            // The bare server takes a handshake for a call like any other, and names no session.
+            // The baseline server treats a handshake as a call and returns no session id.
             let session = open(&mut connection, revision).await?;
-            let session = session.or_else(|| speech::has_sessions(revision).then(|| "0".repeat(32)));
-            connections.push((connection, speech::post(revision, session.as_deref(), &speech::call(revision))));
+            let session = session.or_else(|| messages::has_sessions(revision).then(|| "0".repeat(32)));
+            connections.push((connection, messages::post(revision, session.as_deref(), &messages::call(revision))));
         }
         Ok(Self { connections, reply })
     }
 
-    /// Calls for this time, after a fifth of it that does not count, and returns the calls a second.
+    /// Calls for this time, after a warm-up of a fifth of it, and returns the calls per second.
     async fn for_time(self, each: Duration) -> anyhow::Result<f64> {
         let (stop, made) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let calling = tokio::spawn(self.call(Arc::clone(&made), {
@@ -120,15 +120,15 @@ impl Callers {
             move |_| stop.load(Ordering::Relaxed)
         }));
         tokio::time::sleep(each / 5).await;
-        let (before, began) = (made.load(Ordering::Relaxed), Instant::now());
+        let (before, start) = (made.load(Ordering::Relaxed), Instant::now());
         tokio::time::sleep(each).await;
-        let (after, elapsed) = (made.load(Ordering::Relaxed), began.elapsed());
+        let (after, elapsed) = (made.load(Ordering::Relaxed), start.elapsed());
         stop.store(true, Ordering::Relaxed);
         calling.await.context("the load generator failed")??;
         Ok((after - before) as f64 / elapsed.as_secs_f64())
     }
 
-    /// Calls until so many calls are made in all, and returns the connections for more.
+    /// Calls until the total number of calls is reached, and returns the connections.
     pub(super) async fn until(self, made: &Arc<AtomicU64>, target: u64) -> anyhow::Result<Self> {
         self.call(Arc::clone(made), move |made| made >= target).await
     }
@@ -136,17 +136,17 @@ impl Callers {
     async fn call(
         self,
         made: Arc<AtomicU64>,
-        enough: impl Fn(u64) -> bool + Clone + Send + 'static,
+        is_done: impl Fn(u64) -> bool + Clone + Send + 'static,
     ) -> anyhow::Result<Self> {
         let mut tasks = JoinSet::new();
         for (mut connection, request) in self.connections {
-            let (made, enough, reply) = (Arc::clone(&made), enough.clone(), Arc::clone(&self.reply));
+            let (made, is_done, reply) = (Arc::clone(&made), is_done.clone(), Arc::clone(&self.reply));
             tasks.spawn(async move {
-                while !enough(made.load(Ordering::Relaxed)) {
-                    let answer = connection.exchange(&request).await?;
-                    if answer.body != &*reply {
-                        answer.must_succeed()?;
-                        bail!("an answer is not like the first: {}", String::from_utf8_lossy(answer.body));
+                while !is_done(made.load(Ordering::Relaxed)) {
+                    let response = connection.request(&request).await?;
+                    if response.body != &*reply {
+                        response.require_success()?;
+                        bail!("a response differs from the first: {}", String::from_utf8_lossy(response.body));
                     }
                     made.fetch_add(1, Ordering::Relaxed);
                 }

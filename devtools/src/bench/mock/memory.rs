@@ -1,4 +1,4 @@
-//! What the mock's process keeps in memory: for many sessions at a time, and after many calls.
+//! Memory of the mock server with many sessions, and after many calls.
 
 use std::sync::{
     Arc,
@@ -11,34 +11,34 @@ use serde::Serialize;
 use tokio::runtime::Runtime;
 
 use super::{
+    connection::{Connection, header},
     http::{self, Callers, open},
+    messages::{self, LEGACY},
     rounds::slope,
-    speech::{self, LEGACY},
+    server::BenchServer,
     stdio,
-    subject::Subject,
-    wire::{Connection, header},
 };
 
-/// How many connections make the calls, and how many calls are in flight over stdio.
+/// Number of connections over HTTP, and of calls in flight over stdio.
 const CALLERS: usize = 64;
-/// How many times the memory is looked at.
+/// Number of memory samples.
 const SAMPLES: u64 = 20;
 
-/// How the memory went while calls were made.
+/// Growth of the memory during calls.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub(super) struct Growth {
-    /// How many calls were made.
+    /// Number of calls.
     pub(super) calls: u64,
-    /// The resident memory after the first tenth of them, in bytes: by then every buffer has found its size.
+    /// Resident memory in bytes after the first tenth of the calls, when all buffers have their final size.
     pub(super) early_bytes: u64,
-    /// The resident memory after the last, in bytes.
+    /// Resident memory in bytes after the last call.
     pub(super) late_bytes: u64,
-    /// The slope of the line through all that was seen between, in bytes a call.
+    /// Slope of the regression line in bytes per call.
     pub(super) bytes_per_call: f64,
 }
 
 impl Growth {
-    fn of(samples: &[(u64, u64)]) -> Self {
+    fn from_samples(samples: &[(u64, u64)]) -> Self {
         let skipped = samples.len() / 10;
         let rest = &samples[skipped..];
         let points: Vec<(f64, f64)> = rest.iter().map(|(calls, bytes)| (*calls as f64, *bytes as f64)).collect();
@@ -46,37 +46,38 @@ impl Growth {
         Self { calls: last.0, early_bytes: first.1, late_bytes: last.1, bytes_per_call: slope(&points) }
     }
 
-    /// By how much the memory grew; what the process gave back is no growth.
+    /// Growth in bytes; 0 if the memory shrank.
     pub(super) fn grown(&self) -> u64 {
         self.late_bytes.saturating_sub(self.early_bytes)
     }
 }
 
-/// The memory of a mock with so many sessions, each with its stream open and one call made.
-pub(super) fn of_sessions(runtime: &Runtime, count: usize) -> anyhow::Result<u64> {
+/// Memory of a mock server with this number of sessions, each with an open stream and one call.
+pub(super) fn session_memory(runtime: &Runtime, count: usize) -> anyhow::Result<u64> {
     allow_files(count + 100)?;
-    let (mut mock, address) = Subject::mock_http(LEGACY)?;
+    let (mut mock, address) = BenchServer::mock_http(LEGACY)?;
     let _streams = runtime.block_on(async {
         let mut caller = Connection::open(address).await?;
         let mut streams = Vec::with_capacity(count);
         for _ in 0..count {
             let mut connection = Connection::open(address).await?;
-            let session = open(&mut connection, LEGACY).await?.ok_or_else(|| anyhow!("the mock opens no session"))?;
-            let head = connection.begin(&speech::get(LEGACY, &session)).await?;
+            let session =
+                open(&mut connection, LEGACY).await?.ok_or_else(|| anyhow!("the mock server opened no session"))?;
+            let head = connection.begin(&messages::get(LEGACY, &session)).await?;
             if header(head, "content-type") != Some("text/event-stream") {
-                return Err(anyhow!("the mock opens no stream: {head}"));
+                return Err(anyhow!("the mock server opened no stream: {head}"));
             }
-            let call = speech::post(LEGACY, Some(&session), &speech::call(LEGACY));
-            caller.exchange(&call).await?.must_succeed()?;
+            let call = messages::post(LEGACY, Some(&session), &messages::call(LEGACY));
+            caller.request(&call).await?.require_success()?;
             streams.push(connection);
         }
         Ok(streams)
     })?;
-    mock.must_live()?;
+    mock.require_running()?;
     mock.memory()
 }
 
-/// Makes so many calls over HTTP.
+/// Makes this number of calls over HTTP.
 pub(super) fn over_http(
     runtime: &Runtime,
     pair: http::Pair,
@@ -93,31 +94,31 @@ pub(super) fn over_http(
         }
         samples.push((made.load(Ordering::Relaxed), mock.memory()?));
     }
-    mock.must_live()?;
-    Ok(Growth::of(&samples))
+    mock.require_running()?;
+    Ok(Growth::from_samples(&samples))
 }
 
-/// Makes so many calls over stdio.
+/// Makes this number of calls over stdio.
 pub(super) fn over_stdio(pair: stdio::Pair, calls: u64) -> anyhow::Result<Growth> {
     let mut mock = pair.into_mock();
     let (mut made, mut samples) = (0, Vec::new());
     for sample in 1..=SAMPLES {
         let target = calls * sample / SAMPLES;
         made += mock.call(CALLERS, |more| made + more >= target)?;
-        samples.push((made, mock.subject.memory()?));
+        samples.push((made, mock.server.memory()?));
     }
-    mock.subject.must_live()?;
-    Ok(Growth::of(&samples))
+    mock.server.require_running()?;
+    Ok(Growth::from_samples(&samples))
 }
 
-/// Makes sure that this process and those that it starts may have so many files open.
+/// Raises the limit of open files of this process and its children.
 fn allow_files(count: usize) -> anyhow::Result<()> {
     let limit = getrlimit(Resource::Nofile);
     let wanted = count as u64;
     if limit.current.is_none_or(|current| current >= wanted) {
         return Ok(());
     }
-    let raised = Rlimit { current: Some(limit.maximum.map_or(wanted, |most| most.min(wanted))), ..limit };
+    let raised = Rlimit { current: Some(limit.maximum.map_or(wanted, |max| max.min(wanted))), ..limit };
     setrlimit(Resource::Nofile, raised).context("cannot raise the limit of open files")?;
     if raised.current.is_some_and(|current| current < wanted) {
         return Err(anyhow!("the system allows too few open files: {wanted} are needed (ulimit -n)"));
@@ -130,15 +131,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn growth_is_counted_from_the_first_tenth_on() {
+    fn growth_counts_from_the_first_tenth() {
         let samples: Vec<(u64, u64)> = (1..=20).map(|at| (at * 10, if at < 3 { 1 } else { 100 + at })).collect();
-        let growth = Growth::of(&samples);
+        let growth = Growth::from_samples(&samples);
         assert_eq!((growth.calls, growth.early_bytes, growth.late_bytes, growth.grown()), (200, 103, 120, 17));
         assert!((growth.bytes_per_call - 0.1).abs() < 1e-9, "{growth:?}");
     }
 
     #[test]
-    fn memory_that_was_given_back_is_no_growth() {
-        assert_eq!(Growth::of(&[(1, 9), (2, 4)]).grown(), 0);
+    fn less_memory_is_not_growth() {
+        assert_eq!(Growth::from_samples(&[(1, 9), (2, 4)]).grown(), 0);
     }
 }

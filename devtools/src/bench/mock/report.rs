@@ -1,79 +1,79 @@
-//! What came out, for people and for programs.
+//! Report of the measurements, as text or JSON.
 
 use std::fmt::Write as _;
 
 use serde::Serialize;
 
-use super::{bounds, memory::Growth, rounds::Comparison};
+use super::{memory::Growth, rounds::Comparison, thresholds};
 
-/// The version of the JSON form.
+/// Version of the JSON format.
 const FORMAT: u32 = 1;
 
-/// Everything that was measured.
+/// All measurements.
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     format: u32,
-    /// Whether the program was optimised.
-    optimised: bool,
-    /// How many processors there are.
+    /// Whether this is a release build.
+    optimized: bool,
+    /// Number of processors.
     processors: usize,
     pub(super) calls: Vec<Calls>,
     pub(super) sessions: Vec<Sessions>,
     pub(super) growth: Vec<Grown>,
-    /// Whether everything that is judged held.
-    held: bool,
+    /// Whether all thresholds passed.
+    passed: bool,
 }
 
-/// How fast calls were answered.
+/// Calls per second.
 #[derive(Debug, Serialize)]
 pub(super) struct Calls {
     pub(super) transport: &'static str,
     pub(super) revision: &'static str,
-    /// How many connections there were over HTTP, how many calls in flight over stdio.
+    /// Number of connections over HTTP, or of calls in flight over stdio.
     pub(super) concurrency: usize,
     pub(super) compared: Comparison,
-    /// The ratio that is asked for; none where it is only told.
-    pub(super) least: Option<f64>,
+    /// Minimum ratio; `None` if the ratio is only reported.
+    pub(super) min_ratio: Option<f64>,
 }
 
-/// What many sessions take.
+/// Memory of many sessions.
 #[derive(Debug, Serialize)]
 pub(super) struct Sessions {
     pub(super) sessions: usize,
     pub(super) bytes: u64,
-    pub(super) most: u64,
+    pub(super) max: u64,
 }
 
-/// What many calls leave behind.
+/// Memory growth of many calls.
 #[derive(Debug, Serialize)]
 pub(super) struct Grown {
     pub(super) transport: &'static str,
     pub(super) revision: &'static str,
     pub(super) growth: Growth,
-    pub(super) most: u64,
+    pub(super) max: u64,
 }
 
 impl Calls {
     fn passed(&self) -> bool {
-        self.least.is_none_or(|least| self.compared.ratio >= least)
+        self.min_ratio.is_none_or(|min| self.compared.ratio >= min)
     }
 
-    /// Whether some rounds held and others did not: the figure then depends on the luck of the moment.
+    /// Whether some rounds passed and others failed, so that the result is not reliable.
     fn is_close(&self) -> bool {
-        self.least.is_some_and(|least| self.compared.lowest < least && least <= self.compared.highest)
+        self.min_ratio.is_some_and(|min| self.compared.lowest < min && min <= self.compared.highest)
     }
 
     fn line(&self) -> String {
         let Self { transport, revision, concurrency, compared, .. } = self;
         let mut line = format!(
-            "{transport:<5} {revision}  {concurrency:>2} at a time  mock {:>7.0}/s  bare {:>7.0}/s  ratio {:.2} \
+            "{transport:<5} {revision}  {concurrency:>2} at a time  mock {:>7.0}/s  baseline {:>7.0}/s  ratio {:.2} \
              (rounds {:.2} to {:.2})",
-            compared.mock_per_second, compared.bare_per_second, compared.ratio, compared.lowest, compared.highest
+            compared.mock_per_second, compared.baseline_per_second, compared.ratio, compared.lowest, compared.highest
         );
-        if let Some(least) = self.least {
-            let _ = write!(line, "  at least {least}: {}", word(self.passed()));
+        if let Some(min) = self.min_ratio {
+            let _ = write!(line, "  at least {min}: {}", word(self.passed()));
             if self.is_close() {
-                line.push_str(", but the rounds disagree; measure again on a machine with nothing else to do");
+                line.push_str(", but the rounds disagree; repeat the measurement on an idle machine");
             }
         }
         line
@@ -83,17 +83,17 @@ impl Calls {
 impl Report {
     pub(super) fn new() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZeroUsize::get);
-        let optimised = !cfg!(debug_assertions);
+        let optimized = !cfg!(debug_assertions);
         let (calls, sessions, growth) = (Vec::new(), Vec::new(), Vec::new());
-        Self { format: FORMAT, optimised, processors, calls, sessions, growth, held: true }
+        Self { format: FORMAT, optimized, processors, calls, sessions, growth, passed: true }
     }
 
-    /// Judges everything, and returns whether it held.
+    /// Judges all measurements and returns whether they passed.
     pub(super) fn judge(&mut self) -> bool {
-        self.held = self.calls.iter().all(Calls::passed)
-            && self.sessions.iter().all(|one| one.bytes < one.most)
-            && self.growth.iter().all(|one| one.growth.grown() <= one.most);
-        self.held
+        self.passed = self.calls.iter().all(Calls::passed)
+            && self.sessions.iter().all(|one| one.bytes < one.max)
+            && self.growth.iter().all(|one| one.growth.grown() <= one.max);
+        self.passed
     }
 
     pub(super) fn text(&self) -> String {
@@ -102,11 +102,11 @@ impl Report {
             text.push_str(&calls.line());
             text.push('\n');
         }
-        for Sessions { sessions, bytes, most } in &self.sessions {
-            let held = word(bytes < most);
-            let _ = writeln!(text, "{sessions} sessions: {}; below {}: {held}", size(*bytes), size(*most));
+        for Sessions { sessions, bytes, max } in &self.sessions {
+            let verdict = word(bytes < max);
+            let _ = writeln!(text, "{sessions} sessions: {}; below {}: {verdict}", size(*bytes), size(*max));
         }
-        for Grown { transport, revision, growth, most } in &self.growth {
+        for Grown { transport, revision, growth, max } in &self.growth {
             let Growth { calls, early_bytes, late_bytes, bytes_per_call } = growth;
             let _ = writeln!(
                 text,
@@ -114,26 +114,26 @@ impl Report {
                  a call; growth at most {}: {}",
                 size(*early_bytes),
                 size(*late_bytes),
-                size(*most),
-                word(growth.grown() <= *most)
+                size(*max),
+                word(growth.grown() <= *max)
             );
         }
         let noisy = self.calls.iter().map(|calls| calls.compared.spread()).fold(0.0, f64::max);
-        let _ = writeln!(text, "the rounds of one line lie at most {:.0} % apart", noisy * 100.0);
-        if !self.optimised {
-            text.push_str("this is an unoptimised build: its figures say nothing\n");
+        let _ = writeln!(text, "maximum spread of the rounds of one line: {:.0} %", noisy * 100.0);
+        if !self.optimized {
+            text.push_str("measured with a debug build; results are not meaningful\n");
         }
         text
     }
 }
 
-/// The bound for so many connections over HTTP.
-pub(super) fn http_bound(connections: usize) -> Option<f64> {
-    (connections == bounds::HTTP_JUDGED_AT).then_some(bounds::HTTP_RATIO)
+/// The minimum ratio for this number of connections over HTTP.
+pub(super) fn http_threshold(connections: usize) -> Option<f64> {
+    (connections == thresholds::HTTP_JUDGED_AT).then_some(thresholds::HTTP_RATIO)
 }
 
-fn word(held: bool) -> &'static str {
-    if held { "held" } else { "FAILED" }
+fn word(passed: bool) -> &'static str {
+    if passed { "passed" } else { "FAILED" }
 }
 
 fn size(bytes: u64) -> String {
@@ -144,24 +144,24 @@ fn size(bytes: u64) -> String {
 mod tests {
     use super::*;
 
-    fn calls(ratio: f64, least: Option<f64>) -> Calls {
+    fn calls(ratio: f64, min_ratio: Option<f64>) -> Calls {
         let compared = Comparison {
             mock_per_second: 80.0,
-            bare_per_second: 100.0,
+            baseline_per_second: 100.0,
             ratio,
             lowest: ratio - 0.05,
             highest: ratio + 0.05,
         };
-        Calls { transport: "http", revision: "2026-07-28", concurrency: 64, compared, least }
+        Calls { transport: "http", revision: "2026-07-28", concurrency: 64, compared, min_ratio }
     }
 
     #[test]
-    fn fails_where_a_bound_is_missed_and_says_where() {
+    fn fails_below_a_threshold() {
         let mut report = Report::new();
         report.calls.push(calls(0.9, Some(0.8)));
         assert!(report.judge());
         report.calls.push(calls(0.5, None));
-        assert!(report.judge(), "what has no bound is not judged");
+        assert!(report.judge(), "a ratio without a threshold is not judged");
         report.calls.push(calls(0.79, Some(0.8)));
         assert!(!report.judge());
         let text = report.text();
@@ -174,8 +174,8 @@ mod tests {
         let growth = |late_bytes| Growth { calls: 10, early_bytes: 100, late_bytes, bytes_per_call: 1.0 };
         let judged = |bytes, late| {
             let mut report = Report::new();
-            report.sessions.push(Sessions { sessions: 10, bytes, most: 100 });
-            report.growth.push(Grown { transport: "http", revision: "", growth: growth(late), most: 50 });
+            report.sessions.push(Sessions { sessions: 10, bytes, max: 100 });
+            report.growth.push(Grown { transport: "http", revision: "", growth: growth(late), max: 50 });
             report.judge()
         };
         assert!(judged(99, 150) && !judged(100, 150) && !judged(99, 151));
@@ -183,6 +183,6 @@ mod tests {
 
     #[test]
     fn only_the_agreed_number_of_connections_is_judged() {
-        assert_eq!([1, 16, 64].map(http_bound), [None, None, Some(0.8)]);
+        assert_eq!([1, 16, 64].map(http_threshold), [None, None, Some(0.8)]);
     }
 }

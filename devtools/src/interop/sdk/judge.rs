@@ -1,4 +1,4 @@
-//! What a client has to have seen of the profile `everything`, step by step. A step that it did not take has failed.
+//! Expected results of each step of a client with the profile `everything`. A missing step fails.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    super::{expect::Expect, outcome::Row},
+    super::{axes::newest_revision, expect::Expect, outcome::Row},
     Era, Transport,
 };
 
-/// What a program prints, on one line.
+/// The report of a program: one line of JSON.
 #[derive(Debug, Deserialize)]
 struct Report {
     seen: BTreeMap<String, Value>,
@@ -21,62 +21,62 @@ struct Report {
 /// Judges a report.
 ///
 /// # Errors
-/// If the program has left none, or its exit code says something else.
+/// If there is no report, or the exit code contradicts it.
 pub(super) fn judge(report: &str, code: i32, era: Era, transport: Transport) -> anyhow::Result<Vec<Row>> {
-    let last = report.lines().rfind(|line| !line.trim().is_empty()).context("the client has reported nothing")?;
-    let report: Report = serde_json::from_str(last).context("the client's report is not understood")?;
+    let last = report.lines().rfind(|line| !line.trim().is_empty()).context("the client printed no report")?;
+    let report: Report = serde_json::from_str(last).context("the report of the client is invalid")?;
     if (code == 0) != report.failed.is_empty() {
-        bail!("the client ended with exit code {code}, with {} failed steps", report.failed.len());
+        bail!("the client exited with code {code}, but reported {} failed steps", report.failed.len());
     }
     let steps = steps(era, transport);
     let mut rows: Vec<Row> =
-        steps.iter().map(|(step, expect)| Row::of(step, objection(step, expect, &report))).collect();
+        steps.iter().map(|(step, expect)| Row::new(step, mismatch(step, expect, &report))).collect();
     let unknown = report.seen.keys().chain(report.failed.keys());
     for step in unknown.filter(|step| !steps.iter().any(|(known, _)| known == step)) {
-        rows.push(Row::of(step, Some("nobody knows what this step should have seen".to_owned())));
+        rows.push(Row::new(step, Some("unknown step".to_owned())));
     }
     Ok(rows)
 }
 
-fn objection(step: &str, expect: &Expect, report: &Report) -> Option<String> {
+fn mismatch(step: &str, expect: &Expect, report: &Report) -> Option<String> {
     if let Some(failure) = report.failed.get(step) {
         return Some(failure.clone());
     }
-    let Some(seen) = report.seen.get(step) else { return Some("the client has not taken this step".to_owned()) };
-    expect.objection(seen)
+    let Some(seen) = report.seen.get(step) else { return Some("the client did not execute this step".to_owned()) };
+    expect.mismatch(seen)
 }
 
-/// The steps, and what the profile answers to the programs' questions.
+/// The steps and their expected results.
 fn steps(era: Era, transport: Transport) -> Vec<(&'static str, Expect)> {
     let revision = match (era, transport) {
-        // The transport is that of 2024-11-05; which handshake is spoken over it is for both sides to agree on.
-        (Era::Legacy, Transport::Sse) => Expect::OneOf(&["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]),
-        _ => Expect::Exactly(era.revision().into()),
+        // HTTP+SSE is the transport of 2024-11-05, but the sides may negotiate a newer revision.
+        (Era::Legacy, Transport::HttpSse) => Expect::OneOf(&["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"]),
+        _ => Expect::Exactly(newest_revision(era).into()),
     };
     let mut steps = vec![("connect", revision)];
-    steps.extend(of_both());
+    steps.extend(common_steps());
     steps.extend(match era {
-        Era::Legacy => of_legacy(),
-        Era::Modern => of_modern(),
+        Era::Legacy => legacy_steps(),
+        Era::Modern => modern_steps(),
     });
     steps.push(("close", Expect::Done));
     steps
 }
 
-fn of_both() -> Vec<(&'static str, Expect)> {
-    use Expect::{Among, Exactly, Json};
+fn common_steps() -> Vec<(&'static str, Expect)> {
+    use Expect::{Exactly, Includes, Json};
     let error = json!({ "isError": true, "text": "This tool intentionally returns an error for testing" });
     vec![
-        ("list-tools", Among(TOOLS.to_vec())),
+        ("list-tools", Includes(TOOLS.to_vec())),
         ("call-text", Exactly("This is a simple text response for testing.".into())),
         ("call-structured", Exactly(json!({ "city": "Oslo", "temperature": 21.5, "conditions": "clear" }))),
         ("call-error", Exactly(error)),
-        ("list-resources", Among(vec!["test://static-text", "test://static-binary", "test://watched-resource"])),
+        ("list-resources", Includes(vec!["test://static-text", "test://static-binary", "test://watched-resource"])),
         ("read-resource", Exactly("This is the content of the static text resource.".into())),
         ("read-blob", Exactly("image/png".into())),
-        ("list-templates", Among(vec!["test://template/{id}/data"])),
+        ("list-templates", Includes(vec!["test://template/{id}/data"])),
         ("read-template", Json(json!({ "id": "7", "templateTest": true, "data": "Data for ID: 7" }))),
-        ("list-prompts", Among(PROMPTS.to_vec())),
+        ("list-prompts", Includes(PROMPTS.to_vec())),
         ("get-prompt", Exactly("Prompt with arguments: arg1='hello', arg2='world'".into())),
         ("complete", Exactly(json!(["paris", "park", "party"]))),
         ("progress", Exactly(json!([0, 50, 100]))),
@@ -85,18 +85,18 @@ fn of_both() -> Vec<(&'static str, Expect)> {
     ]
 }
 
-/// What asks the client something while a call goes on.
-fn of_legacy() -> Vec<(&'static str, Expect)> {
-    let answer = r#"User response: action=accept, content={"username":"ada","email":"ada@example.com"}"#;
+/// The steps in which the server sends requests during a call.
+fn legacy_steps() -> Vec<(&'static str, Expect)> {
+    let response = r#"User response: action=accept, content={"username":"ada","email":"ada@example.com"}"#;
     vec![
-        ("elicitation", Expect::Exactly(answer.into())),
+        ("elicitation", Expect::Exactly(response.into())),
         ("sampling", Expect::Exactly("LLM response: sampled by interop".into())),
         ("ping", Expect::Exactly(json!({}))),
     ]
 }
 
-/// What asks the client something by answering that input is required.
-fn of_modern() -> Vec<(&'static str, Expect)> {
+/// The steps in which the server responds with `inputRequired`.
+fn modern_steps() -> Vec<(&'static str, Expect)> {
     use Expect::Exactly;
     vec![
         ("elicitation", Exactly("Hello, Ada!".into())),
@@ -135,35 +135,38 @@ const PROMPTS: [&str; 4] = [
 mod tests {
     use serde_json::Map;
 
-    use super::{super::super::outcome::Verdict, *};
+    use super::{super::super::outcome::CheckStatus, *};
 
-    /// A report in which every step saw what it should.
-    fn perfect(era: Era) -> Map<String, Value> {
+    /// A report in which every step succeeded.
+    fn complete_report(era: Era) -> Map<String, Value> {
         let value = |expect| match expect {
             Expect::Exactly(value) => value,
             Expect::Json(value) => Value::from(value.to_string()),
-            Expect::Among(names) => json!(names),
+            Expect::Includes(names) => json!(names),
             Expect::OneOf(values) => json!(values[0]),
             Expect::Done => Value::Null,
-            Expect::Holding(part) => Value::from(part),
+            Expect::Contains(part) => Value::from(part),
         };
-        steps(era, Transport::Http).into_iter().map(|(step, expect)| (step.to_owned(), value(expect))).collect()
+        steps(era, Transport::StreamableHttp)
+            .into_iter()
+            .map(|(step, expect)| (step.to_owned(), value(expect)))
+            .collect()
     }
 
     fn failing(seen: &Map<String, Value>, failed: &Value) -> Vec<String> {
         let code = i32::from(failed.as_object().is_some_and(|failed| !failed.is_empty()));
         let report = format!("a line of a log\n{}\n", json!({ "sdk": "x", "seen": seen, "failed": failed }));
-        let rows = judge(&report, code, Era::Legacy, Transport::Http).unwrap();
-        rows.into_iter().filter(|row| row.verdict == Verdict::Failed).map(|row| row.name).collect()
+        let rows = judge(&report, code, Era::Legacy, Transport::StreamableHttp).unwrap();
+        rows.into_iter().filter(|row| row.status == CheckStatus::Failed).map(|row| row.name).collect()
     }
 
     #[test]
-    fn passes_who_saw_everything() {
-        assert_eq!(failing(&perfect(Era::Legacy), &json!({})), [""; 0]);
+    fn passes_a_complete_report() {
+        assert_eq!(failing(&complete_report(Era::Legacy), &json!({})), [""; 0]);
     }
 
     #[test]
-    fn fails_a_step_that_saw_something_else() {
+    fn fails_a_step_with_another_result() {
         for (step, seen) in [
             ("call-text", json!("This is another text.")),
             ("call-structured", json!({ "city": "Oslo" })),
@@ -174,42 +177,42 @@ mod tests {
             ("connect", json!("2024-11-05")),
             ("connect", json!(null)),
         ] {
-            let mut report = perfect(Era::Legacy);
+            let mut report = complete_report(Era::Legacy);
             report.insert(step.to_owned(), seen);
             assert_eq!(failing(&report, &json!({})), [step]);
         }
     }
 
     #[test]
-    fn fails_each_step_that_was_silently_skipped() {
-        for step in perfect(Era::Legacy).keys() {
-            let mut report = perfect(Era::Legacy);
+    fn fails_each_missing_step() {
+        for step in complete_report(Era::Legacy).keys() {
+            let mut report = complete_report(Era::Legacy);
             report.shift_remove(step);
             assert_eq!(failing(&report, &json!({})), [step.as_str()]);
         }
     }
 
     #[test]
-    fn fails_a_step_that_threw_and_one_that_nobody_knows() {
-        let mut report = perfect(Era::Legacy);
+    fn fails_a_failed_step_and_an_unknown_one() {
+        let mut report = complete_report(Era::Legacy);
         report.shift_remove("sampling");
         report.insert("surprise".to_owned(), json!(1));
         assert_eq!(failing(&report, &json!({ "sampling": "Error: no" })), ["sampling", "surprise"]);
     }
 
     #[test]
-    fn takes_whole_numbers_for_what_they_are() {
-        let mut report = perfect(Era::Legacy);
+    fn compares_numbers_by_value() {
+        let mut report = complete_report(Era::Legacy);
         report.insert("progress".to_owned(), json!([0.0, 50.0, 100.0]));
         assert_eq!(failing(&report, &json!({})), [""; 0]);
     }
 
     #[test]
-    fn refuses_a_client_that_crashed_or_contradicts_itself() {
-        let perfect = json!({ "sdk": "x", "seen": perfect(Era::Modern), "failed": {} }).to_string();
-        for (report, code) in [("", 0), ("Segmentation fault", 139), (perfect.as_str(), 1)] {
-            assert!(judge(report, code, Era::Modern, Transport::Http).is_err(), "{report}");
+    fn rejects_a_client_that_crashed_or_contradicts_itself() {
+        let report = json!({ "sdk": "x", "seen": complete_report(Era::Modern), "failed": {} }).to_string();
+        for (report, code) in [("", 0), ("Segmentation fault", 139), (report.as_str(), 1)] {
+            assert!(judge(report, code, Era::Modern, Transport::StreamableHttp).is_err(), "{report}");
         }
-        assert!(judge(&perfect, 0, Era::Modern, Transport::Http).is_ok());
+        assert!(judge(&report, 0, Era::Modern, Transport::StreamableHttp).is_ok());
     }
 }

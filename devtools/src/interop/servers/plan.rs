@@ -1,16 +1,16 @@
-//! What there is to do with each server, and what it has to answer.
+//! Steps of each server with their expected results.
 
-mod notebook;
+mod notebook_server;
 mod published;
 
 use serde_json::Value;
 
-use super::{Kind, Place, Subject};
+use super::{ServerVariant, TestServer, Workspace};
 use crate::interop::expect::Expect;
 
-/// Something to do.
+/// An action of the client.
 #[derive(Debug)]
-pub(super) enum Deed {
+pub(super) enum ClientAction {
     /// List the names of the tools.
     Tools,
     /// List the URIs of the resources.
@@ -19,53 +19,53 @@ pub(super) enum Deed {
     Templates,
     /// List the names of the prompts.
     Prompts,
-    /// Call a tool; its text is seen.
+    /// Call a tool; the result is its text.
     Call(&'static str, Value),
-    /// Call a tool; this place in its structured content is seen.
+    /// Call a tool; the result is at this JSON pointer in its structured content.
     Structured(&'static str, Value, &'static str),
-    /// Call a tool that has to fail; its complaint is seen, or the kind of the error.
-    Refused(&'static str, Value),
-    /// Call a tool; the progress that it tells is seen.
+    /// Call a tool that must fail; the result is its text, or the kind of the error.
+    FailingCall(&'static str, Value),
+    /// Call a tool; the results are the values of its progress notifications.
     Progress(&'static str, Value),
     /// Read a resource.
     Read(&'static str),
-    /// Have a prompt filled in.
+    /// Get a prompt.
     Prompt(&'static str, Value),
-    /// Complete this argument of a prompt or a template from its beginning.
+    /// Complete this argument of a prompt or a template.
     Complete(Value, &'static str, &'static str),
-    /// Say where the user works.
-    WorkAt(String),
+    /// Set the root directory.
+    SetRoot(String),
 }
 
-/// A deed, and what should be seen of it.
+/// An action and its expected result.
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) name: &'static str,
-    pub(super) deed: Deed,
+    pub(super) action: ClientAction,
     pub(super) expect: Expect,
-    /// Whether the server may take its time: the deed is done again until it shows.
-    pub(super) by_and_by: bool,
+    /// Whether to repeat the action until the result is the expected one.
+    pub(super) eventually: bool,
 }
 
 impl Step {
-    fn new(name: &'static str, deed: Deed, expect: Expect) -> Self {
-        Self { name, deed, expect, by_and_by: false }
+    fn new(name: &'static str, action: ClientAction, expect: Expect) -> Self {
+        Self { name, action, expect, eventually: false }
     }
 
-    fn by_and_by(self) -> Self {
-        Self { by_and_by: true, ..self }
+    fn eventually(self) -> Self {
+        Self { eventually: true, ..self }
     }
 }
 
-/// The steps of a visit.
-pub(super) fn steps(subject: Subject, place: &Place) -> Vec<Step> {
-    match subject.kind {
-        Kind::Everything => published::everything(),
-        Kind::Filesystem => published::filesystem(place),
-        Kind::Memory => published::memory(),
-        Kind::Time => published::time(),
-        Kind::Fetch => published::fetch(place),
-        Kind::Git => published::git(place),
-        Kind::TypeScript1 | Kind::TypeScript2 | Kind::Python => notebook::steps(subject),
+/// The steps of a server.
+pub(super) fn steps(variant: ServerVariant, workspace: &Workspace) -> Vec<Step> {
+    match variant.server {
+        TestServer::Everything => published::everything(),
+        TestServer::Filesystem => published::filesystem(workspace),
+        TestServer::Memory => published::memory(),
+        TestServer::Time => published::time(),
+        TestServer::Fetch => published::fetch(workspace),
+        TestServer::Git => published::git(workspace),
+        TestServer::TypeScript1 | TestServer::TypeScript2 | TestServer::Python => notebook_server::steps(variant),
     }
 }

@@ -1,10 +1,10 @@
-//! The user, the model and the workplace of the visits: they answer whatever servers ask.
+//! The user and the model of the built-in client, which accept all requests of servers.
 
 use client::{HostLink, HostRequest, HostRequestKind, HostSupport};
 use serde_json::{Map, Value, json};
 use tokio::task::AbortHandle;
 
-/// A user who answers until dropped.
+/// Handles requests until dropped.
 #[derive(Debug)]
 pub(super) struct User {
     pub(super) link: HostLink,
@@ -12,13 +12,13 @@ pub(super) struct User {
 }
 
 impl User {
-    /// Sits down.
-    pub(super) fn present() -> Self {
+    /// Starts handling requests.
+    pub(super) fn start() -> Self {
         let link = HostLink::new(HostSupport::ALL);
         let mut requests = link.subscribe();
         let task = tokio::spawn(async move {
             while let Some(request) = requests.next().await {
-                answer(request);
+                respond(request);
             }
         });
         Self { link, task: task.abort_handle() }
@@ -31,8 +31,8 @@ impl Drop for User {
     }
 }
 
-/// Types a name, and leaves every other field of a form as it is.
-fn answer(mut request: HostRequest) {
+/// Accepts a form with a name and the defaults of all other fields.
+fn respond(mut request: HostRequest) {
     let outcome = match request.kind() {
         HostRequestKind::Form { .. } => request.accept(object(json!({ "name": "Ada" }))),
         HostRequestKind::Url { .. } => request.consent(),
@@ -42,11 +42,11 @@ fn answer(mut request: HostRequest) {
             "stopReason": "endTurn",
             "content": { "type": "text", "text": "sampled by interop" },
         }))),
-        // Whatever else there will be is dismissed when the request is dropped.
+        // Dropping a request of another kind declines it.
         _ => Ok(()),
     };
     if let Err(error) = outcome {
-        tracing::warn!(%error, "the user could not answer");
+        tracing::warn!(%error, "cannot respond to the request");
     }
 }
 

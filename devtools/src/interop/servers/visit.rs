@@ -1,4 +1,4 @@
-//! A visit: the built-in client connects, does one step after the other, and leaves.
+//! Executes the steps of a server with the built-in client.
 
 use std::{
     fs::File,
@@ -16,73 +16,74 @@ use serde_json::{Map, Value, json};
 use tokio::sync::broadcast::Receiver;
 
 use super::{
-    Subject,
-    plan::{Deed, Step},
+    ServerVariant,
+    plan::{ClientAction, Step},
     user::User,
 };
-use crate::interop::{expect::Expect, outcome::Row, sdk::Transport};
+use crate::interop::{axes::newest_revision, expect::Expect, outcome::Row};
 
-/// How long a server may take to start on a busy machine.
-const STARTING: Duration = Duration::from_secs(90);
-/// How long one request may take.
-const REQUEST: Duration = Duration::from_secs(30);
-/// How long something that the server does by and by may take to show.
-const SETTLING: Duration = Duration::from_secs(10);
-/// How often to look whether it does.
-const LOOK: Duration = Duration::from_millis(50);
+/// Startup timeout on a busy machine.
+const START_TIMEOUT: Duration = Duration::from_secs(90);
+/// Timeout of one request.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+/// Timeout of a step that is repeated.
+const REPEAT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Interval between repetitions.
+const REPEAT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Visits a server. What was seen is kept in the folder.
+/// Executes the steps. The results are written to the directory.
 pub(super) async fn visit(
-    subject: Subject,
+    variant: ServerVariant,
     config: ServerConfig,
     steps: Vec<Step>,
-    folder: &Path,
+    directory: &Path,
 ) -> anyhow::Result<Vec<Row>> {
-    let mut kept = File::create(folder.join("seen.jsonl")).context("cannot keep what was seen")?;
-    let timeouts =
-        Timeouts { startup: STARTING, probe: REQUEST, call: REQUEST, request: REQUEST, ..Timeouts::default() };
-    let user = User::present();
+    let mut log = File::create(directory.join("results.jsonl")).context("cannot write the results")?;
+    let timeouts = Timeouts {
+        startup: START_TIMEOUT,
+        probe: REQUEST_TIMEOUT,
+        call: REQUEST_TIMEOUT,
+        request: REQUEST_TIMEOUT,
+        ..Timeouts::default()
+    };
+    let user = User::start();
     let options = ConnectOptions { host: Some(user.link.clone()), ..ConnectOptions::default() };
     let connection = match connect_with(ServerConfig { timeouts, ..config }, options).await {
         Ok(connection) => connection,
-        Err(error) => return Ok(vec![Row::of("connect", Some(chain(&error)))]),
+        Err(error) => return Ok(vec![Row::new("connect", Some(chain(&error)))]),
     };
     let mut visitor = Visitor { events: connection.events(), link: user.link.clone(), connection };
-    let mut rows = vec![judged(&mut kept, "connect", &arrival(subject), Ok(visitor.arrived()))?];
+    let mut rows = vec![judge(&mut log, "connect", &connected_state(variant), Ok(visitor.connection_state()))?];
     for step in &steps {
-        let seen = visitor.take(step).await;
-        rows.push(judged(&mut kept, step.name, &step.expect, seen)?);
+        let seen = visitor.execute(step).await;
+        rows.push(judge(&mut log, step.name, &step.expect, seen)?);
     }
     for line in visitor.connection.stderr() {
-        writeln!(kept, "{}", json!({ "stderr": line }))?;
+        writeln!(log, "{}", json!({ "stderr": line }))?;
     }
-    let left = visitor.leave().await;
-    rows.push(judged(&mut kept, "close", &departure(), Ok(left))?);
+    let closed = visitor.close().await;
+    rows.push(judge(&mut log, "close", &closed_state(), Ok(closed))?);
     Ok(rows)
 }
 
-/// How the client should have got there.
-fn arrival(subject: Subject) -> Expect {
-    let transport = match subject.transport {
-        Transport::Stdio => "stdio",
-        Transport::Http => "streamable-http",
-        Transport::Sse => "sse",
-    };
-    Expect::Exactly(json!({ "revision": subject.era.revision(), "transport": transport }))
+/// The expected properties of the connection.
+fn connected_state(variant: ServerVariant) -> Expect {
+    let transport = variant.transport;
+    Expect::Exactly(json!({ "revision": newest_revision(variant.era), "transport": transport }))
 }
 
-/// How it should have left: nothing had to be killed, and nothing was left behind.
-fn departure() -> Expect {
+/// The expected result of closing: no killed process, and none left.
+fn closed_state() -> Expect {
     Expect::Exactly(json!({ "transport_closed": true, "killed": false, "left_behind": [] }))
 }
 
-fn judged(kept: &mut File, name: &str, expect: &Expect, seen: Result<Value, String>) -> anyhow::Result<Row> {
-    let told = match &seen {
+fn judge(log: &mut File, name: &str, expect: &Expect, seen: Result<Value, String>) -> anyhow::Result<Row> {
+    let entry = match &seen {
         Ok(seen) => json!({ "step": name, "seen": seen }),
         Err(error) => json!({ "step": name, "failed": error }),
     };
-    writeln!(kept, "{told}").context("cannot keep what was seen")?;
-    Ok(Row::of(name, seen.map_or_else(Some, |seen| expect.objection(&seen))))
+    writeln!(log, "{entry}").context("cannot write the results")?;
+    Ok(Row::new(name, seen.map_or_else(Some, |seen| expect.mismatch(&seen))))
 }
 
 struct Visitor {
@@ -92,63 +93,63 @@ struct Visitor {
 }
 
 impl Visitor {
-    fn arrived(&self) -> Value {
+    fn connection_state(&self) -> Value {
         json!({ "revision": self.connection.revision(), "transport": self.connection.transport() })
     }
 
-    /// Takes a step; again and again for a while, where the server needs time.
-    async fn take(&mut self, step: &Step) -> Result<Value, String> {
-        let begun = Instant::now();
+    /// Executes a step, repeatedly if the step allows it.
+    async fn execute(&mut self, step: &Step) -> Result<Value, String> {
+        let start = Instant::now();
         loop {
-            let seen = self.act(&step.deed).await;
-            let holds = seen.as_ref().is_ok_and(|seen| step.expect.objection(seen).is_none());
-            if holds || !step.by_and_by || begun.elapsed() > SETTLING {
+            let seen = self.perform(&step.action).await;
+            let matches = seen.as_ref().is_ok_and(|seen| step.expect.mismatch(seen).is_none());
+            if matches || !step.eventually || start.elapsed() > REPEAT_TIMEOUT {
                 return seen;
             }
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(REPEAT_INTERVAL).await;
         }
     }
 
-    async fn act(&mut self, deed: &Deed) -> Result<Value, String> {
+    async fn perform(&mut self, action: &ClientAction) -> Result<Value, String> {
         let connection = self.connection.clone();
-        match deed {
-            Deed::Tools => {
+        match action {
+            ClientAction::Tools => {
                 let list = connection.list_tools().await.map_err(|error| chain(&error))?;
                 Ok(list.tools.iter().map(|tool| tool.name()).collect())
             }
-            Deed::Resources => named(connection.list_resources().await, "uri"),
-            Deed::Templates => named(connection.list_resource_templates().await, "uriTemplate"),
-            Deed::Prompts => named(connection.list_prompts().await, "name"),
-            Deed::Call(tool, arguments) => self.call(tool, arguments).await.map(|result| result.text().into()),
-            Deed::Structured(tool, arguments, pointer) => {
+            ClientAction::Resources => named(connection.list_resources().await, "uri"),
+            ClientAction::Templates => named(connection.list_resource_templates().await, "uriTemplate"),
+            ClientAction::Prompts => named(connection.list_prompts().await, "name"),
+            ClientAction::Call(tool, arguments) => self.call(tool, arguments).await.map(|result| result.text().into()),
+            ClientAction::Structured(tool, arguments, pointer) => {
                 let result = self.call(tool, arguments).await?;
                 let value = result.structured().and_then(|value| value.pointer(pointer));
                 value.cloned().ok_or_else(|| format!("no `{pointer}` in {:?}", result.wire()))
             }
-            Deed::Refused(tool, arguments) => {
+            ClientAction::FailingCall(tool, arguments) => {
                 let result = connection.call(tool, arguments.clone(), CallOptions::default()).await;
                 match result {
                     Ok(result) if result.is_error() => Ok(result.text().into()),
-                    Ok(result) => Err(format!("it was not refused: {}", result.text())),
+                    Ok(result) => Err(format!("the call succeeded: {}", result.text())),
                     Err(error) => Ok(error.kind().into()),
                 }
             }
-            Deed::Progress(tool, arguments) => {
-                self.told();
+            ClientAction::Progress(tool, arguments) => {
+                self.progress();
                 self.call(tool, arguments).await?;
-                Ok(self.told().into())
+                Ok(self.progress().into())
             }
-            Deed::Read(uri) => at(connection.read_resource(uri).await, "/contents/0/text"),
-            Deed::Prompt(name, arguments) => {
+            ClientAction::Read(uri) => at(connection.read_resource(uri).await, "/contents/0/text"),
+            ClientAction::Prompt(name, arguments) => {
                 let arguments = arguments.as_object().cloned().unwrap_or_default();
                 at(connection.get_prompt(name, arguments).await, "/messages/0/content/text")
             }
-            Deed::Complete(reference, argument, value) => {
+            ClientAction::Complete(reference, argument, value) => {
                 let known = connection.complete(reference.clone(), argument, value, Map::new()).await;
                 at(known, "/completion/values")
             }
-            Deed::WorkAt(uri) => {
-                self.link.set_roots(vec![Root { uri: uri.clone(), name: Some("workplace".to_owned()) }]);
+            ClientAction::SetRoot(uri) => {
+                self.link.set_roots(vec![Root { uri: uri.clone(), name: Some("root".to_owned()) }]);
                 Ok(Value::Null)
             }
         }
@@ -160,18 +161,18 @@ impl Visitor {
         if result.is_error() { Err(format!("the tool failed: {}", result.text())) } else { Ok(result) }
     }
 
-    /// How far calls have said to be since the last time.
-    fn told(&mut self) -> Vec<Value> {
-        let mut told = Vec::new();
+    /// The progress values that arrived since the last call.
+    fn progress(&mut self) -> Vec<Value> {
+        let mut values = Vec::new();
         while let Ok(event) = self.events.try_recv() {
             if let ClientEventKind::Progress { progress, .. } = event.kind {
-                told.push(progress.into());
+                values.push(progress.into());
             }
         }
-        told
+        values
     }
 
-    async fn leave(self) -> Value {
+    async fn close(self) -> Value {
         let report = self.connection.close().await;
         let process = report.process;
         json!({

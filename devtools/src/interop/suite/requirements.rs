@@ -1,4 +1,4 @@
-//! Reads the official suite's sets of requirements: which scenarios a revision asks of a server, and of a client.
+//! Sets of requirements of the official suite: the scenarios of a revision for servers and for clients.
 
 use anyhow::Context as _;
 use diagnostics::{
@@ -7,12 +7,12 @@ use diagnostics::{
 };
 use serde::Deserialize;
 
-/// A scenario that is run, and why.
+/// A scenario of a set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Expected {
     /// Its name.
     pub(in super::super) scenario: String,
-    /// `scored`, or the reason for which it is not.
+    /// `scored`, or why it is not scored.
     pub(in super::super) kind: String,
 }
 
@@ -31,16 +31,16 @@ struct NotScored {
     reason: String,
 }
 
-/// The scenarios for servers, those that are not scored last, as the suite runs them.
+/// The scenarios for servers in the order of the suite; those without a score are last.
 pub(super) fn server_scenarios(text: &str) -> anyhow::Result<Vec<Expected>> {
     let read = read(text)?;
-    Ok(of_leg("server", read.server, read.not_scored))
+    Ok(scenarios_for("server", read.server, read.not_scored))
 }
 
-/// The scenarios for clients, likewise.
+/// The scenarios for clients, in the same order.
 pub(super) fn client_scenarios(text: &str) -> anyhow::Result<Vec<Expected>> {
     let read = read(text)?;
-    Ok(of_leg("client", read.client, read.not_scored))
+    Ok(scenarios_for("client", read.client, read.not_scored))
 }
 
 fn read(text: &str) -> anyhow::Result<Requirements> {
@@ -49,12 +49,13 @@ fn read(text: &str) -> anyhow::Result<Requirements> {
         example: "contains the keys `server` and `client`",
         limits: Limits::SMALL,
         noun_of: |_, _| None,
+        renamed: &[],
     };
     let document = Document::parse(Source::named("requirements.yaml", text), &FORMAT).map_err(Diagnostics::from);
     document.and_then(|mut document| document.read()).context("cannot read the requirements of the suite")
 }
 
-fn of_leg(leg: &str, scored: Vec<String>, others: Vec<NotScored>) -> Vec<Expected> {
+fn scenarios_for(leg: &str, scored: Vec<String>, others: Vec<NotScored>) -> Vec<Expected> {
     let scored = scored.into_iter().map(|scenario| Expected { scenario, kind: "scored".to_owned() });
     let others = others.into_iter().filter(|entry| entry.leg == leg);
     scored.chain(others.map(|entry| Expected { scenario: entry.scenario, kind: entry.reason })).collect()
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_what_concerns_servers_scored_or_not() {
+    fn reads_server_scenarios_scored_or_not() {
         let text = "server:\n  - ping\nclient:\n  - initialize\nnot_scored:\n\
                     \x20 - scenario: auth/dpop\n    leg: client\n    reason: extension\n\
                     \x20 - scenario: tasks-lifecycle\n    leg: server\n    reason: extension\n    note: >-\n      anything\n";
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_what_concerns_clients_likewise() {
+    fn reads_client_scenarios_scored_or_not() {
         let text = "server: [ping]\nclient: [initialize]\nnot_scored:\n\
                     \x20 - { scenario: auth/dpop, leg: client, reason: extension }\n\
                     \x20 - { scenario: tasks-lifecycle, leg: server, reason: extension }\n";
@@ -85,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_a_set_without_servers_or_clients() {
+    fn rejects_a_set_without_servers_or_clients() {
         assert!(server_scenarios("client: []\n").is_err());
         assert!(client_scenarios("server: []\n").is_err());
     }

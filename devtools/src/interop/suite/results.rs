@@ -1,9 +1,8 @@
-//! Judges what the official suite writes: a folder for each scenario, with a file `checks.json` in it.
+//! Judges the results of the official suite: a directory for each scenario with a file `checks.json`.
 //!
-//! It is stricter than the suite's own summary. That one counts a scenario as passed if nothing failed, so one that
-//! crashed before its first check, skipped what it was to check, or found nothing applicable is green. Here a scenario has to
-//! show something: at least one check that succeeded, beside the suite's own validation of the messages, which also succeeds
-//! where none came back.
+//! The judgement is stricter than the summary of the suite, which passes every scenario without a failed check: also one that
+//! crashed, skipped its checks or found none applicable. Here at least one check must succeed. The suite's validation of
+//! messages does not count, because it succeeds without messages.
 
 use std::{
     collections::HashMap,
@@ -16,33 +15,33 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    super::outcome::{Row, Verdict},
+    super::outcome::{CheckStatus, Row},
     requirements::Expected,
 };
 
-/// The check that the suite adds to every scenario with traffic: what came back is valid. Nothing coming back is.
-const WIRE: &str = "wire-schema-valid";
-/// What the suite announces and skips itself, whatever the server does.
-const NEVER_TRIED: [&str; 1] = ["tasks-status-notifications"];
-/// Checks of which the suite skips a part where the revision has not what they look at: it has no `initialize`.
+/// The check that the suite adds to every scenario: all received messages are valid. It also succeeds without messages.
+const SCHEMA_CHECK: &str = "wire-schema-valid";
+/// Scenarios that the suite always skips.
+const NEVER_EXECUTED: [&str; 1] = ["tasks-status-notifications"];
+/// Checks that the suite skips in part, because the revision has no `initialize`.
 const PARTLY_SKIPPED: [(&str, &str); 1] = [("http-standard-headers", "sep-2243-client-includes-standard-headers")];
-/// Checks that have to succeed, because the suite only informs when what they look at never happened.
+/// Checks that must succeed, because the suite reports only `INFO` if the tested event never occurred.
 const REQUIRED: [(&str, &str); 2] =
     [("server-sse-polling", "server-sse-disconnect-resume"), ("server-initialize", "server-session-id-visible-ascii")];
 
-/// How the suite names the folder of a scenario: a prefix, the scenario, the time.
+/// Prefix of the directory of a scenario; the name of the scenario and the time follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Prefix {
     /// Scenarios for servers.
     Server,
     /// Scenarios for authorization servers.
     Authorization,
-    /// Scenarios for clients, which have none.
+    /// Scenarios for clients, without a prefix.
     Client,
 }
 
 impl Prefix {
-    fn text(self) -> &'static str {
+    fn as_str(self) -> &'static str {
         match self {
             Self::Server => "server-",
             Self::Authorization => "authorization-server-",
@@ -71,26 +70,26 @@ enum Status {
     Info,
 }
 
-/// Judges each scenario that was to run, from the folders that the suite has left.
+/// Judges each expected scenario by the directory of results.
 ///
 /// # Errors
-/// If the folder of results cannot be read.
-pub(in super::super) fn judge_folder(
-    folder: &Path,
+/// If the directory of results cannot be read.
+pub(in super::super) fn judge_results(
+    directory: &Path,
     prefix: Prefix,
     expected: Vec<Expected>,
 ) -> anyhow::Result<Vec<Row>> {
-    judge_each(folder, prefix, expected, judge)
+    judge_each(directory, prefix, expected, judge)
 }
 
-/// The same of a server that has none of the tools that the suite asks test servers to have. What cannot be tested without one,
-/// which the suite marks, and what it skips because nothing of the kind is declared, does not count.
+/// Judges a server without the fixtures of the suite. Skipped checks, and checks that the suite marks as untestable, do not
+/// count.
 ///
 /// # Errors
-/// As [`judge_folder`].
-pub(super) fn judge_without_fixtures(folder: &Path, expected: Vec<Expected>) -> anyhow::Result<Vec<Row>> {
-    judge_each(folder, Prefix::Server, expected, |scenario, text| match serde_json::from_str::<Vec<Check>>(text) {
-        Ok(checks) => verdict_on(scenario, &checks.into_iter().filter(is_for_any_server).collect::<Vec<_>>()),
+/// As [`judge_results`].
+pub(super) fn judge_without_fixtures(directory: &Path, expected: Vec<Expected>) -> anyhow::Result<Vec<Row>> {
+    judge_each(directory, Prefix::Server, expected, |scenario, text| match serde_json::from_str::<Vec<Check>>(text) {
+        Ok(checks) => row_from(scenario, &checks.into_iter().filter(is_for_any_server).collect::<Vec<_>>()),
         Err(_) => judge(scenario, text),
     })
 }
@@ -100,21 +99,21 @@ fn is_for_any_server(check: &Check) -> bool {
 }
 
 fn judge_each(
-    folder: &Path,
+    directory: &Path,
     prefix: Prefix,
     expected: Vec<Expected>,
     judge: impl Fn(&str, &str) -> Row,
 ) -> anyhow::Result<Vec<Row>> {
     let mut found = HashMap::new();
-    for (name, path) in folders(folder)? {
+    for (name, path) in scenario_directories(directory)? {
         if let Some(scenario) = scenario_of(&name, prefix) {
             found.insert(scenario.to_owned(), fs::read_to_string(path.join("checks.json")).ok());
         }
     }
     let judged = expected.into_iter().map(|Expected { scenario, kind }| {
         let row = match found.get(&scenario) {
-            None => Row::of(&scenario, Some("the suite has not run it".to_owned())),
-            Some(None) => Row::of(&scenario, Some("the scenario crashed: it has written no checks".to_owned())),
+            None => Row::new(&scenario, Some("the suite has not run it".to_owned())),
+            Some(None) => Row::new(&scenario, Some("the scenario crashed and wrote no checks".to_owned())),
             Some(Some(text)) => judge(&scenario, text),
         };
         Row { kind: Some(kind), ..row }
@@ -122,10 +121,10 @@ fn judge_each(
     Ok(judged.collect())
 }
 
-/// The folders below one, and those of a scenario like `auth/dpop` one level deeper, by their names.
-fn folders(folder: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
+/// The directories of scenarios by name; those of scenarios such as `auth/dpop` are one level deeper.
+fn scenario_directories(directory: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(folder).with_context(|| "the suite has left no results")? {
+    for entry in fs::read_dir(directory).context("the suite wrote no results")? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         if entry.file_type()?.is_dir() && !entry.path().join("checks.json").exists() {
@@ -140,9 +139,9 @@ fn folders(folder: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
 }
 
 /// `server-ping-2026-11-22T02-53-33-156Z` is the scenario `ping`.
-fn scenario_of(folder: &str, prefix: Prefix) -> Option<&str> {
+fn scenario_of(directory: &str, prefix: Prefix) -> Option<&str> {
     const TIME: &str = "-2026-11-22T02-53-33-156Z";
-    let rest = folder.strip_prefix(prefix.text())?;
+    let rest = directory.strip_prefix(prefix.as_str())?;
     let (scenario, time) = rest.split_at_checked(rest.len().checked_sub(TIME.len())?)?;
     let alike = |(shape, character): (char, char)| match shape {
         '0'..='9' => character.is_ascii_digit(),
@@ -154,19 +153,20 @@ fn scenario_of(folder: &str, prefix: Prefix) -> Option<&str> {
 /// Judges one scenario by its `checks.json`.
 fn judge(scenario: &str, text: &str) -> Row {
     match serde_json::from_str::<Vec<Check>>(text) {
-        Ok(checks) => verdict_on(scenario, &checks),
-        Err(error) => Row::of(scenario, Some(format!("its checks are not understood: {error}"))),
+        Ok(checks) => row_from(scenario, &checks),
+        Err(error) => Row::new(scenario, Some(format!("invalid checks: {error}"))),
     }
 }
 
-fn verdict_on(scenario: &str, checks: &[Check]) -> Row {
+fn row_from(scenario: &str, checks: &[Check]) -> Row {
     let count = |status| checks.iter().filter(|check| check.status == status).count();
-    let objection = objection(scenario, checks);
-    let never_tried = NEVER_TRIED.contains(&scenario) && count(Status::Skipped) == checks.len() && !checks.is_empty();
-    let verdict = match &objection {
-        None => Verdict::Passed,
-        Some(_) if never_tried => Verdict::Untestable,
-        Some(_) => Verdict::Failed,
+    let failure = failure(scenario, checks);
+    let never_executed =
+        NEVER_EXECUTED.contains(&scenario) && count(Status::Skipped) == checks.len() && !checks.is_empty();
+    let status = match &failure {
+        None => CheckStatus::Passed,
+        Some(_) if never_executed => CheckStatus::Untestable,
+        Some(_) => CheckStatus::Failed,
     };
     Row {
         name: scenario.to_owned(),
@@ -174,37 +174,37 @@ fn verdict_on(scenario: &str, checks: &[Check]) -> Row {
         passed: count(Status::Success),
         failed: count(Status::Failure),
         warned: count(Status::Warning),
-        verdict,
-        reason: objection,
+        status,
+        reason: failure,
     }
 }
 
-/// Whether the suite skipped it for a reason that is no client's.
+/// Whether the suite skipped it for a reason that does not depend on the client.
 fn is_excused(scenario: &str, check: &Check) -> bool {
     check.status == Status::Skipped && PARTLY_SKIPPED.contains(&(scenario, check.id.as_str()))
 }
 
-/// Why a scenario has not passed.
-fn objection(scenario: &str, checks: &[Check]) -> Option<String> {
+/// Why a scenario failed.
+fn failure(scenario: &str, checks: &[Check]) -> Option<String> {
     let bad = [(Status::Failure, "failed"), (Status::Warning, "warned"), (Status::Skipped, "skipped")];
-    let said: Vec<String> = bad
+    let problems: Vec<String> = bad
         .iter()
         .flat_map(|(status, word)| {
-            let such = checks.iter().filter(|check| check.status == *status && !is_excused(scenario, check));
-            such.map(move |check| {
+            let matching = checks.iter().filter(|check| check.status == *status && !is_excused(scenario, check));
+            matching.map(move |check| {
                 format!("{} {word}: {}", check.id, check.error_message.as_deref().unwrap_or("no reason"))
             })
         })
         .collect();
-    if !said.is_empty() {
-        return Some(said.join("; "));
+    if !problems.is_empty() {
+        return Some(problems.join("; "));
     }
     let succeeded = |id: &str| checks.iter().any(|check| check.id == id && check.status == Status::Success);
-    if !checks.iter().any(|check| check.id != WIRE && check.status == Status::Success) {
-        return Some("it has shown nothing: no check succeeded".to_owned());
+    if !checks.iter().any(|check| check.id != SCHEMA_CHECK && check.status == Status::Success) {
+        return Some("no check succeeded".to_owned());
     }
     let unseen = REQUIRED.iter().find(|(name, check)| *name == scenario && !succeeded(check));
-    unseen.map(|(_, check)| format!("{check} has not succeeded: what it looks at never happened"))
+    unseen.map(|(_, check)| format!("{check} did not succeed: the tested event did not occur"))
 }
 
 #[cfg(test)]

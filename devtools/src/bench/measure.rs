@@ -1,4 +1,4 @@
-//! What the benches of this program itself have in common: how long they take, which build they measure, and what they print.
+//! Options and output of both benchmarks.
 
 use std::io::Write as _;
 
@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use crate::error::{CommandError, CommandResult, exit_code};
 
-/// How to measure.
+/// Options of a benchmark.
 #[derive(Debug, clap::Args)]
-pub(super) struct Measuring {
-    /// Fewer and shorter rounds, and fewer calls where they are counted: for a look, and for trying the command itself.
+pub(super) struct MeasureArgs {
+    /// Use fewer and shorter rounds, and fewer calls.
     #[arg(long)]
     pub(super) quick: bool,
     /// Print JSON.
@@ -21,7 +21,7 @@ pub(super) struct Measuring {
     any_build: bool,
 }
 
-impl Measuring {
+impl MeasureArgs {
     /// Rejects a debug build, whose figures are not meaningful, unless the user asks for it.
     pub(super) fn check_build(&self) -> Result<(), CommandError> {
         if cfg!(debug_assertions) && !self.any_build {
@@ -30,19 +30,14 @@ impl Measuring {
         Ok(())
     }
 
-    /// Prints what came out, for programs or for people, and ends by whether it held.
-    pub(super) fn print(
-        &self,
-        report: &impl Serialize,
-        text: impl FnOnce() -> String,
-        all_held: bool,
-    ) -> CommandResult {
+    /// Prints the report as JSON or text, and returns the exit code.
+    pub(super) fn print(&self, report: &impl Serialize, text: impl FnOnce() -> String, passed: bool) -> CommandResult {
         let text = if self.json {
             serde_json::to_string_pretty(report).map_err(CommandError::internal)? + "\n"
         } else {
             text()
         };
         std::io::stdout().write_all(text.as_bytes()).map_err(CommandError::environment)?;
-        Ok(exit_code(all_held))
+        Ok(exit_code(passed))
     }
 }

@@ -1,4 +1,4 @@
-//! The processes of the clients that are measured.
+//! The processes of the measured clients.
 
 use std::{
     env,
@@ -13,18 +13,18 @@ use std::{
 use anyhow::{Context as _, anyhow};
 
 use super::{
-    super::mock::Server,
+    super::mock::BenchServer,
     caller::{Figures, Kind},
 };
 use crate::root;
 
-/// The program that drives the TypeScript SDK. It is copied to where the SDK is found.
+/// The program on the TypeScript SDK. It is copied to the directory of the SDK.
 const TYPESCRIPT: (&str, &str) = ("bench.mjs", include_str!("../../../interop/bench.mjs"));
 
-/// What the callers of one row have to do.
+/// The load of one row.
 #[derive(Debug)]
 pub(super) struct Load {
-    /// The server's URL; none over stdio.
+    /// URL of the server; `None` over stdio.
     pub(super) url: Option<String>,
     pub(super) revision: &'static str,
     pub(super) in_flight: usize,
@@ -45,33 +45,33 @@ impl Load {
     }
 }
 
-/// A client, ready to call. Dropping it ends it.
+/// A connected client. Dropping it stops its process.
 #[derive(Debug)]
-pub(super) struct Party {
+pub(super) struct BenchClient {
     pub(super) name: &'static str,
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
 
-impl Party {
-    /// A caller of this program.
+impl BenchClient {
+    /// Starts a client of this program.
     pub(super) fn start(kind: Kind, load: &Load) -> anyhow::Result<Self> {
         let mut command = Command::new(env::current_exe().context("cannot find this program")?);
         command.args(["bench", "client", "caller", kind.name()]).args(load.arguments());
         Self::spawn(kind.name(), command)
     }
 
-    /// The TypeScript SDK, where `interop` has installed it.
+    /// Starts the client on the TypeScript SDK, if `interop` has installed it.
     pub(super) fn typescript(load: &Load) -> anyhow::Result<Option<Self>> {
-        let Some(folder) = installed() else { return Ok(None) };
-        let program = folder.join(TYPESCRIPT.0);
+        let Some(directory) = installed() else { return Ok(None) };
+        let program = directory.join(TYPESCRIPT.0);
         fs::write(&program, TYPESCRIPT.1).with_context(|| format!("cannot write {}", program.display()))?;
-        let mut command = Command::new(folder.join("node_modules/node/bin/node"));
-        // The SDK keeps more listeners on one signal than Node likes.
+        let mut command = Command::new(directory.join("node_modules/node/bin/node"));
+        // Node.js warns of the number of listeners that the SDK adds.
         command.arg("--no-warnings").arg(program).args(load.arguments());
         if load.url.is_none() {
-            let (server, arguments) = Server::stdio_command(load.revision)?;
+            let (server, arguments) = BenchServer::stdio_command(load.revision)?;
             command.arg("--").arg(server).args(arguments);
         }
         Self::spawn("typescript", command).map(Some)
@@ -85,23 +85,22 @@ impl Party {
         Ok(Self { name, child, input, output: BufReader::new(output) })
     }
 
-    /// Has it call for this time.
+    /// Calls for this time and returns the measurement.
     pub(super) fn call(&mut self, each: Duration) -> anyhow::Result<Figures> {
-        let asked = self.input.as_mut().map(|input| writeln!(input, "{}", each.as_millis()));
+        let sent = self.input.as_mut().map(|input| writeln!(input, "{}", each.as_millis()));
         let mut line = String::new();
-        let read = asked.transpose().and_then(|_| self.output.read_line(&mut line));
+        let read = sent.transpose().and_then(|_| self.output.read_line(&mut line));
         match read {
-            Ok(read) if read > 0 => {
-                serde_json::from_str(&line).with_context(|| format!("`{}` says {line:?} instead of figures", self.name))
-            }
-            _ => Err(anyhow!("the client `{}` ended before its figures; it says why above", self.name)),
+            Ok(read) if read > 0 => serde_json::from_str(&line)
+                .with_context(|| format!("`{}` printed {line:?} instead of a measurement", self.name)),
+            _ => Err(anyhow!("the client `{}` exited without a measurement; its error is above", self.name)),
         }
     }
 }
 
-impl Drop for Party {
+impl Drop for BenchClient {
     fn drop(&mut self) {
-        // The end of its input is the end of a caller, which first ends what it has started itself.
+        // A client exits when its input closes, after it has stopped its server.
         self.input = None;
         let mut rest = String::new();
         let _ = std::io::Read::read_to_string(&mut self.output, &mut rest);
@@ -109,14 +108,14 @@ impl Drop for Party {
     }
 }
 
-/// Whether there is a TypeScript SDK to measure.
+/// Whether the TypeScript SDK is installed.
 pub(super) fn has_typescript() -> bool {
     installed().is_some()
 }
 
-/// Where `interop` installs what comes from npm.
+/// The directory in which `interop` installs packages of npm.
 fn installed() -> Option<PathBuf> {
-    let folder = root().join("interop/node");
-    let is_there = |path: &str| folder.join(path).exists();
-    (is_there("node_modules/node/bin/node") && is_there("node_modules/@modelcontextprotocol/client")).then_some(folder)
+    let directory = root().join("interop/node");
+    let exists = |path: &str| directory.join(path).exists();
+    (exists("node_modules/node/bin/node") && exists("node_modules/@modelcontextprotocol/client")).then_some(directory)
 }

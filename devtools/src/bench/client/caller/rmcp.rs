@@ -1,4 +1,4 @@
-//! rmcp as its own examples use it.
+//! rmcp, used as in its examples.
 
 use std::{process::Stdio, sync::Arc};
 
@@ -11,51 +11,51 @@ use rmcp::{
 };
 use tokio::process::{Child, Command};
 
-use super::{CallerArgs, User, arguments, must_be_the_answer};
-use crate::bench::mock::{LEGACY, MODERN, Server, TOOL};
+use super::{CallerArgs, User, arguments, check_text};
+use crate::bench::mock::{BenchServer, LEGACY, MODERN, TOOL};
 
-/// One of those who share a client.
+/// A user of a shared client.
 pub(super) struct Rmcp {
     client: Arc<RunningService<RoleClient, InitializeRequestParams>>,
-    /// The server's process, over stdio.
+    /// The process of a stdio server.
     _child: Option<Arc<Child>>,
 }
 
 /// All users of one client.
 pub(super) async fn users(args: &CallerArgs) -> anyhow::Result<Vec<Rmcp>> {
-    let (hello, mode) = manner(&args.revision)?;
+    let (params, mode) = lifecycle(&args.revision)?;
     let (client, child) = match &args.url {
         Some(url) => {
             let transport = StreamableHttpClientTransport::with_client(
                 client::http_client::builder().build()?,
                 StreamableHttpClientTransportConfig::with_uri(url.as_str()),
             );
-            (serve_client_with_lifecycle(hello, transport, mode).await?, None)
+            (serve_client_with_lifecycle(params, transport, mode).await?, None)
         }
         None => {
-            let (command, arguments) = Server::stdio_command(&args.revision)?;
+            let (command, arguments) = BenchServer::stdio_command(&args.revision)?;
             let mut command = Command::new(command);
             command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
-            let mut child = command.spawn().context("the mock server cannot be started")?;
+            let mut child = command.spawn().context("cannot start the mock server")?;
             let pipes = child.stdout.take().zip(child.stdin.take()).context("the mock server has no pipes")?;
-            (serve_client_with_lifecycle(hello, pipes, mode).await?, Some(Arc::new(child)))
+            (serve_client_with_lifecycle(params, pipes, mode).await?, Some(Arc::new(child)))
         }
     };
     let client = Arc::new(client);
     Ok((0..args.in_flight).map(|_| Rmcp { client: Arc::clone(&client), _child: child.clone() }).collect())
 }
 
-fn manner(revision: &str) -> anyhow::Result<(InitializeRequestParams, ClientLifecycleMode)> {
+fn lifecycle(revision: &str) -> anyhow::Result<(InitializeRequestParams, ClientLifecycleMode)> {
     let (version, mode) = match revision {
         LEGACY => (ProtocolVersion::V_2025_11_25, ClientLifecycleMode::Initialize),
         MODERN => {
             let preferred_versions = vec![ProtocolVersion::V_2026_07_28];
             (ProtocolVersion::V_2026_07_28, ClientLifecycleMode::Discover { preferred_versions })
         }
-        other => return Err(anyhow!("{other} is not measured")),
+        other => return Err(anyhow!("revision {other} is not measured")),
     };
-    let hello = InitializeRequestParams::new(ClientCapabilities::default(), Implementation::new("bench", "1"));
-    Ok((hello.with_protocol_version(version), mode))
+    let params = InitializeRequestParams::new(ClientCapabilities::default(), Implementation::new("bench", "1"));
+    Ok((params.with_protocol_version(version), mode))
 }
 
 impl User for Rmcp {
@@ -64,6 +64,6 @@ impl User for Rmcp {
         params.arguments = arguments().as_object().cloned();
         let result = self.client.call_tool(params).await?;
         let text = result.content.first().and_then(|block| block.as_text());
-        must_be_the_answer(text.map(|text| text.text.as_str()))
+        check_text(text.map(|text| text.text.as_str()))
     }
 }

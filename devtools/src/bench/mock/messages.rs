@@ -1,13 +1,13 @@
-//! What the load says: the messages of a call in the manner of a revision.
+//! Messages of a call in each revision.
 
 use serde_json::{Value, json};
 
-/// The tool that is called: the one of the `minimal` profile.
+/// The called tool of the profile `minimal`.
 pub(in crate::bench) const TOOL: &str = "echo";
-/// What it is called with: the argument's name and value.
+/// Name and value of the argument.
 pub(in crate::bench) const ARGUMENT: (&str, &str) = ("text", "hello");
-/// What it says to that.
-pub(in crate::bench) const ANSWER: &str = "hello";
+/// Text of the result.
+pub(in crate::bench) const RESULT_TEXT: &str = "hello";
 /// The first revision without sessions.
 pub(in crate::bench) const MODERN: &str = "2026-07-28";
 /// The newest revision with sessions.
@@ -31,7 +31,7 @@ pub(in crate::bench) fn call(revision: &str) -> String {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params }).to_string()
 }
 
-/// The handshake's first message.
+/// First message of the handshake.
 pub(in crate::bench) fn initialize(revision: &str) -> String {
     let params = json!({
         "protocolVersion": revision,
@@ -41,12 +41,12 @@ pub(in crate::bench) fn initialize(revision: &str) -> String {
     json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }).to_string()
 }
 
-/// The handshake's last message.
+/// Last message of the handshake.
 pub(in crate::bench) fn initialized() -> String {
     json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string()
 }
 
-/// The HTTP request that carries a message.
+/// The HTTP request of a message.
 pub(super) fn post(revision: &str, session: Option<&str>, body: &str) -> Vec<u8> {
     let mut head = String::from(
         "POST /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\n\
@@ -62,7 +62,7 @@ pub(super) fn post(revision: &str, session: Option<&str>, body: &str) -> Vec<u8>
     format!("{head}\r\n{body}").into_bytes()
 }
 
-/// The HTTP request that opens a session's stream.
+/// The HTTP request that opens the stream of a session.
 pub(super) fn get(revision: &str, session: &str) -> Vec<u8> {
     format!(
         "GET /mcp HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: text/event-stream\r\nmcp-protocol-version: {revision}\r\n\
@@ -71,8 +71,8 @@ pub(super) fn get(revision: &str, session: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-/// Whether this is the answer that a call is to have.
-pub(super) fn is_result(answer: &[u8]) -> bool {
-    let answer: Value = serde_json::from_slice(answer).unwrap_or_default();
-    answer["id"] == 1 && answer["result"]["content"].is_array() && answer["result"]["isError"] != true
+/// Whether this is a response with a result.
+pub(super) fn is_result(response: &[u8]) -> bool {
+    let response: Value = serde_json::from_slice(response).unwrap_or_default();
+    response["id"] == 1 && response["result"]["content"].is_array() && response["result"]["isError"] != true
 }

@@ -1,4 +1,4 @@
-//! hyper alone: a connection for each user, always the same request, and JSON read from the answer.
+//! hyper alone: a connection per user, a constant request, and JSON parsed from the response.
 
 use anyhow::{Context as _, bail};
 use http_body_util::{BodyExt as _, Full};
@@ -13,11 +13,11 @@ use serde_json::Value;
 use tokio::net::TcpStream;
 use url::Url;
 
-use super::{CallerArgs, User, must_be_the_answer};
-use crate::bench::mock::{TOOL, speech};
+use super::{CallerArgs, User, check_text};
+use crate::bench::mock::{TOOL, messages};
 
 /// One connection.
-pub(super) struct Bare {
+pub(super) struct HyperClient {
     sender: SendRequest<Full<Bytes>>,
     host: String,
     path: String,
@@ -25,8 +25,8 @@ pub(super) struct Bare {
     session: Option<String>,
 }
 
-/// All users, each with a connection, and with a session where the revision has them.
-pub(super) async fn users(args: &CallerArgs) -> anyhow::Result<Vec<Bare>> {
+/// All users, each with a connection, and a session if the revision has sessions.
+pub(super) async fn users(args: &CallerArgs) -> anyhow::Result<Vec<HyperClient>> {
     let url: Url = args.url.as_deref().context("hyper is measured over HTTP only")?.parse()?;
     let address = url.socket_addrs(|| None)?.first().copied().context("the URL has no address")?;
     let mut users = Vec::with_capacity(args.in_flight);
@@ -36,17 +36,17 @@ pub(super) async fn users(args: &CallerArgs) -> anyhow::Result<Vec<Bare>> {
         let (sender, connection) = handshake(TokioIo::new(stream)).await?;
         tokio::spawn(connection);
         let (host, path) = (address.to_string(), url.path().to_owned());
-        let mut user = Bare { sender, host, path, revision: args.revision.clone(), session: None };
-        if speech::has_sessions(&user.revision) {
-            user.session = user.post(speech::initialize(&args.revision)).await?.1;
-            user.post(speech::initialized()).await?;
+        let mut user = HyperClient { sender, host, path, revision: args.revision.clone(), session: None };
+        if messages::has_sessions(&user.revision) {
+            user.session = user.post(messages::initialize(&args.revision)).await?.1;
+            user.post(messages::initialized()).await?;
         }
         users.push(user);
     }
     Ok(users)
 }
 
-impl Bare {
+impl HyperClient {
     async fn post(&mut self, body: String) -> anyhow::Result<(Bytes, Option<String>)> {
         let mut request = Request::post(self.path.as_str())
             .header(HOST, self.host.as_str())
@@ -56,23 +56,23 @@ impl Bare {
         if let Some(session) = &self.session {
             request = request.header("mcp-session-id", session.as_str());
         }
-        if !speech::has_sessions(&self.revision) {
+        if !messages::has_sessions(&self.revision) {
             request = request.header("mcp-method", "tools/call").header("mcp-name", TOOL);
         }
         self.sender.ready().await?;
         let response = self.sender.send_request(request.body(Full::from(body))?).await?;
         if !response.status().is_success() {
-            bail!("the server refuses a request: {}", response.status());
+            bail!("the server rejected a request: {}", response.status());
         }
         let session = response.headers().get("mcp-session-id").and_then(|id| id.to_str().ok()).map(str::to_owned);
         Ok((response.into_body().collect().await?.to_bytes(), session))
     }
 }
 
-impl User for Bare {
+impl User for HyperClient {
     async fn call(&mut self) -> anyhow::Result<()> {
-        let (body, _) = self.post(speech::call(&self.revision)).await?;
-        let answer: Value = serde_json::from_slice(&body)?;
-        must_be_the_answer(answer["result"]["content"][0]["text"].as_str())
+        let (body, _) = self.post(messages::call(&self.revision)).await?;
+        let response: Value = serde_json::from_slice(&body)?;
+        check_text(response["result"]["content"][0]["text"].as_str())
     }
 }

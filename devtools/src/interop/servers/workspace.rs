@@ -1,4 +1,4 @@
-//! What a server finds around it: a folder that is gone afterwards, with a repository or a website where it needs one.
+//! Temporary directory of a server, with a Git repository or a website for servers that need one.
 
 use std::{
     fs,
@@ -16,64 +16,64 @@ use axum::{
 use tempfile::TempDir;
 use tokio::{net::TcpListener, task::AbortHandle};
 
-use super::Kind;
+use super::TestServer;
 
-/// What the page that may be fetched says.
+/// Text of the public page.
 pub(super) const PAGE: &str = "The lighthouse keeper counts the ships";
-/// What the file in the folder says.
+/// Content of `allowed/note.txt`.
 pub(super) const NOTE: &str = "remember the lighthouse";
 
-/// Where a server works.
+/// Directory and website of a server.
 #[derive(Debug)]
-pub(super) struct Place {
-    folder: TempDir,
+pub(super) struct Workspace {
+    directory: TempDir,
     website: Option<Website>,
 }
 
-/// A website of this process.
+/// A website that this process serves.
 #[derive(Debug)]
 struct Website {
     url: String,
     task: AbortHandle,
 }
 
-impl Place {
-    /// Prepares what this server needs.
-    pub(super) async fn prepare(kind: Kind) -> anyhow::Result<Self> {
-        let folder = TempDir::new().context("no folder for the server")?;
-        let website = if kind == Kind::Fetch { Some(Website::open().await?) } else { None };
-        let place = Self { folder, website };
-        for room in ["allowed", "other"] {
-            fs::create_dir(place.path(room))?;
+impl Workspace {
+    /// Creates the workspace of this server.
+    pub(super) async fn prepare(server: TestServer) -> anyhow::Result<Self> {
+        let directory = TempDir::new().context("cannot create the directory of the server")?;
+        let website = if server == TestServer::Fetch { Some(Website::open().await?) } else { None };
+        let workspace = Self { directory, website };
+        for name in ["allowed", "other"] {
+            fs::create_dir(workspace.path(name))?;
         }
-        fs::write(place.path("allowed/note.txt"), NOTE)?;
-        if kind == Kind::Git {
-            git(&place.path("allowed"), &["init", "--quiet", "--initial-branch=main"])?;
+        fs::write(workspace.path("allowed/note.txt"), NOTE)?;
+        if server == TestServer::Git {
+            git(&workspace.path("allowed"), &["init", "--quiet", "--initial-branch=main"])?;
         }
-        Ok(place)
+        Ok(workspace)
     }
 
-    /// A path in the folder, without links in it: servers tell paths as the system sees them.
+    /// A canonical path in the directory, because servers return canonical paths.
     pub(super) fn path(&self, name: &str) -> PathBuf {
-        let folder = self.folder.path().canonicalize();
-        folder.unwrap_or_else(|_| self.folder.path().to_owned()).join(name)
+        let directory = self.directory.path().canonicalize();
+        directory.unwrap_or_else(|_| self.directory.path().to_owned()).join(name)
     }
 
-    /// The same as text.
+    /// The same as a string.
     pub(super) fn text(&self, name: &str) -> String {
         self.path(name).to_string_lossy().into_owned()
     }
 
-    /// An address on the website.
+    /// A URL of the website.
     pub(super) fn url(&self, path: &str) -> String {
         format!("{}{path}", self.website.as_ref().map(|website| website.url.as_str()).unwrap_or_default())
     }
 }
 
 impl Website {
-    /// Two pages, one of which robots are asked to leave alone.
+    /// Starts a website with two pages; `robots.txt` disallows one.
     async fn open() -> anyhow::Result<Self> {
-        let listener = TcpListener::bind("127.0.0.1:0").await.context("no port for a website")?;
+        let listener = TcpListener::bind("127.0.0.1:0").await.context("no free port")?;
         let url = format!("http://{}", listener.local_addr()?);
         let page =
             || async { Html(format!("<html><body><article><h1>News</h1><p>{PAGE}.</p></article></body></html>")) };
@@ -95,9 +95,10 @@ impl Drop for Website {
     }
 }
 
-fn git(folder: &Path, arguments: &[&str]) -> anyhow::Result<()> {
+fn git(directory: &Path, arguments: &[&str]) -> anyhow::Result<()> {
     let mut command = Command::new("git");
-    let status = command.args(arguments).current_dir(folder).stdin(Stdio::null()).status().context("no `git`")?;
+    let status =
+        command.args(arguments).current_dir(directory).stdin(Stdio::null()).status().context("cannot run `git`")?;
     if !status.success() {
         bail!("`git {}` failed: {status}", arguments.join(" "));
     }

@@ -1,5 +1,5 @@
-//! What the mock is measured against: servers that do nothing but give a fixed reply. Each is a process of its own, as
-//! the mock is, and ends when its standard input does, so that none outlives a bench that was killed.
+//! Baseline servers with a constant response. Each is a process of its own, like the mock server. It exits when its standard
+//! input closes, so that none outlives a killed benchmark.
 
 use std::{
     fs,
@@ -17,28 +17,28 @@ use crate::{
     interrupt,
 };
 
-/// A bare server.
+/// A baseline server.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Bare {
-    /// Answer every POST with the bytes of a file.
+pub(crate) enum BaselineServer {
+    /// Respond to every POST with the bytes of a file.
     #[command(hide = true)]
-    BareHttp {
-        /// The file.
+    BaselineHttp {
+        /// File with the response.
         reply: PathBuf,
     },
-    /// Answer every line with the bytes of a file.
+    /// Respond to every line with the bytes of a file.
     #[command(hide = true)]
-    BareStdio {
-        /// The file.
+    BaselineStdio {
+        /// File with the response.
         reply: PathBuf,
     },
 }
 
-/// Serves until standard input ends.
-pub(super) fn run(bare: &Bare) -> CommandResult {
-    match bare {
-        Bare::BareHttp { reply } => interrupt::runtime()?.block_on(serve(read(reply)?)),
-        Bare::BareStdio { reply } => echo(&read(reply)?).map_err(CommandError::environment),
+/// Serves until standard input closes.
+pub(super) fn run(server: &BaselineServer) -> CommandResult {
+    match server {
+        BaselineServer::BaselineHttp { reply } => interrupt::runtime()?.block_on(serve(read(reply)?)),
+        BaselineServer::BaselineStdio { reply } => echo(&read(reply)?).map_err(CommandError::environment),
     }
     .map(|()| ExitCode::SUCCESS)
 }
@@ -47,10 +47,10 @@ fn read(path: &Path) -> Result<Vec<u8>, CommandError> {
     fs::read(path).with_context(|| format!("cannot read {}", path.display())).map_err(CommandError::input)
 }
 
-/// The shortest axum server that takes a body and gives one back as JSON.
+/// The shortest axum server that reads a body and returns JSON.
 async fn serve(reply: Vec<u8>) -> Result<(), CommandError> {
     let reply = Bytes::from(reply);
-    let answer = move |_: Bytes| std::future::ready(([(CONTENT_TYPE, "application/json")], reply.clone()));
+    let handler = move |_: Bytes| std::future::ready(([(CONTENT_TYPE, "application/json")], reply.clone()));
     let socket = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.map_err(CommandError::environment)?;
     let address = socket.local_addr().map_err(CommandError::environment)?;
     writeln!(io::stdout(), "http://{address}/mcp").map_err(CommandError::environment)?;
@@ -59,19 +59,19 @@ async fn serve(reply: Vec<u8>) -> Result<(), CommandError> {
             tracing::debug!(%cause, "no TCP_NODELAY");
         }
     });
-    // A thread of the runtime may block on the input: nothing else uses it.
+    // This blocks a thread of the runtime that no other task needs.
     let input_ended = tokio::task::spawn_blocking(|| io::stdin().lock().read_to_end(&mut Vec::new()));
-    let serving = axum::serve(socket, Router::new().route("/mcp", post(answer)));
+    let serving = axum::serve(socket, Router::new().route("/mcp", post(handler)));
     tokio::select! {
         served = serving => served.map_err(CommandError::environment),
         _ = input_ended => Ok(()),
     }
 }
 
-/// Writes the reply for each line; the replies to lines that came together go out together.
+/// Writes the response for each line. Responses to lines that arrived together are written together.
 fn echo(reply: &[u8]) -> io::Result<()> {
     let mut input = BufReader::with_capacity(64 * 1024, io::stdin().lock());
-    // Locked and unbuffered but for this: standard output of its own accord writes out every line.
+    // The standard library flushes standard output after each line, so the batch is buffered here.
     let (mut batch, mut line) = (Vec::with_capacity(64 * 1024), Vec::new());
     let mut output = io::stdout().lock();
     while input.read_until(b'\n', &mut line)? > 0 {
