@@ -1,4 +1,4 @@
-//! What it costs to bring an output of 10 MB within its limit: `cargo bench --package mcp-workbench-agent --bench output`.
+//! Cost of bringing an output of 10 MB within its limit: `cargo bench --package mcp-workbench-agent --bench output`.
 
 use std::hint::black_box;
 
@@ -22,20 +22,20 @@ fn repeated(make: impl Fn(usize) -> String) -> String {
     text
 }
 
-fn measure(criterion: &mut Criterion, name: &str, piece: ContentPart, spill: Option<&OutputStore>) {
-    let content = ModelContent { pieces: vec![piece], is_error: false };
-    criterion.bench_function(&format!("cut 10 MB/{name}"), |bencher| {
+fn measure(criterion: &mut Criterion, name: &str, part: ContentPart, store: Option<&OutputStore>) {
+    let content = ModelContent { parts: vec![part], is_error: false };
+    criterion.bench_function(&format!("truncate 10 MB/{name}"), |bencher| {
         let limits = OutputLimits::default();
         bencher.iter_batched(
             || content.clone(),
-            |content| black_box(limit(content, limits, spill)),
+            |content| black_box(limit(content, limits, store)),
             BatchSize::PerIteration,
         );
     });
 }
 
-fn cutting(criterion: &mut Criterion) {
-    // The tokeniser reads its table once in a process.
+fn truncating(criterion: &mut Criterion) {
+    // The tokenizer reads its table once in a process.
     black_box(mcp_workbench_agent::output::count("warm"));
     let text = |text| ContentPart::Text { text };
     let lines = repeated(|n| format!("{n:>6} INFO  worker-{} took {} ms for /api/items/{n}\n", n % 7, n % 93));
@@ -48,13 +48,13 @@ fn cutting(criterion: &mut Criterion) {
     measure(criterion, "text that is JSON", text(value.to_string()), None);
     measure(criterion, "structured", ContentPart::Json { value }, None);
     let directory = tempfile::tempdir().expect("a directory");
-    let spill = OutputStore::new(directory.path().join("outputs"), 100_000_000);
-    measure(criterion, "lines of a log, the whole kept on disk", text(lines), Some(&spill));
+    let store = OutputStore::new(directory.path().join("outputs"), 100_000_000);
+    measure(criterion, "lines of a log, the whole kept on disk", text(lines), Some(&store));
 }
 
 criterion_group! {
     name = benches;
     config = Criterion::default().sample_size(20).without_plots();
-    targets = cutting
+    targets = truncating
 }
 criterion_main!(benches);

@@ -42,8 +42,8 @@ fn tool(number: usize) -> (String, String) {
     (format!("{verb}_{thing}_{area}"), description)
 }
 
-fn catalogue() -> ToolCatalog {
-    let mut catalogue = ToolCatalog::default();
+fn catalog() -> ToolCatalog {
+    let mut catalog = ToolCatalog::default();
     for server in 0..SERVERS {
         let tools: Vec<Arc<Tool>> = (server..TOOLS)
             .step_by(SERVERS)
@@ -53,10 +53,10 @@ fn catalogue() -> ToolCatalog {
                 Some(Arc::new(Tool::read(wire).ok()?.0))
             })
             .collect();
-        catalogue.set_server(&format!("server-{server}"), &tools);
+        catalog.set_server(&format!("server-{server}"), &tools);
     }
-    assert_eq!(catalogue.len(), TOOLS);
-    catalogue
+    assert_eq!(catalog.len(), TOOLS);
+    catalog
 }
 
 fn names(criterion: &mut Criterion) {
@@ -79,8 +79,8 @@ fn names(criterion: &mut Criterion) {
 }
 
 fn search(criterion: &mut Criterion) {
-    let catalogue = catalogue();
-    let index = ToolIndex::from_entries(catalogue.iter());
+    let catalog = catalog();
+    let index = ToolIndex::from_entries(catalog.iter());
     for (what, query) in [
         ("search 10,000 tools: two words", "create invoice"),
         ("search 10,000 tools: words that all of them have", "use this when the user asks to"),
@@ -101,7 +101,7 @@ fn search(criterion: &mut Criterion) {
         criterion.bench_function(what, |bench| bench.iter(|| black_box(index.search(&query, 5))));
     }
     criterion.bench_function("index 10,000 tools", |bench| {
-        bench.iter(|| black_box(ToolIndex::from_entries(catalogue.iter())))
+        bench.iter(|| black_box(ToolIndex::from_entries(catalog.iter())))
     });
 }
 

@@ -1,28 +1,28 @@
-//! What of a result a model can take: what it cannot is replaced by words.
+//! Converts a tool result to the content kinds that a model supports. Unsupported parts are replaced by a description.
 //!
-//! Text that merely repeats `structuredContent` is left out (2025-06-18, tools, "Structured Content": servers should send
-//! both); of a result with `isError` the text is kept, and comes first. Nothing disappears without a word in its place.
+//! Text that repeats `structuredContent` is omitted (2025-06-18, tools, "Structured Content": servers should send both).
+//! In a result with `isError` the text is kept and comes first.
 
 #[cfg(test)]
 mod tests;
-mod words;
+mod text;
 
 use client::ToolResult;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use words::{printable, size};
+pub use text::{printable, size};
 
-/// The kinds of images that the providers take.
+/// Image types that the model providers accept.
 const IMAGES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-/// The kinds of audio that providers take.
+/// Audio types that the model providers accept.
 const AUDIO: [&str; 6] = ["audio/wav", "audio/x-wav", "audio/mpeg", "audio/mp3", "audio/ogg", "audio/flac"];
-/// The most blocks of a result.
-const BLOCKS: usize = 1_000;
-/// The longest form of a block that is text_line in words, in characters.
+/// Maximum number of content blocks of a result.
+const MAX_BLOCKS: usize = 1_000;
+/// Maximum length of a value in a description, in characters.
 const MAX_CHARS: usize = 500;
 
-/// What a model can take beside text.
+/// The content kinds that a model supports in addition to text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelCapabilities {
@@ -32,11 +32,11 @@ pub struct ModelCapabilities {
     pub audio: bool,
 }
 
-/// A piece of what a model is given.
+/// One part of the content for a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum ContentPart {
-    /// Text, as the server sent it or in words of ours.
+    /// Text of the server, or a description of a part that the model does not support.
     Text {
         /// The text.
         text: String,
@@ -48,14 +48,14 @@ pub enum ContentPart {
     },
     /// An image.
     Image {
-        /// Its kind, in lower case.
+        /// Media type in lower case.
         mime: String,
         /// Base64.
         data: String,
     },
-    /// A recording.
+    /// An audio recording.
     Audio {
-        /// Its kind, in lower case.
+        /// Media type in lower case.
         mime: String,
         /// Base64.
         data: String,
@@ -68,64 +68,64 @@ impl ContentPart {
     }
 }
 
-/// What a model is given of a result.
+/// The content of a tool result for a model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelContent {
-    /// The pieces, the most important first.
-    pub pieces: Vec<ContentPart>,
-    /// Whether the tool itself reports a failure.
+    /// The parts, the most important first.
+    pub parts: Vec<ContentPart>,
+    /// Whether the tool reported an error (`isError`).
     pub is_error: bool,
 }
 
-/// What of a result a model with these abilities is given.
+/// Converts a tool result for a model with these capabilities.
 #[must_use]
-pub fn for_model(result: &ToolResult, abilities: ModelCapabilities) -> ModelContent {
-    blocks_for_model(result.content(), result.structured(), result.is_error(), abilities)
+pub fn for_model(result: &ToolResult, capabilities: ModelCapabilities) -> ModelContent {
+    blocks_for_model(result.content(), result.structured(), result.is_error(), capabilities)
 }
 
-/// The same for blocks of content wherever they come from, the messages of a prompt for instance.
+/// Converts content blocks from any source, for example the messages of a prompt.
 #[must_use]
 pub fn blocks_for_model(
     blocks: &[Value],
     structured: Option<&Value>,
     is_error: bool,
-    abilities: ModelCapabilities,
+    capabilities: ModelCapabilities,
 ) -> ModelContent {
-    // `null` is what some servers send for "none".
+    // Some servers send `null` for absent content.
     let structured = structured.filter(|value| !value.is_null());
     let repeats = |block: &Value| structured.is_some_and(|value| repeats(block, value));
     let mut content = Vec::new();
     let mut repeated = false;
-    for block in blocks.iter().take(BLOCKS) {
+    for block in blocks.iter().take(MAX_BLOCKS) {
         match repeats(block) {
-            // The text of an error is what the specification promises (2025-11-25, tools, "Error Handling").
+            // The specification requires the text of an error (2025-11-25, tools, "Error Handling").
             true if is_error => repeated = true,
             true => continue,
             false => {}
         }
-        content.extend(piece(block, abilities));
+        content.extend(part(block, capabilities));
     }
-    if blocks.len() > BLOCKS {
-        content.push(ContentPart::text(format!("[{} more blocks left out]", blocks.len() - BLOCKS)));
+    if blocks.len() > MAX_BLOCKS {
+        content.push(ContentPart::text(format!("[{} more blocks omitted]", blocks.len() - MAX_BLOCKS)));
     }
     let value = structured.filter(|_| !repeated).map(|value| ContentPart::Json { value: value.clone() });
-    let mut pieces = Vec::with_capacity(content.len() + 1);
+    let mut parts = Vec::with_capacity(content.len() + 1);
     if is_error {
         let (texts, others): (Vec<_>, Vec<_>) =
-            content.into_iter().partition(|piece| matches!(piece, ContentPart::Text { .. }));
-        pieces.extend(texts.into_iter().chain(value).chain(others));
+            content.into_iter().partition(|part| matches!(part, ContentPart::Text { .. }));
+        parts.extend(texts.into_iter().chain(value).chain(others));
     } else {
-        pieces.extend(value.into_iter().chain(content));
+        parts.extend(value.into_iter().chain(content));
     }
-    ModelContent { pieces, is_error }
+    ModelContent { parts, is_error }
 }
 
-/// Whether a block of text says what the structured value says, and nothing else.
+/// Whether a text block contains the structured value and nothing else.
 fn repeats(block: &Value, structured: &Value) -> bool {
     let Some(text) = block.get("text").and_then(Value::as_str).filter(|_| block["type"] == "text") else {
         return false;
     };
-    // Where a tool returns a text, servers wrap it to have an object: `{"result": "the text"}`.
+    // Servers wrap a string result in an object: `{"result": "the text"}`.
     let wrapped = structured.as_object().filter(|object| object.len() == 1).and_then(|object| object.values().next());
     if wrapped.is_some_and(|value| value.as_str() == Some(text)) {
         return true;
@@ -133,8 +133,8 @@ fn repeats(block: &Value, structured: &Value) -> bool {
     serde_json::from_str::<Value>(text).is_ok_and(|value| value == *structured || Some(&value) == wrapped)
 }
 
-/// The piece that a block becomes, and for a resource its words in front.
-fn piece(block: &Value, abilities: ModelCapabilities) -> Vec<ContentPart> {
+/// Converts one block. An embedded resource becomes its description and its content.
+fn part(block: &Value, capabilities: ModelCapabilities) -> Vec<ContentPart> {
     let text = |name: &str| block.get(name).and_then(Value::as_str);
     match text("type") {
         Some("text") => match text("text") {
@@ -142,35 +142,35 @@ fn piece(block: &Value, abilities: ModelCapabilities) -> Vec<ContentPart> {
             None => vec![unknown("text", block)],
         },
         Some(kind @ ("image" | "audio")) => match text("data") {
-            Some(data) => vec![media(kind, text("mimeType").unwrap_or_default(), data, abilities)],
+            Some(data) => vec![media(kind, text("mimeType").unwrap_or_default(), data, capabilities)],
             None => vec![unknown(kind, block)],
         },
         Some("resource_link") => vec![link(block)],
         Some("resource") => match block.get("resource").and_then(Value::as_object) {
-            Some(resource) => embedded(resource, abilities),
+            Some(resource) => embedded(resource, capabilities),
             None => vec![unknown("resource", block)],
         },
         kind => vec![unknown(kind.unwrap_or("no type"), block)],
     }
 }
 
-/// An image or a recording, for those who can take it: one bad one would have the provider refuse the whole request.
-fn media(kind: &str, mime: &str, data: &str, abilities: ModelCapabilities) -> ContentPart {
+/// An image or a recording if the model supports it. The provider would reject the whole request for one invalid image.
+fn media(kind: &str, mime: &str, data: &str, capabilities: ModelCapabilities) -> ContentPart {
     let lower = mime.trim().to_ascii_lowercase();
     let (mime, data) = (mime.to_owned(), data.to_owned());
     if !is_base64(&data) {
-        return ContentPart::text(format!("[{kind}: {}, its data is no base64]", shortened(&mime)));
+        return ContentPart::text(format!("[{kind}: {}, invalid base64]", shortened(&mime)));
     }
-    if kind == "image" && abilities.images && IMAGES.contains(&lower.as_str()) {
+    if kind == "image" && capabilities.images && IMAGES.contains(&lower.as_str()) {
         return ContentPart::Image { mime: lower, data };
     }
-    if kind == "audio" && abilities.audio && AUDIO.contains(&lower.as_str()) {
+    if kind == "audio" && capabilities.audio && AUDIO.contains(&lower.as_str()) {
         return ContentPart::Audio { mime: lower, data };
     }
     ContentPart::text(format!("[{kind}: {}, {}]", shortened(&mime), size(decoded_bytes(&data))))
 }
 
-/// What a link leads to, in words; the URI is what the model needs to read it.
+/// Describes a resource link. The model needs the URI to read the resource.
 fn link(block: &Value) -> ContentPart {
     let text = |name: &str| block.get(name).and_then(Value::as_str).map(shortened);
     let mut words = format!("[resource: {}", text("uri").unwrap_or_else(|| "without a URI".to_owned()));
@@ -183,7 +183,7 @@ fn link(block: &Value) -> ContentPart {
     ContentPart::text(words)
 }
 
-fn embedded(resource: &Map<String, Value>, abilities: ModelCapabilities) -> Vec<ContentPart> {
+fn embedded(resource: &Map<String, Value>, capabilities: ModelCapabilities) -> Vec<ContentPart> {
     let text = |name: &str| resource.get(name).and_then(Value::as_str);
     let mime = text("mimeType").unwrap_or_default();
     let uri = text("uri").map_or_else(|| "without a URI".to_owned(), shortened);
@@ -195,21 +195,21 @@ fn embedded(resource: &Map<String, Value>, abilities: ModelCapabilities) -> Vec<
         return vec![ContentPart::text(format!("[resource: {uri}, without content]"))];
     };
     let kind = ["image", "audio"].into_iter().find(|kind| mime.split('/').next() == Some(kind)).unwrap_or("blob");
-    match media(kind, mime, blob, abilities) {
+    match media(kind, mime, blob, capabilities) {
         ContentPart::Text { text } => vec![ContentPart::text(format!("[resource: {uri}] {text}"))],
-        piece => vec![ContentPart::text(format!("[resource: {uri}]")), piece],
+        part => vec![ContentPart::text(format!("[resource: {uri}]")), part],
     }
 }
 
 fn unknown(kind: &str, block: &Value) -> ContentPart {
-    ContentPart::text(format!("[block of unknown form, {}: {}]", shortened(kind), shortened(&block.to_string())))
+    ContentPart::text(format!("[block of unknown type, {}: {}]", shortened(kind), shortened(&block.to_string())))
 }
 
-/// A server's words among ours: on one line, bounded, with nothing in them that a terminal acts upon.
+/// Text of a server as one line of limited length without control characters.
 fn shortened(text: &str) -> String {
     let mut text_line = printable(&text.chars().take(MAX_CHARS + 1).collect::<String>()).replace('\n', " ");
     if text_line.is_empty() {
-        return "of no given kind".to_owned();
+        return "unknown type".to_owned();
     }
     if let Some((end, _)) = text_line.char_indices().nth(MAX_CHARS) {
         text_line.truncate(end);
@@ -218,7 +218,7 @@ fn shortened(text: &str) -> String {
     text_line
 }
 
-/// Whether this is base64 as RFC 4648, section 4, has it.
+/// Whether this is base64 (RFC 4648, section 4).
 fn is_base64(data: &str) -> bool {
     let digits = data.trim_end_matches('=');
     data.len().is_multiple_of(4)
@@ -227,7 +227,7 @@ fn is_base64(data: &str) -> bool {
         && digits.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'))
 }
 
-/// How many bytes stand behind this base64.
+/// Number of bytes that this base64 encodes.
 fn decoded_bytes(data: &str) -> u64 {
     (data.trim_end_matches('=').len() as u64) * 3 / 4
 }

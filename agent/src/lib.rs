@@ -1,8 +1,7 @@
-//! What an agent does with MCP servers beside speaking to them: which servers there are, what may be called, how tools are
-//! shown to a model, and what of a result reaches it.
+//! Features of an agent in addition to the protocol: configuration, policy, permissions, tool schemas, search and output
+//! limits.
 //!
-//! It stands on [`client`], which owns everything that goes over the wire. Nearly all here is a pure function over data; what
-//! reads files or asks servers says so in its module.
+//! [`client`] owns the protocol. Most of this crate is pure; modules that read files or send requests say so.
 
 pub mod config;
 pub mod filter;

@@ -1,6 +1,6 @@
-//! Texts within bounds.
+//! Truncation of strings.
 
-/// The beginning of a text: at most so many bytes, and whole characters.
+/// The longest prefix of whole characters with at most this many bytes.
 pub(crate) fn head(text: &str, bytes: usize) -> &str {
     let mut end = bytes.min(text.len());
     while !text.is_char_boundary(end) {
@@ -12,7 +12,7 @@ pub(crate) fn head(text: &str, bytes: usize) -> &str {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn a_character_is_whole_or_left_out() {
+    fn characters_are_not_split() {
         assert_eq!(["é", "aé", ""].map(|text| super::head(text, 1)), ["", "a", ""]);
         assert_eq!(super::head("aé", 3), "aé");
         assert_eq!(super::head("aé", 9), "aé");

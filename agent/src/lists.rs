@@ -1,4 +1,4 @@
-//! Lists of many servers, read when somebody wants them and kept until their server says that they have changed.
+//! Resource and prompt lists of several servers. They are fetched on demand and cached until a `list_changed` notification.
 
 use std::{
     collections::HashMap,
@@ -15,30 +15,30 @@ use tokio::sync::{
     broadcast::{self, error::TryRecvError},
 };
 
-/// How long a server that is asked together with others may keep them waiting.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Timeout for the list of one server when several are requested together.
+const LIST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Something that was asked of one of several servers did not come.
+/// A failed request to one of several servers.
 #[derive(Debug, thiserror::Error)]
-pub enum AskError {
-    /// The server cannot be used.
+pub enum RequestError {
+    /// The server is not available.
     #[error(transparent)]
     Server(#[from] ServerError),
-    /// A list could not be read to its end.
+    /// The list could not be fetched completely.
     #[error(transparent)]
     List(#[from] ListErrorKind),
-    /// The server refused, or did not answer.
+    /// The request failed.
     #[error(transparent)]
     Call(#[from] CallError),
-    /// It was asked together with others, which it kept waiting. What has begun goes on.
-    #[error("server `{server}` has not given its list within {} s", PATIENCE.as_secs())]
-    Late {
+    /// The list did not arrive in time while several servers were requested together. The request continues.
+    #[error("server `{server}` has not returned its list within {} s", LIST_TIMEOUT.as_secs())]
+    Timeout {
         /// The server.
         server: String,
     },
 }
 
-impl AskError {
+impl RequestError {
     /// A stable name of the kind of failure.
     #[must_use]
     pub fn kind(&self) -> &'static str {
@@ -46,24 +46,24 @@ impl AskError {
             Self::Server(error) => error.kind(),
             Self::List(error) => error.kind(),
             Self::Call(error) => error.kind(),
-            Self::Late { .. } => "late",
+            Self::Timeout { .. } => "timed-out",
         }
     }
 }
 
-/// Which list of a server.
+/// Kind of list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Kind {
-    /// `resources/list`
+    /// From `resources/list`.
     Resources,
-    /// `resources/templates/list`
+    /// From `resources/templates/list`.
     Templates,
-    /// `prompts/list`
+    /// From `prompts/list`.
     Prompts,
 }
 
 impl Kind {
-    /// The capability of a server that has such a list (2025-11-25, lifecycle, "Capability Negotiation").
+    /// The server capability for this list (2025-11-25, lifecycle, "Capability Negotiation").
     fn capability(self) -> &'static str {
         match self {
             Self::Resources | Self::Templates => "resources",
@@ -72,49 +72,49 @@ impl Kind {
     }
 }
 
-/// One list, as its server gave it.
+/// One list as the server returned it.
 pub(crate) type List = Arc<Vec<Value>>;
 
 /// The lists of a manager's servers.
 #[derive(Debug)]
 pub(crate) struct Lists {
     manager: Manager,
-    kept: Mutex<Kept>,
+    cache: Mutex<Cache>,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct Cache {
     events: broadcast::Receiver<ClientEvent>,
-    /// Whoever wants a list that is being read waits for the one who reads it.
+    /// Concurrent callers share one request.
     lists: HashMap<(String, Kind), Arc<OnceCell<List>>>,
 }
 
 impl Lists {
-    /// Of these servers.
+    /// Lists of this manager's servers.
     pub(crate) fn new(manager: Manager) -> Self {
-        let kept = Kept { events: manager.events(), lists: HashMap::new() };
-        Self { manager, kept: Mutex::new(kept) }
+        let cache = Cache { events: manager.events(), lists: HashMap::new() };
+        Self { manager, cache: Mutex::new(cache) }
     }
 
-    /// The names of the servers that may be asked.
+    /// Names of the enabled servers.
     pub(crate) fn servers(&self) -> Vec<String> {
         let usable = |status: &Status| !matches!(status, Status::Disabled);
         self.manager.statuses().into_iter().filter(|(_, status)| usable(status)).map(|(name, _)| name).collect()
     }
 
-    /// A list of a server, which is started if need be. A server that does not say that it has such a list has an empty one.
-    pub(crate) async fn get(&self, server: &str, kind: Kind) -> Result<List, AskError> {
+    /// Fetches a list and starts the server if necessary. The list is empty if the server does not declare the capability.
+    pub(crate) async fn get(&self, server: &str, kind: Kind) -> Result<List, RequestError> {
         let cell = Arc::clone(self.current().lists.entry((server.to_owned(), kind)).or_default());
         cell.get_or_try_init(|| self.read(server, kind)).await.cloned()
     }
 
-    /// The same for one server among others: they do not wait for it for ever.
-    pub(crate) async fn get_in_time(&self, server: &str, kind: Kind) -> Result<List, AskError> {
-        let late = |_| AskError::Late { server: server.to_owned() };
-        tokio::time::timeout(PATIENCE, self.get(server, kind)).await.map_err(late)?
+    /// Like [`Self::get`], with a timeout.
+    pub(crate) async fn get_with_timeout(&self, server: &str, kind: Kind) -> Result<List, RequestError> {
+        let timeout = |_| RequestError::Timeout { server: server.to_owned() };
+        tokio::time::timeout(LIST_TIMEOUT, self.get(server, kind)).await.map_err(timeout)?
     }
 
-    async fn read(&self, server: &str, kind: Kind) -> Result<List, AskError> {
+    async fn read(&self, server: &str, kind: Kind) -> Result<List, RequestError> {
         let connection = self.connection(server).await?;
         let capability =
             connection.greeting().and_then(|greeting| greeting.get("capabilities")?.get(kind.capability()).cloned());
@@ -128,33 +128,33 @@ impl Lists {
         };
         match read {
             Ok(list) => Ok(Arc::new(list)),
-            // Many servers have resources and no templates, and say so by not knowing the method.
-            Err(fault) if kind == Kind::Templates && fault.kind() == "rpc-error" => Ok(List::default()),
-            Err(fault) => Err(fault.into()),
+            // Many servers have resources, and no templates: they reject the method.
+            Err(error) if kind == Kind::Templates && error.kind() == "rpc-error" => Ok(List::default()),
+            Err(error) => Err(error.into()),
         }
     }
 
-    /// The connection to a server, which is started if need be.
+    /// Connects to a server and starts it if necessary.
     pub(crate) async fn connection(&self, server: &str) -> Result<Connection, ServerError> {
         self.manager.connection(server).await
     }
 
-    /// What is kept, without what has changed since it was looked at last.
-    fn current(&self) -> MutexGuard<'_, Kept> {
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The cache without lists that have changed since the last call.
+    fn current(&self) -> MutexGuard<'_, Cache> {
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
-            match kept.events.try_recv() {
-                Ok(event) => kept.forget(&event),
-                // What was not heard may have been anything.
-                Err(TryRecvError::Lagged(_)) => kept.lists.clear(),
-                Err(TryRecvError::Empty | TryRecvError::Closed) => return kept,
+            match cache.events.try_recv() {
+                Ok(event) => cache.invalidate(&event),
+                // The skipped events may concern any list.
+                Err(TryRecvError::Lagged(_)) => cache.lists.clear(),
+                Err(TryRecvError::Empty | TryRecvError::Closed) => return cache,
             }
         }
     }
 }
 
-impl Kept {
-    fn forget(&mut self, event: &ClientEvent) {
+impl Cache {
+    fn invalidate(&mut self, event: &ClientEvent) {
         let changed: &[Kind] = match &event.kind {
             ClientEventKind::ResourcesChanged => &[Kind::Resources, Kind::Templates],
             ClientEventKind::PromptsChanged => &[Kind::Prompts],
@@ -178,7 +178,7 @@ mod tests {
 
     use super::*;
 
-    /// No server ever answers.
+    /// Never connects.
     #[derive(Debug)]
     struct Hangs;
 
@@ -189,13 +189,13 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_server_that_hangs_keeps_nobody_waiting_for_long() {
+    async fn a_server_that_does_not_respond_delays_a_list_only_until_the_timeout() {
         let manager = Manager::new(ManagerOptions { connector: Arc::new(Hangs), ..ManagerOptions::default() });
         let server = ServerConfig::new("hangs", Endpoint::Stdio(StdioEndpoint::default()));
         assert!(manager.apply(vec![ManagedServer::new(server)]).await.is_ok());
         let lists = Lists::new(manager);
         let begun = Instant::now();
-        let late = lists.get_in_time("hangs", Kind::Resources).await;
-        assert_eq!((late.err().map(|error| error.kind()), begun.elapsed()), (Some("late"), PATIENCE));
+        let late = lists.get_with_timeout("hangs", Kind::Resources).await;
+        assert_eq!((late.err().map(|error| error.kind()), begun.elapsed()), (Some("timed-out"), LIST_TIMEOUT));
     }
 }

@@ -1,8 +1,7 @@
-//! A server's tools as they were once agreed upon, in a file that a build can hold the server to.
+//! Lock files: the tool definitions of a server, against which later definitions are compared.
 //!
-//! Pure: reading and writing the text is all. The text is the same for the same tools, whatever the order in which a server
-//! lists them and their keys. It holds what the server says of itself and of its tools, and nothing of how it is reached:
-//! no command, no URL, no header.
+//! Pure: text in, text out. The text depends only on the tools, not on the order of tools or keys. It contains no command, URL
+//! or header.
 
 use std::sync::Arc;
 
@@ -20,15 +19,15 @@ const FORMAT: u32 = 1;
 pub struct Lock {
     /// The version of the format.
     format: u32,
-    /// What the server calls itself.
+    /// Name and version of the server.
     pub server: Identity,
-    /// The revision that was spoken.
+    /// The negotiated revision.
     pub revision: Revision,
     /// The tools, by name.
-    tools: Vec<Locked>,
+    tools: Vec<LockedTool>,
 }
 
-/// What a server calls itself.
+/// The `serverInfo` of a server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
@@ -39,7 +38,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Reads the greeting of a server: its answer to `initialize` or to `server/discover`.
+    /// Reads the result of `initialize` or `server/discover`.
     #[must_use]
     pub fn from_initialization(greeting: &Value) -> Self {
         let modern = greeting.pointer("/_meta/io.modelcontextprotocol~1serverInfo");
@@ -49,35 +48,35 @@ impl Identity {
     }
 }
 
-/// One tool, with the whole of what the server says of it.
+/// One tool with its complete definition.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Locked {
+struct LockedTool {
     name: String,
-    /// A hash of all but the words, to be compared at a glance.
+    /// Hash of the definition without its documentation.
     fingerprint: String,
     definition: Value,
 }
 
-/// Why a text is no lock file.
+/// Why a lock file cannot be read.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LockError {
-    /// It has another form.
-    #[error("it is no lock file")]
+    /// It is not JSON of this format.
+    #[error("not a lock file")]
     Unreadable(#[source] serde_json::Error),
-    /// It is of a newer version.
-    #[error("its format is {found}, and {FORMAT} is the newest that is known")]
+    /// The format is newer than this program.
+    #[error("the lock file has format {found}; the newest supported format is {FORMAT}")]
     Newer {
         /// The version.
         found: u32,
     },
-    /// A tool in it is not what its fingerprint says, or cannot be used at all.
-    #[error("tool `{tool}` was changed by hand: {reason}")]
+    /// The definition of a tool is invalid or does not match its name and fingerprint.
+    #[error("tool `{tool}` was edited by hand: {reason}")]
     Altered {
         /// The tool.
         tool: String,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
 }
@@ -86,31 +85,31 @@ impl Lock {
     /// Locks tools.
     #[must_use]
     pub fn new(server: Identity, revision: Revision, tools: &[Arc<Tool>]) -> Self {
-        let mut tools: Vec<Locked> = tools
+        let mut tools: Vec<LockedTool> = tools
             .iter()
-            .map(|tool| Locked {
+            .map(|tool| LockedTool {
                 name: tool.name().to_owned(),
                 fingerprint: tool.fingerprint().to_string(),
-                definition: in_order(&Value::Object(tool.wire().clone())),
+                definition: sorted(&Value::Object(tool.wire().clone())),
             })
             .collect();
         tools.sort_by(|one, other| one.name.cmp(&other.name));
         Self { format: FORMAT, server, revision, tools }
     }
 
-    /// The file's text: the same bytes for the same tools.
+    /// Formats the lock file.
     #[must_use]
     pub fn to_text(&self) -> String {
-        // Strings, numbers, lists and maps with text as keys: JSON has a form for all of them.
+        // JSON can represent every value of this type.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text
     }
 
-    /// Reads a file's text.
+    /// Parses a lock file.
     ///
     /// # Errors
-    /// If it is no lock file, or one that was changed by hand.
+    /// If the text is not a lock file, has a newer format, or was edited by hand.
     pub fn read(text: &str) -> Result<Self, LockError> {
         let lock: Self = serde_json::from_str(text).map_err(LockError::Unreadable)?;
         if lock.format > FORMAT {
@@ -120,7 +119,7 @@ impl Lock {
             let altered = |reason: String| LockError::Altered { tool: locked.name.clone(), reason };
             let (tool, _) = Tool::read(locked.definition.clone()).map_err(|rejected| altered(rejected.reason))?;
             if tool.name() != locked.name || tool.fingerprint().to_string() != locked.fingerprint {
-                return Err(altered("it does not fit its name and fingerprint".into()));
+                return Err(altered("the definition does not match its name and fingerprint".into()));
             }
         }
         Ok(lock)
@@ -136,34 +135,34 @@ impl Lock {
             .collect()
     }
 
-    /// What is different now. Changes of the server itself are told for a tool without a name.
+    /// Compares with a newer lock. Changes of the server itself have an empty tool name.
     #[must_use]
     pub fn drift(&self, now: &Self) -> Drift {
         let mut changes = Vec::new();
-        let mut told = |severity, at: &str, old: &str, new: &str| {
+        let mut compare = |severity, at: &str, old: &str, new: &str| {
             if old != new {
                 let what = format!("was `{old}`, is `{new}`");
                 changes.push(Change { tool: String::new(), severity, at: at.to_owned(), what });
             }
         };
-        // Another server answers: that it has tools of the same form says nothing of what they do.
-        told(Severity::Breaking, "/server/name", &self.server.name, &now.server.name);
-        told(Severity::Cosmetic, "/server/version", &self.server.version, &now.server.version);
-        told(Severity::Compatible, "/revision", self.revision.as_str(), now.revision.as_str());
+        // A different server may implement the same definitions differently.
+        compare(Severity::Breaking, "/server/name", &self.server.name, &now.server.name);
+        compare(Severity::Cosmetic, "/server/version", &self.server.version, &now.server.version);
+        compare(Severity::Compatible, "/revision", self.revision.as_str(), now.revision.as_str());
         changes.extend(Drift::between(&self.tools(), &now.tools()).changes);
         Drift { changes }
     }
 }
 
-/// The same value with the keys of all objects in order.
-fn in_order(value: &Value) -> Value {
+/// Sorts the keys of all objects.
+fn sorted(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
             let mut pairs: Vec<_> = map.iter().collect();
             pairs.sort_by_key(|(key, _)| *key);
-            pairs.into_iter().map(|(key, value)| (key.clone(), in_order(value))).collect::<Map<_, _>>().into()
+            pairs.into_iter().map(|(key, value)| (key.clone(), sorted(value))).collect::<Map<_, _>>().into()
         }
-        Value::Array(list) => list.iter().map(in_order).collect(),
+        Value::Array(list) => list.iter().map(sorted).collect(),
         other => other.clone(),
     }
 }
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_tools_make_the_same_bytes_in_whatever_order() {
+    fn the_text_does_not_depend_on_the_order_of_tools_and_keys() {
         let (a, b) =
             (json!({ "name": "a", "inputSchema": schema("string") }), json!({ "inputSchema": {}, "name": "b" }));
         let turned =
@@ -200,21 +199,21 @@ mod tests {
     }
 
     #[test]
-    fn drift_is_told_by_its_severity() {
-        let of = |name: &str, kind: &str| tool(json!({ "name": name, "inputSchema": schema(kind) }));
-        let before = lock(&[of("a", "integer"), of("b", "string")]);
+    fn drift_has_the_severity_of_its_worst_change() {
+        let named = |name: &str, kind: &str| tool(json!({ "name": name, "inputSchema": schema(kind) }));
+        let before = lock(&[named("a", "integer"), named("b", "string")]);
         assert!(before.drift(&before).is_empty());
-        let wider = lock(&[of("a", "number"), of("b", "string"), of("c", "string")]);
+        let wider = lock(&[named("a", "number"), named("b", "string"), named("c", "string")]);
         assert_eq!(before.drift(&wider).severity(), Some(Severity::Compatible));
         assert_eq!(wider.drift(&before).severity(), Some(Severity::Breaking));
         let other = Lock { server: Identity { name: "other".into(), version: "2".into() }, ..before.clone() };
-        let told: Vec<_> = before.drift(&other).changes.iter().map(ToString::to_string).collect();
-        assert_eq!(before.drift(&other).severity(), Some(Severity::Breaking), "another server answers");
-        assert_eq!(told, ["/server/name: was `s`, is `other`", "/server/version: was `1`, is `2`"]);
+        let changes: Vec<_> = before.drift(&other).changes.iter().map(ToString::to_string).collect();
+        assert_eq!(before.drift(&other).severity(), Some(Severity::Breaking), "another server responds");
+        assert_eq!(changes, ["/server/name: was `s`, is `other`", "/server/version: was `1`, is `2`"]);
     }
 
     #[test]
-    fn what_was_changed_by_hand_is_refused() {
+    fn manual_changes_are_rejected() {
         let text = lock(&[tool(json!({ "name": "a", "inputSchema": schema("string") }))]).to_text();
         assert!(matches!(Lock::read(&text.replace("\"string\"", "\"number\"")), Err(LockError::Altered { .. })));
         let renamed = text.replacen("\"name\": \"a\"", "\"name\": \"b\"", 1);
@@ -227,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_known_by_its_greeting_in_both_eras() {
+    fn the_identity_is_read_from_the_result_of_both_eras() {
         let info = json!({ "name": "n", "version": "3" });
         let wanted = Identity { name: "n".into(), version: "3".into() };
         assert_eq!(Identity::from_initialization(&json!({ "serverInfo": info })), wanted);

@@ -1,8 +1,8 @@
 //! Resources that a text mentions as `@server:uri`.
 //!
-//! A mention begins with `@` where no word goes on (an address like `me@server:x` is none), then the name of a server that
-//! there is, a colon, and the URI up to the next blank; a URI with blanks stands in angle brackets. What closes a sentence or
-//! a bracket behind it does not belong to it. In place of a URI a resource can be named by its `name`.
+//! A mention is `@`, the name of a known server, a colon and the URI up to the next whitespace. A URI with whitespace is
+//! enclosed in angle brackets. The `@` must not follow a word (`me@server:x` is an address). Closing punctuation after the
+//! URI does not belong to it. The `name` of a resource can replace its URI.
 
 mod parse;
 #[cfg(test)]
@@ -14,64 +14,64 @@ use futures::{StreamExt as _, stream};
 use serde_json::{Map, Value};
 
 pub use self::parse::{Mention, mentions};
-use crate::{lists::AskError, resources::Resources};
+use crate::{lists::RequestError, resources::Resources};
 
-/// How many different resources of one text are read.
+/// Maximum number of different resources that are read for one text.
 const MAX_MENTIONS: usize = 32;
-/// How many are read at the same time.
-const AT_ONCE: usize = 8;
-/// How many places to go on with are suggested.
-const SUGGESTIONS: usize = 50;
+/// Maximum number of concurrent reads.
+const MAX_CONCURRENT_READS: usize = 8;
+/// Maximum number of completions.
+const MAX_COMPLETIONS: usize = 50;
 
-/// A resource that a text mentions, and what it holds.
+/// A resource that a text mentions, and its contents.
 #[derive(Debug)]
-pub struct Mentioned {
+pub struct MentionedResource {
     /// The server.
     pub server: String,
-    /// The URI that was read.
+    /// The URI.
     pub uri: String,
-    /// Where in the text it is mentioned, in bytes; more than once, perhaps.
-    pub places: Vec<Range<usize>>,
-    /// The result of `resources/read`, or why there is none.
+    /// Byte ranges of the mentions in the text.
+    pub ranges: Vec<Range<usize>>,
+    /// The result of `resources/read`, or the error.
     pub contents: Result<Map<String, Value>, MentionError>,
 }
 
-/// Why a resource that is mentioned was not read.
+/// Why a mentioned resource was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum MentionError {
-    /// The server was asked.
+    /// The request failed.
     #[error(transparent)]
-    Ask(#[from] AskError),
-    /// It was not asked: the text mentions too many.
+    Request(#[from] RequestError),
+    /// The text mentions too many resources, so no request was sent.
     #[error("the text mentions more than {MAX_MENTIONS} resources; this one was not read")]
     TooMany,
 }
 
-/// Reads what a text mentions. Each resource is read once, in the order of the text, and one that fails costs only itself.
-pub async fn read(text: &str, resources: &Resources) -> Vec<Mentioned> {
-    let mut places: BTreeMap<(String, String), Vec<Range<usize>>> = BTreeMap::new();
+/// Reads the mentioned resources, each once, in the order of the text. Failures are independent of each other.
+pub async fn read(text: &str, resources: &Resources) -> Vec<MentionedResource> {
+    let mut ranges: BTreeMap<(String, String), Vec<Range<usize>>> = BTreeMap::new();
     for mention in mentions(text, &resources.servers()) {
-        places.entry((mention.server, mention.uri)).or_default().push(mention.place);
+        ranges.entry((mention.server, mention.uri)).or_default().push(mention.range);
     }
-    let mut wanted: Vec<_> = places.into_iter().collect();
-    wanted.sort_by_key(|(_, places)| places[0].start);
-    let reading = wanted.into_iter().enumerate().map(|(number, ((server, uri), places))| async move {
+    let mut wanted: Vec<_> = ranges.into_iter().collect();
+    wanted.sort_by_key(|(_, ranges)| ranges[0].start);
+    let reading = wanted.into_iter().enumerate().map(|(number, ((server, uri), ranges))| async move {
         if number >= MAX_MENTIONS {
-            return Mentioned { server, uri, places, contents: Err(MentionError::TooMany) };
+            return MentionedResource { server, uri, ranges, contents: Err(MentionError::TooMany) };
         }
-        let uri = named(resources, &server, uri).await;
+        let uri = resolve(resources, &server, uri).await;
         let contents = resources.read(&server, &uri).await.map_err(MentionError::from);
-        Mentioned { server, uri, places, contents }
+        MentionedResource { server, uri, ranges, contents }
     });
-    stream::iter(reading).buffered(AT_ONCE).collect().await
+    stream::iter(reading).buffered(MAX_CONCURRENT_READS).collect().await
 }
 
-/// The URI of what is mentioned: itself, if it is one, or that of the resource of this name.
-async fn named(resources: &Resources, server: &str, mentioned: String) -> String {
+/// The mentioned URI, or the URI of the resource with the mentioned name.
+async fn resolve(resources: &Resources, server: &str, mentioned: String) -> String {
     if url::Url::parse(&mentioned).is_ok() {
         return mentioned;
     }
-    // A list that cannot be read leaves the mention as it is: the server says what is wrong with it.
+    // Without a list the mention is used as the URI, and the server reports the error.
     let Ok(list) = resources.list(server).await else { return mentioned };
     let field = |resource: &Value, name: &str| resource.get(name).and_then(Value::as_str).map(str::to_owned);
     if list.iter().any(|one| field(one, "uri").as_deref() == Some(&mentioned)) {
@@ -81,17 +81,17 @@ async fn named(resources: &Resources, server: &str, mentioned: String) -> String
     found.and_then(|found| field(found, "uri")).unwrap_or(mentioned)
 }
 
-/// What a mention that is being written can go on as: names of servers up to the colon, URIs of the server after it. The
-/// server is asked for its list only then.
+/// Completions of an incomplete mention: server names before the colon, then URIs of that server. Only the latter need a
+/// request.
 ///
 /// # Errors
 /// If the server's list cannot be read.
-pub async fn suggestions(written: &str, resources: &Resources) -> Result<Vec<String>, AskError> {
-    let written = written.strip_prefix('@').unwrap_or(written);
+pub async fn completions(prefix: &str, resources: &Resources) -> Result<Vec<String>, RequestError> {
+    let prefix = prefix.strip_prefix('@').unwrap_or(prefix);
     let servers = resources.servers();
-    let Some((server, beginning)) = parse::server_of(written, &servers) else {
-        let fitting = servers.into_iter().filter(|server| server.starts_with(written));
-        return Ok(fitting.take(SUGGESTIONS).map(|server| format!("@{server}:")).collect());
+    let Some((server, beginning)) = parse::split_server(prefix, &servers) else {
+        let fitting = servers.into_iter().filter(|server| server.starts_with(prefix));
+        return Ok(fitting.take(MAX_COMPLETIONS).map(|server| format!("@{server}:")).collect());
     };
     let list = resources.list(server).await?;
     let beginning = beginning.to_lowercase();
@@ -100,5 +100,5 @@ pub async fn suggestions(written: &str, resources: &Resources) -> Result<Vec<Str
         field("uri").starts_with(&beginning) || field("name").contains(&beginning)
     };
     let uris = list.iter().filter(|resource| fits(resource)).filter_map(|resource| resource.get("uri")?.as_str());
-    Ok(uris.take(SUGGESTIONS).map(|uri| parse::write(server, uri)).collect())
+    Ok(uris.take(MAX_COMPLETIONS).map(|uri| parse::write(server, uri)).collect())
 }

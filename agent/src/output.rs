@@ -1,10 +1,9 @@
-//! How much of a result reaches a model: the rest is kept on disk, and that is said.
+//! Limits the size of a tool result for a model. The complete result is stored on disk.
 //!
-//! The tokens of all pieces together count, by [`count`]; images and recordings by their kind, not by their base64. Within
-//! the limit nothing is touched. Beyond it the pieces are taken in their order, which has the text of an error first: what
-//! fits is kept, the first that does not is cut, what comes after is left out. Text is cut at the end of a line, a word or at
-//! least a character; JSON becomes shorter JSON ([`ModelContent`] with a value, or text that is JSON). A last piece says what
-//! was left out and where the whole is, and is within the limit as well.
+//! The limit applies to the tokens of all parts together ([`count`]); images and recordings have a fixed cost. Within the
+//! limit nothing changes. Otherwise parts are kept in order while they fit, the first that does not fit is truncated, and the
+//! rest is omitted. Text ends at a line, a word or at least a character; JSON becomes shorter JSON. A notice within the
+//! limit reports the size and the path of the complete result.
 
 mod json;
 mod store;
@@ -23,155 +22,160 @@ pub(crate) use tokens::count_within;
 
 use crate::filter::{ContentPart, ModelContent, size};
 
-/// What an image counts as: about what providers charge for one of a usual size.
-const IMAGE: usize = 1_600;
-/// What a recording counts as: about a minute of it.
-const AUDIO: usize = 1_600;
-/// Room for the numbers in the words about what was left out.
-const NUMBERS: usize = 16;
+/// Cost of an image in tokens: roughly what providers charge for a typical size.
+const IMAGE_TOKENS: usize = 1_600;
+/// Cost of a recording in tokens: roughly one minute.
+const AUDIO_TOKENS: usize = 1_600;
+/// Tokens reserved for the numbers in the notice.
+const NOTICE_NUMBERS: usize = 16;
 
-/// How many tokens of a result are too many.
+/// Limits of a tool result, in tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputLimits {
-    /// Beyond this many somebody is told.
+    /// Above this size the result is reported as large.
     pub warn: usize,
-    /// Beyond this many it is cut.
-    pub cut: usize,
+    /// Above this size the result is truncated.
+    pub truncate: usize,
 }
 
 impl Default for OutputLimits {
     fn default() -> Self {
-        Self { warn: 10_000, cut: 25_000 }
+        Self { warn: 10_000, truncate: 25_000 }
     }
 }
 
 impl OutputLimits {
-    /// The usual limits, with this one in place of 25,000: what `MAX_MCP_OUTPUT_TOKENS` says.
+    /// The default limits with another truncation limit (`MAX_MCP_OUTPUT_TOKENS`).
     #[must_use]
-    pub fn with_cut(cut: usize) -> Self {
-        Self { cut, ..Self::default() }
+    pub fn with_truncate(truncate: usize) -> Self {
+        Self { truncate, ..Self::default() }
     }
 }
 
-/// What became of a result.
+/// Effect of the limits on a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// It is whole.
+    /// Unchanged.
     Whole,
-    /// It is whole, and so large that somebody should know.
+    /// Unchanged, but larger than the warning limit.
     Large {
-        /// How many tokens it is.
+        /// Size in tokens.
         tokens: usize,
     },
-    /// It was cut.
-    Truncation(Truncation),
+    /// Truncated.
+    Truncated(Truncation),
 }
 
-/// What was left out of a result.
+/// What was omitted from a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Truncation {
-    /// How many bytes of text the result had.
+    /// Bytes of text in the complete result.
     pub bytes: usize,
-    /// How many bytes of text are shown.
+    /// Bytes of text that remain.
     pub shown: usize,
-    /// How many images and recordings are left out.
+    /// Number of omitted images and recordings.
     pub media: usize,
-    /// Where the whole text is.
-    pub kept: Option<PathBuf>,
-    /// Why it is nowhere.
-    pub not_kept: Option<String>,
+    /// File with the complete text.
+    pub stored: Option<PathBuf>,
+    /// Why the complete text was not stored.
+    pub store_error: Option<String>,
 }
 
-/// Brings a result within its limits. The whole text of one that is cut goes to `spill`, which writes to the disk.
+/// Applies the limits. If the result is truncated, its complete text is written to `store` (blocking).
 #[must_use]
-pub fn limit(content: ModelContent, limits: OutputLimits, spill: Option<&OutputStore>) -> (ModelContent, Outcome) {
-    let texts: Vec<Option<String>> = content.pieces.iter().map(text_of).collect();
-    match tokens_up_to(&content.pieces, &texts, limits) {
+pub fn limit(content: ModelContent, limits: OutputLimits, store: Option<&OutputStore>) -> (ModelContent, Outcome) {
+    let texts: Vec<Option<String>> = content.parts.iter().map(json_text).collect();
+    match tokens_up_to(&content.parts, &texts, limits) {
         Some(tokens) if tokens <= limits.warn => (content, Outcome::Whole),
         Some(tokens) => (content, Outcome::Large { tokens }),
-        None => cut(content, &texts, limits.cut, spill),
+        None => truncate(content, &texts, limits.truncate, store),
     }
 }
 
-/// The text of a value; other pieces are text themselves, or none.
-fn text_of(piece: &ContentPart) -> Option<String> {
-    match piece {
+/// The text of a JSON value, `None` for other parts.
+fn json_text(part: &ContentPart) -> Option<String> {
+    match part {
         ContentPart::Json { value } => Some(value.to_string()),
         _ => None,
     }
 }
 
-fn words<'a>(piece: &'a ContentPart, text: &'a Option<String>) -> &'a str {
-    match piece {
+fn part_text<'a>(part: &'a ContentPart, text: &'a Option<String>) -> &'a str {
+    match part {
         ContentPart::Text { text } => text,
         _ => text.as_deref().unwrap_or_default(),
     }
 }
 
-fn media(piece: &ContentPart) -> usize {
-    match piece {
-        ContentPart::Image { .. } => IMAGE,
-        ContentPart::Audio { .. } => AUDIO,
+fn media_tokens(part: &ContentPart) -> usize {
+    match part {
+        ContentPart::Image { .. } => IMAGE_TOKENS,
+        ContentPart::Audio { .. } => AUDIO_TOKENS,
         ContentPart::Text { .. } | ContentPart::Json { .. } => 0,
     }
 }
 
-/// How many tokens all pieces are; `None` where they are more than the limit. What is so short that it cannot be too much is
-/// not counted: a token is at least one byte, so there are no more tokens than bytes.
-fn tokens_up_to(pieces: &[ContentPart], texts: &[Option<String>], limits: OutputLimits) -> Option<usize> {
-    let bytes: usize = pieces.iter().zip(texts).map(|(piece, text)| media(piece) + words(piece, text).len()).sum();
-    if bytes <= limits.warn.min(limits.cut) {
+/// Tokens of all parts, or `None` above the limit. A short result is not tokenized: it has at most as many tokens as bytes.
+fn tokens_up_to(parts: &[ContentPart], texts: &[Option<String>], limits: OutputLimits) -> Option<usize> {
+    let bytes: usize =
+        parts.iter().zip(texts).map(|(part, text)| media_tokens(part) + part_text(part, text).len()).sum();
+    if bytes <= limits.warn.min(limits.truncate) {
         return Some(bytes);
     }
-    let mut left = limits.cut;
-    for (piece, text) in pieces.iter().zip(texts) {
-        left = left.checked_sub(media(piece))?;
-        left -= tokens::within(words(piece, text), left)?;
+    let mut left = limits.truncate;
+    for (part, text) in parts.iter().zip(texts) {
+        left = left.checked_sub(media_tokens(part))?;
+        left -= tokens::within(part_text(part, text), left)?;
     }
-    Some(limits.cut - left)
+    Some(limits.truncate - left)
 }
 
-fn cut(
+fn truncate(
     content: ModelContent,
     texts: &[Option<String>],
     limit: usize,
-    spill: Option<&OutputStore>,
+    store: Option<&OutputStore>,
 ) -> (ModelContent, Outcome) {
-    let bytes = content.pieces.iter().zip(texts).map(|(piece, text)| words(piece, text).len()).sum();
-    let (kept, not_kept) = match spill.map(|spill| keep(spill, &content.pieces)) {
+    let bytes = content.parts.iter().zip(texts).map(|(part, text)| part_text(part, text).len()).sum();
+    let (stored, store_error) = match store.map(|store| store_text(store, &content.parts)) {
         Some(Ok(path)) => (Some(path), None),
         Some(Err(error)) => (None, Some(error.to_string())),
         None => (None, None),
     };
-    let mut what =
-        Truncation { bytes, shown: 0, media: content.pieces.iter().filter(|p| media(p) > 0).count(), kept, not_kept };
-    let mut left = limit.saturating_sub(count(&notice(&what, limit)) + NUMBERS);
-    let mut pieces = Vec::new();
-    for (piece, text) in content.pieces.into_iter().zip(texts) {
-        let cost = media(&piece);
-        let text = words(&piece, text).to_owned();
+    let mut what = Truncation {
+        bytes,
+        shown: 0,
+        media: content.parts.iter().filter(|p| media_tokens(p) > 0).count(),
+        stored,
+        store_error,
+    };
+    let mut left = limit.saturating_sub(count(&notice(&what, limit)) + NOTICE_NUMBERS);
+    let mut parts = Vec::new();
+    for (part, text) in content.parts.into_iter().zip(texts) {
+        let cost = media_tokens(&part);
+        let text = part_text(&part, text).to_owned();
         if let Some(tokens) = left.checked_sub(cost).and_then(|left| tokens::within(&text, left)) {
             left -= cost + tokens;
             what.shown += text.len();
             what.media -= usize::from(cost > 0);
-            pieces.push(piece);
+            parts.push(part);
         } else if cost == 0 {
-            let piece = shorter(piece, &text, left);
-            what.shown += words(&piece, &text_of(&piece)).len().min(text.len());
-            pieces.push(piece);
+            let part = shorter(part, &text, left);
+            what.shown += part_text(&part, &json_text(&part)).len().min(text.len());
+            parts.push(part);
             break;
         }
     }
     let notice = notice(&what, limit);
-    pieces.push(ContentPart::Text { text: tokens::beginning(&notice, limit).to_owned() });
-    (ModelContent { pieces, is_error: content.is_error }, Outcome::Truncation(what))
+    parts.push(ContentPart::Text { text: tokens::prefix(&notice, limit).to_owned() });
+    (ModelContent { parts, is_error: content.is_error }, Outcome::Truncated(what))
 }
 
-/// As much of a piece as fits.
-fn shorter(piece: ContentPart, text: &str, limit: usize) -> ContentPart {
-    let is_value = matches!(piece, ContentPart::Json { .. });
-    let value = match piece {
+/// Shortens a part to the limit.
+fn shorter(part: ContentPart, text: &str, limit: usize) -> ContentPart {
+    let is_value = matches!(part, ContentPart::Json { .. });
+    let value = match part {
         ContentPart::Json { value } => Some(value),
         _ if text.trim_start().starts_with(['{', '[']) => serde_json::from_str(text).ok(),
         _ => None,
@@ -183,34 +187,34 @@ fn shorter(piece: ContentPart, text: &str, limit: usize) -> ContentPart {
             Err(_) => ContentPart::Text { text: short },
         },
         Some(short) => ContentPart::Text { text: short },
-        None => ContentPart::Text { text: tokens::beginning(text, limit).to_owned() },
+        None => ContentPart::Text { text: tokens::prefix(text, limit).to_owned() },
     }
 }
 
-/// Keeps the text of all pieces, values indented so that lines can be searched.
-fn keep(spill: &OutputStore, pieces: &[ContentPart]) -> Result<PathBuf, OutputStoreError> {
-    let texts: Vec<String> = pieces
+/// Stores the text of all parts. JSON is indented so that its lines can be searched.
+fn store_text(store: &OutputStore, parts: &[ContentPart]) -> Result<PathBuf, OutputStoreError> {
+    let texts: Vec<String> = parts
         .iter()
-        .filter_map(|piece| match piece {
+        .filter_map(|part| match part {
             ContentPart::Text { text } => Some(text.clone()),
             ContentPart::Json { value } => Some(format!("{value:#}")),
             ContentPart::Image { .. } | ContentPart::Audio { .. } => None,
         })
         .collect();
-    let extension = if matches!(pieces, [ContentPart::Json { .. }]) { "json" } else { "txt" };
-    spill.keep(&texts.join("\n\n"), extension)
+    let extension = if matches!(parts, [ContentPart::Json { .. }]) { "json" } else { "txt" };
+    store.write(&texts.join("\n\n"), extension)
 }
 
 fn notice(what: &Truncation, limit: usize) -> String {
     let (shown, bytes) = (size(what.shown as u64), size(what.bytes as u64));
-    let mut words = format!("[cut: the output is longer than {limit} tokens; {shown} of {bytes} are shown");
+    let mut text = format!("[truncated: the output is longer than {limit} tokens; {shown} of {bytes} are shown");
     if what.media > 0 {
-        words.push_str(&format!(", {} images or recordings are left out", what.media));
+        text.push_str(&format!(", {} images or recordings are omitted", what.media));
     }
-    match (&what.kept, &what.not_kept) {
-        (Some(path), _) => words.push_str(&format!(". The whole text is in {}]", path.display())),
-        (None, Some(reason)) => words.push_str(&format!(". The rest could not be kept: {reason}]")),
-        (None, None) => words.push_str(". The rest is not kept]"),
+    match (&what.stored, &what.store_error) {
+        (Some(path), _) => text.push_str(&format!(". The complete text is in {}]", path.display())),
+        (None, Some(reason)) => text.push_str(&format!(". The complete text could not be stored: {reason}]")),
+        (None, None) => text.push_str(". The rest is not stored]"),
     }
-    words
+    text
 }

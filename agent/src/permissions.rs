@@ -1,32 +1,31 @@
-//! Whether a tool may be called: rules, hints and a person, in this order.
+//! Decides whether a tool may be called: by rules, then tool annotations, then approval by the user.
 //!
-//! **The order.** Seven steps, of which the first that has something to say decides: global deny, server deny, server ask,
-//! server allow, global ask, global allow, and at last the hints of the tool, which allow or ask ([`Hints::verdict`]). So
-//! nothing beats a rule that denies, and what is said of one server beats what is said of all.
+//! **Order.** The first of seven steps that applies decides: global deny, server deny, server ask, server allow, global ask,
+//! global allow, and the annotations of the tool, which allow or ask ([`Hints::decision`]). So deny rules always win, and
+//! rules of one server win over rules for all servers.
 //!
-//! **A rule** is one of
+//! **Rules** have one of these forms:
 //!
-//! | rule | is about |
+//! | rule | applies to |
 //! | --- | --- |
-//! | `<server>/<tool>` | the pair; it is split at the first `/` |
+//! | `<server>/<tool>` | the pair; split at the first `/` |
 //! | `mcp__<server>__<tool>` | the pair; the *rule* is split at the first `__` after the prefix |
 //! | `mcp__<server>` | all tools of the server |
-//! | `mcp__…___<26 characters>` | the one tool that has this qualified name (`client::names`); nothing in it is a wildcard |
-//! | `Elicit(<server>)` | what the server asks of the person |
-//! | `<tool>` | that tool, among the rules of one server alone |
+//! | `mcp__…___<26 characters>` | the tool with this qualified name (`client::names`), without wildcards |
+//! | `Elicit(<server>)` | elicitation requests of the server |
+//! | `<tool>` | that tool; only in the rules of one server |
 //!
-//! Server and tool are patterns of whole names as their server and the configuration spell them: `*` is any run of
-//! characters, `?` any one of them, `\` takes the meaning from the next. Upper and lower case differ.
+//! Server and tool are case-sensitive patterns of complete names: `*` matches any run of characters, `?` any one character,
+//! and `\` escapes the next character.
 //!
-//! A qualified name is never split: `mcp__a__b__c` could be the tool `b__c` of `a` or the tool `c` of `a__b`. Where the text
-//! of a rule could mean more than one thing, a rule that denies or asks is taken for all of them: it also matches against
-//! the qualified name as it is shown to models, and against server and tool simply joined. A rule that allows is only taken
-//! for what it surely means, the pair of the table.
+//! A qualified name is never split: `mcp__a__b__c` could be the tool `b__c` of `a` or the tool `c` of `a__b`. An ambiguous
+//! deny or ask rule has all its possible meanings: it also matches the qualified name that models see, and server and tool
+//! joined by `__`. An allow rule only has the meaning of the table.
 //!
-//! A rule that cannot be read is an error ([`RuleErrors`]) and never left out. Whoever goes on in spite of it goes on with
-//! [`Permissions::refuse_everything`].
+//! An invalid rule is an error ([`RuleErrors`]) and is never skipped. A caller that continues nevertheless uses
+//! [`Permissions::deny_all`].
 //!
-//! A person who is asked answers once or for the [`Session`]; [`Gate`] does the asking.
+//! The user approves one call or the [`Session`]; [`Gate`] requests the approval.
 
 mod configured;
 mod explanation;
@@ -44,27 +43,27 @@ use std::{collections::BTreeMap, fmt};
 
 use serde::{Deserialize, Serialize};
 
-pub use explanation::{Decider, Explanation, Step, StepTaken};
+pub use explanation::{Decider, Explanation, Step, StepResult};
 pub use gate::{Approver, ChannelApprover, DenyAllApprover, Gate, GateOutcome, PendingApproval, approval_channel};
 pub use glob::GlobError;
 pub use hints::{HintUse, Hints};
-pub use request::{Answer, ApprovalRequest, ApprovalResponse};
-pub use rule::{Rule, RuleProblem};
+pub use request::{ApprovalChoice, ApprovalRequest, ApprovalResponse};
+pub use rule::{Rule, RuleErrorKind};
 pub use session::Session;
 pub use target::{PermissionTarget, PermissionTargetName};
 
 use crate::filter::printable;
 use rule::Reading;
 
-/// What is decided.
+/// The decision about a tool call or an elicitation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PermissionDecision {
-    /// It may be done.
+    /// Allowed.
     Allow,
-    /// A person is to be asked.
+    /// The user must approve it.
     Ask,
-    /// It must not be done.
+    /// Denied.
     Deny,
 }
 
@@ -78,15 +77,15 @@ impl fmt::Display for PermissionDecision {
     }
 }
 
-/// Rules as they are written in a configuration.
+/// Unparsed rules of a configuration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct RuleTexts {
-    /// What may be done.
+    /// Allow rules.
     pub allow: Vec<String>,
-    /// What a person is to be asked about.
+    /// Ask rules.
     pub ask: Vec<String>,
-    /// What must not be done.
+    /// Deny rules.
     pub deny: Vec<String>,
 }
 
@@ -98,42 +97,42 @@ pub struct Rules {
     deny: Vec<Rule>,
 }
 
-/// A rule that means nothing, and where it stands.
+/// An invalid rule and its location.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the rule `{}` ({}{list}[{index}]) {problem}", printable(text),
+#[error("rule `{}` ({}{list}[{index}]) {problem}", printable(text),
     server.as_ref().map(|server| format!("server `{}`, ", printable(server))).unwrap_or_default())]
 pub struct RuleError {
     /// The rule.
     pub text: String,
-    /// The server among whose rules it stands; none for those of all servers.
+    /// The server whose rules contain it; `None` for global rules.
     pub server: Option<String>,
-    /// The list in which it stands.
+    /// The list that contains it.
     pub list: PermissionDecision,
-    /// Its index in that list.
+    /// Index in that list.
     pub index: usize,
-    /// Why it means nothing, with advice.
+    /// The reason, with the remedy.
     #[source]
-    pub problem: RuleProblem,
+    pub problem: RuleErrorKind,
 }
 
-/// All rules that mean nothing; at least one.
+/// All invalid rules, at least one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
 pub struct RuleErrors(pub Vec<RuleError>);
 
 impl Rules {
-    /// Reads the rules for all servers.
+    /// Parses the global rules.
     ///
     /// # Errors
-    /// All rules that mean nothing.
+    /// All invalid rules.
     pub fn global(texts: &RuleTexts) -> Result<Self, RuleErrors> {
         Self::read(texts, None)
     }
 
-    /// Reads the rules of one server.
+    /// Parses the rules of one server.
     ///
     /// # Errors
-    /// All rules that mean nothing, or are about another server.
+    /// All rules that are invalid or apply to another server.
     pub fn for_server(texts: &RuleTexts, server: &str) -> Result<Self, RuleErrors> {
         Self::read(texts, Some(server))
     }
@@ -161,9 +160,8 @@ impl Rules {
         if errors.is_empty() { Ok(rules) } else { Err(RuleErrors(errors)) }
     }
 
-    /// The rules of this list.
-    fn list(&self, verdict: PermissionDecision) -> &[Rule] {
-        match verdict {
+    fn list(&self, decision: PermissionDecision) -> &[Rule] {
+        match decision {
             PermissionDecision::Allow => &self.allow,
             PermissionDecision::Ask => &self.ask,
             PermissionDecision::Deny => &self.deny,
@@ -171,59 +169,59 @@ impl Rules {
     }
 }
 
-/// The rules for all servers and those of each, and what the hints of tools may say.
+/// Global rules, rules of each server, and the use of annotations.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Permissions {
     global: Rules,
     servers: BTreeMap<String, Rules>,
     hints: HintUse,
-    refused: bool,
+    deny_all: bool,
 }
 
 impl Permissions {
-    /// Rules for all servers.
+    /// Permissions with global rules.
     #[must_use]
     pub fn new(global: Rules) -> Self {
         Self { global, ..Self::default() }
     }
 
-    /// What there is where the rules could not be read: everything is denied.
+    /// Permissions that deny everything, for invalid rules.
     #[must_use]
-    pub fn refuse_everything() -> Self {
-        Self { refused: true, ..Self::default() }
+    pub fn deny_all() -> Self {
+        Self { deny_all: true, ..Self::default() }
     }
 
-    /// The same, with these rules for one server.
+    /// Sets the rules of one server.
     #[must_use]
     pub fn with_server(mut self, server: impl Into<String>, rules: Rules) -> Self {
         self.servers.insert(server.into(), rules);
         self
     }
 
-    /// The same, with this said about the hints of tools.
+    /// Sets the use of annotations.
     #[must_use]
     pub fn with_hints(self, hints: HintUse) -> Self {
         Self { hints, ..self }
     }
 
-    /// Decides, and tells how: every step, what matched in it, and which decided.
+    /// Decides, and reports the matching rules of every step.
     #[must_use]
     pub fn explain(&self, target: &PermissionTarget<'_>) -> Explanation {
-        if self.refused {
-            return Explanation::refused(target.about());
+        if self.deny_all {
+            return Explanation::deny_all(target.name());
         }
         let steps = Step::RULES.map(|step| {
-            let (verdict, server) = (step.verdict(), step.is_server());
+            let (decision, server) = (step.decision(), step.is_server());
             let rules = if server { self.servers.get(target.server()) } else { Some(&self.global) };
-            let reading = if verdict == PermissionDecision::Allow { Reading::Narrow } else { Reading::Wide };
-            let list = rules.map(|rules| rules.list(verdict)).unwrap_or_default();
+            let reading = if decision == PermissionDecision::Allow { Reading::Narrow } else { Reading::Wide };
+            let list = rules.map(|rules| rules.list(decision)).unwrap_or_default();
             let matched = list.iter().filter(|rule| rule.applies(target, reading));
-            StepTaken { step, rules: list.len(), matched: matched.map(|rule| rule.text().to_owned()).collect() }
+            StepResult { step, rules: list.len(), matched: matched.map(|rule| rule.text().to_owned()).collect() }
         });
         let hints = match target {
             PermissionTarget::Tool { tool, .. } => Some(Hints::new(tool)),
             PermissionTarget::Elicitation { .. } => None,
         };
-        Explanation::new(target.about(), steps.to_vec(), hints, self.hints)
+        Explanation::new(target.name(), steps.to_vec(), hints, self.hints)
     }
 }

@@ -1,7 +1,7 @@
-//! Prompts of servers as commands of a chat: `/mcp__server__prompt a b`.
+//! Prompts of servers as slash commands: `/mcp__server__prompt a b`.
 //!
-//! The names are those of tools ([`client::names`]), looked up and never split. Values follow in the order of the prompt's
-//! arguments, apart by blanks; one with blanks stands in quotes, and the last argument takes what is left.
+//! Names are qualified like those of tools ([`client::names`]); they are looked up, never split. Values follow in the order of
+//! the prompt's arguments, separated by whitespace. Quotes enclose values with whitespace. The last argument takes the rest.
 
 mod command;
 #[cfg(test)]
@@ -14,10 +14,9 @@ use futures::future::join_all;
 use serde_json::{Map, Value};
 
 pub use self::command::{CommandError, values};
-use crate::lists::{AskError, Kind, Lists};
+use crate::lists::{Kind, Lists, RequestError};
 
-/// The prompts of the servers of a manager. Lists are read when they are wanted, and kept until their server says that they
-/// have changed.
+/// The prompts of a manager's servers. Lists are fetched on demand and cached until a `list_changed` notification.
 #[derive(Debug)]
 pub struct Prompts {
     lists: Lists,
@@ -29,12 +28,12 @@ pub struct Prompts {
 pub struct Prompt {
     /// Its server.
     pub server: String,
-    /// Everything that the server says of it.
+    /// The definition from the server.
     pub wire: Value,
 }
 
 impl Prompt {
-    /// The name that the server knows it by.
+    /// The name on the server.
     #[must_use]
     pub fn name(&self) -> &str {
         self.wire.get("name").and_then(Value::as_str).unwrap_or_default()
@@ -53,37 +52,36 @@ impl Prompt {
 /// The prompts of all servers.
 #[derive(Debug, Default)]
 pub struct Table {
-    /// By the name of their command, without the slash.
+    /// By command name, without the slash.
     pub commands: BTreeMap<String, Prompt>,
-    /// The servers whose lists could not be read, and why.
-    pub missing: BTreeMap<String, AskError>,
+    /// Servers whose lists could not be fetched.
+    pub missing: BTreeMap<String, RequestError>,
 }
 
-/// Why a command of a chat was not carried out.
+/// Why a slash command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PromptError {
-    /// The text is no such command, or its values do not fit.
+    /// The command is unknown, or its values are invalid.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// The server was asked.
+    /// The request failed.
     #[error(transparent)]
-    Ask(#[from] AskError),
+    Request(#[from] RequestError),
 }
 
 impl Prompts {
-    /// Those of these servers, as commands with such names.
+    /// Prompts of this manager's servers, as commands named by `naming`.
     #[must_use]
     pub fn new(manager: Manager, naming: impl Into<Naming>) -> Self {
         Self { lists: Lists::new(manager), naming: naming.into() }
     }
 
-    /// The prompts of all servers. None keeps the others waiting for longer than ten
-    /// seconds; of two prompts of one server with one name the first counts.
+    /// The prompts of all servers, with a timeout of ten seconds per server. If a server lists a name twice, the first wins.
     pub async fn all(&self) -> Table {
         let servers = self.lists.servers();
-        let asked = join_all(servers.iter().map(|server| self.lists.get_in_time(server, Kind::Prompts))).await;
+        let lists = join_all(servers.iter().map(|server| self.lists.get_with_timeout(server, Kind::Prompts))).await;
         let mut table = Table::default();
-        for (server, list) in servers.into_iter().zip(asked) {
+        for (server, list) in servers.into_iter().zip(lists) {
             match list {
                 Ok(list) => {
                     for wire in list.iter() {
@@ -98,19 +96,19 @@ impl Prompts {
         table
     }
 
-    /// Carries out what a person typed: the result of `prompts/get`, as it came, and the prompt that it is of.
+    /// Runs a command: returns the prompt and the result of `prompts/get`.
     ///
     /// # Errors
-    /// If the text is no command of a prompt, its values do not fit, or the server refuses.
+    /// If the command is unknown, its values are invalid, or the request fails.
     pub async fn run(&self, typed: &str) -> Result<(Prompt, Map<String, Value>), PromptError> {
         let (name, rest) = command::split(typed)?;
         let mut table = self.all().await;
         let Some(prompt) = table.commands.remove(name) else {
-            return Err(command::unknown(name, table.commands.keys()).into());
+            return Err(command::unknown_command(name, table.commands.keys()).into());
         };
         let arguments = command::arguments(&prompt, name, values(rest)?)?;
-        let connection = self.lists.connection(&prompt.server).await.map_err(AskError::from)?;
-        let filled = connection.get_prompt(prompt.name(), arguments).await.map_err(AskError::from)?;
-        Ok((prompt, filled))
+        let connection = self.lists.connection(&prompt.server).await.map_err(RequestError::from)?;
+        let result = connection.get_prompt(prompt.name(), arguments).await.map_err(RequestError::from)?;
+        Ok((prompt, result))
     }
 }

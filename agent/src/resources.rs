@@ -1,7 +1,7 @@
-//! Resources of several servers at once.
+//! Resources of several servers.
 //!
-//! Each server is asked for itself: one that fails or hangs costs only its own part. Lists are read when they are wanted, and
-//! kept until their server says that they have changed.
+//! Servers are independent: one that fails or does not respond affects only its own part. Lists are fetched on demand and
+//! cached until a `list_changed` notification.
 
 mod template;
 #[cfg(test)]
@@ -14,104 +14,104 @@ use futures::future::join_all;
 use serde_json::{Map, Value};
 
 pub use self::template::{Template, TemplateArguments, TemplateError};
-pub use crate::lists::AskError;
+pub use crate::lists::RequestError;
 use crate::lists::{Kind, List, Lists};
 
-/// The resources of the servers of a manager.
+/// The resources of a manager's servers.
 #[derive(Debug)]
 pub struct Resources {
     lists: Lists,
 }
 
-/// What one server offers, in its own words.
+/// The resources and resource templates of one server.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Offer {
+pub struct ServerResources {
     /// Its resources.
     pub resources: List,
-    /// Its templates of resources.
+    /// Its resource templates.
     pub templates: List,
 }
 
-/// What all servers offer.
+/// The resources of all servers.
 #[derive(Debug, Default)]
-pub struct Offers {
+pub struct AllResources {
     /// By server.
-    pub servers: BTreeMap<String, Offer>,
-    /// The servers whose lists could not be read, and why.
-    pub missing: BTreeMap<String, AskError>,
+    pub servers: BTreeMap<String, ServerResources>,
+    /// Servers whose lists could not be fetched.
+    pub missing: BTreeMap<String, RequestError>,
 }
 
 impl Resources {
-    /// Those of these servers.
+    /// Resources of this manager's servers.
     #[must_use]
     pub fn new(manager: Manager) -> Self {
         Self { lists: Lists::new(manager) }
     }
 
-    /// The names of the servers that may be asked.
+    /// Names of the enabled servers.
     #[must_use]
     pub fn servers(&self) -> Vec<String> {
         self.lists.servers()
     }
 
-    /// What all servers offer. None waits for another, and none keeps the others waiting for longer than ten seconds.
-    pub async fn all(&self) -> Offers {
+    /// The resources of all servers, with a timeout of ten seconds per server.
+    pub async fn all(&self) -> AllResources {
         let servers = self.servers();
-        let asked = join_all(servers.iter().map(|server| async {
+        let lists = join_all(servers.iter().map(|server| async {
             let (resources, templates) = tokio::join!(
-                self.lists.get_in_time(server, Kind::Resources),
-                self.lists.get_in_time(server, Kind::Templates)
+                self.lists.get_with_timeout(server, Kind::Resources),
+                self.lists.get_with_timeout(server, Kind::Templates)
             );
-            Ok(Offer { resources: resources?, templates: templates? })
+            Ok(ServerResources { resources: resources?, templates: templates? })
         }))
         .await;
-        let mut offers = Offers::default();
-        for (server, offer) in servers.into_iter().zip(asked) {
+        let mut all = AllResources::default();
+        for (server, offer) in servers.into_iter().zip(lists) {
             match offer {
-                Ok(offer) => drop(offers.servers.insert(server, offer)),
-                Err(error) => drop(offers.missing.insert(server, error)),
+                Ok(offer) => drop(all.servers.insert(server, offer)),
+                Err(error) => drop(all.missing.insert(server, error)),
             }
         }
-        offers
+        all
     }
 
     /// The resources of one server.
     ///
     /// # Errors
-    /// If it cannot be used, or the list cannot be read to its end.
-    pub async fn list(&self, server: &str) -> Result<List, AskError> {
+    /// If the server is not available or the list cannot be fetched.
+    pub async fn list(&self, server: &str) -> Result<List, RequestError> {
         self.lists.get(server, Kind::Resources).await
     }
 
-    /// Reads a resource of a server: the result of `resources/read`, as it came.
+    /// Reads a resource; returns the result of `resources/read`.
     ///
     /// # Errors
-    /// If the server cannot be used, or refuses.
-    pub async fn read(&self, server: &str, uri: &str) -> Result<Map<String, Value>, AskError> {
+    /// If the server is not available or the request fails.
+    pub async fn read(&self, server: &str, uri: &str) -> Result<Map<String, Value>, RequestError> {
         Ok(self.lists.connection(server).await?.read_resource(uri).await?)
     }
 
-    /// Asks a server to tell of changes of a resource: they come as events of the manager.
+    /// Subscribes to changes of a resource. They arrive as events of the manager.
     ///
     /// # Errors
-    /// If the server cannot be used, or refuses.
-    pub async fn subscribe(&self, server: &str, uri: &str) -> Result<(), AskError> {
+    /// If the server is not available or the request fails.
+    pub async fn subscribe(&self, server: &str, uri: &str) -> Result<(), RequestError> {
         Ok(self.lists.connection(server).await?.subscribe_resource(uri).await?)
     }
 
-    /// Takes that back.
+    /// Ends a subscription.
     ///
     /// # Errors
-    /// If the server cannot be used, or refuses.
-    pub async fn unsubscribe(&self, server: &str, uri: &str) -> Result<(), AskError> {
+    /// If the server is not available or the request fails.
+    pub async fn unsubscribe(&self, server: &str, uri: &str) -> Result<(), RequestError> {
         Ok(self.lists.connection(server).await?.unsubscribe_resource(uri).await?)
     }
 
-    /// A template of a server, by its name or as it is written; to be [filled](Template::fill).
+    /// Finds a template by name or by its URI template, to [expand](Template::fill).
     ///
     /// # Errors
-    /// If the server cannot be asked.
-    pub async fn template(&self, server: &str, wanted: &str) -> Result<Option<Template>, AskError> {
+    /// If the list of templates cannot be fetched.
+    pub async fn template(&self, server: &str, wanted: &str) -> Result<Option<Template>, RequestError> {
         let templates = self.lists.get(server, Kind::Templates).await?;
         let field = |template: &Value, name: &str| template.get(name).and_then(Value::as_str).map(str::to_owned);
         let is = |name: &'static str| templates.iter().find(|one| field(one, name).as_deref() == Some(wanted));

@@ -1,15 +1,15 @@
 //! JSON Schemas of tools as model providers accept them.
 //!
-//! Pure. Owns the way from whatever a server calls a schema (any draft from 4 to 2020-12, or something of the kind) to
-//! what each provider takes, a [`Report`] of all that is lost or changed on that way, and the way back for the arguments
-//! that a model then gives. It is bounded in depth, parts and bytes; a schema that cannot be used costs its own tool.
+//! Pure. Converts input schemas (drafts 4 to 2020-12 and similar) for each provider, with a [`Report`] of all changes, and
+//! converts the arguments of a model back. Depth, number of schemas and bytes are limited. An invalid schema affects only its
+//! own tool.
 //!
-//! The way has three steps. A schema is read into one shape for all drafts (`read`, `document`). For the providers that
-//! take little, each schema in it is resolved into simple alternatives (`alternatives`, `merge`). Then it is written:
-//! with nearly all it said (`full`), or with what the provider knows (`plain`), where the rest goes to the description.
+//! A schema is read into one model for all drafts (`read`, `document`). For providers with a small subset, each schema is
+//! resolved into simple alternatives (`alternatives`, `merge`). Then it is written almost verbatim (`verbatim`), or with the
+//! supported keywords and a description of the rest (`subset`).
 //!
-//! It refuses to fetch: a reference that leaves the schema is left open. It refuses to be believed: [`rules`] states each
-//! provider's rules as data and checks results without any of the code that made them.
+//! External references are not fetched: they accept any value. [`rules`] contains the rules of each provider as data, and
+//! checks results independently of the conversion code.
 
 mod alternatives;
 mod annotations;
@@ -43,7 +43,7 @@ pub use self::{
     tool::{Conversion, Converted, Metadata, Options, Rejected, convert, convert_all},
 };
 
-/// A provider, and which of its forms.
+/// A model provider and its API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Provider {
@@ -62,10 +62,10 @@ pub enum Provider {
 }
 
 impl Provider {
-    /// All of them.
+    /// All providers.
     pub const ALL: [Self; 5] = [Self::OpenAi, Self::OpenAiChat, Self::Anthropic, Self::Gemini, Self::GeminiJsonSchema];
 
-    /// The name, as commands and files have it.
+    /// The name in commands and files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -84,9 +84,9 @@ impl fmt::Display for Provider {
     }
 }
 
-/// No provider has this name.
+/// An unknown provider name.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("there is no provider `{0}`")]
+#[error("unknown provider `{0}`")]
 pub struct UnknownProvider(pub String);
 
 impl FromStr for Provider {
@@ -97,19 +97,19 @@ impl FromStr for Provider {
     }
 }
 
-/// How much of a schema is looked at, and how much is written.
+/// Limits of reading and writing a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How deep schemas may be inside of each other.
+    /// Maximum nesting of schemas.
     pub depth: usize,
-    /// How many schemas one may consist of.
+    /// Maximum number of schemas.
     pub nodes: usize,
-    /// How many of them may be referred to.
+    /// Maximum number of referenced schemas.
     pub definitions: usize,
-    /// How many bytes it may have, as JSON and roughly.
+    /// Approximate maximum size as JSON, in bytes.
     pub bytes: usize,
-    /// How many more schemas are written than were read, where references are written out and choices multiplied, before
-    /// what is left is opened to anything.
+    /// Maximum number of additional schemas from inlined references and combined choices. Beyond it, schemas accept any
+    /// value.
     pub written: usize,
 }
 

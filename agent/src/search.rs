@@ -1,8 +1,7 @@
-//! Finding tools that are not shown to the model from the start.
+//! Search for tools whose definitions are not in the model's context.
 //!
-//! Where tools are many, their definitions fill a model's context before it has said a word. Then they are *deferred*
-//! ([`SearchMode`]): the model sees one tool that searches ([`tool`]), and the definitions of what that finds. The index ranks by
-//! BM25 over names and descriptions; nothing here asks a server.
+//! The definitions of many tools would fill the context. They are then *deferred* ([`SearchMode`]): the model sees one search
+//! tool ([`tool`]) and the definitions that it finds. The index ranks by BM25 over names and descriptions, without requests.
 
 pub mod mode;
 mod query;
@@ -23,37 +22,37 @@ use self::tokenizer::WordTokenizer;
 pub use self::{mode::SearchMode, query::Query};
 use crate::limits::head;
 
-/// How often the words of a name count: what a tool is called says more than what is told of it.
-const WEIGHT_OF_NAME: usize = 3;
-/// How much of a description is read. Some servers put manuals there.
+/// Weight of words in a name, relative to words in a description.
+const NAME_WEIGHT: usize = 3;
+/// Indexed bytes of a description. Some servers put manuals there.
 const DESCRIPTION_BYTES: usize = 4_096;
-/// How many different words of a query are looked for: the rarest of them, which say most.
-const WORDS_OF_QUERY: usize = 10;
-/// And only so many that not more tools have them, all together: what nearly all have tells none from the others, and a
-/// search is to take milliseconds whatever is asked.
-const OCCURRENCES: usize = 5_000;
-/// How many words that begin with one of the query are looked for as well.
-const COMPLETIONS: usize = 6;
-/// A word of a query stands for those that it begins from this length on.
-const SHORTEST_BEGINNING: usize = 3;
+/// Maximum number of words of a query; the rarest are used.
+const MAX_QUERY_WORDS: usize = 10;
+/// Maximum number of occurrences of the words of a query, so that every search takes milliseconds. Words that nearly all
+/// tools have do not help the ranking.
+const MAX_OCCURRENCES: usize = 5_000;
+/// Maximum number of completions of a word of the query.
+const MAX_COMPLETIONS: usize = 6;
+/// Minimum length of a word, in characters, for completions.
+const MIN_PREFIX: usize = 3;
 
-/// A tool that was found.
+/// A search result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolMatch {
-    /// Its qualified name.
+    /// Qualified name of the tool.
     pub name: String,
-    /// How well it fits; comparable within one search.
+    /// Relevance; comparable within one search.
     pub score: f32,
 }
 
-/// The tools that can be found.
+/// A search index of tools.
 pub struct ToolIndex {
-    /// By their place, in the order of their names: what an equal score is decided by.
+    /// Sorted; the order decides between equal scores.
     names: Vec<String>,
-    places: HashMap<String, u32>,
+    positions: HashMap<String, u32>,
     embedder: Embedder<u32, WordTokenizer>,
     scorer: Scorer<u32, u32>,
-    /// Each word, and how many tools have it.
+    /// Number of tools per word.
     vocabulary: BTreeMap<String, usize>,
 }
 
@@ -64,66 +63,68 @@ impl std::fmt::Debug for ToolIndex {
 }
 
 impl ToolIndex {
-    /// Tools of a catalogue: those that are [deferred](SearchMode::deferred).
+    /// Index of [deferred](SearchMode::deferred) tools of a catalog.
     #[must_use]
     pub fn from_entries<'a>(tools: impl IntoIterator<Item = (&'a str, &'a Entry)>) -> Self {
         Self::new(tools.into_iter().map(|(name, entry)| (name.to_owned(), text(&entry.server, &entry.tool))))
     }
 
-    /// Tools by qualified name, each with the text that it is found by.
+    /// Index of tools by qualified name, each with its text.
     pub fn new(tools: impl IntoIterator<Item = (String, String)>) -> Self {
         let tools: BTreeMap<String, String> = tools.into_iter().collect();
         let texts: Vec<&str> = tools.values().map(String::as_str).collect();
         let embedder = EmbedderBuilder::with_tokenizer_and_fit_to_corpus(WordTokenizer, &texts).build();
         let (mut scorer, mut vocabulary) = (Scorer::new(), BTreeMap::new());
-        let (mut names, mut places) = (Vec::with_capacity(tools.len()), HashMap::with_capacity(tools.len()));
-        for (place, (name, text)) in (0_u32..).zip(tools) {
-            scorer.upsert(&place, embedder.embed(&text));
+        let (mut names, mut positions) = (Vec::with_capacity(tools.len()), HashMap::with_capacity(tools.len()));
+        for (position, (name, text)) in (0_u32..).zip(tools) {
+            scorer.upsert(&position, embedder.embed(&text));
             for word in tokenizer::distinct(&text) {
                 *vocabulary.entry(word).or_insert(0) += 1;
             }
-            places.insert(name.clone(), place);
+            positions.insert(name.clone(), position);
             names.push(name);
         }
-        Self { names, places, embedder, scorer, vocabulary }
+        Self { names, positions, embedder, scorer, vocabulary }
     }
 
-    /// How many tools there are.
+    /// Number of tools.
     #[must_use]
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// Whether there is none.
+    /// Whether the index is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// The tools that fit a query, the best first, at most `limit`. Equal ones stand in the order of their names, so that one
-    /// query has one answer.
+    /// At most `limit` matching tools, the best first. Tools with equal scores are sorted by name.
     #[must_use]
     pub fn search(&self, query: &Query, limit: usize) -> Vec<ToolMatch> {
         match query {
             Query::Names(wanted) => wanted
                 .iter()
-                .filter(|name| self.places.contains_key(*name))
+                .filter(|name| self.positions.contains_key(*name))
                 .take(limit)
                 .map(|name| ToolMatch { name: name.clone(), score: 1.0 })
                 .collect(),
-            Query::WordTokenizer { required, words } => self.ranked(required, words, limit),
+            Query::Words { required, words } => self.ranked(required, words, limit),
         }
     }
 
     fn ranked(&self, required: &[String], words: &[String], limit: usize) -> Vec<ToolMatch> {
-        let wanted = self.known(required, words);
+        let wanted = self.ranking_words(required, words);
         let query = self.embedder.embed(&wanted.join(" "));
-        let needed: Vec<_> = required.iter().map(|word| self.embedder.embed(&self.alike(word).join(" "))).collect();
+        let required: Vec<_> =
+            required.iter().map(|word| self.embedder.embed(&self.completions(word).join(" "))).collect();
         let mut matches: Vec<(f32, u32)> = self
             .scorer
             .matches(&query)
             .into_iter()
-            .filter(|found| needed.iter().all(|one| self.scorer.score(&found.id, one).is_some_and(|score| score > 0.0)))
+            .filter(|found| {
+                required.iter().all(|one| self.scorer.score(&found.id, one).is_some_and(|score| score > 0.0))
+            })
             .map(|found| (found.score, found.id))
             .collect();
         let better = |one: &(f32, u32), other: &(f32, u32)| -> Ordering {
@@ -136,23 +137,24 @@ impl ToolIndex {
         matches.sort_unstable_by(better);
         matches
             .into_iter()
-            .map(|(score, place)| ToolMatch { name: self.names[place as usize].clone(), score })
+            .map(|(score, position)| ToolMatch { name: self.names[position as usize].clone(), score })
             .collect()
     }
 
-    /// The words that tools are ranked by: those of a query that occur, or what they begin. Of those that are required the
-    /// rarest is enough, since whatever is found has the others as well; of too many others the rarest are taken.
-    fn known(&self, required: &[String], words: &[String]) -> Vec<String> {
+    /// The words of the ranking: words of the query that occur, and their completions. The rarest required word is
+    /// sufficient, because every result has the others too. Of the other words the rarest are used.
+    fn ranking_words(&self, required: &[String], words: &[String]) -> Vec<String> {
         let occurrences = |word: &String| self.vocabulary.get(word).copied().unwrap_or(0);
-        let required = required.iter().map(|word| self.alike(word));
-        let mut known = required.min_by_key(|alike| alike.iter().map(occurrences).sum::<usize>()).unwrap_or_default();
-        let others: BTreeSet<String> = words.iter().flat_map(|word| self.alike(word)).collect();
+        let required = required.iter().map(|word| self.completions(word));
+        let mut known =
+            required.min_by_key(|completions| completions.iter().map(occurrences).sum::<usize>()).unwrap_or_default();
+        let others: BTreeSet<String> = words.iter().flat_map(|word| self.completions(word)).collect();
         let mut others: Vec<String> = others.into_iter().filter(|word| !known.contains(word)).collect();
         others.sort_by_key(occurrences);
         let mut sum = 0;
-        for word in others.into_iter().take(WORDS_OF_QUERY) {
+        for word in others.into_iter().take(MAX_QUERY_WORDS) {
             sum += occurrences(&word);
-            if sum > OCCURRENCES && !known.is_empty() {
+            if sum > MAX_OCCURRENCES && !known.is_empty() {
                 break;
             }
             known.push(word);
@@ -160,22 +162,23 @@ impl ToolIndex {
         known
     }
 
-    /// A word, and words that begin with it.
-    fn alike(&self, word: &str) -> Vec<String> {
-        let mut alike: Vec<String> = self.vocabulary.contains_key(word).then(|| word.to_owned()).into_iter().collect();
-        if word.chars().count() >= SHORTEST_BEGINNING {
+    /// A word and words that begin with it.
+    fn completions(&self, word: &str) -> Vec<String> {
+        let mut completions: Vec<String> =
+            self.vocabulary.contains_key(word).then(|| word.to_owned()).into_iter().collect();
+        if word.chars().count() >= MIN_PREFIX {
             let longer = self.vocabulary.range::<str, _>((std::ops::Bound::Excluded(word), std::ops::Bound::Unbounded));
             let longer = longer.map(|(longer, _)| longer).take_while(|longer| longer.starts_with(word));
-            alike.extend(longer.take(COMPLETIONS).cloned());
+            completions.extend(longer.take(MAX_COMPLETIONS).cloned());
         }
-        alike
+        completions
     }
 }
 
-/// What a tool is found by: its server, its name, its title and the beginning of its description.
+/// The indexed text of a tool: server, name, title and the beginning of the description.
 fn text(server: &str, tool: &Tool) -> String {
     let mut text = format!("{server} ");
-    for _ in 0..WEIGHT_OF_NAME {
+    for _ in 0..NAME_WEIGHT {
         text.push_str(tool.name());
         text.push(' ');
     }

@@ -49,7 +49,7 @@ fn notes(name: &str) -> Value {
     })
 }
 
-async fn started(script: Value) -> MockServer {
+async fn start(script: Value) -> MockServer {
     MockServer::start(serde_json::from_value::<Script>(script).unwrap()).await.unwrap()
 }
 
@@ -63,14 +63,14 @@ fn managed(name: &str, url: String, revision: &str) -> ManagedServer {
 }
 
 /// Two servers that work, one without resources and prompts, one that refuses its lists, and one that is not there.
-async fn company(revision: &str) -> (Manager, [MockServer; 4]) {
+async fn servers(revision: &str) -> (Manager, [MockServer; 4]) {
     let refuses =
         |method: &str| json!({"when": {"method": method}, "do": {"error": {"code": -32603, "message": "no"}}});
     let servers = [
-        started(notes("a")).await,
-        started(notes("b")).await,
-        started(json!({"tools": [{"name": "only"}], "capabilities": {"tools": {}}})).await,
-        started(json!({
+        start(notes("a")).await,
+        start(notes("b")).await,
+        start(json!({"tools": [{"name": "only"}], "capabilities": {"tools": {}}})).await,
+        start(json!({
             "capabilities": {"resources": {}, "prompts": {}},
             "on": [refuses("resources/list"), refuses("prompts/list")],
         }))
@@ -92,7 +92,7 @@ async fn company(revision: &str) -> (Manager, [MockServer; 4]) {
     (manager, servers)
 }
 
-fn asked(server: &MockServer, method: &str) -> usize {
+fn requests(server: &MockServer, method: &str) -> usize {
     server.received().iter().filter(|message| message.method() == Some(method)).count()
 }
 
@@ -101,34 +101,34 @@ fn uris(list: &[Value]) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_server_is_asked_for_itself_and_its_lists_are_kept_until_they_change() {
+async fn lists_are_fetched_per_server_and_cached_until_they_change() {
     for revision in REVISIONS {
-        let (manager, servers) = company(revision).await;
+        let (manager, mocks) = servers(revision).await;
         let resources = Resources::new(manager.clone());
         for _ in 0..2 {
-            let offers = resources.all().await;
-            assert_eq!(uris(&offers.servers["a"].resources), ["note://a/1", "note://a/2"]);
-            assert_eq!(uris(&offers.servers["b"].resources), ["note://b/1", "note://b/2"]);
-            assert_eq!(offers.servers["a"].templates.len(), 1);
-            assert!(offers.servers["bare"].resources.is_empty());
-            assert_eq!(offers.missing.keys().collect::<Vec<_>>(), ["gone", "refuses"]);
-            assert_eq!(offers.missing["refuses"].kind(), "rpc-error");
+            let all = resources.all().await;
+            assert_eq!(uris(&all.servers["a"].resources), ["note://a/1", "note://a/2"]);
+            assert_eq!(uris(&all.servers["b"].resources), ["note://b/1", "note://b/2"]);
+            assert_eq!(all.servers["a"].templates.len(), 1);
+            assert!(all.servers["bare"].resources.is_empty());
+            assert_eq!(all.missing.keys().collect::<Vec<_>>(), ["gone", "refuses"]);
+            assert_eq!(all.missing["refuses"].kind(), "rpc-error");
         }
-        assert_eq!(asked(&servers[0], "resources/list"), 2, "two pages, and read once");
+        assert_eq!(requests(&mocks[0], "resources/list"), 2, "two pages, and read once");
         let mut events = manager.events();
         manager.call("a", "more", json!({}), Default::default()).await.unwrap();
         let changed = async { while events.recv().await.unwrap().kind != client::ClientEventKind::ResourcesChanged {} };
         tokio::time::timeout(Duration::from_secs(10), changed).await.unwrap();
         assert_eq!(uris(&resources.list("a").await.unwrap()), ["note://a/1", "note://a/2", "note://a/3"]);
         resources.list("b").await.unwrap();
-        assert_eq!(asked(&servers[1], "resources/list"), 2, "the change of one server is none of another");
+        assert_eq!(requests(&mocks[1], "resources/list"), 2, "a change of one server does not affect another");
         manager.close().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_template_of_a_server_is_filled_and_read() {
-    let (manager, _servers) = company("2025-11-25").await;
+async fn a_template_is_expanded_and_read() {
+    let (manager, _servers) = servers("2025-11-25").await;
     let resources = Resources::new(manager.clone());
     let template = resources.template("b", "note").await.unwrap().unwrap();
     let uri = template.fill(&TemplateArguments::ByPosition(vec!["b".into(), "2".into()])).unwrap();
@@ -138,60 +138,60 @@ async fn a_template_of_a_server_is_filled_and_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_text_mentions_is_read_from_each_server_once() {
+async fn mentioned_resources_are_read_once() {
     for revision in REVISIONS {
-        let (manager, servers) = company(revision).await;
+        let (manager, mocks) = servers(revision).await;
         let resources = Resources::new(manager.clone());
         let text = "Compare @a:note://a/1 with @b:<second note>, @gone:x://y and @a:note://a/1. Not me@a:note://a/2!";
         let found = mentions::read(text, &resources).await;
-        let read: Vec<_> = found.iter().map(|one| (one.server.as_str(), one.uri.as_str(), one.places.len())).collect();
+        let read: Vec<_> = found.iter().map(|one| (one.server.as_str(), one.uri.as_str(), one.ranges.len())).collect();
         assert_eq!(read, [("a", "note://a/1", 2), ("b", "note://b/2", 1), ("gone", "x://y", 1)]);
         let text_of = |number: usize| found[number].contents.as_ref().unwrap()["contents"][0]["text"].clone();
         assert_eq!([text_of(0), text_of(1)], ["first of a", "second of b"]);
         assert!(found[2].contents.is_err());
-        assert_eq!(asked(&servers[0], "resources/read"), 1);
-        assert_eq!(asked(&servers[0], "resources/list"), 0, "a URI needs no list");
+        assert_eq!(requests(&mocks[0], "resources/read"), 1);
+        assert_eq!(requests(&mocks[0], "resources/list"), 0, "a URI needs no list");
         manager.close().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_mention_that_is_being_written_is_completed() {
-    let (manager, _servers) = company("2025-11-25").await;
+async fn an_incomplete_mention_is_completed() {
+    let (manager, _servers) = servers("2025-11-25").await;
     let resources = Resources::new(manager.clone());
-    assert_eq!(mentions::suggestions("@b", &resources).await.unwrap(), ["@b:", "@bare:"]);
-    assert_eq!(mentions::suggestions("@a:note://a/", &resources).await.unwrap(), ["@a:note://a/1", "@a:note://a/2"]);
-    assert_eq!(mentions::suggestions("@a:SECOND", &resources).await.unwrap(), ["@a:note://a/2"]);
-    assert!(mentions::suggestions("@refuses:", &resources).await.is_err());
+    assert_eq!(mentions::completions("@b", &resources).await.unwrap(), ["@b:", "@bare:"]);
+    assert_eq!(mentions::completions("@a:note://a/", &resources).await.unwrap(), ["@a:note://a/1", "@a:note://a/2"]);
+    assert_eq!(mentions::completions("@a:SECOND", &resources).await.unwrap(), ["@a:note://a/2"]);
+    assert!(mentions::completions("@refuses:", &resources).await.is_err());
     manager.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn prompts_of_all_servers_are_commands() {
     for revision in REVISIONS {
-        let (manager, _servers) = company(revision).await;
+        let (manager, _servers) = servers(revision).await;
         let prompts = Prompts::new(manager.clone(), Naming::default());
         let table = prompts.all().await;
         let name = client::qualified_name("a", "greet.someone", Naming::default());
         assert_eq!(table.commands.len(), 2);
         assert_eq!(table.missing.keys().collect::<Vec<_>>(), ["gone", "refuses"]);
-        let (prompt, filled) = prompts.run(&format!("/{name} \"dear world\" how are you")).await.unwrap();
+        let (prompt, result) = prompts.run(&format!("/{name} \"dear world\" how are you")).await.unwrap();
         assert_eq!((prompt.server.as_str(), prompt.name()), ("a", "greet.someone"));
-        assert_eq!(filled["messages"][0]["content"]["text"], "Hello dear world, how are you");
-        for (typed, told) in [
-            (format!("/{name}"), "wants a value for `who`"),
+        assert_eq!(result["messages"][0]["content"]["text"], "Hello dear world, how are you");
+        for (typed, expected) in [
+            (format!("/{name}"), "requires a value for `who`"),
             ("/mcp__a__nothing".to_owned(), "there is no prompt"),
             ("hello".to_owned(), "begins with `/`"),
         ] {
-            let refused = prompts.run(&typed).await.unwrap_err().to_string();
-            assert!(refused.contains(told), "{refused}");
+            let error = prompts.run(&typed).await.unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
         }
         let mut events = manager.events();
         manager.call("a", "more", json!({}), Default::default()).await.unwrap();
         let changed = async { while events.recv().await.unwrap().kind != client::ClientEventKind::PromptsChanged {} };
         tokio::time::timeout(Duration::from_secs(10), changed).await.unwrap();
-        let (_, filled) = prompts.run("/mcp__a__bye").await.unwrap();
-        assert_eq!(filled["messages"][0]["content"]["text"], "Bye");
+        let (_, result) = prompts.run("/mcp__a__bye").await.unwrap();
+        assert_eq!(result["messages"][0]["content"]["text"], "Bye");
         manager.close().await;
     }
 }

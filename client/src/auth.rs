@@ -23,6 +23,7 @@ mod loopback;
 mod non_interactive;
 mod random;
 mod registration;
+mod renewal_failure;
 mod resource;
 mod scopes;
 mod secret;

@@ -25,12 +25,10 @@ mod backoff;
 mod calls;
 mod connector;
 mod error;
-mod list_changes;
 mod reload;
 mod requests;
 mod server;
 mod spec;
-mod start;
 mod status;
 
 use std::{

@@ -36,7 +36,7 @@ pub struct Token(String);
 
 /// An invalid token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a token has at least {MIN_TOKEN_LEN} visible ASCII characters and no spaces")]
+#[error("a token must have at least {MIN_TOKEN_LEN} visible ASCII characters and no spaces")]
 pub struct InvalidToken;
 
 impl Token {
@@ -44,7 +44,7 @@ impl Token {
     ///
     /// # Errors
     /// If the system provides no random bytes.
-    pub fn fresh() -> io::Result<Self> {
+    pub fn generate() -> io::Result<Self> {
         let mut bytes = [0_u8; 32];
         getrandom::fill(&mut bytes).map_err(|error| io::Error::other(error.to_string()))?;
         Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
@@ -54,7 +54,7 @@ impl Token {
     ///
     /// # Errors
     /// If it is too short, or contains characters that are not allowed in a header.
-    pub fn chosen(text: &str) -> Result<Self, InvalidToken> {
+    pub fn parse(text: &str) -> Result<Self, InvalidToken> {
         let text = text.trim();
         let is_token = text.len() >= MIN_TOKEN_LEN && text.bytes().all(|byte| byte.is_ascii_graphic());
         is_token.then(|| Self(text.to_owned())).ok_or(InvalidToken)
@@ -119,19 +119,20 @@ impl AccessControl {
     fn denies(&self, path: &str, authority: Option<&str>, headers: &HeaderMap) -> Option<AccessDenied> {
         let policy = &self.0.policy;
         let text = |name| headers.get(name).map(|value: &http::HeaderValue| value.to_str().unwrap_or_default());
-        // A request has one `Host` (RFC 9112, section 3.2); of several, two readers might take different ones.
+        // A request has one `Host` (RFC 9112, section 3.2). With several, two parsers might use different ones.
         let host = if headers.get_all(HOST).iter().count() > 1 { None } else { text(HOST).or(authority) };
-        if !host.is_some_and(|host| is_here(host) || is_listed(host, &policy.hosts)) {
+        if !host.is_some_and(|host| is_loopback(host) || is_listed(host, &policy.hosts)) {
             return Some(AccessDenied::Host);
         }
         // Browsers send an origin with requests from other sites.
-        if text(ORIGIN).is_some_and(|origin| !is_origin_here(origin) && !policy.origins.iter().any(|one| one == origin))
+        if text(ORIGIN)
+            .is_some_and(|origin| !is_loopback_origin(origin) && !policy.origins.iter().any(|one| one == origin))
         {
             return Some(AccessDenied::Origin);
         }
         let open = policy.open_paths.iter().any(|open| open == path);
         match &self.0.digest {
-            Some(digest) if !open && !text(AUTHORIZATION).is_some_and(|shown| is_token(shown, digest)) => {
+            Some(digest) if !open && !text(AUTHORIZATION).is_some_and(|credentials| is_token(credentials, digest)) => {
                 Some(AccessDenied::Token)
             }
             _ => None,
@@ -150,27 +151,27 @@ pub async fn guard(State(access): State<AccessControl>, request: Request, next: 
 
 impl IntoResponse for AccessDenied {
     fn into_response(self) -> Response {
-        let (status, kind, message, advice) = match self {
+        let (status, kind, message, help) = match self {
             Self::Host => (
                 StatusCode::FORBIDDEN,
-                "host-refused",
+                "host-not-allowed",
                 "the `Host` header is not a name of this server",
                 "use a loopback name (`127.0.0.1`, `localhost`), or allow the name with `--allow-host`",
             ),
             Self::Origin => (
                 StatusCode::FORBIDDEN,
-                "origin-refused",
+                "origin-not-allowed",
                 "the `Origin` header is another site",
                 "allow the site with `--allow-origin`",
             ),
             Self::Token => (
                 StatusCode::UNAUTHORIZED,
-                "token-refused",
+                "invalid-token",
                 "the token is missing or wrong",
                 "send `Authorization: Bearer <token>` with the token that was printed when the server started",
             ),
         };
-        let body = Json(json!({ "error": { "kind": kind, "message": message, "advice": advice } }));
+        let body = Json(json!({ "error": { "kind": kind, "message": message, "help": help } }));
         if self == Self::Token {
             return (status, [(WWW_AUTHENTICATE, "Bearer realm=\"mcp-workbench\"")], body).into_response();
         }
@@ -179,15 +180,15 @@ impl IntoResponse for AccessDenied {
 }
 
 /// Whether the credentials are the token. Compares complete digests, so that the duration does not depend on the token.
-fn is_token(shown: &str, digest: &[u8; 32]) -> bool {
-    let Some((scheme, token)) = shown.split_once(' ') else { return false };
-    let shown: [u8; 32] = Sha256::digest(token.trim()).into();
-    let same = shown.iter().zip(digest).fold(0, |all, (one, other)| all | (one ^ other)) == 0;
+fn is_token(credentials: &str, digest: &[u8; 32]) -> bool {
+    let Some((scheme, token)) = credentials.split_once(' ') else { return false };
+    let actual: [u8; 32] = Sha256::digest(token.trim()).into();
+    let same = actual.iter().zip(digest).fold(0, |all, (one, other)| all | (one ^ other)) == 0;
     same && scheme.eq_ignore_ascii_case("bearer")
 }
 
 /// Whether an authority names this machine, with any port.
-fn is_here(authority: &str) -> bool {
+fn is_loopback(authority: &str) -> bool {
     let Ok(authority) = authority.parse::<Authority>() else { return false };
     let host = authority.host();
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
@@ -201,9 +202,9 @@ fn is_listed(host: &str, listed: &[String]) -> bool {
     listed.iter().any(|one| one.eq_ignore_ascii_case(host) || (!name.is_empty() && one.eq_ignore_ascii_case(&name)))
 }
 
-fn is_origin_here(origin: &str) -> bool {
+fn is_loopback_origin(origin: &str) -> bool {
     let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-    authority.is_some_and(is_here)
+    authority.is_some_and(is_loopback)
 }
 
 /// A listener that cannot be created.
@@ -211,7 +212,7 @@ fn is_origin_here(origin: &str) -> bool {
 #[non_exhaustive]
 pub enum ListenError {
     /// The address is not a loopback address.
-    #[error("{address} is reachable from other machines, and clients can run commands as you")]
+    #[error("{address} is reachable from other machines, whose users could run commands as you")]
     Exposed {
         /// The address.
         address: SocketAddr,

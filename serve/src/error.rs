@@ -22,12 +22,12 @@ pub(crate) struct ToolError {
     /// Message with its causes.
     pub(crate) message: String,
     /// What to do.
-    pub(crate) advice: Option<String>,
+    pub(crate) help: Option<String>,
 }
 
 impl ToolError {
     pub(crate) fn new(kind: &str, message: impl Into<String>) -> Self {
-        Self { kind: kind.to_owned(), message: bounded(&message.into()), advice: None }
+        Self { kind: kind.to_owned(), message: truncated(&message.into()), help: None }
     }
 
     /// Converts an error and its causes.
@@ -35,8 +35,8 @@ impl ToolError {
         Self::new(kind, error_chain(error))
     }
 
-    pub(crate) fn advise(self, advice: impl Into<String>) -> Self {
-        Self { advice: Some(advice.into()), ..self }
+    pub(crate) fn with_help(self, help: impl Into<String>) -> Self {
+        Self { help: Some(help.into()), ..self }
     }
 
     /// Invalid arguments.
@@ -45,9 +45,9 @@ impl ToolError {
     }
 
     /// An argument that exceeds a limit.
-    pub(crate) fn over_limit(what: &str, asked: impl fmt::Display, limit: impl fmt::Display) -> Self {
-        Self::new("over-limit", format!("{what} of {asked} exceeds the limit of {limit}"))
-            .advise(format!("ask for at most {limit}"))
+    pub(crate) fn over_limit(what: &str, value: impl fmt::Display, limit: impl fmt::Display) -> Self {
+        Self::new("over-limit", format!("{what} of {value} exceeds the limit of {limit}"))
+            .with_help(format!("use at most {limit}"))
     }
 
     /// The client cancelled the call.
@@ -59,7 +59,7 @@ impl ToolError {
 impl fmt::Display for ToolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.message, self.kind)?;
-        self.advice.iter().try_for_each(|advice| write!(f, "\nhelp: {advice}"))
+        self.help.iter().try_for_each(|help| write!(f, "\nhelp: {help}"))
     }
 }
 
@@ -68,10 +68,10 @@ pub(crate) fn error_chain(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        let words = error.to_string();
-        if !text.contains(&words) {
+        let message = error.to_string();
+        if !text.contains(&message) {
             text.push_str(": ");
-            text.push_str(&words);
+            text.push_str(&message);
         }
         cause = error.source();
     }
@@ -79,7 +79,7 @@ pub(crate) fn error_chain(error: &dyn Error) -> String {
 }
 
 /// Escapes control characters and truncates the text, which may come from a server.
-fn bounded(text: &str) -> String {
+fn truncated(text: &str) -> String {
     let cut: String = text.chars().take(MAX_LEN).collect();
     let whole = cut.len() == text.len();
     let shown = cut.split('\n').map(printable).collect::<Vec<_>>().join("\n");
@@ -88,45 +88,45 @@ fn bounded(text: &str) -> String {
 
 impl From<PeerError> for ToolError {
     fn from(error: PeerError) -> Self {
-        let (kind, advice) = match &error {
+        let (kind, help) = match &error {
             PeerError::Start { .. } => ("spawn-failed", "check that the command is in PATH, or use an absolute path"),
             PeerError::Silent(silent) if silent.server.starts_with("http") => {
-                ("no-answer", "check that the server runs, and that this is its URL")
+                ("no-response", "check that the server runs, and that this is its URL")
             }
             PeerError::Silent(_) => (
-                "no-answer",
-                "run the command in a terminal: it has to read JSON-RPC from standard input and respond on standard output",
+                "no-response",
+                "run the command in a terminal: it must read JSON-RPC from standard input and respond on standard output",
             ),
             PeerError::Unreachable { .. } => ("unreachable", "check that the server runs, and that this is its URL"),
             PeerError::Unauthorized { .. } => {
-                ("needs-auth", "give a token: `headers: {\"Authorization\": \"Bearer …\"}`")
+                ("needs-auth", "add a token: `headers: {\"Authorization\": \"Bearer …\"}`")
             }
             PeerError::Header { .. } => ("invalid-arguments", "correct the header"),
             _ => ("environment", "this is not an error of the server; try again"),
         };
-        Self::from_error(kind, &error).advise(advice)
+        Self::from_error(kind, &error).with_help(help)
     }
 }
 
 impl From<ConnectError> for ToolError {
     fn from(error: ConnectError) -> Self {
-        let advice = match &*error.failure {
+        let help = match &*error.failure {
             ConnectFailure::Auth { source } => source.command().map(|command| format!("run `{command}`")),
             ConnectFailure::NeedsAuth { .. } => {
-                Some("give a token: `headers: {\"Authorization\": \"Bearer …\"}`".to_owned())
+                Some("add a token: `headers: {\"Authorization\": \"Bearer …\"}`".to_owned())
             }
             ConnectFailure::Spawn { .. } => Some("check the command, and that it is in PATH".to_owned()),
             ConnectFailure::HttpStatus { .. } => Some("check the path of the URL".to_owned()),
-            _ => Some("`validate_server` says more about a server that cannot be connected to".to_owned()),
+            _ => Some("run `validate_server` for a detailed diagnosis".to_owned()),
         };
         let error = Self::from_error(error.kind(), &error);
-        Self { advice, ..error }
+        Self { help, ..error }
     }
 }
 
 impl From<ListError> for ToolError {
     fn from(error: ListError) -> Self {
-        Self::from_error(error.kind(), &error).advise("`validate_server` says what is wrong with the server's lists")
+        Self::from_error(error.kind(), &error).with_help("run `validate_server` for details about the server's lists")
     }
 }
 
@@ -138,14 +138,14 @@ impl From<CallError> for ToolError {
 
 impl From<AuthError> for ToolError {
     fn from(error: AuthError) -> Self {
-        let advice = error.command().map(|command| format!("run `{command}`"));
-        Self { advice, ..Self::from_error(error.kind(), &error) }
+        let help = error.command().map(|command| format!("run `{command}`"));
+        Self { help, ..Self::from_error(error.kind(), &error) }
     }
 }
 
 impl From<SelectError> for ToolError {
     fn from(error: SelectError) -> Self {
-        Self::from_error("invalid-arguments", &error).advise("`list_scenarios` lists what there is")
+        Self::from_error("invalid-arguments", &error).with_help("`list_scenarios` lists all scenarios")
     }
 }
 
@@ -155,9 +155,9 @@ impl From<RunError> for ToolError {
             RunError::Peer(error) => error.into(),
             RunError::Load(error) => error.into(),
             RunError::ClientCommand { .. } => {
-                Self::from_error("spawn-failed", &error).advise("check the command, and that it is in PATH")
+                Self::from_error("spawn-failed", &error).with_help("check the command, and that it is in PATH")
             }
-            error => Self::from_error("fault", &error),
+            error => Self::from_error("internal", &error),
         }
     }
 }
@@ -176,10 +176,11 @@ impl From<LoadConnectError> for ToolError {
     fn from(error: LoadConnectError) -> Self {
         match error {
             LoadConnectError::UnknownTool { .. } | LoadConnectError::RejectedTool { .. } => {
-                Self::from_error("unknown-tool", &error).advise("`list_tools` lists what the server offers")
+                Self::from_error("unknown-tool", &error).with_help("`list_tools` lists the tools of the server")
             }
-            error => Self::from_error("no-connection", &error)
-                .advise("`validate_server` says more about a server that cannot be connected to"),
+            error => {
+                Self::from_error("no-connection", &error).with_help("run `validate_server` for a detailed diagnosis")
+            }
         }
     }
 }

@@ -1,7 +1,7 @@
 //! mcp-workbench as an MCP server for coding agents, and as a management API.
 //!
-//! - A [`Workbench`] is what is served: the catalog, the limits, and the one place for runs. [`mcp`] speaks MCP for it,
-//!   over a pair of streams or over HTTP; its tools are in `tools`, one file each.
+//! - A [`Workbench`] contains the catalog, the limits and the active run. [`mcp`] serves it over a pair of streams or over
+//!   HTTP; its tools are in `tools`, one file each.
 //! - [`management`] is an HTTP API of a [`client::Manager`]: servers, their status, and login.
 //! - [`access`] authenticates HTTP clients of both.
 //!
@@ -13,6 +13,7 @@ pub mod management;
 pub mod mcp;
 
 mod error;
+mod progress;
 mod tools;
 mod workbench;
 

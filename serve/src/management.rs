@@ -1,7 +1,7 @@
 //! The management API: servers, their status, and login, over HTTP.
 //!
-//! It stands on a [`Manager`], which owns the connections, and on `client::auth`, which knows OAuth. This module owns the routes and
-//! what they say; [`openapi`] describes them. Nothing that was configured as a secret is in any answer.
+//! A [`Manager`] owns the connections, and `client::auth` implements OAuth. This module owns the routes; [`openapi`] describes
+//! them. Responses never contain configured secrets.
 
 mod auth;
 mod body;
@@ -90,7 +90,7 @@ struct Inner {
     changing: tokio::sync::Mutex<()>,
     servers: Mutex<BTreeMap<String, config::RegisteredServer>>,
     logins: Mutex<BTreeMap<String, Arc<Login>>>,
-    over: CancellationToken,
+    closing: CancellationToken,
 }
 
 impl Management {
@@ -99,9 +99,9 @@ impl Management {
     pub fn new(settings: ManagementSettings) -> Self {
         let connector = WithCredentials { store: Arc::clone(&settings.store) };
         let options = ManagerOptions { connector: Arc::new(connector), ..ManagerOptions::default() };
-        let (servers, logins, over) = (Mutex::default(), Mutex::default(), CancellationToken::new());
+        let (servers, logins, closing) = (Mutex::default(), Mutex::default(), CancellationToken::new());
         let (manager, changing) = (Manager::new(options), tokio::sync::Mutex::default());
-        Self(Arc::new(Inner { settings, manager, changing, servers, logins, over }))
+        Self(Arc::new(Inner { settings, manager, changing, servers, logins, closing }))
     }
 
     /// The routes behind access control.
@@ -126,7 +126,7 @@ impl Management {
 
     /// Stops all logins, event streams and servers, and waits for the servers.
     pub async fn close(&self) {
-        self.0.over.cancel();
+        self.0.closing.cancel();
         let logins = std::mem::take(&mut *self.logins());
         join_all(logins.values().map(|login| login.stop())).await;
         self.0.manager.close().await;
@@ -145,20 +145,20 @@ impl Management {
     }
 
     /// Finds a registered server.
-    fn known(&self, name: &str) -> Result<config::RegisteredServer, ApiError> {
+    fn registered(&self, name: &str) -> Result<config::RegisteredServer, ApiError> {
         self.servers().get(name).cloned().ok_or_else(|| ApiError::unknown_server(name))
     }
 
-    /// A text without the secrets of a server: what fails may quote what it was given.
-    fn clean(&self, name: &str, text: String) -> String {
+    /// Redacts the secrets of a server, which error messages may quote.
+    fn redact(&self, name: &str, text: String) -> String {
         match self.servers().get(name) {
-            Some(known) => known.clean(text),
+            Some(server) => server.redact(text),
             None => text,
         }
     }
 
-    /// An error about a server, without its secrets.
+    /// An error about a server with redacted secrets.
     fn error(&self, name: &str, error: impl Into<ApiError>) -> ApiError {
-        error.into().map(|text| self.clean(name, text))
+        error.into().map(|text| self.redact(name, text))
     }
 }

@@ -5,7 +5,6 @@
 
 mod first_message;
 mod http;
-pub(crate) mod progress;
 mod prompts;
 mod resources;
 
@@ -25,18 +24,19 @@ use tokio_util::sync::CancellationToken;
 
 pub use http::{PATH, router};
 
-use self::{first_message::FirstMessageFilter, progress::ProgressReporter};
+use self::first_message::FirstMessageFilter;
 use crate::{
     error::ToolError,
+    progress::ProgressReporter,
     tools::{self, Call, ToolOutput},
     workbench::Workbench,
 };
 
 /// Key in `_meta` of a failed result with the error, for programs.
-const ERROR: &str = "mcp-workbench/error";
+const ERROR_KEY: &str = "mcp-workbench/error";
 
 /// Key in `_meta` of results in 2026-07-28 with the server's name (basic, "`_meta`").
-const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+const SERVER_INFO_KEY: &str = "io.modelcontextprotocol/serverInfo";
 /// Cache time of lists in milliseconds.
 const CACHE_MS: u64 = 600_000;
 
@@ -56,7 +56,7 @@ pub enum ServeError {
     Session(#[source] Box<ServerInitializeError>),
     /// A panic in mcp-workbench.
     #[error("the session ended with an internal error")]
-    Fault(#[source] tokio::task::JoinError),
+    Internal(#[source] tokio::task::JoinError),
 }
 
 /// Serves one client over a pair of streams, until it closes them or `over` is cancelled. [`Workbench::close`] terminates
@@ -76,7 +76,7 @@ pub async fn serve(
         Err(ServerInitializeError::ConnectionClosed(_) | ServerInitializeError::Cancelled) => return Ok(()),
         Err(error) => return Err(ServeError::Session(Box::new(error))),
     };
-    running.waiting().await.map(drop).map_err(ServeError::Fault)
+    running.waiting().await.map(drop).map_err(ServeError::Internal)
 }
 
 /// Serves one client over stdio. Nothing else may write to standard output.
@@ -117,7 +117,7 @@ impl ServerHandler for Served {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        whole(request)?;
+        reject_cursor(request)?;
         Ok(page!(ListToolsResult, tools::all().map(|tool| tool.description.clone()).collect(), signature(&context)))
     }
 
@@ -132,10 +132,10 @@ impl ServerHandler for Served {
     ) -> Result<CallToolResponse, ErrorData> {
         let tool = tools::find(&request.name)
             .ok_or_else(|| ErrorData::invalid_params(format!("unknown tool `{}`", request.name), None))?;
-        let (progress, told) = ProgressReporter::for_request(&context);
+        let (progress, forwarder) = ProgressReporter::for_request(&context);
         let call = Call { workbench: self.workbench.clone(), progress, cancel: context.ct.clone() };
         // All progress is sent before the response, because the response ends the validity of the progress token.
-        let (outcome, ()) = tokio::join!(tool.call(call, request.arguments.unwrap_or_default()), told.forward());
+        let (outcome, ()) = tokio::join!(tool.call(call, request.arguments.unwrap_or_default()), forwarder.forward());
         let mut result = outcome.map_or_else(|error| failure(&error), success);
         if let Some(signature) = signature(&context) {
             result.meta.get_or_insert_default().extend(signature);
@@ -148,7 +148,7 @@ impl ServerHandler for Served {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        whole(request)?;
+        reject_cursor(request)?;
         Ok(page!(ListResourcesResult, resources::list(), signature(&context)))
     }
 
@@ -157,7 +157,7 @@ impl ServerHandler for Served {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        whole(request)?;
+        reject_cursor(request)?;
         Ok(page!(ListResourceTemplatesResult, resources::templates(), signature(&context)))
     }
 
@@ -176,7 +176,7 @@ impl ServerHandler for Served {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        whole(request)?;
+        reject_cursor(request)?;
         Ok(page!(ListPromptsResult, prompts::list(), signature(&context)))
     }
 
@@ -207,12 +207,12 @@ fn implementation() -> Implementation {
 fn signature(context: &RequestContext<RoleServer>) -> Option<MetaObject> {
     context.protocol_version().filter(|version| !version.has_initialize())?;
     let mut meta = MetaObject::new();
-    meta.insert(SERVER_INFO.to_owned(), json!(implementation()));
+    meta.insert(SERVER_INFO_KEY.to_owned(), json!(implementation()));
     Some(meta)
 }
 
 /// Rejects cursors: lists have one page, so every cursor is invalid (2025-11-25, pagination, "Error Handling").
-fn whole(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
+fn reject_cursor(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
     match request.and_then(|request| request.cursor) {
         Some(_) => Err(ErrorData::invalid_params("unknown cursor: lists have one page", None)),
         None => Ok(()),
@@ -220,19 +220,19 @@ fn whole(request: Option<PaginatedRequestParams>) -> Result<(), ErrorData> {
 }
 
 /// "A tool that returns structured content SHOULD also return the serialized JSON in a TextContent block" (2025-06-18, tools,
-/// "Structured Content"); the first block is a summary for people and models.
-fn success(answer: ToolOutput) -> CallToolResult {
-    let json = answer.value.to_string();
-    let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text), ContentBlock::text(json)]);
-    result.structured_content = Some(answer.value);
+/// "Structured Content"); the first block is a summary for users and models.
+fn success(output: ToolOutput) -> CallToolResult {
+    let json = output.value.to_string();
+    let mut result = CallToolResult::success(vec![ContentBlock::text(output.text), ContentBlock::text(json)]);
+    result.structured_content = Some(output.value);
     result
 }
 
 fn failure(error: &ToolError) -> CallToolResult {
     let mut result = CallToolResult::error(vec![ContentBlock::text(error.to_string())]);
-    let told = json!({ "kind": error.kind, "message": error.message, "advice": error.advice });
+    let details = json!({ "kind": error.kind, "message": error.message, "help": error.help });
     let mut meta = MetaObject::new();
-    meta.insert(ERROR.to_owned(), told);
+    meta.insert(ERROR_KEY.to_owned(), details);
     result.meta = Some(meta);
     result
 }

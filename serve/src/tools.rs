@@ -27,7 +27,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::{error::ToolError, mcp::progress::ProgressReporter, workbench::Workbench};
+use crate::{error::ToolError, progress::ProgressReporter, workbench::Workbench};
 
 /// Context of one call.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ impl Call {
 /// The result of a tool.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ToolOutput {
-    /// Summary for people and models.
+    /// Summary for users and models.
     pub(crate) text: String,
     /// The complete value.
     pub(crate) value: Value,
@@ -90,7 +90,7 @@ impl Entry {
             run: Box::new(move |call, arguments| match read::<I>(arguments) {
                 Ok(arguments) => {
                     let outcome = run(call, arguments);
-                    Box::pin(async move { answer(&outcome.await?) })
+                    Box::pin(async move { tool_output(&outcome.await?) })
                 }
                 Err(error) => Box::pin(std::future::ready(Err(error))),
             }),
@@ -105,29 +105,29 @@ impl Entry {
 
 static TOOLS: LazyLock<Vec<Entry>> = LazyLock::new(|| {
     vec![
-        Entry::new(validate::METADATA, runs(), validate::validate_server),
-        Entry::new(conformance::METADATA, runs(), conformance::run_scenarios),
-        Entry::new(bench::METADATA, runs(), bench::bench_server),
-        Entry::new(listing::METADATA, asks(), listing::list_tools),
-        Entry::new(drift::METADATA, asks(), drift::diff_tools),
-        Entry::new(schema::METADATA, asks(), schema::convert_schema),
-        Entry::new(scenarios::METADATA, reads(), scenarios::list_scenarios),
-        Entry::new(requirement::METADATA, reads(), requirement::explain_requirement),
+        Entry::new(validate::METADATA, runs_server(), validate::validate_server),
+        Entry::new(conformance::METADATA, runs_server(), conformance::run_scenarios),
+        Entry::new(bench::METADATA, runs_server(), bench::bench_server),
+        Entry::new(listing::METADATA, requests_lists(), listing::list_tools),
+        Entry::new(drift::METADATA, requests_lists(), drift::diff_tools),
+        Entry::new(schema::METADATA, requests_lists(), schema::convert_schema),
+        Entry::new(scenarios::METADATA, reads_built_in(), scenarios::list_scenarios),
+        Entry::new(requirement::METADATA, reads_built_in(), requirement::explain_requirement),
     ]
 });
 
 /// Hints of a tool that uses all features of a server.
-fn runs() -> ToolAnnotations {
+fn runs_server() -> ToolAnnotations {
     ToolAnnotations::new().read_only(false).destructive(true).idempotent(false).open_world(true)
 }
 
 /// Hints of a tool that only requests lists from a server.
-fn asks() -> ToolAnnotations {
+fn requests_lists() -> ToolAnnotations {
     ToolAnnotations::new().read_only(false).destructive(false).idempotent(true).open_world(true)
 }
 
 /// Hints of a tool that reads built-in data.
-fn reads() -> ToolAnnotations {
+fn reads_built_in() -> ToolAnnotations {
     ToolAnnotations::new().read_only(true).destructive(false).idempotent(true).open_world(false)
 }
 
@@ -143,31 +143,31 @@ pub(crate) fn find(name: &str) -> Option<&'static Entry> {
 
 fn read<I: DeserializeOwned>(arguments: JsonObject) -> Result<I, ToolError> {
     serde_json::from_value(Value::Object(arguments))
-        .map_err(|error| ToolError::arguments(error.to_string()).advise("see the input schema of the tool"))
+        .map_err(|error| ToolError::arguments(error.to_string()).with_help("see the input schema of the tool"))
 }
 
-fn answer<O: Output>(output: &O) -> Result<ToolOutput, ToolError> {
-    let value = serde_json::to_value(output).map_err(|error| ToolError::from_error("fault", &error))?;
+fn tool_output<O: Output>(output: &O) -> Result<ToolOutput, ToolError> {
+    let value = serde_json::to_value(output).map_err(|error| ToolError::from_error("internal", &error))?;
     Ok(ToolOutput { text: output.text(), value })
 }
 
-/// The schema of a type as models get it: without references, which not every provider follows, and without the names of our
-/// own types and number formats.
+/// The schema of a type for models: without references, which not every provider supports, and without the names of Rust
+/// types and number formats.
 fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Arc<JsonObject> {
     let settings = settings.with(|settings| {
         settings.inline_subschemas = true;
         settings.meta_schema = None;
     });
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-    plain(&mut schema);
+    remove_rust_names(&mut schema);
     match schema {
         Value::Object(schema) => Arc::new(schema),
-        // Every tool takes and gives an object.
+        // Arguments and results of every tool are objects.
         _ => Arc::default(),
     }
 }
 
-fn plain(schema: &mut Value) {
+fn remove_rust_names(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
             let own = |format: &Value| !matches!(format.as_str(), Some("date-time" | "uri" | "email"));
@@ -178,9 +178,9 @@ fn plain(schema: &mut Value) {
             {
                 map.remove("title");
             }
-            map.values_mut().for_each(plain);
+            map.values_mut().for_each(remove_rust_names);
         }
-        Value::Array(items) => items.iter_mut().for_each(plain),
+        Value::Array(items) => items.iter_mut().for_each(remove_rust_names),
         _ => {}
     }
 }

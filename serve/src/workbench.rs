@@ -10,10 +10,10 @@ use scenarios::{catalog::ScenarioCatalog, load::LoadErrors};
 use tokio::{sync::Semaphore, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{error::ToolError, mcp::progress::ProgressReporter};
+use crate::{error::ToolError, progress::ProgressReporter};
 
 /// Time for runs to terminate when the workbench closes.
-const CLOSING: Duration = Duration::from_secs(5);
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Settings of a served workbench.
 #[derive(Debug, Clone)]
@@ -68,8 +68,8 @@ struct Inner {
     settings: Settings,
     catalog: ScenarioCatalog,
     /// Acquired by the active run.
-    turn: Semaphore,
-    over: CancellationToken,
+    active_run: Semaphore,
+    closing: CancellationToken,
     runs: TaskTracker,
 }
 
@@ -80,8 +80,8 @@ impl Workbench {
     /// If the built-in catalog is invalid.
     pub fn new(settings: Settings) -> Result<Self, LoadErrors> {
         let catalog = ScenarioCatalog::built_in()?;
-        let (turn, over, runs) = (Semaphore::new(1), CancellationToken::new(), TaskTracker::new());
-        Ok(Self(Arc::new(Inner { settings, catalog, turn, over, runs })))
+        let (active_run, closing, runs) = (Semaphore::new(1), CancellationToken::new(), TaskTracker::new());
+        Ok(Self(Arc::new(Inner { settings, catalog, active_run, closing, runs })))
     }
 
     pub(crate) fn settings(&self) -> &Settings {
@@ -97,15 +97,15 @@ impl Workbench {
     }
 
     /// Cancelled when the workbench closes.
-    pub(crate) fn over(&self) -> &CancellationToken {
-        &self.0.over
+    pub(crate) fn closing(&self) -> &CancellationToken {
+        &self.0.closing
     }
 
     /// Terminates all runs and waits for them, up to a timeout.
     pub async fn close(&self) {
-        self.0.over.cancel();
+        self.0.closing.cancel();
         self.0.runs.close();
-        if timeout(CLOSING, self.0.runs.wait()).await.is_err() {
+        if timeout(CLOSE_TIMEOUT, self.0.runs.wait()).await.is_err() {
             tracing::warn!("runs did not terminate in time");
         }
     }
@@ -119,27 +119,27 @@ impl Workbench {
     ) -> Result<T, ToolError> {
         let _counted = self.0.runs.token();
         let limit = self.limits().run;
-        let in_turn = async {
-            let turn = match self.0.turn.try_acquire() {
-                Ok(turn) => turn,
+        let run = async {
+            let permit = match self.0.active_run.try_acquire() {
+                Ok(permit) => permit,
                 Err(_) => {
                     progress.report(0.0, None, "waiting for the active run");
                     // The semaphore is never closed.
-                    self.0.turn.acquire().await.map_err(|_| ToolError::cancelled())?
+                    self.0.active_run.acquire().await.map_err(|_| ToolError::cancelled())?
                 }
             };
             let outcome = timeout(limit, work).await;
-            drop(turn);
+            drop(permit);
             outcome.map_err(|_| {
                 ToolError::new("run-too-long", format!("the run exceeded the timeout of {limit:?}"))
-                    .advise("select fewer scenarios, or serve with a longer `--run-limit`")
+                    .with_help("select fewer scenarios, or serve with a longer `--run-limit`")
             })?
         };
         tokio::select! {
             biased;
             () = cancel.cancelled() => Err(ToolError::cancelled()),
-            () = self.0.over.cancelled() => Err(ToolError::new("closing", "the workbench is closing")),
-            outcome = in_turn => outcome,
+            () = self.0.closing.cancelled() => Err(ToolError::new("closing", "the workbench is closing")),
+            outcome = run => outcome,
         }
     }
 }

@@ -2,24 +2,24 @@ use serde_json::json;
 
 use super::*;
 
-const SEES: ModelCapabilities = ModelCapabilities { images: true, audio: false };
-const READS: ModelCapabilities = ModelCapabilities { images: false, audio: false };
+const IMAGES_ONLY: ModelCapabilities = ModelCapabilities { images: true, audio: false };
+const TEXT_ONLY: ModelCapabilities = ModelCapabilities { images: false, audio: false };
 
-fn texts(blocks: Value, abilities: ModelCapabilities) -> Vec<String> {
-    let content = blocks_for_model(blocks.as_array().unwrap(), None, false, abilities);
-    let text = |piece| match piece {
+fn texts(blocks: Value, capabilities: ModelCapabilities) -> Vec<String> {
+    let content = blocks_for_model(blocks.as_array().unwrap(), None, false, capabilities);
+    let text = |part| match part {
         ContentPart::Text { text } => text,
-        other => panic!("{other:?} is no text"),
+        other => panic!("{other:?} is not text"),
     };
-    content.pieces.into_iter().map(text).collect()
+    content.parts.into_iter().map(text).collect()
 }
 
 fn text(block: Value) -> String {
-    texts(json!([block]), READS).concat()
+    texts(json!([block]), TEXT_ONLY).concat()
 }
 
 #[test]
-fn media_reach_those_who_can_take_them_and_are_words_for_others() {
+fn media_is_passed_to_models_that_support_it_and_described_to_others() {
     let data = "A".repeat(16_400);
     let blocks = json!([
         {"type": "image", "mimeType": "image/PNG", "data": data},
@@ -31,30 +31,31 @@ fn media_reach_those_who_can_take_them_and_are_words_for_others() {
         "[image: image/PNG, 12.3 kB]",
         "[audio: audio/wav, 2 bytes]",
         "[image: image/svg+xml, 3 bytes]",
-        "[image: image/png, its data is no base64]",
+        "[image: image/png, invalid base64]",
     ];
-    assert_eq!(texts(blocks.clone(), READS), words);
-    let seen = blocks_for_model(blocks.as_array().unwrap(), None, false, SEES).pieces;
+    assert_eq!(texts(blocks.clone(), TEXT_ONLY), words);
+    let seen = blocks_for_model(blocks.as_array().unwrap(), None, false, IMAGES_ONLY).parts;
     assert_eq!(seen[0], ContentPart::Image { mime: "image/png".into(), data });
     assert_eq!(seen[1..], words[1..].iter().map(|words| ContentPart::text(*words)).collect::<Vec<_>>());
-    let heard =
-        blocks_for_model(blocks.as_array().unwrap(), None, false, ModelCapabilities { audio: true, ..READS }).pieces;
-    assert_eq!(heard[1], ContentPart::Audio { mime: "audio/wav".into(), data: "AAA=".into() });
+    let audio =
+        blocks_for_model(blocks.as_array().unwrap(), None, false, ModelCapabilities { audio: true, ..TEXT_ONLY }).parts;
+    assert_eq!(audio[1], ContentPart::Audio { mime: "audio/wav".into(), data: "AAA=".into() });
 }
 
 #[test]
-fn structured_content_takes_the_place_of_text_that_repeats_it() {
+fn structured_content_replaces_text_that_repeats_it() {
     let value = json!({"b": [1, 2], "a": "x"});
-    let pieces =
-        |blocks: Value, value: &Value| blocks_for_model(blocks.as_array().unwrap(), Some(value), false, READS).pieces;
+    let parts = |blocks: Value, value: &Value| {
+        blocks_for_model(blocks.as_array().unwrap(), Some(value), false, TEXT_ONLY).parts
+    };
     let whole = ContentPart::Json { value: value.clone() };
     let repeated = json!({"type": "text", "text": "{ \"a\": \"x\",\n \"b\": [1, 2] }"});
-    assert_eq!(pieces(json!([repeated]), &value), std::slice::from_ref(&whole));
+    assert_eq!(parts(json!([repeated]), &value), std::slice::from_ref(&whole));
     let other = json!({"type": "text", "text": "and a word"});
-    assert_eq!(pieces(json!([repeated, other]), &value), [whole.clone(), ContentPart::text("and a word")]);
+    assert_eq!(parts(json!([repeated, other]), &value), [whole.clone(), ContentPart::text("and a word")]);
     let wrapped = json!({"result": "and a word"});
-    assert_eq!(pieces(json!([other]), &wrapped), [ContentPart::Json { value: wrapped }]);
-    assert_eq!(pieces(json!([other]), &Value::Null), [ContentPart::text("and a word")]);
+    assert_eq!(parts(json!([other]), &wrapped), [ContentPart::Json { value: wrapped }]);
+    assert_eq!(parts(json!([other]), &Value::Null), [ContentPart::text("and a word")]);
 }
 
 #[test]
@@ -62,17 +63,17 @@ fn the_text_of_an_error_is_kept_and_comes_first() {
     let value = json!({"code": 7});
     let image = json!({"type": "image", "mimeType": "image/png", "data": "AAAA"});
     let blocks = json!([image, {"type": "text", "text": "it failed"}]);
-    let content = blocks_for_model(blocks.as_array().unwrap(), Some(&value), true, SEES);
+    let content = blocks_for_model(blocks.as_array().unwrap(), Some(&value), true, IMAGES_ONLY);
     assert!(content.is_error);
-    assert_eq!(content.pieces[..2], [ContentPart::text("it failed"), ContentPart::Json { value: value.clone() }]);
-    assert!(matches!(content.pieces[2], ContentPart::Image { .. }));
+    assert_eq!(content.parts[..2], [ContentPart::text("it failed"), ContentPart::Json { value: value.clone() }]);
+    assert!(matches!(content.parts[2], ContentPart::Image { .. }));
     let blocks = json!([{"type": "text", "text": "{\"code\":7}"}]);
-    let content = blocks_for_model(blocks.as_array().unwrap(), Some(&value), true, READS);
-    assert_eq!(content.pieces, [ContentPart::text("{\"code\":7}")]);
+    let content = blocks_for_model(blocks.as_array().unwrap(), Some(&value), true, TEXT_ONLY);
+    assert_eq!(content.parts, [ContentPart::text("{\"code\":7}")]);
 }
 
 #[test]
-fn resources_are_told_in_words() {
+fn resources_are_described() {
     let link = json!({"type": "resource_link", "uri": "file:///a.rs", "name": "a", "mimeType": "text/x-rust",
         "size": 12, "description": "the source"});
     assert_eq!(text(link), "[resource: file:///a.rs, a, text/x-rust, 12 bytes] the source");
@@ -81,7 +82,7 @@ fn resources_are_told_in_words() {
     let blob = json!({"type": "resource", "resource": {"uri": "f:1", "mimeType": "application/zip", "blob": "AAAA"}});
     assert_eq!(text(blob), "[resource: f:1] [blob: application/zip, 3 bytes]");
     let picture = json!([{"type": "resource", "resource": {"uri": "f:2", "mimeType": "image/png", "blob": "AAAA"}}]);
-    let seen = blocks_for_model(picture.as_array().unwrap(), None, false, SEES).pieces;
+    let seen = blocks_for_model(picture.as_array().unwrap(), None, false, IMAGES_ONLY).parts;
     assert_eq!(
         seen,
         [ContentPart::text("[resource: f:2]"), ContentPart::Image { mime: "image/png".into(), data: "AAAA".into() }]
@@ -89,22 +90,22 @@ fn resources_are_told_in_words() {
 }
 
 #[test]
-fn what_is_unknown_or_malformed_stays_as_words_and_within_bounds() {
-    assert_eq!(text(json!({"type": "video", "x": 1})), r#"[block of unknown form, video: {"type":"video","x":1}]"#);
+fn unknown_and_malformed_blocks_are_described_within_limits() {
+    assert_eq!(text(json!({"type": "video", "x": 1})), r#"[block of unknown type, video: {"type":"video","x":1}]"#);
     for broken in [json!({}), json!({"type": "text"}), json!({"type": "image"}), json!({"type": "resource"})] {
-        assert!(text(broken.clone()).contains("unknown form"), "{broken}");
+        assert!(text(broken.clone()).contains("unknown type"), "{broken}");
     }
     let long = text(json!({"type": "video", "x": "y".repeat(100_000)}));
     assert!(long.chars().count() < 600, "{}", long.len());
     let evil = text(json!({"type": "resource_link", "uri": "a\u{1b}[2J\u{202e}b\nc"}));
     assert!(!evil.contains(['\u{1b}', '\u{202e}', '\n']), "{evil}");
     let many: Vec<Value> = (0..1_010).map(|n| json!({"type": "text", "text": n.to_string()})).collect();
-    let kept = texts(Value::Array(many), READS);
-    assert_eq!((kept.len(), kept[1_000].as_str()), (1_001, "[10 more blocks left out]"));
+    let kept = texts(Value::Array(many), TEXT_ONLY);
+    assert_eq!((kept.len(), kept[1_000].as_str()), (1_001, "[10 more blocks omitted]"));
 }
 
 #[test]
-fn sizes_are_said_as_people_say_them() {
+fn sizes_are_formatted_with_units() {
     let sizes = [0, 1, 999, 1_000, 12_345, 999_999, 10_000_000].map(size);
     assert_eq!(sizes, ["0 bytes", "1 byte", "999 bytes", "1.0 kB", "12.3 kB", "999.9 kB", "10.0 MB"]);
 }

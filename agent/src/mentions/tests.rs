@@ -1,4 +1,4 @@
-//! What counts as a mention.
+//! Syntax of mentions.
 
 use proptest::prelude::*;
 
@@ -13,7 +13,7 @@ fn found(text: &str) -> Vec<(String, String)> {
 }
 
 #[test]
-fn mentions_are_told_from_what_looks_like_them() {
+fn mentions_are_distinguished_from_similar_text() {
     for (text, expected) in [
         ("see @docs:file:///a.md", vec![("docs", "file:///a.md")]),
         ("@docs:a and (@docs:b), @docs:c.", vec![("docs", "a"), ("docs", "b"), ("docs", "c")]),
@@ -35,26 +35,26 @@ fn mentions_are_told_from_what_looks_like_them() {
 }
 
 #[test]
-fn a_mention_knows_its_place() {
+fn a_mention_has_its_byte_range() {
     let text = "ä @docs:x, @docs:<y z>";
-    let places: Vec<&str> = mentions(text, &servers()).into_iter().map(|mention| &text[mention.place]).collect();
-    assert_eq!(places, ["@docs:x", "@docs:<y z>"]);
+    let ranges: Vec<&str> = mentions(text, &servers()).into_iter().map(|mention| &text[mention.range]).collect();
+    assert_eq!(ranges, ["@docs:x", "@docs:<y z>"]);
 }
 
 proptest! {
     #[test]
-    fn any_text_can_be_looked_through(text in "([@:<>(). a-cé\n]|docs|docs:v2){0,30}") {
+    fn any_text_can_be_parsed(text in "([@:<>(). a-cé\n]|docs|docs:v2){0,30}") {
         let mut end = 0;
         for mention in mentions(&text, &servers()) {
-            prop_assert!(mention.place.start >= end && !mention.uri.is_empty());
-            end = mention.place.end;
-            let begins = text[mention.place].starts_with(&format!("@{}:", mention.server));
+            prop_assert!(mention.range.start >= end && !mention.uri.is_empty());
+            end = mention.range.end;
+            let begins = text[mention.range].starts_with(&format!("@{}:", mention.server));
             prop_assert!(begins);
         }
     }
 
     #[test]
-    fn what_is_suggested_is_read_again_as_it_was_meant(uri in "[a-z:/?#(). é]{1,20}[a-z.)]") {
+    fn formatted_mentions_are_read_back(uri in "[a-z:/?#(). é]{1,20}[a-z.)]") {
         let written = parse::write("docs", &uri);
         let text = format!("({written}) and so on");
         prop_assume!(!uri.starts_with("v2:"));

@@ -1,23 +1,23 @@
-//! JSON that is too long, made shorter and still JSON.
+//! Shortens JSON values so that they remain valid JSON.
 
 use serde_json::{Map, Value};
 
 use super::tokens;
 
-/// Less room than this is not worth beginning anything in, in bytes.
-const LEAST: usize = 48;
-/// What the words about what is left out take, in bytes.
-const WORDS: usize = 48;
-/// How often the room is adjusted to the tokens that it turned out to be.
-const ROUNDS: usize = 6;
+/// Minimum number of bytes in which a value is started.
+const MIN_BYTES: usize = 48;
+/// Bytes reserved for the note about omitted content.
+const NOTE_BYTES: usize = 48;
+/// Maximum number of attempts to fit the limit.
+const MAX_ATTEMPTS: usize = 6;
 
-/// The value as text within the limit: the beginnings of arrays, objects and texts, each with words about what of it is left
-/// out. `None` where not even that fits.
+/// Formats the value within the limit: arrays, objects and strings keep their beginning and a note about the omitted rest.
+/// Returns `None` if not even the notes fit.
 pub(super) fn shorten(value: &Value, limit: usize) -> Option<String> {
     let mut best: Option<String> = None;
-    // Three bytes a token is usual for JSON; the first round tells.
+    // JSON has about three bytes per token; the first attempt measures it.
     let mut room = limit.saturating_mul(3);
-    for _ in 0..ROUNDS {
+    for _ in 0..MAX_ATTEMPTS {
         let text = fit(value, room).0.to_string();
         match tokens::within(&text, limit) {
             Some(tokens) => {
@@ -26,7 +26,7 @@ pub(super) fn shorten(value: &Value, limit: usize) -> Option<String> {
                 if grown {
                     best = Some(text);
                 }
-                // It is good enough once most of the limit is used, and more room is no use once it makes no difference.
+                // Stop once most of the limit is used, or once more room does not change the text.
                 if !grown || tokens.saturating_mul(10) >= limit.saturating_mul(8) {
                     break;
                 }
@@ -39,7 +39,7 @@ pub(super) fn shorten(value: &Value, limit: usize) -> Option<String> {
     best
 }
 
-/// As much of the value as there is room for, and how many bytes that is.
+/// The part of a value that fits into `room` bytes, and its size.
 fn fit(value: &Value, room: usize) -> (Value, usize) {
     match value {
         Value::String(text) => fit_text(text, room),
@@ -49,23 +49,23 @@ fn fit(value: &Value, room: usize) -> (Value, usize) {
     }
 }
 
-/// How much of the room one of several may take: no more than half, so that a long one leaves something for those after it.
+/// Bytes for one of several values: at most half, so that a long value leaves room for the next.
 fn share(left: usize, others: usize) -> usize {
-    if others == 0 { left } else { (left / 2).max(LEAST) }
+    if others == 0 { left } else { (left / 2).max(MIN_BYTES) }
 }
 
 fn fit_text(text: &str, room: usize) -> (Value, usize) {
     let mut used = 2;
     for (at, character) in text.char_indices() {
         used += escaped(character);
-        if used > room && text.len() - at > WORDS {
-            // What was taken so far is more than there is room for once the words are there.
-            let mut end = tokens::floor(text, at.saturating_sub(WORDS));
-            if end == 0 && at > WORDS {
+        if used > room && text.len() - at > NOTE_BYTES {
+            // The note needs room too.
+            let mut end = tokens::floor(text, at.saturating_sub(NOTE_BYTES));
+            if end == 0 && at > NOTE_BYTES {
                 end = tokens::floor(text, at);
             }
-            let left_out = text[end..].chars().count();
-            let short = format!("{}… [{left_out} more characters left out]", &text[..end]);
+            let omitted = text[end..].chars().count();
+            let short = format!("{}… [{omitted} more characters omitted]", &text[..end]);
             let size = Value::from(short.as_str()).to_string().len();
             return (Value::String(short), size);
         }
@@ -73,7 +73,7 @@ fn fit_text(text: &str, room: usize) -> (Value, usize) {
     (Value::from(text), used)
 }
 
-/// How many bytes a character is in JSON.
+/// Bytes of a character in JSON.
 fn escaped(character: char) -> usize {
     match character {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
@@ -86,11 +86,11 @@ fn fit_array(items: &[Value], room: usize) -> (Value, usize) {
     let (mut kept, mut used) = (Vec::new(), 2);
     for (index, item) in items.iter().enumerate() {
         let others = items.len() - index - 1;
-        let left = room.saturating_sub(used + if others == 0 { 0 } else { WORDS });
-        if left < LEAST.min(item_size(item)) {
-            let words = format!("… {} more items left out", items.len() - index);
-            used += words.len() + 2;
-            kept.push(Value::String(words));
+        let left = room.saturating_sub(used + if others == 0 { 0 } else { NOTE_BYTES });
+        if left < MIN_BYTES.min(item_size(item)) {
+            let note = format!("… {} more items omitted", items.len() - index);
+            used += note.len() + 2;
+            kept.push(Value::String(note));
             break;
         }
         let (item, size) = fit(item, share(left, others));
@@ -105,15 +105,15 @@ fn fit_object(members: &Map<String, Value>, room: usize) -> (Value, usize) {
     for (index, (key, value)) in members.iter().enumerate() {
         let others = members.len() - index - 1;
         let name: usize = 4 + key.chars().map(escaped).sum::<usize>();
-        let left = room.saturating_sub(used + name + if others == 0 { 0 } else { WORDS });
-        if left < LEAST.min(item_size(value)) {
-            let words = format!("{} more members left out", members.len() - index);
+        let left = room.saturating_sub(used + name + if others == 0 { 0 } else { NOTE_BYTES });
+        if left < MIN_BYTES.min(item_size(value)) {
+            let note = format!("{} more members omitted", members.len() - index);
             let mut sign = "…".to_owned();
             while members.contains_key(&sign) {
                 sign.push('…');
             }
-            used += words.len() + sign.len() + 6;
-            kept.insert(sign, Value::String(words));
+            used += note.len() + sign.len() + 6;
+            kept.insert(sign, Value::String(note));
             break;
         }
         let (value, size) = fit(value, share(left, others));
@@ -123,10 +123,10 @@ fn fit_object(members: &Map<String, Value>, room: usize) -> (Value, usize) {
     (Value::Object(kept), used)
 }
 
-/// The size of what is always kept whole; of the rest no more than that it is large.
+/// The size of a scalar, which is never shortened; a lower bound for other values.
 fn item_size(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string().len(),
-        _ => LEAST,
+        _ => MIN_BYTES,
     }
 }

@@ -1,4 +1,4 @@
-//! Where the whole of a cut output is kept.
+//! Files with the complete text of truncated outputs.
 
 use std::{
     fs,
@@ -7,82 +7,81 @@ use std::{
     time::SystemTime,
 };
 
-/// What the names of all files begin with; nothing else in the directory is touched.
+/// Prefix of all file names. Other files in the directory are not touched.
 const PREFIX: &str = "output-";
 
-/// A directory for outputs that were cut. Only its owner may look into it (mode 0700, its files 0600); when there is too much
-/// in it, the oldest go.
+/// A directory for complete outputs. Only the owner can read it (mode 0700, files 0600). The oldest files are deleted first.
 #[derive(Debug, Clone)]
 pub struct OutputStore {
     directory: PathBuf,
-    most: u64,
+    max_bytes: u64,
 }
 
-/// Why an output could not be kept.
+/// Why an output could not be stored.
 #[derive(Debug, thiserror::Error)]
 pub enum OutputStoreError {
-    /// It alone is more than may be kept.
-    #[error("it is larger than all that may be kept")]
+    /// The output is larger than the limit of the directory.
+    #[error("the output is larger than the size limit of the store")]
     TooLarge,
-    /// The directory is something else, a link for instance.
-    #[error("{} is not a directory of its own", path.display())]
-    NoDirectory {
+    /// The path is not a directory, for example a symbolic link.
+    #[error("{} is not a directory", path.display())]
+    NotADirectory {
         /// The path.
         path: PathBuf,
     },
-    /// The system refused.
+    /// A file system operation failed.
     #[error("{} cannot be written to ({error})", path.display())]
     Write {
         /// The directory.
         path: PathBuf,
-        /// Why not.
+        /// The error.
         #[source]
         error: io::Error,
     },
 }
 
 impl OutputStore {
-    /// Keeps outputs in this directory, `most` bytes of them. It is made when it is needed.
+    /// Stores at most `max_bytes` in this directory. The directory is created on first use.
     #[must_use]
-    pub fn new(directory: impl Into<PathBuf>, most: u64) -> Self {
-        Self { directory: directory.into(), most }
+    pub fn new(directory: impl Into<PathBuf>, max_bytes: u64) -> Self {
+        Self { directory: directory.into(), max_bytes }
     }
 
-    /// Keeps a text in a file of its own. It writes to the disk before it returns.
+    /// Writes a text to a new file (blocking).
     ///
     /// # Errors
-    /// If it cannot be kept; nothing half-written is left.
-    pub fn keep(&self, text: &str, extension: &str) -> Result<PathBuf, OutputStoreError> {
+    /// If it cannot be stored; no partial file remains.
+    pub fn write(&self, text: &str, extension: &str) -> Result<PathBuf, OutputStoreError> {
         let size = text.len() as u64;
-        if size > self.most {
+        if size > self.max_bytes {
             return Err(OutputStoreError::TooLarge);
         }
-        self.make_directory()?;
-        let write = |error| OutputStoreError::Write { path: self.directory.clone(), error };
-        self.make_room(size).map_err(write)?;
+        self.create_directory()?;
+        let failed = |error| OutputStoreError::Write { path: self.directory.clone(), error };
+        self.make_room(size).map_err(failed)?;
         let suffix = format!(".{extension}");
         let mut builder = tempfile::Builder::new();
         builder.prefix(PREFIX).suffix(&suffix).rand_bytes(12);
-        own_file(&mut builder);
-        let mut file = builder.tempfile_in(&self.directory).map_err(write)?;
-        file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(write)?;
-        let (_, path) = file.keep().map_err(|error| write(error.error))?;
+        private_file(&mut builder);
+        let mut file = builder.tempfile_in(&self.directory).map_err(failed)?;
+        file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(failed)?;
+        let (_, path) = file.keep().map_err(|error| failed(error.error))?;
         Ok(path)
     }
 
-    fn make_directory(&self) -> Result<(), OutputStoreError> {
-        let write = |error| OutputStoreError::Write { path: self.directory.clone(), error };
+    fn create_directory(&self) -> Result<(), OutputStoreError> {
+        let failed = |error| OutputStoreError::Write { path: self.directory.clone(), error };
         let mut builder = fs::DirBuilder::new();
-        own_directory(builder.recursive(true)).create(&self.directory).map_err(write)?;
-        // Where somebody has put a link, the files would go where that leads.
-        let is_directory = fs::symlink_metadata(&self.directory).map_err(write)?.is_dir();
+        private_directory(builder.recursive(true)).create(&self.directory).map_err(failed)?;
+        // Through a symbolic link, the files would be written to a directory chosen by another user.
+        let is_directory = fs::symlink_metadata(&self.directory).map_err(failed)?.is_dir();
         if !is_directory {
-            return Err(OutputStoreError::NoDirectory { path: self.directory.clone() });
+            return Err(OutputStoreError::NotADirectory { path: self.directory.clone() });
         }
-        close_to_others(&self.directory).map_err(write)
+        restrict_access(&self.directory).map_err(failed)
     }
 
-    /// Removes the oldest files until there is room. One that another process has removed is gone as well.
+    /// Deletes the oldest files until there is room. Another process may delete the same files.
     fn make_room(&self, size: u64) -> io::Result<()> {
         let mut files = Vec::new();
         for entry in fs::read_dir(&self.directory)? {
@@ -96,7 +95,7 @@ impl OutputStore {
         files.sort();
         let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
         for (_, length, path) in files {
-            if total + size <= self.most {
+            if total + size <= self.max_bytes {
                 break;
             }
             match fs::remove_file(path) {
@@ -109,30 +108,30 @@ impl OutputStore {
 }
 
 #[cfg(unix)]
-fn own_directory(builder: &mut fs::DirBuilder) -> &mut fs::DirBuilder {
+fn private_directory(builder: &mut fs::DirBuilder) -> &mut fs::DirBuilder {
     std::os::unix::fs::DirBuilderExt::mode(builder, 0o700)
 }
 
 #[cfg(unix)]
-fn close_to_others(directory: &Path) -> io::Result<()> {
+fn restrict_access(directory: &Path) -> io::Result<()> {
     fs::set_permissions(directory, std::os::unix::fs::PermissionsExt::from_mode(0o700))
 }
 
 #[cfg(unix)]
-fn own_file(builder: &mut tempfile::Builder<'_, '_>) {
+fn private_file(builder: &mut tempfile::Builder<'_, '_>) {
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600));
 }
 
-// Elsewhere what a user makes in the own profile is closed to others by what it inherits.
+// On other systems, files in a user's profile inherit access rights that exclude other users.
 #[cfg(not(unix))]
-fn own_directory(builder: &mut fs::DirBuilder) -> &mut fs::DirBuilder {
+fn private_directory(builder: &mut fs::DirBuilder) -> &mut fs::DirBuilder {
     builder
 }
 
 #[cfg(not(unix))]
-fn close_to_others(_: &Path) -> io::Result<()> {
+fn restrict_access(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
 #[cfg(not(unix))]
-fn own_file(_: &mut tempfile::Builder<'_, '_>) {}
+fn private_file(_: &mut tempfile::Builder<'_, '_>) {}

@@ -15,12 +15,12 @@ fn text(text: impl Into<String>) -> ContentPart {
     ContentPart::Text { text: text.into() }
 }
 
-fn result(pieces: Vec<ContentPart>) -> ModelContent {
-    ModelContent { pieces, is_error: false }
+fn result(parts: Vec<ContentPart>) -> ModelContent {
+    ModelContent { parts, is_error: false }
 }
 
-fn shown(piece: &ContentPart) -> String {
-    match piece {
+fn shown(part: &ContentPart) -> String {
+    match part {
         ContentPart::Text { text } => text.clone(),
         ContentPart::Json { value } => value.to_string(),
         ContentPart::Image { .. } | ContentPart::Audio { .. } => String::new(),
@@ -28,7 +28,7 @@ fn shown(piece: &ContentPart) -> String {
 }
 
 fn total(content: &ModelContent) -> usize {
-    content.pieces.iter().map(|piece| media(piece) + real(&shown(piece))).sum()
+    content.parts.iter().map(|part| media_tokens(part) + real(&shown(part))).sum()
 }
 
 fn prose(words: usize) -> String {
@@ -38,37 +38,37 @@ fn prose(words: usize) -> String {
 }
 
 #[test]
-fn what_is_within_the_limits_is_left_alone_and_much_is_told() {
-    let limits = OutputLimits { warn: 50, cut: 500 };
+fn results_within_the_limits_are_unchanged_and_large_ones_are_reported() {
+    let limits = OutputLimits { warn: 50, truncate: 500 };
     let short = result(vec![text("a short text")]);
     assert_eq!(limit(short.clone(), limits, None), (short, Outcome::Whole));
     let long = result(vec![text(prose(20))]);
     let tokens = real(&prose(20));
     assert!((51..500).contains(&tokens));
     assert_eq!(limit(long.clone(), limits, None), (long, Outcome::Large { tokens }));
-    assert_eq!(OutputLimits::default(), OutputLimits { warn: 10_000, cut: 25_000 });
+    assert_eq!(OutputLimits::default(), OutputLimits { warn: 10_000, truncate: 25_000 });
 }
 
 #[test]
-fn a_long_text_is_cut_at_the_end_of_a_line_and_says_where_the_whole_is() {
+fn a_long_text_ends_at_a_line_and_names_the_file_with_the_complete_text() {
     let directory = TempDir::new().unwrap();
-    let spill = OutputStore::new(directory.path().join("outputs"), 1 << 20);
+    let store = OutputStore::new(directory.path().join("outputs"), 1 << 20);
     let whole = prose(2_000);
-    let (content, outcome) = limit(result(vec![text(&whole)]), OutputLimits::with_cut(1_000), Some(&spill));
-    let Outcome::Truncation(cut) = outcome else { panic!("{outcome:?}") };
-    let [ContentPart::Text { text: beginning }, ContentPart::Text { text: notice }] = content.pieces.as_slice() else {
+    let (content, outcome) = limit(result(vec![text(&whole)]), OutputLimits::with_truncate(1_000), Some(&store));
+    let Outcome::Truncated(cut) = outcome else { panic!("{outcome:?}") };
+    let [ContentPart::Text { text: beginning }, ContentPart::Text { text: notice }] = content.parts.as_slice() else {
         panic!("{content:?}")
     };
     assert!(whole.starts_with(beginning.as_str()) && beginning.ends_with('\n'), "{beginning:?}");
     assert!((900..=1_000).contains(&total(&content)), "{}", total(&content));
     assert_eq!((cut.bytes, cut.shown), (whole.len(), beginning.len()));
-    let path = cut.kept.unwrap();
+    let path = cut.stored.unwrap();
     assert!(notice.contains(path.to_str().unwrap()) && notice.contains("are shown"), "{notice}");
     assert_eq!(fs::read_to_string(path).unwrap(), whole);
 }
 
 #[test]
-fn chunks_count_exactly_what_the_whole_is() {
+fn chunks_have_the_exact_count_of_the_whole() {
     for text in [
         prose(3_000),
         (0..4_000).map(|n| format!("{{\"id\":{n},\"name\":\"item/{n}\"}},")).collect(),
@@ -85,7 +85,7 @@ fn chunks_count_exactly_what_the_whole_is() {
 }
 
 #[test]
-fn texts_made_to_be_slow_are_cut_in_no_time() {
+fn texts_that_are_slow_to_tokenize_are_truncated_quickly() {
     let texts = [
         "=".repeat(4_000_000),
         " ".repeat(4_000_000),
@@ -95,88 +95,89 @@ fn texts_made_to_be_slow_are_cut_in_no_time() {
     ];
     for whole in texts {
         let begun = std::time::Instant::now();
-        let (content, outcome) = limit(result(vec![text(whole)]), OutputLimits { warn: 500, cut: 1_000 }, None);
-        assert!(matches!(outcome, Outcome::Truncation(_)), "{outcome:?}");
+        let (content, outcome) = limit(result(vec![text(whole)]), OutputLimits { warn: 500, truncate: 1_000 }, None);
+        assert!(matches!(outcome, Outcome::Truncated(_)), "{outcome:?}");
         assert!(total(&content) <= 1_000);
-        // Unoptimised; the whole would take minutes.
+        // In a debug build the complete text takes minutes.
         assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
     }
 }
 
 #[test]
-fn a_character_is_never_cut_apart() {
+fn a_grapheme_is_never_split() {
     // A family is one character to a reader, and eleven tokens or more.
     let family = "👩\u{200d}👩\u{200d}👧\u{200d}👦";
     for limit in 40..60 {
         let whole = family.repeat(200);
-        let kept = tokens::beginning(&whole, limit);
+        let kept = tokens::prefix(&whole, limit);
         assert!(kept.len().is_multiple_of(family.len()), "{limit}: {kept}");
         assert!(real(kept) <= limit);
     }
 }
 
 fn cut_json(value: serde_json::Value, cut: usize) -> (serde_json::Value, ModelContent) {
-    let (content, outcome) = limit(result(vec![ContentPart::Json { value }]), OutputLimits::with_cut(cut), None);
-    assert!(matches!(outcome, Outcome::Truncation(_)), "{outcome:?}");
+    let (content, outcome) = limit(result(vec![ContentPart::Json { value }]), OutputLimits::with_truncate(cut), None);
+    assert!(matches!(outcome, Outcome::Truncated(_)), "{outcome:?}");
     assert!(total(&content) <= cut, "{}", total(&content));
-    let ContentPart::Json { value } = &content.pieces[0] else { panic!("{content:?}") };
+    let ContentPart::Json { value } = &content.parts[0] else { panic!("{content:?}") };
     (value.clone(), content)
 }
 
 #[test]
-fn json_stays_json_and_says_what_is_left_out() {
+fn json_stays_json_and_notes_what_is_omitted() {
     let items: Vec<_> = (0..5_000).map(|n| json!({"id": n, "name": format!("item {n}")})).collect();
     let (value, content) = cut_json(json!({"items": items, "total": 5_000, "note": "n".repeat(9_000)}), 2_000);
     let kept = value["items"].as_array().unwrap();
     assert!(kept.len() > 30, "{}", kept.len());
     assert_eq!(kept[0], json!({"id": 0, "name": "item 0"}));
-    assert_eq!(kept.last().unwrap(), &json!(format!("… {} more items left out", 5_000 - (kept.len() - 1))));
+    assert_eq!(kept.last().unwrap(), &json!(format!("… {} more items omitted", 5_000 - (kept.len() - 1))));
     assert_eq!(value["total"], 5_000, "what follows the long one is not lost");
-    assert!(value["note"].as_str().unwrap().ends_with("more characters left out]"), "{value}");
+    assert!(value["note"].as_str().unwrap().ends_with("more characters omitted]"), "{value}");
     assert!(total(&content) > 1_000, "{}", total(&content));
     let wide: serde_json::Map<_, _> = (0..5_000).map(|n| (format!("key{n}"), json!(n))).collect();
     let (value, _) = cut_json(wide.into(), 1_000);
-    assert!(value["…"].as_str().unwrap().ends_with("more members left out"), "{value}");
+    assert!(value["…"].as_str().unwrap().ends_with("more members omitted"), "{value}");
 }
 
 #[test]
 fn text_that_is_json_stays_json() {
     let items: Vec<_> = (0..5_000).map(|n| json!({"id": n})).collect();
     let whole = format!("{:#}", json!(items));
-    let (content, _) = limit(result(vec![text(whole)]), OutputLimits::with_cut(1_000), None);
-    let value: serde_json::Value = serde_json::from_str(&shown(&content.pieces[0])).unwrap();
+    let (content, _) = limit(result(vec![text(whole)]), OutputLimits::with_truncate(1_000), None);
+    let value: serde_json::Value = serde_json::from_str(&shown(&content.parts[0])).unwrap();
     assert_eq!(value[0], json!({"id": 0}));
     assert!(total(&content) <= 1_000);
-    let (content, _) = limit(result(vec![text(format!("[{}", prose(2_000)))]), OutputLimits::with_cut(1_000), None);
-    assert!(shown(&content.pieces[0]).starts_with("[word 0"), "what only looks like JSON is text");
+    let (content, _) =
+        limit(result(vec![text(format!("[{}", prose(2_000)))]), OutputLimits::with_truncate(1_000), None);
+    assert!(shown(&content.parts[0]).starts_with("[word 0"), "what only looks like JSON is text");
 }
 
 #[test]
-fn the_text_of_an_error_is_shown_before_all_else_and_images_count_by_their_kind() {
+fn the_text_of_an_error_comes_first_and_images_have_a_fixed_cost() {
     let image = || ContentPart::Image { mime: "image/png".into(), data: "A".repeat(400_000) };
     let small = result(vec![text("here"), image(), image()]);
     let (content, outcome) = limit(small.clone(), OutputLimits::default(), None);
     assert_eq!((content, outcome), (small, Outcome::Whole), "base64 is not text");
-    let error = ModelContent { is_error: true, pieces: vec![text("it failed"), image(), image(), text("more")] };
-    let (content, outcome) = limit(error, OutputLimits::with_cut(2_000), None);
+    let error = ModelContent { is_error: true, parts: vec![text("it failed"), image(), image(), text("more")] };
+    let (content, outcome) = limit(error, OutputLimits::with_truncate(2_000), None);
     assert!(content.is_error);
-    assert_eq!(content.pieces[..2], [text("it failed"), image()]);
-    let Outcome::Truncation(cut) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(content.parts[..2], [text("it failed"), image()]);
+    let Outcome::Truncated(cut) = outcome else { panic!("{outcome:?}") };
     assert_eq!(cut.media, 1);
-    assert!(shown(content.pieces.last().unwrap()).contains("1 images or recordings are left out"));
+    assert!(shown(content.parts.last().unwrap()).contains("1 images or recordings are omitted"));
 }
 
 #[test]
-fn a_limit_without_room_for_anything_is_kept_too() {
+fn tiny_limits_are_observed() {
     for cut in [0, 1, 5, 20] {
-        let (content, _) = limit(result(vec![text(prose(500)), text("x")]), OutputLimits::with_cut(cut), None);
+        let (content, _) = limit(result(vec![text(prose(500)), text("x")]), OutputLimits::with_truncate(cut), None);
         assert!(total(&content) <= cut, "{content:?}");
     }
 }
 
 #[cfg(unix)]
 #[test]
-fn what_is_kept_is_kept_from_others_and_within_bounds() {
+fn stored_outputs_are_private_and_limited() {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let parent = TempDir::new().unwrap();
@@ -184,12 +185,12 @@ fn what_is_kept_is_kept_from_others_and_within_bounds() {
     fs::create_dir(&directory).unwrap();
     fs::set_permissions(&directory, fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(directory.join("mine.txt"), "x".repeat(500)).unwrap();
-    let spill = OutputStore::new(&directory, 100);
+    let store = OutputStore::new(&directory, 100);
     let mut paths = Vec::new();
     for n in 0..4_u64 {
-        let path = spill.keep(&n.to_string().repeat(40), "txt").unwrap();
+        let path = store.write(&n.to_string().repeat(40), "txt").unwrap();
         assert_eq!((mode(&path), mode(&directory)), (0o600, 0o700));
-        // As if they had been written one after the other, whatever the clock of the file system shows.
+        // The clock of the file system may be too coarse.
         let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000 + n);
         fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
         paths.push(path);
@@ -197,21 +198,24 @@ fn what_is_kept_is_kept_from_others_and_within_bounds() {
     let left: Vec<bool> = paths.iter().map(|path| path.exists()).collect();
     assert_eq!(left, [false, false, true, true], "the oldest go");
     assert!(directory.join("mine.txt").exists(), "what was not kept here stays");
-    assert!(matches!(spill.keep(&"x".repeat(101), "txt"), Err(OutputStoreError::TooLarge)));
+    assert!(matches!(store.write(&"x".repeat(101), "txt"), Err(OutputStoreError::TooLarge)));
     let link = parent.path().join("link");
     std::os::unix::fs::symlink(&directory, &link).unwrap();
-    assert!(matches!(OutputStore::new(&link, 100).keep("x", "txt"), Err(OutputStoreError::NoDirectory { .. })));
-    let (_, outcome) = limit(result(vec![text(prose(500))]), OutputLimits::with_cut(100), Some(&spill));
-    let Outcome::Truncation(cut) = outcome else { panic!("{outcome:?}") };
-    assert_eq!((cut.kept, cut.not_kept.as_deref()), (None, Some("it is larger than all that may be kept")));
+    assert!(matches!(OutputStore::new(&link, 100).write("x", "txt"), Err(OutputStoreError::NotADirectory { .. })));
+    let (_, outcome) = limit(result(vec![text(prose(500))]), OutputLimits::with_truncate(100), Some(&store));
+    let Outcome::Truncated(cut) = outcome else { panic!("{outcome:?}") };
+    assert_eq!(
+        (cut.stored, cut.store_error.as_deref()),
+        (None, Some("the output is larger than the size limit of the store"))
+    );
 }
 
 fn odd_text() -> impl Strategy<Value = String> {
-    let piece = prop_oneof![
+    let part = prop_oneof![
         4 => "[a-z]{1,9} ", 2 => "[0-9]{1,7}", 2 => "\\PC{1,4}", 1 => Just("=".repeat(500)), 1 => Just(" ".repeat(300)), 1 => Just("\n\n".to_owned()),
         1 => Just("字".repeat(200)), 1 => Just("don't".to_owned()), 1 => Just("/\n/".to_owned()), 1 => Just("e\u{301}".to_owned()),
     ];
-    prop::collection::vec(piece, 0..400).prop_map(|pieces| pieces.concat())
+    prop::collection::vec(part, 0..400).prop_map(|parts| parts.concat())
 }
 
 fn odd_value() -> impl Strategy<Value = serde_json::Value> {
@@ -235,23 +239,23 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 48, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_shown_of_a_text_is_its_beginning_and_within_the_limit(whole in odd_text(), cut in 0_usize..700) {
-        let limits = OutputLimits { warn: cut / 2, cut };
+    fn a_truncated_text_is_a_prefix_within_the_limit(whole in odd_text(), cut in 0_usize..700) {
+        let limits = OutputLimits { warn: cut / 2, truncate: cut };
         let (content, outcome) = limit(result(vec![text(&whole)]), limits, None);
         prop_assert!(total(&content) <= cut, "{} > {}", total(&content), cut);
         match outcome {
-            Outcome::Truncation(_) => prop_assert!(whole.starts_with(&shown(&content.pieces[0]))),
-            _ => prop_assert_eq!(shown(&content.pieces[0]), whole),
+            Outcome::Truncated(_) => prop_assert!(whole.starts_with(&shown(&content.parts[0]))),
+            _ => prop_assert_eq!(shown(&content.parts[0]), whole),
         }
     }
 
     #[test]
-    fn what_is_shown_of_a_value_is_json_and_within_the_limit(value in odd_value(), cut in 60_usize..400) {
+    fn a_truncated_value_is_json_within_the_limit(value in odd_value(), cut in 60_usize..400) {
         let whole = value.to_string();
-        let (content, outcome) = limit(result(vec![text(&whole)]), OutputLimits::with_cut(cut), None);
+        let (content, outcome) = limit(result(vec![text(&whole)]), OutputLimits::with_truncate(cut), None);
         prop_assert!(total(&content) <= cut, "{} > {}", total(&content), cut);
-        if matches!(outcome, Outcome::Truncation(_)) && whole.starts_with(['{', '[']) && cut > 200 {
-            let shown = shown(&content.pieces[0]);
+        if matches!(outcome, Outcome::Truncated(_)) && whole.starts_with(['{', '[']) && cut > 200 {
+            let shown = shown(&content.parts[0]);
             prop_assert!(serde_json::from_str::<serde_json::Value>(&shown).is_ok(), "{}", shown);
         }
     }

@@ -1,82 +1,81 @@
-//! How many tokens a text is, in o200k, without ever tokenising more of it than has to be.
+//! Counts the tokens of a text (o200k), and tokenizes no more of it than necessary.
 //!
-//! A text is counted in chunks that end where a token must end: the tokeniser first splits a text by a regular expression
-//! (`tiktoken_rs`, `O200K_BASE_PAT_STR`), and tokens never reach over the pieces of it. No alternative of that expression holds
+//! A text is counted in chunks that end at a certain token boundary: the tokenizer first splits a text by a regular expression
+//! (`tiktoken_rs`, `O200K_BASE_PAT_STR`), and tokens never cross its matches. No alternative of that expression contains
 //!
 //! - a visible ASCII character followed by a space or tab (only `\r`, `\n` and `/` may follow punctuation in a piece),
 //! - a line feed followed by a visible ASCII character, but for `/`,
-//! - a digit beside anything visible that is no digit,
+//! - a digit next to a visible character other than a digit,
 //! - a letter followed by ASCII punctuation, but for the `'` of `it's`.
 //!
-//! Between two such characters the counts of both sides add up exactly. Where there is no such place in [`CHUNK`] bytes (a
-//! million equal signs, Chinese without a space) the chunk ends between two characters, and its count is one too many or too
-//! few now and then; [`Count::exact`] tells. Chunks also bound what a tokeniser does with texts made to be slow.
+//! Between two such characters the counts of both sides add up exactly. Without such a boundary in [`CHUNK`] bytes (a
+//! million equal signs, Chinese without a space) the chunk ends between two characters, and its count may be off by one;
+//! then [`Count::exact`] is false. Chunks also limit the time for texts that are slow to tokenize.
 
 use tiktoken_rs::{CoreBPE, o200k_base_singleton};
 use unicode_segmentation::GraphemeCursor;
 
-/// How much is tokenised at once, in bytes.
+/// Bytes that are tokenized at once.
 const CHUNK: usize = 4_096;
-/// How many bytes of a text that has no places to count exactly are shown for each token: what is shown is then counted whole.
-const BYTES_A_TOKEN: usize = 8;
+/// Maximum bytes per token of a text without exact boundaries: its prefix is then tokenized as a whole.
+const MAX_BYTES_PER_TOKEN: usize = 8;
 
-/// The longest token, in bytes; a test looks at all of them.
+/// Length of the longest token in bytes; a test checks all tokens.
 const MAX_TOKEN_BYTES: usize = 128;
 
-/// A count that ends where a limit does.
+/// A count that stops at a limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Count {
-    /// The tokens of what was counted: at most the limit, unless the text has more.
+    /// Tokens of the counted chunks, at most the limit.
     pub(super) tokens: usize,
     /// Whether the text has more tokens than the limit.
     pub(super) exceeds: bool,
-    /// Whether no chunk had to end within a piece.
+    /// Whether every chunk ends at a certain token boundary.
     pub(super) exact: bool,
-    /// The ends of the chunks within the limit, and the tokens up to each.
+    /// Ends of the chunks within the limit, with the tokens up to each.
     marks: Vec<(usize, usize)>,
 }
 
 impl Count {
-    /// How far the chunks within the limit reach.
+    /// End of the last chunk within the limit.
     fn end(&self) -> usize {
         self.marks.last().map_or(0, |(end, _)| *end)
     }
 
-    /// How many tokens this beginning of the text is, which reaches no further than one chunk behind the limit.
-    fn count_prefix(&self, beginning: &str) -> usize {
-        let known = self.marks.partition_point(|(end, _)| *end <= beginning.len());
+    /// Tokens of a prefix that ends at most one chunk after the limit.
+    fn count_prefix(&self, prefix: &str) -> usize {
+        let known = self.marks.partition_point(|(end, _)| *end <= prefix.len());
         let (end, tokens) = known.checked_sub(1).map_or((0, 0), |last| self.marks[last]);
-        tokens + tokenise(&beginning[end..]).len()
+        tokens + tokenize(&prefix[end..]).len()
     }
 }
 
-fn tokeniser() -> &'static CoreBPE {
+fn tokenizer() -> &'static CoreBPE {
     o200k_base_singleton()
 }
 
-fn tokenise(chunk: &str) -> Vec<u32> {
-    tokeniser().encode_ordinary(chunk)
+fn tokenize(chunk: &str) -> Vec<u32> {
+    tokenizer().encode_ordinary(chunk)
 }
 
-/// How many tokens a text is. One of many megabytes takes seconds.
+/// Counts the tokens of a text. Several megabytes take seconds.
 #[must_use]
 pub fn count(text: &str) -> usize {
     up_to(text, usize::MAX).tokens
 }
 
-/// How many tokens a text is, unless it has more than `limit`. Counting ends there.
+/// Counts the tokens of a text, or returns `None` above `limit`. Counting stops at the limit.
 pub(crate) fn count_within(text: &str, limit: usize) -> Option<usize> {
     let count = up_to(text, limit);
     (!count.exceeds).then_some(count.tokens)
 }
 
-/// Counts until there are more than `limit`.
 pub(super) fn up_to(text: &str, limit: usize) -> Count {
     let mut count = Count { tokens: 0, exceeds: false, exact: true, marks: Vec::new() };
     while count.end() < text.len() {
         let begin = count.end();
         let (end, sure) = chunk_end(text, begin);
-        let tokens = tokenise(&text[begin..end]).len();
+        let tokens = tokenize(&text[begin..end]).len();
         if tokens > limit - count.tokens {
             count.exceeds = true;
             break;
@@ -88,9 +87,9 @@ pub(super) fn up_to(text: &str, limit: usize) -> Count {
     count
 }
 
-/// How many tokens the text is, if that is within the limit; by the count of the whole where that of chunks is not exact.
+/// Counts the tokens of a text exactly, or returns `None` above the limit.
 pub(super) fn within(text: &str, limit: usize) -> Option<usize> {
-    // Longer than that many of the longest token.
+    // Even with the longest tokens the text exceeds the limit.
     if text.len() / MAX_TOKEN_BYTES > limit {
         return None;
     }
@@ -98,49 +97,49 @@ pub(super) fn within(text: &str, limit: usize) -> Option<usize> {
     match (count.exceeds, count.exact) {
         (true, _) => None,
         (false, true) => Some(count.tokens),
-        (false, false) if text.len() / BYTES_A_TOKEN > limit => None,
-        (false, false) => Some(tokenise(text).len()).filter(|tokens| *tokens <= limit),
+        (false, false) if text.len() / MAX_BYTES_PER_TOKEN > limit => None,
+        (false, false) => Some(tokenize(text).len()).filter(|tokens| *tokens <= limit),
     }
 }
 
-/// The longest beginning of the text within the limit that ends well: at the end of a line or a word if one is near, and
-/// never within what a reader sees as one character.
-pub(super) fn beginning(text: &str, limit: usize) -> &str {
+/// The longest prefix within the limit that ends at a line or a word if one is near, and never inside a grapheme.
+pub(super) fn prefix(text: &str, limit: usize) -> &str {
     let count = up_to(text, limit);
     if !count.exceeds && count.exact {
         return text;
     }
     let mut end = count.end();
     if count.exceeds {
-        let tokens = tokenise(&text[end..chunk_end(text, end).0]);
-        let left = tokeniser().decode_bytes(&tokens[..limit - count.tokens]);
+        let tokens = tokenize(&text[end..chunk_end(text, end).0]);
+        let left = tokenizer().decode_bytes(&tokens[..limit - count.tokens]);
         end += left.map_or(0, |bytes| bytes.len());
     }
-    let mut end = well(text, if count.exact { end } else { end.min(limit.saturating_mul(BYTES_A_TOKEN)) });
-    // The tokens of a beginning need not be the beginning of the tokens, so it is counted again, from the last end of a chunk
-    // on where that is exact. Each round gives up a little.
-    let tokens = |end: usize| if count.exact { count.count_prefix(&text[..end]) } else { tokenise(&text[..end]).len() };
+    let mut end =
+        nearest_break(text, if count.exact { end } else { end.min(limit.saturating_mul(MAX_BYTES_PER_TOKEN)) });
+    // The tokens of a prefix are not always a prefix of the tokens, so it is counted again (from the last chunk if exact).
+    // Each attempt shortens it a little.
+    let tokens = |end: usize| if count.exact { count.count_prefix(&text[..end]) } else { tokenize(&text[..end]).len() };
     while tokens(end) > limit {
-        end = well(text, end - (end / 64).max(1));
+        end = nearest_break(text, end - (end / 64).max(1));
     }
     &text[..end]
 }
 
-/// The end of the chunk that begins here, and whether a token surely ends there.
+/// The end of the chunk that begins at `start`, and whether it is a certain token boundary.
 fn chunk_end(text: &str, start: usize) -> (usize, bool) {
     if text.len() - start <= CHUNK {
         return (text.len(), true);
     }
     let bytes = text.as_bytes();
-    let sure = (start + 1..=start + CHUNK).rev().find(|&at| is_sure(bytes[at - 1], bytes[at]));
+    let sure = (start + 1..=start + CHUNK).rev().find(|&at| is_boundary_between(bytes[at - 1], bytes[at]));
     match sure {
         Some(at) => (at, true),
         None => (floor(text, start + CHUNK), false),
     }
 }
 
-/// Whether a token surely ends between these two bytes; see the module.
-fn is_sure(before: u8, after: u8) -> bool {
+/// Whether a token always ends between these two bytes; see the module.
+fn is_boundary_between(before: u8, after: u8) -> bool {
     if before == b'\n' {
         return after.is_ascii_graphic() && after != b'/';
     }
@@ -152,13 +151,13 @@ fn is_sure(before: u8, after: u8) -> bool {
         }
 }
 
-/// The last place at or before this one that is between two characters.
+/// The last character boundary at or before `at`.
 pub(super) fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
-/// The best place to end at or a little before this one.
-fn well(text: &str, end: usize) -> usize {
+/// The best position to end at `end` or shortly before it.
+fn nearest_break(text: &str, end: usize) -> usize {
     let end = floor(text, end);
     if end == text.len() {
         return end;
@@ -182,8 +181,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_token_is_longer_than_the_longest() {
-        let lengths = (0..200_000).filter_map(|token| tokeniser().decode_bytes(&[token]).ok()).map(|bytes| bytes.len());
+    fn no_token_is_longer_than_the_maximum() {
+        let lengths = (0..200_000).filter_map(|token| tokenizer().decode_bytes(&[token]).ok()).map(|bytes| bytes.len());
         assert_eq!(lengths.max(), Some(MAX_TOKEN_BYTES));
     }
 }

@@ -1,4 +1,4 @@
-//! Rules out of the files of configuration.
+//! Rules of the configuration files.
 
 use super::{Permissions, RuleErrors, RuleTexts, Rules};
 use crate::config::{Configuration, PermissionRules, Scope};
@@ -9,8 +9,7 @@ impl From<&PermissionRules> for RuleTexts {
     }
 }
 
-/// Whether rules of this scope may allow something. What comes along with a repository or a plugin was not written by
-/// the person whose tools would be called; it may ask and deny.
+/// Whether allow rules of this scope apply. The user did not write the rules of a repository or a plugin.
 fn may_allow(scope: Scope) -> bool {
     match scope {
         Scope::Local | Scope::User | Scope::Explicit => true,
@@ -21,21 +20,21 @@ fn may_allow(scope: Scope) -> bool {
 fn texts(rules: &PermissionRules, scope: Scope) -> RuleTexts {
     let mut texts = RuleTexts::from(rules);
     if !may_allow(scope) && !texts.allow.is_empty() {
-        tracing::warn!(%scope, rules = ?texts.allow, "rules that allow do not count here");
+        tracing::warn!(%scope, rules = ?texts.allow, "allow rules of this scope are ignored");
         texts.allow.clear();
     }
     texts
 }
 
 impl Permissions {
-    /// The rules of all files, with these for all servers on top. Where a file has mistakes beside its servers, one of them may
-    /// be in a rule that denies, so everything is denied.
+    /// The rules of all files and `given` global rules. If a file has errors outside its servers, everything is denied,
+    /// because a deny rule may be affected.
     ///
     /// # Errors
-    /// All rules that mean nothing.
+    /// All invalid rules.
     pub fn configured(configuration: &Configuration, given: &RuleTexts) -> Result<Self, RuleErrors> {
         if configuration.problems.iter().any(crate::config::Diagnostic::is_error) {
-            return Ok(Self::refuse_everything());
+            return Ok(Self::deny_all());
         }
         let mut errors = Vec::new();
         let mut global = given.clone();
@@ -72,15 +71,15 @@ mod tests {
     use crate::permissions::{PermissionDecision, PermissionTarget};
 
     fn loaded(text: &str) -> Configuration {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("config.toml");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("config.toml");
         fs::write(&path, text).unwrap();
         Configuration::load_file(&path)
     }
 
-    fn verdict(permissions: &Permissions, server: &str, name: &str) -> PermissionDecision {
+    fn decision(permissions: &Permissions, server: &str, name: &str) -> PermissionDecision {
         let (tool, _) = Tool::read(json!({"name": name, "inputSchema": {}})).unwrap();
-        permissions.explain(&PermissionTarget::Tool { server, tool: &tool }).verdict
+        permissions.explain(&PermissionTarget::Tool { server, tool: &tool }).decision
     }
 
     const FILE: &str = r#"
@@ -93,40 +92,40 @@ mod tests {
     "#;
 
     #[test]
-    fn rules_of_files_and_of_their_servers_are_in_force() {
+    fn rules_of_files_and_of_their_servers_apply() {
         let given = RuleTexts { deny: vec!["db/list".into()], ..RuleTexts::default() };
         let permissions = Permissions::configured(&loaded(FILE), &given).unwrap();
-        let of = |server, tool| verdict(&permissions, server, tool);
+        let decide = |server, tool| decision(&permissions, server, tool);
         assert_eq!(
-            [of("db", "drop"), of("db", "get"), of("db", "put")],
+            [decide("db", "drop"), decide("db", "get"), decide("db", "put")],
             [PermissionDecision::Deny, PermissionDecision::Ask, PermissionDecision::Allow]
         );
         assert_eq!(
-            [of("x", "get"), of("db", "list"), of("x", "list")],
+            [decide("x", "get"), decide("db", "list"), decide("x", "list")],
             [PermissionDecision::Allow, PermissionDecision::Deny, PermissionDecision::Ask]
         );
     }
 
     #[test]
-    fn what_comes_with_a_repository_or_a_plugin_may_ask_and_deny_and_not_allow() {
+    fn rules_of_a_repository_or_a_plugin_cannot_allow() {
         let mut configuration = loaded(FILE);
         for scope in [Scope::Project, Scope::Plugin] {
-            configuration.permissions.iter_mut().for_each(|(of, _)| *of = scope);
+            configuration.permissions.iter_mut().for_each(|(one, _)| *one = scope);
             configuration.servers.iter_mut().for_each(|server| server.scope = scope);
             let permissions = Permissions::configured(&configuration, &RuleTexts::default()).unwrap();
-            let of = |server, tool| verdict(&permissions, server, tool);
+            let decide = |server, tool| decision(&permissions, server, tool);
             assert_eq!(
-                [of("db", "drop"), of("x", "get"), of("db", "put")],
+                [decide("db", "drop"), decide("x", "get"), decide("db", "put")],
                 [PermissionDecision::Deny, PermissionDecision::Ask, PermissionDecision::Ask]
             );
         }
     }
 
     #[test]
-    fn mistakes_deny_everything_or_are_errors() {
+    fn invalid_rules_deny_everything_or_are_errors() {
         let broken = loaded("[permissions]\ndeny = \"drop\"\nallow = [\"*/*\"]\n");
         let permissions = Permissions::configured(&broken, &RuleTexts::default()).unwrap();
-        assert_eq!(verdict(&permissions, "db", "get"), PermissionDecision::Deny);
+        assert_eq!(decision(&permissions, "db", "get"), PermissionDecision::Deny);
         let text = "[permissions]\ndeny = [\"drop\"]\n[mcp_servers.db]\ncommand = \"db\"\npermissions = { deny = [\"x/y\"] }\n";
         let errors = Permissions::configured(&loaded(text), &RuleTexts::default()).unwrap_err();
         assert_eq!(errors.0.len(), 2, "{errors}");

@@ -1,4 +1,4 @@
-//! A decision, and how it came about.
+//! A permission decision and its reasons.
 
 use std::fmt;
 
@@ -7,32 +7,32 @@ use serde::{Deserialize, Serialize};
 use super::{HintUse, Hints, PermissionDecision, PermissionTargetName};
 use crate::filter::printable;
 
-/// A step of the decision.
+/// A step of the decision, in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// What all servers are denied.
+    /// Deny rules for all servers.
     GlobalDeny,
-    /// What this one is denied.
+    /// Deny rules of the server.
     ServerDeny,
-    /// What this one has to ask for.
+    /// Ask rules of the server.
     ServerAsk,
-    /// What this one may do.
+    /// Allow rules of the server.
     ServerAllow,
-    /// What all servers have to ask for.
+    /// Ask rules for all servers.
     GlobalAsk,
-    /// What all servers may do.
+    /// Allow rules for all servers.
     GlobalAllow,
-    /// What the tool says about itself; otherwise a person is asked.
+    /// Annotations of the tool; otherwise the user is asked.
     Default,
 }
 
 impl Step {
-    /// The steps that are about rules, in their order.
+    /// The steps with rules, in order.
     pub(super) const RULES: [Self; 6] =
         [Self::GlobalDeny, Self::ServerDeny, Self::ServerAsk, Self::ServerAllow, Self::GlobalAsk, Self::GlobalAllow];
 
-    pub(super) fn verdict(self) -> PermissionDecision {
+    pub(super) fn decision(self) -> PermissionDecision {
         match self {
             Self::GlobalDeny | Self::ServerDeny => PermissionDecision::Deny,
             Self::ServerAllow | Self::GlobalAllow => PermissionDecision::Allow,
@@ -49,87 +49,87 @@ impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
-            _ => write!(f, "{} {}", if self.is_server() { "server" } else { "global" }, self.verdict()),
+            _ => write!(f, "{} {}", if self.is_server() { "server" } else { "global" }, self.decision()),
         }
     }
 }
 
-/// What was found in one step.
+/// The matching rules of one step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StepTaken {
+pub struct StepResult {
     /// The step.
     pub step: Step,
-    /// How many rules there are in it.
+    /// Number of rules in this step.
     pub rules: usize,
-    /// Those that match, as they were written.
+    /// The matching rules.
     pub matched: Vec<String>,
 }
 
-/// What decided.
+/// The source of a decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decider {
     /// A rule.
     Rule {
-        /// The step in which it stands.
+        /// The step of the rule.
         step: Step,
-        /// The rule, as it was written.
+        /// The rule.
         text: String,
     },
     /// The last step: no rule matches.
     Default,
-    /// The rules cannot be read, so everything is denied.
-    Unreadable,
+    /// The rules are invalid, so everything is denied.
+    InvalidRules,
 }
 
-/// A decision, and how it came about.
+/// A permission decision and its reasons.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Explanation {
-    /// What it is about.
-    pub about: PermissionTargetName,
-    /// What is decided.
-    pub verdict: PermissionDecision,
-    /// What decided.
+    /// The tool or the elicitation.
+    pub target: PermissionTargetName,
+    /// The decision.
+    pub decision: PermissionDecision,
+    /// The source of a decision.
     pub decider: Decider,
-    /// Why, in a sentence without its end.
+    /// The reason, as a sentence without a full stop.
     pub reason: String,
-    /// Every step about rules, those after the one that decided as well.
-    pub steps: Vec<StepTaken>,
-    /// What the tool says about itself.
+    /// All steps with rules, including those after the deciding one.
+    pub steps: Vec<StepResult>,
+    /// Annotations of the tool.
     pub hints: Option<Hints>,
-    /// Whether that may decide.
+    /// Whether annotations may decide.
     pub hint_use: HintUse,
 }
 
 impl Explanation {
     pub(super) fn new(
-        about: PermissionTargetName,
-        steps: Vec<StepTaken>,
+        target: PermissionTargetName,
+        steps: Vec<StepResult>,
         hints: Option<Hints>,
         hint_use: HintUse,
     ) -> Self {
         let found = steps.iter().find_map(|taken| Some((taken.step, taken.matched.first()?.clone())));
-        let (verdict, decider, reason) = match (found, hints, hint_use) {
+        let (decision, decider, reason) = match (found, hints, hint_use) {
             (Some((step, text)), ..) => {
                 let reason = format!("the {step} rule `{text}` decides");
-                (step.verdict(), Decider::Rule { step, text }, reason)
+                (step.decision(), Decider::Rule { step, text }, reason)
             }
             (None, Some(hints), HintUse::AsDefaults) => {
-                let (verdict, reason) = hints.verdict();
-                (verdict, Decider::Default, reason.to_owned())
+                let (decision, reason) = hints.decision();
+                (decision, Decider::Default, reason.to_owned())
             }
             (None, ..) => (PermissionDecision::Ask, Decider::Default, "no rule decides".to_owned()),
         };
-        Self { about, verdict, decider, reason, steps, hints, hint_use }
+        Self { target, decision, decider, reason, steps, hints, hint_use }
     }
 
-    pub(super) fn refused(about: PermissionTargetName) -> Self {
+    pub(super) fn deny_all(target: PermissionTargetName) -> Self {
         Self {
-            about,
-            verdict: PermissionDecision::Deny,
-            decider: Decider::Unreadable,
-            reason: "the rules cannot be read, so nothing may be done".to_owned(),
+            target,
+            decision: PermissionDecision::Deny,
+            decider: Decider::InvalidRules,
+            reason: "the rules are invalid, so everything is denied".to_owned(),
             steps: Vec::new(),
             hints: None,
             hint_use: HintUse::default(),
@@ -138,16 +138,17 @@ impl Explanation {
 }
 
 impl fmt::Display for Explanation {
-    /// Writes a line for each step, without a line feed at the end. Names and rules are written so that no terminal acts
-    /// upon them.
+    /// Writes one line per step, with control characters escaped and without a final line feed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.about {
+        match &self.target {
             PermissionTargetName::Tool { server, tool, qualified } => {
                 write!(f, "tool `{}` of `{}` ({qualified})", printable(tool), printable(server))?;
             }
-            PermissionTargetName::Elicitation { server } => write!(f, "what `{}` asks", printable(server))?,
+            PermissionTargetName::Elicitation { server } => {
+                write!(f, "elicitation requests of `{}`", printable(server))?
+            }
         }
-        write!(f, ": {}", self.verdict)?;
+        write!(f, ": {}", self.decision)?;
         let decided = |step| matches!(&self.decider, Decider::Rule { step: decider, .. } if *decider == step);
         for taken in &self.steps {
             write!(f, "\n  {:<13}", taken.step.to_string())?;
@@ -162,6 +163,6 @@ impl fmt::Display for Explanation {
         }
         let decided = self.decider == Decider::Default;
         write!(f, "\n  {:<13}{}", Step::Default.to_string(), if decided { "decides: " } else { "not reached: " })?;
-        f.write_str(if decided { &self.reason } else { "a rule decides, whatever the tool says about itself" })
+        f.write_str(if decided { &self.reason } else { "a rule decides, regardless of the tool's annotations" })
     }
 }

@@ -1,4 +1,4 @@
-//! The way of one call past rules, memory and a person.
+//! Authorizes tool calls: by rules, remembered choices and approval by the user.
 
 use std::{
     collections::HashMap,
@@ -18,113 +18,113 @@ use super::{
     ApprovalRequest, ApprovalResponse, Explanation, PermissionDecision, PermissionTarget, Permissions, Session,
 };
 
-/// Whoever asks the person.
+/// Asks the user for approval.
 pub trait Approver: Send + Sync {
-    /// Asks, and waits as long as it takes. `None` where nobody is there to answer, or nobody answers.
-    fn ask(&self, request: ApprovalRequest) -> BoxFuture<'static, Option<ApprovalResponse>>;
+    /// Waits for the response of the user without a timeout. Returns `None` if no user is available or none responds.
+    fn request(&self, request: ApprovalRequest) -> BoxFuture<'static, Option<ApprovalResponse>>;
 }
 
-/// Nobody is there: what would have to be asked is denied.
+/// Denies every call that needs approval, because no user is available.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DenyAllApprover;
 
 impl Approver for DenyAllApprover {
-    fn ask(&self, _: ApprovalRequest) -> BoxFuture<'static, Option<ApprovalResponse>> {
+    fn request(&self, _: ApprovalRequest) -> BoxFuture<'static, Option<ApprovalResponse>> {
         std::future::ready(None).boxed()
     }
 }
 
-/// Asks over a channel; see [`approval_channel`].
+/// Sends approval requests over a channel; see [`approval_channel`].
 #[derive(Debug, Clone)]
 pub struct ChannelApprover {
-    questions: mpsc::Sender<PendingApproval>,
+    requests: mpsc::Sender<PendingApproval>,
 }
 
-/// A question that waits for its answer. Dropped, it counts as not answered.
+/// A pending approval request. Dropping it denies the call.
 #[derive(Debug)]
 pub struct PendingApproval {
-    /// The question.
+    /// The request.
     pub request: ApprovalRequest,
-    reply: oneshot::Sender<ApprovalResponse>,
+    response: oneshot::Sender<ApprovalResponse>,
 }
 
-/// A channel on which a user interface is asked. At most `waiting` questions wait in it; the callers of more wait in turn.
-/// Once the receiver is gone nobody is there.
+/// A channel that delivers approval requests to a user interface. It holds `capacity` requests; further callers wait. After
+/// the receiver is dropped, every request is denied.
 #[must_use]
-pub fn approval_channel(waiting: usize) -> (ChannelApprover, mpsc::Receiver<PendingApproval>) {
-    let (questions, receiver) = mpsc::channel(waiting.max(1));
-    (ChannelApprover { questions }, receiver)
+pub fn approval_channel(capacity: usize) -> (ChannelApprover, mpsc::Receiver<PendingApproval>) {
+    let (requests, receiver) = mpsc::channel(capacity.max(1));
+    (ChannelApprover { requests }, receiver)
 }
 
 impl Approver for ChannelApprover {
-    fn ask(&self, request: ApprovalRequest) -> BoxFuture<'static, Option<ApprovalResponse>> {
-        let questions = self.questions.clone();
+    fn request(&self, request: ApprovalRequest) -> BoxFuture<'static, Option<ApprovalResponse>> {
+        let requests = self.requests.clone();
         async move {
-            let (reply, answer) = oneshot::channel();
-            questions.send(PendingApproval { request, reply }).await.ok()?;
-            answer.await.ok()
+            let (response, receiver) = oneshot::channel();
+            requests.send(PendingApproval { request, response }).await.ok()?;
+            receiver.await.ok()
         }
         .boxed()
     }
 }
 
 impl PendingApproval {
-    /// Answers. Whether anybody still waits for it is what is returned.
-    pub fn answer(self, reply: impl Into<ApprovalResponse>) -> bool {
-        self.reply.send(reply.into()).is_ok()
+    /// Sends the response. Returns whether a call still waits for it.
+    pub fn respond(self, response: impl Into<ApprovalResponse>) -> bool {
+        self.response.send(response.into()).is_ok()
     }
 
-    /// Returns once nobody waits for the answer any more: a dialogue can be closed then.
+    /// Returns once no call waits for the response any more, so that a dialog can be closed.
     pub async fn withdrawn(&mut self) {
-        self.reply.closed().await;
+        self.response.closed().await;
     }
 }
 
-/// How a call came past the gate, or not.
+/// The authorization of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GateOutcome {
-    /// Whether the call may be made.
+    /// Whether the call is allowed.
     pub allowed: bool,
-    /// What the rules say.
+    /// The decision of the rules.
     pub explanation: Explanation,
-    /// What the person said, now or before.
-    pub reply: Option<ApprovalResponse>,
-    /// Whether that was said before, for the session.
+    /// The response of the user, now or earlier in the session.
+    pub response: Option<ApprovalResponse>,
+    /// Whether the response is from earlier in the session.
     pub remembered: bool,
 }
 
 impl GateOutcome {
-    /// Why, in a sentence without its end: what a model is told whose call is denied.
+    /// The reason for the model, as a sentence without a full stop.
     #[must_use]
     pub fn reason(&self) -> String {
-        let said = match (&self.reply, self.remembered) {
-            (Some(reply), _) if reply.answer.allows() => "the user allows it",
+        let reason = match (&self.response, self.remembered) {
+            (Some(response), _) if response.choice.allows() => "the user allows it",
             (Some(_), true) => "the user has denied it for this session",
             (Some(_), false) => "the user has denied it",
-            (None, _) if self.explanation.verdict == PermissionDecision::Ask => "nobody is there who could allow it",
+            (None, _) if self.explanation.decision == PermissionDecision::Ask => "no user is available to approve it",
             (None, _) => return self.explanation.reason.clone(),
         };
-        match self.reply.as_ref().and_then(|reply| reply.feedback.as_deref()) {
-            Some(feedback) => format!("{said}: {feedback}"),
-            None => said.to_owned(),
+        match self.response.as_ref().and_then(|response| response.feedback.as_deref()) {
+            Some(feedback) => format!("{reason}: {feedback}"),
+            None => reason.to_owned(),
         }
     }
 }
 
-/// Lets calls pass, or not. Equal calls that wait at the same time are one question.
+/// Authorizes tool calls. Equal calls that wait at the same time share one approval request.
 pub struct Gate {
     approver: Arc<dyn Approver>,
     state: Mutex<State>,
 }
 
-type Question = BoxFuture<'static, Option<ApprovalResponse>>;
-type QuestionKey = (String, Fingerprint, [u8; 32]);
+type SharedResponse = BoxFuture<'static, Option<ApprovalResponse>>;
+type RequestKey = (String, Fingerprint, [u8; 32]);
 
 #[derive(Default)]
 struct State {
     permissions: Arc<Permissions>,
     session: Session,
-    asked: HashMap<QuestionKey, WeakShared<Question>>,
+    pending: HashMap<RequestKey, WeakShared<SharedResponse>>,
 }
 
 impl std::fmt::Debug for Gate {
@@ -134,59 +134,64 @@ impl std::fmt::Debug for Gate {
 }
 
 impl Gate {
-    /// A gate with these rules, that asks this person.
+    /// A gate with these rules and this approver.
     #[must_use]
     pub fn new(permissions: Permissions, approver: Arc<dyn Approver>) -> Self {
         let permissions = Arc::new(permissions);
         Self { approver, state: Mutex::new(State { permissions, ..State::default() }) }
     }
 
-    /// Puts other rules in the place of those that were there. What a person has answered stays.
+    /// Replaces the rules. Remembered choices stay.
     pub fn set_permissions(&self, permissions: Permissions) {
         self.state().permissions = Arc::new(permissions);
     }
 
-    /// Changes or reads what is remembered.
+    /// Reads or changes the remembered choices.
     pub fn with_session<T>(&self, change: impl FnOnce(&mut Session) -> T) -> T {
         change(&mut self.state().session)
     }
 
-    /// Whether this tool may be called with these arguments; asks where that is to be asked. Dropped, it asks no more,
-    /// unless an equal call still waits.
-    pub async fn pass(&self, server: &str, tool: &Tool, arguments: &Value) -> GateOutcome {
+    /// Authorizes a call, with approval by the user if necessary. Dropping the future withdraws the approval request unless
+    /// an equal call waits for it.
+    pub async fn authorize(&self, server: &str, tool: &Tool, arguments: &Value) -> GateOutcome {
         let target = PermissionTarget::Tool { server, tool };
         let explanation = self.permissions().explain(&target);
-        if explanation.verdict != PermissionDecision::Ask {
-            let allowed = explanation.verdict == PermissionDecision::Allow;
-            return GateOutcome { allowed, explanation, reply: None, remembered: false };
+        if explanation.decision != PermissionDecision::Ask {
+            let allowed = explanation.decision == PermissionDecision::Allow;
+            return GateOutcome { allowed, explanation, response: None, remembered: false };
         }
-        if let Some(reply) = self.with_session(|session| session.recall(server, tool)) {
-            return GateOutcome { allowed: reply.answer.allows(), explanation, reply: Some(reply), remembered: true };
+        if let Some(response) = self.with_session(|session| session.recall(server, tool)) {
+            return GateOutcome {
+                allowed: response.choice.allows(),
+                explanation,
+                response: Some(response),
+                remembered: true,
+            };
         }
-        let reply = self.question(server, tool, arguments, &explanation).await;
-        if let Some(reply) = &reply {
-            self.with_session(|session| session.remember(server, tool.name(), tool.fingerprint(), reply));
+        let response = self.request(server, tool, arguments, &explanation).await;
+        if let Some(response) = &response {
+            self.with_session(|session| session.remember(server, tool.name(), tool.fingerprint(), response));
         }
-        // Rules may have come while the person was thinking; what they deny stays denied.
+        // The rules may have changed meanwhile; a new deny rule wins.
         let explanation = self.permissions().explain(&target);
-        let denied = explanation.verdict == PermissionDecision::Deny;
-        let allowed = !denied && reply.as_ref().is_some_and(|reply| reply.answer.allows());
-        GateOutcome { allowed, explanation, reply: if denied { None } else { reply }, remembered: false }
+        let denied = explanation.decision == PermissionDecision::Deny;
+        let allowed = !denied && response.as_ref().is_some_and(|response| response.choice.allows());
+        GateOutcome { allowed, explanation, response: if denied { None } else { response }, remembered: false }
     }
 
-    /// The question about this call: the one that is being asked already, or a new one.
-    fn question(&self, server: &str, tool: &Tool, arguments: &Value, why: &Explanation) -> Shared<Question> {
+    /// The approval request for this call: a pending one for an equal call, or a new one.
+    fn request(&self, server: &str, tool: &Tool, arguments: &Value, why: &Explanation) -> Shared<SharedResponse> {
         let digest = Sha256::digest(arguments.to_string().as_bytes()).into();
         let key = (server.to_owned(), tool.fingerprint(), digest);
         let mut state = self.state();
-        // Those that nobody waits for any more are forgotten whenever another is asked.
-        state.asked.retain(|_, question| question.upgrade().is_some_and(|question| question.peek().is_none()));
-        if let Some(question) = state.asked.get(&key).and_then(WeakShared::upgrade) {
-            return question;
+        // Remove requests that no call waits for.
+        state.pending.retain(|_, request| request.upgrade().is_some_and(|request| request.peek().is_none()));
+        if let Some(request) = state.pending.get(&key).and_then(WeakShared::upgrade) {
+            return request;
         }
-        let question = self.approver.ask(ApprovalRequest::new(server, tool, arguments, why)).shared();
-        state.asked.extend(question.downgrade().map(|question| (key, question)));
-        question
+        let request = self.approver.request(ApprovalRequest::new(server, tool, arguments, why)).shared();
+        state.pending.extend(request.downgrade().map(|request| (key, request)));
+        request
     }
 
     fn permissions(&self) -> Arc<Permissions> {

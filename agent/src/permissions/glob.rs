@@ -1,38 +1,38 @@
-//! Patterns of names: `*` is any run of characters, `?` is any one of them, `\` takes the meaning from the next.
+//! Patterns of names: `*` matches any run of characters, `?` any one character, `\` escapes the next character.
 //!
-//! globset is not used here because its `?` and its classes are about bytes, and names are not all ASCII; a test holds both
-//! to the same answers where they mean the same. Its other signs are refused rather than taken for themselves.
+//! `?` and classes of globset match bytes, but names are not always ASCII. A test compares both for the common syntax. Other
+//! special characters of globset are rejected.
 
-/// The longest pattern, in characters: matching takes time in proportion to the pattern and to the name.
+/// Maximum length of a pattern in characters. Matching takes time proportional to pattern and name.
 const MAX_LEN: usize = 512;
 
-/// A pattern of names, in which upper and lower case differ.
+/// A case-sensitive pattern of names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Glob {
-    signs: Vec<Sign>,
+    tokens: Vec<Token>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sign {
-    One(char),
+enum Token {
+    Literal(char),
     AnyOne,
     AnyRun,
 }
 
-/// Why a pattern means nothing.
+/// Why a pattern is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GlobError {
-    /// A sign that has a meaning elsewhere and none here.
-    #[error("`{0}` has no meaning in a rule; a name that holds it is written with `\\{0}`")]
-    Sign(char),
-    /// Nothing follows the last `\`.
-    #[error("nothing follows the `\\` at the end; the character itself is written `\\\\`")]
+    /// A special character of other pattern languages.
+    #[error("`{0}` is not supported in rules; write `\\{0}` to match the character")]
+    Special(char),
+    /// A `\` at the end.
+    #[error("no character follows the `\\` at the end; write `\\\\` to match a backslash")]
     OpenEnd,
-    /// Longer than any name it could be for.
-    #[error("it is longer than {MAX_LEN} characters; `*` stands for any run of characters")]
+    /// The pattern is too long.
+    #[error("the pattern is longer than {MAX_LEN} characters; `*` matches any run of characters")]
     TooLong,
-    /// A character that cannot be seen.
-    #[error("it holds a control character; `?` stands for any one character")]
+    /// A control character.
+    #[error("the pattern contains a control character; `?` matches any one character")]
     Control,
 }
 
@@ -41,49 +41,49 @@ impl Glob {
         if text.chars().count() > MAX_LEN {
             return Err(GlobError::TooLong);
         }
-        let (mut signs, mut rest) = (Vec::new(), text.chars());
+        let (mut tokens, mut rest) = (Vec::new(), text.chars());
         while let Some(character) = rest.next() {
-            signs.push(match character {
-                // Several in a row mean what one means.
-                '*' if signs.last() == Some(&Sign::AnyRun) => continue,
-                '*' => Sign::AnyRun,
-                '?' => Sign::AnyOne,
-                '\\' => Sign::One(rest.next().ok_or(GlobError::OpenEnd)?),
-                '[' | ']' | '{' | '}' | '(' | ')' => return Err(GlobError::Sign(character)),
-                '!' if signs.is_empty() => return Err(GlobError::Sign(character)),
+            tokens.push(match character {
+                // Several in a row are equivalent to one.
+                '*' if tokens.last() == Some(&Token::AnyRun) => continue,
+                '*' => Token::AnyRun,
+                '?' => Token::AnyOne,
+                '\\' => Token::Literal(rest.next().ok_or(GlobError::OpenEnd)?),
+                '[' | ']' | '{' | '}' | '(' | ')' => return Err(GlobError::Special(character)),
+                '!' if tokens.is_empty() => return Err(GlobError::Special(character)),
                 _ if character.is_control() => return Err(GlobError::Control),
-                _ => Sign::One(character),
+                _ => Token::Literal(character),
             });
         }
-        Ok(Self { signs })
+        Ok(Self { tokens })
     }
 
-    /// This name and no other.
+    /// Matches exactly this name.
     pub(super) fn exactly(name: &str) -> Self {
-        Self { signs: name.chars().map(Sign::One).collect() }
+        Self { tokens: name.chars().map(Token::Literal).collect() }
     }
 
     pub(super) fn is_match(&self, name: &str) -> bool {
         let name: Vec<char> = name.chars().collect();
-        let (mut at, mut sign) = (0, 0);
-        // Where to go on if the rest does not fit: after the last `*`, which then takes one character more.
+        let (mut at, mut token) = (0, 0);
+        // Backtracking point: the last `*`, which then matches one character more.
         let mut retry = None;
         while at < name.len() {
-            match self.signs.get(sign) {
-                Some(Sign::AnyRun) => {
-                    retry = Some((at, sign));
-                    sign += 1;
+            match self.tokens.get(token) {
+                Some(Token::AnyRun) => {
+                    retry = Some((at, token));
+                    token += 1;
                 }
-                Some(Sign::AnyOne) => (at, sign) = (at + 1, sign + 1),
-                Some(Sign::One(wanted)) if *wanted == name[at] => (at, sign) = (at + 1, sign + 1),
+                Some(Token::AnyOne) => (at, token) = (at + 1, token + 1),
+                Some(Token::Literal(wanted)) if *wanted == name[at] => (at, token) = (at + 1, token + 1),
                 _ => {
                     let Some((from, star)) = retry else { return false };
                     retry = Some((from + 1, star));
-                    (at, sign) = (from + 1, star + 1);
+                    (at, token) = (from + 1, star + 1);
                 }
             }
         }
-        self.signs[sign..].iter().all(|sign| *sign == Sign::AnyRun)
+        self.tokens[token..].iter().all(|token| *token == Token::AnyRun)
     }
 }
 
@@ -120,14 +120,14 @@ mod tests {
     }
 
     #[test]
-    fn what_means_something_elsewhere_is_refused() {
+    fn unsupported_syntax_is_rejected() {
         for pattern in ["get_[ab]", "{a,b}", "a(b)", "!a", "a\\", "a\u{7}", &"a".repeat(600)] {
             assert!(Glob::parse(pattern).is_err(), "{pattern}");
         }
     }
 
     #[test]
-    fn many_stars_take_no_time() {
+    fn many_stars_match_quickly() {
         let pattern = "a*".repeat(250);
         assert!(!is_match(&pattern, &format!("{}b", "a".repeat(2_000))) || pattern.ends_with('*'));
         assert!(!is_match(&format!("{pattern}c"), &"a".repeat(5_000)));

@@ -1,7 +1,7 @@
-//! The annotations of a tool, and what they decide where no rule does.
+//! Tool annotations, and the decision they lead to if no rule matches.
 //!
-//! They are hints of a server about itself (2025-11-25, schema, `ToolAnnotations`: clients should never make decisions by
-//! those of untrusted servers), so a rule always wins over them, and [`HintUse::Ignored`] gives them no say at all.
+//! Annotations are untrusted hints (2025-11-25, schema, `ToolAnnotations`: clients should never make decisions based on those
+//! of untrusted servers). So every rule wins over them, and [`HintUse::Ignored`] ignores them.
 
 use client::Tool;
 use serde::{Deserialize, Serialize};
@@ -9,68 +9,66 @@ use serde_json::Value;
 
 use super::PermissionDecision;
 
-/// Whether the hints of servers have a say where no rule decides.
+/// Whether annotations decide if no rule matches.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HintUse {
-    /// A tool that says it only reads, and from a closed world, may be called; for every other one a person is asked.
+    /// Read-only tools of a closed world are allowed; for all others the user is asked.
     #[default]
     AsDefaults,
-    /// A person is asked for every tool.
+    /// The user is asked for every tool.
     Ignored,
 }
 
-/// What a tool says about itself, with the specification's values where it says nothing.
+/// The annotations of a tool, with the specification's defaults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Hints {
-    /// It changes nothing.
+    /// The tool does not modify its environment.
     pub read_only: bool,
-    /// What it changes may be lost.
+    /// The tool may perform destructive updates.
     pub destructive: bool,
-    /// Calling it again with the same arguments changes nothing more.
+    /// A repeated call with the same arguments has no additional effect.
     pub idempotent: bool,
-    /// It reaches out to things beyond its server's own domain.
+    /// The tool interacts with external entities.
     pub open_world: bool,
 }
 
 impl Hints {
-    /// The hints of a tool. One that is no boolean counts as absent.
+    /// Reads the annotations of a tool. Values other than booleans are ignored.
     #[must_use]
     pub fn new(tool: &Tool) -> Self {
-        let said = |name: &str| tool.annotations().and_then(|hints| hints.get(name)).and_then(Value::as_bool);
-        let read_only = said("readOnlyHint").unwrap_or(false);
+        let hint = |name: &str| tool.annotations().and_then(|hints| hints.get(name)).and_then(Value::as_bool);
+        let read_only = hint("readOnlyHint").unwrap_or(false);
         Self {
             read_only,
-            // It has a meaning only for what changes something; what says both is believed the worse.
-            destructive: said("destructiveHint").unwrap_or(!read_only),
-            idempotent: said("idempotentHint").unwrap_or(false),
-            open_world: said("openWorldHint").unwrap_or(true),
+            // Meaningful only for tools that modify something; contradictory hints count as destructive.
+            destructive: hint("destructiveHint").unwrap_or(!read_only),
+            idempotent: hint("idempotentHint").unwrap_or(false),
+            open_world: hint("openWorldHint").unwrap_or(true),
         }
     }
 
-    /// What they decide where no rule does, and why.
+    /// The decision if no rule matches, and its reason.
     #[must_use]
-    pub fn verdict(self) -> (PermissionDecision, &'static str) {
+    pub fn decision(self) -> (PermissionDecision, &'static str) {
         match self {
             Self { destructive: true, read_only: true, .. } => (
                 PermissionDecision::Ask,
-                "no rule decides, and the tool says both that it only reads and that it destroys",
+                "no rule matches, and the tool declares itself both read-only and destructive",
             ),
             Self { destructive: true, .. } => {
-                (PermissionDecision::Ask, "no rule decides, and the tool may destroy something")
+                (PermissionDecision::Ask, "no rule matches, and the tool may be destructive")
             }
             Self { read_only: false, .. } => {
-                (PermissionDecision::Ask, "no rule decides, and the tool may change something")
+                (PermissionDecision::Ask, "no rule matches, and the tool may modify something")
             }
-            Self { open_world: true, .. } => (
-                PermissionDecision::Ask,
-                "no rule decides, and the tool reads from an open world: who knows what, and sent where",
-            ),
-            _ => (
-                PermissionDecision::Allow,
-                "no rule decides, and the tool says that it only reads, within its own world",
-            ),
+            Self { open_world: true, .. } => {
+                (PermissionDecision::Ask, "no rule matches, and the tool may access external systems")
+            }
+            _ => {
+                (PermissionDecision::Allow, "no rule matches, and the tool declares itself read-only in a closed world")
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a person is asked before a call, and what may be answered.
+//! Approval requests to the user, and their responses.
 
 use client::{Fingerprint, NameLimit, Tool, qualified_name};
 use serde::{Deserialize, Serialize};
@@ -7,46 +7,46 @@ use serde_json::Value;
 use super::{Explanation, Hints};
 use crate::filter::printable;
 
-/// The longest form in which arguments are shown, in characters.
-const SHOWN: usize = 4_000;
-/// The longest form in which a title is shown, in characters.
-const TITLE: usize = 200;
+/// Maximum number of characters of the shown arguments.
+const MAX_ARGUMENTS: usize = 4_000;
+/// Maximum number of characters of the shown title.
+const MAX_TITLE: usize = 200;
 
-/// A question to a person: may this tool be called with these arguments?
+/// A request to approve a tool call with these arguments.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ApprovalRequest {
     /// The server.
     pub server: String,
-    /// The tool, as its server knows it.
+    /// Name of the tool on its server.
     pub tool: String,
-    /// The tool, as the model knows it.
+    /// Name of the tool for the model.
     pub qualified_name: String,
-    /// The title that the server gives it. It is the server's word.
+    /// The title from the server, which is untrusted.
     pub title: Option<String>,
-    /// The arguments as indented JSON, bounded, without anything that a terminal would act upon.
+    /// The arguments as indented JSON, truncated, with control characters escaped.
     pub arguments: String,
-    /// How many characters of them are not shown.
+    /// Number of characters that are not shown.
     pub hidden: usize,
-    /// What the tool says about itself.
+    /// Annotations of the tool.
     pub hints: Hints,
-    /// The tool as it is now: what is remembered is remembered for this alone.
+    /// Fingerprint of the current definition, to which a remembered choice applies.
     pub fingerprint: Fingerprint,
-    /// Why a person is asked.
+    /// Why approval is required.
     pub reason: String,
 }
 
 impl ApprovalRequest {
-    /// The question that a decision leads to.
+    /// Creates the request for a decision.
     #[must_use]
     pub fn new(server: &str, tool: &Tool, arguments: &Value, why: &Explanation) -> Self {
         let whole = printable(&format!("{arguments:#}"));
-        let shown: String = whole.chars().take(SHOWN).collect();
-        let hidden = if shown.len() < whole.len() { whole.chars().count() - SHOWN } else { 0 };
+        let shown: String = whole.chars().take(MAX_ARGUMENTS).collect();
+        let hidden = if shown.len() < whole.len() { whole.chars().count() - MAX_ARGUMENTS } else { 0 };
         Self {
             server: server.to_owned(),
             tool: tool.name().to_owned(),
             qualified_name: qualified_name(server, tool.name(), NameLimit::default()),
-            title: tool.title().map(|title| printable(title).chars().take(TITLE).collect()),
+            title: tool.title().map(|title| printable(title).chars().take(MAX_TITLE).collect()),
             arguments: shown,
             hidden,
             hints: Hints::new(tool),
@@ -56,42 +56,42 @@ impl ApprovalRequest {
     }
 }
 
-/// What a person may answer.
+/// The choice of the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Answer {
-    /// This call, and no other.
+pub enum ApprovalChoice {
+    /// Allow this call.
     Once,
-    /// This tool, for as long as the session lasts and the tool stays what it is.
+    /// Allow this tool for the session, until its definition changes.
     Session,
-    /// Not this call.
+    /// Deny this call.
     Deny,
-    /// Not this tool, for as long as the session lasts and the tool stays what it is.
+    /// Deny this tool for the session, until its definition changes.
     DenySession,
 }
 
-impl Answer {
+impl ApprovalChoice {
     pub(super) fn allows(self) -> bool {
         matches!(self, Self::Once | Self::Session)
     }
 
-    pub(super) fn lasts(self) -> bool {
+    pub(super) fn is_remembered(self) -> bool {
         matches!(self, Self::Session | Self::DenySession)
     }
 }
 
-/// An answer, and what the model is to be told with it.
+/// The choice of the user, with feedback for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApprovalResponse {
-    /// The answer.
-    pub answer: Answer,
-    /// What the person wants the model to know, why not for instance.
+    /// The choice.
+    pub choice: ApprovalChoice,
+    /// Feedback for the model, for example a reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<String>,
 }
 
-impl From<Answer> for ApprovalResponse {
-    fn from(answer: Answer) -> Self {
-        Self { answer, feedback: None }
+impl From<ApprovalChoice> for ApprovalResponse {
+    fn from(choice: ApprovalChoice) -> Self {
+        Self { choice, feedback: None }
     }
 }

@@ -1,4 +1,4 @@
-//! One rule, as a person writes it.
+//! Syntax and matching of one rule.
 
 use client::{NameLimit, qualified_name};
 
@@ -11,7 +11,7 @@ const PREFIX: &str = "mcp__";
 const HASH: &str = "___";
 const HASH_LENGTH: usize = 26;
 
-/// A rule about tools or about elicitations.
+/// A rule for tools or elicitations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rule {
     text: String,
@@ -20,33 +20,33 @@ pub struct Rule {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Pattern {
-    /// One qualified name, with the hash that makes it one.
+    /// One qualified name with a hash.
     Name(String),
-    /// Tools, by the names of server and tool; `joined` is the pattern of the whole, if it was written in that form.
+    /// Tools by server and tool name; `joined` is the pattern of the qualified name, if the rule has that form.
     Tools { server: Glob, tool: Glob, joined: Option<Glob> },
-    /// Elicitations, by the name of the server.
+    /// Elicitations by server name.
     Elicitations { server: Glob },
 }
 
-/// How a rule is read where its text could mean more than one thing.
+/// How an ambiguous rule is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
-    /// For rules that allow: only what it surely means.
+    /// For allow rules: only the certain meaning.
     Narrow,
-    /// For rules that deny or ask: whatever it could mean.
+    /// For deny and ask rules: all possible meanings.
     Wide,
 }
 
-/// Why a rule means nothing.
+/// Why a rule is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RuleProblem {
-    /// Nothing is written there.
-    #[error("is empty; `*/*` stands for all tools")]
+pub enum RuleErrorKind {
+    /// The rule is empty.
+    #[error("is empty; write `*/*` for all tools")]
     Empty,
-    /// A space in front or behind belongs to no name.
+    /// The rule begins or ends with whitespace.
     #[error("begins or ends with a space")]
     Space,
-    /// No server, or no tool, is named.
+    /// The server or the tool is missing.
     #[error(
         "names no {missing}; write `<server>/<tool>`, `mcp__<server>__<tool>` or `mcp__<server>`, with `*` for any"
     )]
@@ -55,50 +55,48 @@ pub enum RuleProblem {
         missing: &'static str,
     },
     /// Neither a tool nor `Elicit(…)`.
-    #[error(
-        "is about `{kind}`, which is not known; rules are about tools, or about elicitations as `Elicit(<server>)`"
-    )]
+    #[error("has the unknown kind `{kind}`; write a rule for tools, or `Elicit(<server>)` for elicitations")]
     Kind {
-        /// What stands in front of the parenthesis.
+        /// The text before the parenthesis.
         kind: String,
     },
-    /// A rule of one server that is about another.
-    #[error("stands among the rules of the server `{server}` and is about another; write the name of the tool alone")]
+    /// The rule applies to another server.
+    #[error("is in the rules of server `{server}` and applies to another; write only the name of the tool")]
     OtherServer {
-        /// The server among whose rules it stands.
+        /// The server whose rules contain it.
         server: String,
     },
-    /// A pattern that means nothing.
-    #[error("cannot be read: {0}")]
+    /// A pattern is invalid.
+    #[error("is invalid: {0}")]
     Pattern(#[from] GlobError),
 }
 
 impl Rule {
-    /// Reads a rule that stands among those for all servers.
+    /// Parses a global rule.
     ///
     /// # Errors
-    /// If it means nothing. It must then not be left out: a rule that denies would become none.
-    pub fn global(text: &str) -> Result<Self, RuleProblem> {
+    /// If it is invalid. The caller must not skip it, because it may be a deny rule.
+    pub fn global(text: &str) -> Result<Self, RuleErrorKind> {
         check(text)?;
-        let pattern = Pattern::parse(text)?.ok_or(RuleProblem::Missing { missing: "server" })?;
+        let pattern = Pattern::parse(text)?.ok_or(RuleErrorKind::Missing { missing: "server" })?;
         Ok(Self { text: text.to_owned(), pattern })
     }
 
-    /// Reads a rule that stands among those of one server; the name of a tool alone will do there.
+    /// Parses a rule of one server, where the name of a tool is sufficient.
     ///
     /// # Errors
-    /// As [`Self::global`], and if it is about another server.
-    pub fn for_server(text: &str, server: &str) -> Result<Self, RuleProblem> {
+    /// As [`Self::global`], and if it applies to another server.
+    pub fn for_server(text: &str, server: &str) -> Result<Self, RuleErrorKind> {
         check(text)?;
         let pattern = match Pattern::parse(text)? {
-            Some(pattern) if pattern.can_be_about(server) => pattern,
-            Some(_) => return Err(RuleProblem::OtherServer { server: server.to_owned() }),
+            Some(pattern) if pattern.may_apply_to(server) => pattern,
+            Some(_) => return Err(RuleErrorKind::OtherServer { server: server.to_owned() }),
             None => Pattern::Tools { server: Glob::exactly(server), tool: Glob::parse(text)?, joined: None },
         };
         Ok(Self { text: text.to_owned(), pattern })
     }
 
-    /// The rule as it was written.
+    /// The unparsed rule.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -115,30 +113,30 @@ impl Rule {
             (Pattern::Tools { server: wanted, tool: pattern, joined }, PermissionTarget::Tool { server, tool }) => {
                 let pair = wanted.is_match(server) && pattern.is_match(tool.name());
                 pair || (reading == Reading::Wide
-                    && joined.as_ref().is_some_and(|joined| any(joined, server, tool.name())))
+                    && joined.as_ref().is_some_and(|joined| matches_any_name(joined, server, tool.name())))
             }
             _ => false,
         }
     }
 }
 
-fn check(text: &str) -> Result<(), RuleProblem> {
+fn check(text: &str) -> Result<(), RuleErrorKind> {
     match text {
-        "" => Err(RuleProblem::Empty),
-        _ if text.trim() != text => Err(RuleProblem::Space),
+        "" => Err(RuleErrorKind::Empty),
+        _ if text.trim() != text => Err(RuleErrorKind::Space),
         _ => Ok(()),
     }
 }
 
 impl Pattern {
-    /// `None` for a bare name, which is about a tool of a server that is not named.
-    fn parse(text: &str) -> Result<Option<Self>, RuleProblem> {
+    /// Returns `None` for the name of a tool without a server.
+    fn parse(text: &str) -> Result<Option<Self>, RuleErrorKind> {
         if let Some((kind, server)) = text.strip_suffix(')').and_then(|text| text.split_once('(')) {
             if !kind.ends_with('\\') {
                 return Self::elicitations(kind, server).map(Some);
             }
         } else if text == "Elicit" {
-            return Err(RuleProblem::Missing { missing: "server" });
+            return Err(RuleErrorKind::Missing { missing: "server" });
         }
         if let Some(rest) = text.strip_prefix(PREFIX) {
             return Self::joined(text, rest).map(Some);
@@ -147,16 +145,16 @@ impl Pattern {
         Self::pair(server, tool, None).map(Some)
     }
 
-    fn elicitations(kind: &str, server: &str) -> Result<Self, RuleProblem> {
+    fn elicitations(kind: &str, server: &str) -> Result<Self, RuleErrorKind> {
         match (kind, server) {
-            ("Elicit", "") => Err(RuleProblem::Missing { missing: "server" }),
+            ("Elicit", "") => Err(RuleErrorKind::Missing { missing: "server" }),
             ("Elicit", _) => Ok(Self::Elicitations { server: Glob::parse(server)? }),
-            _ => Err(RuleProblem::Kind { kind: kind.to_owned() }),
+            _ => Err(RuleErrorKind::Kind { kind: kind.to_owned() }),
         }
     }
 
-    /// The *rule* is split, at its first `__`; the name of a tool never is.
-    fn joined(text: &str, rest: &str) -> Result<Self, RuleProblem> {
+    /// Splits the *rule* at its first `__`; names of tools are never split.
+    fn joined(text: &str, rest: &str) -> Result<Self, RuleErrorKind> {
         if is_hashed(text) {
             return Ok(Self::Name(text.to_owned()));
         }
@@ -166,24 +164,24 @@ impl Pattern {
         }
     }
 
-    fn pair(server: &str, tool: &str, joined: Option<Glob>) -> Result<Self, RuleProblem> {
+    fn pair(server: &str, tool: &str, joined: Option<Glob>) -> Result<Self, RuleErrorKind> {
         match (server, tool) {
-            ("", _) => Err(RuleProblem::Missing { missing: "server" }),
-            (_, "") => Err(RuleProblem::Missing { missing: "tool" }),
+            ("", _) => Err(RuleErrorKind::Missing { missing: "server" }),
+            (_, "") => Err(RuleErrorKind::Missing { missing: "tool" }),
             _ => Ok(Self::Tools { server: Glob::parse(server)?, tool: Glob::parse(tool)?, joined }),
         }
     }
 
-    fn can_be_about(&self, name: &str) -> bool {
+    fn may_apply_to(&self, name: &str) -> bool {
         match self {
-            // Which server a hash belongs to cannot be seen. If it is another's, the rule matches nothing here.
+            // The hash does not show its server. If it is another server, the rule never matches.
             Self::Name(_) => true,
             Self::Tools { server, .. } | Self::Elicitations { server } => server.is_match(name),
         }
     }
 }
 
-/// Whether the text ends as qualified names do that cannot be written plainly; see `client::names`.
+/// Whether the text ends with the hash of a qualified name; see `client::names`.
 fn is_hashed(text: &str) -> bool {
     text.rsplit_once(HASH).is_some_and(|(_, hash)| {
         hash.len() == HASH_LENGTH && hash.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'2'..=b'7'))
@@ -194,8 +192,8 @@ fn qualified_names(server: &str, tool: &str) -> [String; 2] {
     [NameLimit::Chars64, NameLimit::Chars128].map(|limit| qualified_name(server, tool, limit))
 }
 
-/// Whether the pattern is for any of the names by which somebody may know this tool.
-fn any(joined: &Glob, server: &str, tool: &str) -> bool {
+/// Whether the pattern matches any qualified name of this tool.
+fn matches_any_name(joined: &Glob, server: &str, tool: &str) -> bool {
     joined.is_match(&format!("{PREFIX}{server}__{tool}"))
         || qualified_names(server, tool).iter().any(|name| joined.is_match(name))
 }

@@ -1,50 +1,49 @@
-//! What a person has answered for as long as a session lasts.
+//! Choices of the user for the duration of a session.
 
 use std::collections::HashMap;
 
 use client::{Fingerprint, Tool};
 
-use super::{Answer, ApprovalResponse};
+use super::{ApprovalChoice, ApprovalResponse};
 
-/// The answers that last, by server, tool and the tool's fingerprint: a tool whose schema or hints change is another one, for
-/// which nothing has been answered.
+/// Remembered choices by server and tool. A choice applies to one fingerprint: it is void once schema or annotations change.
 #[derive(Debug, Clone, Default)]
 pub struct Session {
-    answers: HashMap<(String, String), (Fingerprint, ApprovalResponse)>,
+    choices: HashMap<(String, String), (Fingerprint, ApprovalResponse)>,
 }
 
 impl Session {
-    /// Remembers an answer, if it is one that lasts. The tool is given as it was when it was asked about.
-    pub fn remember(&mut self, server: &str, tool: &str, fingerprint: Fingerprint, reply: &ApprovalResponse) {
-        if reply.answer.lasts() {
-            self.answers.insert((server.to_owned(), tool.to_owned()), (fingerprint, reply.clone()));
+    /// Remembers a choice for the session. The fingerprint is that of the approval request.
+    pub fn remember(&mut self, server: &str, tool: &str, fingerprint: Fingerprint, response: &ApprovalResponse) {
+        if response.choice.is_remembered() {
+            self.choices.insert((server.to_owned(), tool.to_owned()), (fingerprint, response.clone()));
         }
     }
 
-    /// What was answered about this tool as it is now. An answer about what it was before is forgotten: a tool that changes
-    /// and changes back has been out of sight meanwhile.
+    /// The remembered choice for this definition of the tool. A choice for another definition is deleted, so that a tool that
+    /// changes back needs a new approval.
     pub fn recall(&mut self, server: &str, tool: &Tool) -> Option<ApprovalResponse> {
         let key = (server.to_owned(), tool.name().to_owned());
-        let (fingerprint, reply) = self.answers.get(&key)?;
+        let (fingerprint, response) = self.choices.get(&key)?;
         if *fingerprint == tool.fingerprint() {
-            return Some(reply.clone());
+            return Some(response.clone());
         }
-        self.answers.remove(&key);
+        self.choices.remove(&key);
         None
     }
 
-    /// Forgets what was answered about this server, when it is removed for instance.
+    /// Deletes the choices for a server, for example when it is removed.
     pub fn forget_server(&mut self, server: &str) {
-        self.answers.retain(|(known, _), _| known != server);
+        self.choices.retain(|(name, _), _| name != server);
     }
 
-    /// Forgets everything.
+    /// Deletes all choices.
     pub fn clear(&mut self) {
-        self.answers.clear();
+        self.choices.clear();
     }
 
-    /// What was answered and lasts: server, tool, answer.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &str, Answer)> {
-        self.answers.iter().map(|((server, tool), (_, reply))| (server.as_str(), tool.as_str(), reply.answer))
+    /// The remembered choices: server, tool, choice.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str, ApprovalChoice)> {
+        self.choices.iter().map(|((server, tool), (_, response))| (server.as_str(), tool.as_str(), response.choice))
     }
 }

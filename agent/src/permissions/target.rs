@@ -1,47 +1,47 @@
-//! What a decision is about.
+//! Targets of permission decisions.
 
 use client::{NameLimit, Tool, qualified_name};
 use serde::{Deserialize, Serialize};
 
-/// What a decision is about.
+/// A tool call or an elicitation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum PermissionTarget<'a> {
-    /// Calling a tool.
+    /// A tool call.
     Tool {
-        /// The server that has it.
+        /// The server of the tool.
         server: &'a str,
-        /// The tool, as the server describes it now.
+        /// The current definition of the tool.
         tool: &'a Tool,
     },
-    /// Being asked something by a server.
+    /// An elicitation request of a server.
     Elicitation {
-        /// The server that asks.
+        /// The requesting server.
         server: &'a str,
     },
 }
 
-/// What a decision was about, by its names.
+/// The names of a [`PermissionTarget`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PermissionTargetName {
-    /// Calling a tool.
+    /// A tool call.
     Tool {
-        /// The server that has it.
+        /// The server of the tool.
         server: String,
-        /// The tool, as its server knows it.
+        /// Name of the tool on its server.
         tool: String,
-        /// The tool, as a model knows it.
+        /// Qualified name of the tool.
         qualified: String,
     },
-    /// Being asked something by a server.
+    /// An elicitation request of a server.
     Elicitation {
-        /// The server that asks.
+        /// The requesting server.
         server: String,
     },
 }
 
 impl PermissionTarget<'_> {
-    /// The server that it is about.
+    /// The server of the target.
     #[must_use]
     pub fn server(&self) -> &str {
         match self {
@@ -49,7 +49,7 @@ impl PermissionTarget<'_> {
         }
     }
 
-    pub(super) fn about(&self) -> PermissionTargetName {
+    pub(super) fn name(&self) -> PermissionTargetName {
         match self {
             Self::Tool { server, tool } => PermissionTargetName::Tool {
                 server: (*server).to_owned(),

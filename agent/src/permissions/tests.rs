@@ -24,21 +24,21 @@ fn global(deny: &[&str], ask: &[&str], allow: &[&str]) -> Permissions {
     Permissions::new(Rules::global(&texts(deny, ask, allow)).unwrap())
 }
 
-fn verdict(permissions: &Permissions, server: &str, name: &str) -> PermissionDecision {
-    permissions.explain(&PermissionTarget::Tool { server, tool: &plain(name) }).verdict
+fn decision(permissions: &Permissions, server: &str, name: &str) -> PermissionDecision {
+    permissions.explain(&PermissionTarget::Tool { server, tool: &plain(name) }).decision
 }
 
 fn allows(rule: &str, server: &str, name: &str) -> bool {
-    verdict(&global(&[], &[], &[rule]), server, name) == PermissionDecision::Allow
+    decision(&global(&[], &[], &[rule]), server, name) == PermissionDecision::Allow
 }
 
 fn denies(rule: &str, server: &str, name: &str) -> bool {
-    verdict(&global(&[rule], &[], &[]), server, name) == PermissionDecision::Deny
+    decision(&global(&[rule], &[], &[]), server, name) == PermissionDecision::Deny
 }
 
 #[test]
 fn each_of_the_seven_steps_comes_before_the_next() {
-    // Every step has the same rule; they are taken away from the front.
+    // Every step has the same rule; rules are removed from the front.
     for left in 0..=6 {
         let has = |step: usize| if step >= left { &["s/t"][..] } else { &[] };
         let permissions = global(has(0), has(4), has(5))
@@ -58,7 +58,7 @@ fn each_of_the_seven_steps_comes_before_the_next() {
             PermissionDecision::Allow,
             PermissionDecision::Ask,
         ];
-        assert_eq!(explained.verdict, verdicts[left], "{left}");
+        assert_eq!(explained.decision, verdicts[left], "{left}");
     }
 }
 
@@ -87,12 +87,12 @@ fn rules_are_written_in_several_ways() {
 }
 
 #[test]
-fn a_rule_that_allows_is_taken_for_what_it_surely_means_and_one_that_denies_for_all_it_could_mean() {
+fn ambiguous_allow_rules_are_narrow_and_deny_rules_are_wide() {
     // Both pairs read the same when they are joined; the qualified name of neither is this text.
     let rule = "mcp__a__b__c";
     assert!(allows(rule, "a", "b__c") && denies(rule, "a", "b__c"));
     assert!(!allows(rule, "a__b", "c") && denies(rule, "a__b", "c"));
-    // The names of models hold no dot; the server is another one.
+    // Qualified names contain no dots, so the server is another one.
     assert!(!allows("mcp__my_server__*", "my.server", "x") && denies("mcp__my_server__*", "my.server", "x"));
     assert!(!allows("mcp__my_server", "my.server", "x") && denies("mcp__my_server", "my.server", "x"));
     // A server whose name begins like that of an allowed one.
@@ -100,12 +100,12 @@ fn a_rule_that_allows_is_taken_for_what_it_surely_means_and_one_that_denies_for_
 }
 
 #[test]
-fn a_saved_qualified_name_is_the_one_tool_that_it_was_saved_for() {
+fn a_qualified_name_matches_only_its_tool() {
     for (server, name) in [("a", "b__c"), ("s", "get.x"), ("服务器", "搜索"), ("s", ""), ("s", &"t".repeat(80))] {
         for limit in [NameLimit::Chars64, NameLimit::Chars128] {
             let saved = qualified_name(server, name, limit);
             assert!(allows(&saved, server, name) && denies(&saved, server, name), "{saved}");
-            // A tool that calls itself by the rest of that name is not the one.
+            // A tool with the rest of that name is another tool.
             let forged = saved.strip_prefix(&format!("mcp__{server}__")).unwrap_or("x");
             assert!(forged == name || !allows(&saved, server, forged), "{saved}");
         }
@@ -116,32 +116,32 @@ fn a_saved_qualified_name_is_the_one_tool_that_it_was_saved_for() {
 #[test]
 fn elicitations_have_rules_of_their_own() {
     let permissions = global(&["Elicit(evil*)"], &[], &["Elicit(forms)", "*/*"]);
-    let of = |server| permissions.explain(&PermissionTarget::Elicitation { server }).verdict;
+    let decide = |server| permissions.explain(&PermissionTarget::Elicitation { server }).decision;
     assert_eq!(
-        [of("evil"), of("forms"), of("other")],
+        [decide("evil"), decide("forms"), decide("other")],
         [PermissionDecision::Deny, PermissionDecision::Allow, PermissionDecision::Ask]
     );
-    assert_eq!(verdict(&permissions, "evil", "t"), PermissionDecision::Allow);
+    assert_eq!(decision(&permissions, "evil", "t"), PermissionDecision::Allow);
 }
 
 #[test]
 fn rules_of_a_server_name_tools_and_reach_no_other_server() {
     let rules = Rules::for_server(&texts(&["delete_*"], &["mcp__s__ask"], &["s/get", "Elicit(s)"]), "s").unwrap();
     let permissions = Permissions::default().with_server("s", rules);
-    let of = |server, name| verdict(&permissions, server, name);
+    let decide = |server, name| decision(&permissions, server, name);
     assert_eq!(
-        [of("s", "delete_x"), of("s", "ask"), of("s", "get")],
+        [decide("s", "delete_x"), decide("s", "ask"), decide("s", "get")],
         [PermissionDecision::Deny, PermissionDecision::Ask, PermissionDecision::Allow]
     );
-    assert_eq!([of("t", "delete_x"), of("t", "get")], [PermissionDecision::Ask, PermissionDecision::Ask]);
+    assert_eq!([decide("t", "delete_x"), decide("t", "get")], [PermissionDecision::Ask, PermissionDecision::Ask]);
     for other in ["t/get", "mcp__t__get", "Elicit(t)"] {
         let error = Rules::for_server(&texts(&[], &[], &[other]), "s").unwrap_err();
-        assert!(matches!(error.0[0].problem, RuleProblem::OtherServer { .. }), "{error}");
+        assert!(matches!(error.0[0].problem, RuleErrorKind::OtherServer { .. }), "{error}");
     }
 }
 
 #[test]
-fn a_rule_that_cannot_be_read_is_an_error_with_advice_and_all_are_told() {
+fn all_invalid_rules_are_reported_with_remedies() {
     let broken = [
         "", " s/t", "delete", "s/", "/t", "mcp__", "mcp__s__", "mcp____t", "Bash(rm)", "s/t(x)", "Elicit()", "Elicit",
         "s/[ab]", "s/{a,b}", "!s/t", "s/t\\", "s/\u{7}",
@@ -150,7 +150,7 @@ fn a_rule_that_cannot_be_read_is_an_error_with_advice_and_all_are_told() {
     let indices: Vec<usize> = errors.0.iter().map(|error| error.index).collect();
     assert_eq!(indices, (0..broken.len()).collect::<Vec<_>>(), "{errors}");
     insta::assert_snapshot!(errors);
-    assert_eq!(verdict(&Permissions::refuse_everything(), "s", "t"), PermissionDecision::Deny);
+    assert_eq!(decision(&Permissions::deny_all(), "s", "t"), PermissionDecision::Deny);
 }
 
 #[test]
@@ -168,16 +168,19 @@ fn hints_decide_only_where_no_rule_does() {
     for (hints, expected) in cases {
         let tool = tool("t", hints.clone());
         let target = PermissionTarget::Tool { server: "s", tool: &tool };
-        assert_eq!(Permissions::default().explain(&target).verdict, expected, "{hints}");
+        assert_eq!(Permissions::default().explain(&target).decision, expected, "{hints}");
         for (list, verdict) in [(["s/t"], PermissionDecision::Allow), (["s/t"], PermissionDecision::Deny)] {
             let permissions =
                 if verdict == PermissionDecision::Allow { global(&[], &[], &list) } else { global(&list, &[], &[]) };
-            assert_eq!(permissions.explain(&target).verdict, verdict, "{hints}");
+            assert_eq!(permissions.explain(&target).decision, verdict, "{hints}");
         }
     }
     let tool = tool("t", reads);
     let ignoring = Permissions::default().with_hints(HintUse::Ignored);
-    assert_eq!(ignoring.explain(&PermissionTarget::Tool { server: "s", tool: &tool }).verdict, PermissionDecision::Ask);
+    assert_eq!(
+        ignoring.explain(&PermissionTarget::Tool { server: "s", tool: &tool }).decision,
+        PermissionDecision::Ask
+    );
 }
 
 #[test]
@@ -194,7 +197,7 @@ fn an_explanation_names_every_step_and_the_rule_that_decides() {
       server allow `*` would match
       global ask   `*/create_issue` would match
       global allow no rules
-      default      not reached: a rule decides, whatever the tool says about itself
+      default      not reached: a rule decides, regardless of the tool's annotations
     ");
     let json = serde_json::to_value(&explained).unwrap();
     assert_eq!(json["decider"], json!({"rule": {"step": "server-ask", "text": "create_*"}}));
@@ -224,23 +227,23 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn nothing_beats_a_rule_that_denies(
+    fn deny_rules_always_win(
         mut above in lists(), own in lists(), server in "[ab_]{1,3}", name in "[ab_]{1,3}", extra in a_rule(), reads in any::<bool>(),
     ) {
         let hints = if reads { json!({"readOnlyHint": true, "openWorldHint": false}) } else { json!({}) };
         let tool = tool(&name, hints);
         let target = PermissionTarget::Tool { server: &server, tool: &tool };
-        // Rules of a server are read as global ones here: what is held is the order, not the syntax.
+        // Rules of a server are global rules here, because the test is about the order, not the syntax.
         let decide = |above: &_| {
-            Permissions::new(rules(above)).with_server(server.as_str(), rules(&own)).explain(&target).verdict
+            Permissions::new(rules(above)).with_server(server.as_str(), rules(&own)).explain(&target).decision
         };
         let before = decide(&above);
         above[2].push(extra.clone());
         let with_allow = decide(&above);
-        prop_assert!(before != PermissionDecision::Deny || with_allow == PermissionDecision::Deny, "an allow rule undid a denial");
+        prop_assert!(before != PermissionDecision::Deny || with_allow == PermissionDecision::Deny, "an allow rule removed a denial");
         prop_assert!(with_allow <= before, "an allow rule made it stricter");
         above[1].push(extra.clone());
-        prop_assert!(before != PermissionDecision::Deny || decide(&above) == PermissionDecision::Deny, "an ask rule undid a denial");
+        prop_assert!(before != PermissionDecision::Deny || decide(&above) == PermissionDecision::Deny, "an ask rule removed a denial");
         let before = decide(&above);
         above[0].push(extra);
         prop_assert!(decide(&above) >= before, "a deny rule made it laxer");
@@ -249,7 +252,7 @@ proptest! {
     }
 
     #[test]
-    fn what_a_rule_would_allow_the_same_rule_denies(rule in a_rule(), server in "[ab_]{1,4}", name in "[ab_]{1,4}") {
+    fn a_deny_rule_covers_what_the_same_allow_rule_covers(rule in a_rule(), server in "[ab_]{1,4}", name in "[ab_]{1,4}") {
         prop_assert!(!allows(&rule, &server, &name) || denies(&rule, &server, &name));
     }
 

@@ -1,4 +1,4 @@
-//! What a person types, taken apart.
+//! Parser of slash commands.
 
 use diagnostics::nearest;
 use serde_json::{Map, Value};
@@ -6,37 +6,37 @@ use thiserror::Error;
 
 use super::Prompt;
 
-/// Why what was typed is no command that can be carried out.
+/// Why a slash command cannot be run.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum CommandError {
-    /// It does not begin as one.
+    /// It does not begin with `/` and a name.
     #[error("a command begins with `/` and a name, as `/mcp__server__prompt`")]
-    NoCommand,
-    /// There is no such prompt.
+    NotACommand,
+    /// The prompt does not exist.
     #[error("there is no prompt `/{name}`{}", .nearest.as_ref().map(|near| format!("; did you mean `/{near}`?")).unwrap_or_default())]
     Unknown {
-        /// What was typed.
+        /// The name of the command.
         name: String,
-        /// The command that was perhaps meant.
+        /// The most similar command.
         nearest: Option<String>,
     },
-    /// A value begins with a quote and does not end with one.
+    /// A quote is not closed.
     #[error("the quote at character {at} of the values is not closed")]
     OpenQuote {
-        /// Where, counted from 1.
+        /// Position of the quote in characters, counted from 1.
         at: usize,
     },
-    /// An argument has no value.
-    #[error("`/{name}` wants a value for `{argument}`: type `{usage}`")]
+    /// A required argument has no value.
+    #[error("`/{name}` requires a value for `{argument}`; usage: `{usage}`")]
     Missing {
         /// The command.
         name: String,
         /// The argument.
         argument: String,
-        /// How the command is typed.
+        /// Usage of the command.
         usage: String,
     },
-    /// There are values for a prompt that takes none.
+    /// The prompt has no arguments.
     #[error("`/{name}` takes no values")]
     NoArguments {
         /// The command.
@@ -44,15 +44,15 @@ pub enum CommandError {
     },
 }
 
-/// The name of a command, and what follows it.
+/// Splits a command into its name and the rest.
 pub(super) fn split(typed: &str) -> Result<(&str, &str), CommandError> {
-    let typed = typed.trim().strip_prefix('/').ok_or(CommandError::NoCommand)?;
+    let typed = typed.trim().strip_prefix('/').ok_or(CommandError::NotACommand)?;
     let (name, rest) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
-    if name.is_empty() { Err(CommandError::NoCommand) } else { Ok((name, rest)) }
+    if name.is_empty() { Err(CommandError::NotACommand) } else { Ok((name, rest)) }
 }
 
-/// Values apart by blanks. A value that begins with `"` or `'` goes to the next one that a blank or the end follows; inside of
-/// double quotes `\"` is a quote. Anywhere else quotes and backslashes are as they are: `it's` and `C:\new` are values.
+/// Splits values at whitespace. A value that begins with `"` or `'` ends at the same quote before whitespace or the end. In
+/// double quotes, `\"` is a quote. Other quotes and backslashes are literal: `it's` and `C:\new` are values.
 ///
 /// # Errors
 /// If a quote is not closed.
@@ -78,7 +78,7 @@ pub fn values(text: &str) -> Result<Vec<String>, CommandError> {
     Ok(values)
 }
 
-/// The value in quotes that begins here, and where what follows it begins.
+/// Reads the quoted value at `begin`; returns it and the position after it.
 fn quoted(characters: &[char], begin: usize, quote: char) -> Result<(String, usize), CommandError> {
     let (mut value, mut at) = (String::new(), begin + 1);
     while let Some(&character) = characters.get(at) {
@@ -96,7 +96,7 @@ fn quoted(characters: &[char], begin: usize, quote: char) -> Result<(String, usi
     Err(CommandError::OpenQuote { at: begin + 1 })
 }
 
-/// The values by the names of the prompt's arguments.
+/// Assigns the values to the prompt's arguments.
 pub(super) fn arguments(
     prompt: &Prompt,
     name: &str,
@@ -119,8 +119,7 @@ pub(super) fn arguments(
     Ok(known.iter().zip(values).map(|((argument, _), value)| ((*argument).to_owned(), value.into())).collect())
 }
 
-/// That there is no such command, with the one that was perhaps meant.
-pub(super) fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> CommandError {
+pub(super) fn unknown_command<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> CommandError {
     let nearest = nearest::nearest(name, known.map(String::as_str)).map(str::to_owned);
     CommandError::Unknown { name: name.to_owned(), nearest }
 }

@@ -1,10 +1,10 @@
-//! Commands of a chat, taken apart.
+//! Parsing of slash commands.
 
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::{
-    command::{arguments, split, unknown},
+    command::{arguments, split, unknown_command},
     *,
 };
 
@@ -13,7 +13,7 @@ fn prompt(arguments: Value) -> Prompt {
 }
 
 #[test]
-fn values_stand_apart_by_blanks_and_quotes_hold_them_together() {
+fn whitespace_separates_values_and_quotes_join_them() {
     for (text, expected) in [
         ("a b", &["a", "b"][..]),
         ("  a\t\n b ", &["a", "b"]),
@@ -34,14 +34,14 @@ fn values_stand_apart_by_blanks_and_quotes_hold_them_together() {
 }
 
 #[test]
-fn values_go_to_the_arguments_in_their_order() {
+fn values_are_assigned_in_order() {
     let issue = prompt(json!([{"name": "title", "required": true}, {"name": "priority"}]));
     let fill = |values: &[&str]| arguments(&issue, "c", values.iter().map(|&value| value.to_owned()).collect());
     assert_eq!(Value::from(fill(&["bug"]).unwrap()), json!({"title": "bug"}));
     assert_eq!(Value::from(fill(&["bug", "high"]).unwrap()), json!({"title": "bug", "priority": "high"}));
     assert_eq!(Value::from(fill(&["bug", "very", "high"]).unwrap())["priority"], "very high");
-    let refused = fill(&[]).unwrap_err().to_string();
-    assert!(refused.contains("`title`: type `/c <title> [priority]`"), "{refused}");
+    let error = fill(&[]).unwrap_err().to_string();
+    assert!(error.contains("`title`; usage: `/c <title> [priority]`"), "{error}");
     let late = prompt(json!([{"name": "a"}, {"name": "b", "required": true}]));
     assert!(
         matches!(arguments(&late, "c", vec!["x".into()]), Err(CommandError::Missing { argument, .. }) if argument == "b")
@@ -56,11 +56,11 @@ fn a_command_is_a_slash_and_a_name() {
     assert_eq!(split(" /mcp__a__b  x y").unwrap(), ("mcp__a__b", " x y"));
     assert_eq!(split("/n").unwrap(), ("n", ""));
     for text in ["", "/", "/ x", "x", "hello /x"] {
-        assert_eq!(split(text), Err(CommandError::NoCommand), "{text}");
+        assert_eq!(split(text), Err(CommandError::NotACommand), "{text}");
     }
     let known = ["mcp__a__summary".to_owned(), "mcp__b__other".to_owned()];
-    assert!(unknown("mcp__a__sumary", known.iter()).to_string().contains("did you mean `/mcp__a__summary`?"));
-    assert!(!unknown("zzz", known.iter()).to_string().contains("did you mean"));
+    assert!(unknown_command("mcp__a__sumary", known.iter()).to_string().contains("did you mean `/mcp__a__summary`?"));
+    assert!(!unknown_command("zzz", known.iter()).to_string().contains("did you mean"));
 }
 
 proptest! {

@@ -1,4 +1,4 @@
-//! Templates of URIs (RFC 6570), filled with values by name or by place.
+//! URI templates (RFC 6570), expanded with values by name or by position.
 
 use std::collections::BTreeMap;
 
@@ -8,42 +8,42 @@ use iri_string::{
 };
 use thiserror::Error;
 
-/// A template of the URIs of resources.
+/// A URI template of resources.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
     template: UriTemplateString,
 }
 
-/// The values that a template is filled with.
+/// Values of a template's variables.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TemplateArguments {
-    /// By the names of the variables.
+    /// By variable name.
     ByName(BTreeMap<String, String>),
     /// In the order in which the variables first occur.
     ByPosition(Vec<String>),
 }
 
-/// Why there is no URI.
+/// Why a template cannot be parsed or expanded.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum TemplateError {
-    /// The template is none.
-    #[error("`{template}` is no URI template (RFC 6570)")]
+    /// The template is invalid.
+    #[error("`{template}` is not a valid URI template (RFC 6570)")]
     Malformed {
         /// The template.
         template: String,
     },
-    /// A value is given that the template has no place for.
+    /// A value has no variable.
     #[error("the template has no variable for {surplus}; it takes {}", listed(.variables))]
     Surplus {
-        /// The variable, or the value, in words.
+        /// Description of the variable or the value.
         surplus: String,
-        /// What it takes, in its order.
+        /// The variables in order.
         variables: Vec<String>,
     },
-    /// No value is given at all where the template needs some.
-    #[error("the template wants values for {}", listed(.variables))]
+    /// The template has variables and no value is given.
+    #[error("the template requires values for {}", listed(.variables))]
     Empty {
-        /// What it takes, in its order.
+        /// The variables in order.
         variables: Vec<String>,
     },
 }
@@ -53,16 +53,16 @@ fn listed(names: &[String]) -> String {
 }
 
 impl Template {
-    /// Reads a template.
+    /// Parses a template.
     ///
     /// # Errors
-    /// If it is none.
+    /// If it is not a URI template.
     pub fn read(text: &str) -> Result<Self, TemplateError> {
         let template = UriTemplateStr::new(text).map_err(|_| TemplateError::Malformed { template: text.to_owned() })?;
         Ok(Self { template: template.to_owned() })
     }
 
-    /// Its variables, each once, in the order in which they first occur.
+    /// The distinct variables in order of occurrence.
     #[must_use]
     pub fn variables(&self) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();
@@ -74,11 +74,10 @@ impl Template {
         names
     }
 
-    /// The URI with these values. A variable without a value is left out, as the RFC has it (section 3.2.1), but some value there
-    /// has to be.
+    /// Expands the template. Variables without a value are omitted (section 3.2.1), but at least one value is required.
     ///
     /// # Errors
-    /// If a value has no place, or none is given.
+    /// If a value has no variable, or no value is given.
     pub fn fill(&self, given: &TemplateArguments) -> Result<String, TemplateError> {
         let variables = self.variables();
         let surplus = |surplus: String| TemplateError::Surplus { surplus, variables: variables.clone() };
@@ -104,7 +103,7 @@ impl Template {
             context.insert(name, value);
         }
         let filled = self.template.expand::<UriSpec, _>(&context);
-        // Only templates with a modifier for a list can fail on a text, and those values are texts.
+        // Expansion of string values fails only for templates with list modifiers.
         let filled = filled.map_err(|_| TemplateError::Malformed { template: self.template.to_string() })?;
         Ok(filled.to_string())
     }

@@ -1,4 +1,4 @@
-//! Templates of URIs.
+//! URI templates.
 
 use super::*;
 
@@ -6,7 +6,7 @@ fn template(text: &str) -> Template {
     Template::read(text).unwrap()
 }
 
-fn by_place(values: &[&str]) -> TemplateArguments {
+fn by_position(values: &[&str]) -> TemplateArguments {
     TemplateArguments::ByPosition(values.iter().map(|&value| value.to_owned()).collect())
 }
 
@@ -15,31 +15,32 @@ fn by_name(values: &[(&str, &str)]) -> TemplateArguments {
 }
 
 #[test]
-fn values_are_given_by_name_or_by_place() {
+fn values_are_given_by_name_or_by_position() {
     let repository = template("git://{owner}/{repo}/{+path}{?ref,owner}");
     assert_eq!(repository.variables(), ["owner", "repo", "path", "ref"]);
-    for given in
-        [by_place(&["me", "a b", "src/lib.rs"]), by_name(&[("path", "src/lib.rs"), ("repo", "a b"), ("owner", "me")])]
-    {
+    for given in [
+        by_position(&["me", "a b", "src/lib.rs"]),
+        by_name(&[("path", "src/lib.rs"), ("repo", "a b"), ("owner", "me")]),
+    ] {
         assert_eq!(repository.fill(&given).unwrap(), "git://me/a%20b/src/lib.rs?owner=me");
     }
-    assert_eq!(template("note://{id}").fill(&by_place(&["../x"])).unwrap(), "note://..%2Fx");
-    assert_eq!(template("note://all").fill(&by_place(&[])).unwrap(), "note://all");
+    assert_eq!(template("note://{id}").fill(&by_position(&["../x"])).unwrap(), "note://..%2Fx");
+    assert_eq!(template("note://all").fill(&by_position(&[])).unwrap(), "note://all");
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_what_would() {
+fn surplus_values_are_rejected_with_the_variables() {
     let note = template("note://{id}{?page}");
-    for (given, told) in [
-        (by_place(&["1", "2", "3"]), "the value `3`; it takes id, page"),
+    for (given, expected) in [
+        (by_position(&["1", "2", "3"]), "the value `3`; it takes id, page"),
         (by_name(&[("ID", "1")]), "`ID`; it takes id, page"),
-        (by_place(&[]), "wants values for id, page"),
-        (by_name(&[]), "wants values for id, page"),
+        (by_position(&[]), "requires values for id, page"),
+        (by_name(&[]), "requires values for id, page"),
     ] {
-        let refused = note.fill(&given).unwrap_err().to_string();
-        assert!(refused.contains(told), "{refused}");
+        let error = note.fill(&given).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
     }
-    let refused = template("note://all").fill(&by_place(&["x"])).unwrap_err().to_string();
-    assert!(refused.contains("it takes no values"), "{refused}");
+    let error = template("note://all").fill(&by_position(&["x"])).unwrap_err().to_string();
+    assert!(error.contains("it takes no values"), "{error}");
     assert!(Template::read("note://{id").is_err());
 }

@@ -1,15 +1,15 @@
-//! What cannot be said in a schema, said in its description.
+//! Titles, descriptions, defaults and examples, and notes about keywords that a dialect does not support.
 
 use serde_json::{Map, Value};
 
 use super::{converter::Converter, dialect::Dialect, document::Annotations, report::Effect};
 
-/// How long one remark may be, in characters.
-const REMARK: usize = 200;
-/// How long all remarks on one place may be together, in characters.
-const REMARKS: usize = 600;
+/// Maximum length of one note, in characters.
+const MAX_NOTE: usize = 200;
+/// Maximum length of all notes of one schema, in characters.
+const MAX_NOTES: usize = 600;
 
-/// What is to be said about one place.
+/// Notes for the description of one schema.
 #[derive(Debug, Default)]
 pub(super) struct DescriptionNotes {
     text: String,
@@ -17,15 +17,15 @@ pub(super) struct DescriptionNotes {
 }
 
 impl DescriptionNotes {
-    /// Adds a sentence. One that is too long is cut, and one too many is left out.
+    /// Adds a sentence. A long sentence is truncated; sentences beyond the limit are omitted.
     pub(super) fn add(&mut self, sentence: &str) {
         let mut sentence: String = sentence.chars().filter(|letter| !letter.is_control()).collect();
-        if let Some((cut, _)) = sentence.char_indices().nth(REMARK) {
+        if let Some((cut, _)) = sentence.char_indices().nth(MAX_NOTE) {
             sentence.truncate(cut);
             sentence.push('…');
         }
         let length = sentence.chars().count() + 1;
-        if self.length + length <= REMARKS {
+        if self.length + length <= MAX_NOTES {
             self.length += length;
             if !self.text.is_empty() {
                 self.text.push(' ');
@@ -38,7 +38,7 @@ impl DescriptionNotes {
         self.text.is_empty()
     }
 
-    /// A description with the remarks after it.
+    /// Appends the notes to a description.
     pub(super) fn after(self, description: Option<String>) -> Option<String> {
         match description {
             description if self.is_empty() => description,
@@ -48,7 +48,7 @@ impl DescriptionNotes {
     }
 }
 
-/// A value as it is shown in a remark.
+/// Formats a value for a note.
 pub(super) fn shown(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(80) {
@@ -57,7 +57,7 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-/// Several values as they are shown in a remark.
+/// Formats several values for a note.
 pub(super) fn listed(values: &[Value]) -> String {
     let mut text = values.iter().take(20).map(shown).collect::<Vec<_>>().join(", ");
     if values.len() > 20 {
@@ -67,28 +67,28 @@ pub(super) fn listed(values: &[Value]) -> String {
 }
 
 impl Converter<'_> {
-    /// Puts words and remarks in front of a written schema.
-    pub(super) fn dressed(
+    /// Inserts annotations and notes before the keywords of a written schema.
+    pub(super) fn annotate(
         &mut self,
         written: Map<String, Value>,
-        words: &Annotations,
-        mut remarks: DescriptionNotes,
+        annotations: &Annotations,
+        mut notes: DescriptionNotes,
         at: &str,
     ) -> Map<String, Value> {
         let mut front = Map::new();
-        if let Some(title) = &words.title {
+        if let Some(title) = &annotations.title {
             front.insert("title".into(), title.as_str().into());
         }
-        self.say_default(&mut front, words, &mut remarks, at);
-        self.say_examples(&mut front, words, &mut remarks, at);
-        if let Some(description) = remarks.after(words.description.clone()) {
+        self.write_default(&mut front, annotations, &mut notes, at);
+        self.write_examples(&mut front, annotations, &mut notes, at);
+        if let Some(description) = notes.after(annotations.description.clone()) {
             front.insert("description".into(), description.into());
         }
         if front.is_empty() {
             return written;
         }
-        // Neither strict mode nor Gemini takes anything beside a reference.
-        if written.contains_key("$ref") && !self.dialect.is_full() {
+        // Neither strict mode nor Gemini accepts other keywords next to a reference.
+        if written.contains_key("$ref") && !self.dialect.is_verbatim() {
             front.insert("anyOf".into(), Value::Array(vec![Value::Object(written)]));
             return front;
         }
@@ -96,42 +96,42 @@ impl Converter<'_> {
         front
     }
 
-    fn say_default(
+    fn write_default(
         &mut self,
         front: &mut Map<String, Value>,
-        words: &Annotations,
-        remarks: &mut DescriptionNotes,
+        annotations: &Annotations,
+        notes: &mut DescriptionNotes,
         at: &str,
     ) {
-        let Some(default) = &words.default else { return };
-        if self.dialect.knows("default") {
+        let Some(default) = &annotations.default else { return };
+        if self.dialect.supports("default") {
             front.insert("default".into(), default.clone());
         } else {
-            // `null` stands for what is left out, so it need not be said.
+            // A null default has the same meaning as an absent value.
             if !default.is_null() {
-                remarks.add(&format!("Default: {}.", shown(default)));
+                notes.add(&format!("Default: {}.", shown(default)));
             }
-            self.record(at, "default", "said in the description", Effect::Equal);
+            self.record(at, "default", "moved to the description", Effect::Equal);
         }
     }
 
-    fn say_examples(
+    fn write_examples(
         &mut self,
         front: &mut Map<String, Value>,
-        words: &Annotations,
-        remarks: &mut DescriptionNotes,
+        annotations: &Annotations,
+        notes: &mut DescriptionNotes,
         at: &str,
     ) {
-        if words.examples.is_empty() {
+        if annotations.examples.is_empty() {
             return;
         }
-        if self.dialect.is_full() {
-            front.insert("examples".into(), Value::Array(words.examples.clone()));
-        } else if self.dialect == Dialect::Gemini && words.examples.len() == 1 {
-            front.insert("example".into(), words.examples[0].clone());
+        if self.dialect.is_verbatim() {
+            front.insert("examples".into(), Value::Array(annotations.examples.clone()));
+        } else if self.dialect == Dialect::Gemini && annotations.examples.len() == 1 {
+            front.insert("example".into(), annotations.examples[0].clone());
         } else {
-            remarks.add(&format!("Examples: {}.", listed(&words.examples)));
-            self.record(at, "examples", "said in the description", Effect::Equal);
+            notes.add(&format!("Examples: {}.", listed(&annotations.examples)));
+            self.record(at, "examples", "moved to the description", Effect::Equal);
         }
     }
 }

@@ -9,29 +9,29 @@ use super::{
     report::{Effect, Report},
 };
 
-/// How often a schema that refers to itself is written out inside of itself where the provider knows no references.
-pub(super) const UNROLLED: usize = 2;
+/// Levels of a recursive schema that are inlined if the provider does not support references.
+pub(super) const MAX_RECURSION: usize = 2;
 
-/// Why a schema, or a part of one, cannot be said.
+/// Why a schema cannot be written in a dialect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ConversionError {
-    /// It allows nothing.
+    /// It accepts no value.
     Never,
-    /// The dialect cannot say it at all.
+    /// The dialect does not support it.
     Unfit {
-        /// Where.
+        /// Location as a JSON pointer.
         at: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// Where a schema stands, as far as rules depend on it.
+/// Context of a schema that affects its rules.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct SchemaContext {
-    /// How deep inside of the root.
+    /// Depth below the root.
     pub(super) depth: usize,
-    /// Whether the nearest property around it may be left out.
+    /// Whether the enclosing property is optional.
     pub(super) optional: bool,
 }
 
@@ -47,11 +47,11 @@ pub(super) struct Converter<'a> {
     pub(super) dialect: Dialect,
     pub(super) limits: &'a Limits,
     pub(super) report: Report,
-    /// The definitions that were written out around the present place.
-    pub(super) trail: Vec<usize>,
-    /// The definitions that something refers to.
+    /// The definitions that are currently being inlined.
+    pub(super) inlining: Vec<usize>,
+    /// The referenced definitions.
     pub(super) used: BTreeSet<usize>,
-    /// How many more parts may be written.
+    /// Number of schemas that may still be written.
     pub(super) budget: usize,
 }
 
@@ -62,13 +62,13 @@ impl<'a> Converter<'a> {
             dialect,
             limits,
             report: Report::default(),
-            trail: Vec::new(),
+            inlining: Vec::new(),
             used: BTreeSet::new(),
             budget: limits.written + document.size,
         }
     }
 
-    /// Tells of something that the provider's rules ask for.
+    /// Records a change that the provider's rules require.
     pub(super) fn record(
         &mut self,
         at: &str,
@@ -79,9 +79,8 @@ impl<'a> Converter<'a> {
         self.report.add(at, keyword, became, self.dialect.rule(), effect);
     }
 
-    /// Gives up on the dialect, if it is one that something else can take the place of; where it is not, says that the
-    /// keyword is lost.
-    pub(super) fn lost(&mut self, at: &str, keyword: &str, why: &str) -> Result<(), ConversionError> {
+    /// Fails in strict mode, which can be replaced by another dialect. Otherwise records that the keyword is dropped.
+    pub(super) fn drop_keyword(&mut self, at: &str, keyword: &str, why: &str) -> Result<(), ConversionError> {
         if self.dialect == Dialect::OpenAiStrict {
             return Err(ConversionError::Unfit { at: at.to_owned(), why: why.to_owned() });
         }

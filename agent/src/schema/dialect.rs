@@ -1,8 +1,8 @@
-//! What each provider makes of JSON Schema, as far as the conversion has to know it.
+//! The JSON Schema dialects of providers, as far as the conversion depends on them.
 //!
-//! The rules themselves, against which every result can be checked, are stated apart from this, in `rules/`.
+//! The rules against which results are checked are separate, in `rules/`.
 
-/// A provider's form of schemas.
+/// The schema dialect of a provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     /// OpenAI with `strict: true`.
@@ -18,8 +18,8 @@ pub(super) enum Dialect {
 }
 
 impl Dialect {
-    /// Whether nearly all of JSON Schema may stay as it is.
-    pub(super) fn is_full(self) -> bool {
+    /// Whether nearly all of JSON Schema is supported.
+    pub(super) fn is_verbatim(self) -> bool {
         matches!(self, Self::OpenAiLoose | Self::Anthropic)
     }
 
@@ -34,8 +34,8 @@ impl Dialect {
         }
     }
 
-    /// Whether the provider knows a keyword.
-    pub(super) fn knows(self, keyword: &str) -> bool {
+    /// Whether the provider supports a keyword.
+    pub(super) fn supports(self, keyword: &str) -> bool {
         match self {
             Self::OpenAiLoose | Self::Anthropic => true,
             Self::OpenAiStrict => matches!(
@@ -75,8 +75,8 @@ impl Dialect {
         }
     }
 
-    /// The formats that strict mode lists; elsewhere any will do.
-    pub(super) fn knows_format(self, format: &str) -> bool {
+    /// Strict mode supports only the listed formats; other dialects accept any.
+    pub(super) fn supports_format(self, format: &str) -> bool {
         self != Self::OpenAiStrict
             || matches!(
                 format,

@@ -1,43 +1,41 @@
-//! A schema after reading: one shape for every draft, with the place in the source that each part came from.
+//! Model of a schema for all drafts. Each part has its location in the source.
 
 use std::sync::Arc;
 
 use serde_json::{Number, Value};
 
-/// A schema and what it refers to.
+/// A schema and its referenced definitions.
 #[derive(Debug, Clone)]
 pub(super) struct Document {
-    /// The schema itself.
     pub(super) root: Node,
-    /// What is referred to, by number.
+    /// Indexed by the numbers in [`Node::reference`].
     pub(super) definitions: Vec<Definition>,
-    /// How many schemas it consists of.
+    /// Number of schemas.
     pub(super) size: usize,
 }
 
-/// A schema that others refer to.
+/// A referenced schema.
 #[derive(Debug, Clone)]
 pub(super) struct Definition {
-    /// Its name below `$defs`: unique, and made of letters, digits, `_`, `-` and `.`.
+    /// Unique name in `$defs`, of letters, digits, `_`, `-` and `.`.
     pub(super) name: String,
-    /// The schema.
     pub(super) node: Node,
-    /// Whether it refers to itself, over however many others.
+    /// Whether it refers to itself directly or indirectly.
     pub(super) recursive: bool,
 }
 
-/// One schema. The default one allows everything.
+/// One schema. The default accepts every value.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Node {
-    /// Where it stands in the source, as a JSON pointer.
+    /// Location in the source as a JSON pointer.
     pub(super) at: Arc<str>,
-    /// Whether it allows nothing.
+    /// Whether it accepts no value.
     pub(super) never: bool,
     pub(super) reference: Option<usize>,
     pub(super) types: Option<Types>,
-    /// `enum`, or `const` as a list of one.
+    /// `enum`, or the single value of `const`.
     pub(super) values: Option<Vec<Value>>,
-    pub(super) words: Annotations,
+    pub(super) annotations: Annotations,
     pub(super) format: Option<String>,
     pub(super) low: Option<Bound>,
     pub(super) high: Option<Bound>,
@@ -66,7 +64,7 @@ pub(super) struct Node {
     pub(super) condition: Option<Box<Condition>>,
 }
 
-/// What a schema says to people and models, and what constrains nothing.
+/// Keywords without constraints.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Annotations {
     pub(super) title: Option<String>,
@@ -83,14 +81,14 @@ pub(super) struct Condition {
     pub(super) otherwise: Option<Node>,
 }
 
-/// `contains` and its numbers.
+/// `contains`, `minContains` and `maxContains`.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Contains {
     pub(super) node: Node,
     pub(super) count: Range,
 }
 
-/// The least and the most of something.
+/// A minimum and a maximum.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Range {
     pub(super) min: Option<u64>,
@@ -98,7 +96,7 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// What both allow.
+    /// The intersection.
     pub(super) fn and(self, other: Self) -> Self {
         let tighter = |left: Option<u64>, right: Option<u64>, pick: fn(u64, u64) -> u64| match (left, right) {
             (Some(left), Some(right)) => Some(pick(left, right)),
@@ -125,7 +123,7 @@ impl Bound {
     }
 }
 
-/// A set of types. `integer` is never beside `number`, which includes it.
+/// A set of types. It never contains both `integer` and `number`, which includes it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Types(u8);
 
@@ -137,7 +135,7 @@ impl Types {
     pub(super) const STRING: Self = Self(16);
     pub(super) const ARRAY: Self = Self(32);
     pub(super) const OBJECT: Self = Self(64);
-    /// All, in the order in which they are written.
+    /// All types in the order of output.
     const NAMES: [(&'static str, Self); 7] = [
         ("string", Self::STRING),
         ("number", Self::NUMBER),
@@ -148,7 +146,6 @@ impl Types {
         ("null", Self::NULL),
     ];
 
-    /// Every type.
     pub(super) const fn all() -> Self {
         Self(1 | 2 | 8 | 16 | 32 | 64)
     }
@@ -157,7 +154,7 @@ impl Types {
         Self::NAMES.iter().find(|(known, _)| *known == name).map(|(_, one)| *one)
     }
 
-    /// The type of a value. A number without a fraction is an integer, however it is written.
+    /// The type of a value. `1.0` is an integer.
     pub(super) fn from_value(value: &Value) -> Self {
         match value {
             Value::Null => Self::NULL,
@@ -175,7 +172,7 @@ impl Types {
         Self(if both & Self::NUMBER.0 != 0 { both & !Self::INTEGER.0 } else { both })
     }
 
-    /// What is in both.
+    /// The intersection, in which `number` includes `integer`.
     pub(super) const fn and(self, other: Self) -> Self {
         let number = Self::NUMBER.0 | Self::INTEGER.0;
         let integers = if self.0 & number != 0 && other.0 & number != 0 && (self.0 & other.0 & Self::NUMBER.0) == 0 {
@@ -195,40 +192,38 @@ impl Types {
         self.0 == 0
     }
 
-    /// Each type by itself.
     pub(super) fn each(self) -> impl Iterator<Item = Self> {
         Self::NAMES.into_iter().map(|(_, one)| one).filter(move |one| self.0 & one.0 != 0)
     }
 
-    /// The names of the types.
     pub(super) fn names(self) -> impl Iterator<Item = &'static str> {
         Self::NAMES.into_iter().filter(move |(_, one)| self.0 & one.0 != 0).map(|(name, _)| name)
     }
 }
 
 impl Node {
-    /// A schema that allows everything, at a place.
+    /// A schema that accepts every value.
     pub(super) fn any(at: &Arc<str>) -> Self {
         Self { at: Arc::clone(at), ..Self::default() }
     }
 
-    /// A schema that allows nothing, at a place.
+    /// A schema that accepts no value.
     pub(super) fn never(at: &Arc<str>) -> Self {
         Self { never: true, ..Self::any(at) }
     }
 
-    /// Whether it constrains nothing, whatever it says.
+    /// Whether it has no constraints.
     pub(super) fn is_any(&self) -> bool {
-        self.reference.is_none() && self.refers_at_most()
+        self.reference.is_none() && self.has_no_own_constraint()
     }
 
-    /// Whether it consists of a reference, and of words.
+    /// Whether it consists only of a reference and annotations.
     pub(super) fn is_reference_alone(&self) -> bool {
-        self.reference.is_some() && self.refers_at_most()
+        self.reference.is_some() && self.has_no_own_constraint()
     }
 
-    /// Whether nothing but a reference constrains it. No keyword of a known type, and none of those without one.
-    fn refers_at_most(&self) -> bool {
+    /// Whether it has no constraint except a reference.
+    fn has_no_own_constraint(&self) -> bool {
         !self.never
             && self.types.is_none()
             && self.values.is_none()
@@ -241,12 +236,11 @@ impl Node {
             && self.types_of_keywords().is_empty()
     }
 
-    /// Whether it allows nothing beyond what is named: `additionalProperties: false`.
+    /// Whether `additionalProperties` is `false`.
     pub(super) fn is_closed(&self) -> bool {
         self.additional.as_ref().is_some_and(|rest| rest.never)
     }
 
-    /// The schema of a property.
     pub(super) fn property(&self, name: &str) -> Option<&Self> {
         self.properties.iter().find(|(known, _)| known == name).map(|(_, node)| node)
     }
@@ -255,14 +249,14 @@ impl Node {
         self.required.iter().any(|known| known == name)
     }
 
-    /// Says with `additionalProperties` and `items` what is left to be evaluated, where all that could evaluate is here.
+    /// Replaces unevaluated keywords by `additionalProperties` and `items`, once no other keyword can evaluate.
     pub(super) fn settle_unevaluated(&mut self) {
         let (properties, items) = (self.unevaluated_properties.take(), self.unevaluated_items.take());
         self.additional = self.additional.take().or(properties);
         self.items = self.items.take().or(items);
     }
 
-    /// The types that its keywords speak of.
+    /// The types that its keywords apply to.
     pub(super) fn types_of_keywords(&self) -> Types {
         let mut types = Types::default();
         if !self.properties.is_empty()
@@ -295,7 +289,7 @@ impl Node {
         types
     }
 
-    /// The same schema for values of one type: without the keywords of others.
+    /// The schema for values of one type, without the keywords of others.
     pub(super) fn restricted_to(&self, one: Types) -> Self {
         let mut node = Self {
             at: Arc::clone(&self.at),
@@ -304,7 +298,7 @@ impl Node {
                 .values
                 .as_ref()
                 .map(|values| values.iter().filter(|value| one.covers(Types::from_value(value))).cloned().collect()),
-            words: self.words.clone(),
+            annotations: self.annotations.clone(),
             not: self.not.clone(),
             condition: self.condition.clone(),
             ..Self::default()
@@ -339,7 +333,7 @@ impl Node {
         node
     }
 
-    /// The schemas directly inside of it.
+    /// The directly nested schemas.
     pub(super) fn children(&self) -> impl Iterator<Item = &Self> {
         let boxed = [&self.items, &self.additional, &self.names, &self.unevaluated_properties, &self.unevaluated_items]
             .into_iter()

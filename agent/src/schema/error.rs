@@ -1,58 +1,58 @@
-//! Why a schema cannot be used at all.
+//! Errors of schemas.
 
 use thiserror::Error;
 
-/// Why a schema cannot be used at all. It costs the tool that it belongs to, and no other.
+/// Why a schema cannot be converted. The error affects only its tool.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SchemaError {
-    /// Something that is neither an object nor a boolean stands where a schema should.
-    #[error("what stands at `{at}` is no schema: neither an object nor a boolean")]
+    /// A schema is neither an object nor a boolean.
+    #[error("the value at `{at}` is not a schema; expected an object or a boolean")]
     NotASchema {
-        /// The place, as a JSON pointer.
+        /// Location as a JSON pointer.
         at: String,
     },
-    /// A keyword has a value that it cannot have.
+    /// A keyword has an invalid value.
     #[error("`{keyword}` at `{at}` is not {wanted}")]
     Malformed {
-        /// The place of the schema that has the keyword.
+        /// Location of the schema.
         at: String,
         /// The keyword.
         keyword: String,
-        /// What its value should be.
+        /// The expected value.
         wanted: &'static str,
     },
-    /// A type that JSON does not have.
-    #[error("there is no type `{name}`, which `{at}` names")]
+    /// A type is unknown.
+    #[error("unknown type `{name}` at `{at}`")]
     UnknownType {
-        /// The place of the schema.
+        /// Location of the schema.
         at: String,
         /// The name.
         name: String,
     },
-    /// A reference to nothing.
-    #[error("`$ref` at `{at}` leads nowhere: `{reference}`")]
+    /// A reference cannot be resolved.
+    #[error("`$ref` at `{at}` cannot be resolved: `{reference}`")]
     Dangling {
-        /// The place of the schema that refers.
+        /// Location of the referring schema.
         at: String,
         /// The reference.
         reference: String,
     },
-    /// A reference that only leads back to itself.
-    #[error("`$ref` at `{at}` leads back to itself and says nothing on the way")]
-    Endless {
-        /// The place of one of the schemas on the way.
+    /// A reference is circular.
+    #[error("`$ref` at `{at}` is a circular reference")]
+    Circular {
+        /// Location of one of the schemas.
         at: String,
     },
     /// No arguments can satisfy the schema.
-    #[error("the schema allows no object, and arguments always are one")]
+    #[error("schema rejects every object; tool arguments must be an object")]
     NoObject,
-    /// The schema is larger than what is looked at.
-    #[error("the schema has more than {limit} {of}")]
+    /// The schema exceeds a limit.
+    #[error("the schema has more than {limit} {unit}")]
     TooLarge {
         /// The limit.
         limit: usize,
-        /// Of what.
-        of: &'static str,
+        /// What is limited.
+        unit: &'static str,
     },
 }

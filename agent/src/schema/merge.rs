@@ -1,7 +1,6 @@
-//! What two schemas both allow, as one schema.
+//! Merges two schemas into one that accepts their intersection.
 //!
-//! Only the keywords of the schemas themselves are looked at: schemas inside of them are joined with `allOf`, and whoever
-//! reads them next resolves that. So this never recurses, whatever a schema says.
+//! Nested schemas are joined with `allOf` and resolved later, so merging never recurses.
 
 use std::sync::Arc;
 
@@ -9,14 +8,14 @@ use serde_json::{Number, Value};
 
 use super::document::{Annotations, Bound, Node, Types};
 
-/// What both allow. Neither has a reference or a list of alternatives left. Keywords that cannot be said together in one
-/// schema are told, and those of the first one stay.
+/// The intersection of two schemas without references or alternatives. Keywords that cannot be merged are added to
+/// `conflicts`, and the first schema's value stays.
 pub(super) fn both(one: &Node, other: &Node, conflicts: &mut Vec<&'static str>) -> Node {
     if one.never || other.never {
         return Node::never(&one.at);
     }
     let mut node = one.clone();
-    node.words = words(&one.words, &other.words);
+    node.annotations = annotations(&one.annotations, &other.annotations);
     node.types = match (one.types, other.types) {
         (Some(left), Some(right)) => Some(left.and(right)),
         (left, right) => left.or(right),
@@ -38,8 +37,8 @@ pub(super) fn both(one: &Node, other: &Node, conflicts: &mut Vec<&'static str>) 
     if impossible { Node::never(&one.at) } else { node }
 }
 
-/// The words of the first one, and of the other one where the first says nothing.
-pub(super) fn words(one: &Annotations, other: &Annotations) -> Annotations {
+/// The annotations of the first schema, completed by those of the other.
+pub(super) fn annotations(one: &Annotations, other: &Annotations) -> Annotations {
     Annotations {
         title: one.title.clone().or_else(|| other.title.clone()),
         description: one.description.clone().or_else(|| other.description.clone()),
@@ -72,7 +71,7 @@ fn tighter(one: Option<Bound>, other: Option<&Bound>, is_tighter: impl Fn(f64, f
     match (one, other) {
         (Some(one), Some(other)) => {
             let (left, right) = (one.as_f64(), other.as_f64());
-            #[expect(clippy::float_cmp, reason = "equal bounds are told apart by whether they are exclusive")]
+            #[expect(clippy::float_cmp, reason = "equal bounds differ in whether they are exclusive")]
             let same = left == right;
             Some(if is_tighter(right, left) || (same && other.exclusive) { other.clone() } else { one })
         }
@@ -108,10 +107,10 @@ fn arrays(node: &mut Node, one: &Node, other: &Node, conflicts: &mut Vec<&'stati
 }
 
 fn objects(node: &mut Node, one: &Node, other: &Node, conflicts: &mut Vec<&'static str>) {
-    // Which names a pattern matches is not found out here, so what stands beside it cannot be said for sure.
-    let unsure = |schema: &Node, beside: &Node| {
-        let closer = schema.additional.is_some() || beside.additional.is_some();
-        !schema.patterns.is_empty() && (closer || !beside.properties.is_empty())
+    // Patterns are not matched against names here, so other keywords next to them may conflict.
+    let unsure = |schema: &Node, next: &Node| {
+        let closer = schema.additional.is_some() || next.additional.is_some();
+        !schema.patterns.is_empty() && (closer || !next.properties.is_empty())
     };
     if one.patterns != other.patterns && (unsure(one, other) || unsure(other, one)) {
         conflicts.push("patternProperties");
@@ -119,8 +118,8 @@ fn objects(node: &mut Node, one: &Node, other: &Node, conflicts: &mut Vec<&'stat
     let rest = |schema: &Node| schema.additional.as_deref().filter(|_| schema.patterns.is_empty()).cloned();
     let mut properties: Vec<(String, Node)> = Vec::new();
     for (name, property) in &one.properties {
-        let beside = other.property(name).cloned().or_else(|| rest(other));
-        properties.extend(joined(Some(property.clone()), beside).map(|both| (name.clone(), both)));
+        let next = other.property(name).cloned().or_else(|| rest(other));
+        properties.extend(joined(Some(property.clone()), next).map(|both| (name.clone(), both)));
     }
     for (name, property) in other.properties.iter().filter(|(name, _)| one.property(name).is_none()) {
         properties.extend(joined(Some(property.clone()), rest(one)).map(|both| (name.clone(), both)));
@@ -128,7 +127,7 @@ fn objects(node: &mut Node, one: &Node, other: &Node, conflicts: &mut Vec<&'stat
     node.properties = properties;
     node.additional = boxed(node.additional.take(), other.additional.as_deref());
     node.required.extend(other.required.iter().filter(|name| !one.requires(name)).cloned());
-    // A closed schema refuses what the other one asks for.
+    // A closed schema rejects properties that only the other requires.
     let missing = |name: &String| node.property(name).is_none();
     if node.is_closed() && node.patterns.is_empty() && other.patterns.is_empty() {
         let refused: Vec<String> = node.required.iter().filter(|name| missing(name)).cloned().collect();
@@ -166,22 +165,24 @@ fn boxed(one: Option<Box<Node>>, other: Option<&Node>) -> Option<Box<Node>> {
     joined(one.map(|node| *node), other.cloned()).map(Box::new)
 }
 
-/// Two schemas inside of others as one, to be resolved by whoever reads it. A missing one allows everything.
+/// Joins two nested schemas, to be resolved later. A missing one accepts every value.
 fn joined(one: Option<Node>, other: Option<Node>) -> Option<Node> {
     Some(match (one, other) {
         (Some(one), Some(other)) if one == other || other.is_any() => one,
-        (Some(one), Some(other)) if one.is_any() => Node { words: words(&one.words, &other.words), ..other },
+        (Some(one), Some(other)) if one.is_any() => {
+            Node { annotations: annotations(&one.annotations, &other.annotations), ..other }
+        }
         (Some(one), Some(other)) if one.never || other.never => Node::never(&one.at),
         (Some(one), Some(other)) => {
-            let (at, words) = (Arc::clone(&one.at), words(&one.words, &other.words));
-            Node { words, all_of: vec![one, other], ..Node::any(&at) }
+            let (at, annotations) = (Arc::clone(&one.at), annotations(&one.annotations, &other.annotations));
+            Node { annotations, all_of: vec![one, other], ..Node::any(&at) }
         }
         (one, other) => return one.or(other),
     })
 }
 
-/// Whether no value is allowed by both, as far as that can be told at a glance.
-pub(super) fn are_apart(one: &Node, other: &Node) -> bool {
+/// Whether the schemas obviously accept no common value.
+pub(super) fn are_disjoint(one: &Node, other: &Node) -> bool {
     if one.never || other.never {
         return true;
     }
@@ -200,8 +201,8 @@ pub(super) fn are_apart(one: &Node, other: &Node) -> bool {
             && types(closed) == Some(Types::OBJECT)
             && types(other) == Some(Types::OBJECT)
     };
-    // A property that both ask for and that has other values in each tells objects apart.
-    let told_apart = one.required.iter().filter(|name| other.requires(name)).any(|name| {
+    // A property that both require with different values distinguishes the objects.
+    let distinct = one.required.iter().filter(|name| other.requires(name)).any(|name| {
         let values = |node: &Node| node.property(name).and_then(|property| property.values.clone());
         match (values(one), values(other)) {
             (Some(left), Some(right)) => !left.iter().any(|value: &Value| right.contains(value)),
@@ -209,16 +210,16 @@ pub(super) fn are_apart(one: &Node, other: &Node) -> bool {
         }
     });
     let objects = types(one) == Some(Types::OBJECT) && types(other) == Some(Types::OBJECT);
-    (objects && told_apart) || closed_to(one, other) || closed_to(other, one)
+    (objects && distinct) || closed_to(one, other) || closed_to(other, one)
 }
 
 fn types(node: &Node) -> Option<Types> {
-    let of_values = node
+    let value_types = node
         .values
         .as_ref()
         .map(|values| values.iter().fold(Types::default(), |types, value| types.with(Types::from_value(value))));
-    match (node.types, of_values) {
-        (Some(types), Some(of_values)) => Some(types.and(of_values)),
-        (types, of_values) => types.or(of_values),
+    match (node.types, value_types) {
+        (Some(types), Some(value_types)) => Some(types.and(value_types)),
+        (types, value_types) => types.or(value_types),
     }
 }

@@ -1,51 +1,50 @@
-//! Regular expressions that a provider refuses, and the whole request with them.
+//! Regular expressions for which a provider rejects the whole request.
 
 use serde_json::json;
 
 use super::Provider;
 
-/// Why a provider refuses a pattern.
+/// Why a provider rejects a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PatternError {
-    /// Nobody can read it.
-    Unreadable,
-    /// It is one of ECMA-262 that OpenAI does not take.
-    Uncommon,
+    /// It is invalid.
+    Invalid,
+    /// It is valid in ECMA-262 and not supported by OpenAI.
+    Unsupported,
 }
 
 impl PatternError {
-    /// Why this provider refuses this pattern, if it does.
+    /// Checks a pattern for a provider.
     pub(super) fn find(provider: Provider, pattern: &str) -> Option<Self> {
         let openai = matches!(provider, Provider::OpenAi | Provider::OpenAiChat);
-        if !is_readable(pattern) {
-            Some(Self::Unreadable)
-        } else if openai && !is_common(pattern) {
-            Some(Self::Uncommon)
+        if !is_valid(pattern) {
+            Some(Self::Invalid)
+        } else if openai && !is_supported_by_openai(pattern) {
+            Some(Self::Unsupported)
         } else {
             None
         }
     }
 
-    /// The same in words.
     pub(super) fn why(self) -> &'static str {
         match self {
-            Self::Unreadable => "it is no regular expression",
-            Self::Uncommon => "OpenAI takes no look-around, and nothing that Python's `re` does not know",
+            Self::Invalid => "invalid regular expression",
+            Self::Unsupported => "OpenAI supports neither look-around nor syntax unknown to Python's `re`",
         }
     }
 }
 
-/// Whether a validator can read the pattern. The plain ones are told at a glance: compiling them all would cost more than
-/// all the rest of a conversion.
-fn is_readable(pattern: &str) -> bool {
+/// Whether the pattern is valid. Compiling every pattern would take longer than the rest of a conversion, so simple ones are
+/// not compiled.
+fn is_valid(pattern: &str) -> bool {
     let plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '^' | '$' | '-' | '_' | ' ' | '/' | ':');
     pattern.chars().all(plain) || jsonschema::validator_for(&json!({ "pattern": pattern })).is_ok()
 }
 
-/// Whether a pattern, which is one of ECMA-262, means the same to Python's `re`, by which OpenAI checks the patterns of all
-/// tools ("is not a 'regex'"), and looks neither ahead, behind nor back, which newer models refuse in any mode ("regex lookaround
-/// is not supported"). In doubt it does not.
-fn is_common(pattern: &str) -> bool {
+/// Whether an ECMA-262 pattern has the same meaning in Python's `re` and has no look-around or back-reference. OpenAI checks
+/// all patterns with Python ("is not a 'regex'"), and newer models reject look-around in any mode ("regex lookaround is not
+/// supported"). Returns false in doubt.
+fn is_supported_by_openai(pattern: &str) -> bool {
     let mut letters = pattern.chars().peekable();
     while let Some(letter) = letters.next() {
         let common = match letter {
@@ -63,7 +62,7 @@ fn is_common(pattern: &str) -> bool {
 
 type Letters<'a> = std::iter::Peekable<std::str::Chars<'a>>;
 
-/// What follows a backslash.
+/// Reads the character after a backslash.
 fn escape(letters: &mut Letters<'_>, classes: &str) -> bool {
     match letters.next() {
         Some('x') => digits(letters, 2),
@@ -77,7 +76,7 @@ fn digits(letters: &mut Letters<'_>, count: usize) -> bool {
     (0..count).all(|_| letters.next().is_some_and(|digit| digit.is_ascii_hexdigit()))
 }
 
-/// A class, up to its end.
+/// Reads a character class to its end.
 fn class(letters: &mut Letters<'_>) -> bool {
     while let Some(letter) = letters.next() {
         match letter {
@@ -93,10 +92,10 @@ fn class(letters: &mut Letters<'_>) -> bool {
 mod tests {
     use super::*;
 
-    /// Each was held against Python 3.11: `re.compile` takes the first ones, and refuses or misreads those of the others that
-    /// look nowhere.
+    /// Compared with Python 3.11: `re.compile` accepts the first list, and rejects or misreads those of the second list
+    /// without look-around.
     #[test]
-    fn openai_is_shown_what_python_reads_and_what_looks_nowhere() {
+    fn openai_accepts_patterns_that_python_reads_without_look_around() {
         for pattern in [
             "^[a-z]+$",
             r"^(?:a|b)(c)\d{2,}[^\]\\(?=]*\.\/\-$",
@@ -130,6 +129,6 @@ mod tests {
             assert!(PatternError::find(Provider::OpenAiChat, pattern).is_some(), "{pattern}");
         }
         assert_eq!(PatternError::find(Provider::Anthropic, r"^(?!no)\p{L}"), None);
-        assert_eq!(PatternError::find(Provider::Gemini, "("), Some(PatternError::Unreadable));
+        assert_eq!(PatternError::find(Provider::Gemini, "("), Some(PatternError::Invalid));
     }
 }

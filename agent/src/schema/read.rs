@@ -1,8 +1,8 @@
-//! Reading a JSON Schema of any draft from 4 to 2020-12 into one shape, within bounds.
+//! Reads a JSON Schema of any draft from 4 to 2020-12 within limits.
 //!
-//! What a draft says otherwise than 2020-12 is told apart by its form, not by `$schema`, which many generators set to
-//! whatever comes to their minds: a list under `items` is what 2020-12 calls `prefixItems`, a boolean `exclusiveMinimum`
-//! is that of draft 4. What has a form that no draft knows is an error, and so is a reference that leads nowhere.
+//! Differences between drafts are recognized by form, because many generators set a wrong `$schema`: an array in `items` is
+//! `prefixItems` of 2020-12, a boolean `exclusiveMinimum` is that of draft 4. Values that no draft allows and references that
+//! cannot be resolved are errors.
 
 mod index;
 mod keywords;
@@ -22,15 +22,15 @@ use super::{
     report::{Effect, Report},
 };
 
-/// Reads a schema. What it says that has no meaning goes to the report.
+/// Reads a schema and reports keywords without a meaning.
 pub(super) fn read(source: &Value, limits: &Limits, report: &mut Report) -> Result<Document, SchemaError> {
-    index::weigh(source, limits)?;
+    index::check_size(source, limits)?;
     let mut reader = Reader {
         source,
         index: Index::new(source),
         limits,
         report,
-        siblings_count: index::siblings_of_references_count(source),
+        siblings_apply: index::reference_siblings_apply(source),
         nodes: 0,
         numbers: HashMap::new(),
         pointers: Vec::new(),
@@ -58,10 +58,10 @@ struct Reader<'a> {
     index: Index,
     limits: &'a Limits,
     report: &'a mut Report,
-    /// Whether keywords beside `$ref` count.
-    siblings_count: bool,
+    /// Whether keywords next to `$ref` apply.
+    siblings_apply: bool,
     nodes: usize,
-    /// The number of each definition, by its place.
+    /// Number of each definition, by its JSON pointer.
     numbers: HashMap<String, usize>,
     pointers: Vec<String>,
     waiting: VecDeque<usize>,
@@ -71,10 +71,10 @@ impl Reader<'_> {
     fn node(&mut self, value: &Value, at: &str, depth: usize) -> Result<Node, SchemaError> {
         self.nodes += 1;
         if self.nodes > self.limits.nodes {
-            return Err(SchemaError::TooLarge { limit: self.limits.nodes, of: "parts" });
+            return Err(SchemaError::TooLarge { limit: self.limits.nodes, unit: "parts" });
         }
         if depth > self.limits.depth {
-            return Err(SchemaError::TooLarge { limit: self.limits.depth, of: "levels" });
+            return Err(SchemaError::TooLarge { limit: self.limits.depth, unit: "levels" });
         }
         let at: Arc<str> = Arc::from(at);
         match value {
@@ -92,23 +92,22 @@ impl Reader<'_> {
             self.refer(&mut node, key, &map[key])?;
         }
         for (key, value) in map {
-            let words_only = node.reference.is_some() && !self.siblings_count;
+            let words_only = node.reference.is_some() && !self.siblings_apply;
             self.keyword(&mut node, key, value, depth, words_only)?;
         }
-        if node.reference.is_none() || self.siblings_count {
+        if node.reference.is_none() || self.siblings_apply {
             self.combined(&mut node, map, depth)?;
         }
         Ok(node)
     }
 
-    /// Takes up a reference. One that leaves the document is not followed: a schema of a server must not make a client
-    /// fetch what the server names.
+    /// Resolves a reference. External references are not followed: a schema from a server must not cause requests.
     fn refer(&mut self, node: &mut Node, key: &str, value: &Value) -> Result<(), SchemaError> {
         let Value::String(reference) = value else {
             return Err(malformed(&node.at, key, "a string"));
         };
         let Some(pointer) = self.index.resolve(reference, &node.at) else {
-            self.report.add(&node.at, key, "dropped", "what lies outside of the schema is not fetched", Effect::Wider);
+            self.report.add(&node.at, key, "dropped", "external references are not fetched", Effect::Wider);
             return Ok(());
         };
         if self.source.pointer(&pointer).is_none() {
@@ -118,7 +117,7 @@ impl Reader<'_> {
         let number = *self.numbers.entry(pointer.clone()).or_insert(next);
         if number == next {
             if next >= self.limits.definitions {
-                return Err(SchemaError::TooLarge { limit: self.limits.definitions, of: "definitions" });
+                return Err(SchemaError::TooLarge { limit: self.limits.definitions, unit: "definitions" });
             }
             self.pointers.push(pointer);
             self.waiting.push_back(next);
@@ -128,7 +127,7 @@ impl Reader<'_> {
     }
 }
 
-/// A name below `$defs` for each place.
+/// A unique name in `$defs` for each pointer.
 fn names(pointers: &[String]) -> Vec<String> {
     let mut taken = HashSet::new();
     pointers
@@ -152,7 +151,7 @@ fn names(pointers: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// Marks the definitions that refer to themselves.
+/// Marks recursive definitions.
 fn find_recursion(document: &mut Document) -> Result<(), SchemaError> {
     let edges: Vec<Vec<usize>> = document.definitions.iter().map(|one| references_in(&one.node)).collect();
     for start in 0..edges.len() {
@@ -165,7 +164,7 @@ fn find_recursion(document: &mut Document) -> Result<(), SchemaError> {
         }
         document.definitions[start].recursive = seen.contains(&start);
     }
-    // A chain of schemas that do nothing but refer has to end somewhere.
+    // A chain of schemas that only refer to each other must end.
     for start in 0..edges.len() {
         let mut at = start;
         for _ in 0..=edges.len() {
@@ -175,7 +174,7 @@ fn find_recursion(document: &mut Document) -> Result<(), SchemaError> {
                 None => break,
             }
             if at == start {
-                return Err(SchemaError::Endless { at: node.at.to_string() });
+                return Err(SchemaError::Circular { at: node.at.to_string() });
             }
         }
     }
@@ -198,7 +197,7 @@ fn malformed(at: &str, keyword: &str, wanted: &'static str) -> SchemaError {
     SchemaError::Malformed { at: at.to_owned(), keyword: keyword.to_owned(), wanted }
 }
 
-/// A step of a JSON pointer (RFC 6901).
+/// Appends a token to a JSON pointer (RFC 6901).
 pub(super) fn step(at: &str, key: &str) -> String {
     let mut pointer = String::with_capacity(at.len() + key.len() + 1);
     pointer.push_str(at);

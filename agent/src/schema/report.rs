@@ -1,33 +1,33 @@
-//! What a conversion changed, and why.
+//! Changes of a conversion and their reasons.
 
 use std::{borrow::Cow, fmt};
 
 use serde::Serialize;
 
-/// How the values that a schema allows at a place have changed.
+/// How the set of accepted values has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
-    /// The same values as before.
+    /// The same values.
     Equal,
-    /// More values than before: the server may refuse what the model was allowed to send.
+    /// More values: the server may reject values that the model may send.
     Wider,
-    /// Fewer values than before: the model cannot say everything that the server takes.
+    /// Fewer values: the model cannot send every value that the server accepts.
     Narrower,
 }
 
 /// One change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// The place in the source schema, as a JSON pointer (RFC 6901); empty for its root.
+    /// Location in the source schema as a JSON pointer (RFC 6901); empty for the root.
     pub at: String,
     /// The keyword.
     pub keyword: String,
-    /// What became of it.
+    /// The result.
     pub became: Cow<'static, str>,
-    /// The rule that asked for it.
+    /// The rule that requires the change.
     pub why: Cow<'static, str>,
-    /// What it does to the allowed values.
+    /// Effect on the accepted values.
     pub effect: Effect,
 }
 
@@ -35,9 +35,9 @@ impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let at = if self.at.is_empty() { "/" } else { &self.at };
         let effect = match self.effect {
-            Effect::Equal => "allows the same",
-            Effect::Wider => "allows more",
-            Effect::Narrower => "allows less",
+            Effect::Equal => "accepts the same values",
+            Effect::Wider => "accepts more values",
+            Effect::Narrower => "accepts fewer values",
         };
         write!(f, "{at}: `{}` {} ({}): {effect}", self.keyword, self.became, self.why)
     }
@@ -48,16 +48,16 @@ impl fmt::Display for Change {
 pub struct Report {
     /// The changes, at most [`Self::MAX_CHANGES`].
     pub changes: Vec<Change>,
-    /// How many more there were.
+    /// Number of further changes.
     pub more: usize,
-    /// How many of all changes allow more than before.
+    /// Number of all changes that accept more values.
     pub wider: usize,
-    /// How many of all changes allow less than before.
+    /// Number of all changes that accept fewer values.
     pub narrower: usize,
 }
 
 impl Report {
-    /// How many changes are told one by one: a hostile schema could ask for very many.
+    /// Maximum number of listed changes; a hostile schema could cause very many.
     pub const MAX_CHANGES: usize = 500;
 
     pub(super) fn add(
@@ -70,7 +70,7 @@ impl Report {
     ) {
         let change =
             Change { at: at.to_owned(), keyword: keyword.to_owned(), became: became.into(), why: why.into(), effect };
-        // What is inlined twice is changed twice, and told once.
+        // A schema that is inlined twice is reported once.
         if self.changes.contains(&change) {
             return;
         }
@@ -86,8 +86,7 @@ impl Report {
         }
     }
 
-    /// Takes over what another one tells.
-    pub(super) fn take(&mut self, other: Self) {
+    pub(super) fn append(&mut self, other: Self) {
         for change in other.changes {
             self.add(&change.at, &change.keyword, change.became, change.why, change.effect);
         }

@@ -1,4 +1,4 @@
-//! The root of arguments: always one object, whatever the schema made of it.
+//! The root schema of arguments, which is always one object.
 
 use serde_json::{Map, Value};
 
@@ -12,41 +12,41 @@ use super::{
     union::{self, Union},
 };
 
-/// How long the name of an argument may be for Anthropic, which takes `[A-Za-z0-9_.-]` (Messages API, tools).
-const NAME: usize = 64;
+/// Maximum length of an argument name for Anthropic, which accepts `[A-Za-z0-9_.-]` (Messages API, tools).
+const MAX_NAME: usize = 64;
 
 /// The written schema of arguments.
 #[derive(Debug)]
 pub(super) struct Arguments {
-    /// The schema. Gemini takes none for a tool without arguments.
+    /// The schema. Gemini accepts none for a tool without arguments.
     pub(super) schema: Option<Value>,
-    /// Arguments with other names than the server's: new name, old name.
+    /// Renamed arguments: new name, old name.
     pub(super) renamed: Vec<(String, String)>,
 }
 
 impl Converter<'_> {
     /// Writes the whole document.
     pub(super) fn arguments(&mut self) -> Result<Arguments, ConversionError> {
-        let Union { mut node, entered, note, .. } = self.one_object()?;
+        let Union { mut node, inlined, note, .. } = self.root_object()?;
         let renamed = if self.dialect == Dialect::Anthropic { self.rename(&mut node) } else { Vec::new() };
         if let Some(note) = note {
-            let description = node.words.description.get_or_insert_default();
+            let description = node.annotations.description.get_or_insert_default();
             if !description.is_empty() {
                 description.push('\n');
             }
             description.push_str(&note);
         }
-        self.trail.extend(entered);
-        let mut schema = if self.dialect.is_full() {
-            match self.full(&node) {
+        self.inlining.extend(inlined);
+        let mut schema = if self.dialect.is_verbatim() {
+            match self.verbatim(&node) {
                 Value::Object(map) => map,
                 _ => return Err(ConversionError::Never),
             }
         } else {
             let written = self.object(&node, SchemaContext::default())?;
-            self.dressed(written.map, &node.words, written.remarks, &node.at)
+            self.annotate(written.map, &node.annotations, written.notes, &node.at)
         };
-        self.trail.clear();
+        self.inlining.clear();
         let definitions = self.definitions()?;
         if !definitions.is_empty() {
             schema.insert("$defs".into(), definitions.into());
@@ -59,14 +59,14 @@ impl Converter<'_> {
     }
 
     /// The root as one object without `$ref`, `allOf`, `anyOf` and `oneOf`.
-    pub(super) fn one_object(&mut self) -> Result<Union, ConversionError> {
+    pub(super) fn root_object(&mut self) -> Result<Union, ConversionError> {
         let document = self.document;
         let mut root = document.root.clone();
         if root.never {
             return Err(ConversionError::Never);
         }
         if root.types.is_none() {
-            self.record(&root.at, "type", "became `object`, as arguments always are one", Effect::Equal);
+            self.record(&root.at, "type", "became `object`, as arguments must be an object", Effect::Equal);
         }
         let types = root.types.unwrap_or(Types::OBJECT).and(Types::OBJECT);
         if types.is_empty() {
@@ -82,30 +82,30 @@ impl Converter<'_> {
         ]
         .into_iter()
         .find_map(|(keyword, there)| there.then_some(keyword));
-        let Some(keyword) = keyword.or_else(|| (!self.dialect.is_full()).then_some("")) else {
+        let Some(keyword) = keyword.or_else(|| (!self.dialect.is_verbatim()).then_some("")) else {
             let node = root.restricted_to(Types::OBJECT);
-            return Ok(Union { node, entered: Vec::new(), note: None, narrowed: Vec::new() });
+            return Ok(Union { node, inlined: Vec::new(), note: None, narrowed: Vec::new() });
         };
         let parts = self.alternatives_at_root(&root)?;
         if parts.is_empty() {
             return Err(ConversionError::Never);
         }
         let mut union = union::merge(&parts);
-        union.node.words = merge::words(&root.words, &union.node.words);
-        // What was written in place of references may bring some of it back.
+        union.node.annotations = merge::annotations(&root.annotations, &union.node.annotations);
+        // Inlined definitions may contain these keywords again.
         self.simplify_root(&mut union.node);
         if !keyword.is_empty() {
             let effect = if parts.len() > 1 { Effect::Wider } else { Effect::Equal };
-            self.record(&root.at, keyword, "became one object with the properties of all", effect);
+            self.record(&root.at, keyword, "became one object with the properties of all branches", effect);
         }
         for name in &union.narrowed {
-            let became = "is constrained in each branch, where only some constrain it";
+            let became = "became constrained in all branches, not only in some";
             self.record(&root.at, name, became, Effect::Narrower);
         }
         Ok(union)
     }
 
-    /// OpenAI takes neither a list of values nor `not` at the root; as a list of objects the first says little anyway.
+    /// Removes `enum` and `not`, which OpenAI does not accept at the root.
     fn simplify_root(&mut self, root: &mut Node) {
         if self.dialect == Dialect::Anthropic {
             return;
@@ -118,10 +118,10 @@ impl Converter<'_> {
         }
     }
 
-    /// Gives arguments names that Anthropic takes. Only those of the root are looked at there.
+    /// Renames arguments for Anthropic, which checks only the names at the root.
     fn rename(&mut self, node: &mut Node) -> Vec<(String, String)> {
         let legal = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-');
-        let fits = |name: &str| !name.is_empty() && name.len() <= NAME && name.chars().all(legal);
+        let fits = |name: &str| !name.is_empty() && name.len() <= MAX_NAME && name.chars().all(legal);
         let mut taken: Vec<String> = node.properties.iter().map(|(name, _)| name.clone()).collect();
         let mut renamed: Vec<(String, String)> = Vec::new();
         for (name, property) in &mut node.properties {
@@ -129,7 +129,7 @@ impl Converter<'_> {
                 continue;
             }
             let letters = name.chars().map(|letter| if legal(letter) { letter } else { '_' });
-            let short: String = letters.take(NAME - 4).collect();
+            let short: String = letters.take(MAX_NAME - 4).collect();
             let short = if short.is_empty() { "_".to_owned() } else { short };
             let mut new = short.clone();
             let mut count = 2;
@@ -148,7 +148,7 @@ impl Converter<'_> {
         renamed
     }
 
-    /// The same names, wherever else the root has them. What could speak of them in ways of its own is taken off.
+    /// Applies new names in other keywords of the root. Keywords that may depend on names are removed.
     fn rename_elsewhere(&mut self, node: &mut Node, renamed: &[(String, String)]) {
         let new_name = |name: &str| {
             let found = renamed.iter().find(|(_, old)| old == name);
@@ -171,12 +171,12 @@ impl Converter<'_> {
             ("dependentSchemas", !std::mem::take(&mut node.dependent_schemas).is_empty()),
         ] {
             if there {
-                self.record(&at, keyword, "dropped, as it may speak of names that are others now", Effect::Wider);
+                self.record(&at, keyword, "dropped, as it may depend on renamed arguments", Effect::Wider);
             }
         }
     }
 
-    /// The schemas that something refers to, and those that they refer to.
+    /// The directly and indirectly referenced schemas.
     fn definitions(&mut self) -> Result<Map<String, Value>, ConversionError> {
         let document = self.document;
         let mut written = Map::new();
@@ -184,13 +184,13 @@ impl Converter<'_> {
         while let Some(number) = self.used.iter().find(|number| !done.contains(*number)).copied() {
             done.insert(number);
             let definition = &document.definitions[number];
-            let schema = if self.dialect.is_full() {
-                self.full(&definition.node)
+            let schema = if self.dialect.is_verbatim() {
+                self.verbatim(&definition.node)
             } else {
-                match self.plain(&definition.node, SchemaContext { depth: 1, optional: false }) {
+                match self.subset(&definition.node, SchemaContext { depth: 1, optional: false }) {
                     Ok(map) => map.into(),
                     Err(ConversionError::Never) => {
-                        self.lost(&definition.node.at, "$defs", "a definition that allows nothing")?;
+                        self.drop_keyword(&definition.node.at, "$defs", "a definition that accepts no value")?;
                         self.anything()?.into()
                     }
                     Err(unfit) => return Err(unfit),

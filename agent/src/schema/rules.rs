@@ -1,8 +1,8 @@
-//! What each provider takes, as data, and a check of any definition against it.
+//! The rules of each provider as data, and a check of tool definitions against them.
 //!
-//! `rules/*.json` states the rules: a JSON Schema for the whole definition of a tool, and beside it what JSON Schema cannot
-//! say: numbers over the whole schema, where references may stand, and lists that have to match. Nothing in here uses the
-//! code that converts, so that a misreading does not agree with itself.
+//! `rules/*.json` contains a JSON Schema for the definition of a tool, and rules that JSON Schema cannot express: totals,
+//! positions of references, and lists that must match. This module does not use the conversion code, so that a
+//! misunderstanding cannot confirm itself.
 
 mod walk;
 
@@ -14,49 +14,47 @@ use serde_json::Value;
 
 use super::Provider;
 
-/// Where and how a definition breaks a provider's rules.
+/// A violation of a provider's rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// The place in the definition, as a JSON pointer.
+    /// Location in the definition as a JSON pointer.
     pub at: String,
-    /// What is wrong there.
+    /// Description of the violation.
     pub what: String,
 }
 
-/// The rules of one provider's form.
+/// The rules of one provider.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Rules {
-    /// The pages that the rules are from.
+    /// Sources of the rules.
     #[serde(rename = "sources")]
     _sources: Vec<String>,
-    /// Where the schema of the arguments stands in the definition.
+    /// JSON pointer to the schema of the arguments.
     parameters: String,
-    /// Which schemas may refer to themselves.
     recursion: Recursion,
-    /// Whether each object has to ask for all of its properties.
+    /// Whether each object must require all its properties.
     all_required: bool,
-    /// Whether each name in `required` has to be among the properties.
+    /// Whether each name in `required` must be a property.
     required_is_described: bool,
-    /// Numbers over the whole schema.
     limits: Limits,
-    /// The definition, as far as JSON Schema can say it.
+    /// JSON Schema of the definition.
     definition: Value,
 }
 
-/// Which schemas may refer to themselves.
+/// Where recursive references are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Recursion {
-    /// All of them.
+    /// Everywhere.
     Anywhere,
-    /// Only from within properties that may be left out.
+    /// Only in optional properties.
     InOptionalProperties,
-    /// There are no references at all.
+    /// References are not supported.
     None,
 }
 
-/// The most of something, over the whole schema.
+/// Limits on the whole schema.
 #[derive(Debug, Clone, Copy, Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase", default)]
 struct Limits {
@@ -93,16 +91,16 @@ static ANTHROPIC: LazyLock<Checker> = checker!("anthropic");
 static GEMINI: LazyLock<Checker> = checker!("gemini");
 static GEMINI_JSON_SCHEMA: LazyLock<Checker> = checker!("gemini-json-schema");
 
-/// Where a definition breaks the rules of the provider that it is for. Nowhere, if it may be sent.
+/// Checks a definition against the rules of its provider.
 #[must_use]
 pub fn violations(provider: Provider, definition: &Value) -> Vec<Violation> {
-    // The two forms of OpenAI differ in an envelope, which only the one of Chat Completions has.
+    // Chat Completions wraps the definition in an envelope.
     let unwrapped;
     let definition = if provider == Provider::OpenAiChat {
         let (Some("function"), Some(Value::Object(function))) =
             (definition.get("type").and_then(Value::as_str), definition.get("function"))
         else {
-            let what = "a tool of Chat Completions is `type: function` and a `function`".to_owned();
+            let what = "a tool of Chat Completions must have `type: function` and a `function`".to_owned();
             return vec![Violation { at: String::new(), what }];
         };
         let mut flat = function.clone();
@@ -150,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_file_of_rules_can_be_read_and_names_its_sources() {
+    fn each_file_of_rules_is_valid_and_names_its_sources() {
         for checker in [&OPENAI, &OPENAI_STRICT, &ANTHROPIC, &GEMINI, &GEMINI_JSON_SCHEMA] {
             assert!(!checker.rules._sources.is_empty());
             assert!(!checker.definition.is_valid(&Value::Null));

@@ -1,4 +1,4 @@
-//! The numbers of OpenAI's strict mode (OpenAI, structured outputs, supported schemas).
+//! Limits of OpenAI's strict mode (OpenAI, structured outputs, supported schemas).
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ const PROPERTIES: usize = 5_000;
 const LEVELS: usize = 10;
 const LETTERS: usize = 120_000;
 const VALUES: usize = 1_000;
-/// Above this many values, the letters of one list are limited as well.
+/// Above this number of values, the characters of one list are limited too.
 const LONG_LIST: usize = 250;
 const LONG_LIST_LETTERS: usize = 15_000;
 
@@ -21,7 +21,7 @@ struct Numbers {
     long_list: usize,
 }
 
-/// Refuses what is larger than strict mode takes.
+/// Checks the limits of strict mode.
 pub(super) fn within_limits(schema: &Map<String, Value>) -> Result<(), ConversionError> {
     let mut numbers = Numbers::default();
     numbers.count(schema, 0);
@@ -35,7 +35,7 @@ pub(super) fn within_limits(schema: &Map<String, Value>) -> Result<(), Conversio
     match over.into_iter().find(|(number, limit, _)| number > limit) {
         Some((number, limit, what)) => Err(ConversionError::Unfit {
             at: String::new(),
-            why: format!("{number} {what}, and strict mode takes {limit}"),
+            why: format!("{number} {what}; strict mode accepts {limit}"),
         }),
         None => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! Writing for providers that take a small part of JSON Schema: OpenAI in strict mode, and Gemini.
+//! Writes schemas for providers that support a subset of JSON Schema: OpenAI in strict mode, and Gemini.
 
 mod array;
 mod object;
@@ -16,38 +16,44 @@ use super::{
     report::Effect,
 };
 
-/// Deeper than this nothing is written: more than any provider takes.
-const DEPTH: usize = 40;
+/// Maximum depth of written schemas; no provider supports more.
+const MAX_DEPTH: usize = 40;
 
-/// A schema that is being written.
+/// A schema during writing.
 #[derive(Debug, Default)]
 pub(super) struct SubsetSchema {
     pub(super) map: Map<String, Value>,
-    pub(super) remarks: DescriptionNotes,
+    pub(super) notes: DescriptionNotes,
 }
 
 impl Converter<'_> {
-    /// A schema with what the dialect can say of it.
-    pub(super) fn plain(&mut self, node: &Node, place: SchemaContext) -> Result<Map<String, Value>, ConversionError> {
-        if self.budget == 0 || place.depth > DEPTH {
-            self.lost(&node.at, "$ref", "written out, the schema becomes too large")?;
-            return Ok(self.cut_off(node));
+    /// Writes a schema with the supported keywords.
+    pub(super) fn subset(
+        &mut self,
+        node: &Node,
+        context: SchemaContext,
+    ) -> Result<Map<String, Value>, ConversionError> {
+        if self.budget == 0 || context.depth > MAX_DEPTH {
+            self.drop_keyword(&node.at, "$ref", "the inlined schema is too large")?;
+            return Ok(self.type_only(node));
         }
         self.budget -= 1;
-        let mut parts = self.alternatives(node, place)?;
+        let mut parts = self.alternatives(node, context)?;
         let before = parts.len();
         parts.retain(|part| part.node.reference.is_some() || part.node.types != Some(Types::NULL));
         let nullable = parts.len() < before;
-        let (written, words) = match parts.as_slice() {
-            [] if nullable => (self.only_null(node), node.words.clone()),
+        let (written, annotations) = match parts.as_slice() {
+            [] if nullable => (self.only_null(node), node.annotations.clone()),
             [] => return Err(ConversionError::Never),
-            [only] => (self.single(only, nullable, place)?, merge::words(&node.words, &only.node.words)),
-            several => (self.several(node, several, nullable, place)?, node.words.clone()),
+            [only] => {
+                (self.single(only, nullable, context)?, merge::annotations(&node.annotations, &only.node.annotations))
+            }
+            several => (self.several(node, several, nullable, context)?, node.annotations.clone()),
         };
-        Ok(self.dressed(written.map, &words, written.remarks, &node.at))
+        Ok(self.annotate(written.map, &annotations, written.notes, &node.at))
     }
 
-    /// A value of any kind, where the dialect has a way to say that.
+    /// A schema that accepts every value, as far as the dialect supports it.
     pub(super) fn anything(&mut self) -> Result<Map<String, Value>, ConversionError> {
         let any = match self.dialect {
             Dialect::Gemini => json!({ "anyOf": [
@@ -70,8 +76,8 @@ impl Converter<'_> {
         }
     }
 
-    /// A value of the kind that the schema names first, and nothing more: there is no room left.
-    fn cut_off(&self, node: &Node) -> Map<String, Value> {
+    /// Only the first type of a schema, because the budget is exhausted.
+    fn type_only(&self, node: &Node) -> Map<String, Value> {
         let target = node.reference.map_or(node, |number| &self.document.definitions[number].node);
         let types = target.types.unwrap_or_else(|| target.types_of_keywords());
         let first = types.names().find(|name| *name != "null").unwrap_or("object");
@@ -90,8 +96,8 @@ impl Converter<'_> {
         if self.dialect == Dialect::Gemini {
             written.map.insert("type".into(), "string".into());
             written.map.insert("nullable".into(), true.into());
-            written.remarks.add("Always null.");
-            self.record(&node.at, "type", "`null` became a string that may be null", Effect::Wider);
+            written.notes.add("Always null.");
+            self.record(&node.at, "type", "`null` became a nullable string", Effect::Wider);
         } else {
             written.map.insert("type".into(), "null".into());
         }
@@ -103,13 +109,13 @@ impl Converter<'_> {
         node: &Node,
         parts: &[Part],
         nullable: bool,
-        place: SchemaContext,
+        context: SchemaContext,
     ) -> Result<SubsetSchema, ConversionError> {
         let mut choices: Vec<Value> = Vec::new();
         for part in parts {
-            match self.single(part, false, place) {
+            match self.single(part, false, context) {
                 Ok(written) => {
-                    let map = self.dressed(written.map, &part.node.words, written.remarks, &part.node.at);
+                    let map = self.annotate(written.map, &part.node.annotations, written.notes, &part.node.at);
                     let choice = Value::Object(map);
                     if !choices.contains(&choice) {
                         choices.push(choice);
@@ -133,17 +139,17 @@ impl Converter<'_> {
         Ok(written)
     }
 
-    /// One of the simple schemas.
+    /// Writes a simple schema.
     pub(super) fn single(
         &mut self,
         part: &Part,
         nullable: bool,
-        place: SchemaContext,
+        context: SchemaContext,
     ) -> Result<SubsetSchema, ConversionError> {
-        let length = self.trail.len();
-        self.trail.extend(&part.entered);
-        let written = self.single_inside(&part.node, place);
-        self.trail.truncate(length);
+        let length = self.inlining.len();
+        self.inlining.extend(&part.inlined);
+        let written = self.single_inside(&part.node, context);
+        self.inlining.truncate(length);
         let mut written = written?;
         if nullable {
             self.allow_null(&mut written.map);
@@ -151,7 +157,7 @@ impl Converter<'_> {
         Ok(written)
     }
 
-    fn single_inside(&mut self, node: &Node, place: SchemaContext) -> Result<SubsetSchema, ConversionError> {
+    fn single_inside(&mut self, node: &Node, context: SchemaContext) -> Result<SubsetSchema, ConversionError> {
         if let Some(number) = node.reference {
             self.used.insert(number);
             let mut written = SubsetSchema::default();
@@ -159,8 +165,8 @@ impl Converter<'_> {
             return Ok(written);
         }
         match node.types {
-            Some(Types::OBJECT) => self.object(node, place),
-            Some(Types::ARRAY) => self.array(node, place),
+            Some(Types::OBJECT) => self.object(node, context),
+            Some(Types::ARRAY) => self.array(node, context),
             Some(Types::STRING) => Ok(self.string(node)),
             Some(Types::NUMBER | Types::INTEGER) => Ok(self.number(node)),
             Some(Types::BOOLEAN) => Ok(self.boolean(node)),
@@ -170,17 +176,17 @@ impl Converter<'_> {
 
     fn untyped(&mut self, node: &Node) -> Result<SubsetSchema, ConversionError> {
         if self.dialect == Dialect::OpenAiStrict {
-            let why = "strict mode asks for a type, and a value of any type is allowed".to_owned();
+            let why = "strict mode requires a type, and the schema accepts any type".to_owned();
             return Err(ConversionError::Unfit { at: node.at.to_string(), why });
         }
         if self.dialect == Dialect::Gemini {
-            let became = "became a choice of all types, with lists one level deep";
+            let became = "became a choice of all types, with arrays one level deep";
             self.record(&node.at, "type", became, Effect::Narrower);
         }
-        Ok(SubsetSchema { map: self.anything()?, remarks: DescriptionNotes::default() })
+        Ok(SubsetSchema { map: self.anything()?, notes: DescriptionNotes::default() })
     }
 
-    /// Lets `null` pass as well. Says whether it did not before.
+    /// Accepts `null` too. Returns whether it was not accepted before.
     pub(super) fn allow_null(&self, map: &mut Map<String, Value>) -> bool {
         let null = json!({ "type": "null" });
         if self.dialect == Dialect::Gemini {
@@ -204,26 +210,26 @@ impl Converter<'_> {
             None => match map.get_mut("anyOf") {
                 Some(Value::Array(choices)) if choices.contains(&null) => return false,
                 Some(Value::Array(choices)) => choices.push(null),
-                // A schema without a type lets everything pass.
+                // A schema without a type accepts every value.
                 _ => return false,
             },
         }
         true
     }
 
-    /// Says a list of values in words, where the dialect cannot list values of their type.
+    /// Lists values in the description if the dialect does not support `enum` for their type.
     fn describe_values(&mut self, written: &mut SubsetSchema, node: &Node, values: &[Value]) {
-        written.remarks.add(&format!("One of: {}.", listed(values)));
-        self.record(&node.at, "enum", "said in the description", Effect::Wider);
+        written.notes.add(&format!("One of: {}.", listed(values)));
+        self.record(&node.at, "enum", "moved to the description", Effect::Wider);
     }
 
-    /// Puts a keyword, or says it in words where the dialect does not know it.
+    /// Writes a keyword, or describes it if the dialect does not support it.
     fn put(&mut self, written: &mut SubsetSchema, node: &Node, keyword: &str, value: Value, sentence: &str) {
-        if self.dialect.knows(keyword) {
+        if self.dialect.supports(keyword) {
             written.map.insert(keyword.into(), value);
         } else {
-            written.remarks.add(sentence);
-            self.record(&node.at, keyword, "said in the description", Effect::Wider);
+            written.notes.add(sentence);
+            self.record(&node.at, keyword, "moved to the description", Effect::Wider);
         }
     }
 }

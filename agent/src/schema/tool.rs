@@ -1,4 +1,4 @@
-//! Tools as providers take them.
+//! Tool definitions for providers.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use super::{
     error::SchemaError,
     read::read,
     report::Report,
-    restore::restored,
+    restore::restore,
     root::Arguments,
-    unsupported_patterns::sift,
+    unsupported_patterns::remove_unsupported_patterns,
 };
 
-/// What is wanted of a conversion.
+/// Options of a conversion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
-    /// Whether OpenAI is to hold the model to the schema, where the schema allows that.
+    /// Whether OpenAI enforces the schema (strict mode), if the schema supports it.
     pub strict: bool,
-    /// How much is looked at and written.
+    /// Limits of reading and writing.
     pub limits: Limits,
 }
 
@@ -34,34 +34,34 @@ impl Default for Options {
     }
 }
 
-/// What a server says of a tool and no provider takes. It stays with the tool.
+/// Properties of a tool that no provider accepts.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Metadata {
-    /// The title for people, of the tool or, before 2025-06-18, of its annotations.
+    /// The title of the tool or, before 2025-06-18, of its annotations.
     pub title: Option<String>,
-    /// The annotations, as they came.
+    /// The annotations from the server.
     pub annotations: Option<Map<String, Value>>,
-    /// The connector behind the tool, where `_meta` names one.
+    /// The connector of the tool, from `_meta`.
     pub connector_id: Option<String>,
-    /// `_meta`, as it came.
+    /// `_meta` from the server.
     #[serde(rename = "_meta")]
     pub meta: Option<Map<String, Value>>,
 }
 
-/// A tool as a provider takes it.
+/// A tool converted for a provider.
 #[derive(Debug, Clone)]
 pub struct Converted {
-    /// The name that the model calls it by.
+    /// The name for the model.
     pub name: String,
     /// The provider.
     pub provider: Provider,
-    /// The definition, to be put among the tools of a request.
+    /// The definition for the tools of a request.
     pub definition: Value,
-    /// For OpenAI: why it is not in strict mode, where it was wanted.
+    /// For OpenAI: why strict mode is not used although it was requested.
     pub not_strict: Option<String>,
-    /// What was changed.
+    /// The changes.
     pub report: Report,
-    /// What no provider takes.
+    /// Properties that no provider accepts.
     pub metadata: Metadata,
     strict: bool,
     renamed: Vec<(String, String)>,
@@ -77,20 +77,19 @@ impl Converted {
         ["parameters", "input_schema", "parametersJsonSchema"].iter().find_map(|key| function.get(key))
     }
 
-    /// Whether OpenAI holds the model to the schema.
+    /// Whether OpenAI enforces the schema.
     #[must_use]
     pub fn is_strict(&self) -> bool {
         self.strict
     }
 
-    /// Arguments that have other names for the model than for the server: the new name, and the server's.
+    /// Renamed arguments: name for the model, name on the server.
     #[must_use]
     pub fn renamed(&self) -> &[(String, String)] {
         &self.renamed
     }
 
-    /// The arguments that a model gave, as the server wants them: under its own names, and without the nulls that
-    /// stand for what is left out.
+    /// Converts a model's arguments for the server: restores names and removes nulls that represent absent values.
     #[must_use]
     pub fn restore_arguments(&self, mut arguments: Value) -> Value {
         if let Value::Object(map) = &mut arguments {
@@ -100,29 +99,29 @@ impl Converted {
                 }
             }
         }
-        if self.strict { restored(&self.document, arguments, &self.limits) } else { arguments }
+        if self.strict { restore(&self.document, arguments, &self.limits) } else { arguments }
     }
 }
 
-/// A tool that cannot be shown to the provider. It costs no other tool.
+/// A tool that cannot be converted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rejected {
-    /// The name that it would have had.
+    /// The name for the model.
     pub name: String,
-    /// Why.
+    /// The reason.
     pub reason: SchemaError,
 }
 
-/// Many tools, converted.
+/// The result of converting several tools.
 #[derive(Debug, Clone, Default)]
 pub struct Conversion {
-    /// Those that the provider takes, in their order.
+    /// Converted tools in order.
     pub tools: Vec<Converted>,
-    /// Those that it cannot be shown.
+    /// Tools that cannot be converted.
     pub rejected: Vec<Rejected>,
 }
 
-/// Converts tools, each under the name that the model is to call it by. One that cannot be converted costs only itself.
+/// Converts tools with their names for the model. Failures are independent of each other.
 pub fn convert_all<'a>(
     provider: Provider,
     tools: impl IntoIterator<Item = (String, &'a Tool)>,
@@ -133,7 +132,7 @@ pub fn convert_all<'a>(
         match convert(provider, &name, tool, options) {
             Ok(converted) => conversion.tools.push(converted),
             Err(reason) => {
-                tracing::warn!(name, %reason, "a tool cannot be shown to the model");
+                tracing::warn!(name, %reason, "tool cannot be converted for the model");
                 conversion.rejected.push(Rejected { name, reason });
             }
         }
@@ -141,15 +140,15 @@ pub fn convert_all<'a>(
     conversion
 }
 
-/// Converts a tool, under the name that the model is to call it by.
+/// Converts a tool with its name for the model.
 ///
 /// # Errors
-/// If its schema cannot be read, or allows no arguments at all.
+/// If its schema is invalid or accepts no object.
 pub fn convert(provider: Provider, name: &str, tool: &Tool, options: &Options) -> Result<Converted, SchemaError> {
     let mut report = Report::default();
     let source = Value::Object(tool.input_schema().cloned().unwrap_or_default());
     let mut document = read(&source, &options.limits, &mut report)?;
-    sift(&mut document, provider, &mut report);
+    remove_unsupported_patterns(&mut document, provider, &mut report);
     let (arguments, strict, not_strict) = arguments(provider, &document, options, &mut report)?;
     let description = tool.description().or_else(|| tool.title());
     let definition = definition(provider, name, description, arguments.schema, strict);
@@ -179,7 +178,7 @@ fn arguments(
         let mut converter = Converter::new(document, dialect, &options.limits);
         let arguments = converter.arguments();
         if arguments.is_ok() {
-            report.take(converter.report);
+            report.append(converter.report);
         }
         arguments
     };
@@ -202,7 +201,7 @@ fn arguments(
     }
     match in_dialect(dialect) {
         Ok(arguments) => Ok((arguments, false, not_strict)),
-        // Only strict mode gives up.
+        // Only strict mode returns `Unfit`.
         Err(ConversionError::Never | ConversionError::Unfit { .. }) => Err(SchemaError::NoObject),
     }
 }
@@ -225,7 +224,7 @@ fn definition(provider: Provider, name: &str, description: Option<&str>, schema:
         Provider::OpenAi => {
             let mut tool = Map::from_iter([("type".to_owned(), "function".into())]);
             tool.extend(function);
-            // The Responses API takes what does not say so for strict.
+            // The Responses API defaults to strict.
             tool.insert("strict".into(), strict.into());
             tool.into()
         }

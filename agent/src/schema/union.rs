@@ -1,4 +1,4 @@
-//! Several objects as one, for the root of arguments: no provider takes a choice there.
+//! Merges several objects into one for the root of arguments, where no provider accepts a choice.
 
 use serde_json::Value;
 
@@ -7,33 +7,33 @@ use super::{
     document::{Annotations, Node},
 };
 
-/// How many groups of properties are told in words.
-const MAX_LISTED: usize = 8;
+/// Maximum number of listed groups of properties.
+const MAX_GROUPS: usize = 8;
 
-/// One object that allows everything that any of them allows, and what is lost by that.
+/// One object that accepts what any branch accepts.
 #[derive(Debug)]
 pub(super) struct Union {
     pub(super) node: Node,
-    pub(super) entered: Vec<usize>,
-    /// What is to be said in the description.
+    pub(super) inlined: Vec<usize>,
+    /// Note for the description.
     pub(super) note: Option<String>,
-    /// The properties that some branches constrain and others do not name, so that they are constrained more now.
+    /// Properties that only some branches constrain, and that are now constrained in all.
     pub(super) narrowed: Vec<String>,
 }
 
-/// Joins objects. The list is not empty.
+/// Merges objects; the list must not be empty.
 pub(super) fn merge(parts: &[Part]) -> Union {
-    let mut entered: Vec<usize> = parts.iter().flat_map(|part| part.entered.iter().copied()).collect();
-    entered.sort_unstable();
-    entered.dedup();
+    let mut inlined: Vec<usize> = parts.iter().flat_map(|part| part.inlined.iter().copied()).collect();
+    inlined.sort_unstable();
+    inlined.dedup();
     let nodes: Vec<&Node> = parts.iter().map(|part| &part.node).collect();
     let (first, rest) = match nodes.as_slice() {
-        [] => return Union { node: Node::default(), entered, note: None, narrowed: Vec::new() },
-        [only] => return Union { node: (*only).clone(), entered, note: None, narrowed: Vec::new() },
+        [] => return Union { node: Node::default(), inlined, note: None, narrowed: Vec::new() },
+        [only] => return Union { node: (*only).clone(), inlined, note: None, narrowed: Vec::new() },
         [first, rest @ ..] => (*first, rest),
     };
     let mut narrowed = Vec::new();
-    let mut node = Node { types: first.types, words: Annotations::default(), ..Node::any(&first.at) };
+    let mut node = Node { types: first.types, annotations: Annotations::default(), ..Node::any(&first.at) };
     let mut names: Vec<&String> = Vec::new();
     for (name, _) in nodes.iter().flat_map(|node| &node.properties) {
         if !names.contains(&name) {
@@ -55,7 +55,7 @@ pub(super) fn merge(parts: &[Part]) -> Union {
     if rest.iter().all(|node| node.names == first.names) {
         node.names.clone_from(&first.names);
     }
-    Union { note: groups(&nodes, &node.required), node, entered, narrowed }
+    Union { note: groups(&nodes, &node.required), node, inlined, narrowed }
 }
 
 fn property(name: &str, nodes: &[&Node], narrowed: &mut Vec<String>) -> Node {
@@ -86,18 +86,19 @@ fn property(name: &str, nodes: &[&Node], narrowed: &mut Vec<String>) -> Node {
         return one;
     }
     match choices.as_slice() {
-        // Refused wherever it is named, but not named everywhere.
+        // Some branches reject the property, and others do not mention it.
         [] if open => Node { at, ..Node::default() },
         [] => Node::never(&at),
         [only] => only.clone(),
         [first, ..] => {
-            let words = Annotations { description: first.words.description.clone(), ..Annotations::default() };
-            Node { words, any_of: choices.clone(), ..Node::any(&first.at) }
+            let annotations =
+                Annotations { description: first.annotations.description.clone(), ..Annotations::default() };
+            Node { annotations, any_of: choices.clone(), ..Node::any(&first.at) }
         }
     }
 }
 
-/// Discriminators: lists of values that become one list.
+/// Merges the values of a discriminator property.
 fn values_of_all(choices: &[Node]) -> Option<Node> {
     let (first, rest) = choices.split_first()?;
     if rest.is_empty() {
@@ -109,7 +110,7 @@ fn values_of_all(choices: &[Node]) -> Option<Node> {
             at: first.at.clone(),
             types: first.types,
             values: None,
-            words: Annotations::default(),
+            annotations: Annotations::default(),
             ..choice.clone()
         };
         if choice.types != first.types || bare != (Node { types: first.types, ..Node::any(&first.at) }) {
@@ -121,7 +122,12 @@ fn values_of_all(choices: &[Node]) -> Option<Node> {
             }
         }
     }
-    Some(Node { values: Some(values), words: first.words.clone(), types: first.types, ..Node::any(&first.at) })
+    Some(Node {
+        values: Some(values),
+        annotations: first.annotations.clone(),
+        types: first.types,
+        ..Node::any(&first.at)
+    })
 }
 
 fn additional(nodes: &[&Node]) -> Option<Box<Node>> {
@@ -142,7 +148,7 @@ fn additional(nodes: &[&Node]) -> Option<Box<Node>> {
     }))
 }
 
-/// Which properties belong together, in words.
+/// Describes which properties belong together.
 fn groups(nodes: &[&Node], common: &[String]) -> Option<String> {
     let mut groups: Vec<String> = Vec::new();
     for node in nodes {
@@ -150,7 +156,7 @@ fn groups(nodes: &[&Node], common: &[String]) -> Option<String> {
         for name in node.required.iter().filter(|name| !common.contains(name)) {
             own.push(format!("`{name}`"));
         }
-        // A branch that asks for nothing makes all the others optional.
+        // A branch without required properties makes all others optional.
         if own.is_empty() {
             return None;
         }
@@ -159,5 +165,5 @@ fn groups(nodes: &[&Node], common: &[String]) -> Option<String> {
             groups.push(group);
         }
     }
-    (groups.len() > 1 && groups.len() <= MAX_LISTED).then(|| format!("Give {}.", groups.join(", or ")))
+    (groups.len() > 1 && groups.len() <= MAX_GROUPS).then(|| format!("Required: {}.", groups.join(", or ")))
 }

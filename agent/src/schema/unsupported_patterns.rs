@@ -1,7 +1,7 @@
-//! Takes the regular expressions out of a schema that a provider would refuse.
+//! Removes regular expressions that a provider rejects.
 //!
-//! Without its pattern a schema allows more. Whatever says that something must not fit such a schema, or fit only one of
-//! several, would then allow less than the server does, so that is opened as well.
+//! Without its pattern a schema accepts more values. A negation or an exclusive choice of it would accept fewer values than
+//! the server, so these keywords are removed too.
 
 use std::collections::HashMap;
 
@@ -13,36 +13,36 @@ use super::{
     report::{Effect, Report},
 };
 
-/// Takes them out, and tells of each.
-pub(super) fn sift(document: &mut Document, provider: Provider, report: &mut Report) {
-    let mut sieve = PatternRemover { provider, report, refusals: HashMap::new(), touched: Vec::new() };
-    if !sieve.touches(document) {
+/// Removes and reports unsupported patterns.
+pub(super) fn remove_unsupported_patterns(document: &mut Document, provider: Provider, report: &mut Report) {
+    let mut remover = PatternRemover { provider, report, rejections: HashMap::new(), affected: Vec::new() };
+    if !remover.find_affected(document) {
         return;
     }
-    sieve.node(&mut document.root);
+    remover.node(&mut document.root);
     for definition in &mut document.definitions {
-        sieve.node(&mut definition.node);
+        remover.node(&mut definition.node);
     }
 }
 
 struct PatternRemover<'a> {
     provider: Provider,
     report: &'a mut Report,
-    /// Why each pattern is refused, if it is.
-    refusals: HashMap<String, Option<PatternError>>,
-    /// Whether something is taken out of each definition, or of one that it refers to.
-    touched: Vec<bool>,
+    /// The result of checking each pattern.
+    rejections: HashMap<String, Option<PatternError>>,
+    /// Whether each definition, or one that it refers to, changes.
+    affected: Vec<bool>,
 }
 
 impl PatternRemover<'_> {
-    /// Whether there is anything to take out; and of which definitions.
-    fn touches(&mut self, document: &Document) -> bool {
+    /// Finds the affected definitions; returns whether any pattern is removed.
+    fn find_affected(&mut self, document: &Document) -> bool {
         let mut own = Vec::with_capacity(document.definitions.len());
         for definition in &document.definitions {
-            own.push(self.has_refused(&definition.node));
+            own.push(self.has_rejected(&definition.node));
         }
-        let any = own.contains(&true) || self.has_refused(&document.root);
-        self.touched = own;
+        let any = own.contains(&true) || self.has_rejected(&document.root);
+        self.affected = own;
         let mut references = vec![Vec::new(); document.definitions.len()];
         for (definition, references) in document.definitions.iter().zip(&mut references) {
             collect_references(&definition.node, references);
@@ -51,47 +51,46 @@ impl PatternRemover<'_> {
         while !settled {
             settled = true;
             for (number, references) in references.iter().enumerate() {
-                if !self.touched[number] && references.iter().any(|other| self.touched[*other]) {
-                    (self.touched[number], settled) = (true, false);
+                if !self.affected[number] && references.iter().any(|other| self.affected[*other]) {
+                    (self.affected[number], settled) = (true, false);
                 }
             }
         }
         any
     }
 
-    fn has_refused(&mut self, node: &Node) -> bool {
+    fn has_rejected(&mut self, node: &Node) -> bool {
         let own = node.pattern.iter().chain(node.patterns.iter().map(|(pattern, _)| pattern));
-        own.into_iter().any(|pattern| self.refusal(pattern).is_some())
-            || node.children().any(|child| self.has_refused(child))
+        own.into_iter().any(|pattern| self.rejection(pattern).is_some())
+            || node.children().any(|child| self.has_rejected(child))
     }
 
-    fn refers_to_touched(&self, node: &Node) -> bool {
-        node.reference.is_some_and(|number| self.touched[number])
-            || node.children().any(|child| self.refers_to_touched(child))
+    fn refers_to_affected(&self, node: &Node) -> bool {
+        node.reference.is_some_and(|number| self.affected[number])
+            || node.children().any(|child| self.refers_to_affected(child))
     }
 
-    /// Whether something would be taken out of it.
     fn changes(&mut self, node: &Node) -> bool {
-        self.has_refused(node) || self.refers_to_touched(node)
+        self.has_rejected(node) || self.refers_to_affected(node)
     }
 
-    fn refusal(&mut self, pattern: &str) -> Option<PatternError> {
-        if let Some(known) = self.refusals.get(pattern) {
+    fn rejection(&mut self, pattern: &str) -> Option<PatternError> {
+        if let Some(known) = self.rejections.get(pattern) {
             return *known;
         }
         let found = PatternError::find(self.provider, pattern);
-        self.refusals.insert(pattern.to_owned(), found);
+        self.rejections.insert(pattern.to_owned(), found);
         found
     }
 
-    fn opened(&mut self, node: &Node, keyword: &str) {
-        let why = "without a pattern that the provider refuses it would allow less";
+    fn record_dropped(&mut self, node: &Node, keyword: &str) {
+        let why = "without the removed pattern it would accept fewer values";
         self.report.add(&node.at, keyword, "dropped", why, Effect::Wider);
     }
 
-    /// Whether it allows more than before.
+    /// Removes patterns; returns whether the schema accepts more values than before.
     fn node(&mut self, node: &mut Node) -> bool {
-        let mut wider = node.reference.is_some_and(|number| self.touched[number]);
+        let mut wider = node.reference.is_some_and(|number| self.affected[number]);
         wider |= self.own_pattern(node);
         wider |= self.names(node);
         let boxed = [&mut node.items, &mut node.additional, &mut node.names];
@@ -107,21 +106,21 @@ impl PatternRemover<'_> {
         }
         wider |= self.negative(node);
         if wider && node.unevaluated_properties.take().is_some() {
-            self.opened(node, "unevaluatedProperties");
+            self.record_dropped(node, "unevaluatedProperties");
         }
         wider
     }
 
     fn own_pattern(&mut self, node: &mut Node) -> bool {
         let Some(pattern) = &node.pattern else { return false };
-        let Some(why) = self.refusal(pattern) else { return false };
+        let Some(why) = self.rejection(pattern) else { return false };
         let became = match why {
-            PatternError::Unreadable => "dropped",
-            PatternError::Uncommon => {
-                let mut remarks = DescriptionNotes::default();
-                remarks.add(&format!("Matches the regular expression {pattern}"));
-                node.words.description = remarks.after(node.words.description.take());
-                "said in the description"
+            PatternError::Invalid => "dropped",
+            PatternError::Unsupported => {
+                let mut notes = DescriptionNotes::default();
+                notes.add(&format!("Matches the regular expression {pattern}"));
+                node.annotations.description = notes.after(node.annotations.description.take());
+                "moved to the description"
             }
         };
         self.report.add(&node.at, "pattern", became, why.why(), Effect::Wider);
@@ -129,36 +128,36 @@ impl PatternRemover<'_> {
         true
     }
 
-    /// Properties whose names match what is refused are no longer known, so that nothing may be said of those that are unknown.
+    /// Removes rejected patterns of names. Their properties would become additional ones, so rules for those are removed too.
     fn names(&mut self, node: &mut Node) -> bool {
         let before = node.patterns.len();
-        let refused: Vec<_> = node.patterns.iter().map(|(pattern, _)| self.refusal(pattern)).collect();
-        let mut kept = refused.iter().map(Option::is_none);
+        let rejected: Vec<_> = node.patterns.iter().map(|(pattern, _)| self.rejection(pattern)).collect();
+        let mut kept = rejected.iter().map(Option::is_none);
         node.patterns.retain(|_| kept.next().unwrap_or(true));
         if node.patterns.len() == before {
             return false;
         }
-        for why in refused.into_iter().flatten() {
+        for why in rejected.into_iter().flatten() {
             self.report.add(&node.at, "patternProperties", "dropped", why.why(), Effect::Wider);
         }
         if node.additional.take().is_some() {
-            self.opened(node, "additionalProperties");
+            self.record_dropped(node, "additionalProperties");
         }
         true
     }
 
-    /// Keywords under which more means less.
+    /// Handles keywords that accept fewer values if a nested schema accepts more.
     fn negative(&mut self, node: &mut Node) -> bool {
         let mut wider = false;
         if node.not.as_ref().is_some_and(|not| self.changes(not)) {
             node.not = None;
-            self.opened(node, "not");
+            self.record_dropped(node, "not");
             wider = true;
         }
         if let Some(condition) = &mut node.condition {
             if self.changes(&condition.when) {
                 node.condition = None;
-                self.opened(node, "if");
+                self.record_dropped(node, "if");
                 wider = true;
             } else {
                 for branch in [&mut condition.then, &mut condition.otherwise].into_iter().flatten() {
@@ -171,7 +170,7 @@ impl PatternRemover<'_> {
         {
             wider = true;
             if contains.count.max.take().is_some() {
-                self.opened(node, "maxContains");
+                self.record_dropped(node, "maxContains");
             }
         }
         let mut choices = false;
@@ -182,10 +181,10 @@ impl PatternRemover<'_> {
             let choices = std::mem::take(&mut node.one_of);
             if node.any_of.is_empty() {
                 node.any_of = choices;
-                let why = "without a pattern that the provider refuses several may fit";
+                let why = "without the removed pattern several branches may match";
                 self.report.add(&node.at, "oneOf", "became `anyOf`", why, Effect::Wider);
             } else {
-                self.opened(node, "oneOf");
+                self.record_dropped(node, "oneOf");
             }
         }
         wider || choices

@@ -1,4 +1,4 @@
-//! Writing for providers that take nearly all of JSON Schema 2020-12: OpenAI without strict mode, and Anthropic.
+//! Writes schemas for providers that support nearly all of JSON Schema 2020-12: OpenAI without strict mode, and Anthropic.
 
 use serde_json::{Map, Value, json};
 
@@ -11,8 +11,8 @@ use super::{
 };
 
 impl Converter<'_> {
-    /// A schema with all that it says.
-    pub(super) fn full(&mut self, node: &Node) -> Value {
+    /// Writes a schema with all its keywords.
+    pub(super) fn verbatim(&mut self, node: &Node) -> Value {
         if node.never {
             return json!({ "not": {} });
         }
@@ -30,22 +30,22 @@ impl Converter<'_> {
             map.insert("enum".into(), values.clone().into());
         }
         scalars(&mut map, node);
-        self.full_arrays(&mut map, node);
-        self.full_objects(&mut map, node);
-        self.full_logic(&mut map, node);
-        Value::Object(self.dressed(map, &node.words, DescriptionNotes::default(), &node.at))
+        self.verbatim_arrays(&mut map, node);
+        self.verbatim_objects(&mut map, node);
+        self.verbatim_logic(&mut map, node);
+        Value::Object(self.annotate(map, &node.annotations, DescriptionNotes::default(), &node.at))
     }
 
     pub(super) fn reference_to(&self, number: usize) -> Value {
         Value::String(format!("#/$defs/{}", self.document.definitions[number].name))
     }
 
-    fn full_arrays(&mut self, map: &mut Map<String, Value>, node: &Node) {
+    fn verbatim_arrays(&mut self, map: &mut Map<String, Value>, node: &Node) {
         if !node.prefix.is_empty() {
-            map.insert("prefixItems".into(), self.full_list(&node.prefix));
+            map.insert("prefixItems".into(), self.verbatim_list(&node.prefix));
         }
         if let Some(items) = &node.items {
-            map.insert("items".into(), if items.never { false.into() } else { self.full(items) });
+            map.insert("items".into(), if items.never { false.into() } else { self.verbatim(items) });
         } else if self.dialect == Dialect::OpenAiLoose && node.types.is_some_and(|types| types.covers(Types::ARRAY)) {
             map.insert("items".into(), json!({}));
             self.record(&node.at, "items", "added", Effect::Equal);
@@ -55,23 +55,23 @@ impl Converter<'_> {
             map.insert("uniqueItems".into(), true.into());
         }
         if let Some(contains) = &node.contains {
-            map.insert("contains".into(), self.full(&contains.node));
+            map.insert("contains".into(), self.verbatim(&contains.node));
             range(map, contains.count, "minContains", "maxContains");
         }
         if let Some(items) = &node.unevaluated_items {
-            map.insert("unevaluatedItems".into(), if items.never { false.into() } else { self.full(items) });
+            map.insert("unevaluatedItems".into(), if items.never { false.into() } else { self.verbatim(items) });
         }
     }
 
-    fn full_objects(&mut self, map: &mut Map<String, Value>, node: &Node) {
+    fn verbatim_objects(&mut self, map: &mut Map<String, Value>, node: &Node) {
         if !node.properties.is_empty() {
-            map.insert("properties".into(), self.full_map(&node.properties));
+            map.insert("properties".into(), self.verbatim_map(&node.properties));
         } else if self.dialect == Dialect::OpenAiLoose && node.types.is_some_and(|types| types.covers(Types::OBJECT)) {
             map.insert("properties".into(), json!({}));
             self.record(&node.at, "properties", "added", Effect::Equal);
         }
         if !node.patterns.is_empty() {
-            map.insert("patternProperties".into(), self.full_map(&node.patterns));
+            map.insert("patternProperties".into(), self.verbatim_map(&node.patterns));
         }
         if !node.required.is_empty() {
             map.insert("required".into(), node.required.clone().into());
@@ -80,11 +80,11 @@ impl Converter<'_> {
             [("additionalProperties", &node.additional), ("unevaluatedProperties", &node.unevaluated_properties)]
         {
             if let Some(child) = child {
-                map.insert(keyword.into(), if child.never { false.into() } else { self.full(child) });
+                map.insert(keyword.into(), if child.never { false.into() } else { self.verbatim(child) });
             }
         }
         if let Some(names) = &node.names {
-            map.insert("propertyNames".into(), self.full(names));
+            map.insert("propertyNames".into(), self.verbatim(names));
         }
         range(map, node.property_count, "minProperties", "maxProperties");
         if !node.dependent_required.is_empty() {
@@ -93,35 +93,35 @@ impl Converter<'_> {
             map.insert("dependentRequired".into(), dependent.into());
         }
         if !node.dependent_schemas.is_empty() {
-            map.insert("dependentSchemas".into(), self.full_map(&node.dependent_schemas));
+            map.insert("dependentSchemas".into(), self.verbatim_map(&node.dependent_schemas));
         }
     }
 
-    fn full_logic(&mut self, map: &mut Map<String, Value>, node: &Node) {
+    fn verbatim_logic(&mut self, map: &mut Map<String, Value>, node: &Node) {
         for (keyword, list) in [("allOf", &node.all_of), ("anyOf", &node.any_of), ("oneOf", &node.one_of)] {
             if !list.is_empty() {
-                map.insert(keyword.into(), self.full_list(list));
+                map.insert(keyword.into(), self.verbatim_list(list));
             }
         }
         if let Some(not) = &node.not {
-            map.insert("not".into(), self.full(not));
+            map.insert("not".into(), self.verbatim(not));
         }
         if let Some(condition) = &node.condition {
-            map.insert("if".into(), self.full(&condition.when));
+            map.insert("if".into(), self.verbatim(&condition.when));
             for (keyword, branch) in [("then", &condition.then), ("else", &condition.otherwise)] {
                 if let Some(branch) = branch {
-                    map.insert(keyword.into(), self.full(branch));
+                    map.insert(keyword.into(), self.verbatim(branch));
                 }
             }
         }
     }
 
-    fn full_list(&mut self, nodes: &[Node]) -> Value {
-        nodes.iter().map(|node| self.full(node)).collect()
+    fn verbatim_list(&mut self, nodes: &[Node]) -> Value {
+        nodes.iter().map(|node| self.verbatim(node)).collect()
     }
 
-    fn full_map(&mut self, named: &[(String, Node)]) -> Value {
-        Value::Object(named.iter().map(|(name, node)| (name.clone(), self.full(node))).collect())
+    fn verbatim_map(&mut self, named: &[(String, Node)]) -> Value {
+        Value::Object(named.iter().map(|(name, node)| (name.clone(), self.verbatim(node))).collect())
     }
 }
 
@@ -146,8 +146,8 @@ fn bound(map: &mut Map<String, Value>, bound: Option<&Bound>, plain: &str, exclu
     }
 }
 
-fn range(map: &mut Map<String, Value>, range: Range, least: &str, most: &str) {
-    for (keyword, end) in [(least, range.min), (most, range.max)] {
+fn range(map: &mut Map<String, Value>, range: Range, min: &str, max: &str) {
+    for (keyword, end) in [(min, range.min), (max, range.max)] {
         if let Some(end) = end {
             map.insert(keyword.into(), end.into());
         }

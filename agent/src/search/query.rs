@@ -1,25 +1,25 @@
-//! What a model asks for.
+//! Syntax of search queries.
 
 use bm25::Tokenizer as _;
 
 use super::tokenizer::WordTokenizer;
 use crate::limits::head;
 
-/// How much of a query is read.
-const MAX_CHARS: usize = 1_024;
-/// How many words can be required; more are words like others.
-const REQUIRED: usize = 4;
-/// How many names can be asked for at a time.
-const NAMES: usize = 50;
+/// Maximum length of a query, in bytes.
+const MAX_BYTES: usize = 1_024;
+/// Maximum number of required words; further ones are optional.
+const MAX_REQUIRED: usize = 4;
+/// Maximum number of selected names.
+const MAX_NAMES: usize = 50;
 
 /// A search for tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Query {
-    /// Tools of exactly these qualified names: `select:mcp__a__b,mcp__c__d`.
+    /// Tools with exactly these qualified names: `select:mcp__a__b,mcp__c__d`.
     Names(Vec<String>),
-    /// Tools that have something of these words.
-    WordTokenizer {
-        /// WordTokenizer that each tool must have, written `+word`.
+    /// Tools that match some of these words.
+    Words {
+        /// Words that every result must have, written `+word`.
         required: Vec<String>,
         /// The others.
         words: Vec<String>,
@@ -27,21 +27,21 @@ pub enum Query {
 }
 
 impl Query {
-    /// Reads what a model wrote. Any text is a query; one without a word finds nothing.
+    /// Parses a query. Every text is valid; without a word it matches no tool.
     #[must_use]
     pub fn parse(text: &str) -> Self {
         let text = text.trim();
         if let Some(names) = text.strip_prefix("select:") {
             let names = names.split(',').map(str::trim).filter(|name| !name.is_empty());
-            return Self::Names(names.take(NAMES).map(str::to_owned).collect());
+            return Self::Names(names.take(MAX_NAMES).map(str::to_owned).collect());
         }
         let (mut required, mut words) = (Vec::new(), Vec::new());
-        for part in head(text, MAX_CHARS).split_whitespace() {
-            match part.strip_prefix('+').filter(|_| required.len() < REQUIRED) {
+        for part in head(text, MAX_BYTES).split_whitespace() {
+            match part.strip_prefix('+').filter(|_| required.len() < MAX_REQUIRED) {
                 Some(part) => required.extend(WordTokenizer.tokenize(part)),
                 None => words.extend(WordTokenizer.tokenize(part)),
             }
         }
-        Self::WordTokenizer { required, words }
+        Self::Words { required, words }
     }
 }

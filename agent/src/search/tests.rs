@@ -1,4 +1,4 @@
-//! What is found, and when it has to be searched for.
+//! Ranking, and when tools are deferred.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ fn tool(name: &str, description: &str) -> Arc<Tool> {
     )
 }
 
-fn catalogue() -> ToolCatalog {
-    let mut catalogue = ToolCatalog::default();
-    catalogue.set_server(
+fn catalog() -> ToolCatalog {
+    let mut catalog = ToolCatalog::default();
+    catalog.set_server(
         "github",
         &[
             tool("create_issue", "Open a new issue in a repository"),
@@ -24,13 +24,13 @@ fn catalogue() -> ToolCatalog {
             tool("search_code", "Find code"),
         ],
     );
-    catalogue.set_server("files", &[tool("read_file", "Read a file"), tool("datei_löschen", "Löscht eine Datei")]);
-    catalogue.set_server("wetter", &[tool("天気予報", "今日の天気"), tool("forecast", "The weather of the next days")]);
-    catalogue
+    catalog.set_server("files", &[tool("read_file", "Read a file"), tool("datei_löschen", "Löscht eine Datei")]);
+    catalog.set_server("wetter", &[tool("天気予報", "今日の天気"), tool("forecast", "The weather of the next days")]);
+    catalog
 }
 
 fn found(query: &str) -> Vec<String> {
-    let names = ToolIndex::from_entries(catalogue().iter()).search(&Query::parse(query), 10);
+    let names = ToolIndex::from_entries(catalog().iter()).search(&Query::parse(query), 10);
     names.into_iter().map(|found| found.name).collect()
 }
 
@@ -44,10 +44,10 @@ fn finds_by_name_and_by_description() {
 }
 
 #[test]
-fn a_name_says_more_than_a_description() {
-    let mut catalogue = ToolCatalog::default();
-    catalogue.set_server("a", &[tool("other", "deploys an app, later"), tool("deploy", "brings an app up, later")]);
-    let index = ToolIndex::from_entries(catalogue.iter());
+fn a_name_ranks_above_a_description() {
+    let mut catalog = ToolCatalog::default();
+    catalog.set_server("a", &[tool("other", "deploys an app, later"), tool("deploy", "brings an app up, later")]);
+    let index = ToolIndex::from_entries(catalog.iter());
     assert_eq!(index.search(&Query::parse("deploy"), 1)[0].name, "mcp__a__deploy");
 }
 
@@ -55,11 +55,11 @@ fn a_name_says_more_than_a_description() {
 fn plurals_and_beginnings_of_words_are_found() {
     assert_eq!(found("issues")[0], "mcp__github__create_issue");
     assert_eq!(found("repo").len(), 2);
-    assert!(found("re").is_empty(), "two letters begin too much");
+    assert!(found("re").is_empty(), "two letters are too short a prefix");
 }
 
 #[test]
-fn what_is_required_has_to_be_there() {
+fn required_words_must_match() {
     assert_eq!(found("+code repository"), ["mcp__github__search_code"]);
     assert!(found("+code +weather").is_empty());
     assert!(found("+unheard-of code").is_empty());
@@ -72,14 +72,14 @@ fn tools_are_selected_by_name() {
 }
 
 #[test]
-fn equal_tools_stand_in_the_order_of_their_names() {
+fn tools_with_equal_scores_are_sorted_by_name() {
     let index = ToolIndex::new((0..50).rev().map(|n| (format!("t{n:02}"), "the same text".to_owned())));
     let names: Vec<_> = index.search(&Query::parse("same"), 7).into_iter().map(|found| found.name).collect();
     assert_eq!(names, ["t00", "t01", "t02", "t03", "t04", "t05", "t06"]);
 }
 
 #[test]
-fn a_rare_word_is_not_drowned_by_words_that_all_tools_have() {
+fn a_rare_word_ranks_above_words_that_all_tools_have() {
     let index = ToolIndex::new((0..6_000).map(|n| {
         let rare = if n == 4_711 { "zebra" } else { "" };
         (format!("t{n:04}"), format!("use this when the user asks to do number{n} {rare}"))
@@ -92,19 +92,19 @@ fn a_rare_word_is_not_drowned_by_words_that_all_tools_have() {
 }
 
 #[test]
-fn answers_a_call_of_the_search_tool() {
-    let index = ToolIndex::from_entries(catalogue().iter());
-    let ask = |arguments: Value| tool::answer(&index, arguments.as_object().unwrap());
-    assert_eq!(ask(json!({"query": "repository", "max_results": 1})).unwrap().len(), 1);
-    assert_eq!(ask(json!({"query": "repository", "max_results": 0})).unwrap().len(), 1);
-    assert!(ask(json!({"query": "  "})).unwrap_err().contains("`query`"));
-    assert!(ask(json!({})).is_err());
+fn the_search_tool_returns_names() {
+    let index = ToolIndex::from_entries(catalog().iter());
+    let call = |arguments: Value| tool::call(&index, arguments.as_object().unwrap());
+    assert_eq!(call(json!({"query": "repository", "max_results": 1})).unwrap().len(), 1);
+    assert_eq!(call(json!({"query": "repository", "max_results": 0})).unwrap().len(), 1);
+    assert!(call(json!({"query": "  "})).unwrap_err().contains("`query`"));
+    assert!(call(json!({})).is_err());
     assert!(jsonschema::validator_for(&tool::input_schema()).unwrap().is_valid(&json!({"query": "x"})));
     assert!(tool::description(["a", "b"]).ends_with("Servers: a, b."));
 }
 
 #[test]
-fn the_setting_is_read_or_refused() {
+fn the_setting_is_parsed_or_rejected() {
     for (text, mode) in [
         ("auto", SearchMode::Auto(10)),
         ("auto:25", SearchMode::Auto(25)),
@@ -121,12 +121,12 @@ fn the_setting_is_read_or_refused() {
 }
 
 #[test]
-fn tools_are_deferred_where_they_would_fill_their_share_of_the_context() {
+fn tools_are_deferred_if_they_exceed_their_share_of_the_context() {
     let long = tool("long", &"one two three four ".repeat(250));
-    let mut catalogue = ToolCatalog::default();
-    catalogue.set_server("a", &[long]);
-    let deferred = |mode: SearchMode, context| !mode.deferred(&catalogue, |_| false, context).is_empty();
-    // Some 1,000 tokens of words, and 15 of the name and the schema.
+    let mut catalog = ToolCatalog::default();
+    catalog.set_server("a", &[long]);
+    let deferred = |mode: SearchMode, context| !mode.deferred(&catalog, |_| false, context).is_empty();
+    // About 1,000 tokens of words, and 15 of name and schema.
     assert!(!deferred(SearchMode::default(), 12_000));
     assert!(deferred(SearchMode::default(), 9_000));
     assert!(!deferred(SearchMode::Auto(50), 9_000));
@@ -138,11 +138,11 @@ fn tools_are_deferred_where_they_would_fill_their_share_of_the_context() {
 #[test]
 fn tools_of_servers_that_are_always_shown_are_not_deferred_and_do_not_count() {
     let long = || tool("long", &"one two three four ".repeat(250));
-    let mut catalogue = ToolCatalog::default();
-    catalogue.set_server("always", &[long(), tool("short", "short")]);
-    catalogue.set_server("other", &[tool("short", "short")]);
+    let mut catalog = ToolCatalog::default();
+    catalog.set_server("always", &[long(), tool("short", "short")]);
+    catalog.set_server("other", &[tool("short", "short")]);
     let deferred = |mode: SearchMode, context| {
-        let tools = mode.deferred(&catalogue, |server| server == "always", context);
+        let tools = mode.deferred(&catalog, |server| server == "always", context);
         tools.into_iter().map(|(name, _)| name.to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(deferred(SearchMode::Always, 0), ["mcp__other__short"]);
@@ -151,23 +151,23 @@ fn tools_of_servers_that_are_always_shown_are_not_deferred_and_do_not_count() {
         "the long one is not among those that could be deferred"
     );
     assert_eq!(deferred(SearchMode::default(), 100), ["mcp__other__short"]);
-    let index = ToolIndex::from_entries(SearchMode::Always.deferred(&catalogue, |server| server == "always", 0));
+    let index = ToolIndex::from_entries(SearchMode::Always.deferred(&catalog, |server| server == "always", 0));
     assert_eq!(index.search(&Query::parse("short"), 9).len(), 1);
 }
 
 proptest! {
     #[test]
     fn any_text_is_a_query(text in ".{0,60}", limit in 0_usize..12) {
-        let found = ToolIndex::from_entries(catalogue().iter()).search(&Query::parse(&text), limit);
+        let found = ToolIndex::from_entries(catalog().iter()).search(&Query::parse(&text), limit);
         prop_assert!(found.len() <= limit);
         prop_assert!(found.windows(2).all(|pair| pair[0].score >= pair[1].score));
     }
 
     #[test]
     fn a_tool_is_found_by_its_whole_name(names in prop::collection::btree_set("[a-z]{4,9}(_[a-z]{4,9}){1,2}", 1..20)) {
-        let mut catalogue = ToolCatalog::default();
-        catalogue.set_server("s", &names.iter().map(|name| tool(name, "")).collect::<Vec<_>>());
-        let index = ToolIndex::from_entries(catalogue.iter());
+        let mut catalog = ToolCatalog::default();
+        catalog.set_server("s", &names.iter().map(|name| tool(name, "")).collect::<Vec<_>>());
+        let index = ToolIndex::from_entries(catalog.iter());
         for name in &names {
             let found = index.search(&Query::parse(name), 20);
             let wanted = client::qualified_name("s", name, client::NameLimit::Chars64);

@@ -1,12 +1,12 @@
-//! What counts as a word of a name, a description or a query.
+//! Splits names, descriptions and queries into words.
 
 use bm25::Tokenizer;
 
-/// The longest word that is told apart from longer ones, in bytes.
+/// Significant length of a word, in bytes.
 const MAX_WORD_BYTES: usize = 64;
 
-/// Cuts texts into words: at everything that is neither letter nor digit, and inside `camelCase`. Case does not count, nor
-/// does the `s` of a plural. Signs of languages that write without spaces are words of their own.
+/// Splits at characters that are neither letters nor digits, and inside `camelCase`. Words are lower case and without a
+/// plural `s`. Each character of languages without spaces is a word.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct WordTokenizer;
 
@@ -14,9 +14,9 @@ impl Tokenizer for WordTokenizer {
     fn tokenize(&self, text: &str) -> Vec<String> {
         let (mut words, mut word, mut before) = (Vec::new(), String::new(), None);
         for character in text.chars() {
-            if !character.is_alphanumeric() || stands_alone(character) {
+            if !character.is_alphanumeric() || is_word(character) {
                 finish(&mut words, &mut word);
-                if stands_alone(character) {
+                if is_word(character) {
                     words.push(character.to_string());
                 }
             } else {
@@ -34,7 +34,7 @@ impl Tokenizer for WordTokenizer {
     }
 }
 
-/// The words of a text, each once, in the order of the alphabet.
+/// The distinct words of a text, sorted.
 pub(super) fn distinct(text: &str) -> Vec<String> {
     let mut words = WordTokenizer.tokenize(text);
     words.sort_unstable();
@@ -53,8 +53,8 @@ fn finish(words: &mut Vec<String>, word: &mut String) {
     words.push(word);
 }
 
-/// Whether a sign is a word by itself: Chinese characters, kana and Hangul.
-fn stands_alone(character: char) -> bool {
+/// Whether a character is a word: Chinese characters, kana and Hangul.
+fn is_word(character: char) -> bool {
     matches!(u32::from(character), 0x3040..=0x30ff | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xac00..=0xd7af | 0x2_0000..=0x3_ffff)
 }
 
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_fall_into_the_words_that_they_are_made_of() {
+    fn names_are_split_into_words() {
         for (text, words) in [
             ("listPullRequests", &["list", "pull", "request"][..]),
             ("create_issue.v2", &["create", "issue", "v2"]),

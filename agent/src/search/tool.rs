@@ -1,41 +1,41 @@
-//! The tool that a model searches with, in place of those that are deferred.
+//! The search tool for models.
 
 use serde_json::{Map, Value, json};
 
 use super::{Query, ToolIndex};
 
-/// Its name, which no tool of a server has: qualified names hold underscores.
+/// Name of the search tool. It cannot collide with qualified names, which contain underscores.
 pub const NAME: &str = "ToolSearch";
-/// How many tools are found where the model does not say.
+/// Default number of results.
 const DEFAULT_RESULTS: usize = 5;
-/// How many are found at most.
+/// Maximum number of results.
 const MAX_RESULTS: usize = 20;
 
-/// What the tool does, for the model: with the servers that have something to find.
+/// The description of the tool for the model, with the servers of deferred tools.
 #[must_use]
 pub fn description<'a>(servers: impl IntoIterator<Item = &'a str>) -> String {
     let servers: Vec<&str> = servers.into_iter().collect();
     format!(
-        "Finds tools that are not shown yet, by words of their names and descriptions; those it finds can be called \
-         afterwards. `+word` asks for tools that have that word, `select:name,name` for tools of exactly these names. \
+        "Finds tools that are not shown yet by words of their names and descriptions. The tools it finds can be called \
+         afterwards. `+word` requires a word; `select:name,name` selects tools by name. \
          Servers: {}.",
         servers.join(", ")
     )
 }
 
-/// The schema of its arguments.
+/// The input schema of the tool.
 #[must_use]
 pub fn input_schema() -> Value {
     json!({
         "type": "object",
         "properties": {
-            "query": {"type": "string", "description": "What the tool should do or be called."},
+            "query": {"type": "string", "description": "Words that describe the tool, or its name."},
             "max_results": {
                 "type": "integer",
                 "minimum": 1,
                 "maximum": MAX_RESULTS,
                 "default": DEFAULT_RESULTS,
-                "description": "How many tools to find at most.",
+                "description": "Maximum number of tools.",
             },
         },
         "required": ["query"],
@@ -43,13 +43,13 @@ pub fn input_schema() -> Value {
     })
 }
 
-/// Answers a call of it: the qualified names that were found, the best first.
+/// Runs a call: returns the qualified names of matching tools, the best first.
 ///
 /// # Errors
-/// A sentence for the model, if it did not say what to look for.
-pub fn answer(index: &ToolIndex, arguments: &Map<String, Value>) -> Result<Vec<String>, String> {
+/// A message for the model if the query is missing.
+pub fn call(index: &ToolIndex, arguments: &Map<String, Value>) -> Result<Vec<String>, String> {
     let query = arguments.get("query").and_then(Value::as_str).filter(|query| !query.trim().is_empty());
-    let query = query.ok_or("`query` is missing: say in a few words what the tool should do")?;
+    let query = query.ok_or("`query` is missing; describe in a few words what the tool should do")?;
     let limit = arguments
         .get("max_results")
         .and_then(Value::as_u64)

@@ -4,7 +4,7 @@ use mcp_workbench_agent::schema::{Options, Provider, convert, rules};
 use proptest::{prelude::*, test_runner::RngSeed};
 use serde_json::{Map, Value, json};
 
-use crate::{nasty::tool, semantics::told_in_full};
+use crate::{nasty::tool, semantics::assert_report_is_complete};
 
 fn scalar() -> impl Strategy<Value = Value> {
     prop_oneof![
@@ -118,7 +118,7 @@ proptest! {
             let Ok(converted) = convert(provider, "tool", &tool, &Options::default()) else { continue };
             let violations = rules::violations(provider, &converted.definition);
             prop_assert!(violations.is_empty(), "{provider}: {violations:#?}\n{}", converted.definition);
-            told_in_full(&source, &converted, seed);
+            assert_report_is_complete(&source, &converted, seed);
         }
     }
 }

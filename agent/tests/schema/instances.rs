@@ -43,7 +43,7 @@ pub(crate) fn instance(root: &Value, schema: &Value, dice: &mut Dice, depth: usi
     if let Some(value) = map.get("const") {
         return value.clone();
     }
-    let mut made = of_type(root, map, dice, depth);
+    let mut made = typed(root, map, dice, depth);
     for key in ["anyOf", "oneOf"] {
         if let Some(list) = map.get(key).and_then(Value::as_array).filter(|list| !list.is_empty()) {
             let branch = instance(root, &list[dice.below(list.len())], dice, depth + 1);
@@ -73,7 +73,7 @@ fn joined(one: Value, other: Value, schema: &Map<String, Value>) -> Value {
     }
 }
 
-fn of_type(root: &Value, map: &Map<String, Value>, dice: &mut Dice, depth: usize) -> Value {
+fn typed(root: &Value, map: &Map<String, Value>, dice: &mut Dice, depth: usize) -> Value {
     let kind = match map.get("type") {
         Some(Value::String(one)) => one.as_str(),
         Some(Value::Array(list)) if !list.is_empty() => list[dice.below(list.len())].as_str().unwrap(),

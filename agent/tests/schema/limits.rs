@@ -93,8 +93,8 @@ fn strict_mode_is_left_where_its_numbers_are_exceeded() {
     for (schema, reason) in cases {
         let converted = convert(Provider::OpenAi, "tool", &tool(schema), &Options::default()).unwrap();
         assert!(!converted.is_strict());
-        let told = converted.not_strict.clone().unwrap();
-        assert!(told.contains(reason), "{told}");
+        let message = converted.not_strict.clone().unwrap();
+        assert!(message.contains(reason), "{message}");
         assert_eq!(rules::violations(Provider::OpenAi, &converted.definition), []);
         // The same definition would break the rules if it claimed to be strict.
         let mut claimed = converted.definition;

@@ -7,7 +7,7 @@ use mcp_workbench_agent::schema::{Options, Provider, convert_all, rules};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::snapshots::told;
+use crate::snapshots::summary;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,7 +45,7 @@ fn nasty_constructs_for_every_provider() {
         let mut text = String::new();
         for provider in [Provider::OpenAi, Provider::Anthropic, Provider::Gemini, Provider::GeminiJsonSchema] {
             let conversion = convert_all(provider, [("tool".to_owned(), &tool)], &Options::default());
-            text.push_str(&format!("== {provider}\n{}", told(&conversion)));
+            text.push_str(&format!("== {provider}\n{}", summary(&conversion)));
             for tool in &conversion.tools {
                 let violations = rules::violations(provider, &tool.definition);
                 assert!(violations.is_empty(), "{} {provider}: {violations:#?}\n{:#}", nasty.name, tool.definition);

@@ -1,5 +1,5 @@
 //! Conversions against JSON Schema itself: over generated values, what the converted schema lets pass and the source
-//! refuses (wider), and the other way round (narrower). What is not told in the report must not be.
+//! refuses (wider), and the other way round (narrower). Every such change must be in the report.
 
 use jsonschema::Validator;
 use mcp_workbench_agent::schema::{Converted, Options, Provider, convert, restore_arguments};
@@ -115,7 +115,7 @@ fn compare(source: &Value, converted: &Converted, counts: &mut Counts, seed: u64
             if !original.is_valid(&meant) {
                 counts.wider += 1;
                 let what = format!("lets pass {said} as {meant}");
-                assert!(converted.report.wider > 0, "{}", untold(&what, source, converted));
+                assert!(converted.report.wider > 0, "{}", unreported(&what, source, converted));
             }
         }
         // What the server takes, and what a model has to say for that.
@@ -135,30 +135,30 @@ fn compare(source: &Value, converted: &Converted, counts: &mut Counts, seed: u64
             if !target.is_valid(&said) {
                 counts.narrower += 1;
                 let what = format!("refuses {said} for {meant}");
-                assert!(converted.report.narrower > 0, "{}", untold(&what, source, converted));
+                assert!(converted.report.narrower > 0, "{}", unreported(&what, source, converted));
             } else {
                 let back = converted.restore_arguments(said.clone());
                 let what = format!("does not give back {meant} of {said}, but {back}");
                 // Where `oneOf` became `anyOf`, what is left without a null may be one thing too many.
                 let known = converted.report.changes.iter().any(|change| change.keyword == "oneOf");
-                assert!(original.is_valid(&back) || known, "{}", untold(&what, source, converted));
+                assert!(original.is_valid(&back) || known, "{}", unreported(&what, source, converted));
             }
         }
     }
 }
 
-/// Holds one conversion to its report.
-pub(crate) fn told_in_full(source: &Value, converted: &Converted, seed: u64) {
+/// Checks that the report of one conversion is complete.
+pub(crate) fn assert_report_is_complete(source: &Value, converted: &Converted, seed: u64) {
     compare(source, converted, &mut Counts::default(), seed);
 }
 
-fn untold(what: &str, source: &Value, converted: &Converted) -> String {
+fn unreported(what: &str, source: &Value, converted: &Converted) -> String {
     let Converted { provider, name, report, definition, .. } = converted;
     format!("{provider} {name} {what}\n{source}\n{definition}\n{report:#?}")
 }
 
 #[test]
-fn real_tools_become_wider_or_narrower_only_where_that_is_told_and_only_so_often() {
+fn real_tools_change_only_as_reported_and_rarely() {
     // In per cent: of what a model may say, what the server refuses; of what it takes, what a model cannot say.
     for (provider, most_wider, most_narrower) in [
         (Provider::OpenAi, 4.0, 9.0),
@@ -183,7 +183,7 @@ fn real_tools_become_wider_or_narrower_only_where_that_is_told_and_only_so_often
 }
 
 #[test]
-fn nasty_constructs_become_wider_or_narrower_only_where_that_is_told() {
+fn nasty_constructs_change_only_as_reported() {
     let mut counts = Counts::default();
     for nasty in nasty::all() {
         let tool = tool(nasty.schema.clone());
@@ -200,7 +200,7 @@ fn nasty_constructs_become_wider_or_narrower_only_where_that_is_told() {
 }
 
 #[test]
-fn nulls_that_stand_for_absence_go_and_others_stay() {
+fn nulls_for_absent_values_are_removed_and_others_stay() {
     let schema = json!({
         "type": "object",
         "properties": {

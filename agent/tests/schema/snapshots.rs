@@ -1,12 +1,12 @@
-//! What becomes of the tools of real servers. One snapshot a server and provider: all definitions, and every change.
+//! Conversion of the tools of real servers: one snapshot per server and provider with all definitions and changes.
 
 use mcp_workbench_agent::schema::{Change, Conversion, Options, Provider, convert_all, rules};
 use serde_json::Value;
 
 use crate::corpus;
 
-/// A conversion as compact text: one definition a line, then what was changed, and how often.
-pub(crate) fn told(conversion: &Conversion) -> String {
+/// Formats a conversion: one line per definition, followed by its changes.
+pub(crate) fn summary(conversion: &Conversion) -> String {
     let mut text = String::new();
     for tool in &conversion.tools {
         text.push_str(&tool.definition.to_string());
@@ -25,7 +25,7 @@ pub(crate) fn told(conversion: &Conversion) -> String {
     text
 }
 
-/// The same with only the beginnings of descriptions: what servers say at length is not what is looked at here.
+/// Shortens descriptions, which are not the subject of these snapshots.
 fn shortened(mut conversion: Conversion) -> Conversion {
     conversion.tools.iter_mut().for_each(|tool| shorten(&mut tool.definition));
     conversion
@@ -35,10 +35,10 @@ fn shorten(value: &mut Value) {
     match value {
         Value::Object(map) => {
             if let Some(Value::String(text)) = map.get_mut("description") {
-                // Remarks of the conversion stand at the end.
-                let (said, remarks) = text.rsplit_once('\n').unwrap_or((text, ""));
-                let said: String = said.chars().take(20).collect();
-                *text = format!("{said}… {}", remarks.chars().take(80).collect::<String>());
+                // Notes of the conversion are at the end.
+                let (own, notes) = text.rsplit_once('\n').unwrap_or((text, ""));
+                let own: String = own.chars().take(20).collect();
+                *text = format!("{own}… {}", notes.chars().take(80).collect::<String>());
             }
             map.values_mut().for_each(shorten);
         }
@@ -57,7 +57,7 @@ fn over_the_corpus(provider: Provider) {
             let violations = rules::violations(provider, &tool.definition);
             assert!(violations.is_empty(), "{provider} {}: {violations:#?}\n{:#}", tool.name, tool.definition);
         }
-        insta::assert_snapshot!(format!("{}-{provider}", listing.server), told(&shortened(conversion)));
+        insta::assert_snapshot!(format!("{}-{provider}", listing.server), summary(&shortened(conversion)));
     }
 }
 

@@ -26,7 +26,7 @@ fn one_invalid_schema_of_two_hundred_costs_that_tool_alone_with_a_reason() {
         }
         let [rejected] = conversion.rejected.as_slice() else { panic!("{:?}", conversion.rejected) };
         assert_eq!(rejected.name, "t117");
-        assert_eq!(rejected.reason.to_string(), "`$ref` at `/properties/a` leads nowhere: `#/$defs/missing`");
+        assert_eq!(rejected.reason.to_string(), "`$ref` at `/properties/a` cannot be resolved: `#/$defs/missing`");
     }
 }
 

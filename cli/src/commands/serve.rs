@@ -198,10 +198,10 @@ fn token(args: &Args) -> Result<(Option<Token>, Option<Token>), CommandError> {
             .map(|text| (text, TOKEN_VARIABLE.to_owned())),
     };
     if let Some((text, place)) = chosen {
-        let token = Token::chosen(&text).map_err(|error| CommandError::input(anyhow!("{place}: {error}")))?;
+        let token = Token::parse(&text).map_err(|error| CommandError::input(anyhow!("{place}: {error}")))?;
         return Ok((Some(token), None));
     }
-    let token = Token::fresh().map_err(CommandError::environment)?;
+    let token = Token::generate().map_err(CommandError::environment)?;
     Ok((Some(token.clone()), Some(token)))
 }
 

@@ -21,11 +21,14 @@ async fn the_rule_that_decides_is_named() {
     let told = explain(&["drop", "--allow", "db/*"]).await;
     assert!(told.said().contains("mcp__db__drop): deny\n  global deny  `*/drop` decides"), "{told:?}");
     let told = explain(&["put", "--allow", "db/*", "--json"]).await.json();
-    assert_eq!((told["verdict"].as_str(), told["decider"]["rule"]["step"].as_str()), (Some("ask"), Some("server-ask")));
+    assert_eq!(
+        (told["decision"].as_str(), told["decider"]["rule"]["step"].as_str()),
+        (Some("ask"), Some("server-ask"))
+    );
     let told = explain(&["get", "--read-only", "--closed-world"]).await;
-    assert!(told.said().contains(": allow\n") && told.said().contains("only reads"), "{told:?}");
-    assert!(explain(&["--deny", "Elicit(d*)"]).await.said().starts_with("what `db` asks: deny\n"));
+    assert!(told.said().contains(": allow\n") && told.said().contains("read-only"), "{told:?}");
+    assert!(explain(&["--deny", "Elicit(d*)"]).await.said().starts_with("elicitation requests of `db`: deny\n"));
     let refused = explain(&["get", "--deny", "drop"]).await;
     assert_eq!(refused.code, Some(2));
-    assert!(refused.stderr.contains("the rule `drop` (deny[0]) names no server"), "{refused:?}");
+    assert!(refused.stderr.contains("rule `drop` (deny[0]) names no server"), "{refused:?}");
 }

@@ -4,41 +4,17 @@
 //! token is stored before the lock is released: authorization servers treat a second use of a rotated refresh token as
 //! theft and revoke the grant (OAuth 2.1, section 4.3.1).
 
-use std::{
-    future::Future,
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{future::Future, sync::Arc, time::Duration};
 
-use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-
+pub use super::renewal_failure::{PERMANENT_FAILURE_LIFETIME, RenewalFailure, TEMPORARY_FAILURE_LIFETIME};
 use super::{
-    credentials::{CredentialKey, Credentials, hex},
+    credentials::{CredentialKey, Credentials},
+    renewal_failure::{SharedFailure, fingerprint},
     store::{CredentialStore, StoreError},
 };
 
 /// Timeout of a renewal with all its requests. It is shorter than that of a lock.
 pub const LIMIT: Duration = Duration::from_secs(60);
-
-/// How long a temporary failure is shared before another attempt.
-pub const PASSING: Duration = Duration::from_secs(5);
-
-/// How long a permanent failure is shared. New credentials end it.
-pub const LASTING: Duration = Duration::from_secs(300);
-
-/// A failed renewal. It is shared with all waiting tasks and processes, so it consists of strings, which must not
-/// contain secrets.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
-#[error("{message}")]
-pub struct RenewalFailure {
-    /// A stable kebab-case name of the kind.
-    pub kind: String,
-    /// The message.
-    pub message: String,
-    /// Whether the failure is permanent, so that the user has to log in.
-    pub lasting: bool,
-}
 
 /// The reason for a missing token.
 #[derive(Debug, thiserror::Error)]
@@ -84,50 +60,12 @@ impl RenewalError {
     /// Whether the user has to log in.
     #[must_use]
     pub fn needs_login(&self) -> bool {
-        matches!(self, Self::NotLoggedIn { .. } | Self::Failed { failure: RenewalFailure { lasting: true, .. }, .. })
+        matches!(self, Self::NotLoggedIn { .. } | Self::Failed { failure: RenewalFailure { permanent: true, .. }, .. })
     }
 }
 
 fn remedy(url: &str, failure: &RenewalFailure) -> String {
-    if failure.lasting { format!("; run `mcp-workbench client login {url}`") } else { String::new() }
-}
-
-/// A failure in the file of a lock.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Remembered {
-    failure: RenewalFailure,
-    /// In milliseconds since 1970.
-    at: u64,
-    /// The fingerprint of the credentials, because a failure does not apply to new ones.
-    of: String,
-}
-
-impl Remembered {
-    fn new(failure: RenewalFailure, of: &Credentials) -> Self {
-        Self { failure, at: now(), of: fingerprint(of) }
-    }
-
-    /// The failure, if it still applies to these credentials.
-    fn standing(self, of: &Credentials) -> Option<RenewalFailure> {
-        let lasts = if self.failure.lasting { LASTING } else { PASSING };
-        // If the clock was set back, the failure no longer applies.
-        let age = now().checked_sub(self.at).map(Duration::from_millis)?;
-        (age < lasts && self.of == fingerprint(of)).then_some(self.failure)
-    }
-}
-
-fn now() -> u64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// Identifies credentials by 64 bits of a hash of the tokens.
-fn fingerprint(credentials: &Credentials) -> String {
-    let mut hash = Sha256::new();
-    hash.update(credentials.access_token.expose());
-    hash.update([0]);
-    hash.update(credentials.refresh_token.as_ref().map_or("", |token| token.expose()));
-    hex(&hash.finalize()[..8])
+    if failure.permanent { format!("; run `mcp-workbench client login {url}`") } else { String::new() }
 }
 
 /// Returns valid credentials: the stored ones, or renewed ones.
@@ -185,7 +123,7 @@ where
         return Ok(old);
     }
     let failed = |failure| RenewalError::Failed { url: key.url.clone(), failure };
-    if let Some(failure) = lock.remembered().and_then(|failure| failure.standing(&old)) {
+    if let Some(failure) = lock.remembered().and_then(|failure| failure.if_current(&old)) {
         return Err(failed(failure));
     }
     match tokio::time::timeout(LIMIT, renew(old.clone())).await.unwrap_or_else(|_| Err(too_slow())) {
@@ -196,7 +134,7 @@ where
             Ok(new)
         }
         Err(failure) => {
-            lock.remember(Some(Remembered::new(failure.clone(), &old)));
+            lock.remember(Some(SharedFailure::new(failure.clone(), &old)));
             Err(failed(failure))
         }
     }
@@ -206,7 +144,7 @@ fn too_slow() -> RenewalFailure {
     RenewalFailure {
         kind: "renewal-timed-out".to_owned(),
         message: format!("no response within {LIMIT:?}"),
-        lasting: false,
+        permanent: false,
     }
 }
 

@@ -1,11 +1,14 @@
 //! State machine of one managed server. Callers that wait for a start share it.
 
+mod list_changes;
+mod start;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{ManagedServer, ServerError, Shared, Status, list_changes, start};
+use super::{ManagedServer, ServerError, Shared, Status};
 use crate::{
     config::Endpoint,
     connection::Connection,

@@ -27,7 +27,7 @@ use http::{
 };
 use reqwest::{RequestBuilder, Response};
 use rmcp::{
-    model::ServerJsonRpcMessage,
+    model::{ClientJsonRpcMessage, ClientRequest, ServerJsonRpcMessage},
     transport::{
         StreamableHttpClientTransport,
         common::client_side_sse::SseRetryPolicy,
@@ -337,4 +337,9 @@ impl HttpClient {
             tokio::time::sleep(wait).await;
         }
     }
+}
+
+fn is_probe(message: &ClientJsonRpcMessage) -> bool {
+    let ClientJsonRpcMessage::Request(request) = message else { return false };
+    matches!(request.request, ClientRequest::DiscoverRequest(_))
 }

@@ -196,7 +196,7 @@ async fn renew_once(store: Arc<dyn CredentialStore>, begun: Arc<tokio::sync::Bar
 }
 
 async fn renew(old: Credentials) -> Result<Credentials, RenewalFailure> {
-    let failure = |kind: &str| RenewalFailure { kind: kind.to_owned(), message: String::new(), lasting: true };
+    let failure = |kind: &str| RenewalFailure { kind: kind.to_owned(), message: String::new(), permanent: true };
     let refresh_token = old.refresh_token.as_ref().map_or("", Secret::expose);
     let body = format!("grant_type=refresh_token&refresh_token={refresh_token}");
     let client = test_support::http_client();

@@ -7,7 +7,7 @@ fn access(policy: AccessPolicy) -> AccessControl {
 }
 
 fn with_token() -> AccessControl {
-    let token = Some(Token::chosen(TOKEN).expect("it is long enough"));
+    let token = Some(Token::parse(TOKEN).expect("it is long enough"));
     access(AccessPolicy { token, open_paths: vec!["/healthz".to_owned()], ..AccessPolicy::default() })
 }
 
@@ -25,15 +25,15 @@ fn headers(list: &[(&str, &str)]) -> HeaderMap {
 #[test]
 fn only_names_of_this_machine_are_hosts() {
     let access = access(AccessPolicy { hosts: vec!["bench.example".to_owned()], ..AccessPolicy::default() });
-    let refused = |host: &str| access.denies("/", None, &headers(&[("host", host)])) == Some(AccessDenied::Host);
+    let rejected = |host: &str| access.denies("/", None, &headers(&[("host", host)])) == Some(AccessDenied::Host);
     for good in ["localhost", "LOCALHOST:80", "127.0.0.1:9", "[::1]:9", "127.1.2.3", "bench.example", "bench.example:1"]
     {
-        assert!(!refused(good), "{good}");
+        assert!(!rejected(good), "{good}");
     }
     for bad in
         ["evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "0.0.0.0", "10.0.0.1", "", "me@localhost"]
     {
-        assert!(refused(bad), "{bad}");
+        assert!(rejected(bad), "{bad}");
     }
     assert_eq!(access.denies("/", None, &HeaderMap::new()), Some(AccessDenied::Host));
     assert_eq!(access.denies("/", Some("localhost:1"), &HeaderMap::new()), None, "HTTP/2 has it in the URI");
@@ -42,52 +42,52 @@ fn only_names_of_this_machine_are_hosts() {
 }
 
 #[test]
-fn pages_of_other_sites_are_refused_unless_they_are_listed() {
+fn origins_of_other_sites_are_rejected_unless_listed() {
     let access =
         access(AccessPolicy { origins: vec!["https://app.example:8443".to_owned()], ..AccessPolicy::default() });
-    let refused = |origin: &str| {
+    let rejected = |origin: &str| {
         access.denies("/", None, &headers(&[("host", "localhost"), ("origin", origin)])) == Some(AccessDenied::Origin)
     };
     for good in ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:1", "https://app.example:8443"] {
-        assert!(!refused(good), "{good}");
+        assert!(!rejected(good), "{good}");
     }
     for bad in
         ["https://evil.example", "null", "", "http://localhost.evil.example", "https://app.example", "file://localhost"]
     {
-        assert!(refused(bad), "{bad}");
+        assert!(rejected(bad), "{bad}");
     }
 }
 
 #[test]
-fn nobody_comes_in_without_the_token_but_where_it_is_open() {
+fn the_token_is_required_except_on_open_paths() {
     let access = with_token();
-    let asked = |path: &str, shown: Option<&str>| {
-        let shown = shown.map(|shown| ("authorization", shown));
-        access.denies(path, None, &headers(&[("host", "localhost")].into_iter().chain(shown).collect::<Vec<_>>()))
+    let denied = |path: &str, credentials: Option<&str>| {
+        let header = credentials.map(|credentials| ("authorization", credentials));
+        access.denies(path, None, &headers(&[("host", "localhost")].into_iter().chain(header).collect::<Vec<_>>()))
     };
-    assert_eq!(asked("/mcp", Some(&format!("Bearer {TOKEN}"))), None);
-    assert_eq!(asked("/mcp", Some(&format!("bearer  {TOKEN} "))), None);
+    assert_eq!(denied("/mcp", Some(&format!("Bearer {TOKEN}"))), None);
+    assert_eq!(denied("/mcp", Some(&format!("bearer  {TOKEN} "))), None);
     for wrong in [None, Some(TOKEN), Some("Bearer 0123456789abcdeF"), Some("Bearer"), Some("Basic 0123456789abcdef")] {
-        assert_eq!(asked("/mcp", wrong), Some(AccessDenied::Token), "{wrong:?}");
+        assert_eq!(denied("/mcp", wrong), Some(AccessDenied::Token), "{wrong:?}");
     }
-    assert_eq!(asked("/healthz", None), None);
-    assert_eq!(asked("/healthz/", None), Some(AccessDenied::Token));
+    assert_eq!(denied("/healthz", None), None);
+    assert_eq!(denied("/healthz/", None), Some(AccessDenied::Token));
 }
 
 #[test]
-fn a_token_is_long_visible_and_never_shown_by_accident() {
-    assert_eq!(Token::chosen(" 0123456789abcdef\n").expect("a token").expose(), TOKEN);
+fn a_token_is_long_visible_and_redacted() {
+    assert_eq!(Token::parse(" 0123456789abcdef\n").expect("a token").expose(), TOKEN);
     for bad in ["", "short", "0123456789abcde", "0123456789 abcdef", "0123456789abcdeé"] {
-        assert_eq!(Token::chosen(bad), Err(InvalidToken), "{bad}");
+        assert_eq!(Token::parse(bad), Err(InvalidToken), "{bad}");
     }
-    let (one, other) = (Token::fresh().expect("random bytes"), Token::fresh().expect("random bytes"));
+    let (one, other) = (Token::generate().expect("random bytes"), Token::generate().expect("random bytes"));
     assert_ne!(one, other);
     assert_eq!(one.expose().len(), 64);
     assert!(!format!("{:?}", with_token()).contains(TOKEN));
 }
 
 #[tokio::test]
-async fn other_machines_are_listened_to_only_when_that_was_said() {
+async fn other_addresses_need_an_explicit_permission() {
     let everywhere: SocketAddr = "0.0.0.0:0".parse().expect("an address");
     assert!(matches!(listen(everywhere, false).await, Err(ListenError::Exposed { .. })));
     assert!(listen("127.0.0.1:0".parse().expect("an address"), false).await.is_ok());

@@ -1,4 +1,4 @@
-//! The routes about logging in.
+//! Login routes.
 
 use std::sync::Arc;
 
@@ -20,142 +20,148 @@ use super::{
     status::StatusView,
 };
 
-/// A login that has begun.
+/// A started login.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Started {
-    /// Where to lead a browser.
+pub(super) struct LoginStarted {
+    /// URL to open in a browser.
     authorization_url: String,
 }
 
-/// What a browser brought back: the whole address at which it ended, or the parts of it.
+/// The redirect of a browser: the complete URL, or its parameters.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Answer {
-    /// The address. Either this or `code`.
+pub(super) struct LoginCallback {
+    /// Redirect URL. Excludes `code`.
     #[serde(default)]
     url: Option<String>,
-    /// The code in the address. Either this or `url`.
+    /// Parameter `code` of the redirect. Excludes `url`.
     #[serde(default)]
     code: Option<String>,
-    /// The state in the address; it is compared where it is given.
+    /// Parameter `state` of the redirect; compared if given.
     #[serde(default)]
     state: Option<String>,
-    /// The issuer in the address. Authorization servers that name it there have to be believed by it (RFC 9207).
+    /// Parameter `iss` of the redirect. Required if the authorization server sends it (RFC 9207).
     #[serde(default)]
     iss: Option<String>,
 }
 
-/// A login that is forgotten.
+/// A removed login.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Removed {
+pub(super) struct LoginRemoved {
     /// Always true.
     success: bool,
-    /// Whether anything was kept.
+    /// Whether credentials were stored.
     removed: bool,
-    /// Whether the authorization server has revoked it: `done`, `not-offered`, `nothing` or `failed`.
+    /// Result of the revocation: `done`, `not-offered`, `nothing` or `failed`.
     revocation: &'static str,
 }
 
-/// Begins a login. A browser is to be led to the URL that is told; it comes back to this machine, or its answer is handed in at
-/// `auth/callback`. An earlier login at this server ends.
+/// Starts a login and returns the URL to open in a browser. The browser is redirected to this machine, or the client posts
+/// the redirect to `auth/callback`. An active login at this server is stopped.
 #[utoipa::path(post, path = "/mcp/{name}/auth", params(("name" = String, Path, description = "The server")), responses(
-    (status = 200, description = "Where to lead a browser", body = Started),
-    (status = 400, description = "The server knows no login", body = ErrorBody),
+    (status = 200, description = "URL to open in a browser", body = LoginStarted),
+    (status = 400, description = "The server does not support login", body = ErrorBody),
     (status = 404, description = "Unknown server", body = ErrorBody),
-    (status = 502, description = "The authorization server cannot be used", body = ErrorBody),
+    (status = 502, description = "The authorization server failed", body = ErrorBody),
 ))]
 pub(super) async fn start(
     State(management): State<Management>,
     Path(name): Path<String>,
-) -> Result<Json<Started>, ApiError> {
-    let login = management.begin(&name).await?;
+) -> Result<Json<LoginStarted>, ApiError> {
+    let login = management.start_login(&name).await?;
     let authorization_url = login.page.to_string();
     let (waiting, ended) = (management.clone(), login.ended());
     // The browser may return without another request of the client.
     tokio::spawn(async move {
         tokio::select! {
-            outcome = ended => if outcome.is_ok() { waiting.arrived(&name).await },
-            () = waiting.0.over.cancelled() => {}
+            outcome = ended => if outcome.is_ok() { waiting.connect_after_login(&name).await },
+            () = waiting.0.closing.cancelled() => {}
         }
     });
-    Ok(Json(Started { authorization_url }))
+    Ok(Json(LoginStarted { authorization_url }))
 }
 
 /// Completes a login with the code or URL of the browser, and returns the status of the server.
 #[utoipa::path(post, path = "/mcp/{name}/auth/callback", params(("name" = String, Path, description = "The server")),
-    request_body = Answer, responses(
-    (status = 200, description = "How the server is doing", body = StatusView),
-    (status = 400, description = "The answer is not that of this login", body = ErrorBody),
-    (status = 409, description = "No login goes on", body = ErrorBody),
-    (status = 502, description = "The authorization server refused", body = ErrorBody),
+    request_body = LoginCallback, responses(
+    (status = 200, description = "Status of the server", body = StatusView),
+    (status = 400, description = "The redirect does not belong to this login", body = ErrorBody),
+    (status = 409, description = "No login is active", body = ErrorBody),
+    (status = 502, description = "The authorization server rejected the login", body = ErrorBody),
 ))]
 pub(super) async fn callback(
     State(management): State<Management>,
     Path(name): Path<String>,
     request: Request,
 ) -> Result<Json<StatusView>, ApiError> {
-    let answer: Answer = read(request).await?;
+    let callback: LoginCallback = read(request).await?;
     management.login_url(&name)?;
     let login = management.logins().get(&name).cloned();
     let login = login.ok_or_else(|| {
-        ApiError::new(StatusCode::CONFLICT, "no-login", format!("no login goes on at server `{name}`"))
-            .advise("begin one with `POST /mcp/{name}/auth`")
+        ApiError::new(StatusCode::CONFLICT, "no-login", format!("no login is active at server `{name}`"))
+            .with_help("start one with `POST /mcp/{name}/auth`")
     })?;
-    let answer = match (&answer.url, &answer.code) {
+    let url = match (&callback.url, &callback.code) {
         (Some(url), None) => url.clone(),
-        (None, Some(code)) => login.callback_for_code(code, answer.state.as_deref(), answer.iss.as_deref()),
-        _ => return Err(ApiError::new(StatusCode::BAD_REQUEST, "invalid-body", "an answer has a `url` or a `code`")),
+        (None, Some(code)) => login.callback_for_code(code, callback.state.as_deref(), callback.iss.as_deref()),
+        _ => {
+            return Err(ApiError::new(
+                StatusCode::BAD_REQUEST,
+                "invalid-body",
+                "the body must have either `url` or `code`",
+            ));
+        }
     };
-    login.answer(answer).await.map_err(|error| management.error(&name, error))?;
-    management.arrived(&name).await;
+    login.complete(url).await.map_err(|error| management.error(&name, error))?;
+    management.connect_after_login(&name).await;
     Ok(Json(management.status(&name)))
 }
 
-/// Logs in from the beginning to the end: opens a browser on this machine, and waits until it has come back.
+/// Logs in with a browser on this machine, and waits for the result.
 #[utoipa::path(post, path = "/mcp/{name}/auth/authenticate", params(("name" = String, Path, description = "The server")),
     responses(
-    (status = 200, description = "How the server is doing", body = StatusView),
-    (status = 400, description = "The server knows no login", body = ErrorBody),
+    (status = 200, description = "Status of the server", body = StatusView),
+    (status = 400, description = "The server does not support login", body = ErrorBody),
     (status = 404, description = "Unknown server", body = ErrorBody),
-    (status = 502, description = "The authorization server refused, or no browser could be opened", body = ErrorBody),
+    (status = 502, description = "The authorization server rejected the login, or no browser could be opened", body = ErrorBody),
 ))]
 pub(super) async fn authenticate(
     State(management): State<Management>,
     Path(name): Path<String>,
 ) -> Result<Json<StatusView>, ApiError> {
-    let login = management.begin(&name).await?;
+    let login = management.start_login(&name).await?;
     if let Err(error) = management.0.settings.browser.open(&login.page).await {
-        let advice = "begin with `POST /mcp/{name}/auth`, and lead a browser elsewhere to the URL that it tells";
-        return Err(ApiError::new(StatusCode::BAD_GATEWAY, "no-browser", error.to_string()).advise(advice));
+        let help = "start with `POST /mcp/{name}/auth`, and open the returned URL in another browser";
+        return Err(ApiError::new(StatusCode::BAD_GATEWAY, "no-browser", error.to_string()).with_help(help));
     }
     let ended = tokio::select! {
         ended = login.ended() => ended,
-        () = management.0.over.cancelled() => {
+        () = management.0.closing.cancelled() => {
             Err(ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "closing", "the API is closing"))
         }
     };
     ended.map_err(|error| management.error(&name, error))?;
-    management.arrived(&name).await;
+    management.connect_after_login(&name).await;
     Ok(Json(management.status(&name)))
 }
 
-/// Forgets a login: what is kept is removed, and given back to the authorization server; the server is disconnected.
+/// Revokes and deletes the stored credentials, and disconnects the server.
 #[utoipa::path(delete, path = "/mcp/{name}/auth", params(("name" = String, Path, description = "The server")), responses(
-    (status = 200, description = "It is forgotten", body = Removed),
-    (status = 400, description = "The server knows no login", body = ErrorBody),
+    (status = 200, description = "The credentials are deleted", body = LoginRemoved),
+    (status = 400, description = "The server does not support login", body = ErrorBody),
     (status = 404, description = "Unknown server", body = ErrorBody),
 ))]
 pub(super) async fn remove(
     State(management): State<Management>,
     Path(name): Path<String>,
-) -> Result<Json<Removed>, ApiError> {
+) -> Result<Json<LoginRemoved>, ApiError> {
     let url = management.login_url(&name)?;
-    management.end_login(&name).await;
+    management.stop_login(&name).await;
     let authorizer = authorizer(&url, Arc::clone(&management.0.settings.store), None)?;
-    let left = authorizer.logout().await.map_err(|error| management.error(&name, error))?;
+    let logout = authorizer.logout().await.map_err(|error| management.error(&name, error))?;
     management.manager().disconnect(&name).await.map_err(|error| management.error(&name, error))?;
-    let revocation = match left.revocation {
+    let revocation = match logout.revocation {
         Revocation::Done => "done",
         Revocation::NotOffered => "not-offered",
         Revocation::Nothing => "nothing",
@@ -164,33 +170,33 @@ pub(super) async fn remove(
             "failed"
         }
     };
-    Ok(Json(Removed { success: true, removed: left.removed, revocation }))
+    Ok(Json(LoginRemoved { success: true, removed: logout.removed, revocation }))
 }
 
 impl Management {
-    /// Begins a login in the place of one that goes on.
-    async fn begin(&self, name: &str) -> Result<Arc<Login>, ApiError> {
+    /// Starts a login and stops an active one.
+    async fn start_login(&self, name: &str) -> Result<Arc<Login>, ApiError> {
         let url = self.login_url(name)?;
-        // The earlier one ends first: both may want the same port.
-        self.end_login(name).await;
+        // The active login stops first, because both may use the same port.
+        self.stop_login(name).await;
         let settings = &self.0.settings;
-        let login = Login::begin(&url, Arc::clone(&settings.store), settings.callback.clone()).await;
+        let login = Login::start(&url, Arc::clone(&settings.store), settings.callback.clone()).await;
         let login = Arc::new(login.map_err(|error| self.error(name, error))?);
         self.logins().insert(name.to_owned(), Arc::clone(&login));
         Ok(login)
     }
 
-    /// Ends the login that goes on at a server.
-    pub(super) async fn end_login(&self, name: &str) {
+    /// Stops the active login at a server.
+    pub(super) async fn stop_login(&self, name: &str) {
         let login = self.logins().remove(name);
         if let Some(login) = login {
             login.stop().await;
         }
     }
 
-    /// Connects with what a login has brought.
-    async fn arrived(&self, name: &str) {
-        // Why it cannot be connected is in its status.
+    /// Connects with the new credentials.
+    async fn connect_after_login(&self, name: &str) {
+        // The status contains the error.
         drop(self.manager().connect(name).await);
     }
 }

@@ -20,14 +20,14 @@ pub(super) async fn read<T: DeserializeOwned>(request: Request) -> Result<T, Api
             "not-json",
             "the content type of the body is not JSON",
         )
-        .advise("send `Content-Type: application/json`"));
+        .with_help("send `Content-Type: application/json`"));
     }
     let bytes = to_bytes(request.into_body(), MAX_BYTES).await.map_err(|_| {
         let message = format!("the body is incomplete or longer than {MAX_BYTES} bytes");
         ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", message)
     })?;
     let invalid = |message: String| {
-        ApiError::new(StatusCode::BAD_REQUEST, "invalid-body", message).advise("see /openapi.json for the body")
+        ApiError::new(StatusCode::BAD_REQUEST, "invalid-body", message).with_help("see /openapi.json for the body")
     };
     let mut json = serde_json::Deserializer::from_slice(&bytes);
     let body =

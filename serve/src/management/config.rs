@@ -1,4 +1,4 @@
-//! Servers as they are added: a JSON shape of our own, and what is remembered of it.
+//! Configuration of added servers.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -11,12 +11,12 @@ use utoipa::ToSchema;
 use super::error::ApiError;
 use crate::access::TOKEN_VARIABLE;
 
-/// The longest name of a server.
-const NAME: usize = 128;
+/// Maximum length of a server name.
+const MAX_NAME: usize = 128;
 /// Minimum length of redacted secrets: shorter strings occur everywhere by chance.
-const SECRET: usize = 4;
+const MIN_SECRET: usize = 4;
 
-/// A server that is added.
+/// Configuration of a server.
 #[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServerEntry {
@@ -67,21 +67,21 @@ pub enum TransportType {
 #[derive(Debug, Clone)]
 pub(super) struct RegisteredServer {
     pub(super) managed: ManagedServer,
-    /// Its URL, if a person may log in there: it has one, and no credentials of its own.
+    /// URL for logins; `None` for stdio servers and servers with configured credentials.
     pub(super) login: Option<Url>,
     secrets: Vec<String>,
 }
 
 impl RegisteredServer {
-    /// A text without its secrets.
-    pub(super) fn clean(&self, text: String) -> String {
+    /// Redacts the secrets of the server.
+    pub(super) fn redact(&self, text: String) -> String {
         self.secrets.iter().fold(text, |text, secret| text.replace(secret, "•••"))
     }
 }
 
 impl ServerEntry {
-    /// The server under this name.
-    pub(super) fn known(self, name: &str) -> Result<RegisteredServer, ApiError> {
+    /// Validates the configuration and registers it under this name.
+    pub(super) fn register(self, name: &str) -> Result<RegisteredServer, ApiError> {
         check_name(name)?;
         let timeout = self.timeout;
         let enabled = self.enabled.unwrap_or(true);
@@ -99,13 +99,13 @@ impl ServerEntry {
 
     fn program(self) -> Result<(Endpoint, Option<Url>, Vec<String>), ApiError> {
         if self.url.is_some() || !self.headers.is_empty() {
-            return Err(ApiError::config("`url` and `headers` belong to servers of the types `http` and `sse`"));
+            return Err(ApiError::config("`url` and `headers` are only valid for the types `http` and `sse`"));
         }
         let command = self.command.filter(|command| !command.trim().is_empty());
-        let command = command.ok_or_else(|| ApiError::config("a server of the type `stdio` has a `command`"))?;
+        let command = command.ok_or_else(|| ApiError::config("a server of type `stdio` must have `command`"))?;
         let secrets = self.env.values().cloned().collect();
         let mut env = self.env;
-        // The token of this API is none of the server's business. Nothing but a short list is inherited; this holds anyway.
+        // Servers must not get the token of this API. Only a short list of variables is inherited; this removes an explicit one.
         env.remove(TOKEN_VARIABLE);
         let endpoint = StdioEndpoint { command, args: self.args, env, cwd: self.cwd, ..StdioEndpoint::default() };
         Ok((Endpoint::Stdio(endpoint), None, secrets))
@@ -113,13 +113,13 @@ impl ServerEntry {
 
     fn remote(self) -> Result<(Endpoint, Option<Url>, Vec<String>), ApiError> {
         if self.command.is_some() || !self.args.is_empty() || !self.env.is_empty() || self.cwd.is_some() {
-            return Err(ApiError::config("`command`, `args`, `env` and `cwd` belong to servers of the type `stdio`"));
+            return Err(ApiError::config("`command`, `args`, `env` and `cwd` are only valid for type `stdio`"));
         }
-        let text = self.url.ok_or_else(|| ApiError::config("a server of the types `http` and `sse` has a `url`"))?;
+        let text = self.url.ok_or_else(|| ApiError::config("a server of type `http` or `sse` must have `url`"))?;
         let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let url = url.ok_or_else(|| ApiError::config("`url` is not an HTTP or HTTPS URL"))?;
-        let words = self.headers.values().flat_map(|value| value.split_whitespace().map(str::to_owned));
-        let mut secrets: Vec<String> = words.chain(self.headers.values().cloned()).collect();
+        let parts = self.headers.values().flat_map(|value| value.split_whitespace().map(str::to_owned));
+        let mut secrets: Vec<String> = parts.chain(self.headers.values().cloned()).collect();
         secrets.extend(url.password().map(str::to_owned));
         secrets.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
         // A configured `Authorization` is never replaced by OAuth.
@@ -131,21 +131,25 @@ impl ServerEntry {
     }
 }
 
-/// The longest first, so that a part does not spoil the whole; `Bearer` and the like are no secrets.
+/// Sorts secrets by descending length, so that a part is not replaced before the whole. Removes words such as `Bearer`.
 fn sorted(secrets: Vec<String>) -> Vec<String> {
-    let is_secret = |secret: &String| secret.len() >= SECRET && !matches!(secret.as_str(), "Bearer" | "Basic" | "true");
+    let is_secret =
+        |secret: &String| secret.len() >= MIN_SECRET && !matches!(secret.as_str(), "Bearer" | "Basic" | "true");
     let mut secrets: Vec<String> = secrets.into_iter().filter(is_secret).collect();
     secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     secrets
 }
 
 fn check_name(name: &str) -> Result<(), ApiError> {
-    let is_name = !name.trim().is_empty() && name.len() <= NAME && !name.chars().any(|c| c.is_control() || c == '/');
+    let is_name =
+        !name.trim().is_empty() && name.len() <= MAX_NAME && !name.chars().any(|c| c.is_control() || c == '/');
     if !is_name {
-        return Err(ApiError::config(format!("a name has at most {NAME} characters, and neither `/` nor controls")));
+        return Err(ApiError::config(format!(
+            "a name must have at most {MAX_NAME} characters, without `/` and control characters"
+        )));
     }
     if name == "events" {
-        return Err(ApiError::config("`events` is the path of the event stream: choose another name"));
+        return Err(ApiError::config("`events` is the path of the event stream; choose another name"));
     }
     Ok(())
 }
@@ -157,38 +161,38 @@ mod tests {
     use super::*;
 
     fn entry(value: serde_json::Value) -> ServerEntry {
-        serde_json::from_value(value).expect("the shape is right")
+        serde_json::from_value(value).expect("a valid entry")
     }
 
     #[test]
-    fn a_type_has_what_belongs_to_it_and_nothing_else() {
-        for (written, word) in [
+    fn fields_must_match_the_type() {
+        for (config, word) in [
             (json!({"type": "stdio"}), "command"),
             (json!({"type": "stdio", "command": "a", "url": "http://h/"}), "`url`"),
             (json!({"type": "http"}), "`url`"),
             (json!({"type": "sse", "url": "http://h/", "env": {"A": "b"}}), "`env`"),
             (json!({"type": "http", "url": "file:///etc/passwd"}), "not an HTTP"),
         ] {
-            let error = entry(written.clone()).known("s").expect_err(&written.to_string());
-            assert!(error.message().contains(word), "{written}: {}", error.message());
+            let error = entry(config.clone()).register("s").expect_err(&config.to_string());
+            assert!(error.message().contains(word), "{config}: {}", error.message());
         }
         for unknown in [json!({"type": "http", "url": "http://h/", "headrs": {}}), json!({"type": "ws"}), json!({})] {
             assert!(serde_json::from_value::<ServerEntry>(unknown).is_err());
         }
         for name in ["", " ", "a/b", "a\nb", "events", &"x".repeat(200)] {
-            assert!(entry(json!({"type": "http", "url": "http://h/"})).known(name).is_err(), "{name:?}");
+            assert!(entry(json!({"type": "http", "url": "http://h/"})).register(name).is_err(), "{name:?}");
         }
     }
 
     #[test]
-    fn what_is_secret_is_taken_out_of_texts() {
+    fn secrets_are_redacted() {
         let url = "https://me:hunter2@h/mcp?key=abcdef";
         let known = entry(json!({"type": "http", "url": url, "headers": {"Authorization": "Bearer s3cr3t-token"}}));
-        let known = known.known("s").expect("it is right");
-        assert!(known.login.is_none(), "it has credentials of its own");
+        let known = known.register("s").expect("a valid entry");
+        assert!(known.login.is_none(), "it has configured credentials");
         let text = format!("could not ask {url} with Bearer s3cr3t-token");
-        assert_eq!(known.clean(text), "could not ask https://me:•••@h/mcp?key=••• with •••");
-        let known = entry(json!({"type": "stdio", "command": "c", "env": {"KEY": "value-of-it"}})).known("s");
-        assert_eq!(known.expect("it is right").clean("said value-of-it".to_owned()), "said •••");
+        assert_eq!(known.redact(text), "could not ask https://me:•••@h/mcp?key=••• with •••");
+        let known = entry(json!({"type": "stdio", "command": "c", "env": {"KEY": "value-of-it"}})).register("s");
+        assert_eq!(known.expect("a valid entry").redact("said value-of-it".to_owned()), "said •••");
     }
 }

@@ -11,7 +11,7 @@ use client::{
 use futures::future::BoxFuture;
 use url::Url;
 
-/// Connects, and shows what is kept in the store.
+/// Connects with the credentials of the store.
 #[derive(Debug)]
 pub(super) struct WithCredentials {
     pub(super) store: Arc<dyn CredentialStore>,
@@ -27,17 +27,17 @@ impl Connector for WithCredentials {
             &config.endpoint
             && let Ok(url) = Url::parse(&endpoint.url)
         {
-            // A new one for each connection: it takes up what a login in between has put into the store.
+            // A new authorizer per connection reads credentials that a login has stored meanwhile.
             match authorizer(&url, Arc::clone(&self.store), None) {
                 Ok(authorizer) => options.authorizer = Some(Arc::new(authorizer)),
-                Err(error) => tracing::warn!(%error, "the server is connected to without credentials"),
+                Err(error) => tracing::warn!(%error, "connecting without stored credentials"),
             }
         }
         Box::pin(connect_with(config, options))
     }
 }
 
-/// What authorizes at this URL. It is known by the URL, under which `mcp-workbench client login` keeps its credentials too.
+/// The authorizer of a URL. It shares stored credentials with `mcp-workbench client login`.
 pub(super) fn authorizer(
     url: &Url,
     store: Arc<dyn CredentialStore>,

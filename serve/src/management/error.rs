@@ -25,13 +25,13 @@ pub(super) struct ErrorBody {
 /// An error.
 #[derive(Debug, Serialize, ToSchema)]
 struct ErrorDetail {
-    /// A stable name of the kind.
+    /// Stable name of the kind of error.
     kind: String,
-    /// What happened.
+    /// Message with its causes.
     message: String,
-    /// What helps.
+    /// What to do.
     #[serde(skip_serializing_if = "Option::is_none")]
-    advice: Option<String>,
+    help: Option<String>,
 }
 
 /// An error response.
@@ -50,20 +50,20 @@ impl ApiError {
         Self { status, error: Box::new(error) }
     }
 
-    pub(super) fn advise(mut self, advice: impl Into<String>) -> Self {
-        self.error.advice = Some(advice.into());
+    pub(super) fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.error.help = Some(help.into());
         self
     }
 
     /// Invalid configuration of a server.
     pub(super) fn config(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, "invalid-config", message)
-            .advise("/openapi.json describes the configuration, as `ServerEntry`")
+            .with_help("/openapi.json describes the configuration, as `ServerEntry`")
     }
 
     pub(super) fn unknown_server(name: &str) -> Self {
         Self::new(StatusCode::NOT_FOUND, "unknown-server", format!("unknown server `{name}`"))
-            .advise("`GET /mcp` lists the servers, `POST /mcp` adds one")
+            .with_help("`GET /mcp` lists the servers, `POST /mcp` adds one")
     }
 
     #[cfg(test)]
@@ -74,40 +74,40 @@ impl ApiError {
     /// Changes message and help.
     pub(super) fn map(mut self, change: impl Fn(String) -> String) -> Self {
         self.error.message = change(std::mem::take(&mut self.error.message));
-        self.error.advice = self.error.advice.map(change);
+        self.error.help = self.error.help.map(change);
         self
     }
 }
 
 impl From<ServerError> for ApiError {
     fn from(error: ServerError) -> Self {
-        let (status, advice) = match &error {
+        let (status, help) = match &error {
             ServerError::Unknown { server } => return Self::unknown_server(server),
             ServerError::Disabled { .. } => (StatusCode::CONFLICT, "add it again with `enabled: true`".to_owned()),
-            ServerError::Start(start) => (StatusCode::BAD_GATEWAY, advice(&start.failure).to_owned()),
-            ServerError::GaveUp { .. } => (StatusCode::BAD_GATEWAY, "fix the server, and connect it again".to_owned()),
-            _ => (StatusCode::CONFLICT, "connect it again".to_owned()),
+            ServerError::Start(start) => (StatusCode::BAD_GATEWAY, help(&start.failure).to_owned()),
+            ServerError::GaveUp { .. } => (StatusCode::BAD_GATEWAY, "fix the server and connect again".to_owned()),
+            _ => (StatusCode::CONFLICT, "connect again".to_owned()),
         };
-        Self::from_error(status, ToolError::new(error.kind(), words(&error)).advise(advice))
+        Self::from_error(status, ToolError::new(error.kind(), message(&error)).with_help(help))
     }
 }
 
-/// A start that failed tells its causes behind a pointer, which a chain of sources does not lead through.
-fn words(error: &ServerError) -> String {
+/// The message with its causes. The chain of sources does not reach through the shared start error.
+fn message(error: &ServerError) -> String {
     match error {
         ServerError::Start(start) => error_chain(&**start),
         error => error_chain(error),
     }
 }
 
-fn advice(failure: &ConnectFailure) -> &'static str {
+fn help(failure: &ConnectFailure) -> &'static str {
     match failure {
         ConnectFailure::Auth { .. } | ConnectFailure::NeedsAuth { .. } => {
-            "log in: `POST /mcp/{name}/auth/authenticate`, or `POST /mcp/{name}/auth` and a browser elsewhere"
+            "log in with `POST /mcp/{name}/auth/authenticate`, or with `POST /mcp/{name}/auth` and another browser"
         }
         ConnectFailure::Spawn { .. } => "check the command, and that it is in PATH",
-        ConnectFailure::StartupTimeout { .. } => "a longer `timeout` waits for a server that starts slowly",
-        _ => "`mcp-workbench validate` says what is wrong with a server",
+        ConnectFailure::StartupTimeout { .. } => "set a longer `timeout` for a server that starts slowly",
+        _ => "run `mcp-workbench validate` for a detailed diagnosis",
     }
 }
 
@@ -134,18 +134,18 @@ impl From<AuthError> for ApiError {
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let ToolError { kind, message, advice } = *self.error;
-        (self.status, Json(ErrorBody { error: ErrorDetail { kind, message, advice } })).into_response()
+        let ToolError { kind, message, help } = *self.error;
+        (self.status, Json(ErrorBody { error: ErrorDetail { kind, message, help } })).into_response()
     }
 }
 
 pub(super) async fn no_route(request: Request) -> ApiError {
-    ApiError::new(StatusCode::NOT_FOUND, "unknown-path", format!("there is nothing at `{}`", request.uri().path()))
-        .advise("/openapi.json describes what there is")
+    ApiError::new(StatusCode::NOT_FOUND, "unknown-path", format!("unknown path `{}`", request.uri().path()))
+        .with_help("/openapi.json describes all paths")
 }
 
 pub(super) async fn no_method(request: Request) -> ApiError {
-    let message = format!("`{}` is not done with `{}`", request.method(), request.uri().path());
+    let message = format!("method `{}` is not supported at `{}`", request.method(), request.uri().path());
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "unknown-method", message)
-        .advise("/openapi.json describes what there is")
+        .with_help("/openapi.json describes all paths")
 }

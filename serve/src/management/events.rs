@@ -1,4 +1,4 @@
-//! Changes of statuses, as server-sent events: first how all are doing, then each change.
+//! Status changes as server-sent events: first the status of all servers, then each change.
 
 use std::{collections::VecDeque, convert::Infallible};
 
@@ -14,50 +14,50 @@ use utoipa::ToSchema;
 
 use super::{Management, status::StatusView};
 
-/// A server is doing otherwise than before.
+/// The new status of a server.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Changed {
+pub(super) struct StatusChange {
     /// The server.
     server: String,
-    /// How it is doing.
+    /// Its status.
     #[serde(flatten)]
     view: StatusView,
 }
 
-/// Streams the status of all servers, then each change, as `status` events with a `Changed` each.
+/// Streams the status of all servers, then each change, as `status` events with a `StatusChange` each.
 #[utoipa::path(get, path = "/mcp/events", responses(
-    (status = 200, description = "Events", body = Changed, content_type = "text/event-stream")))]
+    (status = 200, description = "Events", body = StatusChange, content_type = "text/event-stream")))]
 pub(super) async fn stream(State(management): State<Management>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
-    let over = management.0.over.clone();
-    // Listened to before the first statuses are read, so that no change falls in between.
-    let heard = management.manager().events();
-    let known = snapshot(&management);
-    let changes = stream::unfold((management, heard, known), |(management, mut heard, mut waiting)| async move {
+    let closing = management.0.closing.clone();
+    // Subscribed before the statuses are read, so that no change is missed.
+    let events = management.manager().events();
+    let pending = snapshot(&management);
+    let changes = stream::unfold((management, events, pending), |(management, mut events, mut pending)| async move {
         loop {
-            if let Some(changed) = waiting.pop_front() {
-                return Some((Ok(event(&changed)), (management, heard, waiting)));
+            if let Some(changed) = pending.pop_front() {
+                return Some((Ok(event(&changed)), (management, events, pending)));
             }
-            match heard.recv().await {
-                Ok(told) => {
-                    if let ClientEventKind::Status { status } = &told.kind {
-                        let view = management.view(&told.server, status);
-                        waiting.push_back(Changed { server: told.server, view });
+            match events.recv().await {
+                Ok(received) => {
+                    if let ClientEventKind::Status { status } = &received.kind {
+                        let view = management.view(&received.server, status);
+                        pending.push_back(StatusChange { server: received.server, view });
                     }
                 }
-                // Some were missed: how all are doing says what they said.
-                Err(RecvError::Lagged(_)) => waiting = snapshot(&management),
+                // Missed changes are contained in the current statuses.
+                Err(RecvError::Lagged(_)) => pending = snapshot(&management),
                 Err(RecvError::Closed) => return None,
             }
         }
     });
-    Sse::new(changes.take_until(over.cancelled_owned())).keep_alive(KeepAlive::default())
+    Sse::new(changes.take_until(closing.cancelled_owned())).keep_alive(KeepAlive::default())
 }
 
-fn snapshot(management: &Management) -> VecDeque<Changed> {
-    management.statuses().into_iter().map(|(server, view)| Changed { server, view }).collect()
+fn snapshot(management: &Management) -> VecDeque<StatusChange> {
+    management.statuses().into_iter().map(|(server, view)| StatusChange { server, view }).collect()
 }
 
-fn event(changed: &Changed) -> Event {
-    // Two texts and a name can always be written.
+fn event(changed: &StatusChange) -> Event {
+    // Serialization of strings cannot fail.
     Event::default().event("status").json_data(changed).unwrap_or_default()
 }

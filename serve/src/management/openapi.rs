@@ -12,8 +12,7 @@ use super::{ServerEntry, TransportType, auth, events, servers};
 #[openapi(
     info(
         title = "mcp-workbench management",
-        description = "Which MCP servers there are, how they are doing, and logging in to them. Adding a server runs commands as the \
-                       user of the workbench."
+        description = "MCP servers, their status, and login. Adding a server runs commands as the user of the workbench."
     ),
     paths(
         servers::health,
@@ -30,15 +29,15 @@ use super::{ServerEntry, TransportType, auth, events, servers};
         events::stream
     ),
     components(schemas(ServerEntry, TransportType)),
-    modifiers(&Secured),
+    modifiers(&TokenSecurity),
     security(("token" = []))
 )]
 struct Description;
 
-/// Everything but what says otherwise needs the token.
-struct Secured;
+/// Requires the token by default.
+struct TokenSecurity;
 
-impl Modify for Secured {
+impl Modify for TokenSecurity {
     fn modify(&self, openapi: &mut utoipa::openapi::OpenApi) {
         let token = HttpBuilder::new().scheme(HttpAuthScheme::Bearer).build();
         let components = openapi.components.get_or_insert_default();
@@ -46,7 +45,7 @@ impl Modify for Secured {
     }
 }
 
-/// The description.
+/// The OpenAPI description.
 #[must_use]
 pub fn description() -> utoipa::openapi::OpenApi {
     Description::openapi()

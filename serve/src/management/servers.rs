@@ -1,4 +1,4 @@
-//! The routes about servers: which there are, adding and removing, connecting, tools.
+//! Server routes: list, add, remove, connect, tools.
 
 use std::collections::BTreeMap;
 
@@ -19,102 +19,101 @@ use super::{
     status::StatusView,
 };
 
-/// A server to be added.
+/// A server to add.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Added {
-    /// The name that it is known by from then on.
+pub(super) struct NewServer {
+    /// Name of the server.
     name: String,
-    /// Where it is, and how it is used.
+    /// Its configuration.
     config: ServerEntry,
 }
 
 /// The tools of a server.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Tools {
-    /// Those that can be used, each as the server describes it.
+    /// Usable tools with their definitions.
     tools: Vec<Map<String, Value>>,
-    /// Those that cannot.
+    /// Tools with invalid definitions.
     rejected: Vec<RejectedView>,
 }
 
-/// A tool that cannot be used.
+/// A tool with an invalid definition.
 #[derive(Debug, Serialize, ToSchema)]
 struct RejectedView {
-    /// Its name, where it has one.
+    /// Name, if the tool has one.
     name: Option<String>,
-    /// Why.
+    /// Reason of the rejection.
     reason: String,
 }
 
-/// Says that the API is there. It needs no token.
-#[utoipa::path(get, path = "/healthz", responses((status = 200, description = "It is there")), security(()))]
+/// Reports that the API is available. It needs no token.
+#[utoipa::path(get, path = "/healthz", responses((status = 200, description = "The API is available")), security(()))]
 pub(super) async fn health() -> Json<Value> {
     Json(serde_json::json!({ "status": "ok" }))
 }
 
-/// How all servers are doing.
+/// Lists the status of all servers.
 #[utoipa::path(get, path = "/mcp", responses((status = 200, description = "The servers by name", body = BTreeMap<String, StatusView>)))]
 pub(super) async fn list(State(management): State<Management>) -> Json<BTreeMap<String, StatusView>> {
     Json(management.statuses())
 }
 
-/// Adds a server, or takes the place of one of this name, and starts it. How it is doing then is told; that it cannot be started
-/// is no error of the request.
-#[utoipa::path(post, path = "/mcp", request_body = Added, responses(
+/// Adds or replaces a server and starts it. If it cannot be started, its status contains the error and the request succeeds.
+#[utoipa::path(post, path = "/mcp", request_body = NewServer, responses(
     (status = 200, description = "All servers by name", body = BTreeMap<String, StatusView>),
     (status = 400, description = "Invalid configuration", body = ErrorBody),
-    (status = 403, description = "The administrator does not allow the server", body = ErrorBody),
+    (status = 403, description = "The policy does not allow the server", body = ErrorBody),
 ))]
 pub(super) async fn add(
     State(management): State<Management>,
     request: Request,
 ) -> Result<Json<BTreeMap<String, StatusView>>, ApiError> {
-    let Added { name, config } = read(request).await?;
-    let known = config.known(&name)?;
-    let ruling = management.0.settings.policy.judge(&known.managed.config, Origin::User);
-    if !ruling.allowed {
-        let message = format!("server `{name}` may not be used: {}", known.clean(ruling.reason));
+    let NewServer { name, config } = read(request).await?;
+    let server = config.register(&name)?;
+    let decision = management.0.settings.policy.judge(&server.managed.config, Origin::User);
+    if !decision.allowed {
+        let message = format!("the policy does not allow server `{name}`: {}", server.redact(decision.reason));
         return Err(ApiError::new(StatusCode::FORBIDDEN, "not-allowed", message)
-            .advise("ask the administrator of this machine"));
+            .with_help("ask the administrator of this machine"));
     }
-    let enabled = known.managed.enabled;
+    let enabled = server.managed.enabled;
     {
-        let _turn = management.0.changing.lock().await;
-        management.end_login(&name).await;
-        management.servers().insert(name.clone(), known);
+        let _guard = management.0.changing.lock().await;
+        management.stop_login(&name).await;
+        management.servers().insert(name.clone(), server);
         management.apply().await?;
     }
     if enabled {
-        // Why it does not start is in its status.
+        // The status contains the error.
         drop(management.manager().connect(&name).await);
     }
     Ok(Json(management.statuses()))
 }
 
-/// Ends a server, and forgets it. What is kept of a login stays.
+/// Stops and removes a server. Stored credentials remain.
 #[utoipa::path(delete, path = "/mcp/{name}", params(("name" = String, Path, description = "The server")), responses(
-    (status = 200, description = "All that are left, by name", body = BTreeMap<String, StatusView>),
+    (status = 200, description = "The remaining servers by name", body = BTreeMap<String, StatusView>),
     (status = 404, description = "Unknown server", body = ErrorBody),
 ))]
 pub(super) async fn remove(
     State(management): State<Management>,
     Path(name): Path<String>,
 ) -> Result<Json<BTreeMap<String, StatusView>>, ApiError> {
-    let _turn = management.0.changing.lock().await;
-    management.known(&name)?;
-    management.end_login(&name).await;
+    let _guard = management.0.changing.lock().await;
+    management.registered(&name)?;
+    management.stop_login(&name).await;
     management.servers().remove(&name);
     management.apply().await?;
     Ok(Json(management.statuses()))
 }
 
-/// Connects a server, also one that was given up.
+/// Connects a server, even after repeated failures.
 #[utoipa::path(post, path = "/mcp/{name}/connect", params(("name" = String, Path, description = "The server")), responses(
-    (status = 200, description = "It is connected", body = bool),
+    (status = 200, description = "The server is connected", body = bool),
     (status = 404, description = "Unknown server", body = ErrorBody),
-    (status = 409, description = "It is disabled", body = ErrorBody),
-    (status = 502, description = "It cannot be connected", body = ErrorBody),
+    (status = 409, description = "The server is disabled", body = ErrorBody),
+    (status = 502, description = "The connection failed", body = ErrorBody),
 ))]
 pub(super) async fn connect(
     State(management): State<Management>,
@@ -126,9 +125,9 @@ pub(super) async fn connect(
     }
 }
 
-/// Disconnects a server. It is started again by the next request that needs it.
+/// Disconnects a server. The next request that needs it reconnects it.
 #[utoipa::path(post, path = "/mcp/{name}/disconnect", params(("name" = String, Path, description = "The server")), responses(
-    (status = 200, description = "It is not connected any more", body = bool),
+    (status = 200, description = "The server is disconnected", body = bool),
     (status = 404, description = "Unknown server", body = ErrorBody),
 ))]
 pub(super) async fn disconnect(
@@ -139,11 +138,11 @@ pub(super) async fn disconnect(
     Ok(Json(true))
 }
 
-/// The tools of a server, which is started if it is not up.
+/// Lists the tools of a server, and starts it if necessary.
 #[utoipa::path(get, path = "/mcp/{name}/tools", params(("name" = String, Path, description = "The server")), responses(
-    (status = 200, description = "Its tools", body = Tools),
+    (status = 200, description = "The tools", body = Tools),
     (status = 404, description = "Unknown server", body = ErrorBody),
-    (status = 502, description = "It cannot be asked", body = ErrorBody),
+    (status = 502, description = "The request to the server failed", body = ErrorBody),
 ))]
 pub(super) async fn tools(
     State(management): State<Management>,
@@ -155,18 +154,18 @@ pub(super) async fn tools(
 }
 
 impl Management {
-    /// Puts what is known into effect.
+    /// Applies the registered servers to the manager.
     async fn apply(&self) -> Result<(), ApiError> {
-        let wanted = self.servers().values().map(|known| known.managed.clone()).collect();
-        // None is required, and their names are keys: what fails is in their statuses.
+        let wanted = self.servers().values().map(|server| server.managed.clone()).collect();
+        // No server is required and names are unique, so failures appear only in statuses.
         self.manager().apply(wanted).await.map(drop).map_err(ApiError::from)
     }
 
-    /// Refuses what has nothing to do with logging in.
+    /// The URL for logins, or an error for a server without login.
     pub(super) fn login_url(&self, name: &str) -> Result<url::Url, ApiError> {
-        self.known(name)?.login.ok_or_else(|| {
+        self.registered(name)?.login.ok_or_else(|| {
             let message =
-                format!("server `{name}` knows no login: it is a program, or has an `Authorization` of its own");
+                format!("server `{name}` does not support login: it uses stdio or a configured `Authorization` header");
             ApiError::new(StatusCode::BAD_REQUEST, "no-oauth", message)
         })
     }

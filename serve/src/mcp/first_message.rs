@@ -18,13 +18,13 @@ pub(super) struct FirstMessageFilter<R: AsyncRead, W: AsyncWrite> {
 }
 
 /// What to do with a message before the era is known.
-enum Fate {
+enum Action {
     /// Pass it to rmcp; it may determine the era.
-    Goes { settles: bool },
+    Pass { settles: bool },
     /// Skip it.
     Skip,
     /// Reject it: a `ping` in a revision without one.
-    NoSuchPing(RequestId),
+    RejectPing(RequestId),
 }
 
 impl<R, W> FirstMessageFilter<R, W>
@@ -37,23 +37,23 @@ where
     }
 }
 
-fn fate(message: &ClientJsonRpcMessage) -> Fate {
+fn action(message: &ClientJsonRpcMessage) -> Action {
     match message {
         ClientJsonRpcMessage::Request(request) => match &request.request {
             ClientRequest::PingRequest(_) => {
                 let version = request.request.get_meta().protocol_version();
                 if version.is_some_and(|version| !version.has_initialize()) {
-                    Fate::NoSuchPing(request.id.clone())
+                    Action::RejectPing(request.id.clone())
                 } else {
-                    Fate::Goes { settles: false }
+                    Action::Pass { settles: false }
                 }
             }
-            ClientRequest::InitializeRequest(_) => Fate::Goes { settles: true },
-            ClientRequest::DiscoverRequest(_) => Fate::Goes { settles: false },
+            ClientRequest::InitializeRequest(_) => Action::Pass { settles: true },
+            ClientRequest::DiscoverRequest(_) => Action::Pass { settles: false },
             // rmcp rejects a request without metadata, and waits for the next one.
-            request => Fate::Goes { settles: request.get_meta().protocol_version().is_some() },
+            request => Action::Pass { settles: request.get_meta().protocol_version().is_some() },
         },
-        _ => Fate::Skip,
+        _ => Action::Skip,
     }
 }
 
@@ -74,13 +74,13 @@ where
             if self.settled {
                 return Some(message);
             }
-            match fate(&message) {
-                Fate::Goes { settles } => {
+            match action(&message) {
+                Action::Pass { settles } => {
                     self.settled = settles;
                     return Some(message);
                 }
-                Fate::Skip => tracing::debug!(?message, "skipped before the era is known"),
-                Fate::NoSuchPing(id) => {
+                Action::Skip => tracing::debug!(?message, "skipped before the era is known"),
+                Action::RejectPing(id) => {
                     let error = ErrorData::method_not_found::<PingRequestMethod>();
                     // If sending fails, the streams are closed, which the next read reports.
                     let _ = self.streams.send(ServerJsonRpcMessage::error(error, Some(id))).await;

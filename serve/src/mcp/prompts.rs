@@ -26,11 +26,12 @@ pub(super) fn get(name: &str, arguments: &JsonObject) -> Result<GetPromptResult,
     if name != TEST_SERVER {
         return Err(ErrorData::invalid_params(format!("unknown prompt `{name}`"), None));
     }
-    let text = |key: &str| arguments.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
+    let argument =
+        |key: &str| arguments.get(key).and_then(Value::as_str).map(str::trim).filter(|text| !text.is_empty());
     let server =
-        text("server").ok_or_else(|| ErrorData::invalid_params("missing argument `server`".to_owned(), None))?;
-    let focus = text("focus").map(|focus| format!("\nPay most attention to: {focus}\n")).unwrap_or_default();
-    let words = format!(
+        argument("server").ok_or_else(|| ErrorData::invalid_params("missing argument `server`".to_owned(), None))?;
+    let focus = argument("focus").map(|focus| format!("\nPay most attention to: {focus}\n")).unwrap_or_default();
+    let text = format!(
         "Test the MCP server `{server}` with the tools of mcp-workbench.\n{focus}\n\
          1. Call `list_tools` to see the tools as clients see them.\n\
          2. Call `validate_server`. Split the command into `command` and `args`; a URL goes into `url`.\n\
@@ -39,6 +40,6 @@ pub(super) fn get(name: &str, arguments: &JsonObject) -> Result<GetPromptResult,
          4. Call `validate_server` again, with `scenarios` set to the failed ones, until the run passes; then once without.\n\
          5. Report your changes, and the remaining warnings with reasons.\n"
     );
-    let message = PromptMessage::new_text(Role::User, words);
+    let message = PromptMessage::new_text(Role::User, text);
     Ok(GetPromptResult::new(vec![message]).with_description("Validate an MCP server and fix failures."))
 }

@@ -23,8 +23,8 @@ pub(super) const METADATA: (&str, &str, &str) = (
     "bench_server",
     "Load-test a server",
     "Calls one tool of a server repeatedly for some seconds, with concurrent users or at a fixed rate. Returns rates, errors and \
-     latencies, which are measured from the scheduled send time, and warnings about limitations of the measurement. The tool is \
-     really called: choose one without lasting effects.",
+     latencies, which are measured from the scheduled send time, and warnings about limitations of the measurement. Choose a tool \
+     without lasting effects, because it is really called.",
 );
 
 /// Server, tool and load.
@@ -66,7 +66,7 @@ pub(super) struct Arguments {
 
 /// Result of a load test.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Measured {
+pub(super) struct LoadReport {
     /// Whether at least one call succeeded and all thresholds passed.
     passed: bool,
     /// The measurements.
@@ -79,7 +79,7 @@ pub(super) struct Measured {
     reports: Vec<String>,
 }
 
-pub(super) async fn bench_server(call: Call, arguments: Arguments) -> Result<Measured, ToolError> {
+pub(super) async fn bench_server(call: Call, arguments: Arguments) -> Result<LoadReport, ToolError> {
     let load = load(&arguments, call.workbench.limits())?;
     let config = arguments.server.config("bench", call.workbench.settings())?;
     let plan = BenchPlan {
@@ -92,25 +92,27 @@ pub(super) async fn bench_server(call: Call, arguments: Arguments) -> Result<Mea
     let finished = execute(&call, RunPlan::Bench(plan)).await?;
     let reports = write_reports(&finished.run, &arguments.reports, finished.journal.as_deref())?;
     let journal = finished.journal.map(|path| path.display().to_string());
-    let load = finished.run.loads.into_iter().next().ok_or_else(|| ToolError::new("fault", "no load test ran"))?;
-    Ok(Measured { passed: load.passed(), load, journal, reports })
+    let load = finished.run.loads.into_iter().next().ok_or_else(|| ToolError::new("internal", "no load test ran"))?;
+    Ok(LoadReport { passed: load.passed(), load, journal, reports })
 }
 
 fn load(arguments: &Arguments, limits: &Limits) -> Result<Load, ToolError> {
     let duration = arguments.duration.unwrap_or(HumanDuration::from_millis(5_000));
     let warmup = arguments.warmup.unwrap_or(HumanDuration::from_millis(1_000));
     let timeout = arguments.timeout.unwrap_or(HumanDuration::from_millis(10_000));
-    for (what, HumanDuration(asked)) in [("a duration", duration), ("a warm-up", warmup), ("a timeout", timeout)] {
-        within(what, asked, limits.load)?;
+    for (what, HumanDuration(value)) in [("a duration", duration), ("a warm-up", warmup), ("a timeout", timeout)] {
+        check_limit(what, value, limits.load)?;
     }
     let limited = [("users", arguments.users), ("connections", arguments.connections)];
-    for (what, asked) in limited {
-        if let Some(asked) = asked.filter(|asked| asked.get() > limits.users) {
-            return Err(ToolError::over_limit(what, asked, limits.users));
+    for (what, count) in limited {
+        if let Some(count) = count.filter(|count| count.get() > limits.users) {
+            return Err(ToolError::over_limit(what, count, limits.users));
         }
     }
     let shape = match (arguments.users, arguments.rate) {
-        (Some(_), Some(_)) => return Err(ToolError::arguments("a load has `users` or `rate`, not both")),
+        (Some(_), Some(_)) => {
+            return Err(ToolError::arguments("`users` and `rate` exclude each other; remove one of them, not both"));
+        }
         (_, Some(rate)) if rate > limits.rate => return Err(ToolError::over_limit("a rate", rate, limits.rate)),
         (_, Some(rate)) => Shape::Open(Open { rate, max_in_flight: Some(limits.users) }),
         (users, None) => Shape::Closed(Closed { users: users.map_or(1, NonZeroUsize::get) }),
@@ -126,11 +128,11 @@ fn load(arguments: &Arguments, limits: &Limits) -> Result<Load, ToolError> {
     })
 }
 
-fn within(what: &str, asked: Duration, limit: Duration) -> Result<(), ToolError> {
-    if asked > limit { Err(ToolError::over_limit(what, HumanDuration(asked), HumanDuration(limit))) } else { Ok(()) }
+fn check_limit(what: &str, value: Duration, limit: Duration) -> Result<(), ToolError> {
+    if value > limit { Err(ToolError::over_limit(what, HumanDuration(value), HumanDuration(limit))) } else { Ok(()) }
 }
 
-impl Output for Measured {
+impl Output for LoadReport {
     fn text(&self) -> String {
         let load = &self.load;
         let mut text = format!(
@@ -148,7 +150,7 @@ impl Output for Measured {
             let ms = |us: u64| us as f64 / 1_000.0;
             let _ = writeln!(
                 text,
-                "latency: p50 {:.1} ms, p95 {:.1} ms, p99 {:.1} ms, at most {:.1} ms",
+                "latency: p50 {:.1} ms, p95 {:.1} ms, p99 {:.1} ms, max {:.1} ms",
                 ms(latency.p50_us),
                 ms(latency.p95_us),
                 ms(latency.p99_us),
@@ -159,8 +161,8 @@ impl Output for Measured {
             let _ = writeln!(text, "error {kind}: {count}");
         }
         for threshold in &load.thresholds {
-            let word = if threshold.passed { "passed" } else { "FAILED" };
-            let _ = writeln!(text, "threshold {}: {word}, measured {}", threshold.threshold, threshold.measured);
+            let verdict = if threshold.passed { "passed" } else { "FAILED" };
+            let _ = writeln!(text, "threshold {}: {verdict}, measured {}", threshold.threshold, threshold.measured);
         }
         for warning in &load.warnings {
             let _ = writeln!(text, "warning: {warning}");

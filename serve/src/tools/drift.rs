@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Call, Output, listing::of_server, target::Target};
+use super::{Call, Output, listing::list_server, target::Target};
 use crate::error::{ToolError, error_chain};
 
 /// Maximum number of changes in the result.
@@ -37,13 +37,13 @@ pub(super) struct Arguments {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Side {
-    /// The tools, each as `tools/list` or `list_tools` gives it. Either this, `lock` or `server`.
+    /// The tools, as returned by `tools/list` or `list_tools`. Excludes `lock` and `server`.
     #[serde(default)]
     tools: Option<Vec<Map<String, Value>>>,
-    /// What a lock file holds, as `mcp-workbench lock write` writes it.
+    /// The contents of a lock file from `mcp-workbench lock write`. Excludes `tools` and `server`.
     #[serde(default)]
     lock: Option<Map<String, Value>>,
-    /// The server to ask.
+    /// The server to list. Excludes `tools` and `lock`.
     #[serde(default)]
     server: Option<Target>,
 }
@@ -129,23 +129,23 @@ pub(super) async fn diff_tools(call: Call, arguments: Arguments) -> Result<ToolD
 
 async fn list(which: &str, call: &Call, side: Side) -> Result<Vec<Arc<Tool>>, ToolError> {
     match (side.tools, side.lock, side.server) {
-        (Some(tools), None, None) => tools.into_iter().map(|tool| given(which, tool)).collect(),
+        (Some(tools), None, None) => tools.into_iter().map(|tool| parse_tool(which, tool)).collect(),
         (None, Some(lock), None) => match Lock::read(&Value::Object(lock).to_string()) {
             Ok(lock) => Ok(lock.tools()),
-            Err(error) => Err(ToolError::arguments(format!("the lock of `{which}` is none: {}", error_chain(&error)))),
+            Err(error) => Err(ToolError::arguments(format!("`{which}.lock` is invalid: {}", error_chain(&error)))),
         },
-        (None, None, Some(server)) => Ok(of_server(call, &server, which).await?.0.tools.clone()),
-        _ => Err(ToolError::arguments(format!("`{which}` has one of `tools`, `lock` and `server`"))),
+        (None, None, Some(server)) => Ok(list_server(call, &server, which).await?.0.tools.clone()),
+        _ => Err(ToolError::arguments(format!("`{which}` must have exactly one of `tools`, `lock` and `server`"))),
     }
 }
 
 /// Parses a tool from `tools/list`, or from `list_tools`, which adds a qualified name.
-pub(super) fn given(which: &str, mut tool: Map<String, Value>) -> Result<Arc<Tool>, ToolError> {
+pub(super) fn parse_tool(which: &str, mut tool: Map<String, Value>) -> Result<Arc<Tool>, ToolError> {
     tool.remove("qualifiedName");
     Tool::read(Value::Object(tool)).map(|(tool, _)| Arc::new(tool)).map_err(|rejected| {
         let name = rejected.name.unwrap_or_else(|| "(no name)".to_owned());
-        ToolError::arguments(format!("the tool `{name}` of `{which}` is none: {}", rejected.reason))
-            .advise("give tools as `tools/list` has them, with their `inputSchema`")
+        ToolError::arguments(format!("tool `{name}` in `{which}` is invalid: {}", rejected.reason))
+            .with_help("pass tools as returned by `tools/list`, with their `inputSchema`")
     })
 }
 
@@ -153,7 +153,7 @@ impl Output for ToolDiff {
     fn text(&self) -> String {
         let Self { breaking, compatible, cosmetic, .. } = self;
         let mut text = if self.changes.is_empty() {
-            "nothing has changed".to_owned()
+            "no changes".to_owned()
         } else {
             format!("{breaking} breaking, {compatible} compatible, {cosmetic} cosmetic changes\n")
         };
@@ -163,7 +163,7 @@ impl Output for ToolDiff {
                 ChangeSeverity::Compatible => "compatible",
                 ChangeSeverity::Cosmetic => "cosmetic",
             };
-            // A string takes everything that is written to it.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "{word} {}{}: {}", printable(tool), printable(at), printable(what));
         }
         text.trim_end().to_owned()

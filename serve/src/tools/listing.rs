@@ -19,8 +19,8 @@ const MAX_SUMMARY: usize = 160;
 pub(super) const METADATA: (&str, &str, &str) = (
     "list_tools",
     "List the tools of a server",
-    "Connects to a server and lists its tools as a client sees them: all pages, the names that models get, descriptions, schemas, \
-     annotations, and tools that were omitted with the reason. No tool is called.",
+    "Connects to a server and lists its tools as a client sees them: all pages, qualified names, descriptions, schemas, \
+     annotations, and omitted tools with the reason. No tool is called.",
 );
 
 /// Server and name.
@@ -29,10 +29,10 @@ pub(super) const METADATA: (&str, &str, &str) = (
 pub(super) struct Arguments {
     /// The server.
     server: Target,
-    /// The name of the server, which becomes a part of the names that models get; absent: `server`.
+    /// Name of the server, which becomes part of qualified tool names. Default: `server`.
     #[serde(default)]
     name: Option<String>,
-    /// Whether the schemas are listed too; absent: yes.
+    /// Whether to include schemas. Default: true.
     #[serde(default)]
     schemas: Option<bool>,
 }
@@ -57,23 +57,23 @@ pub(super) struct Listing {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Listed {
-    /// As the server calls it.
+    /// Name on the server.
     name: String,
-    /// As models get it: at most 64 characters of the alphabet that every provider accepts.
+    /// Qualified name for models: at most 64 characters that every provider accepts.
     qualified_name: String,
-    /// For people.
+    /// Title for users.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
-    /// For models.
+    /// Description for models.
     #[serde(skip_serializing_if = "Option::is_none")]
     description: Option<String>,
-    /// The schema of its arguments.
+    /// Schema of the arguments.
     #[serde(skip_serializing_if = "Option::is_none")]
     input_schema: Option<Map<String, Value>>,
-    /// The schema of its structured results.
+    /// Schema of structured results.
     #[serde(skip_serializing_if = "Option::is_none")]
     output_schema: Option<Map<String, Value>>,
-    /// Hints, never promises.
+    /// Annotations, which are untrusted hints.
     #[serde(skip_serializing_if = "Option::is_none")]
     annotations: Option<Map<String, Value>>,
 }
@@ -81,22 +81,22 @@ struct Listed {
 /// A tool that cannot be used.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Rejected {
-    /// Its name, where it has one.
+    /// Name, if the tool has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<String>,
-    /// Why.
+    /// Reason of the rejection.
     reason: String,
 }
 
 pub(super) async fn list_tools(call: Call, arguments: Arguments) -> Result<Listing, ToolError> {
     let name = arguments.name.as_deref().unwrap_or("server");
-    let (list, connection) = of_server(&call, &arguments.server, name).await?;
+    let (list, connection) = list_server(&call, &arguments.server, name).await?;
     let schemas = arguments.schemas.unwrap_or(true);
     Ok(Listing {
         revision: connection.revision().to_string(),
         transport: serde_json::to_value(connection.transport())
             .ok()
-            .and_then(|word| word.as_str().map(str::to_owned))
+            .and_then(|name| name.as_str().map(str::to_owned))
             .unwrap_or_default(),
         tools: list.tools.iter().take(MAX_TOOLS).map(|tool| Listed::new(name, tool, schemas)).collect(),
         rejected: list
@@ -109,25 +109,25 @@ pub(super) async fn list_tools(call: Call, arguments: Arguments) -> Result<Listi
     })
 }
 
-/// The tools of a server, and the connection that told them, which is closed by now.
-pub(super) async fn of_server(
+/// Lists the tools of a server; returns them and the closed connection.
+pub(super) async fn list_server(
     call: &Call,
     server: &Target,
     name: &str,
 ) -> Result<(std::sync::Arc<ToolList>, Connection), ToolError> {
     let config = server.config(name, call.workbench.settings())?;
-    let asked = async {
+    let request = async {
         let connection = connect(config).await?;
         let list = connection.list_tools().await;
         connection.close().await;
         Ok((list?, connection))
     };
-    // It is short, and waits for no run; it is given up like one.
+    // The request is short, so it does not wait for the active run. It is cancelled like a run.
     tokio::select! {
         biased;
         () = call.cancel.cancelled() => Err(ToolError::cancelled()),
-        () = call.workbench.over().cancelled() => Err(ToolError::new("closing", "the workbench is closing")),
-        outcome = asked => outcome,
+        () = call.workbench.closing().cancelled() => Err(ToolError::new("closing", "the workbench is closing")),
+        outcome = request => outcome,
     }
 }
 
@@ -150,9 +150,9 @@ impl Output for Listing {
         let mut text =
             format!("{} tools over {} in {}\n", self.tools.len() + self.omitted, self.transport, self.revision);
         for tool in &self.tools {
-            let words = tool.description.as_deref().unwrap_or("(no description)");
-            let short: String = words.lines().next().unwrap_or_default().chars().take(MAX_SUMMARY).collect();
-            // A string takes everything that is written to it.
+            let description = tool.description.as_deref().unwrap_or("(no description)");
+            let short: String = description.lines().next().unwrap_or_default().chars().take(MAX_SUMMARY).collect();
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "{} ({}): {}", printable(&tool.name), tool.qualified_name, printable(&short));
         }
         for Rejected { name, reason } in &self.rejected {

@@ -180,9 +180,9 @@ impl super::Output for RunReport {
     fn text(&self) -> String {
         let Counts { passed, failed, warned, blocked, skipped } = self.counts;
         let seconds = self.elapsed_ms as f64 / 1_000.0;
-        let word = if self.passed { "passed" } else { "FAILED" };
+        let outcome = if self.passed { "passed" } else { "FAILED" };
         let mut text = format!(
-            "{} {word}: {passed} passed, {failed} failed, {blocked} blocked, {warned} warned, {skipped} skipped, \
+            "{} {outcome}: {passed} passed, {failed} failed, {blocked} blocked, {warned} warned, {skipped} skipped, \
              in {seconds:.1} s\n",
             printable(&self.subject)
         );

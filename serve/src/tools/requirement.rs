@@ -11,16 +11,16 @@ pub(super) const METADATA: (&str, &str, &str) = (
     "explain_requirement",
     "Explain a requirement",
     "Returns level, summary, source and scenarios of a requirement. Takes the id from a verdict, \
-     `tools/names-are-unique` for example.",
+     `tools/unique-names` for example.",
 );
 
-/// Which requirement.
+/// Requirement and revision.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
     /// The id of the requirement.
     id: String,
-    /// The revision in which it is to be read; absent: the newest.
+    /// Protocol revision of the rule. Default: the newest.
     #[serde(default)]
     revision: Option<Revision>,
 }
@@ -38,10 +38,7 @@ pub(super) async fn explain_requirement(call: Call, arguments: Arguments) -> Res
     explain(&call.workbench, &arguments.id, arguments.revision)
 }
 
-/// What there is to know of a requirement.
-///
-/// # Errors
-/// If there is none of this id.
+/// Finds a requirement and its scenarios.
 pub(crate) fn explain(
     workbench: &Workbench,
     id: &str,
@@ -49,19 +46,19 @@ pub(crate) fn explain(
 ) -> Result<RequirementDetails, ToolError> {
     let explanation = Register::built_in().explain(id, revision.unwrap_or(Revision::V2026_07_28), []);
     let requirement =
-        explanation.map_err(|error| ToolError::arguments(error.to_string()).advise(error.help.clone()))?.requirement;
-    let stand = all(workbench).into_iter().filter(|told| told.requirement == requirement.id).map(|told| told.id);
-    Ok(RequirementDetails { scenarios: stand.collect(), requirement: requirement.into() })
+        explanation.map_err(|error| ToolError::arguments(error.to_string()).with_help(error.help.clone()))?.requirement;
+    let scenarios = all(workbench).into_iter().filter(|one| one.requirement == requirement.id).map(|one| one.id);
+    Ok(RequirementDetails { scenarios: scenarios.collect(), requirement: requirement.into() })
 }
 
 impl Output for RequirementDetails {
     fn text(&self) -> String {
-        let Rule { id, level: strength, text, url } = &self.requirement;
-        let mut words = format!("{id}: {} {text}\n{url}", strength.as_str());
+        let Rule { id, level, text, url } = &self.requirement;
+        let mut summary = format!("{id}: {} {text}\n{url}", level.as_str());
         if !self.scenarios.is_empty() {
-            words.push_str("\nshown by ");
-            words.push_str(&self.scenarios.join(", "));
+            summary.push_str("\nscenarios: ");
+            summary.push_str(&self.scenarios.join(", "));
         }
-        words
+        summary
     }
 }

@@ -1,4 +1,4 @@
-//! Runs of tools: their turn, their progress, and the files they write.
+//! Execution of runs: progress updates and report files.
 
 use std::{fs, path::Path};
 
@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 use tokio_util::sync::CancellationToken;
 
 use super::Call;
-use crate::{error::ToolError, mcp::progress::ProgressReporter};
+use crate::{error::ToolError, progress::ProgressReporter};
 
 /// Executes a run when no other run is active, and reports its progress.
 pub(super) async fn execute(call: &Call, plan: RunPlan) -> Result<FinishedRun, ToolError> {
@@ -127,10 +127,10 @@ pub(super) fn write_reports(
     }
     let directory = journal.and_then(Path::parent).ok_or_else(|| {
         ToolError::new("journal", "the directory for runs is not writable, so no report can be written")
-            .advise("set MCP_WORKBENCH_RUNS to a writable directory")
+            .with_help("set MCP_WORKBENCH_RUNS to a writable directory")
     })?;
     let write = |ReportFormat(format): &ReportFormat| {
-        let text = format.render(run, &Style::default()).map_err(|error| ToolError::from_error("fault", &error))?;
+        let text = format.render(run, &Style::default()).map_err(|error| ToolError::from_error("internal", &error))?;
         let path = directory.join(format.file_name());
         fs::write(&path, text).map_err(|error| ToolError::from_error("journal", &error))?;
         Ok(path.display().to_string())

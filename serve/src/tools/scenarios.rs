@@ -16,25 +16,25 @@ use crate::{error::ToolError, workbench::Workbench};
 pub(super) const METADATA: (&str, &str, &str) = (
     "list_scenarios",
     "List the scenarios",
-    "Lists the scenarios of the catalog with id, title, requirement, transports and revisions. Those for servers are run by `validate_server`, those for clients by `run_scenarios`.",
+    "Lists the scenarios of the catalog with id, title, requirement, transports and revisions. `validate_server` runs scenarios for servers, `run_scenarios` those for clients.",
 );
 
-/// Which scenarios.
+/// Selection of scenarios.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// Those that judge a `client`, or those that judge a `server`; absent: both.
+    /// Scenarios for a `client` or a `server`. Default: both.
     #[serde(default)]
     subject: Option<Subject>,
-    /// Globs on ids (`pagination/*`); absent: all.
+    /// Globs for ids (`pagination/*`). Default: all.
     #[serde(default)]
     scenarios: Vec<String>,
-    /// Areas: the first part of the ids; absent: all.
+    /// Areas: the first part of ids. Default: all.
     #[serde(default)]
     areas: Vec<String>,
 }
 
-/// What there is.
+/// The scenarios.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct ScenarioList {
     /// The scenarios, by id.
@@ -46,15 +46,15 @@ pub(super) struct ScenarioList {
 pub(crate) struct ScenarioSummary {
     /// Its id.
     pub(super) id: String,
-    /// What it shows.
+    /// Title.
     title: String,
-    /// Who is judged.
+    /// Whether it tests clients or servers.
     subject: Subject,
     /// Id of its requirement.
     pub(super) requirement: String,
-    /// The transports that it runs over.
+    /// Supported transports.
     transports: Vec<Transport>,
-    /// The revisions that it runs in.
+    /// Supported revisions.
     revisions: Vec<Revision>,
 }
 
@@ -78,7 +78,7 @@ pub(super) async fn list_scenarios(call: Call, arguments: Arguments) -> Result<S
 
 /// All scenarios.
 pub(crate) fn all(workbench: &Workbench) -> Vec<ScenarioSummary> {
-    // Nothing is selected by, so nothing can be selected in vain.
+    // An empty selection cannot fail.
     let plan = Plan::new(workbench.catalog().scenarios(), &Selection::default(), 0).unwrap_or_default();
     plan.listing().into_iter().map(ScenarioSummary::from).collect()
 }
@@ -87,7 +87,7 @@ impl Output for ScenarioList {
     fn text(&self) -> String {
         let mut text = format!("{} scenarios\n", self.scenarios.len());
         for ScenarioSummary { id, title, .. } in &self.scenarios {
-            // A string takes everything that is written to it.
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "{id}: {title}");
         }
         text.trim_end().to_owned()

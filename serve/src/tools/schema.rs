@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Call, Output, drift::given, listing::of_server, target::Target};
+use super::{Call, Output, drift::parse_tool, listing::list_server, target::Target};
 use crate::error::ToolError;
 
 /// Maximum number of converted tools.
@@ -20,24 +20,24 @@ const MAX_CHANGES: usize = 50;
 pub(super) const METADATA: (&str, &str, &str) = (
     "convert_schema",
     "Convert tools for a model provider",
-    "Converts the tools of a server, or tools that are given, into the form in which OpenAI, Anthropic or Gemini take them, and says \
-     what each conversion changed and why: what allows more than the server takes, and what allows less than it could. Shows before a \
-     release which models can use a tool as it is meant. No tool is called.",
+    "Converts the tools of a server or given tools for OpenAI, Anthropic or Gemini. Reports each change with its reason, and \
+     whether the converted schema accepts more or fewer values than the server. Shows before a release which models can use a \
+     tool as intended. No tool is called.",
 );
 
-/// What to convert, and for whom.
+/// Tools and provider.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arguments {
-    /// The provider, and which of its forms.
-    provider: For,
-    /// The tools, each as `tools/list` or `list_tools` gives it. Either this or `server`.
+    /// The provider and its API.
+    provider: ProviderArg,
+    /// The tools, as returned by `tools/list` or `list_tools`. Excludes `server`.
     #[serde(default)]
     tools: Option<Vec<Map<String, Value>>>,
-    /// The server to ask for its tools. Either this or `tools`.
+    /// The server whose tools to convert. Excludes `tools`.
     #[serde(default)]
     server: Option<Target>,
-    /// The name of the server, which becomes a part of the names that models get; absent: tools keep their own names.
+    /// Name of the server, which becomes part of qualified tool names. Default: tools keep their names.
     #[serde(default)]
     name: Option<String>,
     /// Whether to use OpenAI's strict mode if possible. Default: true.
@@ -48,7 +48,7 @@ pub(super) struct Arguments {
 /// A provider.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-enum For {
+enum ProviderArg {
     /// OpenAI's Responses API.
     Openai,
     /// OpenAI's Chat Completions API.
@@ -65,83 +65,83 @@ enum For {
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Conversion {
-    /// For whom.
-    provider: For,
-    /// The tools that the provider takes, in their order.
-    tools: Vec<Shown>,
-    /// Those that it cannot be shown.
-    rejected: Vec<Hidden>,
+    /// The provider.
+    provider: ProviderArg,
+    /// Converted tools, in order.
+    tools: Vec<ConvertedTool>,
+    /// Tools that cannot be converted.
+    rejected: Vec<RejectedTool>,
     /// Number of omitted tools.
     omitted: usize,
 }
 
-/// A tool as a provider takes it.
+/// A converted tool.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct Shown {
-    /// The name that the model calls it by.
+struct ConvertedTool {
+    /// Name for the model.
     name: String,
-    /// The definition, to be put among the tools of a request.
+    /// Definition for the tools of a request.
     definition: Value,
     /// Whether OpenAI enforces the schema (strict mode).
     strict: bool,
-    /// For OpenAI: why not, where it was wanted.
+    /// For OpenAI: why strict mode is not used although it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     not_strict: Option<String>,
-    /// How many changes allow more than the server takes.
+    /// Number of changes that accept more values than the server.
     wider: usize,
-    /// How many changes allow less than it could.
+    /// Number of changes that accept fewer values than the server.
     narrower: usize,
     /// The changes.
     changes: Vec<Changed>,
-    /// How many of them are left out here.
+    /// Number of omitted changes.
     more_changes: usize,
 }
 
 /// One change.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Changed {
-    /// The place in the schema, as a JSON pointer; empty for its root.
+    /// Location in the schema as a JSON pointer; empty for the root.
     at: String,
     /// The keyword.
     keyword: String,
-    /// What became of it.
+    /// The result.
     became: String,
-    /// The rule that asked for it.
+    /// The rule that requires the change.
     why: String,
-    /// What it does to the values that are allowed.
-    effect: What,
+    /// Effect on the accepted values.
+    effect: ChangeEffect,
 }
 
-/// What a change does to the values that are allowed.
+/// Effect of a change on the accepted values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-enum What {
-    /// Nothing.
+enum ChangeEffect {
+    /// The same values.
     Equal,
-    /// The model may send what the server refuses.
+    /// More values: the server may reject values that the model may send.
     Wider,
-    /// The model cannot say all that the server takes.
+    /// Fewer values: the model cannot send every value that the server accepts.
     Narrower,
 }
 
-/// A tool that the provider cannot be shown.
+/// A tool that cannot be converted.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Hidden {
-    /// Its name.
+struct RejectedTool {
+    /// Name for the model.
     name: String,
-    /// Why.
+    /// Reason of the rejection.
     reason: String,
 }
 
-impl From<For> for Provider {
-    fn from(provider: For) -> Self {
+impl From<ProviderArg> for Provider {
+    fn from(provider: ProviderArg) -> Self {
         match provider {
-            For::Openai => Self::OpenAi,
-            For::OpenaiChat => Self::OpenAiChat,
-            For::Anthropic => Self::Anthropic,
-            For::Gemini => Self::Gemini,
-            For::GeminiJsonSchema => Self::GeminiJsonSchema,
+            ProviderArg::Openai => Self::OpenAi,
+            ProviderArg::OpenaiChat => Self::OpenAiChat,
+            ProviderArg::Anthropic => Self::Anthropic,
+            ProviderArg::Gemini => Self::Gemini,
+            ProviderArg::GeminiJsonSchema => Self::GeminiJsonSchema,
         }
     }
 }
@@ -149,31 +149,31 @@ impl From<For> for Provider {
 pub(super) async fn convert_schema(call: Call, arguments: Arguments) -> Result<Conversion, ToolError> {
     let (provider, name) = (arguments.provider, arguments.name);
     let tools: Vec<_> = match (arguments.tools, arguments.server) {
-        (Some(tools), None) => tools.into_iter().map(|tool| given("tools", tool)).collect::<Result<_, _>>()?,
-        (None, Some(server)) => of_server(&call, &server, name.as_deref().unwrap_or("server")).await?.0.tools.clone(),
+        (Some(tools), None) => tools.into_iter().map(|tool| parse_tool("tools", tool)).collect::<Result<_, _>>()?,
+        (None, Some(server)) => list_server(&call, &server, name.as_deref().unwrap_or("server")).await?.0.tools.clone(),
         _ => return Err(ToolError::arguments("one of `tools` and `server` is required")),
     };
     let options = Options { strict: arguments.strict.unwrap_or(true), ..Options::default() };
     let omitted = tools.len().saturating_sub(MAX_TOOLS);
     let mut conversion = Conversion { provider, tools: Vec::new(), rejected: Vec::new(), omitted };
     for tool in tools.iter().take(MAX_TOOLS) {
-        let name = named(name.as_deref(), tool);
+        let name = model_name(name.as_deref(), tool);
         match convert(provider.into(), &name, tool, &options) {
             Ok(converted) => conversion.tools.push(converted.into()),
-            Err(reason) => conversion.rejected.push(Hidden { name, reason: reason.to_string() }),
+            Err(reason) => conversion.rejected.push(RejectedTool { name, reason: reason.to_string() }),
         }
     }
     Ok(conversion)
 }
 
-fn named(server: Option<&str>, tool: &Tool) -> String {
+fn model_name(server: Option<&str>, tool: &Tool) -> String {
     match server {
         Some(server) => qualified_name(server, tool.name(), NameLimit::Chars64),
         None => tool.name().to_owned(),
     }
 }
 
-impl From<Converted> for Shown {
+impl From<Converted> for ConvertedTool {
     fn from(converted: Converted) -> Self {
         let strict = converted.is_strict();
         let Converted { name, definition, not_strict, report, .. } = converted;
@@ -187,9 +187,9 @@ impl From<Converted> for Shown {
 impl From<Change> for Changed {
     fn from(Change { at, keyword, became, why, effect }: Change) -> Self {
         let effect = match effect {
-            Effect::Equal => What::Equal,
-            Effect::Wider => What::Wider,
-            Effect::Narrower => What::Narrower,
+            Effect::Equal => ChangeEffect::Equal,
+            Effect::Wider => ChangeEffect::Wider,
+            Effect::Narrower => ChangeEffect::Narrower,
         };
         Self { at, keyword, became: became.into_owned(), why: why.into_owned(), effect }
     }
@@ -198,14 +198,15 @@ impl From<Change> for Changed {
 impl Output for Conversion {
     fn text(&self) -> String {
         let mut text = format!("{} tools converted, {} rejected\n", self.tools.len(), self.rejected.len());
-        // A string takes everything that is written to it.
-        for Shown { name, strict, not_strict, wider, narrower, changes, .. } in &self.tools {
-            let held = if *strict { ", strict" } else { "" };
-            let _ = writeln!(text, "{}{held}: {wider} changes allow more, {narrower} less", printable(name));
+        // Writing to a string cannot fail.
+        for ConvertedTool { name, strict, not_strict, wider, narrower, changes, .. } in &self.tools {
+            let suffix = if *strict { ", strict" } else { "" };
+            let _ = writeln!(text, "{}{suffix}: {wider} changes accept more values, {narrower} fewer", printable(name));
             if let Some(reason) = not_strict {
                 let _ = writeln!(text, "  not strict: {}", printable(reason));
             }
-            for Changed { at, keyword, became, why, .. } in changes.iter().filter(|change| change.effect != What::Equal)
+            for Changed { at, keyword, became, why, .. } in
+                changes.iter().filter(|change| change.effect != ChangeEffect::Equal)
             {
                 let _ = writeln!(
                     text,
@@ -217,7 +218,7 @@ impl Output for Conversion {
                 );
             }
         }
-        for Hidden { name, reason } in &self.rejected {
+        for RejectedTool { name, reason } in &self.rejected {
             let _ = writeln!(text, "omitted: {}: {}", printable(name), printable(reason));
         }
         text.trim_end().to_owned()

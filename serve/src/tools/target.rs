@@ -15,28 +15,28 @@ use crate::{access::TOKEN_VARIABLE, error::ToolError, workbench::Settings};
 #[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Target {
-    /// The program that starts the server, which then speaks over standard input and output. Either this or `url`.
+    /// Program that starts the server, which uses stdio. Excludes `url`.
     #[serde(default)]
     command: Option<String>,
-    /// The arguments of the command, one by one: no shell reads them.
+    /// Arguments of the command. No shell interprets them.
     #[serde(default)]
     args: Vec<String>,
     /// Environment variables to set for the command.
     #[serde(default)]
     env: BTreeMap<String, String>,
-    /// The folder in which the command is started; absent: that of the workbench.
+    /// Working directory of the command. Default: that of the workbench.
     #[serde(default)]
     cwd: Option<PathBuf>,
-    /// The URL of a server that runs: Streamable HTTP, or HTTP+SSE of 2024-11-05. Either this or `command`.
+    /// URL of a running server: Streamable HTTP, or HTTP+SSE of 2024-11-05. Excludes `command`.
     #[serde(default)]
     url: Option<String>,
-    /// Headers to send with every request to the URL, `Authorization` for instance. They are never recorded.
+    /// HTTP headers to send with every request, for example `Authorization`; redacted in recordings.
     #[serde(default)]
     headers: BTreeMap<String, String>,
 }
 
 impl Target {
-    /// The server, for the raw peer, if the administrator allows it.
+    /// The server for the raw peer, if the policy allows it.
     pub(super) fn server(&self, policy: &Policy) -> Result<ServerTarget, ToolError> {
         check_policy(policy, &ServerConfig::new("server", self.endpoint()?))?;
         Ok(match self.locator()? {
@@ -51,7 +51,7 @@ impl Target {
         })
     }
 
-    /// The server, for the built-in client, which waits for it within the limits; if the administrator allows it.
+    /// The server for the built-in client with a limited startup timeout, if the policy allows it.
     pub(super) fn config(&self, name: &str, settings: &Settings) -> Result<ServerConfig, ToolError> {
         let mut config = ServerConfig::new(name, self.endpoint()?);
         check_policy(&settings.policy, &config)?;
@@ -72,11 +72,11 @@ impl Target {
         })
     }
 
-    /// What it is called in reports: a URL without what may be secret in it (RFC 3986, sections 3.2.1 and 3.4).
+    /// Name in reports: a URL without user information and query (RFC 3986, sections 3.2.1 and 3.4).
     pub(super) fn subject(&self) -> String {
         match self.locator() {
             Ok(ServerLocator::Url(mut url)) => {
-                // They fail only for URLs that cannot have such a part.
+                // These calls fail only for URLs without an authority.
                 let _ = (url.set_username(""), url.set_password(None));
                 url.set_query(None);
                 url.to_string()
@@ -88,7 +88,7 @@ impl Target {
         }
     }
 
-    /// The variables to set. The token of the workbench is none of the server's business.
+    /// The variables to set. The server does not get the token of the workbench.
     fn variables(&self) -> BTreeMap<String, String> {
         let mut variables = self.env.clone();
         if std::env::var_os(TOKEN_VARIABLE).is_some() {
@@ -101,12 +101,12 @@ impl Target {
         match (&self.command, &self.url) {
             (Some(command), None) if command.trim().is_empty() => Err(ToolError::arguments("`command` is empty")),
             (Some(_), None) if !self.headers.is_empty() => {
-                Err(ToolError::arguments("`headers` belong to a `url`")
-                    .advise("give variables to a command with `env`"))
+                Err(ToolError::arguments("`headers` are only valid with `url`")
+                    .with_help("set variables of a command with `env`"))
             }
             (Some(command), None) => Ok(ServerLocator::Command(command.clone())),
             (None, Some(_)) if !self.args.is_empty() || !self.env.is_empty() || self.cwd.is_some() => {
-                Err(ToolError::arguments("`args`, `env` and `cwd` belong to a `command`"))
+                Err(ToolError::arguments("`args`, `env` and `cwd` are only valid with `command`"))
             }
             (None, Some(url)) => {
                 let read = Url::parse(url)
@@ -117,21 +117,21 @@ impl Target {
                     Err(ToolError::arguments("`url` is neither `http` nor `https`"))
                 }
             }
-            (Some(_), Some(_)) => Err(ToolError::arguments("a server has a `command` or a `url`, not both")),
-            (None, None) => Err(ToolError::arguments("the server has neither a `command` nor a `url`")
-                .advise("for instance {\"command\": \"node\", \"args\": [\"server.js\"]}")),
+            (Some(_), Some(_)) => Err(ToolError::arguments("a server must have `command` or `url`, not both")),
+            (None, None) => Err(ToolError::arguments("the server has neither `command` nor `url`")
+                .with_help("for example {\"command\": \"node\", \"args\": [\"server.js\"]}")),
         }
     }
 }
 
 /// Rejects a server that the administrator does not allow.
 fn check_policy(policy: &Policy, server: &ServerConfig) -> Result<(), ToolError> {
-    let ruling = policy.judge(server, Origin::User);
-    if ruling.allowed {
+    let decision = policy.judge(server, Origin::User);
+    if decision.allowed {
         return Ok(());
     }
-    let error = ToolError::new("not-allowed", format!("the server may not be used: {}", ruling.reason));
-    Err(error.advise("ask the administrator of this machine"))
+    let error = ToolError::new("not-allowed", format!("the policy does not allow the server: {}", decision.reason));
+    Err(error.with_help("ask the administrator of this machine"))
 }
 
 enum ServerLocator {
@@ -150,8 +150,8 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_a_command_or_a_url_with_what_belongs_to_it() {
-        for (written, word) in [
+    fn a_server_is_a_command_or_a_url_with_matching_fields() {
+        for (arguments, word) in [
             (json!({}), "neither"),
             (json!({"command": "a", "url": "http://127.0.0.1/"}), "not both"),
             (json!({"command": " "}), "empty"),
@@ -160,8 +160,8 @@ mod tests {
             (json!({"url": "file:///etc/passwd"}), "http"),
             (json!({"url": "nothing"}), "not a valid URL"),
         ] {
-            let error = target(written.clone()).server(&Policy::default()).expect_err(&written.to_string());
-            assert!(error.message.contains(word), "{written}: {error}");
+            let error = target(arguments.clone()).server(&Policy::default()).expect_err(&arguments.to_string());
+            assert!(error.message.contains(word), "{arguments}: {error}");
             assert_eq!(error.kind, "invalid-arguments");
         }
         assert!(serde_json::from_value::<Target>(json!({"cmd": "a"})).is_err());

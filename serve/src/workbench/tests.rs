@@ -6,36 +6,36 @@ use super::*;
 
 fn workbench(limits: Limits) -> Workbench {
     let settings = Settings { program: "/nowhere".into(), runs: "/nowhere".into(), limits, policy: Arc::default() };
-    Workbench::new(settings).expect("the catalog is readable")
+    Workbench::new(settings).expect("the catalog is valid")
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_run_goes_on_at_a_time_and_who_waits_is_told() {
+async fn one_run_is_active_at_a_time_and_waiting_calls_report_progress() {
     let workbench = workbench(Limits::default());
-    let (under_way, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let (active, max_active) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = async || {
-        most.fetch_max(under_way.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+        max_active.fetch_max(active.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
         tokio::time::sleep(Duration::from_secs(5)).await;
-        under_way.fetch_sub(1, Ordering::SeqCst);
+        active.fetch_sub(1, Ordering::SeqCst);
         Ok(())
     };
-    let (sender, mut told) = mpsc::unbounded_channel();
-    let (progress, never) = (ProgressReporter::to(sender), CancellationToken::new());
+    let (sender, mut updates) = mpsc::unbounded_channel();
+    let (progress, never) = (ProgressReporter::with_sender(sender), CancellationToken::new());
     let runs = (0..3).map(|_| workbench.run(&progress, &never, work()));
     let outcomes = futures::future::join_all(runs).await;
     assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
-    assert_eq!(most.load(Ordering::SeqCst), 1);
-    let step = told.try_recv().expect("the second one is told that it waits");
+    assert_eq!(max_active.load(Ordering::SeqCst), 1);
+    let step = updates.try_recv().expect("the second run reports that it waits");
     assert!(step.message.contains("waiting"), "{step:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_ends_at_its_limit_when_it_is_cancelled_and_when_the_workbench_closes() {
+async fn a_run_ends_on_timeout_cancellation_and_close() {
     let limits = Limits { run: Duration::from_secs(3), ..Limits::default() };
     let never = CancellationToken::new();
     let endless = || std::future::pending::<Result<(), ToolError>>();
     let workbench = workbench(limits);
-    let kind = |outcome: Result<(), ToolError>| outcome.expect_err("it never ends by itself").kind;
+    let kind = |outcome: Result<(), ToolError>| outcome.expect_err("it never ends on its own").kind;
     let late = timeout(Duration::from_secs(60), workbench.run(&ProgressReporter::disabled(), &never, endless())).await;
     assert_eq!(kind(late.expect("it ends at its limit")), "run-too-long");
 

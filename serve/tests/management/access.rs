@@ -1,35 +1,39 @@
-//! Who is let in, and how what makes no sense is answered.
+//! Access control, and responses to invalid requests.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::kit::{Api, TOKEN, is_error, told};
+use crate::kit::{Api, TOKEN, is_error, response};
 
 #[tokio::test]
-async fn nobody_is_let_in_without_the_token_from_elsewhere_or_from_a_foreign_page() {
+async fn requests_need_the_token_an_own_host_and_an_own_origin() {
     let api = Api::start().await;
-    assert_eq!(api.request(Method::GET, "/healthz").send().await.expect("an answer").status(), StatusCode::OK);
+    assert_eq!(api.request(Method::GET, "/healthz").send().await.expect("a response").status(), StatusCode::OK);
     for path in ["/mcp", "/openapi.json", "/mcp/events", "/nothing", "/healthz/"] {
-        is_error(&told(api.request(Method::GET, path)).await, 401, "token-refused");
-        is_error(&told(api.request(Method::GET, path).bearer_auth("0123456789abcdeX")).await, 401, "token-refused");
+        is_error(&response(api.request(Method::GET, path)).await, 401, "invalid-token");
+        is_error(&response(api.request(Method::GET, path).bearer_auth("0123456789abcdeX")).await, 401, "invalid-token");
     }
     let asked = |name: &str, value: &str| api.request(Method::GET, "/mcp").bearer_auth(TOKEN).header(name, value);
-    is_error(&told(asked("host", "evil.example")).await, 403, "host-refused");
-    is_error(&told(asked("origin", "https://evil.example")).await, 403, "origin-refused");
-    is_error(&told(api.request(Method::GET, "/healthz").header("host", "evil.example")).await, 403, "host-refused");
-    let refused = api.request(Method::GET, "/mcp").send().await.expect("an answer");
-    assert!(refused.headers()["www-authenticate"].to_str().is_ok_and(|value| value.starts_with("Bearer")));
-    assert!(refused.headers().get("access-control-allow-origin").is_none(), "no other site may read answers");
-    assert_eq!(told(asked("origin", "http://localhost:3000")).await.0, StatusCode::OK);
+    is_error(&response(asked("host", "evil.example")).await, 403, "host-not-allowed");
+    is_error(&response(asked("origin", "https://evil.example")).await, 403, "origin-not-allowed");
+    is_error(
+        &response(api.request(Method::GET, "/healthz").header("host", "evil.example")).await,
+        403,
+        "host-not-allowed",
+    );
+    let rejected = api.request(Method::GET, "/mcp").send().await.expect("a response");
+    assert!(rejected.headers()["www-authenticate"].to_str().is_ok_and(|value| value.starts_with("Bearer")));
+    assert!(rejected.headers().get("access-control-allow-origin").is_none(), "no other site may read responses");
+    assert_eq!(response(asked("origin", "http://localhost:3000")).await.0, StatusCode::OK);
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_told_as_json() {
+async fn invalid_requests_get_json_errors() {
     let api = Api::start().await;
     is_error(&api.get("/nothing").await, 404, "unknown-path");
-    is_error(&api.ask(Method::PUT, "/mcp", None).await, 405, "unknown-method");
+    is_error(&api.send(Method::PUT, "/mcp", None).await, 405, "unknown-method");
     let sent = |kind: &str, body: String| {
-        told(api.request(Method::POST, "/mcp").bearer_auth(TOKEN).header("content-type", kind).body(body))
+        response(api.request(Method::POST, "/mcp").bearer_auth(TOKEN).header("content-type", kind).body(body))
     };
     // What a form of another site could send.
     is_error(&sent("text/plain", "{}".to_owned()).await, 415, "not-json");
@@ -45,7 +49,7 @@ async fn what_makes_no_sense_is_told_as_json() {
 }
 
 #[tokio::test]
-async fn what_is_described_is_there_and_what_is_there_is_described() {
+async fn the_description_matches_the_routes() {
     let api = Api::start().await;
     let (_, description) = api.get("/openapi.json").await;
     let paths = description["paths"].as_object().expect("paths");
@@ -58,7 +62,7 @@ async fn what_is_described_is_there_and_what_is_there_is_described() {
             if path.ends_with("/events") {
                 continue;
             }
-            let (status, body) = api.ask(method.clone(), &path.replace("{name}", "none"), Some(json!({}))).await;
+            let (status, body) = api.send(method.clone(), &path.replace("{name}", "none"), Some(json!({}))).await;
             assert_ne!(status, StatusCode::METHOD_NOT_ALLOWED, "{method} {path}");
             assert_ne!(body["error"]["kind"], "unknown-path", "{method} {path}");
         }
@@ -84,7 +88,7 @@ async fn what_is_described_is_there_and_what_is_there_is_described() {
     assert_eq!(description["components"]["securitySchemes"]["token"]["scheme"], "bearer");
     assert_eq!(description["security"], json!([{ "token": [] }]));
     let text = description.to_string();
-    // Every reference leads somewhere.
+    // Every reference can be resolved.
     for reference in text.split("\"#/components/schemas/").skip(1) {
         let name = reference.split('"').next().expect("a name");
         assert!(description["components"]["schemas"].get(name).is_some(), "`{name}` is not described");

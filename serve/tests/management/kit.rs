@@ -1,4 +1,4 @@
-//! What the tests share: the API on a port, and a client for it.
+//! The API on a port, and a client for it.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,7 +20,7 @@ use url::Url;
 
 pub(crate) const TOKEN: &str = "0123456789abcdef";
 
-/// A browser of tests: it remembers the pages, and visits them if it is to.
+/// A browser that records pages and opens them unless it is broken.
 #[derive(Debug, Default)]
 pub(crate) struct TestBrowser {
     pub(crate) pages: Mutex<Vec<Url>>,
@@ -33,10 +33,10 @@ impl OpenPage for TestBrowser {
         let page = page.clone();
         Box::pin(async move {
             if self.broken {
-                return Err(BrowserError::new("there is no browser"));
+                return Err(BrowserError::new("no browser"));
             }
-            // The authorization server of tests sends everybody back at once.
-            tokio::spawn(async move { reqwest::get(page).await.expect("it comes back").status() });
+            // The authorization server of tests redirects immediately.
+            tokio::spawn(async move { reqwest::get(page).await.expect("a redirect").status() });
             Ok(())
         })
     }
@@ -57,10 +57,10 @@ impl Api {
     }
 
     pub(crate) async fn with(browser: TestBrowser) -> Self {
-        Self::under(Policy::default(), browser).await
+        Self::with_policy(Policy::default(), browser).await
     }
 
-    pub(crate) async fn under(policy: Policy, browser: TestBrowser) -> Self {
+    pub(crate) async fn with_policy(policy: Policy, browser: TestBrowser) -> Self {
         let (browser, store) = (Arc::new(browser), Arc::new(MemoryStore::default()));
         let settings = ManagementSettings {
             store: Arc::<MemoryStore>::clone(&store) as Arc<dyn CredentialStore>,
@@ -69,7 +69,7 @@ impl Api {
             policy,
         };
         let management = Management::new(settings);
-        let token = Some(Token::chosen(TOKEN).expect("a token"));
+        let token = Some(Token::parse(TOKEN).expect("a token"));
         let policy = AccessPolicy { token, open_paths: vec![HEALTH.to_owned()], ..AccessPolicy::default() };
         let router = management.router(AccessControl::from(policy));
         let listener = listen("127.0.0.1:0".parse().expect("an address"), false).await.expect("a port");
@@ -82,38 +82,38 @@ impl Api {
         self.http.request(method, format!("{}{path}", self.url))
     }
 
-    /// Asks with the token.
-    pub(crate) async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> (StatusCode, Value) {
+    /// Sends a request with the token.
+    pub(crate) async fn send(&self, method: Method, path: &str, body: Option<Value>) -> (StatusCode, Value) {
         let mut request = self.request(method, path).bearer_auth(TOKEN);
         if let Some(body) = body {
             request = request.json(&body);
         }
-        told(request).await
+        response(request).await
     }
 
     pub(crate) async fn post(&self, path: &str, body: Option<Value>) -> (StatusCode, Value) {
-        self.ask(Method::POST, path, body).await
+        self.send(Method::POST, path, body).await
     }
 
     pub(crate) async fn get(&self, path: &str) -> (StatusCode, Value) {
-        self.ask(Method::GET, path, None).await
+        self.send(Method::GET, path, None).await
     }
 }
 
-/// What is answered to a request.
-pub(crate) async fn told(request: RequestBuilder) -> (StatusCode, Value) {
-    let answer = request.send().await.expect("an answer");
-    let (status, text) = (answer.status(), answer.text().await.expect("a body"));
+/// Sends a request; returns the status and the JSON body.
+pub(crate) async fn response(request: RequestBuilder) -> (StatusCode, Value) {
+    let response = request.send().await.expect("a response");
+    let (status, text) = (response.status(), response.text().await.expect("a body"));
     (status, serde_json::from_str(&text).unwrap_or_else(|_| panic!("no JSON: {text}")))
 }
 
-/// Holds an error against the kind and the status that it is to have.
+/// Checks status and kind of an error.
 pub(crate) fn is_error((status, body): &(StatusCode, Value), code: u16, kind: &str) {
     assert_eq!((status.as_u16(), &body["error"]["kind"]), (code, &Value::from(kind)), "{body}");
     assert!(body["error"]["message"].as_str().is_some_and(|message| !message.is_empty()), "{body}");
 }
 
-pub(crate) async fn sound() -> MockServer {
+pub(crate) async fn mock_server() -> MockServer {
     let echo = Tool::new("echo").described("Says it again").replies(mock::text("hello"));
     MockServer::builder().tool(echo).start().await.expect("it starts")
 }

@@ -1,4 +1,4 @@
-//! Logging in, against an authorization server of tests.
+//! Login against a mock authorization server.
 
 use mock_servers::oauth::{OAuthMock, OAuthOptions, script};
 use reqwest::{Method, StatusCode, redirect::Policy};
@@ -10,7 +10,7 @@ use client::auth::store::CredentialStore as _;
 use crate::kit::{Api, TestBrowser, is_error};
 
 async fn guarded(api: &Api) -> OAuthMock {
-    let script = script::parse("{}", "login.json").expect("the script makes sense");
+    let script = script::parse("{}", "login.json").expect("a valid script");
     let mock = OAuthMock::start(script, OAuthOptions::default().with_seed(1)).await.expect("it starts");
     let config = json!({ "type": "http", "url": mock.protected() });
     let (status, all) = api.post("/mcp", Some(json!({ "name": "guarded", "config": config }))).await;
@@ -18,53 +18,53 @@ async fn guarded(api: &Api) -> OAuthMock {
     mock
 }
 
-/// The address to which the authorization server sends a browser back, which does not go there.
-async fn sent_back(page: &str) -> Url {
+/// The redirect URL of the authorization server, which is not followed.
+async fn redirect(page: &str) -> Url {
     let http = client::http_client::builder().redirect(Policy::none()).build().expect("a client");
-    let answer = http.get(page).send().await.expect("an answer");
-    answer.headers()["location"].to_str().expect("text").parse().expect("a URL")
+    let response = http.get(page).send().await.expect("a response");
+    response.headers()["location"].to_str().expect("text").parse().expect("a URL")
 }
 
 fn parameter(url: &Url, name: &str) -> String {
     url.query_pairs().find(|(key, _)| key == name).map(|(_, value)| value.into_owned()).unwrap_or_default()
 }
 
-async fn begun(api: &Api) -> String {
+async fn start_login(api: &Api) -> String {
     let (status, begun) = api.post("/mcp/guarded/auth", None).await;
     assert_eq!(status, StatusCode::OK, "{begun}");
     begun["authorizationUrl"].as_str().expect("a URL").to_owned()
 }
 
-async fn kept(api: &Api) -> usize {
+async fn stored(api: &Api) -> usize {
     api.store.list().await.expect("a list").keys.len()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_code_is_handed_in_and_the_login_is_forgotten_again() {
+async fn a_code_can_be_posted_and_the_login_removed() {
     let api = Api::start().await;
     let mock = guarded(&api).await;
     is_error(&api.post("/mcp/guarded/auth/callback", Some(json!({ "code": "x" }))).await, 409, "no-login");
     is_error(&api.post("/mcp/guarded/connect", None).await, 502, "login-required");
-    let page = begun(&api).await;
-    let back = sent_back(&page).await;
+    let page = start_login(&api).await;
+    let back = redirect(&page).await;
     let (code, state, iss) = (parameter(&back, "code"), parameter(&back, "state"), parameter(&back, "iss"));
-    let hand_in = |answer: Value| api.post("/mcp/guarded/auth/callback", Some(answer));
-    is_error(&hand_in(json!({ "code": code, "state": "another", "iss": iss })).await, 400, "answer-refused");
-    is_error(&hand_in(json!({ "url": "https://elsewhere.example/?code=x" })).await, 400, "answer-refused");
-    is_error(&hand_in(json!({})).await, 400, "invalid-body");
-    is_error(&hand_in(json!({ "code": code, "url": back.as_str() })).await, 400, "invalid-body");
+    let post_callback = |body: Value| api.post("/mcp/guarded/auth/callback", Some(body));
+    is_error(&post_callback(json!({ "code": code, "state": "another", "iss": iss })).await, 400, "callback-rejected");
+    is_error(&post_callback(json!({ "url": "https://elsewhere.example/?code=x" })).await, 400, "callback-rejected");
+    is_error(&post_callback(json!({})).await, 400, "invalid-body");
+    is_error(&post_callback(json!({ "code": code, "url": back.as_str() })).await, 400, "invalid-body");
     // None of these has ended the login.
-    let done = hand_in(json!({ "code": code, "state": state, "iss": iss })).await;
+    let done = post_callback(json!({ "code": code, "state": state, "iss": iss })).await;
     assert_eq!(done, (StatusCode::OK, json!({ "status": "connected" })));
-    assert_eq!(kept(&api).await, 1);
+    assert_eq!(stored(&api).await, 1);
     assert!(api.get("/mcp/guarded/tools").await.1["tools"].as_array().is_some_and(|tools| !tools.is_empty()));
     for text in [api.get("/mcp").await.1.to_string(), done.1.to_string()] {
         assert!(!text.contains(&code), "{text}");
     }
 
-    let (status, gone) = api.ask(Method::DELETE, "/mcp/guarded/auth", None).await;
+    let (status, gone) = api.send(Method::DELETE, "/mcp/guarded/auth", None).await;
     assert_eq!((status, &gone["success"], &gone["removed"]), (StatusCode::OK, &json!(true), &json!(true)), "{gone}");
-    assert_eq!(kept(&api).await, 0);
+    assert_eq!(stored(&api).await, 0);
     is_error(&api.post("/mcp/guarded/connect", None).await, 502, "login-required");
     assert_eq!(api.get("/mcp").await.1["guarded"]["status"], "needs_auth");
     api.management.close().await;
@@ -72,10 +72,10 @@ async fn a_code_is_handed_in_and_the_login_is_forgotten_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_whole_address_can_be_handed_in_and_a_wrong_code_is_the_authorization_servers_to_refuse() {
+async fn the_redirect_url_can_be_posted_and_the_authorization_server_rejects_a_wrong_code() {
     let api = Api::start().await;
     let mock = guarded(&api).await;
-    let back = sent_back(&begun(&api).await).await;
+    let back = redirect(&start_login(&api).await).await;
     let wrong = json!({ "code": "wrong", "iss": parameter(&back, "iss") });
     let refused = api.post("/mcp/guarded/auth/callback", Some(wrong)).await;
     assert_eq!(refused.0, StatusCode::BAD_GATEWAY, "{}", refused.1);
@@ -84,8 +84,8 @@ async fn the_whole_address_can_be_handed_in_and_a_wrong_code_is_the_authorizatio
         "{}",
         refused.1
     );
-    assert_eq!(kept(&api).await, 0);
-    let back = sent_back(&begun(&api).await).await;
+    assert_eq!(stored(&api).await, 0);
+    let back = redirect(&start_login(&api).await).await;
     let done = api.post("/mcp/guarded/auth/callback", Some(json!({ "url": back.as_str() }))).await;
     assert_eq!(done, (StatusCode::OK, json!({ "status": "connected" })));
     api.management.close().await;
@@ -93,10 +93,10 @@ async fn the_whole_address_can_be_handed_in_and_a_wrong_code_is_the_authorizatio
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_browser_that_comes_back_by_itself_is_enough() {
+async fn a_redirect_of_the_browser_completes_the_login() {
     let api = Api::start().await;
     let mock = guarded(&api).await;
-    let page = begun(&api).await;
+    let page = start_login(&api).await;
     assert_eq!(reqwest::get(page).await.expect("it comes back").status(), StatusCode::OK);
     // Whoever asks what became of it waits for its end.
     for _ in 0..500 {
@@ -111,7 +111,7 @@ async fn a_browser_that_comes_back_by_itself_is_enough() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_whole_login_happens_in_a_browser_of_this_machine() {
+async fn a_login_can_use_a_browser_of_this_machine() {
     let api = Api::start().await;
     let mock = guarded(&api).await;
     let done = api.post("/mcp/guarded/auth/authenticate", None).await;
@@ -127,15 +127,15 @@ async fn the_whole_login_happens_in_a_browser_of_this_machine() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn another_login_ends_the_one_before() {
+async fn another_login_stops_the_previous_one() {
     let api = Api::start().await;
     let mock = guarded(&api).await;
-    let first = begun(&api).await;
-    let second = begun(&api).await;
+    let first = start_login(&api).await;
+    let second = start_login(&api).await;
     assert_ne!(first, second);
-    let (of_first, of_second) = (sent_back(&first).await, sent_back(&second).await);
+    let (of_first, of_second) = (redirect(&first).await, redirect(&second).await);
     let refused = api.post("/mcp/guarded/auth/callback", Some(json!({ "url": of_first.as_str() }))).await;
-    is_error(&refused, 400, "answer-refused");
+    is_error(&refused, 400, "callback-rejected");
     let done = api.post("/mcp/guarded/auth/callback", Some(json!({ "url": of_second.as_str() }))).await;
     assert_eq!(done, (StatusCode::OK, json!({ "status": "connected" })));
     api.management.close().await;

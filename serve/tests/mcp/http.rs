@@ -1,4 +1,4 @@
-//! The same over HTTP, behind the access.
+//! The MCP server over HTTP with access control.
 
 use client::{CallOptions, Connection, Endpoint, HttpEndpoint, Revision, RevisionChoice, ServerConfig, connect};
 use mcp_workbench_serve::{
@@ -15,7 +15,7 @@ use crate::kit::{Bench, ERAS, bench, call, error, gone, pid, silent};
 const TOKEN: &str = "0123456789abcdef";
 
 async fn listening(bench: &Bench) -> (String, CancellationToken) {
-    let token = Some(Token::chosen(TOKEN).expect("a token"));
+    let token = Some(Token::parse(TOKEN).expect("a token"));
     let over = CancellationToken::new();
     let router = mcp::router(
         &bench.workbench,
@@ -42,43 +42,43 @@ pub(crate) async fn over_http_the_token_is_needed_in_both_eras() {
     let (url, _over) = listening(&bench).await;
     for revision in ERAS {
         for token in [None, Some("0123456789abcdeX")] {
-            let refused = connected(&url, revision, token).await.expect_err("it is not let in");
-            assert_eq!(refused.kind(), "needs-auth", "{refused}");
+            let rejected = connected(&url, revision, token).await.expect_err("an error");
+            assert_eq!(rejected.kind(), "needs-auth", "{rejected}");
         }
-        let client = connected(&url, revision, Some(TOKEN)).await.expect("it is let in");
+        let client = connected(&url, revision, Some(TOKEN)).await.expect("a connection");
         assert_eq!(client.revision(), revision);
         call(&client, "list_scenarios", json!({ "areas": ["server"] })).await;
-        let refused = call(&client, "validate_server", json!({ "server": {} })).await;
-        assert_eq!(error(&refused)["kind"], "invalid-arguments");
+        let rejected = call(&client, "validate_server", json!({ "server": {} })).await;
+        assert_eq!(error(&rejected)["kind"], "invalid-arguments");
         client.close().await;
     }
 }
 
-pub(crate) async fn over_http_foreign_names_and_pages_are_refused() {
+pub(crate) async fn over_http_foreign_hosts_and_origins_are_rejected() {
     let bench = bench(Limits::default());
     let (url, _over) = listening(&bench).await;
     let http = client::http_client::builder().build().expect("a client");
-    let asked = async |name: &str, value: &str| {
+    let send = async |name: &str, value: &str| {
         let request = http.post(&url).bearer_auth(TOKEN).header("accept", "application/json, text/event-stream");
         let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
-        let answer = request.header(name, value).json(&ping).send().await.expect("an answer");
-        (answer.status(), answer.text().await.expect("a body"))
+        let response = request.header(name, value).json(&ping).send().await.expect("a response");
+        (response.status(), response.text().await.expect("a body"))
     };
     for (name, value, kind) in
-        [("host", "evil.example", "host-refused"), ("origin", "https://evil.example", "origin-refused")]
+        [("host", "evil.example", "host-not-allowed"), ("origin", "https://evil.example", "origin-not-allowed")]
     {
-        let (status, body) = asked(name, value).await;
+        let (status, body) = send(name, value).await;
         assert_eq!(status, StatusCode::FORBIDDEN, "{body}");
         assert!(body.contains(kind), "{body}");
     }
-    assert_ne!(asked("origin", "http://localhost:3000").await.0, StatusCode::FORBIDDEN);
+    assert_ne!(send("origin", "http://localhost:3000").await.0, StatusCode::FORBIDDEN);
 }
 
-pub(crate) async fn over_http_a_call_that_is_given_up_ends_its_run() {
+pub(crate) async fn over_http_a_cancelled_call_ends_its_run() {
     for revision in ERAS {
         let bench = bench(Limits::default());
         let (url, _over) = listening(&bench).await;
-        let client = connected(&url, revision, Some(TOKEN)).await.expect("it is let in");
+        let client = connected(&url, revision, Some(TOKEN)).await.expect("a connection");
         let (server, file) = silent(&bench);
         let cancel = CancellationToken::new();
         let options = CallOptions { cancel: cancel.clone(), ..CallOptions::default() };

@@ -1,4 +1,4 @@
-//! What the tests share: a workbench, and a client that is connected to it in memory.
+//! A workbench, and a client that is connected to it in memory.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -16,22 +16,22 @@ use tokio_util::sync::CancellationToken;
 
 pub(crate) const ERAS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
-/// A workbench whose runs are kept in a folder of their own.
+/// A workbench with a temporary directory for runs.
 pub(crate) struct Bench {
     pub(crate) workbench: Workbench,
-    pub(crate) folder: TempDir,
+    pub(crate) directory: TempDir,
 }
 
 pub(crate) fn bench(limits: Limits) -> Bench {
     bench_under(limits, Policy::default())
 }
 
-/// The same on a machine whose administrator allows only some servers.
+/// A workbench with a policy.
 pub(crate) fn bench_under(limits: Limits, policy: Policy) -> Bench {
-    let folder = tempfile::tempdir().expect("a folder");
+    let directory = tempfile::tempdir().expect("a directory");
     let program = PathBuf::from("/nowhere/mcp-workbench");
-    let settings = Settings { program, runs: folder.path().join("runs"), limits, policy: policy.into() };
-    Bench { workbench: Workbench::new(settings).expect("the catalog is readable"), folder }
+    let settings = Settings { program, runs: directory.path().join("runs"), limits, policy: policy.into() };
+    Bench { workbench: Workbench::new(settings).expect("the catalog is valid"), directory }
 }
 
 /// A client in memory, and the server's end.
@@ -54,7 +54,7 @@ pub(crate) async fn connected(workbench: &Workbench, revision: Revision) -> Sess
     Session { client, served }
 }
 
-/// Calls a tool, and holds its result against its output schema.
+/// Calls a tool and validates the result against its output schema.
 pub(crate) async fn call(client: &Connection, tool: &str, arguments: Value) -> ToolResult {
     let result = client.call(tool, arguments, CallOptions::default()).await;
     let result = result.unwrap_or_else(|error| panic!("{tool}: {error}"));
@@ -68,35 +68,35 @@ pub(crate) async fn call(client: &Connection, tool: &str, arguments: Value) -> T
     let problems: Vec<_> = validator.iter_errors(value).map(|error| error.to_string()).collect();
     assert!(problems.is_empty(), "{tool}: {problems:?} in {value:#}");
     let texts: Vec<_> = result.content().iter().filter_map(|block| block["text"].as_str()).collect();
-    assert_eq!(texts.len(), 2, "a text for people, and the value as JSON");
+    assert_eq!(texts.len(), 2, "a summary, and the value as JSON");
     assert_eq!(&serde_json::from_str::<Value>(texts[1]).expect("JSON"), value);
     result
 }
 
-/// The error of a result that tells one: what programs read.
+/// The error in the metadata of a result.
 pub(crate) fn error(result: &ToolResult) -> &Value {
     assert!(result.is_error(), "{result:?}");
     assert!(result.structured().is_none());
     &result.wire()["_meta"]["mcp-workbench/error"]
 }
 
-/// A server that behaves, with two tools.
-pub(crate) async fn sound() -> MockServer {
+/// A mock server with two tools.
+pub(crate) async fn mock_server() -> MockServer {
     let echo =
         Tool::new("echo").described("Says it again").takes(json!({"type": "object"})).replies(mock::text("hello"));
     let add = Tool::new("add").described("Adds").takes(json!({"type": "object"})).replies(mock::text("3"));
     MockServer::builder().tool(echo).tool(add).start().await.expect("it starts")
 }
 
-/// What progress was told so far.
+/// The progress updates received so far.
 pub(crate) fn progress(events: &mut tokio::sync::broadcast::Receiver<client::ClientEvent>) -> Vec<(f64, Option<f64>)> {
-    let mut told = Vec::new();
+    let mut updates = Vec::new();
     while let Ok(event) = events.try_recv() {
         if let ClientEventKind::Progress { progress, total, .. } = event.kind {
-            told.push((progress, total));
+            updates.push((progress, total));
         }
     }
-    told
+    updates
 }
 
 /// Waits until something holds, within a bound.
@@ -110,9 +110,9 @@ pub(crate) async fn until<T>(what: &str, mut holds: impl FnMut() -> Option<T>) -
     panic!("in ten seconds it did not come to pass that {what}");
 }
 
-/// A server that writes its process id into a file and never says anything.
+/// A server that writes its process id to a file and never responds.
 pub(crate) fn silent(bench: &Bench) -> (Value, PathBuf) {
-    let file = bench.folder.path().join("pid");
+    let file = bench.directory.path().join("pid");
     let script = format!("echo $$ > '{}.new' && mv '{0}.new' '{0}' && exec sleep 1000", file.display());
     (json!({ "command": "sh", "args": ["-c", script] }), file)
 }

@@ -15,32 +15,32 @@ fn main() -> ExitCode {
     }
     let mut tests = vec![
         trial("is_a_server_of_both_eras", session::is_a_server_of_both_eras),
-        trial(
-            "arguments_that_make_no_sense_are_a_result_with_advice",
-            session::arguments_that_make_no_sense_are_a_result_with_advice,
-        ),
+        trial("invalid_arguments_are_a_result_with_help", session::invalid_arguments_are_a_result_with_help),
         trial(
             "servers_that_the_administrator_does_not_allow_are_not_started",
             session::servers_that_the_administrator_does_not_allow_are_not_started,
         ),
-        trial("what_is_not_there_is_an_error_of_the_protocol", session::what_is_not_there_is_an_error_of_the_protocol),
-        trial("the_catalogue_and_the_register_can_be_read", session::the_catalogue_and_the_register_can_be_read),
+        trial("unknown_names_are_protocol_errors", session::unknown_names_are_protocol_errors),
+        trial("the_catalog_and_the_register_can_be_read", session::the_catalog_and_the_register_can_be_read),
         trial("a_prompt_names_the_server", session::a_prompt_names_the_server),
-        trial("a_server_is_judged_with_progress_and_evidence", runs::a_server_is_judged_with_progress_and_evidence),
-        trial("a_client_is_judged", runs::a_client_is_judged),
-        trial("a_load_is_put_on_a_server_within_limits", runs::a_load_is_put_on_a_server_within_limits),
-        trial("tools_are_listed_and_compared", runs::tools_are_listed_and_compared),
         trial(
-            "tools_are_converted_for_providers_with_what_is_lost",
-            runs::tools_are_converted_for_providers_with_what_is_lost,
+            "a_server_is_validated_with_progress_and_evidence",
+            runs::a_server_is_validated_with_progress_and_evidence,
         ),
+        trial("a_client_is_tested", runs::a_client_is_tested),
+        trial("a_server_is_load_tested_within_limits", runs::a_server_is_load_tested_within_limits),
+        trial("tools_are_listed_and_compared", runs::tools_are_listed_and_compared),
+        trial("tools_are_converted_for_providers_with_changes", runs::tools_are_converted_for_providers_with_changes),
         trial("a_cancelled_run_ends_its_processes", runs::a_cancelled_run_ends_its_processes),
-        trial("a_client_that_leaves_ends_its_runs", runs::a_client_that_leaves_ends_its_runs),
+        trial("a_disconnect_ends_the_runs_of_a_client", runs::a_disconnect_ends_the_runs_of_a_client),
         trial("over_http_the_token_is_needed_in_both_eras", http::over_http_the_token_is_needed_in_both_eras),
-        trial("over_http_foreign_names_and_pages_are_refused", http::over_http_foreign_names_and_pages_are_refused),
-        trial("over_http_a_call_that_is_given_up_ends_its_run", http::over_http_a_call_that_is_given_up_ends_its_run),
+        trial(
+            "over_http_foreign_hosts_and_origins_are_rejected",
+            http::over_http_foreign_hosts_and_origins_are_rejected,
+        ),
+        trial("over_http_a_cancelled_call_ends_its_run", http::over_http_a_cancelled_call_ends_its_run),
     ];
-    // Whoever proves features by their tests names several at once, which cargo's own harness takes and this one does not.
+    // `cargo xtask features` passes several test names, which libtest_mimic does not support.
     let is_name = |argument: &String| tests.iter().any(|test: &Trial| test.name().contains(argument.as_str()));
     let (names, others): (Vec<String>, Vec<String>) = std::env::args().skip(1).partition(is_name);
     tests.retain(|test| names.is_empty() || names.iter().any(|name| test.name().contains(name.as_str())));

@@ -11,16 +11,16 @@ use mock_servers::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use crate::kit::{ERAS, bench, call, connected, error, gone, pid, progress, silent, sound};
+use crate::kit::{ERAS, bench, call, connected, error, gone, mock_server, pid, progress, silent};
 
-pub(crate) async fn a_server_is_judged_with_progress_and_evidence() {
+pub(crate) async fn a_server_is_validated_with_progress_and_evidence() {
     let bench = bench(Limits::default());
     let session = connected(&bench.workbench, ERAS[0]).await;
     let mut events = session.client.events();
-    let server = sound().await;
+    let server = mock_server().await;
     let arguments = json!({ "server": { "url": server.url() } });
-    let judged = call(&session.client, "validate_server", arguments).await;
-    let report = judged.structured().expect("a value");
+    let result = call(&session.client, "validate_server", arguments).await;
+    let report = result.structured().expect("a value");
     assert_eq!(report["passed"], true, "{report:#}");
     assert_eq!(report["subject"], server.url());
     assert!(report["counts"]["passed"].as_u64().is_some_and(|count| count > 20), "{report:#}");
@@ -43,26 +43,26 @@ pub(crate) async fn a_server_is_judged_with_progress_and_evidence() {
         .await
         .expect("it starts");
     let arguments = json!({ "server": { "url": server.url() }, "scenarios": ["server/handshake"] });
-    let judged = call(&session.client, "validate_server", arguments).await;
-    let report = judged.structured().expect("a value");
+    let result = call(&session.client, "validate_server", arguments).await;
+    let report = result.structured().expect("a value");
     assert_eq!(report["passed"], false, "{report:#}");
     let failure = &report["failures"][0];
     assert!(failure["id"].as_str().is_some_and(|id| id.starts_with("server/handshake@")), "{report:#}");
     let rule = &failure["checks"][0]["requirement"];
     assert!(rule["url"].as_str().is_some_and(|url| url.starts_with("https://")), "{failure:#}");
     assert!(!failure["evidence"].as_array().expect("a list").is_empty(), "{failure:#}");
-    assert!(judged.text().contains("FAILED") && judged.text().contains(rule["id"].as_str().expect("an id")));
+    assert!(result.text().contains("FAILED") && result.text().contains(rule["id"].as_str().expect("an id")));
 }
 
-pub(crate) async fn a_client_is_judged() {
+pub(crate) async fn a_client_is_tested() {
     let bench = bench(Limits::default());
     let session = connected(&bench.workbench, ERAS[1]).await;
     // A client that does nothing fails everything.
     let arguments = json!({
         "clientCommand": "true", "scenarios": ["handshake/basic"], "transports": ["streamable-http"], "seed": 7
     });
-    let judged = call(&session.client, "run_scenarios", arguments).await;
-    let report = judged.structured().expect("a value");
+    let result = call(&session.client, "run_scenarios", arguments).await;
+    let report = result.structured().expect("a value");
     assert_eq!((&report["passed"], &report["seed"], &report["subject"]), (&json!(false), &json!(7), &json!("true")));
     let failures = report["failures"].as_array().expect("a list");
     assert!(!failures.is_empty() && report["counts"]["passed"] == 0, "{report:#}");
@@ -70,10 +70,10 @@ pub(crate) async fn a_client_is_judged() {
     assert!(error(&known)["message"].as_str().is_some_and(|words| words.contains("handshake/basic")), "{known:?}");
 }
 
-pub(crate) async fn a_load_is_put_on_a_server_within_limits() {
+pub(crate) async fn a_server_is_load_tested_within_limits() {
     let bench = bench(Limits::default());
     let session = connected(&bench.workbench, ERAS[0]).await;
-    let server = sound().await;
+    let server = mock_server().await;
     let arguments = json!({
         "server": { "url": server.url() }, "tool": "echo", "users": 2, "duration": "300ms", "warmup": "50ms",
         "thresholds": ["error_rate <= 0%"]
@@ -84,14 +84,14 @@ pub(crate) async fn a_load_is_put_on_a_server_within_limits() {
     assert!(value["load"]["succeeded"].as_u64().is_some_and(|count| count > 0), "{value:#}");
     assert!(measured.text().contains("latency: p50"), "{}", measured.text());
     let none = json!({ "server": { "url": server.url() }, "tool": "none", "duration": "100ms", "warmup": "0s" });
-    let refused = call(&session.client, "bench_server", none).await;
-    assert_eq!(error(&refused)["kind"], "unknown-tool", "{refused:?}");
+    let rejected = call(&session.client, "bench_server", none).await;
+    assert_eq!(error(&rejected)["kind"], "unknown-tool", "{rejected:?}");
 }
 
 pub(crate) async fn tools_are_listed_and_compared() {
     let bench = bench(Limits::default());
     let session = connected(&bench.workbench, ERAS[0]).await;
-    let server = sound().await;
+    let server = mock_server().await;
     let at = json!({ "url": server.url() });
     let listed = call(&session.client, "list_tools", json!({ "server": at, "name": "mine" })).await;
     let tools = listed.structured().expect("a value")["tools"].clone();
@@ -131,10 +131,10 @@ pub(crate) async fn tools_are_listed_and_compared() {
     );
 }
 
-pub(crate) async fn tools_are_converted_for_providers_with_what_is_lost() {
+pub(crate) async fn tools_are_converted_for_providers_with_changes() {
     let bench = bench(Limits::default());
     let session = connected(&bench.workbench, ERAS[1]).await;
-    let server = sound().await;
+    let server = mock_server().await;
     let nasty = json!({
         "type": "object", "properties": { "n": { "type": "integer", "multipleOf": 3 } }, "required": ["n"]
     });
@@ -183,12 +183,12 @@ pub(crate) async fn a_cancelled_run_ends_its_processes() {
             // The place for runs is free again.
             let next = call(&session.client, "validate_server", json!({ "server": { "url": "http://127.0.0.1:9/" } }));
             let next = tokio::time::timeout(Duration::from_secs(10), next).await.expect("it does not wait");
-            assert_eq!(error(&next)["kind"], "no-answer");
+            assert_eq!(error(&next)["kind"], "no-response");
         }
     }
 }
 
-pub(crate) async fn a_client_that_leaves_ends_its_runs() {
+pub(crate) async fn a_disconnect_ends_the_runs_of_a_client() {
     for revision in ERAS {
         let bench = bench(Limits::default());
         let session = connected(&bench.workbench, revision).await;

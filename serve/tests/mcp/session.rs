@@ -1,4 +1,4 @@
-//! What the workbench offers, and how it answers what makes no sense.
+//! Features of the workbench, and errors of invalid requests.
 
 use agent::policy::{Platform, Policy, PolicyDirectory};
 use client::{CallError, CallOptions};
@@ -30,7 +30,7 @@ pub(crate) async fn is_a_server_of_both_eras() {
     }
 }
 
-pub(crate) async fn arguments_that_make_no_sense_are_a_result_with_advice() {
+pub(crate) async fn invalid_arguments_are_a_result_with_help() {
     let bench = bench(Limits::default());
     let session = connected(&bench.workbench, ERAS[0]).await;
     let url = "http://127.0.0.1:9/mcp";
@@ -45,7 +45,7 @@ pub(crate) async fn arguments_that_make_no_sense_are_a_result_with_advice() {
             "tolls",
         ),
         ("validate_server", json!({ "server": { "url": url }, "startupTimeout": "1h" }), "over-limit", "1h"),
-        ("validate_server", json!({ "server": { "url": url } }), "no-answer", "127.0.0.1:9"),
+        ("validate_server", json!({ "server": { "url": url } }), "no-response", "127.0.0.1:9"),
         ("validate_server", json!({ "server": { "command": "/no/such/program" } }), "spawn-failed", "/no/such/program"),
         ("run_scenarios", json!({ "revisions": ["2020-01-01"] }), "invalid-arguments", "2020-01-01"),
         ("bench_server", json!({ "server": { "url": url }, "tool": "t", "rate": 1e6 }), "over-limit", "rate"),
@@ -70,19 +70,19 @@ pub(crate) async fn arguments_that_make_no_sense_are_a_result_with_advice() {
         let error = error(&result);
         assert_eq!(error["kind"], kind, "{tool} {arguments}: {error}");
         assert!(error["message"].as_str().is_some_and(|message| message.contains(word)), "{tool} {arguments}: {error}");
-        assert!(result.text().contains(error["message"].as_str().unwrap_or("?")), "a model is told too");
+        assert!(result.text().contains(error["message"].as_str().unwrap_or("?")), "the text contains the message too");
     }
     let unknown = call(&session.client, "explain_requirement", json!({ "id": "tools/liste" })).await;
-    assert!(error(&unknown)["advice"].as_str().is_some_and(|advice| advice.contains("tools/listed")), "{unknown:?}");
+    assert!(error(&unknown)["help"].as_str().is_some_and(|help| help.contains("tools/listed")), "{unknown:?}");
 }
 
 pub(crate) async fn servers_that_the_administrator_does_not_allow_are_not_started() {
-    let root = tempfile::tempdir().expect("a folder");
-    let place = PolicyDirectory::own(Platform::Linux);
-    let settings = place.settings(root.path());
-    std::fs::create_dir_all(settings.parent().expect("a parent")).expect("a folder");
+    let root = tempfile::tempdir().expect("a directory");
+    let directory = PolicyDirectory::own(Platform::Linux);
+    let settings = directory.settings(root.path());
+    std::fs::create_dir_all(settings.parent().expect("a parent")).expect("a directory");
     std::fs::write(settings, r#"{"deniedMcpServers": [{"serverCommand": ["/no/such/program"]}]}"#).expect("a file");
-    let bench = bench_under(Limits::default(), Policy::read(&place, root.path()));
+    let bench = bench_under(Limits::default(), Policy::read(&directory, root.path()));
     let session = connected(&bench.workbench, ERAS[0]).await;
     let calls = |server: &Value| {
         [
@@ -106,7 +106,7 @@ pub(crate) async fn servers_that_the_administrator_does_not_allow_are_not_starte
     }
 }
 
-pub(crate) async fn what_is_not_there_is_an_error_of_the_protocol() {
+pub(crate) async fn unknown_names_are_protocol_errors() {
     let bench = bench(Limits::default());
     for revision in ERAS {
         let session = connected(&bench.workbench, revision).await;
@@ -127,7 +127,7 @@ pub(crate) async fn what_is_not_there_is_an_error_of_the_protocol() {
     }
 }
 
-pub(crate) async fn the_catalogue_and_the_register_can_be_read() {
+pub(crate) async fn the_catalog_and_the_register_can_be_read() {
     let bench = bench(Limits::default());
     let session = connected(&bench.workbench, ERAS[1]).await;
     let listed = session.client.list_resources().await.expect("a list");

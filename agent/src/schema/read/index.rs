@@ -1,4 +1,4 @@
-//! Where things stand in a schema: its identifiers and anchors, and how large it is.
+//! Identifiers and anchors of a schema, and its size.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -11,20 +11,20 @@ use super::{
     step,
 };
 
-/// The base of a schema that names none.
-const NOWHERE: &str = "schema:///";
-/// How deep identifiers are looked for; deeper schemas are refused anyway.
-const DEPTH: usize = 200;
+/// Base URI of a schema without `$id`.
+const DEFAULT_BASE: &str = "schema:///";
+/// Maximum depth of identifiers; deeper schemas are rejected.
+const MAX_DEPTH: usize = 200;
 
-/// Refuses what is too large to be looked at, without recursion of its own.
-pub(super) fn weigh(source: &Value, limits: &Limits) -> Result<(), SchemaError> {
+/// Checks depth and size without recursion.
+pub(super) fn check_size(source: &Value, limits: &Limits) -> Result<(), SchemaError> {
     let mut bytes = 0_usize;
     let mut open = vec![(source, 0_usize)];
     while let Some((value, depth)) = open.pop() {
         if depth > limits.depth * 3 {
-            return Err(SchemaError::TooLarge { limit: limits.depth, of: "levels" });
+            return Err(SchemaError::TooLarge { limit: limits.depth, unit: "levels" });
         }
-        // A number or a word of JSON takes about this much.
+        // Approximate size of a number or a literal.
         bytes += 8;
         match value {
             Value::String(text) => bytes += text.len(),
@@ -36,33 +36,33 @@ pub(super) fn weigh(source: &Value, limits: &Limits) -> Result<(), SchemaError> 
             _ => {}
         }
         if bytes > limits.bytes {
-            return Err(SchemaError::TooLarge { limit: limits.bytes, of: "bytes" });
+            return Err(SchemaError::TooLarge { limit: limits.bytes, unit: "bytes" });
         }
     }
     Ok(())
 }
 
-/// Whether keywords beside `$ref` count: since 2019-09 they do (core, 8.2.3.1); up to draft 7 they were ignored.
-pub(super) fn siblings_of_references_count(source: &Value) -> bool {
+/// Whether keywords next to `$ref` apply: since 2019-09 (core, 8.2.3.1), but not up to draft 7.
+pub(super) fn reference_siblings_apply(source: &Value) -> bool {
     let dialect = source.get("$schema").and_then(Value::as_str).unwrap_or_default();
     !["draft-04", "draft-05", "draft-06", "draft-07"].iter().any(|old| dialect.contains(old))
 }
 
-/// What can be referred to by name.
+/// Identifiers and anchors.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    /// Places of schemas with an identifier of their own, and that identifier in full.
+    /// Base URI of each schema with an identifier, by JSON pointer.
     bases: BTreeMap<String, Url>,
-    /// The place of each identifier.
+    /// JSON pointer of each identifier.
     resources: HashMap<String, String>,
-    /// The place of each anchor, by its identifier in full.
+    /// JSON pointer of each anchor, by absolute URI.
     anchors: HashMap<String, String>,
 }
 
 impl Index {
     pub(super) fn new(source: &Value) -> Self {
         let mut index = Self::default();
-        if let Ok(base) = Url::parse(NOWHERE) {
+        if let Ok(base) = Url::parse(DEFAULT_BASE) {
             index.resources.insert(base.to_string(), String::new());
             index.bases.insert(String::new(), base.clone());
             index.enter(source, "", &base, 0);
@@ -72,7 +72,7 @@ impl Index {
 
     fn enter(&mut self, value: &Value, at: &str, base: &Url, depth: usize) {
         let Value::Object(map) = value else { return };
-        if depth > DEPTH {
+        if depth > MAX_DEPTH {
             return;
         }
         let mut base = base.clone();
@@ -86,17 +86,19 @@ impl Index {
             }
         }
         for (key, child) in map {
-            let place = step(at, key);
+            let pointer = step(at, key);
             match (key.as_str(), child) {
                 (
                     "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" | "dependencies",
                     Value::Object(named),
-                ) => named.iter().for_each(|(name, schema)| self.enter(schema, &step(&place, name), &base, depth + 1)),
+                ) => {
+                    named.iter().for_each(|(name, schema)| self.enter(schema, &step(&pointer, name), &base, depth + 1))
+                }
                 ("enum" | "const" | "default" | "examples" | "example" | "required" | "type", _) => {}
                 (_, Value::Array(list)) => list.iter().enumerate().for_each(|(number, schema)| {
-                    self.enter(schema, &format!("{place}/{number}"), &base, depth + 1);
+                    self.enter(schema, &format!("{pointer}/{number}"), &base, depth + 1);
                 }),
-                (_, schema) => self.enter(schema, &place, &base, depth + 1),
+                (_, schema) => self.enter(schema, &pointer, &base, depth + 1),
             }
         }
     }
@@ -113,30 +115,32 @@ impl Index {
         }
     }
 
-    /// The place that a reference names, which may not exist; nothing if it lies outside of the document.
+    /// The JSON pointer of a reference, which may not exist. Returns `None` for external references.
     pub(super) fn resolve(&self, reference: &str, at: &str) -> Option<String> {
         let base = self.base_of(at)?;
         let mut target = base.join(reference).ok()?;
         let fragment = target.fragment().map(|fragment| percent_decode_str(fragment).decode_utf8_lossy().into_owned());
         target.set_fragment(None);
-        let place = self.resources.get(target.as_str())?;
+        let resource = self.resources.get(target.as_str())?;
         Some(match fragment.as_deref() {
-            None | Some("") => place.clone(),
-            Some(pointer) if pointer.starts_with('/') => format!("{place}{pointer}"),
-            // An anchor that does not exist leads nowhere, and no pointer starts without a slash.
-            Some(anchor) => {
-                self.anchors.get(&format!("{target}#{anchor}")).cloned().unwrap_or_else(|| format!("{place}/#{anchor}"))
-            }
+            None | Some("") => resource.clone(),
+            Some(pointer) if pointer.starts_with('/') => format!("{resource}{pointer}"),
+            // The pointer of an unknown anchor is invalid on purpose: a token after `/#` does not exist.
+            Some(anchor) => self
+                .anchors
+                .get(&format!("{target}#{anchor}"))
+                .cloned()
+                .unwrap_or_else(|| format!("{resource}/#{anchor}")),
         })
     }
 
     fn base_of(&self, at: &str) -> Option<&Url> {
-        let mut place = at;
+        let mut pointer = at;
         loop {
-            if let Some(base) = self.bases.get(place) {
+            if let Some(base) = self.bases.get(pointer) {
                 return Some(base);
             }
-            place = &place[..place.rfind('/')?];
+            pointer = &pointer[..pointer.rfind('/')?];
         }
     }
 }

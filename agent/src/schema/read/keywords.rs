@@ -1,4 +1,4 @@
-//! The keywords, one by one.
+//! Reads single keywords.
 
 use serde_json::{Map, Number, Value};
 
@@ -12,24 +12,24 @@ use super::{
 };
 
 impl Reader<'_> {
-    /// Takes up one keyword. Those that mean something only together are left to [`Self::combined`].
+    /// Reads one keyword. [`Self::combined`] reads keywords that depend on each other.
     pub(super) fn keyword(
         &mut self,
         node: &mut Node,
         key: &str,
         value: &Value,
         depth: usize,
-        words_only: bool,
+        annotations_only: bool,
     ) -> Result<(), SchemaError> {
-        if words(node, key, value) || is_structure(key) {
+        if annotation(node, key, value) || is_structure(key) {
             return Ok(());
         }
-        if words_only {
+        if annotations_only {
             self.report.add(
                 &node.at,
                 key,
                 "dropped",
-                "up to draft 7, what stands beside `$ref` is ignored",
+                "up to draft 7, keywords next to `$ref` are ignored",
                 Effect::Equal,
             );
             return Ok(());
@@ -39,7 +39,7 @@ impl Reader<'_> {
             || self.arrays_keyword(node, key, value, depth)?
             || self.scalars_keyword(node, key, value)?;
         if !known {
-            self.report.add(&node.at, key, "dropped", "a keyword that constrains nothing", Effect::Equal);
+            self.report.add(&node.at, key, "dropped", "unknown keyword", Effect::Equal);
         }
         Ok(())
     }
@@ -48,7 +48,7 @@ impl Reader<'_> {
         match key {
             "type" => self.types(node, value)?,
             "enum" => {
-                let Value::Array(values) = value else { return Err(malformed(&node.at, key, "a list")) };
+                let Value::Array(values) = value else { return Err(malformed(&node.at, key, "an array")) };
                 restrict(node, values);
             }
             "const" => restrict(node, std::slice::from_ref(value)),
@@ -65,17 +65,17 @@ impl Reader<'_> {
         let names: Vec<&Value> = match value {
             Value::String(_) => vec![value],
             Value::Array(list) if !list.is_empty() => list.iter().collect(),
-            _ => return Err(malformed(&node.at, "type", "a type or a list of types")),
+            _ => return Err(malformed(&node.at, "type", "a type or an array of types")),
         };
         let mut types = Types::default();
         for name in names {
             let Value::String(name) = name else {
-                return Err(malformed(&node.at, "type", "a type or a list of types"));
+                return Err(malformed(&node.at, "type", "a type or an array of types"));
             };
-            // Draft 3 had it (5.1), and some still write it.
+            // Draft 3 defines it (5.1), and some schemas still contain it.
             if name == "any" {
                 types = Types::all();
-                self.report.add(&node.at, "type", "dropped", "`any` is a type of draft 3 alone", Effect::Wider);
+                self.report.add(&node.at, "type", "dropped", "`any` exists only in draft 3", Effect::Wider);
                 continue;
             }
             let Some(one) = Types::named(name) else {
@@ -102,7 +102,7 @@ impl Reader<'_> {
             "propertyNames" => node.names = Some(self.child(node, key, value, depth)?),
             "unevaluatedProperties" => node.unevaluated_properties = Some(self.child(node, key, value, depth)?),
             "required" if value.is_boolean() => {
-                let why = "as a boolean it is of draft 3 alone";
+                let why = "the boolean form exists only in draft 3";
                 self.report.add(&node.at, key, "dropped", why, Effect::Wider);
             }
             "required" => node.required = strings(node, key, value)?,
@@ -120,7 +120,7 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    /// Up to draft 7 one keyword was what are two now.
+    /// Up to draft 7 one keyword had the meaning of `dependentRequired` and `dependentSchemas`.
     fn dependencies(&mut self, node: &mut Node, value: &Value, depth: usize) -> Result<(), SchemaError> {
         let Value::Object(map) = value else { return Err(malformed(&node.at, "dependencies", "an object")) };
         let at = step(&node.at, "dependencies");
@@ -140,7 +140,7 @@ impl Reader<'_> {
 
     fn arrays_keyword(&mut self, node: &mut Node, key: &str, value: &Value, depth: usize) -> Result<bool, SchemaError> {
         match (key, value) {
-            // Before 2020-12 a list under `items` was what `prefixItems` is now, and `additionalItems` spoke of the rest.
+            // Before 2020-12 an array in `items` had the meaning of `prefixItems`, and `additionalItems` described the rest.
             ("items", Value::Array(_)) | ("prefixItems", _) => node.prefix = self.list(node, key, value, depth)?,
             ("items", _) => node.items = Some(self.child(node, key, value, depth)?),
             ("additionalItems", _) => {}
@@ -172,7 +172,7 @@ impl Reader<'_> {
         Ok(true)
     }
 
-    /// The keywords that mean something only together.
+    /// Reads the keywords that depend on each other.
     pub(super) fn combined(
         &mut self,
         node: &mut Node,
@@ -206,7 +206,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// OpenAPI 3.0 has a keyword of its own for `null` (3.0.3, Schema Object): it widens a `type` beside it.
+    /// Reads `nullable` of OpenAPI 3.0 (3.0.3, Schema Object), which extends a `type`.
     fn nullable(&mut self, node: &mut Node, map: &Map<String, Value>) {
         let Some(types) = node.types.filter(|_| map.get("nullable") == Some(&Value::Bool(true))) else { return };
         if types.covers(Types::NULL) {
@@ -216,7 +216,7 @@ impl Reader<'_> {
         if let Some(values) = node.values.as_mut().filter(|values| !values.contains(&Value::Null)) {
             values.push(Value::Null);
         }
-        let why = "JSON Schema has no such keyword, but OpenAPI has, and it is meant";
+        let why = "keyword of OpenAPI 3.0, not of JSON Schema";
         self.report.add(&node.at, "nullable", "became a type `null`", why, Effect::Wider);
     }
 
@@ -225,7 +225,7 @@ impl Reader<'_> {
     }
 
     fn list(&mut self, node: &Node, key: &str, value: &Value, depth: usize) -> Result<Vec<Node>, SchemaError> {
-        let Value::Array(list) = value else { return Err(malformed(&node.at, key, "a list of schemas")) };
+        let Value::Array(list) = value else { return Err(malformed(&node.at, key, "an array of schemas")) };
         let at = step(&node.at, key);
         list.iter().enumerate().map(|(number, item)| self.node(item, &format!("{at}/{number}"), depth + 1)).collect()
     }
@@ -243,20 +243,20 @@ impl Reader<'_> {
     }
 }
 
-/// Keywords that say something to people or models, and nothing about values.
-fn words(node: &mut Node, key: &str, value: &Value) -> bool {
+/// Reads annotations.
+fn annotation(node: &mut Node, key: &str, value: &Value) -> bool {
     match (key, value) {
-        ("title", Value::String(text)) => node.words.title = Some(text.clone()),
-        ("description", Value::String(text)) => node.words.description = Some(text.clone()),
-        ("default", value) => node.words.default = Some(value.clone()),
-        ("examples", Value::Array(list)) => node.words.examples.extend(list.iter().take(8).cloned()),
-        ("example", value) => node.words.examples.push(value.clone()),
+        ("title", Value::String(text)) => node.annotations.title = Some(text.clone()),
+        ("description", Value::String(text)) => node.annotations.description = Some(text.clone()),
+        ("default", value) => node.annotations.default = Some(value.clone()),
+        ("examples", Value::Array(list)) => node.annotations.examples.extend(list.iter().take(8).cloned()),
+        ("example", value) => node.annotations.examples.push(value.clone()),
         _ => return false,
     }
     true
 }
 
-/// Keywords that [`Reader::combined`] or the index read, and those that only hold things.
+/// Keywords that [`Reader::combined`] or the index read, and containers.
 fn is_structure(key: &str) -> bool {
     matches!(
         key,
@@ -298,7 +298,7 @@ fn restrict(node: &mut Node, values: &[Value]) {
     node.values = Some(kept);
 }
 
-/// One end of a range of numbers. In draft 4 the exclusive keyword was a boolean that changed the other one.
+/// One end of a range of numbers. In draft 4 the exclusive keyword is a boolean modifier of the other.
 fn bound(
     node: &Node,
     map: &Map<String, Value>,
@@ -331,11 +331,11 @@ fn count(node: &Node, key: &str, value: &Value) -> Result<u64, SchemaError> {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, not negative, and in range")]
     let whole = |float: f64| (float.fract() == 0.0 && (0.0..9.0e15).contains(&float)).then_some(float as u64);
     let counted = value.as_u64().or_else(|| value.as_f64().and_then(whole));
-    counted.ok_or_else(|| malformed(&node.at, key, "a whole number that is not negative"))
+    counted.ok_or_else(|| malformed(&node.at, key, "a non-negative integer"))
 }
 
 fn strings(node: &Node, key: &str, value: &Value) -> Result<Vec<String>, SchemaError> {
-    let wanted = "a list of strings";
+    let wanted = "an array of strings";
     let Value::Array(list) = value else { return Err(malformed(&node.at, key, wanted)) };
     let mut names: Vec<String> = Vec::new();
     for item in list {

@@ -1,4 +1,4 @@
-//! The rules that JSON Schema cannot say: sums over a whole schema, references, and lists that have to match.
+//! The rules that JSON Schema cannot express: totals of a schema, references, and lists that must match.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::{Recursion, Rules, Violation};
 
-/// Keywords whose values are schemas, lists of schemas, and objects of schemas.
+/// Keywords whose values are schemas, arrays of schemas, or objects of schemas.
 const SCHEMAS: [&str; 10] = [
     "items",
     "additionalProperties",
@@ -28,7 +28,7 @@ struct Walk {
     levels: usize,
     letters: usize,
     values: usize,
-    /// From which definition (none: the root) which one is referred to, and whether from within an optional property.
+    /// Referring definition (`None`: the root), reference, and whether it is in an optional property.
     references: Vec<(Option<String>, String, bool)>,
 }
 
@@ -73,15 +73,15 @@ impl Walk {
         let required: BTreeSet<&str> =
             map.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str).collect();
         for (key, value) in map {
-            let place = format!("{at}/{key}");
+            let path = format!("{at}/{key}");
             match value {
                 Value::Object(_) if SCHEMAS.contains(&key.as_str()) => {
                     let optional = here.optional || key == "additionalProperties";
-                    self.schema(rules, value, &place, Here { optional, ..here }, found);
+                    self.schema(rules, value, &path, Here { optional, ..here }, found);
                 }
                 Value::Array(list) if LISTS.contains(&key.as_str()) => {
                     for (number, one) in list.iter().enumerate() {
-                        self.schema(rules, one, &format!("{place}/{number}"), here, found);
+                        self.schema(rules, one, &format!("{path}/{number}"), here, found);
                     }
                 }
                 Value::Object(named) if NAMED.contains(&key.as_str()) => {
@@ -91,7 +91,7 @@ impl Walk {
                             "properties" => Here { optional: !required.contains(name.as_str()), ..here },
                             _ => Here { optional: true, ..here },
                         };
-                        self.schema(rules, one, &format!("{place}/{name}"), inside, found);
+                        self.schema(rules, one, &format!("{path}/{name}"), inside, found);
                     }
                 }
                 _ => {}
@@ -131,22 +131,22 @@ impl Walk {
             let target = reference.strip_prefix("#/$defs/");
             match target.filter(|name| schema.pointer(&format!("/$defs/{name}")).is_some()) {
                 Some(name) => edges.entry(owner.as_deref()).or_default().push((name, *optional)),
-                None => found.push(Violation { at: at.to_owned(), what: format!("`{reference}` leads nowhere") }),
+                None => found.push(Violation { at: at.to_owned(), what: format!("`{reference}` cannot be resolved") }),
             }
         }
         if rules.recursion != Recursion::InOptionalProperties {
             return;
         }
-        // What is reached from a definition over references that all are asked for must not be that definition.
+        // A definition must not reach itself through required properties only.
         for start in edges.keys().filter_map(|owner| *owner) {
             let mut seen = BTreeSet::new();
             let mut open = vec![start];
             while let Some(one) = open.pop() {
-                let asked_for = edges.get(&Some(one)).into_iter().flatten().filter(|(_, optional)| !optional);
-                open.extend(asked_for.map(|(name, _)| *name).filter(|name| seen.insert(*name)));
+                let required = edges.get(&Some(one)).into_iter().flatten().filter(|(_, optional)| !optional);
+                open.extend(required.map(|(name, _)| *name).filter(|name| seen.insert(*name)));
             }
             if seen.contains(start) {
-                let what = "it refers to itself from a property that is required".to_owned();
+                let what = "refers to itself through a required property".to_owned();
                 found.push(Violation { at: format!("{at}/$defs/{start}"), what });
             }
         }
@@ -164,12 +164,12 @@ fn lists_match(rules: &Rules, map: &Map<String, Value>, at: &str, found: &mut Ve
     let (described, required) = (names("properties"), names("required"));
     if rules.all_required {
         for name in described.difference(&required) {
-            found.push(Violation { at: format!("{at}/required"), what: format!("`{name}` is not among them") });
+            found.push(Violation { at: format!("{at}/required"), what: format!("`{name}` is missing") });
         }
     }
     if rules.required_is_described {
         for name in required.difference(&described) {
-            found.push(Violation { at: format!("{at}/required"), what: format!("`{name}` is not described") });
+            found.push(Violation { at: format!("{at}/required"), what: format!("`{name}` is not a property") });
         }
     }
 }

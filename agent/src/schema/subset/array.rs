@@ -1,4 +1,4 @@
-//! Lists.
+//! Arrays.
 
 use serde_json::{Map, Value};
 
@@ -13,19 +13,19 @@ use super::{
 };
 
 impl Converter<'_> {
-    pub(super) fn array(&mut self, node: &Node, place: SchemaContext) -> Result<SubsetSchema, ConversionError> {
+    pub(super) fn array(&mut self, node: &Node, context: SchemaContext) -> Result<SubsetSchema, ConversionError> {
         let mut written = SubsetSchema::default();
         written.map.insert("type".into(), "array".into());
         if let Some(values) = &node.values {
-            self.lost(&node.at, "enum", "a list among the allowed values")?;
-            written.remarks.add(&format!("One of: {}.", super::listed(values)));
+            self.drop_keyword(&node.at, "enum", "an array among the accepted values")?;
+            written.notes.add(&format!("One of: {}.", super::listed(values)));
         }
         let end = if node.prefix.is_empty() {
-            self.items(&mut written, node, place)?
+            self.items(&mut written, node, context)?
         } else {
-            self.positions(&mut written, node, place)?
+            self.positions(&mut written, node, context)?
         };
-        // What may not be there is a matter of how many there are.
+        // Positions that accept no value limit the number of items.
         let count = node.item_count.and(Range { min: None, max: end });
         if let Some(min) = count.min {
             self.put(&mut written, node, "minItems", min.into(), "");
@@ -34,7 +34,7 @@ impl Converter<'_> {
             self.put(&mut written, node, "maxItems", max.into(), "");
         }
         if node.unique {
-            self.put(&mut written, node, "uniqueItems", true.into(), "No item twice.");
+            self.put(&mut written, node, "uniqueItems", true.into(), "Items are unique.");
         }
         if node.contains.is_some() {
             self.record(&node.at, "contains", "dropped", Effect::Wider);
@@ -42,24 +42,24 @@ impl Converter<'_> {
         Ok(written)
     }
 
-    /// The items of a list, and how many there may be at most where that follows from them.
+    /// Writes `items`; returns the maximum number of items if it follows from them.
     fn items(
         &mut self,
         written: &mut SubsetSchema,
         node: &Node,
-        place: SchemaContext,
+        context: SchemaContext,
     ) -> Result<Option<u64>, ConversionError> {
         let mut end = None;
         let items = match &node.items {
-            Some(items) => match self.plain(items, place.inside()) {
+            Some(items) => match self.subset(items, context.inside()) {
                 Err(ConversionError::Never) => {
                     end = Some(0);
-                    self.stand_in()?
+                    self.placeholder()?
                 }
                 other => other?,
             },
             None if self.dialect == Dialect::OpenAiStrict => {
-                let why = "strict mode asks for `items`, and items of any kind are allowed".to_owned();
+                let why = "strict mode requires `items`, and the schema accepts any items".to_owned();
                 return Err(ConversionError::Unfit { at: node.at.to_string(), why });
             }
             None if self.dialect == Dialect::GeminiJson => return Ok(None),
@@ -72,20 +72,20 @@ impl Converter<'_> {
         Ok(end)
     }
 
-    /// Items that there are none of.
-    fn stand_in(&mut self) -> Result<Map<String, Value>, ConversionError> {
+    /// A placeholder for the items of an array that must be empty.
+    fn placeholder(&mut self) -> Result<Map<String, Value>, ConversionError> {
         if self.dialect == Dialect::OpenAiStrict {
-            return Err(ConversionError::Unfit { at: String::new(), why: "a list that must be empty".into() });
+            return Err(ConversionError::Unfit { at: String::new(), why: "an array that must be empty".into() });
         }
         Ok(Map::from_iter([("type".to_owned(), "string".into())]))
     }
 
-    /// Lists whose items have a meaning each.
+    /// Writes `prefixItems`; returns the maximum number of items if it follows from them.
     fn positions(
         &mut self,
         written: &mut SubsetSchema,
         node: &Node,
-        place: SchemaContext,
+        context: SchemaContext,
     ) -> Result<Option<u64>, ConversionError> {
         if self.dialect == Dialect::OpenAiStrict {
             let why = "`prefixItems` is not supported".to_owned();
@@ -94,8 +94,8 @@ impl Converter<'_> {
         let mut positions: Vec<Value> = Vec::new();
         let mut end = None;
         for item in &node.prefix {
-            match self.plain(item, place.inside()) {
-                // Nothing can stand there, so the list ends before.
+            match self.subset(item, context.inside()) {
+                // No value is accepted at this position, so the array ends before it.
                 Err(ConversionError::Never) => {
                     end = Some(positions.len() as u64);
                     break;
@@ -106,7 +106,7 @@ impl Converter<'_> {
         let rest = match node.items.as_deref() {
             _ if end.is_some() => None,
             None => Some(self.anything()?),
-            Some(items) => match self.plain(items, place.inside()) {
+            Some(items) => match self.subset(items, context.inside()) {
                 Err(ConversionError::Never) => {
                     end = Some(positions.len() as u64);
                     None
@@ -115,7 +115,7 @@ impl Converter<'_> {
             },
         };
         if positions.is_empty() {
-            written.map.insert("items".into(), self.stand_in()?.into());
+            written.map.insert("items".into(), self.placeholder()?.into());
             return Ok(end);
         }
         if self.dialect == Dialect::GeminiJson {
@@ -123,9 +123,9 @@ impl Converter<'_> {
             written.map.extend(rest.map(|rest| ("items".to_owned(), rest.into())));
             return Ok(end);
         }
-        // Without positions, each item may be what any of them may be.
-        let said: Vec<String> = positions.iter().map(super::super::annotations::shown).collect();
-        written.remarks.add(&format!("The items are, in this order: {}.", said.join(", ")));
+        // Without positions, each item may match any of the schemas.
+        let shown: Vec<String> = positions.iter().map(super::super::annotations::shown).collect();
+        written.notes.add(&format!("Items in this order: {}.", shown.join(", ")));
         let mut choices: Vec<Value> = Vec::new();
         for choice in positions.into_iter().chain(rest.map(Value::Object)) {
             if !choices.contains(&choice) {

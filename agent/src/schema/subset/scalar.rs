@@ -18,12 +18,12 @@ impl Converter<'_> {
         written.map.insert("type".into(), "string".into());
         self.string_values(&mut written, node);
         if let Some(format) = &node.format {
-            if self.dialect.knows_format(format) {
+            if self.dialect.supports_format(format) {
                 written.map.insert("format".into(), format.as_str().into());
             } else {
-                // Since 2019-09 a format constrains nothing by itself (validation, 7.2.1); most servers check it all the same.
-                written.remarks.add(&format!("Format: {format}."));
-                self.record(&node.at, "format", "said in the description", Effect::Wider);
+                // Since 2019-09 `format` is an annotation (validation, 7.2.1), but most servers check it.
+                written.notes.add(&format!("Format: {format}."));
+                self.record(&node.at, "format", "moved to the description", Effect::Wider);
             }
         }
         if let Some(pattern) = &node.pattern {
@@ -41,7 +41,7 @@ impl Converter<'_> {
 
     fn string_values(&mut self, written: &mut SubsetSchema, node: &Node) {
         let Some(values) = &node.values else { return };
-        // Gemini refuses the whole request for one empty string among the values.
+        // Gemini rejects the whole request for an empty string among the values.
         let gemini = matches!(self.dialect, Dialect::Gemini | Dialect::GeminiJson);
         if gemini && values.iter().any(|value| value == "") {
             self.describe_values(written, node, values);
@@ -76,7 +76,7 @@ impl Converter<'_> {
         written
     }
 
-    /// One end of a range. An exclusive end of whole numbers is an inclusive one beside it.
+    /// Writes one end of a range. An exclusive integer bound becomes the adjacent inclusive bound.
     fn end(
         &mut self,
         written: &mut SubsetSchema,
@@ -87,7 +87,7 @@ impl Converter<'_> {
         inwards: i64,
     ) {
         let Some(bound) = bound else { return };
-        if !bound.exclusive || self.dialect.knows(exclusive) {
+        if !bound.exclusive || self.dialect.supports(exclusive) {
             let keyword = if bound.exclusive { exclusive } else { plain };
             written.map.insert(keyword.into(), bound.value.into());
             return;
@@ -98,14 +98,9 @@ impl Converter<'_> {
             self.record(&node.at, exclusive, format!("became `{plain}`"), Effect::Equal);
         } else {
             let side = if inwards > 0 { "More" } else { "Less" };
-            written.remarks.add(&format!("{side} than {}.", bound.value));
+            written.notes.add(&format!("{side} than {}.", bound.value));
             written.map.insert(plain.into(), bound.value.into());
-            self.record(
-                &node.at,
-                exclusive,
-                format!("became `{plain}`, and is said in the description"),
-                Effect::Wider,
-            );
+            self.record(&node.at, exclusive, format!("became `{plain}` with a description"), Effect::Wider);
         }
     }
 
@@ -123,7 +118,7 @@ impl Converter<'_> {
     }
 }
 
-/// The first or the last of some numbers.
+/// The smallest or largest number.
 fn end_of(values: &[Value], before: impl Fn(f64, f64) -> bool) -> Option<Bound> {
     let mut end: Option<&Number> = None;
     for number in values.iter().filter_map(Value::as_number) {

@@ -104,13 +104,17 @@ impl Inner {
             {
                 self.session().forgotten_client = Some(old.client.id.clone());
             }
-            RenewalFailure { kind: failure.kind().to_owned(), message: failure.to_string(), lasting: lasts(&failure) }
+            RenewalFailure {
+                kind: failure.kind().to_owned(),
+                message: failure.to_string(),
+                permanent: is_permanent(&failure),
+            }
         })
     }
 }
 
 /// Whether a retry cannot help.
-fn lasts(failure: &AuthFailure) -> bool {
+fn is_permanent(failure: &AuthFailure) -> bool {
     match failure {
         AuthFailure::LoginRequired { .. } => true,
         AuthFailure::Token { error, .. } => {

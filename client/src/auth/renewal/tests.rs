@@ -26,8 +26,8 @@ fn renewed(refresh_token: Option<&str>) -> Credentials {
     }
 }
 
-fn failure(lasting: bool) -> RenewalFailure {
-    RenewalFailure { kind: "invalid_grant".to_owned(), message: "the grant has ended".to_owned(), lasting }
+fn failure(permanent: bool) -> RenewalFailure {
+    RenewalFailure { kind: "invalid_grant".to_owned(), message: "the grant has ended".to_owned(), permanent }
 }
 
 #[tokio::test]
@@ -115,22 +115,22 @@ async fn a_failure_is_shared_until_a_login_and_suggests_one() {
 #[test]
 fn a_temporary_failure_is_shared_shorter_than_a_permanent_one() {
     let of = credentials();
-    let aged = |lasting, age: Duration| {
-        let mut remembered = Remembered::new(failure(lasting), &of);
+    let aged = |permanent, age: Duration| {
+        let mut remembered = SharedFailure::new(failure(permanent), &of);
         remembered.at -= u64::try_from(age.as_millis()).unwrap();
-        remembered.standing(&of)
+        remembered.if_current(&of)
     };
-    assert!(aged(false, PASSING / 2).is_some());
-    assert!(aged(false, PASSING).is_none());
-    assert!(aged(true, PASSING).is_some());
-    assert!(aged(true, LASTING).is_none());
-    let mut ahead = Remembered::new(failure(true), &of);
+    assert!(aged(false, TEMPORARY_FAILURE_LIFETIME / 2).is_some());
+    assert!(aged(false, TEMPORARY_FAILURE_LIFETIME).is_none());
+    assert!(aged(true, TEMPORARY_FAILURE_LIFETIME).is_some());
+    assert!(aged(true, PERMANENT_FAILURE_LIFETIME).is_none());
+    let mut ahead = SharedFailure::new(failure(true), &of);
     ahead.at += 60_000;
-    assert!(ahead.standing(&of).is_none());
+    assert!(ahead.if_current(&of).is_none());
 }
 
 #[test]
 fn a_shared_failure_contains_no_token() {
-    let text = serde_json::to_string(&Remembered::new(failure(true), &credentials())).unwrap();
+    let text = serde_json::to_string(&SharedFailure::new(failure(true), &credentials())).unwrap();
     assert!(!text.contains("hidden"), "{text}");
 }

@@ -21,7 +21,7 @@ use super::{
     StoreError,
     private::{open_lock, private_directory},
 };
-use crate::auth::{credentials::CredentialKey, renewal::Remembered};
+use crate::auth::{credentials::CredentialKey, renewal_failure::SharedFailure};
 
 /// Timeout of a lock. It is longer than that of a renewal.
 pub(crate) const LOCK_TIMEOUT: Duration = Duration::from_secs(75);
@@ -32,7 +32,7 @@ const RETRY: (Duration, Duration) = (Duration::from_millis(2), Duration::from_mi
 /// Maximum size of a stored failure. Longer content is ignored.
 const MAX_STORED: u64 = 16 * 1024;
 
-type Slot = Arc<TaskMutex<Option<Remembered>>>;
+type Slot = Arc<TaskMutex<Option<SharedFailure>>>;
 
 /// The locks of a store.
 #[derive(Debug, Default)]
@@ -86,14 +86,14 @@ async fn locked(directory: &Path, name: &str) -> Result<File, StoreError> {
 /// A lock on renewals, released on drop.
 #[derive(Debug)]
 pub struct StoreLock {
-    memory: OwnedMutexGuard<Option<Remembered>>,
+    memory: OwnedMutexGuard<Option<SharedFailure>>,
     /// Closing it releases the lock.
     file: Option<File>,
 }
 
 impl StoreLock {
     /// The last renewal that failed, here or in another process.
-    pub(crate) fn remembered(&mut self) -> Option<Remembered> {
+    pub(crate) fn remembered(&mut self) -> Option<SharedFailure> {
         let Some(file) = &mut self.file else {
             return self.memory.clone();
         };
@@ -104,7 +104,7 @@ impl StoreLock {
     }
 
     /// Notes that a renewal failed, or that one succeeded.
-    pub(crate) fn remember(&mut self, failure: Option<Remembered>) {
+    pub(crate) fn remember(&mut self, failure: Option<SharedFailure>) {
         if let Some(file) = &mut self.file
             && let Err(error) = write_over(file, failure.as_ref())
         {
@@ -115,7 +115,7 @@ impl StoreLock {
     }
 }
 
-fn write_over(file: &mut File, failure: Option<&Remembered>) -> io::Result<()> {
+fn write_over(file: &mut File, failure: Option<&SharedFailure>) -> io::Result<()> {
     file.set_len(0)?;
     file.rewind()?;
     match failure {

@@ -15,7 +15,7 @@ use rmcp::{
 use serde_json::Value;
 use sse_stream::Sse;
 
-use super::{EVENT_STREAM, HttpFailure, JSON, Outcome, SESSION_ID, worker::is_probe};
+use super::{EVENT_STREAM, HttpFailure, JSON, Outcome, SESSION_ID, is_probe};
 use crate::{
     event::{ClientEventKind, excerpt},
     tracker::{HttpProblem, RequestTracker},

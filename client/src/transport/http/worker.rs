@@ -15,7 +15,7 @@ use rmcp::{
 };
 use sse_stream::Sse;
 
-use super::{ACCEPTED, EVENT_STREAM, Headers, HttpClient, HttpFailure, JSON, Outcome, SESSION_ID, response};
+use super::{ACCEPTED, EVENT_STREAM, Headers, HttpClient, HttpFailure, JSON, Outcome, SESSION_ID, is_probe, response};
 use crate::{event::ClientEventKind, tracker::RepeatedHandshake, transport::events::events};
 
 impl HttpClient {
@@ -100,11 +100,6 @@ fn with_session(headers: &Headers, session: Option<&str>) -> HeaderMap {
 fn is_initialized(message: &ClientJsonRpcMessage) -> bool {
     let ClientJsonRpcMessage::Notification(notification) = message else { return false };
     matches!(notification.notification, ClientNotification::InitializedNotification(_))
-}
-
-pub(super) fn is_probe(message: &ClientJsonRpcMessage) -> bool {
-    let ClientJsonRpcMessage::Request(request) = message else { return false };
-    matches!(request.request, ClientRequest::DiscoverRequest(_))
 }
 
 impl StreamableHttpClient for HttpClient {

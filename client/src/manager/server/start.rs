@@ -6,11 +6,8 @@ use futures::FutureExt as _;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::{
-    ServerError,
-    server::{Outcome, Server, StartPolicy},
-};
-use crate::jitter::draw;
+use super::{Outcome, Server, StartPolicy};
+use crate::{jitter::draw, manager::ServerError};
 
 /// Runs the start and publishes the outcome.
 pub(super) async fn run(

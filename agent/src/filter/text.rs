@@ -1,7 +1,6 @@
-//! Sizes and foreign text in words of ours.
+//! Formatting of sizes and of untrusted text.
 
-/// The text without anything that a terminal would act upon, or that would let a text look like another: such characters
-/// are written as `\u{1b}`. Line feeds and tabs stay.
+/// Escapes control characters and invisible characters as `\u{1b}`. Line feeds and tabs stay.
 #[must_use]
 pub fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -11,8 +10,8 @@ pub fn printable(text: &str) -> String {
     out
 }
 
-/// Controls, and the marks that turn the direction of writing or cannot be seen at all: with them what a person reads is
-/// not what a model reads (Unicode Technical Report 36; tags are U+E0000 to U+E007F).
+/// Control characters, bidirectional marks and invisible characters. With them a user reads something other than the model
+/// (Unicode Technical Report 36; tags are U+E0000 to U+E007F).
 fn is_unsafe(character: char) -> bool {
     (character.is_control() && !matches!(character, '\n' | '\t'))
         || matches!(character,
@@ -20,7 +19,7 @@ fn is_unsafe(character: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A number of bytes as people say it: `1 byte`, `812 bytes`, `12.3 kB`, `10.0 MB`.
+/// Formats a number of bytes: `1 byte`, `812 bytes`, `12.3 kB`, `10.0 MB`.
 #[must_use]
 pub fn size(bytes: u64) -> String {
     match bytes {

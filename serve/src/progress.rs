@@ -19,7 +19,7 @@ pub(crate) struct ProgressUpdate {
     pub(crate) done: f64,
     /// Total amount, if known.
     pub(crate) total: Option<f64>,
-    /// Description for people.
+    /// Description for users.
     pub(crate) message: String,
 }
 
@@ -35,7 +35,7 @@ impl ProgressReporter {
     }
 
     #[cfg(test)]
-    pub(crate) fn to(sender: mpsc::UnboundedSender<ProgressUpdate>) -> Self {
+    pub(crate) fn with_sender(sender: mpsc::UnboundedSender<ProgressUpdate>) -> Self {
         Self(Some(sender))
     }
 

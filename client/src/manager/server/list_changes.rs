@@ -7,8 +7,8 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{Debounce, server::Server};
-use crate::connection::Connection;
+use super::Server;
+use crate::{connection::Connection, manager::Debounce};
 
 /// Watches a connection until it ends.
 pub(super) async fn run(server: Arc<Server>, connection: Connection, epoch: u64) {
