@@ -139,7 +139,7 @@ fn result(
     LoadResult {
         name: String::new(),
         transport: String::new(),
-        shape: plan.shape_in_words(),
+        shape: plan.describe_shape(),
         counted_ms: u64::try_from(figures.window.as_millis()).unwrap_or(u64::MAX),
         offered: figures.offered,
         sent: figures.sent,
@@ -154,7 +154,7 @@ fn result(
     }
 }
 
-/// Begins the calls of the plan. Returns when no more are to be begun; those in flight may still be.
+/// Sends the calls of the plan. Calls may be in flight when it returns.
 async fn generate<C: Caller>(plan: &LoadPlan, shared: Arc<Shared<C>>, alarm: impl Alarm) -> Generated {
     match plan.shape() {
         Shape::Open(open) => open::generate(open, shared, alarm).await,
@@ -165,24 +165,24 @@ async fn generate<C: Caller>(plan: &LoadPlan, shared: Arc<Shared<C>>, alarm: imp
 /// Result of the schedule.
 #[derive(Debug, Default)]
 struct Generated {
-    /// Counted calls that the plan asked for until the run stopped.
+    /// Counted calls that were scheduled until the run stopped.
     offered: u64,
     /// Counted calls that were sent until then.
     sent: u64,
-    /// Counted calls that fell due and were not sent: the moments at which they were due.
+    /// Counted calls that were due and not sent.
     unsent: Option<Unsent>,
-    /// How late the generator itself was at most, waiting for a free place apart.
+    /// Maximum delay of the generator itself, without waiting for calls in flight.
     lag: Duration,
 }
 
-/// Calls that fell due one after another, and were not sent.
+/// Consecutive calls that were due and not sent.
 #[derive(Debug, Clone, Copy)]
 struct Unsent {
-    /// When the first fell due.
+    /// When the first was due.
     first: Instant,
-    /// When the last fell due.
+    /// When the last was due.
     last: Instant,
-    /// How many.
+    /// Their number.
     count: u64,
 }
 

@@ -7,10 +7,10 @@ use sha2::{Digest, Sha256};
 
 use crate::model::{ClientStep, Revision, Scenario, Transport};
 
-/// How long a case may take where its scenario does not say.
+/// Default timeout of a case.
 pub const DEFAULT_LIMIT: Duration = Duration::from_secs(10);
 
-/// How long a case of a scenario may take.
+/// The timeout of the cases of a scenario.
 #[must_use]
 pub fn limit_of(scenario: &Scenario) -> Duration {
     scenario.limit.map_or(DEFAULT_LIMIT, |HumanDuration(limit)| limit)
@@ -19,22 +19,22 @@ pub fn limit_of(scenario: &Scenario) -> Duration {
 /// One scenario, over one transport, in one revision.
 #[derive(Debug, Clone)]
 pub struct Case {
-    /// Its position in the plan, counted from 0.
+    /// Position in the plan, counted from 0.
     pub index: usize,
-    /// `<scenario>@<transport>@<revision>`: stable, whatever else is in the plan.
+    /// `<scenario>@<transport>@<revision>`, independent of the plan.
     pub id: String,
-    /// What is run.
+    /// The scenario.
     pub scenario: Arc<Scenario>,
-    /// Over what.
+    /// The transport.
     pub transport: Transport,
-    /// In which revision.
+    /// The revision.
     pub revision: Revision,
-    /// The seed of all that is random in it.
+    /// The seed of its random values.
     pub seed: u64,
 }
 
 impl Case {
-    /// How long it may take.
+    /// The timeout.
     #[must_use]
     pub fn limit(&self) -> Duration {
         limit_of(&self.scenario)
@@ -42,8 +42,8 @@ impl Case {
 }
 
 impl Case {
-    /// The longest limit that its scenario sets for something: a guess at how long it will have to wait. Cases that wait
-    /// long are best begun first, so that the others run meanwhile.
+    /// The longest duration in its scenario, as an estimate of its running time. Long cases start first, so that the others
+    /// run meanwhile.
     #[must_use]
     pub fn longest_wait(&self) -> Duration {
         let of_steps = self.scenario.steps.client().iter().filter_map(|step| match step {
@@ -62,8 +62,7 @@ pub fn case_id(scenario: &str, transport: Transport, revision: Revision) -> Stri
     format!("{scenario}@{transport}@{revision}")
 }
 
-/// The seed of a case: it depends on the seed of the run and on the case itself, and on no other case, so that a case
-/// can be run again alone with what it had in a whole run.
+/// The seed of a case. It depends only on the seed of the run and on the id, so a case can be repeated alone.
 #[must_use]
 pub fn seed_of(run: u64, case: &str) -> u64 {
     let digest = Sha256::new().chain_update(run.to_be_bytes()).chain_update(case.as_bytes()).finalize();

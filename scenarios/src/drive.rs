@@ -46,10 +46,10 @@ pub async fn drive(context: &Context) -> Result<(), DriveError> {
     }
     let mut session = Session::open(context)?;
     if !context.steps.iter().any(|step| matches!(step, crate::model::ClientStep::Connect(_))) {
-        session.connect_unasked().await?;
+        session.connect_implicitly().await?;
     }
     for (index, step) in context.steps.iter().enumerate() {
-        session.take(index, step).await?;
+        session.execute(index, step).await?;
     }
     session.disconnect_rest().await
 }

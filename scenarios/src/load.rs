@@ -1,8 +1,7 @@
-//! Loading: text to [`Scenario`], with exact places for what is wrong with it.
+//! Loads and validates scenario files. Each error has a location and a suggested fix.
 //!
-//! It owns what a scenario file must not say: [`Scenario`] owns the shapes, this module everything beyond them. A bad
-//! shape stops at the first error; bad meaning is collected and told all at once. It opens no file but the one it is
-//! told to, and prints nothing.
+//! [`Scenario`] defines the shape of a file, and `validate` all further rules. The errors of a file are reported together;
+//! if its shape has errors, of the further ones only misspelled names are reported.
 
 use std::path::Path;
 
@@ -21,29 +20,29 @@ mod words;
 
 pub use vocabulary::{ERROR_KINDS, Vocabulary};
 
-/// A scenario, and where it came from.
+/// A scenario and its source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Loaded {
     /// The scenario.
     pub scenario: Scenario,
-    /// The file, as it was named.
+    /// The file, as given by the user.
     pub file: String,
-    /// The place of its id.
+    /// The location of its id.
     pub id: Location,
 }
 
-/// Loads a scenario from text. `file` is the name to be shown in messages.
+/// Loads a scenario from text. `file` is its name in messages.
 ///
 /// # Errors
-/// When the text is not YAML, not of the shape of a scenario, or makes no sense.
+/// If the text is not YAML, or not a valid scenario.
 pub fn from_str(text: &str, file: &str) -> Result<Scenario, LoadErrors> {
     from_bytes(text.as_bytes(), file, Vocabulary::built_in()).map(|loaded| loaded.scenario)
 }
 
-/// Loads a scenario from bytes, with the requirements and checks that it may name.
+/// Loads a scenario from bytes. `vocabulary` contains the known requirements and checks.
 ///
 /// # Errors
-/// When the bytes are too many, not UTF-8, not YAML, not of the shape of a scenario, or make no sense.
+/// If the bytes are too many, not UTF-8, not YAML, or not a valid scenario.
 pub fn from_bytes(bytes: &[u8], file: &str, vocabulary: &Vocabulary) -> Result<Loaded, LoadErrors> {
     let text = diagnostics::from_utf8(bytes, file, &words::FORMAT)?;
     from_text(&text, file, vocabulary)
@@ -53,9 +52,9 @@ fn from_text(text: &str, file: &str, vocabulary: &Vocabulary) -> Result<Loaded, 
     let mut document = Document::parse(Source::named(file, text), &words::FORMAT)?;
     let Partial { value, mut errors, is_complete } = read(&mut document);
     if let Some(scenario) = &value {
-        let meaning = validate::check(scenario, &document, vocabulary);
-        // A rule may be broken only because its subject could not be read. A misspelled name cannot.
-        errors.extend(meaning.into_iter().filter(|error| is_complete || is_misspelling(error)));
+        let problems = validate::check(scenario, &document, vocabulary);
+        // Other problems may only result from the parts that could not be read.
+        errors.extend(problems.into_iter().filter(|error| is_complete || is_misspelling(error)));
         errors.sort_by_key(|error| error.location.as_ref().map_or((usize::MAX, 0), |at| (at.line, at.column)));
     }
     match (value, LoadErrors::new(errors)) {
@@ -136,23 +135,23 @@ pub(crate) fn unvalidated(text: &str) -> Scenario {
     read(&mut document).value.expect("the shape of a scenario")
 }
 
-/// Says of an unknown step that it is a step for the other subject, if it is one.
+/// Improves the error for a step of the other subject.
 fn explain_step(error: Diagnostic, other: &str) -> Diagnostic {
-    let (steps, of_subject): (&[&str], &[&str]) = match other {
+    let (steps, valid): (&[&str], &[&str]) = match other {
         "servers" => (&ServerStep::KINDS, &ClientStep::KINDS),
         _ => (&ClientStep::KINDS, &ServerStep::KINDS),
     };
     match steps.iter().find(|step| error.message == format!("unknown step `{step}`")) {
         Some(step) => {
-            let message = format!("`{step}` is a step for {other}, which are not the subject");
-            Diagnostic { message, ..error }.with_help(format!("the steps of the subject are {}", of_subject.join(", ")))
+            let message = format!("`{step}` is a step for {other}");
+            Diagnostic { message, ..error }.with_help(format!("valid steps for this subject are {}", valid.join(", ")))
         }
         None => error,
     }
 }
 
-/// The scenario with everything that its servers extend, so that whoever runs it sees whole scripts. What is no profile
-/// has been refused before.
+/// Replaces the scripts of the servers by complete ones, with the profiles that they extend. Validation has rejected
+/// unknown profiles.
 fn resolved(mut scenario: Scenario) -> Scenario {
     for script in scenario.server.iter_mut().chain(scenario.servers.values_mut()) {
         if let Ok(whole) = profile::resolve(script.clone()) {
@@ -165,7 +164,7 @@ fn resolved(mut scenario: Scenario) -> Scenario {
 /// Loads a scenario from a file.
 ///
 /// # Errors
-/// As of [`from_bytes`], and when the file cannot be read.
+/// Like [`from_bytes`], or if the file cannot be read.
 pub fn from_file(path: &Path, vocabulary: &Vocabulary) -> Result<Loaded, LoadErrors> {
     let file = path.display().to_string();
     let text = read_text(path, &file)?;

@@ -25,7 +25,7 @@ pub use step::{
     AnyStep, Await, Call, ClientStep, Connect, Finish, HttpStep, List, Pages, Raw, Request, ServerStep, SetRoots,
     Steps, Target,
 };
-pub use user::{FormAnswer, Root, UrlAnswer, UserSetup};
+pub use user::{FormAction, Root, UrlAction, UserSetup};
 
 /// The name of the mock server of a scenario with the key `server`.
 pub const MOCK_SERVER: &str = "mock";
@@ -120,7 +120,7 @@ impl Scenario {
     }
 }
 
-/// Names and values that a scenario sends and no server has.
+/// Names and values in the steps that no server has.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct UnknownNames {
@@ -140,69 +140,89 @@ pub struct UnknownNames {
     pub log_level: Option<String>,
 }
 
-/// How the client is set up for a scenario.
+/// Configuration of the client for a scenario.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct ClientSetup {
-    /// Which revision it is told to speak; absent: the one of the case.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub protocol: Option<RevisionChoice>,
-    /// How long a server may take to start; absent: the client's default.
+    /// The revision to use [default: that of the case].
+    #[serde(alias = "protocol", skip_serializing_if = "Option::is_none")]
+    pub revision: Option<RevisionChoice>,
+    /// Startup timeout of a server [default: that of the client].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub startup_timeout: Option<HumanDuration>,
-    /// How long a call may take without progress; absent: the client's default.
+    /// Timeout of a call without progress [default: that of the client].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_timeout: Option<HumanDuration>,
-    /// How long a call may take in all; absent: the client's default.
+    /// Total timeout of a call [default: that of the client].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_ceiling: Option<HumanDuration>,
-    /// The most pages of a list that it reads; absent: the client's default.
+    /// Maximum number of pages of a list [default: that of the client].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_pages: Option<usize>,
-    /// The most items of a list that it keeps; absent: the client's default.
+    /// Maximum number of items of a list [default: that of the client].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_items: Option<usize>,
-    /// How long the longest qualified name may be: 64 or 128; absent: 64.
+    /// Maximum length of a qualified name in characters: 64 or 128 [default: 64].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name_limit: Option<usize>,
-    /// How it is told to find a server over HTTP; absent: it is told which transport the server speaks.
+    /// How the client chooses the HTTP transport [default: the transport of the case].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transport: Option<TransportChoice>,
     /// Headers to send with every HTTP request.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
-    /// The longest message that it takes, in bytes; absent: the client's default.
+    /// Maximum size of a message in bytes [default: that of the client].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_message: Option<usize>,
-    /// Who sits in front of it; absent: nobody who could be asked anything.
+    /// The user of the client [default: none, so no user features are declared].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<UserSetup>,
-    /// Whether it waits for calls that become tasks (the extension `io.modelcontextprotocol/tasks`, 2026-07-28): such a call
-    /// ends with the result of its task. Absent: it does not declare the extension.
+    /// Whether the client declares the extension `io.modelcontextprotocol/tasks` (2026-07-28). A call that becomes a task
+    /// then returns the result of the task.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tasks: bool,
-    /// How long it waits after closing a server's input before it sends SIGTERM; absent: the client's default.
+    /// Grace period between closing a server's input and SIGTERM [default: that of the client].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub close_grace: Option<HumanDuration>,
-    /// How long it waits after SIGTERM before it sends SIGKILL; absent: the client's default.
+    /// Grace period between SIGTERM and SIGKILL [default: that of the client].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub term_grace: Option<HumanDuration>,
 }
 
-/// Over which transport a client is told to speak with a URL.
+/// How a client chooses the transport for a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TransportChoice {
-    /// Whatever it finds out.
+    /// Detect it.
     Auto,
 }
 
-/// Which revision a client is told to speak.
+/// How a client chooses the revision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RevisionChoice {
-    /// That of the case, and no other.
+    /// Only that of the case.
     Pinned,
-    /// Whatever it finds out.
+    /// Negotiate it.
     Auto,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RevisionChoice;
+    use crate::load::unvalidated;
+
+    #[test]
+    fn reads_the_revision_of_the_client_under_its_old_key_too() {
+        let scenario = |key: &str| {
+            unvalidated(&format!(
+                "scenario: a/b\ntitle: t\nsubject: client\nrequirement: r/s\nserver: {{}}\nclient: {{ {key}: auto }}\n"
+            ))
+        };
+        for key in ["revision", "protocol"] {
+            let client = scenario(key).client;
+            assert_eq!(client.revision, Some(RevisionChoice::Auto), "{key}");
+            assert_eq!(serde_json::to_value(client).expect("JSON"), serde_json::json!({ "revision": "auto" }));
+        }
+    }
 }

@@ -13,7 +13,7 @@ use crate::{
     model::{Revision, Transport},
 };
 
-mod greeting;
+mod handshake;
 mod http;
 mod probe;
 mod process;
@@ -120,8 +120,8 @@ impl Peer {
     }
 
     /// Redacts the user's secrets in a value.
-    pub(crate) fn scrub(&self, value: Value) -> Value {
-        self.recorder.scrub_value(value)
+    pub(crate) fn redact(&self, value: Value) -> Value {
+        self.recorder.redact_value(value)
     }
 
     /// Sends a request; [`response`](Self::response) waits for its response.
@@ -143,7 +143,7 @@ impl Peer {
     pub(crate) async fn response(&self, sent: &Sent, within: Duration) -> Result<Value, StepError> {
         let found = self.recorder.wait(within, |state| find_response(state, sent)).await;
         if let PeerTransport::Stdio(connection) = &self.transport {
-            connection.look().await;
+            connection.observe().await;
         }
         found.unwrap_or_else(|| Err(failure("timed-out", format!("no response within {} ms", within.as_millis()))))
     }
@@ -198,7 +198,7 @@ impl Peer {
     }
 
     /// Sends a raw HTTP request.
-    pub(crate) async fn by_hand(
+    pub(crate) async fn raw_exchange(
         &self,
         method: &str,
         headers: Headers,
@@ -213,7 +213,7 @@ impl Peer {
             None => Headers::new(),
         };
         all.extend(headers.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)));
-        connection.by_hand(method, all, body).await.map_err(|error| failure("closed", error))
+        connection.raw_exchange(method, all, body).await.map_err(|error| failure("closed", error))
     }
 
     /// Closes the server's input and waits for its exit; over HTTP it terminates the session.
@@ -226,12 +226,12 @@ impl Peer {
                 Outcome::Value(json!({ "exited": exited, "code": code, "elapsed_ms": elapsed_ms }))
             }
             PeerTransport::Http(connection) if connection.has_session() => {
-                match connection.by_hand(Method::DELETE, Headers::new(), None).await {
+                match connection.raw_exchange(Method::DELETE, Headers::new(), None).await {
                     Ok(reply) => Outcome::Value(json!({ "status": reply["status"] })),
                     Err(error) => Outcome::Error(failure("closed", error)),
                 }
             }
-            _ => Outcome::Skipped("there is no session to close".to_owned()),
+            _ => Outcome::Skipped("no session to close".to_owned()),
         }
     }
 
@@ -288,7 +288,7 @@ fn find_notification(state: &State, sent: &Sent, method: &str) -> Option<Result<
     }
     match find_response(state, sent) {
         Some(Ok(response)) => Some(Err(rpc_error(&response)
-            .unwrap_or_else(|| failure("closed", format!("the response arrived before any {method}"))))),
+            .unwrap_or_else(|| failure("closed", format!("the response arrived before a `{method}`"))))),
         other => other,
     }
 }

@@ -1,7 +1,6 @@
-//! Planning: scenarios and a selection to cases, a case being one scenario over one transport in one revision.
+//! Planning: from scenarios and a selection to cases. A case is one scenario over one transport in one revision.
 //!
-//! Planning is pure: the same scenarios, selection and seed give the same plan, in the same order, whatever the order
-//! they were read in. It runs nothing.
+//! Planning is pure: the same scenarios, selection and seed give the same plan, whatever the order of the scenarios.
 
 use std::sync::Arc;
 
@@ -12,10 +11,10 @@ use crate::{
 
 pub use crate::case::{Case, DEFAULT_LIMIT, case_id, limit_of, seed_of};
 
-/// The revisions of a scenario that names none: the last with a handshake, and the first without one.
+/// Default revisions of a scenario: the last with a handshake, and the first without one.
 pub const DEFAULT_REVISIONS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
 
-/// The revisions of a scenario, in the order of time.
+/// The revisions of a scenario, oldest first.
 #[must_use]
 pub fn revisions_of(scenario: &Scenario) -> Vec<Revision> {
     let mut revisions = scenario.revisions.clone().unwrap_or_else(|| DEFAULT_REVISIONS.to_vec());
@@ -24,7 +23,7 @@ pub fn revisions_of(scenario: &Scenario) -> Vec<Revision> {
     revisions
 }
 
-/// The transports of a scenario, in the order of [`Transport::ALL`]. Not every one of them carries every revision.
+/// The transports of a scenario, in the order of [`Transport::ALL`]. Some revisions do not have all of them.
 #[must_use]
 pub fn transports_of(scenario: &Scenario) -> Vec<Transport> {
     let mut transports = scenario.transports.clone().unwrap_or_else(|| Transport::ALL.to_vec());
@@ -44,7 +43,7 @@ impl Plan {
     /// Plans the cases of these scenarios that are selected. `seed` is the seed of the run.
     ///
     /// # Errors
-    /// When a selector does not parse, or selects nothing at all.
+    /// If a selector is invalid or matches nothing.
     pub fn new(
         scenarios: impl IntoIterator<Item = Arc<Scenario>>,
         selection: &Selection,
@@ -60,7 +59,7 @@ impl Plan {
         Ok(Self { cases })
     }
 
-    /// What `list` shows of it: one entry a scenario, in the order of the plan.
+    /// One entry per scenario for `list`, in the order of the plan.
     #[must_use]
     pub fn listing(&self) -> Vec<Listed> {
         let mut listed: Vec<Listed> = Vec::new();
@@ -74,7 +73,7 @@ impl Plan {
     }
 }
 
-/// The cases of one scenario. The index is given once all are known.
+/// The cases of one scenario, without their index in the plan.
 fn cases_of(scenario: &Arc<Scenario>, seed: u64) -> Vec<Case> {
     let revisions = revisions_of(scenario);
     let pairs = transports_of(scenario).into_iter().flat_map(|transport| {
@@ -92,18 +91,18 @@ fn cases_of(scenario: &Arc<Scenario>, seed: u64) -> Vec<Case> {
         .collect()
 }
 
-/// One scenario of a plan, for people to read or programs to work with.
+/// One scenario of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Listed {
-    /// The scenario's id.
+    /// The id.
     pub scenario: String,
-    /// What it shows.
+    /// The title.
     pub title: String,
-    /// Who is judged.
+    /// The subject.
     pub subject: Subject,
-    /// The requirement that it stands for.
+    /// The requirement that it tests.
     pub requirement: String,
-    /// The words to select it by.
+    /// The tags.
     pub tags: Vec<String>,
     /// The transports of its cases.
     pub transports: Vec<Transport>,

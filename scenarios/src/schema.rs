@@ -1,13 +1,11 @@
-//! The JSON Schema of scenario files, made from the types that read them. Editors check and complete files with it.
-//!
-//! It says less than [`crate::load`] does: shapes, and no meaning.
+//! The JSON Schema of scenario files for editors, generated from the types. [`crate::load`] validates more.
 
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
 
 use crate::model::Scenario;
 
-/// The name of the schema's file, below `scenarios/schema/`.
+/// File name of the schema in `scenarios/schema/`.
 pub const FILE: &str = "scenario-1.schema.json";
 
 /// The JSON Schema of scenario format 1.
@@ -18,21 +16,21 @@ pub fn scenario_schema() -> Value {
     schema.to_value()
 }
 
-/// The schema as its file holds it.
+/// The text of the schema file.
 #[must_use]
 pub fn scenario_schema_text() -> String {
     // `{:#}` is pretty-printed JSON, and cannot fail.
     format!("{:#}\n", scenario_schema())
 }
 
-/// The file that holds the schema, below the root of the workspace, and its text.
+/// The path of the schema file in the workspace, and its text.
 #[must_use]
 pub fn schema_file() -> (&'static str, String) {
     ("scenarios/schema/scenario-1.schema.json", scenario_schema_text())
 }
 
-/// The first line of a scenario file, by which an editor finds the schema. `depth` is how many folders lie between the
-/// file and the folder `schema`'s own: 2 for `catalog/<area>/<name>.yaml`.
+/// The first line of a scenario file, which names the schema for editors. `depth` is the number of directories between
+/// the file and the parent of `schema`: 2 for `catalog/<area>/<name>.yaml`.
 #[must_use]
 pub fn editor_line(depth: usize) -> String {
     format!("# yaml-language-server: $schema={}schema/{FILE}", "../".repeat(depth))

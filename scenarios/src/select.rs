@@ -29,7 +29,7 @@ pub enum Runner {
 impl Runner {
     /// The command that runs a scenario.
     #[must_use]
-    pub fn of(scenario: &Scenario) -> Self {
+    pub fn for_scenario(scenario: &Scenario) -> Self {
         match (&scenario.load, scenario.subject) {
             (Some(_), _) => Self::Bench,
             (None, Subject::Client) => Self::Conformance,
@@ -67,26 +67,26 @@ pub struct Selection {
     pub runner: Option<Runner>,
 }
 
-/// Why nothing can be selected.
+/// An invalid selection.
 #[derive(Debug, Error)]
 pub enum SelectError {
-    /// A name is not a glob.
-    #[error("`{glob}` is not a pattern for names")]
+    /// A name is not a valid glob.
+    #[error("`{glob}` is not a valid name pattern")]
     BadGlob {
         /// The pattern.
         glob: String,
-        /// Why not.
+        /// The error.
         #[source]
         source: globset::Error,
     },
-    /// A selector matches no case at all.
+    /// A selector matches no case.
     #[error("no case has the {kind} `{selector}`; {advice}")]
     Nothing {
-        /// What it selects by: `name`, `area`, `tag`.
+        /// The kind of the selector: `name`, `area`, `tag`.
         kind: &'static str,
         /// The selector.
         selector: String,
-        /// The nearest that there is, or what there is.
+        /// Similar or available names.
         advice: String,
     },
     /// A selector matches only scenarios of another command.
@@ -107,10 +107,10 @@ pub enum SelectError {
         /// The command that runs them.
         command: String,
     },
-    /// Each selector matches something, but no case matches all kinds of them.
+    /// Each selector matches a case, but no case matches all kinds of selectors.
     #[error("no case matches all of the selectors; each of {kinds} alone matches some")]
     NothingInCommon {
-        /// The kinds of selectors that were given.
+        /// The kinds of the selectors.
         kinds: String,
     },
 }
@@ -119,24 +119,25 @@ impl Selection {
     /// The selected ones of these cases, in their order.
     pub(crate) fn pick(&self, cases: Vec<Case>) -> Result<Vec<Case>, SelectError> {
         let selectors = self.selectors()?;
-        let (cases, others): (Vec<_>, Vec<_>) =
-            cases.into_iter().partition(|case| self.runner.is_none_or(|runner| Runner::of(&case.scenario) == runner));
+        let (cases, others): (Vec<_>, Vec<_>) = cases
+            .into_iter()
+            .partition(|case| self.runner.is_none_or(|runner| Runner::for_scenario(&case.scenario) == runner));
         for selector in selectors.iter().flat_map(|kind| &kind.selectors) {
             if !cases.iter().any(|case| (selector.matches)(case)) {
                 return Err(match others.iter().find(|case| (selector.matches)(case)) {
                     Some(other) => SelectError::OtherCommand {
                         kind: selector.kind,
                         selector: selector.text.clone(),
-                        command: Runner::of(&other.scenario).command(),
+                        command: Runner::for_scenario(&other.scenario).command(),
                     },
                     None => selector.nothing(&cases),
                 });
             }
         }
-        let of_every_kind =
+        let matches_all =
             |case: &Case| selectors.iter().all(|kind| kind.selectors.iter().any(|selector| (selector.matches)(case)));
         let some = !cases.is_empty();
-        let picked: Vec<Case> = cases.into_iter().filter(of_every_kind).collect();
+        let picked: Vec<Case> = cases.into_iter().filter(matches_all).collect();
         if picked.is_empty() && some {
             let kinds: Vec<&str> = selectors.iter().map(|kind| kind.name).collect();
             return Err(SelectError::NothingInCommon { kinds: kinds.join(", ") });
@@ -144,7 +145,7 @@ impl Selection {
         Ok(picked)
     }
 
-    /// The selectors, by kind; only the kinds that were given.
+    /// The selectors by kind, without empty kinds.
     fn selectors(&self) -> Result<Vec<Kind>, SelectError> {
         let names = self.names.iter().map(|glob| Selector::name(glob)).collect::<Result<_, _>>()?;
         let kinds = [
@@ -168,22 +169,22 @@ pub fn area_of(scenario: &str) -> &str {
     scenario.split('/').next().unwrap_or_default()
 }
 
-/// The word for a subject, as files and flags have it.
-fn subject_word(subject: Subject) -> &'static str {
+/// The name of a subject in files and flags.
+fn subject_name(subject: Subject) -> &'static str {
     match subject {
         Subject::Client => "client",
         Subject::Server => "server",
     }
 }
 
-/// Selectors of one kind: one of them is enough.
+/// Selectors of one kind. A case must match at least one.
 struct Kind {
     name: &'static str,
     selectors: Vec<Selector>,
 }
 
 impl Kind {
-    /// Selectors that are one of the words that a case has.
+    /// Selectors that equal one of the values of a case.
     fn exact<T: ToString>(name: &'static str, wanted: &[T], words: fn(&Case) -> Vec<String>) -> Self {
         let selector = |wanted: &T| {
             let wanted = wanted.to_string();
@@ -198,7 +199,7 @@ impl Kind {
 struct Selector {
     kind: &'static str,
     text: String,
-    /// What a case has of this kind, for advice.
+    /// The values of a case, for suggestions.
     words: fn(&Case) -> Vec<String>,
     matches: Box<dyn Fn(&Case) -> bool>,
 }
@@ -215,17 +216,16 @@ impl Selector {
     fn subject(wanted: Subject) -> Self {
         Self {
             kind: "subject",
-            text: subject_word(wanted).to_owned(),
-            words: |case| vec![subject_word(case.scenario.subject).to_owned()],
+            text: subject_name(wanted).to_owned(),
+            words: |case| vec![subject_name(case.scenario.subject).to_owned()],
             matches: Box::new(move |case| case.scenario.subject == wanted),
         }
     }
 
-    /// It matches none of the cases.
     fn nothing(&self, cases: &[Case]) -> SelectError {
         let words: BTreeSet<String> = cases.iter().flat_map(|case| (self.words)(case)).collect();
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        // What was read as a revision, a transport or a subject is spelt right; there is just no case of it.
+        // A parsed revision, transport or subject is spelled correctly, so only the available ones help.
         let spelt = matches!(self.kind, "revision" | "transport" | "subject");
         let advice = if spelt { nearest::known_names(&words) } else { nearest::advice(&self.text, words) };
         SelectError::Nothing { kind: self.kind, selector: self.text.clone(), advice }

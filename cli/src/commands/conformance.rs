@@ -42,7 +42,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
     let seed = args.seed.unwrap_or_else(fresh_seed);
     let mut scenarios = args.selection.load()?;
     let plan = args.selection.plan(scenarios.clone(), Some(Runner::Conformance), seed)?;
-    scenarios.retain(|scenario| Runner::of(scenario) == Runner::Conformance);
+    scenarios.retain(|scenario| Runner::for_scenario(scenario) == Runner::Conformance);
     let baseline = match &args.baseline {
         Some(path) => {
             let text = fs::read_to_string(path).with_context(|| format!("cannot read the baseline {}", path.display()));

@@ -36,7 +36,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
     let plan = ValidatePlan {
         target: args.target.server()?,
         subject: args.target.subject(),
-        scenarios: catalog.scenarios().filter(|scenario| Runner::of(scenario) == runner).collect(),
+        scenarios: catalog.scenarios().filter(|scenario| Runner::for_scenario(scenario) == runner).collect(),
         startup: args.startup_timeout.0,
         jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)),
     };

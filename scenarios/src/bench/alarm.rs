@@ -1,5 +1,5 @@
-//! Waking up on time. Tokio's timer counts in whole milliseconds, which is more than many a call takes over a pipe; so
-//! the last stretch is slept by a thread of its own, which the system wakes within some fifty microseconds.
+//! Precise timers. Tokio's timer has a resolution of one millisecond, longer than many calls over a pipe. A separate
+//! thread sleeps for the rest; the system wakes it within about 50 microseconds.
 
 use std::{future::Future, sync::mpsc, thread, time::Duration};
 
@@ -8,23 +8,23 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-/// Tokio's timer may be late by its own unit and by that of the system's wait; the thread takes over before that.
+/// Maximum lateness of tokio's timer; the thread starts to wait this long before.
 const LAST_STRETCH: Duration = Duration::from_millis(3);
 
 /// Wakes a task at a point in time.
 pub(super) trait Alarm: Send {
-    /// Returns at the moment or shortly after, never before.
+    /// Returns at the time or shortly after, never before.
     fn until(&mut self, moment: Instant) -> impl Future<Output = ()> + Send;
 }
 
-/// An alarm that is late by microseconds.
+/// An alarm with a lateness of microseconds.
 pub(super) struct PreciseAlarm {
-    /// Absent if no thread could be started; then tokio's timer is used, and the lag is reported.
+    /// `None` if no thread could be started; then tokio's timer is used, and the lag is reported.
     thread: Option<mpsc::Sender<(Instant, oneshot::Sender<()>)>>,
 }
 
 impl PreciseAlarm {
-    /// The thread ends with the alarm.
+    /// Starts the thread, which exits when the alarm is dropped.
     pub(super) fn new() -> Self {
         let (orders, inbox) = mpsc::channel::<(Instant, oneshot::Sender<()>)>();
         let ring = move || {

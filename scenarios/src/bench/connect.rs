@@ -26,7 +26,7 @@ const MAX_CONNECTIONS: usize = 64;
 /// Connections to an HTTP server in an open loop: one would be the bottleneck, as its messages pass through one task.
 const OPEN_CONNECTIONS: usize = 8;
 
-/// How many connections are made at the same time.
+/// Maximum number of concurrent connection attempts.
 const CONNECTING: usize = 8;
 
 /// Calls one tool over one or more connections in turn. Clones share the connections.
@@ -65,8 +65,8 @@ pub enum LoadConnectError {
     },
 }
 
-/// How many connections a load is spread over where nobody says: one to a program that is started (more would be more
-/// programs); to an HTTP server one for each user of a closed loop, up to 64, and up to 8 for an open loop.
+/// Default number of connections: one to a stdio server, since each connection starts a process. An HTTP server gets one
+/// per user of a closed loop, up to 64, and up to 8 for an open loop.
 #[must_use]
 pub fn usual_connections(endpoint: &Endpoint, plan: &LoadPlan) -> usize {
     match (endpoint, plan.shape()) {
@@ -77,11 +77,11 @@ pub fn usual_connections(endpoint: &Endpoint, plan: &LoadPlan) -> usize {
 }
 
 impl ClientCaller {
-    /// Connects so many times (once at least), and looks for the tool on each connection.
+    /// Opens this many connections (at least one), and looks up the tool on each.
     ///
     /// # Errors
     ///
-    /// When a connection cannot be made, or the tool is not offered on it. Those that were made are closed.
+    /// If a connection fails or lacks the tool. Open connections are closed.
     pub async fn connect(
         config: &ServerConfig,
         connections: usize,
@@ -89,7 +89,7 @@ impl ClientCaller {
         plan: &LoadPlan,
     ) -> Result<Self, LoadConnectError> {
         let mut config = config.clone();
-        // The client's own limit on requests at a time must not be what is measured: the plan has one.
+        // The plan limits concurrent requests; the limit of the client must not affect the measurement.
         config.limits.concurrent_requests = config.limits.concurrent_requests.max(plan.concurrency());
         let connections: Vec<Connection> = stream::iter(0..connections.max(1))
             .map(|_| connect_once(config.clone(), &load.tool))
@@ -104,7 +104,7 @@ impl ClientCaller {
         })
     }
 
-    /// The transport that was chosen, in the word of the run model.
+    /// Name of the transport in the run model.
     #[must_use]
     pub fn transport(&self) -> &'static str {
         match self.connections[0].transport() {
@@ -114,13 +114,13 @@ impl ClientCaller {
         }
     }
 
-    /// How many connections there are.
+    /// Number of connections.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.connections.len()
     }
 
-    /// Closes the connections, all at once.
+    /// Closes all connections concurrently.
     pub async fn close(&self) -> Vec<client::CloseReport> {
         future::join_all(self.connections.iter().map(Connection::close)).await
     }
@@ -130,7 +130,7 @@ impl Caller for ClientCaller {
     fn call(&self, n: u64) -> impl Future<Output = Result<(), String>> + Send {
         // The remainder is smaller than the number of connections, which is a `usize`.
         let connection = &self.connections[(n % self.connections.len() as u64) as usize];
-        // Progress must not stretch the limit: the load waits for the result.
+        // Progress does not extend the timeout: latency ends with the result.
         let options = CallOptions { timeout: Some(self.timeout), reset_on_progress: false, ..CallOptions::default() };
         async move {
             match connection.call(&self.tool, self.arguments.clone(), options).await {
@@ -143,7 +143,7 @@ impl Caller for ClientCaller {
     }
 }
 
-/// Makes one connection on which the tool is offered.
+/// Opens one connection and looks up the tool.
 async fn connect_once(config: ServerConfig, tool: &str) -> Result<Connection, LoadConnectError> {
     let connection = connect(config).await.map_err(LoadConnectError::Connect)?;
     let listed = connection.list_tools().await.map_err(|error| LoadConnectError::List(Box::new(error)));
@@ -156,7 +156,6 @@ async fn connect_once(config: ServerConfig, tool: &str) -> Result<Connection, Lo
     }
 }
 
-/// Looks for the tool among those that are offered.
 fn find(list: &ToolList, tool: &str) -> Result<(), LoadConnectError> {
     if list.tools.iter().any(|offered| offered.name() == tool) {
         return Ok(());

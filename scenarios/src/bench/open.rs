@@ -1,4 +1,4 @@
-//! The open loop: calls fall due at a fixed rate, whatever became of those before.
+//! The open loop: calls are due at a fixed rate, independent of responses.
 
 use std::{sync::Arc, time::Duration};
 
@@ -7,15 +7,15 @@ use tokio::{sync::Semaphore, time::Instant};
 use super::{Caller, Generated, Unsent, alarm::Alarm, call_once, shared::Shared};
 use crate::model::Open;
 
-/// How many calls may be in flight where the plan does not say.
-pub(super) const MAX_IN_FLIGHT: usize = 10_000;
+/// Default maximum number of calls in flight.
+pub(super) const DEFAULT_IN_FLIGHT: usize = 10_000;
 
-/// Begins the calls. When the places in flight are taken, the next call waits here for one; those that fall due
-/// meanwhile keep their moments, so the queue behind it needs no memory and the schedule never slips.
+/// Sends the calls. At the maximum number in flight, the next call waits. Calls that are due meanwhile keep their
+/// scheduled times, so the queue needs no memory and the schedule does not shift.
 pub(super) async fn generate<C: Caller>(open: &Open, shared: Arc<Shared<C>>, mut alarm: impl Alarm) -> Generated {
     let timing = Arc::clone(&shared.timing);
     let schedule = Schedule { start: timing.start, rate: open.rate };
-    let places = Arc::new(Semaphore::new(open.max_in_flight.unwrap_or(MAX_IN_FLIGHT)));
+    let places = Arc::new(Semaphore::new(open.max_in_flight.unwrap_or(DEFAULT_IN_FLIGHT)));
     let mut generated = Generated::default();
     let mut unblocked = timing.start;
     let mut next = 0;
@@ -46,7 +46,7 @@ pub(super) async fn generate<C: Caller>(open: &Open, shared: Arc<Shared<C>>, mut
             drop(place);
         });
         next += 1;
-        // Without this, a schedule that is behind would never let the other work of this task have its turn.
+        // A late schedule must not starve the recorder, which runs in the same task.
         tokio::task::coop::consume_budget().await;
     }
     generated.unsent = schedule.unsent(next, timing.count_from, timing.end());
@@ -54,7 +54,7 @@ pub(super) async fn generate<C: Caller>(open: &Open, shared: Arc<Shared<C>>, mut
     generated
 }
 
-/// The moments at which calls fall due.
+/// The scheduled times of calls.
 #[derive(Clone, Copy)]
 struct Schedule {
     start: Instant,
@@ -62,15 +62,15 @@ struct Schedule {
 }
 
 impl Schedule {
-    /// When call number `n` falls due.
+    /// The scheduled time of call `n`.
     fn due(self, n: u64) -> Instant {
         self.start + Duration::from_secs_f64(n as f64 / self.rate)
     }
 
-    /// The first number that is due at this moment or later.
+    /// The first call that is due at this time or later.
     fn first_from(self, moment: Instant) -> u64 {
         let guess = (moment.saturating_duration_since(self.start).as_secs_f64() * self.rate).floor();
-        // The guess is exact but for rounding, which the comparison with the moments themselves takes out.
+        // The estimate has a rounding error, which the comparison corrects.
         let mut n = (guess as u64).saturating_sub(1);
         while self.due(n) < moment {
             n += 1;
@@ -78,7 +78,7 @@ impl Schedule {
         n
     }
 
-    /// The calls from this number on that fell due within the window.
+    /// The calls from this number on that were due within the window.
     fn unsent(self, next: u64, from: Instant, end: Instant) -> Option<Unsent> {
         let first = next.max(self.first_from(from));
         let after = self.first_from(end);

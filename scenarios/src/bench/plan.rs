@@ -1,4 +1,4 @@
-//! A load that can be carried out: a [`Load`] whose numbers were checked and whose thresholds were read.
+//! A validated [`Load`] with parsed thresholds.
 
 use std::time::Duration;
 
@@ -7,19 +7,19 @@ use thiserror::Error;
 use super::threshold::{Threshold, ThresholdError};
 use crate::model::{Load, Shape};
 
-/// How long one call may take where the load does not say.
+/// Default timeout of one call.
 const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// No period of a load is longer.
-const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+/// Maximum duration of a load.
+const MAX_DURATION: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Calls a second of an open loop: one in some 28 hours at least, one each microsecond at most.
+/// Calls per second of an open loop: from one in 28 hours to one per microsecond.
 const RATES: std::ops::RangeInclusive<f64> = 0.000_01..=1_000_000.0;
 
-/// No more calls are in flight.
-const MOST_IN_FLIGHT: usize = 1_000_000;
+/// Maximum number of calls in flight.
+const MAX_IN_FLIGHT: usize = 1_000_000;
 
-/// A load that can be carried out.
+/// A validated load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadPlan {
     shape: Shape,
@@ -29,48 +29,48 @@ pub struct LoadPlan {
     thresholds: Vec<Threshold>,
 }
 
-/// Why a load cannot be carried out.
+/// An invalid load.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub enum PlanError {
     /// The rate of an open loop is out of range.
-    #[error("rate is {rate}, and has to be from {} to {} calls a second", RATES.start(), RATES.end())]
+    #[error("rate is {rate}, but must be from {} to {} calls per second", RATES.start(), RATES.end())]
     Rate {
-        /// The rate that was asked for.
+        /// The rate.
         rate: f64,
     },
-    /// A number of calls at once is out of range.
-    #[error("{what} is {count}, and has to be from 1 to {MOST_IN_FLIGHT}")]
+    /// A number of concurrent calls is out of range.
+    #[error("{what} is {count}, but must be from 1 to {MAX_IN_FLIGHT}")]
     Count {
         /// The key: `users` or `max_in_flight`.
         what: &'static str,
-        /// The number that was asked for.
+        /// The number.
         count: usize,
     },
-    /// A period is out of range.
-    #[error("{what} is {period:?}, and has to be more than 0 and at most 7 days")]
+    /// A duration is out of range.
+    #[error("{what} is {period:?}, but must be above 0 and at most 7 days")]
     Duration {
         /// The key: `duration`, `warmup` or `timeout`.
         what: &'static str,
-        /// The period that was asked for.
+        /// The duration.
         period: Duration,
     },
-    /// A threshold cannot be read.
+    /// A threshold is invalid.
     #[error("thresholds[{index}]: {source}")]
     Threshold {
-        /// Which one, counted from 0.
+        /// Its position, counted from 0.
         index: usize,
-        /// What is wrong with it.
+        /// The error.
         #[source]
         source: ThresholdError,
     },
 }
 
 impl LoadPlan {
-    /// Checks a load.
+    /// Validates a load.
     ///
     /// # Errors
     ///
-    /// The first thing that is wrong with it.
+    /// The first problem.
     pub fn new(load: &Load) -> Result<Self, PlanError> {
         check_shape(&load.shape)?;
         let warmup = load.warmup.map_or(Duration::ZERO, |warmup| warmup.0);
@@ -86,48 +86,48 @@ impl LoadPlan {
         Ok(Self { shape: load.shape, duration: load.duration.0, warmup, timeout, thresholds })
     }
 
-    /// How calls are begun.
+    /// When calls are sent.
     #[must_use]
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// For how long calls are counted.
+    /// Duration of the measurement.
     #[must_use]
     pub fn duration(&self) -> Duration {
         self.duration
     }
 
-    /// For how long calls are made before they count.
+    /// Duration of the warm-up.
     #[must_use]
     pub fn warmup(&self) -> Duration {
         self.warmup
     }
 
-    /// How long one call may take.
+    /// Timeout of one call.
     #[must_use]
     pub fn timeout(&self) -> Duration {
         self.timeout
     }
 
-    /// What must hold.
+    /// The thresholds.
     #[must_use]
     pub fn thresholds(&self) -> &[Threshold] {
         &self.thresholds
     }
 
-    /// The most calls that can be in flight.
+    /// Maximum number of calls in flight.
     #[must_use]
     pub fn concurrency(&self) -> usize {
         match self.shape {
             Shape::Closed(closed) => closed.users,
-            Shape::Open(open) => open.max_in_flight.unwrap_or(super::open::MAX_IN_FLIGHT),
+            Shape::Open(open) => open.max_in_flight.unwrap_or(super::open::DEFAULT_IN_FLIGHT),
         }
     }
 
-    /// The shape in words: `open loop, 20/s`.
+    /// Describes the shape: `open loop, 20/s`.
     #[must_use]
-    pub fn shape_in_words(&self) -> String {
+    pub fn describe_shape(&self) -> String {
         match self.shape {
             Shape::Closed(closed) if closed.users == 1 => "closed loop, 1 user".to_owned(),
             Shape::Closed(closed) => format!("closed loop, {} users", closed.users),
@@ -148,9 +148,9 @@ fn check_shape(shape: &Shape) -> Result<(), PlanError> {
 }
 
 fn check_count(what: &'static str, count: usize) -> Result<(), PlanError> {
-    if (1..=MOST_IN_FLIGHT).contains(&count) { Ok(()) } else { Err(PlanError::Count { what, count }) }
+    if (1..=MAX_IN_FLIGHT).contains(&count) { Ok(()) } else { Err(PlanError::Count { what, count }) }
 }
 
 fn check_period(what: &'static str, period: Duration) -> Result<(), PlanError> {
-    if !period.is_zero() && period <= LONGEST { Ok(()) } else { Err(PlanError::Duration { what, period }) }
+    if !period.is_zero() && period <= MAX_DURATION { Ok(()) } else { Err(PlanError::Duration { what, period }) }
 }

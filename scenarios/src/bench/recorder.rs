@@ -1,4 +1,4 @@
-//! The recorder: the one owner of the histogram and of the counts by kind.
+//! The recorder owns the histogram and the counts by error kind.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -14,27 +14,25 @@ use super::{
 /// Maximum number of error kinds; further kinds are counted together.
 const KINDS: usize = 64;
 
-/// The name under which they are.
 const OTHER: &str = "other";
 
-/// Maximum recorded latency in microseconds.
-const LONGEST: u64 = 1 << 50;
+/// Maximum recorded latency in microseconds, about 36 years.
+const MAX_LATENCY_US: u64 = 1 << 50;
 
-/// What was recorded.
 pub(super) struct Recorder {
-    /// Latencies in microseconds: of calls that succeeded, and the ages of those that were never answered.
+    /// Latencies of successful calls and waiting times of calls without a response, in microseconds.
     latencies: Histogram<u64>,
-    /// For successes after the end of the window, how long after it, in microseconds.
+    /// For successes after the end of the window, the time since then in microseconds.
     late: Histogram<u64>,
-    /// The sum of the latencies; the histogram's own is rounded.
+    /// The sum of the latencies; the histogram's sum is rounded.
     sum: u128,
-    /// The least and the greatest.
+    /// Minimum and maximum.
     bounds: Option<(u64, u64)>,
     /// Calls that succeeded.
     pub(super) succeeded: u64,
     /// Calls that failed, by kind.
     pub(super) errors: BTreeMap<String, u64>,
-    /// Entries that are ages and not latencies.
+    /// Number of waiting times among the latencies.
     pub(super) ages: u64,
 }
 
@@ -52,9 +50,9 @@ impl Recorder {
         }
     }
 
-    /// Records samples until every sender is gone.
+    /// Records samples until all senders are dropped.
     pub(super) async fn collect(mut inbox: mpsc::UnboundedReceiver<Sample>, timing: &Timing) -> Self {
-        /// Few enough to be recorded in some microseconds: the schedule runs in the same task.
+        /// Takes some microseconds to record: the schedule runs in the same task.
         const BATCH: usize = 128;
         let mut recorder = Self::new();
         let mut batch = Vec::with_capacity(BATCH);
@@ -66,7 +64,6 @@ impl Recorder {
         recorder
     }
 
-    /// Records one.
     fn record(&mut self, sample: Sample, end: Instant) {
         let latency = sample.ended.saturating_duration_since(sample.intended);
         match sample.outcome {
@@ -79,7 +76,7 @@ impl Recorder {
             }
             Err(None) => self.record_open(latency, 1),
             Err(Some(kind)) => {
-                // A call that was never answered took at least so long. Left out, a server that stalls would look fast.
+                // Without the waiting times, a server that does not respond would look fast.
                 if kind == TIMED_OUT {
                     self.record_open(latency, 1);
                 }
@@ -89,7 +86,7 @@ impl Recorder {
         }
     }
 
-    /// Enters calls that were never answered, at their age.
+    /// Records calls without a response with their waiting time.
     pub(super) fn record_open(&mut self, age: Duration, count: u64) {
         self.ages += count;
         self.enter(micros(age), count);
@@ -98,10 +95,10 @@ impl Recorder {
     fn enter(&mut self, value: u64, count: u64) {
         enter(&mut self.latencies, value, count);
         self.sum += u128::from(value) * u128::from(count);
-        self.bounds = Some(self.bounds.map_or((value, value), |(least, most)| (least.min(value), most.max(value))));
+        self.bounds = Some(self.bounds.map_or((value, value), |(min, max)| (min.min(value), max.max(value))));
     }
 
-    /// How many latencies there are.
+    /// Number of latencies.
     pub(super) fn samples(&self) -> u64 {
         self.latencies.len()
     }
@@ -111,24 +108,23 @@ impl Recorder {
         self.errors.values().sum()
     }
 
-    /// The latencies, if there are any.
     pub(super) fn latency(&self) -> Option<Latency> {
-        let (least, most) = self.bounds?;
+        let (min, max) = self.bounds?;
         // The histogram returns the end of a bucket, which can exceed the maximum.
-        let quantile = |quantile| self.latencies.value_at_quantile(quantile).clamp(least, most);
+        let quantile = |quantile| self.latencies.value_at_quantile(quantile).clamp(min, max);
         Some(Latency {
-            min_us: least,
+            min_us: min,
             mean_us: self.sum as f64 / self.samples() as f64,
             p50_us: quantile(0.5),
             p90_us: quantile(0.9),
             p95_us: quantile(0.95),
             p99_us: quantile(0.99),
             p999_us: quantile(0.999),
-            max_us: most,
+            max_us: max,
         })
     }
 
-    /// Successes that ended no later than this after the end of the window.
+    /// Successes until this long after the end of the window.
     pub(super) fn succeeded_within(&self, allowance: Duration) -> u64 {
         let in_time =
             if allowance.is_zero() || self.late.is_empty() { 0 } else { self.late.count_between(0, micros(allowance)) };
@@ -136,12 +132,11 @@ impl Recorder {
     }
 }
 
-/// Whole microseconds, at most those of some 36 years.
 fn micros(duration: Duration) -> u64 {
-    u64::try_from(duration.as_micros()).map_or(LONGEST, |micros| micros.min(LONGEST))
+    u64::try_from(duration.as_micros()).map_or(MAX_LATENCY_US, |micros| micros.min(MAX_LATENCY_US))
 }
 
-/// The histogram grows with the value; its `saturating_record` would not, and record its present end instead.
+/// Records a value. The histogram grows with it; its `saturating_record` would record its current maximum instead.
 fn enter(histogram: &mut Histogram<u64>, value: u64, count: u64) {
     histogram
         .record_n(value, count)

@@ -155,7 +155,7 @@ async fn a_rate_that_was_not_reached_is_said() {
     assert!((99..=101).contains(&result.sent), "{}", result.sent);
     assert_eq!(result.unfinished, 200 - result.sent);
     assert!((9.8..10.2).contains(&result.achieved_rate), "{}", result.achieved_rate);
-    assert!(warned(&result, "the rate was not reached: 20.0/s were asked for"), "{:?}", result.warnings);
+    assert!(warned(&result, "the rate was not reached: 20.0/s were requested"), "{:?}", result.warnings);
     assert!(warned(&result, "the rate was not achieved"), "{:?}", result.warnings);
     assert!(result.thresholds.iter().all(|threshold| !threshold.passed), "{:?}", result.thresholds);
 }
@@ -240,7 +240,7 @@ async fn a_server_that_stops_answering_does_not_look_fast() {
         .await;
         assert_eq!((result.succeeded, result.errors[TIMED_OUT]), (160, 40));
         assert!(latency(&result).p90_us >= least * SECOND, "{:?}", result.latency);
-        assert!(warned(&result, "40 of 200 calls were never answered"), "{:?}", result.warnings);
+        assert!(warned(&result, "40 of 200 calls have no response"), "{:?}", result.warnings);
     }
     assert!(start.elapsed() < Duration::from_secs(55), "it waits for the time limit and no longer");
 }
@@ -284,7 +284,7 @@ async fn a_cancelled_run_ends_early_and_says_what_it_covers() {
         if shape == open(20.0) {
             assert_eq!((result.offered, result.unfinished), (61, 6));
         }
-        assert!(warned(&result, "cancelled after 3.0 of 10.0 counted seconds"), "{:?}", result.warnings);
+        assert!(warned(&result, "cancelled after 3.0 of 10.0 seconds"), "{:?}", result.warnings);
     }
 }
 
@@ -347,10 +347,10 @@ async fn says_when_it_was_late_itself() {
     }
     let plan = LoadPlan::new(&load(open(20.0))).unwrap();
     let late = run_with(&plan, Fake(async |_| Ok(())), Oversleeping, |_| (), CancellationToken::new()).await;
-    assert!(warned(&late, "the workbench itself sent calls up to 40"), "{:?}", late.warnings);
+    assert!(warned(&late, "the workbench sent calls up to 40"), "{:?}", late.warnings);
     let shape = Shape::Open(Open { rate: 20.0, max_in_flight: Some(1) });
     let full = run_load(&load(shape), async |_| after(70).await).await;
-    assert!(!warned(&full, "the workbench itself"), "waiting for a place is not the workbench's: {:?}", full.warnings);
+    assert!(!warned(&full, "the workbench sent"), "waiting for a place is not the workbench's: {:?}", full.warnings);
 }
 
 #[tokio::test]
@@ -372,7 +372,7 @@ fn refuses_what_cannot_be_carried_out() {
         (load(open(0.0)), "rate is 0"),
         (load(open(f64::NAN)), "rate is NaN"),
         (load(open(1e-300)), "rate is 0.000"),
-        (load(open(1e7)), "rate is 10000000, and has to be from 0.00001 to 1000000 calls a second"),
+        (load(open(1e7)), "rate is 10000000, but must be from 0.00001 to 1000000 calls per second"),
         (load(Shape::Open(Open { rate: 1.0, max_in_flight: Some(0) })), "max_in_flight is 0"),
         (Load { duration: HumanDuration::from_millis(0), ..load(users(1)) }, "duration is 0ns"),
         (Load { timeout: timed(0), ..load(users(1)) }, "timeout is 0ns"),

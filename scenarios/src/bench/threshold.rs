@@ -1,7 +1,6 @@
 //! Pass/fail thresholds of load tests (`p99 < 50ms`, `error_rate <= 1%`).
 //!
-//! This module owns their grammar and their judging. What cannot be broken, or cannot hold, is refused: it would say
-//! something about whoever wrote it, and nothing about the server.
+//! This module owns their grammar and evaluation. Thresholds that always pass or never pass are rejected.
 
 mod parse;
 #[cfg(test)]
@@ -14,7 +13,7 @@ use thiserror::Error;
 
 use super::figures::LoadFigures;
 
-/// One threshold: a metric, an operator and a limit. It is read with [`str::parse`].
+/// One threshold: a metric, an operator and a limit. [`str::parse`] parses it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Threshold {
     text: String,
@@ -23,7 +22,6 @@ pub struct Threshold {
     limit: Limit,
 }
 
-/// What is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Metric {
     P50,
@@ -39,7 +37,6 @@ enum Metric {
     OfferedRatio,
 }
 
-/// How it is compared with the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Operator {
     Less,
@@ -52,31 +49,31 @@ enum Operator {
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Limit {
     Time(Duration),
-    /// A share of one: 1 % is 0.01.
+    /// 1 % is 0.01.
     Share(f64),
-    /// Calls a second.
+    /// Calls per second.
     Rate(f64),
 }
 
-/// Why a threshold cannot be read, and where.
+/// A syntax error in a threshold, and its position.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{problem}")]
 pub struct ThresholdError {
-    /// What is wrong.
+    /// The problem.
     pub problem: ThresholdProblem,
-    /// Where, in characters from the start of the text.
+    /// Position in characters.
     pub position: usize,
-    /// How many characters it covers; 0 where something is missing.
+    /// Length in characters; 0 if something is missing.
     pub width: usize,
-    /// What to do about it.
+    /// How to fix it.
     pub advice: String,
 }
 
-/// What is wrong with a threshold.
+/// A problem of a threshold.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ThresholdProblem {
-    /// It does not begin with a metric.
+    /// It does not start with a metric.
     #[error("a metric is missing")]
     NoMetric,
     /// Unknown metric.
@@ -91,20 +88,20 @@ pub enum ThresholdProblem {
     /// The operator is not followed by a limit.
     #[error("a limit is missing")]
     NoLimit,
-    /// The limit is not what the metric is measured in.
+    /// The limit does not have the unit of the metric.
     #[error("`{limit}` is not {wanted}")]
     BadLimit {
-        /// The limit as it was written.
+        /// The text of the limit.
         limit: String,
-        /// What it should have been.
+        /// The expected form.
         wanted: &'static str,
     },
-    /// No run could break it.
-    #[error("this always holds")]
-    AlwaysHolds,
-    /// No run could pass it.
-    #[error("this never holds")]
-    NeverHolds,
+    /// No run can fail it.
+    #[error("this always passes")]
+    AlwaysPasses,
+    /// No run can pass it.
+    #[error("this never passes")]
+    NeverPasses,
 }
 
 impl Threshold {
@@ -112,17 +109,17 @@ impl Threshold {
     #[must_use]
     pub fn evaluate(&self, figures: &LoadFigures) -> ThresholdResult {
         let (passed, measured) = match self.limit {
-            Limit::Time(limit) => match figures.latency.map(|latency| self.metric.of(&latency)) {
-                Some(micros) => (self.operator.holds(micros, limit.as_secs_f64() * 1e6), in_words(micros)),
-                None => (false, "no call was answered".to_owned()),
+            Limit::Time(limit) => match figures.latency.map(|latency| self.metric.latency_us(&latency)) {
+                Some(micros) => (self.operator.compare(micros, limit.as_secs_f64() * 1e6), format_us(micros)),
+                None => (false, "no call has a latency".to_owned()),
             },
             Limit::Share(limit) => match self.metric.share(figures) {
-                Some(share) => (self.operator.holds(share, limit), percent(share)),
+                Some(share) => (self.operator.compare(share, limit), percent(share)),
                 None => (false, "no call was counted".to_owned()),
             },
             Limit::Rate(limit) => {
                 let rate = figures.achieved_rate;
-                (self.operator.holds(rate, limit), format!("{rate:.1}/s"))
+                (self.operator.compare(rate, limit), format!("{rate:.1}/s"))
             }
         };
         ThresholdResult {
@@ -134,7 +131,7 @@ impl Threshold {
 }
 
 impl fmt::Display for Threshold {
-    /// Writes it as it was written.
+    /// Writes the original text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
@@ -172,7 +169,7 @@ impl Metric {
     }
 
     /// A latency in microseconds.
-    fn of(self, latency: &Latency) -> f64 {
+    fn latency_us(self, latency: &Latency) -> f64 {
         let micros = match self {
             Self::P50 => latency.p50_us,
             Self::P90 => latency.p90_us,
@@ -181,13 +178,13 @@ impl Metric {
             Self::P999 => latency.p999_us,
             Self::Max => latency.max_us,
             Self::Min => latency.min_us,
-            // The others are not read with a limit in time.
+            // The other metrics have no limit in time.
             Self::Mean | Self::ErrorRate | Self::AchievedRate | Self::OfferedRatio => return latency.mean_us,
         };
         micros as f64
     }
 
-    /// A share of the calls; absent where there were none.
+    /// A share of the calls; `None` without calls.
     fn share(self, figures: &LoadFigures) -> Option<f64> {
         match self {
             Self::OfferedRatio => figures.offered_ratio(),
@@ -197,7 +194,7 @@ impl Metric {
 }
 
 impl Operator {
-    fn holds(self, measured: f64, limit: f64) -> bool {
+    fn compare(self, measured: f64, limit: f64) -> bool {
         match self {
             Self::Less => measured < limit,
             Self::AtMost => measured <= limit,
@@ -207,8 +204,8 @@ impl Operator {
     }
 }
 
-/// A latency for people, of four digits or so.
-pub(super) fn in_words(micros: f64) -> String {
+/// Formats microseconds with about four digits.
+pub(super) fn format_us(micros: f64) -> String {
     match micros {
         ..1_000.0 => format!("{micros:.0} us"),
         ..1_000_000.0 => format!("{:.2} ms", micros / 1e3),
@@ -216,7 +213,7 @@ pub(super) fn in_words(micros: f64) -> String {
     }
 }
 
-/// A share for people. A small one is not rounded to nothing, nor a large one to all.
+/// Formats a share. It is not rounded to 0 % or 100 %.
 pub(super) fn percent(share: f64) -> String {
     let percent = share * 100.0;
     let rounded = format!("{percent:.2}");

@@ -7,20 +7,20 @@ fn vocabulary() -> Vocabulary {
     Vocabulary::new(["a/b"], [("c", Subject::Client)])
 }
 
-/// A folder with these files: path and id.
-fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a folder");
+/// A directory with these files: path and id.
+fn directory(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a directory");
     for (path, id) in files {
-        let path = folder.path().join(path);
+        let path = directory.path().join(path);
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("created");
         std::fs::write(path, GOOD.replace("AREA/NAME", id)).expect("written");
     }
-    folder
+    directory
 }
 
-fn load(folder: &tempfile::TempDir) -> Result<Vec<String>, String> {
-    let loaded = ScenarioCatalog::load(&[folder.path().to_owned()], &vocabulary());
-    let root = folder.path().display().to_string();
+fn load(directory: &tempfile::TempDir) -> Result<Vec<String>, String> {
+    let loaded = ScenarioCatalog::load(&[directory.path().to_owned()], &vocabulary());
+    let root = directory.path().display().to_string();
     loaded
         .map(|catalog| catalog.scenarios().map(|scenario| scenario.scenario.clone()).collect())
         .map_err(|errors| errors.to_string().replace(&root, "catalog"))
@@ -34,54 +34,56 @@ fn every_built_in_scenario_is_right() {
 }
 
 #[test]
-fn a_folder_is_read_with_all_below_it_sorted_by_id() {
-    let folder = folder(&[("x/b.yaml", "x/b"), ("x/a.yml", "x/a"), ("deep/er/c.yaml", "er/c"), (".git/d.yaml", "z/z")]);
-    assert_eq!(load(&folder), Ok(vec!["er/c".to_owned(), "x/a".to_owned(), "x/b".to_owned()]));
+fn reads_subdirectories_and_sorts_by_id() {
+    let directory =
+        directory(&[("x/b.yaml", "x/b"), ("x/a.yml", "x/a"), ("deep/er/c.yaml", "er/c"), (".git/d.yaml", "z/z")]);
+    assert_eq!(load(&directory), Ok(vec!["er/c".to_owned(), "x/a".to_owned(), "x/b".to_owned()]));
 }
 
 #[test]
-fn an_id_that_is_not_the_place_of_its_file_is_an_error() {
-    let folder = folder(&[("x/b.yaml", "x/other")]);
-    let message = load(&folder).expect_err("an error");
+fn rejects_an_id_that_does_not_match_the_path() {
+    let directory = directory(&[("x/b.yaml", "x/other")]);
+    let message = load(&directory).expect_err("an error");
     assert!(
-        message.starts_with("error: the id `x/other` is not the file's place\n  catalog/x/b.yaml:1:11\n"),
+        message.starts_with("error: the id `x/other` does not match the path of the file\n  catalog/x/b.yaml:1:11\n"),
         "{message}"
     );
     assert!(message.ends_with("^^^^^^^ write `x/b`, or move the file to `x/other.yaml`"), "{message}");
 }
 
 #[test]
-fn a_file_that_is_named_by_itself_may_lie_anywhere() {
-    let folder = folder(&[("b.yaml", "x/other")]);
-    let loaded = ScenarioCatalog::load(&[folder.path().join("b.yaml")], &vocabulary()).expect("loaded");
+fn a_file_given_by_its_own_path_may_have_any_id() {
+    let directory = directory(&[("b.yaml", "x/other")]);
+    let loaded = ScenarioCatalog::load(&[directory.path().join("b.yaml")], &vocabulary()).expect("loaded");
     assert_eq!(loaded.entries().len(), 1);
 }
 
 #[test]
 fn an_id_in_two_files_is_an_error_that_names_both() {
-    let folder = folder(&[("b.yaml", "x/one"), ("c.yaml", "x/one")]);
-    let files = [folder.path().join("b.yaml"), folder.path().join("c.yaml")];
+    let directory = directory(&[("b.yaml", "x/one"), ("c.yaml", "x/one")]);
+    let files = [directory.path().join("b.yaml"), directory.path().join("c.yaml")];
     let message = ScenarioCatalog::load(&files, &vocabulary()).expect_err("an error").to_string();
     assert!(message.contains("c.yaml:1:11"), "{message}");
-    assert!(message.contains("b.yaml:1:11; choose another"), "{message}");
+    assert!(message.contains("b.yaml:1:11 has the same id; choose another"), "{message}");
 }
 
 #[test]
 fn an_id_in_two_catalogs_is_an_error_that_names_both() {
-    let (one, two) = (folder(&[("x/one.yaml", "x/one")]), folder(&[("x/one.yaml", "x/one")]));
-    let load =
-        |folder: &tempfile::TempDir| ScenarioCatalog::load(&[folder.path().to_owned()], &vocabulary()).expect("loaded");
+    let (one, two) = (directory(&[("x/one.yaml", "x/one")]), directory(&[("x/one.yaml", "x/one")]));
+    let load = |directory: &tempfile::TempDir| {
+        ScenarioCatalog::load(&[directory.path().to_owned()], &vocabulary()).expect("loaded")
+    };
     let message = load(&one).and(load(&two)).expect_err("an error").to_string();
-    assert!(message.contains("the id `x/one` is taken"), "{message}");
+    assert!(message.contains("duplicate id `x/one`"), "{message}");
     assert!(message.contains(&one.path().display().to_string()), "{message}");
 }
 
 #[test]
-fn the_errors_of_all_files_are_told_together() {
-    let folder = folder(&[("x/a.yaml", "x/a"), ("x/b.yaml", "x/wrong")]);
-    std::fs::write(folder.path().join("x/c.yaml"), "scenario: [").expect("written");
-    std::fs::write(folder.path().join("x/d.yaml"), "titel: x").expect("written");
-    let message = load(&folder).expect_err("errors");
+fn reports_the_errors_of_all_files_together() {
+    let directory = directory(&[("x/a.yaml", "x/a"), ("x/b.yaml", "x/wrong")]);
+    std::fs::write(directory.path().join("x/c.yaml"), "scenario: [").expect("written");
+    std::fs::write(directory.path().join("x/d.yaml"), "titel: x").expect("written");
+    let message = load(&directory).expect_err("errors");
     assert_eq!(message.matches("error: ").count(), 4, "{message}");
     for file in ["b.yaml:1", "c.yaml:1", "d.yaml:1"] {
         assert!(message.contains(file), "{file}: {message}");
@@ -89,9 +91,9 @@ fn the_errors_of_all_files_are_told_together() {
 }
 
 #[test]
-fn a_folder_without_scenarios_and_a_missing_file_are_errors() {
-    let empty = tempfile::tempdir().expect("a folder");
-    assert!(load(&empty).expect_err("an error").contains("the folder holds no scenarios"));
+fn rejects_a_directory_without_scenarios_and_a_missing_file() {
+    let empty = tempfile::tempdir().expect("a directory");
+    assert!(load(&empty).expect_err("an error").contains("the directory contains no scenarios"));
     let missing = empty.path().join("none.yaml");
     let message = ScenarioCatalog::load(&[missing], &vocabulary()).expect_err("an error").to_string();
     assert!(message.contains("the file cannot be read"), "{message}");

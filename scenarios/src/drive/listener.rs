@@ -1,4 +1,4 @@
-//! What the client notices: written into the report as it comes, and kept for steps that wait for it.
+//! Events of the client: written to the report, and kept for `await` steps.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -16,10 +16,10 @@ use crate::{
     model::EventKind,
 };
 
-/// The most events that are kept: a server that sends more has made its point.
-const MOST: usize = 5_000;
+/// Maximum number of events to keep.
+const MAX_EVENTS: usize = 5_000;
 
-/// Everything noticed so far, and which of it a step has already waited for.
+/// The events so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Listener {
     shared: Arc<Shared>,
@@ -27,12 +27,13 @@ pub(super) struct Listener {
 
 #[derive(Debug, Default)]
 struct Shared {
-    noticed: Mutex<Vec<(ReportedEvent, bool)>>,
+    /// The events, each with whether a step has consumed it.
+    events: Mutex<Vec<(ReportedEvent, bool)>>,
     more: Notify,
 }
 
 impl Listener {
-    /// Listens to everything that is sent into this sink from now on.
+    /// Subscribes to a sink.
     pub(super) fn attach(sink: &EventSink, report: Report) -> Self {
         let listener = Self::default();
         let (mut events, shared) = (sink.subscribe(), Arc::clone(&listener.shared));
@@ -48,7 +49,7 @@ impl Listener {
         listener
     }
 
-    /// Waits for an event that no step has waited for before, and gives what it says; `None` if none came in time.
+    /// Waits for an event that no step has consumed, and returns its detail; `None` after the timeout.
     pub(super) async fn wait(&self, event: EventKind, server: Option<&str>, within: Duration) -> Option<Value> {
         let found = async {
             loop {
@@ -67,8 +68,8 @@ impl Shared {
     fn take(&self, event: ClientEvent, report: &Report) {
         let Some((kind, detail)) = kind(&event.kind) else { return };
         let noticed = ReportedEvent { at_us: now_us(), event: kind, server: event.server, detail };
-        let mut all = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
-        if all.len() >= MOST {
+        let mut all = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.len() >= MAX_EVENTS {
             return;
         }
         if let Err(error) = report.write(&ReportLine::Event(noticed.clone())) {
@@ -80,7 +81,7 @@ impl Shared {
     }
 
     fn pick(&self, event: EventKind, server: Option<&str>) -> Option<Value> {
-        let mut all = self.noticed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         let fits =
             |noticed: &ReportedEvent| noticed.event == event && server.is_none_or(|server| noticed.server == server);
         let (noticed, waited_for) = all.iter_mut().find(|(noticed, waited_for)| !waited_for && fits(noticed))?;
@@ -89,7 +90,7 @@ impl Shared {
     }
 }
 
-/// What the contract calls an event of the client library, if it has a word for it.
+/// The event of the contract for an event of the client library, if there is one.
 fn kind(what: &ClientEventKind) -> Option<(EventKind, Value)> {
     Some(match what {
         ClientEventKind::ToolsChanged => (EventKind::ToolsChanged, Value::Null),

@@ -1,4 +1,4 @@
-//! From results and errors of the client library to reported outcomes.
+//! Converts results and errors of the client library to outcomes.
 
 use client::{CallError, ConnectError, ConnectFailure, ListError, ListErrorKind, ToolResult};
 use serde_json::Value;
@@ -8,12 +8,11 @@ use crate::{
     evidence::{Outcome, StepError},
 };
 
-/// A step that could not be taken because of what the scenario says.
-pub(super) fn refused(kind: &str, message: impl Into<String>) -> Outcome {
+/// The outcome of a step that could not be executed.
+pub(super) fn step_error(kind: &str, message: impl Into<String>) -> Outcome {
     Outcome::Error(StepError { kind: kind.to_owned(), message: message.into(), code: None })
 }
 
-/// The end of a call.
 pub(super) fn call_outcome(result: Result<ToolResult, CallError>) -> Outcome {
     match result {
         Ok(result) => Outcome::Value(Value::Object(result.wire().clone())),
@@ -21,7 +20,6 @@ pub(super) fn call_outcome(result: Result<ToolResult, CallError>) -> Outcome {
     }
 }
 
-/// A list that could not be read.
 pub(super) fn list_error(error: &ListError) -> StepError {
     let code = match &error.kind {
         ListErrorKind::Request(error) => code(error),
@@ -30,7 +28,6 @@ pub(super) fn list_error(error: &ListError) -> StepError {
     StepError { kind: error.kind().to_owned(), message: in_full(error), code }
 }
 
-/// A server that could not be connected to.
 pub(super) fn connect_error(error: &ConnectError) -> StepError {
     let code = match &*error.failure {
         ConnectFailure::Rpc { code, .. } => Some(*code),

@@ -1,4 +1,4 @@
-//! The report file: one line for each outcome and event, on disk before the next thing is done.
+//! The report file: one line for each outcome and event, written before the next step.
 
 use std::{
     fs::{File, OpenOptions},
@@ -18,7 +18,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Begins a report, or goes on with one.
+    /// Opens the file for appending.
     pub(super) fn open(path: &Path) -> Result<Self, DriveError> {
         let file = OpenOptions::new().create(true).append(true).open(path);
         let name = path.display().to_string();
@@ -26,7 +26,7 @@ impl Report {
         Ok(Self { path: name, file: Arc::new(Mutex::new(file)) })
     }
 
-    /// Writes one line, in one piece.
+    /// Appends one line with a single write.
     pub(super) fn write(&self, line: &ReportLine) -> Result<(), DriveError> {
         let failed = |source| DriveError::Report { path: self.path.clone(), source };
         let mut bytes = serde_json::to_vec(line).map_err(|cause| failed(cause.into()))?;

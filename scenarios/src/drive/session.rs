@@ -1,4 +1,4 @@
-//! The state of the driver between two steps: connections, calls under way, and what the caller has seen of the tools.
+//! The state of the driver between two steps: connections, started calls, and tool lists.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     DriveError,
     listener::Listener,
-    outcome::{connect_error, refused},
+    outcome::{connect_error, step_error},
     report::Report,
     user,
 };
@@ -28,7 +28,7 @@ use crate::{
     model,
 };
 
-/// A call that was begun.
+/// A started call.
 #[derive(Debug)]
 pub(super) struct OpenCall {
     pub(super) end: JoinHandle<Result<ToolResult, CallError>>,
@@ -42,21 +42,20 @@ pub(super) struct Session<'a> {
     pub(super) report: Report,
     pub(super) listener: Listener,
     options: ConnectOptions,
-    /// The user whom servers can ask, if there is one.
+    /// Responds to requests of servers; `None` without a user.
     pub(super) user: Option<HostLink>,
     pub(super) connections: BTreeMap<String, Connection>,
     pub(super) calls: HashMap<String, OpenCall>,
-    /// What the caller last saw of each server's tools: what a `list` step gave it.
+    /// The tools of each server that the last `list` step returned to the caller.
     pub(super) seen: HashMap<String, Arc<ToolList>>,
-    /// What the client last read of each server's tools, across reconnects.
+    /// The tools of each server that the client last read, also before a reconnect.
     pub(super) latest: HashMap<String, Arc<ToolList>>,
     pub(super) catalog: ToolCatalog,
-    /// How long a qualified name may be.
     pub(super) name_limit: NameLimit,
 }
 
 impl<'a> Session<'a> {
-    /// A session that has not connected to anything.
+    /// Creates a session without connections.
     pub(super) fn open(context: &'a Context) -> Result<Self, DriveError> {
         let report = Report::open(&context.report)?;
         let sink = EventSink::default();
@@ -77,8 +76,8 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Writes an outcome that no step asked for, or one of a step.
-    pub(super) fn tell(
+    /// Reports the outcome of a step, or of an action without a step.
+    pub(super) fn report_outcome(
         &self,
         step: Option<usize>,
         server: Option<&str>,
@@ -89,16 +88,16 @@ impl<'a> Session<'a> {
         self.report.write(&ReportLine::Step(StepOutcome { step, server, began_us, ended_us: now_us(), outcome }))
     }
 
-    /// Connects to every server without being asked to.
-    pub(super) async fn connect_unasked(&mut self) -> Result<(), DriveError> {
+    /// Connects to all servers of a case without `connect` steps.
+    pub(super) async fn connect_implicitly(&mut self) -> Result<(), DriveError> {
         let began = now_us();
         for (name, outcome) in self.attempt_all(None).await {
-            self.tell(None, Some(&name), began, outcome)?;
+            self.report_outcome(None, Some(&name), began, outcome)?;
         }
         Ok(())
     }
 
-    /// Connects to all servers, and reports them together.
+    /// Connects to all servers, with one outcome.
     pub(super) async fn connect_all(&mut self, timeout: Option<Duration>) -> Outcome {
         let (mut connected, mut failed) = (Vec::new(), Vec::new());
         for (name, outcome) in self.attempt_all(timeout).await {
@@ -113,7 +112,7 @@ impl<'a> Session<'a> {
         Outcome::Value(json!({ "connected": connected, "failed": failed }))
     }
 
-    /// All at the same time: one that hangs must not hold up the others.
+    // Concurrently: a server that does not respond must not delay the others.
     async fn attempt_all(&mut self, timeout: Option<Duration>) -> Vec<(String, Outcome)> {
         let names = self.context.servers.keys();
         let attempts = names.map(|name| async { (name.clone(), self.attempt(name, timeout).await) });
@@ -129,7 +128,7 @@ impl<'a> Session<'a> {
 
     async fn attempt(&self, name: &str, timeout: Option<Duration>) -> Result<Connection, Outcome> {
         let Some(endpoint) = self.context.servers.get(name) else {
-            return Err(refused("invalid-config", format!("the context names no server `{name}`")));
+            return Err(step_error("invalid-config", format!("the context has no server `{name}`")));
         };
         let config = self.config(name, endpoint, timeout);
         connect_with(config, self.options.clone()).await.map_err(|error| Outcome::Error(connect_error(&error)))
@@ -149,9 +148,9 @@ impl<'a> Session<'a> {
     fn config(&self, name: &str, endpoint: &ContractEndpoint, timeout: Option<Duration>) -> ServerConfig {
         let setup = &self.context.client;
         let mut config = ServerConfig::new(name, endpoint.for_client(&self.context.client));
-        config.protocol = match setup.protocol {
+        config.protocol = match setup.revision {
             Some(model::RevisionChoice::Auto) => RevisionChoice::Auto,
-            // Both enumerations list the same five revisions; were one to be missing, the client finds out by itself.
+            // Both enumerations have the same revisions; a missing one would be negotiated.
             Some(model::RevisionChoice::Pinned) | None => {
                 self.context.revision.as_str().parse().map_or(RevisionChoice::Auto, RevisionChoice::Pinned)
             }
@@ -177,7 +176,7 @@ impl<'a> Session<'a> {
     pub(super) async fn disconnect(&mut self, server: Option<&str>) -> Outcome {
         let names: Vec<String> = match server {
             Some(name) if self.connections.contains_key(name) => vec![name.to_owned()],
-            Some(name) => return refused("connection-lost", format!("not connected to `{name}`")),
+            Some(name) => return step_error("connection-lost", format!("not connected to `{name}`")),
             None => self.connections.keys().cloned().collect(),
         };
         let closing: Vec<Connection> = names.iter().filter_map(|name| self.connections.remove(name)).collect();
@@ -207,27 +206,27 @@ impl<'a> Session<'a> {
         }
         let began = now_us();
         let outcome = self.disconnect(None).await;
-        self.tell(None, None, began, outcome)
+        self.report_outcome(None, None, began, outcome)
     }
 
-    /// The connection that a step is about: the one it names, or the only one that there is.
+    /// The connection of a step: the named one, or the only one.
     pub(super) fn connection(&self, server: Option<&str>) -> Result<&Connection, Outcome> {
         let found = match server {
             Some(name) => self.connections.get(name),
             None if self.context.servers.len() == 1 => self.connections.values().next(),
-            None => return Err(refused("invalid-config", "the step has to say which server it means")),
+            None => return Err(step_error("invalid-config", "the step must name a server")),
         };
-        found.ok_or_else(|| refused("connection-lost", "not connected to the server"))
+        found.ok_or_else(|| step_error("connection-lost", "not connected to the server"))
     }
 
-    /// The name of the server that a step is about.
+    /// The server of a step: the named one, or the only one.
     pub(super) fn server_name(&self, server: Option<&str>) -> Option<String> {
         let only = || self.context.servers.keys().next().filter(|_| self.context.servers.len() == 1).cloned();
         server.map(str::to_owned).or_else(only)
     }
 }
 
-/// What a `connect` step tells.
+/// The value of a `connect` step.
 fn described(connection: &Connection) -> Value {
     let greeting = connection.greeting().unwrap_or_default();
     // 2026-07-28 moved the server's identity into `_meta` (server/discover, data types).

@@ -1,4 +1,4 @@
-//! Carries out one step.
+//! Executes steps.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     DriveError,
-    outcome::{call_outcome, list_error, refused},
+    outcome::{call_outcome, list_error, step_error},
     session::{OpenCall, Session},
     user,
 };
@@ -20,12 +20,12 @@ use crate::{
     model::{Await, Call, ClientStep, Root},
 };
 
-/// How long `await` waits if it does not say.
+/// Default timeout of `await`.
 const AWAIT: Duration = Duration::from_secs(2);
 
 impl Session<'_> {
-    /// Carries out one step and reports its outcome.
-    pub(super) async fn take(&mut self, index: usize, step: &ClientStep) -> Result<(), DriveError> {
+    /// Executes one step and reports its outcome.
+    pub(super) async fn execute(&mut self, index: usize, step: &ClientStep) -> Result<(), DriveError> {
         let began = now_us();
         let (server, outcome) = match step {
             ClientStep::Connect(step) => {
@@ -49,18 +49,18 @@ impl Session<'_> {
                 let outcome = self.connect(&name, None).await;
                 (Some(name), outcome)
             }
-            ClientStep::Roots(step) => (None, self.work_at(&step.roots)),
+            ClientStep::Roots(step) => (None, self.set_roots(&step.roots)),
             ClientStep::Die(_) => {
                 self.report.write(&ReportLine::Die { pid: std::process::id() })?;
                 std::future::pending().await
             }
         };
-        self.tell(Some(index), server.as_deref(), began, outcome)
+        self.report_outcome(Some(index), server.as_deref(), began, outcome)
     }
 
     fn nameless(&self, index: usize) -> Result<(), DriveError> {
-        let outcome = refused("invalid-config", "the step has to say which server it means");
-        self.tell(Some(index), None, now_us(), outcome)
+        let outcome = step_error("invalid-config", "the step must name a server");
+        self.report_outcome(Some(index), None, now_us(), outcome)
     }
 
     async fn list(&mut self, server: Option<&str>) -> Outcome {
@@ -89,9 +89,9 @@ impl Session<'_> {
             }
         }
         match last_error {
-            // The lists of others are worth having; a single one that fails is a failure.
+            // The step fails only if no list could be read, or the list of a named server.
             Some(error) if server.is_some() || tools.is_empty() => Outcome::Error(error),
-            _ if self.connections.is_empty() => refused("connection-lost", "not connected to any server"),
+            _ if self.connections.is_empty() => step_error("connection-lost", "not connected to any server"),
             _ => Outcome::Value(json!({ "tools": tools, "rejected": rejected, "failed": failed })),
         }
     }
@@ -119,13 +119,12 @@ impl Session<'_> {
         }
     }
 
-    /// Sends a call. The caller rests it on what it last saw of the tool, so that the client can tell whether that
-    /// still holds.
+    /// Sends a call with the fingerprint of the tool from the last `list` step, so that the client can reject stale calls.
     async fn begin(&self, step: &Call, cancel: CancellationToken) -> Result<client::PendingCall, Outcome> {
         let (server, tool) = match self.catalog.resolve(&step.tool).filter(|_| step.qualified) {
             Some(entry) => (Some(entry.server.clone()), entry.tool.name().to_owned()),
             None if step.qualified => {
-                return Err(refused("unknown-tool", format!("the catalogue holds no `{}`", step.tool)));
+                return Err(step_error("unknown-tool", format!("unknown tool `{}`", step.tool)));
             }
             None => (self.server_name(step.server.as_deref()), step.tool.clone()),
         };
@@ -146,19 +145,19 @@ impl Session<'_> {
 
     async fn finish(&mut self, name: &str, cancel: bool) -> Outcome {
         let Some(call) = self.calls.remove(name) else {
-            return refused("invalid-config", format!("no call `{name}` was begun"));
+            return step_error("invalid-config", format!("no call `{name}` was started"));
         };
         if cancel {
             call.cancel.cancel();
         }
         match call.end.await {
             Ok(result) => call_outcome(result),
-            Err(cause) => refused("other", format!("the client ended the call in a panic: {cause}")),
+            Err(cause) => step_error("other", format!("the call panicked: {cause}")),
         }
     }
 
-    fn work_at(&self, roots: &[Root]) -> Outcome {
-        let Some(user) = &self.user else { return refused("invalid-config", "the case knows no user") };
+    fn set_roots(&self, roots: &[Root]) -> Outcome {
+        let Some(user) = &self.user else { return step_error("invalid-config", "the case has no user") };
         user.set_roots(roots.iter().map(user::root).collect());
         Outcome::Value(Value::Null)
     }
@@ -167,14 +166,14 @@ impl Session<'_> {
         let within = step.within.map_or(AWAIT, |HumanDuration(within)| within);
         match self.listener.wait(step.event, step.server.as_deref(), within).await {
             Some(detail) => Outcome::Value(detail),
-            None => refused("timed-out", format!("the client did not notice {:?} within {within:?}", step.event)),
+            None => step_error("timed-out", format!("the client did not report {:?} within {within:?}", step.event)),
         }
     }
 
-    /// Reads the tools again and compares them with what was read last, before a reconnect for instance.
+    /// Reads the tools again and compares them with the last list, which may be from before a reconnect.
     async fn refresh(&mut self, server: Option<&str>) -> Outcome {
         let Some(name) = self.server_name(server) else {
-            return refused("invalid-config", "the step has to say which server it means");
+            return step_error("invalid-config", "the step must name a server");
         };
         let connection = match self.connection(Some(&name)) {
             Ok(connection) => connection,
@@ -192,16 +191,16 @@ impl Session<'_> {
         let drift = Drift::between(&before, &list.tools);
         self.catalog.set_server(&name, &list.tools);
         self.latest.insert(name, list);
-        let of = |severity| -> Vec<Value> {
+        let changes = |severity| -> Vec<Value> {
             drift
                 .with_severity(severity)
                 .map(|change| json!({ "tool": change.tool, "what": change.to_string() }))
                 .collect()
         };
         Outcome::Value(json!({
-            "breaking": of(Severity::Breaking),
-            "compatible": of(Severity::Compatible),
-            "cosmetic": of(Severity::Cosmetic),
+            "breaking": changes(Severity::Breaking),
+            "compatible": changes(Severity::Compatible),
+            "cosmetic": changes(Severity::Cosmetic),
         }))
     }
 }

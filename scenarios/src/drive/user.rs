@@ -1,11 +1,11 @@
-//! The user of the built-in client: answers as the case says.
+//! The user of the built-in client: sends the responses of the case.
 
 use client::{HostLink, HostRequest, HostRequestKind, HostSupport};
 use serde_json::{Map, Value, json};
 
-use crate::model::{ClientSetup, FormAnswer, UrlAnswer, UserSetup};
+use crate::model::{ClientSetup, FormAction, UrlAction, UserSetup};
 
-/// The link to a user who is as the case says; none where the case knows neither a user nor tasks.
+/// The link to the user of the case; `None` if the case has neither a user nor tasks.
 pub(super) fn link(client: &ClientSetup) -> Option<HostLink> {
     if client.user.is_none() && !client.tasks {
         return None;
@@ -20,44 +20,45 @@ pub(super) fn link(client: &ClientSetup) -> Option<HostLink> {
         ..HostSupport::NONE
     });
     link.set_roots(setup.roots.iter().flatten().map(root).collect());
-    if setup.form != Some(FormAnswer::Absent) {
+    if setup.form != Some(FormAction::Absent) {
         let mut requests = link.subscribe();
         tokio::spawn(async move {
             while let Some(request) = requests.next().await {
-                answer(request, &setup);
+                respond(request, &setup);
             }
         });
     }
     Some(link)
 }
 
-/// A root in the client's words.
 pub(super) fn root(root: &crate::model::Root) -> client::Root {
     client::Root { uri: root.uri.clone(), name: root.name.clone() }
 }
 
-fn answer(mut request: HostRequest, setup: &UserSetup) {
-    let answered = match request.kind() {
+fn respond(mut request: HostRequest, setup: &UserSetup) {
+    let sent = match request.kind() {
         HostRequestKind::Form { .. } => match &setup.form {
-            Some(FormAnswer::Accept(content)) => request.accept(content.clone()),
-            Some(FormAnswer::Decline) => return request.decline(),
-            Some(FormAnswer::Cancel | FormAnswer::Absent) | None => return request.cancel(),
+            Some(FormAction::Accept(content)) => request.accept(content.clone()),
+            Some(FormAction::Decline) => return request.decline(),
+            Some(FormAction::Cancel | FormAction::Absent) | None => return request.cancel(),
         },
         HostRequestKind::Url { .. } => match setup.url {
-            Some(UrlAnswer::Accept) => request.consent(),
-            Some(UrlAnswer::Decline) => return request.decline(),
-            Some(UrlAnswer::Cancel) | None => return request.cancel(),
+            Some(UrlAction::Accept) => request.consent(),
+            Some(UrlAction::Decline) => return request.decline(),
+            Some(UrlAction::Cancel) | None => return request.cancel(),
         },
-        HostRequestKind::Sampling { .. } => request.sampled(said(setup.sampling.as_deref().unwrap_or_default())),
-        // What later revisions may ask is dismissed, as it is not answered.
+        HostRequestKind::Sampling { .. } => {
+            request.sampled(sampling_result(setup.sampling.as_deref().unwrap_or_default()))
+        }
+        // Dropping a request dismisses it.
         _ => Ok(()),
     };
-    if let Err(error) = answered {
-        tracing::warn!(%error, "the user could not answer");
+    if let Err(error) = sent {
+        tracing::warn!(%error, "the response of the user cannot be sent");
     }
 }
 
-fn said(text: &str) -> Map<String, Value> {
+fn sampling_result(text: &str) -> Map<String, Value> {
     let members = [
         ("role", json!("assistant")),
         ("content", json!({ "type": "text", "text": text })),

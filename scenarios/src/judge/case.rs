@@ -35,7 +35,7 @@ pub fn judge(id: &str, scenario: &Scenario, evidence: &Evidence) -> CaseResult {
     };
     if results.iter().all(|result| result.verdict == Verdict::Skipped) && !skipped_on_purpose(evidence) {
         let reason = "nothing in the case could be judged";
-        results.push(stopped(Verdict::Blocked, "the case shows something", reason, evidence));
+        results.push(stopped(Verdict::Blocked, "the case has evidence", reason, evidence));
     }
     // The most severe verdict first; equal ones keep their order.
     results.sort_by_key(|result| std::cmp::Reverse(result.verdict));
@@ -66,7 +66,7 @@ fn judge_steps_and_checks(scenario: &Scenario, evidence: &Evidence) -> Vec<Check
     found.extend(Expected::new(scenario, evidence, cite(&scenario.requirement, evidence)).judge());
     let named = |check: &&Check| check.scope == Scope::Always || scenario.checks.iter().any(|id| id == check.id);
     let transcript = Transcript::new(evidence, &scenario.unknown);
-    found.extend(checks::of_subject(scenario.subject).filter(named).map(|check| run(check, &transcript)));
+    found.extend(checks::for_subject(scenario.subject).filter(named).map(|check| run(check, &transcript)));
     found
 }
 
@@ -120,12 +120,12 @@ fn cite(id: &str, evidence: &Evidence) -> Requirement {
     })
 }
 
-/// The frames that the results name; where something went wrong, also the one before and the one after each, and
-/// where no frame is named, the last ones.
+/// The frames that the results name, with their neighbors for failures. Without named frames, a failure shows the last
+/// ones.
 fn report_frames(results: &[CheckResult], frames: &[Frame]) -> Vec<ReportFrame> {
-    let grave = |result: &&CheckResult| result.verdict > Verdict::Passed;
+    let is_severe = |result: &&CheckResult| result.verdict > Verdict::Passed;
     let mut shown: Vec<u64> = Vec::new();
-    for result in results.iter().filter(grave) {
+    for result in results.iter().filter(is_severe) {
         for seq in &result.frames {
             shown.extend([seq.saturating_sub(1), *seq, seq + 1]);
         }
@@ -133,7 +133,7 @@ fn report_frames(results: &[CheckResult], frames: &[Frame]) -> Vec<ReportFrame> 
     if shown.is_empty() && results.iter().any(|result| result.verdict > Verdict::Passed) {
         shown.extend(frames.iter().rev().take(12).map(|frame| frame.seq));
     }
-    for result in results.iter().filter(|result| !grave(result)) {
+    for result in results.iter().filter(|result| !is_severe(result)) {
         shown.extend(&result.frames);
     }
     // The end of the list is dropped first, so the frames of failed checks stay.
@@ -159,7 +159,7 @@ fn report_frame(frame: &Frame) -> ReportFrame {
         at_us: frame.at_us,
         from_client: frame.from_client(),
         server: frame.server.clone(),
-        http: frame.http.as_ref().map(in_one_line),
+        http: frame.http.as_ref().map(summary),
         body,
         truncated,
     }
@@ -170,7 +170,7 @@ fn truncate(text: &str) -> String {
     text[..end].to_owned()
 }
 
-fn in_one_line(http: &Http) -> String {
+fn summary(http: &Http) -> String {
     let status = http.status.map(|status| status.to_string());
     let kind = http.headers.get("content-type").cloned();
     let words = [http.method.clone(), http.path.clone(), status, kind, http.event.clone()];

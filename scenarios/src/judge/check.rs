@@ -110,7 +110,7 @@ impl CheckOutcome {
     }
 }
 
-/// Builds the outcome of a check from single results. Its size is bounded, whatever the transcript holds.
+/// Builds the outcome of a check from single results. Its size is limited.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     seen: usize,
@@ -122,7 +122,10 @@ pub(super) struct Findings {
 
 impl Findings {
     /// Checks every item, and fails those for which `fault` returns a message.
-    pub(super) fn of_each<T>(items: impl IntoIterator<Item = (u64, T)>, fault: impl Fn(&T) -> Option<String>) -> Self {
+    pub(super) fn from_each<T>(
+        items: impl IntoIterator<Item = (u64, T)>,
+        fault: impl Fn(&T) -> Option<String>,
+    ) -> Self {
         let mut findings = Self::default();
         for (seq, item) in items {
             findings.check(seq, fault(&item).map_or(Ok(()), Err));

@@ -10,7 +10,7 @@ use super::check::Check;
 use crate::model::Subject;
 
 /// The checks on a subject.
-pub fn of_subject(subject: Subject) -> impl Iterator<Item = &'static Check> {
+pub fn for_subject(subject: Subject) -> impl Iterator<Item = &'static Check> {
     let themes = match subject {
         Subject::Client => client::THEMES,
         Subject::Server => server::THEMES,
@@ -20,7 +20,7 @@ pub fn of_subject(subject: Subject) -> impl Iterator<Item = &'static Check> {
 
 /// Every check with its subject.
 pub fn all() -> impl Iterator<Item = (&'static Check, Subject)> {
-    [Subject::Client, Subject::Server].into_iter().flat_map(|subject| of_subject(subject).map(move |it| (it, subject)))
+    [Subject::Client, Subject::Server].into_iter().flat_map(|subject| for_subject(subject).map(move |it| (it, subject)))
 }
 
 #[cfg(test)]
@@ -55,7 +55,7 @@ mod tests {
     fn work(subject: Subject, evidence: &Evidence) -> u64 {
         WORK.set(0);
         let transcript = Transcript::new(evidence, &UNKNOWN);
-        for check in of_subject(subject) {
+        for check in for_subject(subject) {
             drop(check.run(&transcript));
         }
         WORK.get()

@@ -1,4 +1,4 @@
-//! Compares what a scenario expects of its steps, frames, processes and events with what was recorded.
+//! Evaluates the expectations of a scenario on steps, frames, processes and events.
 
 use std::borrow::Cow;
 
@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Judges every expectation of one case.
+/// The expectations of one case, and their results.
 pub(super) struct Expected<'a> {
     scenario: &'a Scenario,
     evidence: &'a Evidence,
@@ -27,14 +27,13 @@ pub(super) struct Expected<'a> {
 }
 
 impl<'a> Expected<'a> {
-    /// The expectations of this scenario, on this evidence.
     pub(super) fn new(scenario: &'a Scenario, evidence: &'a Evidence, requirement: Requirement) -> Self {
         Self { scenario, evidence, requirement, found: Vec::new() }
     }
 
-    /// Every judgement.
+    /// Returns the results of all expectations.
     pub(super) fn judge(mut self) -> Vec<CheckResult> {
-        self.unasked_steps();
+        self.implicit_connections();
         for (index, step) in self.scenario.steps.iter().enumerate() {
             self.step(index, step);
         }
@@ -46,7 +45,7 @@ impl<'a> Expected<'a> {
         if let Some(limit) = self.scenario.expect.within {
             let held = u128::from(self.evidence.elapsed_us) <= limit.0.as_micros();
             let observed = format!("it took {}", millis(self.evidence.elapsed_us));
-            self.add("expect.within", held, format!("the case ends within {limit}"), observed, vec![]);
+            self.add("expect.within", held, format!("the case finishes within {limit}"), observed, vec![]);
         }
         self.found
     }
@@ -61,14 +60,13 @@ impl<'a> Expected<'a> {
         self.found.push(CheckResult { id: id.into(), verdict, requirement, expected, observed, frames });
     }
 
-    /// Connections that the scenario did not write out have to be made all the same.
-    fn unasked_steps(&mut self) {
+    /// Connections without a step must succeed too.
+    fn implicit_connections(&mut self) {
         let failed = self.evidence.steps.iter().filter(|step| step.step.is_none());
         for outcome in failed {
             let Outcome::Error(error) = &outcome.outcome else { continue };
             let server = outcome.server.as_deref().unwrap_or("server");
-            // A server that cannot be greeted is judged by the scenarios about the greeting; the others cannot say
-            // anything about it.
+            // The handshake scenarios cover a server that rejects the handshake; others cannot judge it.
             let verdict = match self.scenario.subject {
                 Subject::Client => violation(self.requirement.level),
                 Subject::Server => Verdict::Blocked,
@@ -76,8 +74,8 @@ impl<'a> Expected<'a> {
             self.push(
                 format!("connect[{server}]"),
                 verdict,
-                format!("the connection to `{server}` is made, and ended in order"),
-                in_words(error),
+                format!("the connection to `{server}` is opened and closed without error"),
+                describe(error),
                 vec![],
             );
         }
@@ -87,17 +85,17 @@ impl<'a> Expected<'a> {
         let id = format!("steps[{index}].{}", step.kind());
         if let AnyStep::Client(ClientStep::Die(_)) = step {
             let killed = self.evidence.process.as_ref().is_some_and(|process| process.killed_on_purpose);
-            let observed = if killed { "it was killed" } else { "it never came to this step" };
-            return self.add(id, killed, "the client comes to this step and is killed".into(), observed.into(), vec![]);
+            let observed = if killed { "it was killed" } else { "it did not reach this step" };
+            return self.add(id, killed, "the client reaches this step and is killed".into(), observed.into(), vec![]);
         }
         let outcome = self.evidence.steps.iter().find(|outcome| outcome.step == Some(index));
         let Some(outcome) = outcome else {
             let (verdict, observed) = self.why_missing();
-            return self.push(id, verdict, "the step ends".into(), observed, vec![]);
+            return self.push(id, verdict, "the step finishes".into(), observed, vec![]);
         };
         match (&outcome.outcome, &step.expect().error) {
             (Outcome::Skipped(reason), _) => {
-                self.push(id, Verdict::Skipped, "the step ends".into(), reason.clone(), vec![]);
+                self.push(id, Verdict::Skipped, "the step finishes".into(), reason.clone(), vec![]);
             }
             (Outcome::Value(value), None) => {
                 self.add(&id, true, "the step succeeds".into(), brief(value), vec![]);
@@ -114,30 +112,30 @@ impl<'a> Expected<'a> {
                 );
             }
             (Outcome::Error(error), None) if step.expect().either => {
-                self.add(&id, true, "the step ends".into(), in_words(error), vec![]);
+                self.add(&id, true, "the step finishes".into(), describe(error), vec![]);
                 self.timing(&id, step.expect(), outcome);
             }
             (Outcome::Error(error), None) => {
-                self.add(id, false, "the step succeeds".into(), in_words(error), vec![]);
+                self.add(id, false, "the step succeeds".into(), describe(error), vec![]);
             }
             (Outcome::Error(error), Some(wanted)) => {
                 let held = wanted.split('|').any(|kind| kind.trim() == error.kind);
-                self.add(&id, held, format!("it fails with `{wanted}`"), in_words(error), vec![]);
+                self.add(&id, held, format!("it fails with `{wanted}`"), describe(error), vec![]);
                 self.error(&id, step.expect(), error);
                 self.timing(&id, step.expect(), outcome);
             }
         }
     }
 
-    /// Why a step has no outcome. A client that reports nothing at all may be a good one, so that is no failure of its
-    /// own; but nothing was shown either, and what was not shown does not pass.
+    /// Verdict and reason for a step without an outcome. A client without a report may be correct, so the verdict is not
+    /// `failed`; but without evidence the step does not pass either.
     fn why_missing(&self) -> (Verdict, String) {
         if self.evidence.timed_out {
-            (violation(self.requirement.level), "it had not ended when the time limit of the case had passed".into())
+            (violation(self.requirement.level), "it did not finish within the timeout of the case".into())
         } else if self.evidence.steps.is_empty() {
             (Verdict::Blocked, "the subject reported no outcome of any step, so it cannot be judged".into())
         } else {
-            (Verdict::Blocked, "the subject did not come to this step".into())
+            (Verdict::Blocked, "the subject did not reach this step".into())
         }
     }
 
@@ -164,7 +162,7 @@ impl<'a> Expected<'a> {
             self.add(
                 format!("{id}.code"),
                 error.code == Some(wanted),
-                format!("the error's code is {wanted}"),
+                format!("the error code is {wanted}"),
                 error.code.map_or_else(|| "it has no code".to_owned(), |code| code.to_string()),
                 vec![],
             );
@@ -175,7 +173,7 @@ impl<'a> Expected<'a> {
                 format!("{id}.message"),
                 held,
                 format!("the message contains `{wanted}`"),
-                in_words(error),
+                describe(error),
                 vec![],
             );
         }
@@ -188,7 +186,7 @@ impl<'a> Expected<'a> {
             self.add(
                 format!("{id}.within"),
                 held,
-                format!("it ends within {limit}"),
+                format!("it finishes within {limit}"),
                 format!("it took {}", millis(took)),
                 vec![],
             );
@@ -196,7 +194,13 @@ impl<'a> Expected<'a> {
         if let Some(earliest) = expect.not_before {
             let held = u128::from(took) >= earliest.0.as_micros();
             let observed = format!("it took {}", millis(took));
-            self.add(format!("{id}.not_before"), held, format!("it does not end before {earliest}"), observed, vec![]);
+            self.add(
+                format!("{id}.not_before"),
+                held,
+                format!("it does not finish before {earliest}"),
+                observed,
+                vec![],
+            );
         }
     }
 
@@ -204,21 +208,21 @@ impl<'a> Expected<'a> {
         let matching: Vec<u64> =
             self.evidence.frames.iter().filter(|frame| counts(expectation, frame)).map(|frame| frame.seq).collect();
         let found = matching.len();
-        let (least, most) = match (expectation.count, expectation.at_least, expectation.at_most) {
+        let (min, max) = match (expectation.count, expectation.at_least, expectation.at_most) {
             (Some(count), _, _) => (count, count),
             (None, None, None) => (1, usize::MAX),
-            (None, least, most) => (least.unwrap_or(0), most.unwrap_or(usize::MAX)),
+            (None, min, max) => (min.unwrap_or(0), max.unwrap_or(usize::MAX)),
         };
-        let number = match (least, most) {
-            (least, most) if least == most => format!("{least}"),
-            (least, usize::MAX) => format!("at least {least}"),
-            (0, most) => format!("at most {most}"),
-            (least, most) => format!("{least} to {most}"),
+        let number = match (min, max) {
+            (min, max) if min == max => format!("{min}"),
+            (min, usize::MAX) => format!("at least {min}"),
+            (0, max) => format!("at most {max}"),
+            (min, max) => format!("{min} to {max}"),
         };
         let expected = format!("{number} frames of {}", described(expectation));
         self.add(
             format!("expect.frames[{index}]"),
-            (least..=most).contains(&found),
+            (min..=max).contains(&found),
             expected,
             format!("{found} frames"),
             matching.into_iter().take(20).collect(),
@@ -228,8 +232,8 @@ impl<'a> Expected<'a> {
     fn processes(&mut self) {
         let Some(expected) = &self.scenario.expect.processes else { return };
         let Some(process) = &self.evidence.process else {
-            let observed = "no process was watched".to_owned();
-            return self.push("expect.processes", Verdict::Blocked, "processes are watched".into(), observed, vec![]);
+            let observed = "no process was observed".to_owned();
+            return self.push("expect.processes", Verdict::Blocked, "processes are observed".into(), observed, vec![]);
         };
         if let Some(wanted) = expected.started {
             let starts = |frame: &&Frame| {
@@ -237,7 +241,7 @@ impl<'a> Expected<'a> {
             };
             let frames: Vec<u64> = self.evidence.frames.iter().filter(starts).map(|frame| frame.seq).collect();
             let observed = format!("{} were started", frames.len());
-            let expected = format!("at least {wanted} processes of servers are started");
+            let expected = format!("at least {wanted} server processes are started");
             self.add("expect.processes.started", frames.len() >= wanted, expected, observed, frames);
         }
         if let Some(limit) = expected.gone_after_disconnect {
@@ -245,9 +249,9 @@ impl<'a> Expected<'a> {
                 let step = outcome.step.and_then(|index| self.scenario.steps.client().get(index));
                 matches!(step, Some(ClientStep::Disconnect(_)))
             });
-            let expected = format!("no process of the server lives {limit} after the disconnect began");
+            let expected = format!("no server process exists {limit} after the start of the disconnect");
             let Some(began) = began.map(|outcome| outcome.began_us) else {
-                let observed = "the client did not come to the disconnect".to_owned();
+                let observed = "the client did not reach the disconnect".to_owned();
                 return self.push(
                     "expect.processes.gone_after_disconnect",
                     Verdict::Blocked,
@@ -258,12 +262,12 @@ impl<'a> Expected<'a> {
             };
             let last = process.seen.iter().filter(|seen| seen.server).map(|seen| seen.last_us).max();
             let lived = last.unwrap_or(began).saturating_sub(began);
-            // What outlived the client itself was ended by the workbench, and says nothing of how long it would have lived.
+            // The workbench terminated processes that outlived the client, so their lifetime is unknown.
             let left = process.left.iter().filter(|left| left.server).count();
             let held = left == 0 && u128::from(lived) <= limit.0.as_micros();
             let observed = match left {
-                0 => format!("the last was seen {} after it", millis(lived)),
-                left => format!("{left} outlived the client itself"),
+                0 => format!("the last one was seen {} after it", millis(lived)),
+                left => format!("{left} outlived the client"),
             };
             self.add("expect.processes.gone_after_disconnect", held, expected, observed, vec![]);
         }
@@ -275,7 +279,7 @@ impl<'a> Expected<'a> {
             self.add(
                 format!("expect.events.{wanted:?}"),
                 times > 0,
-                format!("the client notices {wanted:?}"),
+                format!("the client reports {wanted:?}"),
                 format!("{times} times"),
                 vec![],
             );
@@ -283,7 +287,7 @@ impl<'a> Expected<'a> {
     }
 }
 
-/// The expectation with `{{revision}}` and `{{transport}}` filled in, where it compares with a string.
+/// Replaces `{{revision}}` and `{{transport}}` in an expected string.
 fn filled<'a>(expectation: &'a ValueExpectation, evidence: &Evidence) -> Cow<'a, ValueExpectation> {
     match &expectation.equals {
         Some(Value::String(text)) if text.contains("{{") => {
@@ -295,7 +299,7 @@ fn filled<'a>(expectation: &'a ValueExpectation, evidence: &Evidence) -> Cow<'a,
     }
 }
 
-/// Whether a frame is one of those that an expectation counts.
+/// Whether an expectation counts a frame.
 fn counts(expectation: &FrameExpectation, frame: &Frame) -> bool {
     let from = match frame.direction {
         Direction::ClientToServer => Sender::Client,
@@ -308,15 +312,14 @@ fn counts(expectation: &FrameExpectation, frame: &Frame) -> bool {
         && expectation.server.as_deref().is_none_or(|server| frame.server == server)
         && expectation.values.iter().all(|value| frame.json().is_some_and(|json| evaluate(value, json).held))
         && match &expectation.http {
-            Some(http) => frame.http.as_ref().is_some_and(|envelope| wears(http, envelope)),
+            Some(http) => frame.http.as_ref().is_some_and(|envelope| envelope_matches(http, envelope)),
             None => frame.json().is_some(),
         }
 }
 
-/// Whether an envelope is as expected.
-fn wears(expectation: &HttpExpectation, envelope: &Http) -> bool {
+fn envelope_matches(expectation: &HttpExpectation, envelope: &Http) -> bool {
     let matches = |(name, pattern): (&String, &String)| {
-        // The loader has refused what is no regular expression.
+        // The loader rejects invalid regular expressions.
         let pattern = Regex::new(pattern);
         envelope.headers.get(name).is_some_and(|value| pattern.is_ok_and(|pattern| pattern.is_match(value)))
     };
@@ -345,14 +348,14 @@ fn described(expectation: &FrameExpectation) -> String {
     words.join(", ")
 }
 
-/// The text blocks of a tool call's result, joined by line feeds.
+/// The text blocks of a tool result, joined by line feeds.
 fn text_of(value: &Value) -> Option<String> {
     let blocks = value.get("content")?.as_array()?;
     let texts: Vec<&str> = blocks.iter().filter_map(|block| block.get("text")?.as_str()).collect();
     (!texts.is_empty()).then(|| texts.join("\n"))
 }
 
-fn in_words(error: &StepError) -> String {
+fn describe(error: &StepError) -> String {
     format!("it failed with `{}`: {}", error.kind, error.message)
 }
 

@@ -8,21 +8,18 @@ use serde_json_path::JsonPath;
 use super::{check::brief, transcript::IdKey};
 use crate::model::ValueExpectation;
 
-/// How an expectation on a value came out.
+/// The result of an expectation on a value.
 pub(super) struct ValueFinding {
-    /// What had to be.
     pub(super) expected: String,
-    /// What was.
     pub(super) observed: String,
-    /// Whether the two agree.
     pub(super) held: bool,
 }
 
-/// Compares one place of a value with what it must hold.
+/// Evaluates an expectation on a value.
 pub(super) fn evaluate(expectation: &ValueExpectation, value: &Value) -> ValueFinding {
     let path = match JsonPath::parse(&expectation.path) {
         Ok(path) => path,
-        // The loader refuses such a file; this is for evidence that is judged by a newer or older workbench.
+        // The loader rejects such a file; another version of the workbench may have loaded it.
         Err(cause) => return ValueFinding::broken("a JSONPath (RFC 9535)".to_owned(), cause.to_string()),
     };
     let nodes: Vec<&Value> = path.query(value).all();
@@ -47,15 +44,15 @@ pub(super) fn evaluate(expectation: &ValueExpectation, value: &Value) -> ValueFi
         let mut seen = HashSet::new();
         let repeated = all.iter().find(|node| !seen.insert(IdKey::new(node)));
         let observed = match repeated {
-            Some(node) => format!("{} is there more than once", brief(node)),
-            None => format!("{} nodes, no two alike", all.len()),
+            Some(node) => format!("{} is duplicate", brief(node)),
+            None => format!("{} different nodes", all.len()),
         };
         let held = !all.is_empty() && repeated.is_none() == wanted;
         return ValueFinding::new(format!("no two nodes of {at} are equal: {wanted}"), observed, held);
     }
     if let Some(wanted) = expectation.exists {
         let held = nodes.is_empty() != wanted;
-        let expected = if wanted { format!("{at} is there") } else { format!("{at} is not there") };
+        let expected = if wanted { format!("{at} exists") } else { format!("{at} does not exist") };
         return ValueFinding::new(expected, shown(&nodes), held);
     }
     if let Some(wanted) = &expectation.set {
@@ -65,7 +62,7 @@ pub(super) fn evaluate(expectation: &ValueExpectation, value: &Value) -> ValueFi
         let expected = format!("the nodes of {at} are {}", brief(&Value::Array(wanted.clone())));
         return ValueFinding::new(expected, shown(&nodes), held);
     }
-    ValueFinding::broken(format!("something about {at}"), "the expectation says nothing".to_owned())
+    ValueFinding::broken(format!("a condition on {at}"), "the expectation has no condition".to_owned())
 }
 
 impl ValueFinding {
@@ -78,7 +75,7 @@ impl ValueFinding {
     }
 }
 
-/// Each node has to be a string that matches; no node at all is no match.
+/// Each node must be a string that matches; without nodes the expectation fails.
 fn matching(at: &str, pattern: &str, nodes: &[&Value]) -> ValueFinding {
     let expected = format!("each string of {at} matches /{pattern}/");
     let regex = match regex::Regex::new(pattern) {
@@ -106,7 +103,7 @@ fn count<'a>(nodes: impl Iterator<Item = &'a Value>, wanted: &Value) -> usize {
 
 fn shown(nodes: &[&Value]) -> String {
     match nodes {
-        [] => "nothing is there".to_owned(),
+        [] => "no node".to_owned(),
         [one] => brief(one),
         several => {
             let listed: Vec<String> = several.iter().take(5).map(|node| brief(node)).collect();
@@ -151,6 +148,6 @@ mod tests {
     fn nothing_selected_satisfies_nothing_that_speaks_of_each() {
         assert!(!held(json!({ "path": "$.none[*]", "matches": ".*" })));
         assert!(!held(json!({ "path": "$.none[*]", "unique": true })));
-        assert!(!held(json!({ "path": "$.text" })), "an expectation that says nothing must not hold");
+        assert!(!held(json!({ "path": "$.text" })), "an expectation without a condition must not pass");
     }
 }

@@ -1,4 +1,4 @@
-//! The names outside its own text that a scenario may use: requirements, checks, error kinds, capabilities, methods.
+//! Names that a scenario may use: requirements, checks, error kinds, capabilities, methods.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,7 +7,7 @@ use std::{
 
 use crate::{judge::checks, model::Subject, requirements::Register};
 
-/// The kinds of errors that a step can end with, whatever client it is: the values of `expect.error`.
+/// The error kinds of steps: the values of `expect.error`, the same for all clients.
 pub const ERROR_KINDS: &[&str] = &[
     "startup-timeout",
     "spawn-failed",
@@ -44,11 +44,11 @@ pub const ERROR_KINDS: &[&str] = &[
     "other",
 ];
 
-/// What a server can declare (2025-11-25 schema, `ServerCapabilities`; 2026-07-28 added `extensions`).
+/// Capabilities of a server (2025-11-25 schema, `ServerCapabilities`; 2026-07-28 added `extensions`).
 pub(crate) const CAPABILITIES: &[&str] =
     &["completions", "experimental", "extensions", "logging", "prompts", "resources", "tasks", "tools"];
 
-/// The methods of all revisions (their `schema.ts`), to recognise one that is misspelt.
+/// The methods of all revisions (their `schema.ts`), to detect misspelled ones.
 pub(crate) const METHODS: &[&str] = &[
     "completion/complete",
     "elicitation/create",
@@ -95,18 +95,18 @@ static BUILT_IN: LazyLock<Vocabulary> = LazyLock::new(|| {
 pub struct Vocabulary {
     /// The ids of the requirements.
     pub(crate) requirements: BTreeSet<String>,
-    /// The ids of the checks, and whom they judge.
+    /// The ids of the checks, with their subjects.
     pub(crate) checks: BTreeMap<String, Subject>,
 }
 
 impl Vocabulary {
-    /// Those of the register and of the checks that are part of the program.
+    /// The built-in requirements and checks.
     #[must_use]
     pub fn built_in() -> &'static Self {
         &BUILT_IN
     }
 
-    /// These, and no others.
+    /// Only these requirements and checks.
     pub fn new<'a>(
         requirements: impl IntoIterator<Item = &'a str>,
         checks: impl IntoIterator<Item = (&'a str, Subject)>,

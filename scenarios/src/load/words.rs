@@ -1,9 +1,9 @@
-//! What a reader of scenarios has to know of the format beyond its shape.
+//! Names of the parts of a scenario in error messages.
 
 use diagnostics::document::{Format, Limits};
 use mock_servers::script;
 
-/// Scenarios as files.
+/// The format of scenario files.
 pub(super) const FORMAT: Format = Format {
     noun: "scenario",
     example: "begins with `scenario: <area>/<name>`",

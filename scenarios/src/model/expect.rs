@@ -1,4 +1,4 @@
-//! What must come of a step, and of a whole case. Judged in `crate::judge`.
+//! Expectations of steps and of whole cases. `crate::judge` evaluates them.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,23 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What must come of a step. With nothing said of an error, the step must succeed.
+/// The expected outcome of a step. Without `error` and `either`, the step must succeed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct Expect {
     /// The text of the result's text blocks, joined by line feeds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The step must fail, with an error of this kind (`timed-out`), or of one of several kinds joined by `|`.
+    /// The kind of the expected error (`timed-out`), or several kinds joined by `|`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
-    /// The error's JSON-RPC code.
+    /// The JSON-RPC code of the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<i64>,
-    /// Whether a failure is as good as success: what matters is told elsewhere.
+    /// Whether the step may succeed or fail.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub either: bool,
-    /// What the error's message must contain.
+    /// Text in the message of the error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// The step must end within this time.
@@ -32,54 +32,54 @@ pub struct Expect {
     /// The step must not end before this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_before: Option<HumanDuration>,
-    /// What the value must hold.
+    /// Expectations on the value.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<ValueExpectation>,
 }
 
 impl Expect {
-    /// Whether nothing is said, so that the step must just succeed.
+    /// Whether the step must only succeed.
     #[must_use]
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// What a place in a value must hold. Exactly one of the fields beside `path` is given.
+/// An expectation on a part of a value. It has `path` and exactly one other key.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct ValueExpectation {
-    /// A JSONPath (RFC 9535) into the step's value.
+    /// The JSONPath (RFC 9535) of the part.
     pub path: String,
-    /// It selects one node, equal to this. In a string, `{{revision}}` and `{{transport}}` stand for those of the case
-    /// (in the expectations of steps).
+    /// The path selects one node, equal to this value. In expectations of steps, `{{revision}}` and `{{transport}}` in a
+    /// string are replaced by those of the case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub equals: Option<Value>,
-    /// It selects so many nodes.
+    /// The path selects this number of nodes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<usize>,
-    /// It selects one string that contains this.
+    /// The path selects one string that contains this text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contains: Option<String>,
-    /// Each node that it selects is a string that matches this regular expression.
+    /// The path selects at least one node, and all are strings that match this regular expression.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub matches: Option<String>,
-    /// No two of the nodes that it selects are equal (true), and there is at least one.
+    /// The path selects at least one node, and all are different. Must be `true`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unique: Option<bool>,
-    /// It selects at least one node (true), or none (false).
+    /// The path selects at least one node (`true`) or none (`false`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exists: Option<bool>,
-    /// The nodes that it selects are these, in whatever order.
+    /// The path selects exactly these nodes, in any order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub set: Option<Vec<Value>>,
 }
 
-/// What must be seen in the whole case.
+/// Expectations on a whole case.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct Expectations {
-    /// Frames on the wire.
+    /// Recorded frames.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub frames: Vec<FrameExpectation>,
     /// Processes.
@@ -88,7 +88,7 @@ pub struct Expectations {
     /// The whole case must end within this time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<HumanDuration>,
-    /// What the client must have noticed at least once, without being asked to wait for it.
+    /// Events that the client must report at least once, without an `await` step.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventKind>,
 }
@@ -107,11 +107,11 @@ pub enum EventKind {
     Garbage,
 }
 
-/// Frames that must, or must not, have crossed the wire. Every field given must hold of a frame for it to count.
+/// The expected number of certain frames. A frame is counted if it matches all given keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub struct FrameExpectation {
-    /// Who sent them.
+    /// The sender.
     pub from: Sender,
     /// The JSON-RPC method.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -119,43 +119,42 @@ pub struct FrameExpectation {
     /// The tool of a `tools/call`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// With which server; absent: any.
+    /// The server [default: any].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// What the message must hold.
+    /// Expectations on the message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<ValueExpectation>,
-    /// What its HTTP envelope must be. Frames without a message count too where this is given.
+    /// The expected HTTP envelope. With this key, frames without a message are counted too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<HttpExpectation>,
-    /// Just so many.
+    /// The exact number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<usize>,
-    /// At least so many; 1 if neither `count` nor `at_most` is given.
+    /// Minimum number [default: 1 without `count` and `at_most`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<usize>,
-    /// At most so many.
+    /// Maximum number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<usize>,
 }
 
-/// What the HTTP envelope of a frame must be.
+/// The expected HTTP envelope of a frame.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HttpExpectation {
-    /// The request's method.
+    /// The method of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
-    /// The status of the answer.
+    /// The status of the response.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// Headers that are there, by their names in lower case, and the regular expressions that their values match. Secret
-    /// values were scrubbed.
+    /// Required headers: lower-case names, with regular expressions that match the values. Secret values are redacted.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, String>,
 }
 
-/// One end of the wire.
+/// The sender of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sender {
@@ -165,19 +164,17 @@ pub enum Sender {
     Server,
 }
 
-/// What must be true of the processes of a case. That none is left behind is always checked; see the check
-/// `no-process-left`.
+/// Expectations on the processes of a case, in addition to the check `no-process-left`, which always applies.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct ProcessExpectation {
-    /// At least so many processes of servers were started, as the mock servers recorded themselves: proof that the case
-    /// had something to lose.
+    /// Minimum number of started server processes, as recorded by the mock servers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<usize>,
-    /// How long after the client's end, or its death, the last of them may live; absent: 500 ms.
+    /// Maximum lifetime of processes after the client exited or was killed [default: 500ms].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gone_within: Option<HumanDuration>,
-    /// How long after a `disconnect` step began the last process below the client may live.
+    /// Maximum lifetime of processes after the start of a `disconnect` step.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gone_after_disconnect: Option<HumanDuration>,
 }

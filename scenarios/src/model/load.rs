@@ -1,4 +1,4 @@
-//! The load that a scenario puts on its subject. Carried out in `crate::bench`.
+//! The load of a scenario. `crate::bench` executes it.
 
 use mock_servers::HumanDuration;
 use schemars::JsonSchema;
@@ -11,31 +11,31 @@ use serde_json::{Map, Value};
 pub struct Load {
     /// The tool to call.
     pub tool: String,
-    /// Its arguments; absent: none.
+    /// The arguments [default: none].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<String, Value>>,
-    /// How calls are begun.
+    /// When calls are sent.
     pub shape: Shape,
-    /// For how long calls are counted.
+    /// Duration of the measurement.
     pub duration: HumanDuration,
-    /// For how long calls are made before they count; absent: not at all.
+    /// Duration of the warm-up, which is not measured [default: none].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warmup: Option<HumanDuration>,
-    /// How long one call may take; absent: 60 s.
+    /// Timeout of one call [default: 60s].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<HumanDuration>,
-    /// What must hold: `p99 < 50ms`, `error_rate <= 1%`, `achieved_rate >= 100/s`, `offered_ratio >= 95%`.
+    /// Pass/fail thresholds: `p99 < 50ms`, `error_rate <= 1%`, `achieved_rate >= 100/s`, `offered_ratio >= 95%`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub thresholds: Vec<String>,
 }
 
-/// How the calls of a load are begun.
+/// When the calls of a load are sent.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shape {
-    /// So many users, each beginning a call when its last one ended.
+    /// A number of users, each of which sends a call after the response to the previous one.
     Closed(Closed),
-    /// Calls begin at a rate, whatever became of those before.
+    /// A rate, independent of responses.
     Open(Open),
 }
 
@@ -43,7 +43,7 @@ pub enum Shape {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Closed {
-    /// How many users.
+    /// Number of users.
     pub users: usize,
 }
 
@@ -51,9 +51,9 @@ pub struct Closed {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Open {
-    /// How many calls a second.
+    /// Calls per second.
     pub rate: f64,
-    /// The most calls in flight; those above it wait, and their waiting counts. Absent: 10,000.
+    /// Maximum number of calls in flight [default: 10,000]. Further calls wait, and their latency includes the wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_in_flight: Option<usize>,
 }

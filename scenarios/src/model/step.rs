@@ -12,7 +12,7 @@ use super::{
     user::Root,
 };
 
-/// The steps of a scenario, all of them for its subject.
+/// The steps of a scenario, for its subject.
 #[derive(Debug, Clone, PartialEq, JsonSchema)]
 #[schemars(untagged)]
 pub enum Steps {
@@ -47,7 +47,7 @@ impl Steps {
         }
     }
 
-    /// Every step, as what both kinds have in common.
+    /// All steps, whatever the subject is.
     pub fn iter(&self) -> impl Iterator<Item = AnyStep<'_>> {
         self.client().iter().map(AnyStep::Client).chain(self.server().iter().map(AnyStep::Server))
     }

@@ -1,60 +1,60 @@
-//! Who sits in front of a client under test: what they answer to what servers ask, and where they work.
+//! The user of a client under test: responses to requests of servers, and roots.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The user of a client, and the model behind it. The client declares what is written here, and nothing else.
+/// The user of a client, and its model. The client declares exactly the features that have a key here.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct UserSetup {
-    /// What they do with a form (elicitation, form mode).
+    /// The response to a form (elicitation, form mode).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub form: Option<FormAnswer>,
-    /// What they do when they are asked to visit a URL (elicitation, URL mode). Nothing is visited.
+    pub form: Option<FormAction>,
+    /// The response to a URL (elicitation, URL mode). The URL is not opened.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub url: Option<UrlAnswer>,
-    /// What the model says (sampling): one block of text, by a model called `model`.
+    pub url: Option<UrlAction>,
+    /// The text that the model `model` generates (sampling).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling: Option<String>,
-    /// Where they work (roots).
+    /// The roots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub roots: Option<Vec<Root>>,
 }
 
-/// What a user does with a form.
+/// The response of the user to a form.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum FormAnswer {
-    /// They send it with these values, and leave the other fields as they find them.
+pub enum FormAction {
+    /// Submit it with these values; other fields keep their defaults.
     Accept(Map<String, Value>),
-    /// They refuse.
+    /// Decline it.
     Decline,
-    /// They dismiss it.
+    /// Dismiss it.
     Cancel,
-    /// There is nobody to answer.
+    /// No user is present.
     Absent,
 }
 
-/// What a user does when asked to visit a URL.
+/// The response of the user to a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum UrlAnswer {
-    /// They agree.
+pub enum UrlAction {
+    /// Consent.
     Accept,
-    /// They refuse.
+    /// Decline it.
     Decline,
-    /// They dismiss it.
+    /// Dismiss it.
     Cancel,
 }
 
-/// A place in which a user works.
+/// A root directory of the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Root {
     /// A `file://` URI.
     pub uri: String,
-    /// A name for people.
+    /// A display name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Speaking to a server over Streamable HTTP: every message its own POST, answered by JSON or a stream of events.
+//! The peer over Streamable HTTP: each message is a POST with a JSON response or a stream of events.
 
 use std::{
     collections::BTreeMap,
@@ -24,22 +24,23 @@ use super::{
     transcript::{Ended, TranscriptRecorder},
 };
 
-/// The longest body that is read.
+/// Maximum size of a body.
 pub(super) const MAX_BODY: usize = 16 << 20;
-/// How long a connection may take to be made.
+/// Timeout of connecting.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How long an exchange by hand may take, and how long one that turns out to be a stream is listened to.
-const BY_HAND: Duration = Duration::from_secs(5);
+/// Timeout of a raw exchange.
+const RAW_TIMEOUT: Duration = Duration::from_secs(5);
+/// Time to read a stream that a raw exchange returns.
 const LISTEN: Duration = Duration::from_millis(300);
-/// The header that carries the session (2025-11-25, basic/transports, session management).
+/// The header with the session id (2025-11-25, basic/transports, session management).
 pub(super) const SESSION: &str = "mcp-session-id";
-/// The header that carries the revision (2025-11-25, basic/transports, protocol version header).
+/// The header with the revision (2025-11-25, basic/transports, protocol version header).
 pub(super) const VERSION: &str = "mcp-protocol-version";
 
-/// Headers that one message adds, or with an empty value takes away.
+/// Headers of one message. An empty value removes a header.
 pub(super) type Headers = BTreeMap<String, String>;
 
-/// The state that exchanges share.
+/// A peer over Streamable HTTP. Exchanges run in tasks.
 #[derive(Debug)]
 pub(super) struct HttpPeer {
     shared: Arc<Shared>,
@@ -54,15 +55,15 @@ pub(super) struct Shared {
     recorder: Arc<TranscriptRecorder>,
     exchanges: AtomicU64,
     session: Mutex<Option<HeaderValue>>,
-    /// Whether the end of the session was asked for already.
+    /// Whether DELETE was sent.
     ended: AtomicBool,
     revision: Mutex<Option<String>>,
-    /// Whether the server's own requests are answered: not in the modern era, where a client must send no responses.
+    /// Whether to respond to requests of the server. Clients of the modern era send no responses.
     answers: bool,
 }
 
 impl HttpPeer {
-    /// Prepares to speak to the URL; nothing is sent yet.
+    /// Creates the peer without sending anything.
     pub(super) fn new(
         url: Url,
         secret: HeaderMap,
@@ -84,23 +85,22 @@ impl HttpPeer {
         Ok(Self { shared: Arc::new(shared), tasks: Mutex::default() })
     }
 
-    /// Sends the revision with every message from now on.
-    pub(super) fn speak(&self, revision: &str) {
+    /// Sets the revision header of further messages.
+    pub(super) fn set_revision(&self, revision: &str) {
         *lock(&self.shared.revision) = Some(revision.to_owned());
     }
 
-    /// Whether the server has given a session.
     pub(super) fn has_session(&self) -> bool {
         lock(&self.shared.session).is_some()
     }
 
-    /// Whether the session's id consists of visible ASCII, if there is a session.
+    /// Whether the session id has only visible ASCII characters; `None` without a session.
     pub(super) fn session_is_visible_ascii(&self) -> Option<bool> {
         let session = lock(&self.shared.session);
         Some(session.as_ref()?.as_bytes().iter().all(|byte| (0x21..=0x7e).contains(byte)))
     }
 
-    /// Posts a message and reads the reply in the background. Gives back the number of the exchange.
+    /// Posts a message and reads the response in the background. Returns the number of the exchange.
     pub(super) fn post(&self, text: String, headers: Headers) -> u64 {
         let number = self.shared.next();
         let shared = Arc::clone(&self.shared);
@@ -108,8 +108,8 @@ impl HttpPeer {
         number
     }
 
-    /// Makes an exchange by hand and says what came of it.
-    pub(super) async fn by_hand(
+    /// Sends a request, and returns status, headers and body of the response.
+    pub(super) async fn raw_exchange(
         &self,
         method: Method,
         headers: Headers,
@@ -121,14 +121,14 @@ impl HttpPeer {
         }
         let (request, sent) = self.shared.request(&method, headers, body.as_deref());
         self.shared.record_request(number, sent, body.as_deref());
-        let response = tokio::time::timeout(BY_HAND, request.send()).await;
+        let response = tokio::time::timeout(RAW_TIMEOUT, request.send()).await;
         let response = match response {
             Ok(Ok(response)) => response,
             Ok(Err(cause)) => return Err(self.shared.fail(number, &cause)),
-            Err(_) => return Err("no reply in time".to_owned()),
+            Err(_) => return Err("no response within the timeout".to_owned()),
         };
         let http = envelope(&response);
-        let limit = if is_stream(&http) { LISTEN } else { BY_HAND };
+        let limit = if is_stream(&http) { LISTEN } else { RAW_TIMEOUT };
         let before = self.shared.recorder.received();
         let reading = self.shared.read(number, response, http.clone());
         let _ = tokio::time::timeout(limit, reading).await;
@@ -136,17 +136,19 @@ impl HttpPeer {
         Ok(json!({ "status": http.status, "headers": http.headers, "body": body }))
     }
 
-    /// Ends the session, if there is one, and every open exchange.
+    /// Terminates the session and all open exchanges.
     pub(super) async fn end(self) {
         lock(&self.tasks).abort_all();
         if self.has_session() && !self.shared.ended.load(Ordering::Relaxed) {
-            let _ =
-                tokio::time::timeout(Duration::from_millis(800), self.by_hand(Method::DELETE, Headers::new(), None))
-                    .await;
+            let _ = tokio::time::timeout(
+                Duration::from_millis(800),
+                self.raw_exchange(Method::DELETE, Headers::new(), None),
+            )
+            .await;
         }
     }
 
-    /// Drops every open exchange: over HTTP that is how a stream is given up.
+    /// Drops all open exchanges, which cancels their requests.
     pub(super) fn drop_open(&self) {
         lock(&self.tasks).abort_all();
     }
@@ -174,7 +176,7 @@ impl Shared {
         self.recorder.end_exchange(number, Ended { status, error });
     }
 
-    /// Builds a request, and what of it may be recorded: everything but the user's own headers.
+    /// Builds a request, and its recordable part without the user's headers.
     fn request(&self, method: &Method, headers: Headers, body: Option<&str>) -> (RequestBuilder, Http) {
         let mut sent = self.usual_headers(method);
         for (name, value) in headers {
@@ -203,14 +205,14 @@ impl Shared {
         sent.insert("host".to_owned(), host(&self.url));
         let http = Http {
             method: Some(method.to_string()),
-            path: Some(self.recorder.scrub_text(self.url.path())),
+            path: Some(self.recorder.redact_text(self.url.path())),
             headers: sent,
             ..Http::default()
         };
         (request, http)
     }
 
-    /// What a good client sends (2025-11-25 and 2026-07-28, transports). The session's id is never recorded.
+    /// The headers of a conforming client (2025-11-25 and 2026-07-28, transports). The session id is never recorded.
     fn usual_headers(&self, method: &Method) -> Headers {
         let mut headers = Headers::new();
         if *method == Method::POST {
@@ -244,13 +246,13 @@ impl Shared {
     }
 
     fn fail(&self, number: u64, cause: &reqwest::Error) -> String {
-        let error = self.recorder.scrub_text(&chain(cause));
+        let error = self.recorder.redact_text(&chain(cause));
         self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::ClosedByServer, None);
         self.recorder.end_exchange(number, Ended { status: None, error: Some(error.clone()) });
         error
     }
 
-    /// Reads a reply to its end and records what is in it.
+    /// Reads and records a complete response.
     async fn read(self: &Shared, number: u64, response: Response, http: Http) -> Result<(), String> {
         if is_stream(&http) {
             return self.read_stream(number, response, http).await;
@@ -270,7 +272,7 @@ impl Shared {
         let mut empty = true;
         while let Some(event) = events.next().await {
             let event = event.map_err(|cause| cause.to_string())?;
-            // An event without data primes the client to reconnect (2025-11-25, basic/transports); it is no message.
+            // An event without data only provides an event id for resumption (2025-11-25, basic/transports).
             let Some(data) = event.data.filter(|data| !data.trim().is_empty()) else { continue };
             empty = false;
             let http = Http { event: event.event, event_id: event.id, ..http.clone() };
@@ -300,7 +302,7 @@ impl Shared {
     }
 }
 
-/// A client that follows a redirect within the server only: elsewhere the user's headers have no business.
+/// A client that follows redirects only within an origin, since requests contain the user's headers.
 pub(super) fn build_client() -> Result<reqwest::Client, PeerError> {
     let redirects = reqwest::redirect::Policy::custom(|attempt| {
         let first = attempt.previous().first().map(Url::origin);
@@ -314,10 +316,10 @@ pub(super) fn build_client() -> Result<reqwest::Client, PeerError> {
     client.build().map_err(|source| PeerError::Client { source })
 }
 
-/// Stands in a record for the id of the session, which lets its bearer in.
+/// Replaces the session id and other credentials in records.
 const KEPT: &str = "[session]";
 
-/// The envelope of a reply. Of headers that could hold a credential only the name is kept.
+/// The envelope of a response, without the values of headers that can contain credentials.
 pub(super) fn envelope(response: &Response) -> Http {
     let headers = response.headers().iter().map(|(name, value)| {
         let secret = matches!(name.as_str(), SESSION | "set-cookie" | "www-authenticate" | "authorization");
@@ -327,18 +329,18 @@ pub(super) fn envelope(response: &Response) -> Http {
     Http { status: Some(response.status().as_u16()), headers: headers.collect(), ..Http::default() }
 }
 
-/// Whether the reply is a stream of events.
+/// Whether the response is a stream of events.
 pub(super) fn is_stream(http: &Http) -> bool {
     let kind = http.headers.get("content-type").map(|kind| kind.to_ascii_lowercase());
     kind.is_some_and(|kind| kind.split(';').next().is_some_and(|kind| kind.trim() == "text/event-stream"))
 }
 
-/// The body as a stream of bytes that ends, with an error, where it becomes longer than is read.
+/// The body as a stream of bytes, which fails above the maximum size.
 pub(super) fn bounded(response: Response) -> impl Stream<Item = Result<bytes::Bytes, std::io::Error>> {
     let mut left = MAX_BODY;
     response.bytes_stream().map(move |chunk| {
         let chunk = chunk.map_err(std::io::Error::other)?;
-        left = left.checked_sub(chunk.len()).ok_or_else(|| std::io::Error::other("the body is too long"))?;
+        left = left.checked_sub(chunk.len()).ok_or_else(|| std::io::Error::other("the body exceeds 16 MiB"))?;
         Ok(chunk)
     })
 }
@@ -352,7 +354,7 @@ async fn read_text(response: Response) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Host and port, as the `Host` header says them.
+/// Host and port for the `Host` header.
 fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))

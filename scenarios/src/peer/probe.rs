@@ -9,7 +9,7 @@ use crate::{
     model::{Revision, Transport},
 };
 
-use super::{FinishedPeer, Peer, PeerError, PeerTransport, ServerTarget, SilentServer, greeting, rpc_error};
+use super::{FinishedPeer, Peer, PeerError, PeerTransport, ServerTarget, SilentServer, handshake, rpc_error};
 
 /// The newest revision with a handshake.
 const NEWEST_LEGACY: Revision = Revision::V2025_11_25;
@@ -46,21 +46,21 @@ impl ProbeResult {
     /// `true` or an object.
     #[must_use]
     pub fn declares(&self, revision: Revision, capability: &str) -> bool {
-        let Some(greeting) = self.identities.get(&revision) else { return false };
+        let Some(identity) = self.identities.get(&revision) else { return false };
         let mut parts = capability.split('.');
-        let first = parts.next().and_then(|name| greeting.capabilities.get(name));
+        let first = parts.next().and_then(|name| identity.capabilities.get(name));
         let found = parts.fold(first, |value, name| value?.get(name));
         found.is_some_and(|value| value.is_object() || *value == Value::Bool(true))
     }
 
     /// The part of the result that checks see, as evidence.
     pub(crate) fn as_value(&self, revision: Revision) -> Value {
-        let greeting = self.identities.get(&revision).cloned().unwrap_or_default();
+        let identity = self.identities.get(&revision).cloned().unwrap_or_default();
         json!({
             "revision": revision,
             "revisions": self.revisions().collect::<Vec<_>>(),
-            "server_info": greeting.server_info,
-            "capabilities": greeting.capabilities,
+            "server_info": identity.server_info,
+            "capabilities": identity.capabilities,
         })
     }
 }
@@ -88,26 +88,26 @@ pub async fn probe(target: &ServerTarget, startup: Duration) -> Result<ProbeResu
 }
 
 async fn probe_over(target: &ServerTarget, transport: Transport, startup: Duration) -> Result<ProbeResult, PeerError> {
-    let mut facts = ProbeResult { transport, identities: BTreeMap::new(), notes: Vec::new() };
+    let mut found = ProbeResult { transport, identities: BTreeMap::new(), notes: Vec::new() };
     let began = tokio::time::Instant::now();
-    let mut silent = probe_legacy(target, transport, startup, &mut facts).await?;
+    let mut silent = probe_legacy(target, transport, startup, &mut found).await?;
     // A server that starts slowly gets more time than it took before; a silent server does not get the whole time again.
     let timeout = if silent.is_some() { startup / 3 } else { PROBE.max(began.elapsed() * 3).min(startup) };
     if transport.carries(Revision::V2026_07_28) {
-        silent = match (silent, probe_modern(target, transport, timeout, &mut facts).await?) {
+        silent = match (silent, probe_modern(target, transport, timeout, &mut found).await?) {
             (Some(legacy), Some(modern)) => {
                 Some(SilentServer { sent: format!("{} and {}", legacy.sent, modern.sent), ..legacy })
             }
             (_, modern) => modern,
         };
     }
-    if !facts.identities.is_empty() {
-        return Ok(facts);
+    if !found.identities.is_empty() {
+        return Ok(found);
     }
     let unsupported = || SilentServer {
         server: name(target),
         sent: "`initialize` or `server/discover` with a supported revision".to_owned(),
-        why: facts.notes.join("; "),
+        why: found.notes.join("; "),
         exit: None,
         stderr: String::new(),
     };
@@ -119,36 +119,36 @@ async fn probe_legacy(
     target: &ServerTarget,
     transport: Transport,
     startup: Duration,
-    facts: &mut ProbeResult,
+    found: &mut ProbeResult,
 ) -> Result<Option<SilentServer>, PeerError> {
     let mut peer = Peer::open(target, transport, NEWEST_LEGACY).await?;
-    let greeted = peer.greet(startup).await;
+    let handshake = peer.handshake(startup).await;
     let (status, finished) = (peer.rejection_status(), peer.end().await);
     if let (Some(status), ServerTarget::Url(server)) = (status, target) {
         return Err(PeerError::Unauthorized { url: server.url.to_string(), status });
     }
-    match greeted {
+    match handshake {
         Ok(result) => {
             if let Some(result) = result {
-                note_legacy(&result, facts);
+                note_legacy(&result, found);
             }
             Ok(None)
         }
         Err(error) if error.kind == "rpc-error" => {
-            facts.notes.push(format!("`initialize` returned an error: {}", error.message));
+            found.notes.push(format!("`initialize` returned an error: {}", error.message));
             Ok(None)
         }
         Err(error) => Ok(Some(silent_server(target, "`initialize`", &error, finished))),
     }
 }
 
-fn note_legacy(result: &Value, facts: &mut ProbeResult) {
+fn note_legacy(result: &Value, found: &mut ProbeResult) {
     let version = result.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
     match version.parse::<Revision>() {
         Ok(revision) if !revision.is_modern() => {
-            facts.identities.insert(revision, server_identity(result, result.get("serverInfo")));
+            found.identities.insert(revision, server_identity(result, result.get("serverInfo")));
         }
-        _ => facts.notes.push(format!(
+        _ => found.notes.push(format!(
             "the response to `initialize` has protocol version `{version}`, which is not a revision with a handshake"
         )),
     }
@@ -159,26 +159,26 @@ async fn probe_modern(
     target: &ServerTarget,
     transport: Transport,
     timeout: Duration,
-    facts: &mut ProbeResult,
+    found: &mut ProbeResult,
 ) -> Result<Option<SilentServer>, PeerError> {
     let mut peer = Peer::open(target, transport, Revision::V2026_07_28).await?;
-    let response = peer.request(greeting::discover(), timeout).await;
+    let response = peer.request(handshake::discover(), timeout).await;
     let finished = peer.end().await;
     match response {
         Ok(response) => {
-            note_modern(&response, facts);
+            note_modern(&response, found);
             Ok(None)
         }
         Err(error) => {
-            facts.notes.push(format!("no response to `server/discover`: {}", error.message));
+            found.notes.push(format!("no response to `server/discover`: {}", error.message));
             Ok(Some(silent_server(target, "`server/discover`", &error, finished)))
         }
     }
 }
 
-fn note_modern(response: &Value, facts: &mut ProbeResult) {
+fn note_modern(response: &Value, found: &mut ProbeResult) {
     if let Some(error) = rpc_error(response) {
-        facts.notes.push(format!("`server/discover` returned an error: {}", error.message));
+        found.notes.push(format!("`server/discover` returned an error: {}", error.message));
         return;
     }
     let result = response.get("result").cloned().unwrap_or(Value::Null);
@@ -188,9 +188,9 @@ fn note_modern(response: &Value, facts: &mut ProbeResult) {
     let meant = result.get("capabilities").is_some() && result.get("resultType").is_some();
     if versions.map_or(meant, lists_it) {
         let info = result.pointer("/_meta/io.modelcontextprotocol~1serverInfo");
-        facts.identities.insert(Revision::V2026_07_28, server_identity(&result, info));
+        found.identities.insert(Revision::V2026_07_28, server_identity(&result, info));
     } else {
-        facts.notes.push("`server/discover` does not list 2026-07-28".to_owned());
+        found.notes.push("`server/discover` does not list 2026-07-28".to_owned());
     }
 }
 

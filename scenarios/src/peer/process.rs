@@ -1,5 +1,4 @@
-//! The process of a stdio server, and everything below it: started under a supervisor, watched, ended in steps, and never
-//! left behind. It knows nothing of the protocol.
+//! The process tree of a stdio server under a supervisor: start, observation and termination in stages.
 
 use std::{collections::BTreeMap, io, process::Stdio, sync::Arc, time::Duration};
 
@@ -20,31 +19,31 @@ use crate::{
 
 use super::{ServerCommand, transcript::TranscriptRecorder};
 
-/// The name of the supervisor's report.
+/// File name of the supervisor's report.
 const REPORT: &str = "supervisor.json";
-/// How long a server may take to end once its input is closed, before it is sent SIGTERM.
+/// Grace period between closing the input and SIGTERM.
 const INPUT_CLOSED: Duration = Duration::from_millis(700);
-/// How long it may take after SIGTERM, before it is killed.
+/// Grace period between SIGTERM and SIGKILL.
 const TERMINATED: Duration = Duration::from_millis(400);
-/// How long a process may outlive the server before it counts as left behind.
+/// Maximum time that a process may outlive the server.
 const OUTLIVED: Duration = Duration::from_millis(500);
-/// How long a process that was left behind may take to end after SIGTERM.
+/// Grace period of left processes after SIGTERM.
 const LEFT: Duration = Duration::from_millis(100);
-/// How often the processes are looked at while something is waited for.
-const LOOK: Duration = Duration::from_millis(15);
+/// Interval of observing processes.
+const OBSERVE_INTERVAL: Duration = Duration::from_millis(15);
 
-/// A running server and what has been seen below it.
+/// A running server and the observed processes below it.
 #[derive(Debug)]
 pub(super) struct ServerProcess {
     supervised: Supervised,
-    /// Holds the supervisor's report.
+    /// Contains the supervisor's report.
     folder: TempDir,
     recorder: Arc<TranscriptRecorder>,
     seen: BTreeMap<i32, ObservedProcess>,
     evidence: ProcessEvidence,
 }
 
-/// The streams of a server that was just started.
+/// The standard streams of a server.
 #[derive(Debug)]
 pub(super) struct Streams {
     pub(super) stdin: ChildStdin,
@@ -56,9 +55,9 @@ impl ServerProcess {
     /// Starts the server.
     ///
     /// # Errors
-    /// Whatever the system says: no such file, no permission.
+    /// Errors of the operating system: no such file, no permission.
     pub(super) fn start(server: &ServerCommand, recorder: Arc<TranscriptRecorder>) -> io::Result<(Self, Streams)> {
-        // The supervisor would only find it out when it is too late for a clear answer.
+        // The supervisor would report a missing program less clearly.
         which::which(&server.program).map_err(|cause| io::Error::new(io::ErrorKind::NotFound, cause))?;
         let folder = tempfile::Builder::new().prefix("mcp-workbench-").tempdir()?;
         let report = Some(folder.path().join(REPORT));
@@ -79,8 +78,8 @@ impl ServerProcess {
         Ok((Self { supervised, folder, recorder, seen, evidence }, Streams { stdin, stdout, stderr }))
     }
 
-    /// Looks at what lives below the supervisor now.
-    pub(super) fn look(&mut self) -> Vec<ProcessEntry> {
+    /// Records and returns the processes below the supervisor.
+    pub(super) fn observe(&mut self) -> Vec<ProcessEntry> {
         let living = descendants(self.supervised.pid);
         let now = self.recorder.now_us();
         for process in &living {
@@ -97,29 +96,29 @@ impl ServerProcess {
         living
     }
 
-    /// Waits for the server to end by itself, for so long at most.
+    /// Waits for the server to exit; returns whether it did.
     pub(super) async fn wait(&mut self, within: Duration) -> bool {
         let deadline = Instant::now() + within;
         loop {
-            let living = self.look();
+            let living = self.observe();
             if self.ended(&living) {
                 return true;
             }
             if Instant::now() >= deadline {
                 return false;
             }
-            // Only the processes themselves can say that they are gone, so they are asked again and again.
-            tokio::time::sleep(LOOK).await;
+            // There is no notification for processes that are not children.
+            tokio::time::sleep(OBSERVE_INTERVAL).await;
         }
     }
 
-    /// The exit code of the server, if it is known to have ended with one.
+    /// The exit code of the server, if it is known.
     pub(super) fn code(&mut self) -> Option<i32> {
         self.evidence.code.or_else(|| self.supervised.child.try_wait().ok().flatten()?.code())
     }
 
-    /// Whether the server itself has ended: what it started may live on. The server is the child of the supervisor
-    /// that was there first; whatever the supervisor adopts later is younger.
+    /// Whether the server itself has exited; its child processes may exist. The server is the oldest child of the
+    /// supervisor, which adopts others later.
     fn ended(&mut self, living: &[ProcessEntry]) -> bool {
         if self.evidence.ended_us.is_none() {
             let first = self
@@ -135,10 +134,10 @@ impl ServerProcess {
         self.evidence.ended_us.is_some()
     }
 
-    /// Ends the server, whose input is closed already: waits, then SIGTERM, then SIGKILL for the whole tree.
+    /// Terminates the tree of a server with closed input: waits, then sends SIGTERM, then SIGKILL.
     pub(super) async fn end(mut self) -> ProcessEvidence {
         if self.wait(INPUT_CLOSED).await {
-            // What it left behind has its time to vanish, and is then ended by the supervisor.
+            // The supervisor terminates left processes after their grace period.
             self.supervised.ended_within(OUTLIVED + LEFT + TERMINATED).await;
         }
         self.supervised.end(TERMINATED + TERMINATED).await;
@@ -159,7 +158,7 @@ impl ServerProcess {
             first_us: now,
             last_us: now,
         });
-        // A server that had to be ended leaves nothing behind of its own accord.
+        // Processes count as left only if the server exited by itself.
         self.evidence.left = left.filter(|_| report.trigger == Trigger::ProgramEnded).collect();
         if self.evidence.left.is_empty() {
             self.evidence.empty_us = Some(now);

@@ -1,5 +1,4 @@
-//! Speaking to a server over HTTP+SSE of 2024-11-05: one stream of events from it, and POSTs to the endpoint that its
-//! first event names.
+//! The peer over HTTP+SSE of 2024-11-05: a stream of events, and POSTs to the endpoint that its first event names.
 
 use std::{
     sync::{
@@ -21,12 +20,12 @@ use super::{
     transcript::{Ended, TranscriptRecorder},
 };
 
-/// How long the first event may take.
+/// Timeout of the first event.
 const ENDPOINT: Duration = Duration::from_secs(5);
-/// How long a POST may take; its reply says no more than that it was taken.
+/// Timeout of a POST.
 const POST: Duration = Duration::from_secs(5);
 
-/// A server behind a stream and an endpoint.
+/// A peer over HTTP+SSE.
 #[derive(Debug)]
 pub(super) struct SsePeer {
     poster: Arc<Poster>,
@@ -55,11 +54,14 @@ impl SsePeer {
         let sent = Http { method: Some("GET".to_owned()), path: Some(url.path().to_owned()), ..Http::default() };
         recorder.mark(0, Direction::ClientToServer, ConnectionEvent::Opened, Some(sent));
         let response = tokio::time::timeout(ENDPOINT, request.send()).await;
-        let response = response.map_err(|_| unreachable("no reply in time".to_owned()))?;
-        let response = response.map_err(|cause| unreachable(recorder.scrub_text(&chain(&cause))))?;
+        let response = response.map_err(|_| unreachable("no response within the timeout".to_owned()))?;
+        let response = response.map_err(|cause| unreachable(recorder.redact_text(&chain(&cause))))?;
         let http = envelope(&response);
         if !response.status().is_success() || !is_stream(&http) {
-            return Err(unreachable(format!("GET answers {} without a stream of events", response.status())));
+            return Err(unreachable(format!(
+                "the response to GET is {} without a stream of events",
+                response.status()
+            )));
         }
         let (found, first) = tokio::sync::oneshot::channel();
         let reader = tokio::spawn(read(response, http, url.clone(), secret, client, Arc::clone(&recorder), found));
@@ -68,12 +70,12 @@ impl SsePeer {
             Ok(Ok(Err(error))) => Err(unreachable(error)),
             _ => {
                 reader.abort();
-                Err(unreachable("the stream names no endpoint".to_owned()))
+                Err(unreachable("the stream has no `endpoint` event".to_owned()))
             }
         }
     }
 
-    /// Posts a message. Gives back the number of the exchange; the answer comes on the stream.
+    /// Posts a message. The response arrives on the stream.
     pub(super) async fn post(&self, text: &str) -> Result<(), String> {
         self.poster.post(text).await
     }
@@ -88,28 +90,28 @@ impl Poster {
     async fn post(&self, text: &str) -> Result<(), String> {
         let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
         let body = serde_json::from_str(text).map_or_else(|_| Body::Text(text.to_owned()), Body::Json);
-        let path = Some(self.recorder.scrub_text(self.endpoint.path()));
+        let path = Some(self.recorder.redact_text(self.endpoint.path()));
         let sent = Http { method: Some("POST".to_owned()), path, ..Http::default() };
         self.recorder.record(number, Direction::ClientToServer, body, Some(sent));
         let request = self.client.post(self.endpoint.clone()).header("content-type", "application/json");
         let request = request.headers(self.secret.clone()).body(text.to_owned()).send();
         let (http, error) = match tokio::time::timeout(POST, request).await {
             Ok(Ok(response)) => (Some(envelope(&response)), None),
-            Ok(Err(cause)) => (None, Some(self.recorder.scrub_text(&chain(&cause)))),
-            Err(_) => (None, Some("no reply in time".to_owned())),
+            Ok(Err(cause)) => (None, Some(self.recorder.redact_text(&chain(&cause)))),
+            Err(_) => (None, Some("no response within the timeout".to_owned())),
         };
         let status = http.as_ref().and_then(|http| http.status);
         self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::Bodiless, http);
         self.recorder.end_exchange(number, Ended { status, error: error.clone() });
         match (error, status) {
             (Some(error), _) => Err(error),
-            (None, Some(status)) if status >= 400 => Err(format!("the endpoint answers {status}")),
+            (None, Some(status)) if status >= 400 => Err(format!("the endpoint returned HTTP {status}")),
             _ => Ok(()),
         }
     }
 }
 
-type Found = tokio::sync::oneshot::Sender<Result<Arc<Poster>, String>>;
+type EndpointSender = tokio::sync::oneshot::Sender<Result<Arc<Poster>, String>>;
 
 async fn read(
     response: Response,
@@ -118,7 +120,7 @@ async fn read(
     secret: HeaderMap,
     client: reqwest::Client,
     recorder: Arc<TranscriptRecorder>,
-    found: Found,
+    found: EndpointSender,
 ) {
     let mut events = Box::pin(SseStream::from_bytes_stream(bounded(response)));
     let mut found = Some(found);
@@ -140,7 +142,7 @@ async fn read(
         } else if !data.trim().is_empty() {
             for request in recorder.receive(0, &data, Some(http)) {
                 let Some(poster) = poster.clone() else { continue };
-                // In the background: a server may wait for the stream to be read before it takes the POST.
+                // In the background: a server may accept the POST only after the stream was read.
                 tokio::spawn(async move { drop(poster.post(&answer(&request).to_string()).await) });
             }
         }
@@ -149,8 +151,8 @@ async fn read(
     recorder.close("the server closed the stream");
 }
 
-/// Where to post to. The user's headers go there too, so it must be of the same origin.
+/// The URL of the endpoint. Requests contain the user's headers, so it must have the same origin.
 fn endpoint(base: &Url, named: &str) -> Result<Url, String> {
-    let endpoint = base.join(named.trim()).map_err(|cause| format!("the endpoint is no URL: {cause}"))?;
-    if endpoint.origin() == base.origin() { Ok(endpoint) } else { Err("the endpoint is elsewhere".to_owned()) }
+    let endpoint = base.join(named.trim()).map_err(|cause| format!("the endpoint is not a URL: {cause}"))?;
+    if endpoint.origin() == base.origin() { Ok(endpoint) } else { Err("the endpoint has another origin".to_owned()) }
 }

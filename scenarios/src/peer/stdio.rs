@@ -1,4 +1,4 @@
-//! Speaking to a server over the standard streams of a process of our own: one line, one message.
+//! The peer over stdio: a child process, with one message per line.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,18 +15,18 @@ use crate::evidence::ProcessEvidence;
 
 use super::{PeerError, ServerCommand, answer, process::ServerProcess, transcript::TranscriptRecorder};
 
-/// The longest line that is read; a longer one ends the connection.
+/// Maximum length of a line; a longer one closes the connection.
 const MAX_LINE: u64 = 16 << 20;
-/// How much of standard error is kept: its end.
+/// Number of bytes of standard error to keep, from its end.
 const MAX_STDERR: usize = 8 << 10;
-/// How long a server may refuse to take a message from its input.
+/// Timeout of writing a message.
 const WRITE: Duration = Duration::from_secs(5);
-/// There is one connection over stdio.
+/// The only connection over stdio.
 const CONNECTION: u64 = 0;
 
 type Input = Arc<Mutex<Option<ChildStdin>>>;
 
-/// A server behind standard input and output.
+/// A peer over stdio.
 #[derive(Debug)]
 pub(super) struct StdioPeer {
     recorder: Arc<TranscriptRecorder>,
@@ -38,7 +38,7 @@ pub(super) struct StdioPeer {
 }
 
 impl StdioPeer {
-    /// Starts the server and begins to read.
+    /// Starts the server and the task that reads its output.
     pub(super) fn start(
         server: &ServerCommand,
         modern: bool,
@@ -60,28 +60,28 @@ impl StdioPeer {
         write(&self.input, text).await
     }
 
-    /// Takes a look at the processes, so that those that soon hide are known.
-    pub(super) async fn look(&self) {
-        self.process.lock().await.look();
+    /// Observes the processes, so that those that leave the tree later are known.
+    pub(super) async fn observe(&self) {
+        self.process.lock().await.observe();
     }
 
-    /// Closes the server's input and waits for its end. Says whether it ended, and with which code.
+    /// Closes the server's input and waits for its exit. Returns whether it exited, and its code.
     pub(super) async fn close_input(&self, within: Duration) -> (bool, Option<i32>) {
         self.shut_input().await;
         let mut process = self.process.lock().await;
         (process.wait(within).await, process.code())
     }
 
-    /// Ends the server and everything below it.
+    /// Terminates the server and all processes below it.
     pub(super) async fn end(self) -> (ProcessEvidence, String) {
-        self.process.lock().await.look();
+        self.process.lock().await.observe();
         self.shut_input().await;
         let evidence = self.process.into_inner().end().await;
-        // With every process gone both streams are at their end; a process that got away must not hold this up.
+        // The streams end with the processes. The timeouts are for a process that escaped.
         let _ = tokio::time::timeout(Duration::from_millis(200), self.reader).await;
         let _ = tokio::time::timeout(Duration::from_millis(100), self.stderr_reader).await;
         let bytes = self.stderr.lock().map(|bytes| bytes.clone()).unwrap_or_default();
-        let stderr = self.recorder.scrub_text(&String::from_utf8_lossy(&bytes));
+        let stderr = self.recorder.redact_text(&String::from_utf8_lossy(&bytes));
         (evidence, stderr)
     }
 
@@ -107,8 +107,8 @@ async fn write(input: &Input, text: &str) -> Result<(), String> {
     };
     match tokio::time::timeout(WRITE, written).await {
         Ok(Ok(())) => Ok(()),
-        Ok(Err(cause)) => Err(format!("the server does not take its input: {cause}")),
-        Err(_) => Err("the server has stopped reading its input".to_owned()),
+        Ok(Err(cause)) => Err(format!("cannot write to the server: {cause}")),
+        Err(_) => Err("the server does not read its input".to_owned()),
     }
 }
 
@@ -130,7 +130,7 @@ async fn read(stdout: ChildStdout, modern: bool, recorder: Arc<TranscriptRecorde
             let _ = write(&input, &reply.to_string()).await;
         }
         if !whole {
-            recorder.close("the server wrote a line that is longer than the workbench reads");
+            recorder.close("the server wrote a line of more than 16 MiB");
             return;
         }
     }
@@ -148,7 +148,6 @@ async fn keep_the_end(mut stderr: ChildStderr, kept: Arc<std::sync::Mutex<Vec<u8
     }
 }
 
-/// What is written for a JSON message.
 pub(super) fn line(message: &Value) -> String {
     message.to_string()
 }

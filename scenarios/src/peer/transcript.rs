@@ -1,6 +1,6 @@
-//! What one case's conversation with a server was: the frames for the evidence, and the messages as they arrived for
-//! whoever waits for one. Frames are scrubbed of the user's secrets when they are recorded; live messages are not, or a
-//! cursor that holds such a word could not be sent back.
+//! Records the frames of one case for the evidence, and keeps received messages for steps that wait for them.
+//!
+//! The user's secrets are redacted in frames. Received messages contain them, so that for example a cursor can be sent back.
 
 use std::{
     collections::BTreeMap,
@@ -12,16 +12,16 @@ use evidence::{Body, ConnectionEvent, Direction, Frame, Http};
 use serde_json::Value;
 use tokio::{sync::watch, time::Instant};
 
-/// More frames than this in one case are a flood; the rest is dropped and the connection counts as ended.
+/// Maximum number of frames of one case. Above it, frames are dropped and the connection counts as closed.
 const MAX_FRAMES: usize = 20_000;
-/// The most bytes of frames that one case keeps.
+/// Maximum size of the frames of one case.
 const MAX_BYTES: usize = 64 << 20;
-/// The longest piece of text that is kept of something that is no JSON.
+/// Maximum length of text that is not JSON.
 const MAX_TEXT: usize = 4_096;
-/// What stands in the place of a secret.
-const SCRUBBED: &str = "[secret]";
+/// Replaces secrets.
+const REDACTED: &str = "[secret]";
 
-/// The record of a conversation, shared by everything that sends and receives.
+/// The recorder of one connection, shared by its tasks.
 #[derive(Debug)]
 pub(super) struct TranscriptRecorder {
     started: Instant,
@@ -30,16 +30,15 @@ pub(super) struct TranscriptRecorder {
     changed: watch::Sender<u64>,
 }
 
-/// What has happened so far.
 #[derive(Debug, Default)]
 pub(super) struct State {
     frames: Vec<Frame>,
     bytes: usize,
-    /// Every JSON message from the server, in order.
+    /// The JSON messages from the server, in order.
     pub(super) received: Vec<Received>,
-    /// The HTTP exchanges that are over, and what is to be said of them.
+    /// The finished HTTP exchanges.
     pub(super) ended: BTreeMap<u64, Ended>,
-    /// Why nothing more can come, once that is so.
+    /// Why the connection is closed, if it is.
     pub(super) closed: Option<String>,
 }
 
@@ -49,12 +48,12 @@ pub(super) struct Received {
     pub(super) value: Value,
 }
 
-/// How an HTTP exchange ended.
+/// The end of an HTTP exchange.
 #[derive(Debug, Clone)]
 pub(super) struct Ended {
-    /// The status, if there was a reply.
+    /// The status, if there was a response.
     pub(super) status: Option<u16>,
-    /// What went wrong, if something did.
+    /// The error, if it failed.
     pub(super) error: Option<String>,
 }
 
@@ -76,9 +75,9 @@ impl TranscriptRecorder {
         let mut state = self.lock();
         let weight = weight(&body);
         if state.frames.len() >= MAX_FRAMES || state.bytes.saturating_add(weight) > MAX_BYTES {
-            state.closed.get_or_insert_with(|| "the server sent more than the workbench keeps".to_owned());
+            state.closed.get_or_insert_with(|| "the server sent more than 20,000 frames or 64 MiB".to_owned());
         } else {
-            let body = self.scrub(body);
+            let body = self.redact(body);
             let seq = state.frames.len() as u64;
             state.bytes += weight;
             state.frames.push(Frame { seq, at_us, server: "server".to_owned(), connection, direction, body, http });
@@ -87,19 +86,19 @@ impl TranscriptRecorder {
         self.wake();
     }
 
-    /// Records something that happened to a connection.
+    /// Records a connection event.
     pub(super) fn mark(&self, connection: u64, direction: Direction, mark: ConnectionEvent, http: Option<Http>) {
         self.record(connection, direction, Body::Event(mark), http);
     }
 
-    /// Records text from the server, and keeps it for those who wait if it is JSON. Gives back the requests in it.
+    /// Records text from the server. JSON messages are also kept for waiting steps. Returns the requests.
     pub(super) fn receive(&self, connection: u64, text: &str, http: Option<Http>) -> Vec<Value> {
         let Ok(value) = serde_json::from_str::<Value>(text) else {
             let kept = text.chars().take(MAX_TEXT).collect();
             self.record(connection, Direction::ServerToClient, Body::Text(kept), http);
             return Vec::new();
         };
-        // A 2025-03-26 peer may answer with a batch (2025-03-26, basic, batching).
+        // A server of 2025-03-26 may send a batch (2025-03-26, basic, batching).
         let messages = match &value {
             Value::Array(batch) => batch.clone(),
             single => vec![single.clone()],
@@ -110,19 +109,19 @@ impl TranscriptRecorder {
         requests
     }
 
-    /// Notes that an HTTP exchange is over.
+    /// Records the end of an HTTP exchange.
     pub(super) fn end_exchange(&self, connection: u64, ended: Ended) {
         self.lock().ended.insert(connection, ended);
         self.wake();
     }
 
-    /// Notes that nothing more can come.
+    /// Records that the connection is closed.
     pub(super) fn close(&self, why: impl Into<String>) {
         self.lock().closed.get_or_insert_with(|| why.into());
         self.wake();
     }
 
-    /// How many messages have been received.
+    /// Number of received messages.
     pub(super) fn received(&self) -> usize {
         self.lock().received.len()
     }
@@ -132,13 +131,13 @@ impl TranscriptRecorder {
         self.lock().received.iter().skip(position).map(|received| received.value.clone()).collect()
     }
 
-    /// Waits until `look` finds what it is after, for so long at most.
-    pub(super) async fn wait<T>(&self, within: Duration, look: impl Fn(&State) -> Option<T>) -> Option<T> {
+    /// Waits until `find` returns a value; `None` after the timeout.
+    pub(super) async fn wait<T>(&self, within: Duration, find: impl Fn(&State) -> Option<T>) -> Option<T> {
         let mut changes = self.changed.subscribe();
         let search = async {
             loop {
                 changes.borrow_and_update();
-                if let Some(found) = look(&self.lock()) {
+                if let Some(found) = find(&self.lock()) {
                     return Some(found);
                 }
                 if changes.changed().await.is_err() {
@@ -149,35 +148,34 @@ impl TranscriptRecorder {
         tokio::time::timeout(within, search).await.ok().flatten()
     }
 
-    /// Every frame so far.
     pub(super) fn frames(&self) -> Vec<Frame> {
         self.lock().frames.clone()
     }
 
-    /// The text without the user's secrets.
-    pub(super) fn scrub_text(&self, text: &str) -> String {
-        self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, SCRUBBED))
+    /// Redacts the user's secrets in text.
+    pub(super) fn redact_text(&self, text: &str) -> String {
+        self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, REDACTED))
     }
 
-    /// The value without the user's secrets.
-    pub(super) fn scrub_value(&self, value: Value) -> Value {
+    /// Redacts the user's secrets in a value.
+    pub(super) fn redact_value(&self, value: Value) -> Value {
         if self.secrets.is_empty() {
             return value;
         }
         match value {
-            Value::String(text) => Value::String(self.scrub_text(&text)),
-            Value::Array(items) => items.into_iter().map(|item| self.scrub_value(item)).collect(),
+            Value::String(text) => Value::String(self.redact_text(&text)),
+            Value::Array(items) => items.into_iter().map(|item| self.redact_value(item)).collect(),
             Value::Object(fields) => Value::Object(
-                fields.into_iter().map(|(name, field)| (self.scrub_text(&name), self.scrub_value(field))).collect(),
+                fields.into_iter().map(|(name, field)| (self.redact_text(&name), self.redact_value(field))).collect(),
             ),
             other => other,
         }
     }
 
-    fn scrub(&self, body: Body) -> Body {
+    fn redact(&self, body: Body) -> Body {
         match body {
-            Body::Json(value) => Body::Json(self.scrub_value(value)),
-            Body::Text(text) => Body::Text(self.scrub_text(&text)),
+            Body::Json(value) => Body::Json(self.redact_value(value)),
+            Body::Text(text) => Body::Text(self.redact_text(&text)),
             Body::Event(mark) => Body::Event(mark),
         }
     }
@@ -187,7 +185,7 @@ impl TranscriptRecorder {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic elsewhere leaves the record as it was: whole frames only.
+        // A panic cannot leave a partial frame.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -200,12 +198,12 @@ pub(crate) fn same_id(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// Whether the message is a request of the server's own.
+/// Whether the message is a request.
 fn is_request(message: &Value) -> bool {
     message.get("method").is_some_and(Value::is_string) && message.get("id").is_some()
 }
 
-/// Roughly how much memory a frame takes.
+/// The approximate memory size of a frame.
 fn weight(body: &Body) -> usize {
     match body {
         Body::Json(value) => value_weight(value),

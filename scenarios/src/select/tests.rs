@@ -94,7 +94,7 @@ fn selectors_that_have_nothing_in_common_are_an_error() {
 
 #[test]
 fn a_bad_glob_is_an_error() {
-    assert_eq!(select(&names(&["tools/[a"])), Err("`tools/[a` is not a pattern for names".to_owned()));
+    assert_eq!(select(&names(&["tools/[a"])), Err("`tools/[a` is not a valid name pattern".to_owned()));
 }
 
 #[test]

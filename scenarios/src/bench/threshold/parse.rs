@@ -1,4 +1,4 @@
-//! Reading a threshold: `<metric> <operator> <limit>`, with spaces or without.
+//! Parses `<metric> <operator> <limit>`, with or without spaces.
 
 use std::str::FromStr;
 
@@ -16,16 +16,16 @@ impl FromStr for Threshold {
         let operator = cursor.operator()?;
         let limit = cursor.limit(metric)?;
         let threshold = Self { text: text.trim().to_owned(), metric, operator, limit };
-        match threshold.is_decided() {
+        match threshold.constant_result() {
             None => Ok(threshold),
-            Some(problem) => Err(cursor.error(problem, 0..text.len(), "choose a limit that a run can break and pass")),
+            Some(problem) => Err(cursor.error(problem, 0..text.len(), "choose a limit that a run can pass and fail")),
         }
     }
 }
 
 impl Threshold {
-    /// What is wrong where the result is known before the run.
-    fn is_decided(&self) -> Option<ThresholdProblem> {
+    /// The problem, if the result is known before the run.
+    fn constant_result(&self) -> Option<ThresholdProblem> {
         use Operator::{AtLeast, AtMost, Less, More};
         let (value, most) = match self.limit {
             Limit::Time(time) => (time.as_secs_f64(), f64::INFINITY),
@@ -33,23 +33,23 @@ impl Threshold {
             Limit::Rate(rate) => (rate, f64::INFINITY),
         };
         match self.operator {
-            AtLeast if value == 0.0 => Some(ThresholdProblem::AlwaysHolds),
-            AtMost if value == most => Some(ThresholdProblem::AlwaysHolds),
-            Less if value == 0.0 => Some(ThresholdProblem::NeverHolds),
-            More if value == most => Some(ThresholdProblem::NeverHolds),
+            AtLeast if value == 0.0 => Some(ThresholdProblem::AlwaysPasses),
+            AtMost if value == most => Some(ThresholdProblem::AlwaysPasses),
+            Less if value == 0.0 => Some(ThresholdProblem::NeverPasses),
+            More if value == most => Some(ThresholdProblem::NeverPasses),
             _ => None,
         }
     }
 }
 
-/// A place in the text; `at` is in bytes and always between two characters.
+/// A position in the text; `at` is in bytes, at a character boundary.
 struct Cursor<'a> {
     text: &'a str,
     at: usize,
 }
 
 impl<'a> Cursor<'a> {
-    /// Takes what follows the spaces while the characters are wanted; also where it lies.
+    /// Skips spaces, then takes characters while they are wanted. Also returns their range.
     fn take(&mut self, wanted: impl Fn(char) -> bool) -> (&'a str, std::ops::Range<usize>) {
         let rest = self.text[self.at..].trim_start();
         let start = self.text.len() - rest.len();
@@ -87,8 +87,8 @@ impl<'a> Cursor<'a> {
         let (limit, place) = (limit.trim_end(), place.start..place.start + limit.trim_end().len());
         let (read, wanted, example) = match metric {
             Metric::ErrorRate | Metric::OfferedRatio => (share(limit), "a percentage from 0 to 100", "`1%`"),
-            Metric::AchievedRate => (rate(limit), "a number of calls a second", "`100/s`"),
-            _ => (time(limit), "a length of time", "`50ms` or `2s`"),
+            Metric::AchievedRate => (rate(limit), "a number of calls per second", "`100/s`"),
+            _ => (time(limit), "a duration", "`50ms` or `2s`"),
         };
         read.ok_or_else(|| {
             let problem = match limit {
@@ -99,7 +99,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// The error, its place turned from bytes into characters.
+    /// Creates an error; converts the range from bytes to characters.
     fn error(&self, problem: ThresholdProblem, place: std::ops::Range<usize>, advice: &str) -> ThresholdError {
         let position = self.text[..place.start].chars().count();
         let width = self.text[place].chars().count();
@@ -107,7 +107,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Characters that an operator may be meant with; `=`, `!` and `≤` are here so that they are told as such.
+/// Characters of operators, including those of unknown operators such as `=`, `!` and `≤`.
 fn is_operator(ch: char) -> bool {
     matches!(ch, '<' | '>' | '=' | '!' | '~' | '≤' | '≥')
 }
@@ -125,7 +125,7 @@ fn rate(text: &str) -> Option<Limit> {
     number(text.strip_suffix("/s")?).map(Limit::Rate)
 }
 
-/// A plain decimal number: no sign, no exponent, and none of the words that Rust would read.
+/// Parses a decimal number without sign, exponent, `inf` or `nan`.
 fn number(text: &str) -> Option<f64> {
     let text = text.trim_end();
     let plain =

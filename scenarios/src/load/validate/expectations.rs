@@ -1,4 +1,4 @@
-//! What must come of a step and of a whole case: contradictions, and expectations that could not fail.
+//! Expectations of steps and of the whole case: contradictions, and expectations that cannot fail.
 
 use std::time::Duration;
 
@@ -9,23 +9,23 @@ use super::{
     super::vocabulary::ERROR_KINDS,
     Case, Findings,
     names::{header_names, known_method, known_server},
-    values,
+    values::{self, regex_problem},
 };
 use crate::model::{Expect, FrameExpectation, HttpExpectation, Transport};
 
-/// Judges what must come of the whole case.
-pub(super) fn judge(case: &Case<'_>, findings: &mut Findings<'_>) {
+/// Checks the expectations of the whole case.
+pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
     let (expect, spot) = (&case.scenario.expect, case.root.key("expect"));
     values::not_empty(spot, "frames", expect.frames.is_empty(), findings);
     values::not_empty(spot, "events", expect.events.is_empty(), findings);
     findings.within_limit(spot.key("within"), expect.within, case.limit());
     findings.not_zero(spot.key("within"), expect.within);
     for (position, frame) in expect.frames.iter().enumerate() {
-        judge_frame(case, frame, spot.key("frames").item(position), findings);
+        check_frame(case, frame, spot.key("frames").item(position), findings);
     }
     for (position, event) in expect.events.iter().enumerate() {
         if expect.events[..position].contains(event) {
-            findings.value(spot.key("events").item(position), "the same event twice", "take one away");
+            findings.value(spot.key("events").item(position), "duplicate event", "remove one");
         }
     }
     if let Some(processes) = &expect.processes {
@@ -40,20 +40,20 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Findings<'_>) {
         if processes.started == Some(0) {
             findings.value(
                 spot.key("started"),
-                "at least 0 processes always holds",
-                "write at least 1, or take it away",
+                "at least 0 processes is always true",
+                "write at least 1, or remove it",
             );
         }
         if !case.runs_over(Transport::Stdio) && processes.started.is_some() {
-            let advice = "add `stdio` to the transports, or take it away";
+            let advice = "add `stdio` to the transports, or remove it";
             findings.key(spot, "processes without the transport `stdio`", advice);
         }
     }
 }
 
-/// Judges what must come of one step.
-pub(super) fn judge_step(expect: &Expect, spot: TreeCursor<'_>, limit: Duration, findings: &mut Findings<'_>) {
-    values::judge(&expect.values, spot.key("values"), findings);
+/// Checks the expectations of one step.
+pub(super) fn check_step(expect: &Expect, spot: TreeCursor<'_>, limit: Duration, findings: &mut Findings<'_>) {
+    values::check(&expect.values, spot.key("values"), findings);
     values::not_empty(spot, "values", expect.values.is_empty(), findings);
     findings.not_zero(spot.key("within"), expect.within);
     findings.not_zero(spot.key("not_before"), expect.not_before);
@@ -62,19 +62,15 @@ pub(super) fn judge_step(expect: &Expect, spot: TreeCursor<'_>, limit: Duration,
     if let (Some(within), Some(not_before)) = (expect.within, expect.not_before)
         && not_before >= within
     {
-        let message = format!("it must end within {within} and not before {not_before}");
-        findings.value(spot.key("not_before"), message, "make `not_before` the shorter of both");
+        let message = format!("`within` {within} and `not_before` {not_before} contradict each other");
+        findings.value(spot.key("not_before"), message, "make `not_before` shorter than `within`");
     }
     if expect.message.as_deref() == Some("") {
-        findings.value(
-            spot.key("message"),
-            "every message contains nothing, so this always holds",
-            "say what it contains",
-        );
+        findings.value(spot.key("message"), "an empty text is in every message", "write the expected text");
     }
     if expect.either {
         for key in ["error", "text", "values"].into_iter().filter(|key| spot.has(key)) {
-            let advice = "a step that may fail as well has no value to judge; take one away";
+            let advice = "a step that may fail has no value; remove one";
             findings.key(spot.key(key), format!("`either` and `{key}` in one expectation"), advice);
         }
     }
@@ -91,14 +87,14 @@ pub(super) fn judge_step(expect: &Expect, spot: TreeCursor<'_>, limit: Duration,
         }
         None => {
             for key in ["code", "message"].into_iter().filter(|key| spot.has(key)) {
-                let advice = "add `error:` with the kind, `rpc-error` say";
+                let advice = "add `error:` with a kind, such as `rpc-error`";
                 findings.key(spot.key(key), format!("`{key}` without `error`"), advice);
             }
         }
     }
 }
 
-/// Judges the kinds of errors, joined by `|`; the caret goes under the one that is wrong.
+/// Checks the error kinds, joined by `|`. Errors point at the single kind.
 fn error_kinds(kinds: &str, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     let mut seen: Vec<&str> = Vec::new();
     let mut offset = 0;
@@ -106,48 +102,52 @@ fn error_kinds(kinds: &str, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
         let kind = written.trim();
         let start = offset + written.chars().take_while(|ch| ch.is_whitespace()).count();
         offset += written.chars().count() + 1;
-        let place = || spot.part(start, kind.chars().count());
+        let location = || spot.part(start, kind.chars().count());
         if !ERROR_KINDS.contains(&kind) {
             let advice = nearest::advice(kind, ERROR_KINDS.iter().copied());
-            findings.place(place, format!("unknown error kind `{kind}`"), advice);
+            findings.at(location, format!("unknown error kind `{kind}`"), advice);
         } else if seen.contains(&kind) {
-            findings.place(place, format!("the error kind `{kind}` twice"), "take one away");
+            findings.at(location, format!("duplicate error kind `{kind}`"), "remove one");
         }
         seen.push(kind);
     }
 }
 
-fn judge_frame(case: &Case<'_>, frame: &FrameExpectation, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
-    values::judge(&frame.values, spot.key("values"), findings);
+fn check_frame(case: &Case<'_>, frame: &FrameExpectation, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+    values::check(&frame.values, spot.key("values"), findings);
     values::not_empty(spot, "values", frame.values.is_empty(), findings);
     for key in ["at_least", "at_most"] {
         if spot.has("count") && spot.has(key) {
             findings.key(
                 spot.key(key),
                 format!("`count` and `{key}` in one expectation"),
-                "`count` says it all; take one away",
+                "`count` is exact; remove one",
             );
         }
     }
     if frame.at_least == Some(0) {
         findings.value(
             spot.key("at_least"),
-            "at least 0 frames always holds",
-            "write at least 1; for none at all, `count: 0`",
+            "at least 0 frames is always true",
+            "write at least 1, or `count: 0` for none",
         );
     }
     if let (Some(least), Some(most)) = (frame.at_least, frame.at_most)
         && least > most
     {
-        findings.value(spot.key("at_most"), format!("at least {least} and at most {most}"), "no number is both");
+        findings.value(
+            spot.key("at_most"),
+            format!("at least {least} and at most {most}"),
+            "make `at_most` the larger number",
+        );
     }
     if let Some(http) = &frame.http {
-        judge_envelope(case, http, spot.key("http"), findings);
+        check_envelope(case, http, spot.key("http"), findings);
     }
     if let Some(method) = &frame.method {
         known_method(method, spot.key("method"), findings);
         if frame.tool.is_some() && method != "tools/call" {
-            findings.key(spot.key("tool"), format!("a tool in `{method}`"), "only `tools/call` names a tool");
+            findings.key(spot.key("tool"), format!("a tool in `{method}`"), "remove it; only `tools/call` has a tool");
         }
     }
     if let Some(server) = &frame.server {
@@ -155,34 +155,29 @@ fn judge_frame(case: &Case<'_>, frame: &FrameExpectation, spot: TreeCursor<'_>, 
     }
 }
 
-fn judge_envelope(case: &Case<'_>, http: &HttpExpectation, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+fn check_envelope(case: &Case<'_>, http: &HttpExpectation, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     if *http == HttpExpectation::default() {
         findings.key(spot, "`http` expects nothing", "add `method`, `status` or `headers`");
     }
     if !case.runs_over(Transport::HttpSse) && !case.runs_over(Transport::StreamableHttp) {
-        findings.key(spot, "an HTTP envelope over `stdio` alone", "add `streamable-http` to the transports");
+        findings.key(spot, "an HTTP envelope over `stdio` only", "add `streamable-http` to the transports");
     }
     if http.method.is_some() && http.status.is_some() {
-        let advice = "a request has a method, an answer a status; take one away";
+        let advice = "a request has a method, a response has a status; remove one";
         findings.key(spot.key("status"), "`method` and `status` in one envelope", advice);
     }
     header_names(http.headers.keys(), spot.key("headers"), findings);
     for (name, pattern) in &http.headers {
         let spot = spot.key("headers").key(name);
         if name.chars().any(char::is_uppercase) {
-            findings.key(spot, "a header's name with capitals", "write it in lower case, as frames have it");
+            findings.key(spot, "an upper-case header name", "write it in lower case, as in frames");
         }
         if let Err(error) = Regex::new(pattern) {
             findings.value(
                 spot,
-                format!("no regular expression: {}", brief(&error)),
+                format!("`{pattern}` is not a regular expression: {}", regex_problem(&error)),
                 "see the syntax of the crate `regex`",
             );
         }
     }
-}
-
-/// The last line of an error, which says what is wrong; the others draw where.
-fn brief(error: &regex::Error) -> String {
-    error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned()
 }

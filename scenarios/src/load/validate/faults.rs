@@ -1,4 +1,4 @@
-//! The faults of a mock server: parameters that cannot have been meant, and persistent faults that never act.
+//! Faults of a mock server: invalid parameters, and persistent faults without effect.
 
 use diagnostics::document::TreeCursor;
 use mock_servers::{
@@ -8,34 +8,34 @@ use mock_servers::{
 
 use super::{Case, Findings, conditions};
 
-/// Judges the faults that a server has all the time.
+/// Checks the persistent faults of a server.
 pub(super) fn persistent(case: &Case<'_>, script: &Script, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     for (position, rule) in script.faults.iter().enumerate() {
         let item = spot.key("faults").item(position);
-        conditions::judge(case, &rule.when, item.key("when"), findings);
-        judge(&rule.fault, item.key("fault"), findings);
+        conditions::check(case, &rule.when, item.key("when"), findings);
+        check(&rule.fault, item.key("fault"), findings);
         if !rule.fault.is_for(rule.direction) {
-            let advice = "only what acts on the client's message itself goes `to-server`";
-            findings.value(item.key("direction"), "a fault that does nothing in this direction", advice);
+            let advice = "`to-server` is for faults that act on messages of the client";
+            findings.value(item.key("direction"), "the fault has no effect in this direction", advice);
         }
         let probability = rule.probability;
         if probability == 0.0 {
             findings.value(
                 item.key("probability"),
-                "a fault that never acts",
-                "write `enabled: false` to switch it off",
+                "a fault with probability zero",
+                "write `enabled: false` to disable it",
             );
         } else if !(0.0..=1.0).contains(&probability) {
-            findings.value(item.key("probability"), "not a probability", "write a number from 0 to 1, as in `0.05`");
+            findings.value(item.key("probability"), "invalid probability", "write a number from 0 to 1, as in `0.05`");
         }
         if !rule.enabled && rule.name.is_none() {
-            let advice = "give it a `name`, which a `switch` can switch on";
-            findings.value(item.key("enabled"), "a fault that nothing can switch on", advice);
+            let advice = "add a `name`, so that a `switch` can enable it";
+            findings.value(item.key("enabled"), "a fault that cannot be enabled", advice);
         }
     }
 }
 
-/// Judges what a rule switches.
+/// Checks the fault name of a `switch`.
 pub(super) fn switch(script: &Script, switch: &Switch, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     let names: Vec<&str> = script.faults.iter().filter_map(|rule| rule.name.as_deref()).collect();
     if !names.contains(&switch.fault.as_str()) {
@@ -43,8 +43,8 @@ pub(super) fn switch(script: &Script, switch: &Switch, spot: TreeCursor<'_>, fin
     }
 }
 
-/// Reports the parameters of a fault that cannot have been intended.
-pub(super) fn judge(fault: &Fault, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+/// Reports invalid parameters of a fault.
+pub(super) fn check(fault: &Fault, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     for ParameterProblem { path, site, message, help } in fault.problems() {
         let spot = path.iter().fold(spot.key(&fault.name()), |spot, key| spot.key(key));
         match site {

@@ -1,9 +1,9 @@
-//! What a scenario is called, and what it stands for: id, title, tags, requirement, checks.
+//! Id, title, tags, requirement and checks.
 
 use super::{Case, Findings, is_kebab};
 use crate::model::{Expectations, Subject};
 
-pub(super) fn judge(case: &Case<'_>, findings: &mut Findings<'_>) {
+pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
     let scenario = case.scenario;
     if !is_id(&scenario.scenario) {
         findings.value(
@@ -13,7 +13,7 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Findings<'_>) {
         );
     }
     if scenario.title.trim().is_empty() {
-        findings.value(case.root.key("title"), "an empty title", "say in one sentence what the scenario shows");
+        findings.value(case.root.key("title"), "an empty title", "describe the tested behavior in one sentence");
     }
     let tags = case.root.key("tags");
     findings.no_doubles(tags, &scenario.tags);
@@ -22,7 +22,7 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Findings<'_>) {
     }
     requirement(case, findings);
     checks(case, findings);
-    shows_something(case, findings);
+    expects_something(case, findings);
 }
 
 /// Whether it has the form `<area>/<name>`.
@@ -52,22 +52,22 @@ fn checks(case: &Case<'_>, findings: &mut Findings<'_>) {
                     Subject::Client => ("clients", "server"),
                     Subject::Server => ("servers", "client"),
                 };
-                let message = format!("the check `{id}` judges {judged}");
-                findings.value(list.item(position), message, format!("the subject is a {other}; take it away"));
+                let message = format!("the check `{id}` is for {judged}");
+                findings.value(list.item(position), message, format!("the subject is a {other}; remove it"));
             }
             Some(_) => {}
         }
     }
 }
 
-/// A scenario without steps, expectations, checks and load could only fail by accident.
-fn shows_something(case: &Case<'_>, findings: &mut Findings<'_>) {
+/// Rejects a scenario that cannot fail.
+fn expects_something(case: &Case<'_>, findings: &mut Findings<'_>) {
     let scenario = case.scenario;
     let nothing = scenario.steps.is_empty()
         && scenario.checks.is_empty()
         && scenario.load.is_none()
         && scenario.expect == Expectations::default();
     if nothing {
-        findings.key(case.root.key("scenario"), "nothing is expected", "add `steps`, `expect`, `checks` or a `load`");
+        findings.key(case.root.key("scenario"), "no expectations", "add `steps`, `expect`, `checks` or a `load`");
     }
 }

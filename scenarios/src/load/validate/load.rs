@@ -1,14 +1,14 @@
-//! The load: numbers that are none, and what a load leaves no place for.
+//! The load: invalid numbers, and keys that conflict with a load.
 
 use diagnostics::document::TreeCursor;
 
-use super::{Case, Findings, names::Offer};
+use super::{Case, Findings, names::OfferedTools};
 use crate::{
     bench::{LoadPlan, PlanError, Threshold, ThresholdError},
     model::Shape,
 };
 
-pub(super) fn judge(case: &Case<'_>, findings: &mut Findings<'_>) {
+pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
     let Some(load) = &case.scenario.load else { return };
     let spot = case.root.key("load");
     let before = findings.found.len();
@@ -18,16 +18,16 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Findings<'_>) {
     for (position, text) in load.thresholds.iter().enumerate() {
         threshold(text, spot.key("thresholds").item(position), findings);
     }
-    // What has passed so far may still be out of a range that only the load engine knows.
+    // The load engine has further ranges.
     if findings.found.len() == before
         && let Err(cause) = LoadPlan::new(load)
     {
         out_of_range(&cause, spot, findings);
     }
-    if let Some(offer) = case.scenario.server.as_ref().and_then(Offer::of) {
-        offer.judge(&load.tool, spot.key("tool"), findings);
+    if let Some(offer) = case.scenario.server.as_ref().and_then(OfferedTools::from_script) {
+        offer.check(&load.tool, spot.key("tool"), findings);
     }
-    // A load is measured and not recorded: it ends in histograms, and has neither steps nor frames to judge.
+    // A load test records no frames and executes no steps.
     for key in ["steps", "checks"] {
         if case.root.has(key) {
             findings.key(case.root.key(key), format!("`load` and `{key}` in one scenario"), "write two scenarios");
@@ -39,7 +39,7 @@ pub(super) fn judge(case: &Case<'_>, findings: &mut Findings<'_>) {
             findings.key(
                 expect.key(key),
                 format!("`load` and `{key}` in one scenario"),
-                "a load leaves no transcript; use `thresholds`",
+                "a load test records no frames; use `thresholds`",
             );
         }
     }
@@ -49,7 +49,7 @@ fn shape(shape: Shape, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     match shape {
         Shape::Closed(closed) => {
             if closed.users == 0 {
-                findings.value(spot.key("closed").key("users"), "a load without users", "write at least 1");
+                findings.value(spot.key("closed").key("users"), "number of users is zero", "write at least 1");
             }
         }
         Shape::Open(open) => {
@@ -57,21 +57,20 @@ fn shape(shape: Shape, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
             if !(open.rate > 0.0 && open.rate.is_finite()) {
                 findings.value(
                     spot.key("rate"),
-                    format!("a rate of {}", open.rate),
-                    "write how many calls a second, above 0",
+                    format!("invalid rate {}", open.rate),
+                    "write the number of calls per second, above 0",
                 );
             }
             if open.max_in_flight == Some(0) {
-                findings.value(spot.key("max_in_flight"), "a limit of nothing", "write at least 1, or take it away");
+                findings.value(spot.key("max_in_flight"), "limit is zero", "write at least 1, or remove it");
             }
         }
     }
 }
 
-/// A threshold says itself what is wrong with it, and where in its text.
 fn threshold(text: &str, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     let Err(ThresholdError { problem, position, width, advice }) = text.parse::<Threshold>() else { return };
-    findings.place(|| spot.part(position, width), format!("the threshold `{text}`: {problem}"), advice);
+    findings.at(|| spot.part(position, width), format!("the threshold `{text}`: {problem}"), advice);
 }
 
 fn out_of_range(cause: &PlanError, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
@@ -83,5 +82,5 @@ fn out_of_range(cause: &PlanError, spot: TreeCursor<'_>, findings: &mut Findings
         PlanError::Duration { what, .. } => spot.key(what),
         PlanError::Threshold { index, .. } => spot.key("thresholds").item(*index),
     };
-    findings.value(spot, cause.to_string(), "write a number within the range");
+    findings.value(spot, cause.to_string(), "use a value in the range");
 }

@@ -11,7 +11,7 @@ use mock_servers::{
 use super::{super::vocabulary::METHODS, Case, Findings};
 use crate::model::MOCK_SERVER;
 
-/// A method that is nearly one of the specification's is misspelt: a frame expected 0 times would then never be missed.
+/// Rejects misspelled methods: an expectation of 0 frames would otherwise always pass. Other unknown methods are valid.
 pub(super) fn known_method(method: &str, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     if METHODS.contains(&method) || matches!(method, "GET" | "DELETE") {
         return;
@@ -21,12 +21,11 @@ pub(super) fn known_method(method: &str, spot: TreeCursor<'_>, findings: &mut Fi
     }
 }
 
-/// The server is one of the scenario.
+/// Rejects unknown servers.
 pub(super) fn known_server(case: &Case<'_>, server: &str, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     let scenario = case.scenario;
     let one = scenario.server.as_ref().map(|_| MOCK_SERVER);
-    // Without a server of its own a load is put on one that is named on the command line; a server under test has no
-    // name either.
+    // A load without a mock server runs against the server of the command line, and a server under test has no name.
     let named_elsewhere = one.is_none() && scenario.servers.is_empty();
     if !named_elsewhere && one != Some(server) && !scenario.servers.contains_key(server) {
         findings.unknown(spot, "server", server, one.into_iter().chain(scenario.servers.keys().map(String::as_str)));
@@ -42,25 +41,25 @@ pub(super) fn header_names<'a>(
     let token = |ch: char| ch.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(ch);
     for name in names {
         if name.is_empty() || !name.chars().all(token) {
-            let message = format!("`{name}` is not the name of a header");
-            findings.key(headers.key(name), message, "letters, digits and hyphens, as in `mcp-session-id`");
+            let message = format!("`{name}` is not a valid header name");
+            findings.key(headers.key(name), message, "use letters, digits and hyphens, as in `mcp-session-id`");
         }
     }
 }
 
-/// What a load, a step or a rule may name as a tool; `None` if that cannot be told from the script.
-pub(super) struct Offer {
+/// The tools that a mock server can offer.
+pub(super) struct OfferedTools {
     names: Vec<String>,
     generated: usize,
 }
 
-impl Offer {
-    /// The tools that the script, with the profiles that it extends, ever offers. A script that lists none, or that
-    /// answers `tools/list` by itself, may offer anything.
-    pub(super) fn of(script: &Script) -> Option<Self> {
+impl OfferedTools {
+    /// The tools of the script and its profiles, including later changes. `None` if they are unknown: the script has none,
+    /// or its own response to `tools/list`.
+    pub(super) fn from_script(script: &Script) -> Option<Self> {
         let script = match script.extends.as_slice() {
             [] => Cow::Borrowed(script),
-            // What is wrong with the profiles is told elsewhere.
+            // Unknown profiles are reported elsewhere.
             _ => Cow::Owned(profile::resolve(script.clone()).ok()?),
         };
         let answers_list = script.on.iter().any(|rule| {
@@ -81,8 +80,8 @@ impl Offer {
         Some(Self { names, generated })
     }
 
-    /// Complains about a tool that is never offered.
-    pub(super) fn judge(&self, tool: &str, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+    /// Rejects a tool that is never offered.
+    pub(super) fn check(&self, tool: &str, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
         if self.names.iter().any(|name| name == tool) || self.is_generated(tool) {
             return;
         }

@@ -1,4 +1,4 @@
-//! The rules of a mock server: rules that never apply, contradict themselves, or do nothing.
+//! Rules of a mock server: rules that never match, contradict themselves or have no effect.
 
 use diagnostics::{document::TreeCursor, nearest};
 use mock_servers::{
@@ -9,30 +9,30 @@ use serde_json::Value;
 
 use super::{
     Case, Findings, conditions, faults,
-    names::{Offer, known_method},
+    names::{OfferedTools, known_method},
 };
 
-/// What a placeholder in a reply may begin with.
+/// First parts of placeholders in replies.
 const PLACEHOLDERS: [&str; 8] = ["arguments", "id", "method", "nth", "params", "response", "responses", "variables"];
 
-pub(super) fn judge(case: &Case<'_>, script: &Script, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
-    let offer = Offer::of(script);
+pub(super) fn check(case: &Case<'_>, script: &Script, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+    let offer = OfferedTools::from_script(script);
     for (position, rule) in script.on.iter().enumerate() {
         let item = spot.key("on").item(position);
-        conditions::judge(case, &rule.when, item.key("when"), findings);
+        conditions::check(case, &rule.when, item.key("when"), findings);
         if let (Some(tool), Some(offer)) = (&rule.when.tool, &offer) {
-            offer.judge(tool, item.key("when").key("tool"), findings);
+            offer.check(tool, item.key("when").key("tool"), findings);
         }
         if let Some(first) = script.on[..position].iter().position(|earlier| shadows(&earlier.when, &rule.when)) {
             let line = spot.key("on").item(first).key("when").key_location().line;
-            let message = format!("the rule on line {line} takes every message that this one is for");
-            findings.key(item.key("when"), message, "put this one first, or narrow that one");
+            let message = format!("the rule on line {line} matches every message that this rule matches");
+            findings.key(item.key("when"), message, "move this rule before it, or restrict the other");
         }
         actions(script, rule, item.key("do"), findings);
     }
 }
 
-/// Whether every message that the later rule is for is taken by the earlier one.
+/// Whether the earlier rule matches every message that the later rule matches.
 fn shadows(earlier: &When, later: &When) -> bool {
     fn wider<T: PartialEq>(earlier: Option<&T>, later: Option<&T>) -> bool {
         earlier.is_none_or(|earlier| later == Some(earlier))
@@ -55,21 +55,21 @@ fn shadows(earlier: &When, later: &When) -> bool {
 
 fn actions(script: &Script, rule: &Rule, list: TreeCursor<'_>, findings: &mut Findings<'_>) {
     if rule.actions.is_empty() {
-        findings.key(list, "nothing to do", "write `do: default` for a rule that only keeps those after it away");
+        findings.key(list, "no actions", "write `do: default` for the default response");
     }
     let mut ended = false;
     for (position, action) in rule.actions.iter().enumerate() {
         let item = list.item(position);
         if ended {
-            findings.value(item, "an action after the end of the process", "nobody is left to take it; take it away");
+            findings.value(item, "an action after the exit of the process", "remove it");
             break;
         }
         ended = matches!(action, Action::Fault(Fault::Exit(_)));
-        judge_action(script, action, item, findings);
+        check_action(script, action, item, findings);
     }
 }
 
-fn judge_action(script: &Script, action: &Action, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+fn check_action(script: &Script, action: &Action, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     match action {
         Action::Reply(given) => reply(given, spot.key("reply"), findings),
         Action::Error(error) => placeholders_in(&error.message, spot.key("error").key("message"), findings),
@@ -78,18 +78,18 @@ fn judge_action(script: &Script, action: &Action, spot: TreeCursor<'_>, findings
             let spot = spot.key("request");
             known_method(&request.method, spot.key("method"), findings);
             for (position, action) in request.otherwise.iter().enumerate() {
-                judge_action(script, action, spot.key("otherwise").item(position), findings);
+                check_action(script, action, spot.key("otherwise").item(position), findings);
             }
         }
         Action::Log(log) => placeholders(&log.data, spot.key("log").key("data"), findings),
         Action::Update(update) => placeholders_in(&update.uri, spot.key("update").key("uri"), findings),
         Action::Progress(progress) => {
             if progress.times == Some(0) {
-                findings.value(spot.key("progress").key("times"), "no notifications at all", "write at least 1");
+                findings.value(spot.key("progress").key("times"), "count is zero", "write at least 1");
             }
         }
         Action::Change(given) => change(script, given, spot.key("change"), findings),
-        Action::Fault(given) => faults::judge(given, spot.key("fault"), findings),
+        Action::Fault(given) => faults::check(given, spot.key("fault"), findings),
         Action::Switch(switch) => faults::switch(script, switch, spot.key("switch"), findings),
         Action::Ask(ask) => {
             for (key, request) in &ask.requests {
@@ -108,16 +108,16 @@ fn judge_action(script: &Script, action: &Action, spot: TreeCursor<'_>, findings
 
 fn change(script: &Script, change: &Change, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     if *change == Change::default() {
-        findings.key(spot, "a change of nothing", "add `put`, `remove` or `announce: true`");
+        findings.key(spot, "change is empty", "add `put`, `remove` or `announce: true`");
     }
-    if let Some(offer) = Offer::of(script) {
+    if let Some(offer) = OfferedTools::from_script(script) {
         for (position, tool) in change.remove.iter().enumerate() {
-            offer.judge(tool, spot.key("remove").item(position), findings);
+            offer.check(tool, spot.key("remove").item(position), findings);
         }
     }
 }
 
-/// Judges the result that a rule or a tool answers with.
+/// Checks the reply of a rule or a tool.
 pub(super) fn reply(reply: &Reply, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     if reply.result.is_some() {
         for key in
@@ -126,7 +126,7 @@ pub(super) fn reply(reply: &Reply, spot: TreeCursor<'_>, findings: &mut Findings
             findings.key(
                 spot.key(key),
                 format!("`result` and `{key}` in one reply"),
-                "`result` is the whole of it; take one away",
+                "`result` is the complete result; remove one",
             );
         }
     }
@@ -143,7 +143,7 @@ pub(super) fn reply(reply: &Reply, spot: TreeCursor<'_>, findings: &mut Findings
     }
 }
 
-/// Looks for placeholders in every string of the value; its depth is that of the file, which is bounded.
+/// Checks the placeholders in all strings of a value. The loader limits its depth.
 fn placeholders(value: &Value, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     match value {
         Value::String(text) => placeholders_in(text, spot, findings),
@@ -162,14 +162,14 @@ fn placeholders_in(text: &str, spot: TreeCursor<'_>, findings: &mut Findings<'_>
         let before = text[..start].chars().count();
         let inside = &text[start + 2..];
         let Some((name, _)) = inside.split_once("}}").filter(|(name, _)| !name.contains("{{")) else {
-            let place = || spot.part(before, 2);
-            findings.place(place, "a placeholder without an end", "write it as in `{{arguments.text}}`");
+            let location = || spot.part(before, 2);
+            findings.at(location, "an unclosed placeholder", "add `}}`, as in `{{arguments.text}}`");
             continue;
         };
         let first = name.trim().split('.').next().unwrap_or_default();
         if !PLACEHOLDERS.contains(&first) {
-            let place = || spot.part(before, name.chars().count() + 4);
-            findings.place(place, format!("unknown placeholder `{first}`"), nearest::advice(first, PLACEHOLDERS));
+            let location = || spot.part(before, name.chars().count() + 4);
+            findings.at(location, format!("unknown placeholder `{first}`"), nearest::advice(first, PLACEHOLDERS));
         }
     }
 }

@@ -1,33 +1,32 @@
-//! What stands at the other end, and how the client is set up.
+//! Mock servers, and the configuration of the client.
 
 use diagnostics::nearest;
 
 use super::{super::vocabulary::CAPABILITIES, Case, Findings, names::header_names};
 use crate::model::{Subject, UserSetup};
 
-/// The longest name of a server, in characters. What a client makes of a strange name is for it to show, so every name
-/// of a bearable length is taken.
+/// Maximum length of a server name in characters. Otherwise all names are valid, so that clients can be tested with them.
 const MAX_NAME: usize = 100;
 
-pub(super) fn judge(case: &Case<'_>, findings: &mut Findings<'_>) {
+pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
     match case.scenario.subject {
-        Subject::Client => of_a_client(case, findings),
-        Subject::Server => of_a_server(case, findings),
+        Subject::Client => check_client_scenario(case, findings),
+        Subject::Server => check_server_scenario(case, findings),
     }
     client_setup(case, findings);
 }
 
-fn of_a_client(case: &Case<'_>, findings: &mut Findings<'_>) {
+fn check_client_scenario(case: &Case<'_>, findings: &mut Findings<'_>) {
     let (scenario, root) = (case.scenario, case.root);
     if scenario.server.is_some() && !scenario.servers.is_empty() {
-        findings.key(root.key("servers"), "both `server` and `servers`", "move the first into the second, with a name");
+        findings.key(root.key("servers"), "both `server` and `servers`", "move `server` into `servers` with a name");
     }
     if scenario.server.is_none() && scenario.servers.is_empty() && scenario.load.is_none() {
-        findings.key(root.key("subject"), "a client without a server to talk to", "add `server:`; `{}` is a good one");
+        findings.key(root.key("subject"), "no server for the client", "add `server:`; `{}` is a conforming one");
     }
     for name in scenario.servers.keys() {
         if name.trim().is_empty() || name.chars().count() > MAX_NAME {
-            let message = format!("`{name}` is not a name for a server");
+            let message = format!("`{name}` is not a valid server name");
             findings.key(root.key("servers").key(name), message, format!("write 1 to {MAX_NAME} characters"));
         }
     }
@@ -35,18 +34,18 @@ fn of_a_client(case: &Case<'_>, findings: &mut Findings<'_>) {
         findings.key(
             root.key("needs"),
             "`needs` in a scenario for clients",
-            "only a server declares capabilities here",
+            "remove it; only servers under test declare capabilities",
         );
     }
 }
 
-fn of_a_server(case: &Case<'_>, findings: &mut Findings<'_>) {
+fn check_server_scenario(case: &Case<'_>, findings: &mut Findings<'_>) {
     for key in ["server", "servers", "client"] {
         if case.root.has(key) {
             findings.key(
                 case.root.key(key),
                 format!("`{key}` in a scenario for servers"),
-                "the server under test is named on the command line; take it away, or set `subject: client`",
+                "the command line names the server; remove it, or set `subject: client`",
             );
         }
     }
@@ -77,14 +76,14 @@ fn client_setup(case: &Case<'_>, findings: &mut Findings<'_>) {
         [("max_pages", client.max_pages), ("max_items", client.max_items), ("max_message", client.max_message)];
     for (key, number) in numbers {
         if number == Some(0) {
-            findings.value(spot.key(key), "a limit of nothing", "write at least 1");
+            findings.value(spot.key(key), "limit is zero", "write at least 1");
         }
     }
     header_names(client.headers.keys(), spot.key("headers"), findings);
     if client.user.as_ref().is_some_and(|user| *user == UserSetup::default()) {
-        findings.key(spot.key("user"), "a user who does nothing", "say what they answer, or take it away");
+        findings.key(spot.key("user"), "a user without responses", "add a response, or remove it");
     }
     if let Some(limit) = client.name_limit.filter(|limit| ![64, 128].contains(limit)) {
-        findings.value(spot.key("name_limit"), format!("a name limit of {limit}"), "write 64 or 128");
+        findings.value(spot.key("name_limit"), format!("unknown name limit {limit}"), "write 64 or 128");
     }
 }

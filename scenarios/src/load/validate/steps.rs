@@ -1,4 +1,4 @@
-//! The steps: whose they are, in which order they make sense, and which server they are about.
+//! The steps: their servers, their order and their parameters.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use mock_servers::HumanDuration;
 
 use super::{
     Case, Findings,
-    expectations::judge_step,
+    expectations::check_step,
     names::{header_names, known_method, known_server},
 };
 use crate::model::{Call, ClientStep, Finish, HttpStep, Request, ServerStep};
@@ -15,13 +15,13 @@ use crate::model::{Call, ClientStep, Finish, HttpStep, Request, ServerStep};
 /// The HTTP methods that a step may send (RFC 9110, 9.1; RFC 5789).
 const HTTP_METHODS: [&str; 8] = ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"];
 
-pub(super) fn judge(case: &Case<'_>, findings: &mut Findings<'_>) {
+pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
     let list = case.root.key("steps");
     if case.scenario.steps.is_empty() && list.is_array() {
         findings.key(list, "no steps", "write one, or remove the key");
     }
     for (position, step) in case.scenario.steps.iter().enumerate() {
-        judge_step(step.expect(), list.item(position).key(step.kind()).key("expect"), case.limit(), findings);
+        check_step(step.expect(), list.item(position).key(step.kind()).key("expect"), case.limit(), findings);
     }
     client_steps(case, list, findings);
     for (position, step) in case.scenario.steps.server().iter().enumerate() {
@@ -37,8 +37,8 @@ fn client_steps(case: &Case<'_>, list: TreeCursor<'_>, findings: &mut Findings<'
         if let Some(line) = died {
             findings.key(
                 spot,
-                format!("a step after `die` on line {line}"),
-                "the client no longer runs; move the step, or remove it",
+                format!("step after `die` on line {line}"),
+                "the client no longer runs; move or remove the step",
             );
         }
         if matches!(step, ClientStep::Die(_)) {
@@ -46,15 +46,15 @@ fn client_steps(case: &Case<'_>, list: TreeCursor<'_>, findings: &mut Findings<'
         }
         server(case, step, spot, findings);
         client_step(case, step, spot, findings);
-        calls.take(step, spot, findings);
+        calls.add(step, spot, findings);
     }
-    // The death of the client ends its calls, so they need no `finish`.
+    // Killing the client ends its calls, so they need no `finish`.
     if died.is_none() {
         calls.refuse_unfinished(findings);
     }
 }
 
-/// Whether the server of a step exists, and is named where it must be.
+/// Checks that a step names an existing server where it must.
 fn server(case: &Case<'_>, step: &ClientStep, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     let (server, needed) = match step {
         ClientStep::Connect(step) => (&step.server, false),
@@ -81,10 +81,10 @@ fn server(case: &Case<'_>, step: &ClientStep, spot: TreeCursor<'_>, findings: &m
 fn client_step(case: &Case<'_>, step: &ClientStep, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     match step {
         ClientStep::Connect(step) => findings.not_zero(spot.key("timeout"), step.timeout),
-        ClientStep::Call(call) | ClientStep::Start(call) => judge_call(call, spot, findings),
+        ClientStep::Call(call) | ClientStep::Start(call) => check_call(call, spot, findings),
         ClientStep::Await(step) => wait(case, spot, step.within, findings),
         ClientStep::Roots(_) if case.scenario.client.user.as_ref().is_none_or(|user| user.roots.is_none()) => {
-            findings.key(spot, "new roots for a user without roots", "add `roots` to `client.user`");
+            findings.key(spot, "`roots` for a user without roots", "add `roots` to `client.user`");
         }
         _ => {}
     }
@@ -118,18 +118,18 @@ fn wait(case: &Case<'_>, spot: TreeCursor<'_>, within: Option<HumanDuration>, fi
     findings.within_limit(spot.key("within"), within, case.limit());
 }
 
-fn judge_call(call: &Call, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+fn check_call(call: &Call, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     findings.not_zero(spot.key("timeout"), call.timeout);
     findings.not_zero(spot.key("ceiling"), call.ceiling);
     if call.qualified && call.server.is_some() {
-        findings.key(spot.key("server"), "a qualified name, and a server", "the name says the server; take one away");
+        findings.key(spot.key("server"), "a qualified name and a server", "the name contains the server; remove one");
     }
     if call.tool.is_empty() {
         findings.value(spot.key("tool"), "a tool without a name", "name the tool to call");
     }
 }
 
-/// A notification has no id, and nobody answers it (JSON-RPC 2.0, 4.1).
+/// A notification has no id and no response (JSON-RPC 2.0, 4.1).
 fn notification(step: &Request, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     known_method(&step.method, spot.key("method"), findings);
     for key in ["id", "within"] {
@@ -137,7 +137,7 @@ fn notification(step: &Request, spot: TreeCursor<'_>, findings: &mut Findings<'_
             findings.key(
                 spot.key(key),
                 format!("`{key}` on a notification"),
-                "nobody answers it; use `request`, or take it away",
+                "a notification has no response; use `request`, or remove it",
             );
         }
     }
@@ -148,18 +148,18 @@ fn http(step: &HttpStep, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
         findings.unknown(spot.key("method"), "HTTP method", &step.method, HTTP_METHODS);
     }
     if step.json.is_some() && step.text.is_some() {
-        findings.key(spot.key("text"), "a body of JSON and one of text", "an exchange has one body; take one away");
+        findings.key(spot.key("text"), "`json` and `text` in one request", "a request has one body; remove one");
     }
     header_names(step.headers.keys(), spot.key("headers"), findings);
 }
 
-/// The calls that were begun, by name.
+/// The started calls by name.
 #[derive(Default)]
 struct Calls<'t> {
-    begun: BTreeMap<String, Begun<'t>>,
+    started: BTreeMap<String, StartedCall<'t>>,
 }
 
-struct Begun<'t> {
+struct StartedCall<'t> {
     spot: TreeCursor<'t>,
     line: usize,
     cancelled: bool,
@@ -167,13 +167,13 @@ struct Begun<'t> {
 }
 
 impl<'t> Calls<'t> {
-    fn take(&mut self, step: &ClientStep, spot: TreeCursor<'t>, findings: &mut Findings<'_>) {
+    fn add(&mut self, step: &ClientStep, spot: TreeCursor<'t>, findings: &mut Findings<'_>) {
         match step {
             ClientStep::Call(call) if call.name.is_some() => {
                 findings.key(
                     spot.key("as"),
                     "`as` on `call`",
-                    "a call is over when the step is; use `start`, or take it away",
+                    "`call` waits for the result; use `start`, or remove it",
                 );
             }
             ClientStep::Start(call) => self.start(call, spot, findings),
@@ -185,40 +185,40 @@ impl<'t> Calls<'t> {
 
     fn start(&mut self, call: &Call, spot: TreeCursor<'t>, findings: &mut Findings<'_>) {
         let Some(name) = &call.name else {
-            findings.key(spot, "`start` without `as`", "add `as:` with a name to finish it by");
+            findings.key(spot, "`start` without `as`", "add `as:` with a name for `finish`");
             return;
         };
         let line = spot.key_location().line;
-        let begun = Begun { spot: spot.key("as"), line, cancelled: false, finished: false };
-        if let Some(first) = self.begun.get(name) {
-            let message = format!("`{name}` was begun on line {}", first.line);
-            findings.value(spot.key("as"), message, "give each call a name of its own");
+        let call = StartedCall { spot: spot.key("as"), line, cancelled: false, finished: false };
+        if let Some(first) = self.started.get(name) {
+            let message = format!("`{name}` was started on line {}", first.line);
+            findings.value(spot.key("as"), message, "choose another name");
         } else {
-            self.begun.insert(name.clone(), begun);
+            self.started.insert(name.clone(), call);
         }
     }
 
     fn end(&mut self, finish: &Finish, spot: TreeCursor<'t>, finishes: bool, findings: &mut Findings<'_>) {
         let name = &finish.call;
         let spot = spot.key("call");
-        let Some(begun) = self.begun.get_mut(name) else {
-            findings.unknown(spot, "call", name, self.begun.keys().map(String::as_str));
+        let Some(call) = self.started.get_mut(name) else {
+            findings.unknown(spot, "call", name, self.started.keys().map(String::as_str));
             return;
         };
-        if begun.finished {
-            findings.value(spot, format!("`{name}` was finished before"), "a call ends once; take one away");
-        } else if begun.cancelled && !finishes {
-            findings.value(spot, format!("`{name}` was cancelled before"), "once is enough; take one away");
+        if call.finished {
+            findings.value(spot, format!("`{name}` is already finished"), "remove one");
+        } else if call.cancelled && !finishes {
+            findings.value(spot, format!("`{name}` is already cancelled"), "remove one");
         }
-        begun.finished |= finishes;
-        begun.cancelled |= !finishes;
+        call.finished |= finishes;
+        call.cancelled |= !finishes;
     }
 
     fn refuse_unfinished(self, findings: &mut Findings<'_>) {
-        for (name, begun) in self.begun {
-            if !begun.finished && !begun.cancelled {
+        for (name, call) in self.started {
+            if !call.finished && !call.cancelled {
                 let message = format!("`{name}` is never finished");
-                findings.value(begun.spot, message, format!("add `- finish: {{ call: {name} }}`, or `cancel`"));
+                findings.value(call.spot, message, format!("add `- finish: {{ call: {name} }}`, or `cancel`"));
             }
         }
     }

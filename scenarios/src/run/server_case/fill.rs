@@ -1,12 +1,12 @@
-//! Values of earlier steps in the parameters of a later one: `{{$.steps[0].items[0].uri}}`.
+//! Inserts values of earlier steps into parameters: `{{$.steps[0].items[0].uri}}`.
 
 use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
 
-/// The parameters with every placeholder replaced.
+/// Replaces all placeholders in the parameters.
 ///
 /// # Errors
-/// Which placeholder finds nothing.
+/// The first placeholder without a value.
 pub(super) fn fill(params: &Map<String, Value>, steps: &[Value]) -> Result<Map<String, Value>, String> {
     let root = json!({ "steps": steps });
     params.iter().map(|(name, value)| Ok((name.clone(), fill_value(value, &root)?))).collect()
@@ -27,15 +27,15 @@ fn fill_value(value: &Value, root: &Value) -> Result<Value, String> {
     }
 }
 
-/// The JSONPath of a string that is a placeholder and nothing else.
+/// The JSONPath of a string that is a single placeholder.
 fn path_in(text: &str) -> Option<&str> {
     text.strip_prefix("{{")?.strip_suffix("}}").map(str::trim).filter(|path| path.starts_with('$'))
 }
 
 fn find(path: &str, root: &Value) -> Result<Value, String> {
-    let parsed = JsonPath::parse(path).map_err(|cause| format!("`{path}` is no JSONPath: {cause}"))?;
+    let parsed = JsonPath::parse(path).map_err(|cause| format!("`{path}` is not a JSONPath: {cause}"))?;
     let found = parsed.query(root).first().cloned();
-    found.ok_or_else(|| format!("the server offers nothing at `{path}`"))
+    found.ok_or_else(|| format!("the server has no value at `{path}`"))
 }
 
 #[cfg(test)]

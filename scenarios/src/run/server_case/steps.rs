@@ -1,4 +1,4 @@
-//! Carrying out the steps of a server's case, each by its own function.
+//! Executes the steps of server cases.
 
 use std::{collections::BTreeSet, time::Duration};
 
@@ -13,17 +13,17 @@ use crate::{
 
 use super::fill::fill;
 
-/// How long an answer may take if the step does not say.
+/// Default timeout of a response.
 const ANSWER: Duration = Duration::from_secs(5);
-/// How long to wait for what comes back to raw text if the step does not say.
+/// Default time to wait for messages after raw text.
 const RAW: Duration = Duration::from_secs(1);
-/// How long a server may take to end after its input was closed. Longer than the workbench waits between cases, as this
-/// is what the step is about, and an interpreter on a busy machine is not quick.
+/// Timeout of a server to exit after its input was closed. Longer than between cases, as the step measures the exit and
+/// interpreters on a busy machine are slow.
 const CLOSE: Duration = Duration::from_secs(4);
-/// The most pages that are read if the step does not say.
+/// Default maximum number of pages.
 const MAX_PAGES: usize = 100;
 
-/// Takes one step. `values` are those of all steps, null where there is none yet.
+/// Executes one step. `values` has the values of all steps, null if a step has none.
 pub(super) async fn take(peer: &mut Peer, step: &ServerStep, values: &[Value]) -> Outcome {
     let taken = match step {
         ServerStep::Request(step) => request(peer, step, values).await,
@@ -40,11 +40,8 @@ pub(super) async fn take(peer: &mut Peer, step: &ServerStep, values: &[Value]) -
     }
 }
 
-/// Why a step has no value.
 enum Failure {
-    /// It failed.
     Step(StepError),
-    /// There is nothing to take it with.
     Nothing(String),
 }
 
@@ -73,7 +70,7 @@ async fn request(peer: &mut Peer, step: &Request, values: &[Value]) -> Result<Va
     Ok(result_of(&response)?)
 }
 
-/// Sends all of the requests before it waits for the first answer.
+/// Sends all requests before it waits for the first response.
 async fn at_once(peer: &mut Peer, outgoing: &Outgoing, times: u16, within: Duration) -> Result<Value, StepError> {
     let mut sent = Vec::new();
     for _ in 0..times {
@@ -120,10 +117,10 @@ async fn pages(peer: &mut Peer, step: &Pages) -> Result<Value, Failure> {
 
 async fn http(peer: &mut Peer, step: &HttpStep) -> Outcome {
     if peer.transport() != Transport::StreamableHttp {
-        return Outcome::Skipped("there is no HTTP here".to_owned());
+        return Outcome::Skipped("the transport is not Streamable HTTP".to_owned());
     }
     let body = step.json.as_ref().map(Value::to_string).or_else(|| step.text.clone());
-    match peer.by_hand(&step.method, step.headers.clone(), body).await {
+    match peer.raw_exchange(&step.method, step.headers.clone(), body).await {
         Ok(value) => Outcome::Value(value),
         Err(error) => Outcome::Error(error),
     }
@@ -139,5 +136,5 @@ fn result_of(response: &Value) -> Result<Value, StepError> {
         return Err(error);
     }
     let result = response.get("result").cloned();
-    result.ok_or_else(|| failure("invalid-response", "the response holds neither a result nor an error"))
+    result.ok_or_else(|| failure("invalid-response", "the response has neither a result nor an error"))
 }

@@ -161,7 +161,7 @@ fn modern_sends_no_responses(transcript: &Transcript<'_>) -> CheckOutcome {
     let messages = modern_messages(transcript).map(|message| (message.seq(), message));
     let fault =
         |message: &Message<'_>| message.is_response().then(|| format!("it sent the response {}", quoted(message.json)));
-    Findings::of_each(messages, fault).or_not_applicable("messages", NOT_MODERN)
+    Findings::from_each(messages, fault).or_not_applicable("messages", NOT_MODERN)
 }
 
 #[cfg(test)]

@@ -153,7 +153,7 @@ fn initialize_params(transcript: &Transcript<'_>) -> CheckOutcome {
         Some(fault.to_owned())
     };
     let requests = requests.map(|request| (request.seq(), request));
-    Findings::of_each(requests, fault).or_not_applicable("handshakes", NO_HANDSHAKE)
+    Findings::from_each(requests, fault).or_not_applicable("handshakes", NO_HANDSHAKE)
 }
 
 /// The server capability that a method needs.

@@ -95,7 +95,7 @@ fn http_content_type(transcript: &Transcript<'_>) -> CheckOutcome {
         let wrong = media_type(frame).is_none_or(|media_type| media_type != "application/json");
         wrong.then(|| format!("the Content-Type is `{}`", header(frame, "content-type").unwrap_or_default()))
     };
-    Findings::of_each(posts, fault).or_not_applicable("POST requests", "no POST was sent")
+    Findings::from_each(posts, fault).or_not_applicable("POST requests", "no POST was sent")
 }
 
 /// The frames of the client after the handshake of each session with a negotiated revision in this range.
@@ -125,7 +125,7 @@ fn http_revision_header(transcript: &Transcript<'_>, revisions: RevisionRange) -
         let missing = header(frame, REVISION_HEADER).is_none();
         missing.then(|| format!("a {} has no MCP-Protocol-Version", method(frame).unwrap_or_default()))
     };
-    Findings::of_each(requests, fault).or_not_applicable("HTTP requests", NO_REVISION_HEADER)
+    Findings::from_each(requests, fault).or_not_applicable("HTTP requests", NO_REVISION_HEADER)
 }
 
 fn speaks_negotiated_revision(transcript: &Transcript<'_>, revisions: RevisionRange) -> CheckOutcome {
@@ -135,7 +135,7 @@ fn speaks_negotiated_revision(transcript: &Transcript<'_>, revisions: RevisionRa
         (*given != revision.as_str())
             .then(|| format!("MCP-Protocol-Version is `{given}`, but {revision} was negotiated"))
     };
-    Findings::of_each(sent, fault).or_not_applicable("HTTP requests", NO_REVISION_HEADER)
+    Findings::from_each(sent, fault).or_not_applicable("HTTP requests", NO_REVISION_HEADER)
 }
 
 fn http_session_echoed(transcript: &Transcript<'_>) -> CheckOutcome {

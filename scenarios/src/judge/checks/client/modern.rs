@@ -66,7 +66,7 @@ pub(super) fn modern_messages<'t, 'a>(transcript: &'t Transcript<'a>) -> impl It
 
 fn each_request(transcript: &Transcript<'_>, fault: impl Fn(&Message<'_>) -> Option<String>) -> Findings {
     let requests = modern_messages(transcript).filter(Message::is_request);
-    Findings::of_each(requests.map(|request| (request.seq(), request)), fault)
+    Findings::from_each(requests.map(|request| (request.seq(), request)), fault)
 }
 
 fn modern_request_metadata(transcript: &Transcript<'_>) -> CheckOutcome {

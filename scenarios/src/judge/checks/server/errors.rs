@@ -110,5 +110,6 @@ fn broken_json_code(transcript: &Transcript<'_>) -> CheckOutcome {
     let fault = |error: &&serde_json::Value| {
         (!matches!(error["code"].as_i64(), Some(-32700 | -32600))).then(|| format!("the error is {}", brief(error)))
     };
-    Findings::of_each(errors, fault).or_not_applicable("errors", "the server does not answer broken JSON, and need not")
+    Findings::from_each(errors, fault)
+        .or_not_applicable("errors", "the server does not answer broken JSON, and need not")
 }

@@ -80,7 +80,7 @@ fn initialize_result(transcript: &Transcript<'_>) -> CheckOutcome {
     ];
     let fault = |(valid, fault): &(bool, &str)| (!valid).then(|| (*fault).to_owned());
     let members = members.map(|member| (request.last_frame(), member));
-    Findings::of_each(members, fault).or_not_applicable("members", NO_HANDSHAKE)
+    Findings::from_each(members, fault).or_not_applicable("members", NO_HANDSHAKE)
 }
 
 fn capabilities(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -155,7 +155,7 @@ fn ping(transcript: &Transcript<'_>) -> CheckOutcome {
         let answered = |response: Message<'_>| format!("answered with {}", brief(response.json));
         Some(ping.response.map_or_else(|| NO_RESPONSE.to_owned(), answered))
     };
-    Findings::of_each(pings, fault).or_not_applicable("pings", "no ping was sent")
+    Findings::from_each(pings, fault).or_not_applicable("pings", "no ping was sent")
 }
 
 fn offers(transcript: &Transcript<'_>) -> CheckOutcome {

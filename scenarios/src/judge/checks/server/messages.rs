@@ -106,7 +106,7 @@ fn server_requests<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = Mess
 }
 
 fn each<'a>(messages: impl Iterator<Item = Message<'a>>, fault: impl Fn(&Message<'a>) -> Option<String>) -> Findings {
-    Findings::of_each(messages.map(|message| (message.seq(), message)), fault)
+    Findings::from_each(messages.map(|message| (message.seq(), message)), fault)
 }
 
 fn version(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -129,7 +129,7 @@ fn either(transcript: &Transcript<'_>) -> CheckOutcome {
 fn object(transcript: &Transcript<'_>) -> CheckOutcome {
     let results = responses(transcript).filter_map(|response| Some((response.seq(), response.result()?)));
     let fault = |result: &&Value| (!result.is_object()).then(|| format!("the result is {}", brief(result)));
-    Findings::of_each(results, fault).or_not_applicable("results", "the server sent no result")
+    Findings::from_each(results, fault).or_not_applicable("results", "the server sent no result")
 }
 
 fn error_shape(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -141,7 +141,7 @@ fn error_shape(transcript: &Transcript<'_>) -> CheckOutcome {
         }
         (!message.is_some_and(Value::is_string)).then(|| format!("the message is {}", brief_or_missing(message)))
     };
-    Findings::of_each(errors, fault).or_not_applicable("errors", "the server sent no error")
+    Findings::from_each(errors, fault).or_not_applicable("errors", "the server sent no error")
 }
 
 fn known_id(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -224,5 +224,5 @@ fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
     let fault = |request: &&RequestResponse<'_>| {
         request.response.is_none().then(|| format!("no response to {}", brief(request.request.json)))
     };
-    Findings::of_each(requests, fault).or_not_applicable("requests", "no request was sent")
+    Findings::from_each(requests, fault).or_not_applicable("requests", "no request was sent")
 }

@@ -139,7 +139,7 @@ fn each(transcript: &Transcript<'_>, fault: impl Fn(&str, &Value) -> Option<Stri
     let results = transcript.requests().iter().filter(|request| is_modern(request));
     let results = results.filter_map(|one| Some((one.response?.seq(), (one.request.method()?, one.result()?))));
     let fault = |(method, result): &(&str, &Value)| Some(format!("`{method}`: {}", fault(method, result)?));
-    Findings::of_each(results, fault).or_not_applicable("results", "the server sent no result")
+    Findings::from_each(results, fault).or_not_applicable("results", "the server sent no result")
 }
 
 fn result_type(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -207,7 +207,7 @@ fn no_requests(transcript: &Transcript<'_>) -> CheckOutcome {
         let request = message.json.get("method").is_some() && message.id().is_some();
         request.then(|| format!("it sent {}", brief(message.json)))
     };
-    Findings::of_each(messages, fault).or_not_applicable("messages", "the server sent no message")
+    Findings::from_each(messages, fault).or_not_applicable("messages", "the server sent no message")
 }
 
 fn codes(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -218,7 +218,7 @@ fn codes(transcript: &Transcript<'_>) -> CheckOutcome {
         let reserved = (-32099..=-32020).contains(code) && !matches!(code, -32022..=-32020);
         (retired || reserved).then(|| format!("an error has the code {code}"))
     };
-    Findings::of_each(codes, fault).or_not_applicable("errors", "the server sent no error")
+    Findings::from_each(codes, fault).or_not_applicable("errors", "the server sent no error")
 }
 
 fn discover(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -240,7 +240,7 @@ fn discover(transcript: &Transcript<'_>) -> CheckOutcome {
     ];
     let fault = |(valid, fault): &(bool, &str)| (!valid).then(|| (*fault).to_owned());
     let members = members.map(|member| (request.last_frame(), member));
-    Findings::of_each(members, fault).or_not_applicable("members", "no discovery was requested")
+    Findings::from_each(members, fault).or_not_applicable("members", "no discovery was requested")
 }
 
 /// Passes if the request was rejected with one of these codes and, over HTTP, this status.
@@ -330,7 +330,7 @@ fn no_get(transcript: &Transcript<'_>) -> CheckOutcome {
     let sent = transcript.client_frames().filter(|frame| matches!(method(frame), Some("GET" | "DELETE")));
     let replies = sent.filter_map(|frame| transcript.reply(frame)).map(|reply| (reply.seq, status(reply)));
     let fault = |status: &Option<u16>| status.filter(|status| *status != 405).map(|it| format!("the status is {it}"));
-    Findings::of_each(replies, fault).or_not_applicable("responses", "neither was sent")
+    Findings::from_each(replies, fault).or_not_applicable("responses", "neither was sent")
 }
 
 fn names_versions(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -48,7 +48,7 @@ pub(super) const CHECKS: &[Check] = &[
 
 fn shape(transcript: &Transcript<'_>) -> CheckOutcome {
     let prompts = transcript.items("prompts/list", "prompts");
-    Findings::of_each(prompts, |prompt| prompt_fault(prompt))
+    Findings::from_each(prompts, |prompt| prompt_fault(prompt))
         .or_not_applicable("prompts", "the server lists no prompts")
 }
 

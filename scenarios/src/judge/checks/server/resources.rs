@@ -75,7 +75,7 @@ fn shape<'a>(items: impl Iterator<Item = (u64, &'a Value)>, keys: [&str; 2], not
         let wrong = missing.or_else(|| texts.find(|key| !item.get(key).is_none_or(Value::is_string)));
         wrong.map(|key| format!("{key} is {}", brief_or_missing(item.get(key))))
     };
-    Findings::of_each(items, fault).or_not_applicable("items", nothing)
+    Findings::from_each(items, fault).or_not_applicable("items", nothing)
 }
 
 fn resources(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -91,7 +91,7 @@ fn uris(transcript: &Transcript<'_>) -> CheckOutcome {
     let resources = transcript.items("resources/list", "resources");
     let uris = resources.filter_map(|(frame, item)| Some((frame, item.get("uri")?.as_str()?)));
     let fault = |uri: &&str| (!SCHEME.is_match(uri)).then(|| format!("`{uri}` has no scheme"));
-    Findings::of_each(uris, fault).or_not_applicable("URIs", "the server lists no resources")
+    Findings::from_each(uris, fault).or_not_applicable("URIs", "the server lists no resources")
 }
 
 fn reads<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = (u64, &'a Value)> + use<'t, 'a> {
@@ -130,7 +130,7 @@ fn blobs(transcript: &Transcript<'_>) -> CheckOutcome {
         let invalid = base64::engine::general_purpose::STANDARD.decode(blob).is_err();
         invalid.then(|| format!("`{}` is not Base64", blob.chars().take(40).collect::<String>()))
     };
-    Findings::of_each(blobs, fault).or_not_applicable("blobs", "no blob was read")
+    Findings::from_each(blobs, fault).or_not_applicable("blobs", "no blob was read")
 }
 
 fn unknown(transcript: &Transcript<'_>, code: i64) -> CheckOutcome {

@@ -45,7 +45,7 @@ fn stdout(transcript: &Transcript<'_>) -> CheckOutcome {
         _ => None,
     };
     let lines = lines.map(|line| (line.seq, line));
-    Findings::of_each(lines, fault).or_not_applicable("lines", "the server wrote nothing")
+    Findings::from_each(lines, fault).or_not_applicable("lines", "the server wrote nothing")
 }
 
 fn exits(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use evidence::{Body, ConnectionEvent, Direction, Frame, Http};
 use serde_json::{Value, json};
 
-use super::super::{of_subject, testing::UNKNOWN};
+use super::super::{for_subject, testing::UNKNOWN};
 use crate::{
     evidence::{Evidence, ObservedProcess, Outcome, ProcessEvidence, StepOutcome},
     judge::{
@@ -116,7 +116,7 @@ impl Talk {
 }
 
 fn all() -> impl Iterator<Item = &'static Check> {
-    of_subject(Subject::Server)
+    for_subject(Subject::Server)
 }
 
 fn run(check: &Check, evidence: &Evidence) -> CheckOutcome {

@@ -83,7 +83,7 @@ pub(super) const CHECKS: &[Check] = &[
 const NO_TOOLS: &str = "the server lists no tools";
 
 fn each(transcript: &Transcript<'_>, fault: impl Fn(&Value) -> Option<String>) -> CheckOutcome {
-    let findings = Findings::of_each(transcript.items("tools/list", "tools"), |tool| {
+    let findings = Findings::from_each(transcript.items("tools/list", "tools"), |tool| {
         let fault = fault(tool)?;
         let name = tool.get("name").map_or_else(
             || "(without a name)".to_owned(),
@@ -146,7 +146,7 @@ fn unique_names(transcript: &Transcript<'_>) -> CheckOutcome {
     }
     let names = counts.into_iter().map(|(name, (count, frame))| (frame, (name, count)));
     let fault = |(name, count): &(&str, usize)| (*count > 1).then(|| format!("{count} tools have the name `{name}`"));
-    Findings::of_each(names, fault).or_not_applicable("names", NO_TOOLS)
+    Findings::from_each(names, fault).or_not_applicable("names", NO_TOOLS)
 }
 
 fn plain_names(transcript: &Transcript<'_>) -> CheckOutcome {

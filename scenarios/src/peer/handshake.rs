@@ -1,4 +1,4 @@
-//! What every message must carry, and how a conversation begins, in each revision.
+//! The handshake, and the metadata of messages, in each revision.
 
 use std::time::Duration;
 
@@ -13,17 +13,15 @@ use super::{
     rpc_error,
 };
 
-/// The key under which a request carries its revision (2026-07-28, basic, `_meta`).
+// Keys of the metadata in every request (2026-07-28, basic, `_meta`).
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-/// The key for who asks.
 const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
-/// The key for what the client can do.
 const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 impl Peer {
-    /// Greets the server as the revision asks. With the handshake revisions that is `initialize` and
-    /// `notifications/initialized`; gives back the result of `initialize`. In 2026-07-28 there is no greeting.
-    pub(crate) async fn greet(&mut self, within: Duration) -> Result<Option<Value>, StepError> {
+    /// Performs the handshake of the revision: `initialize` and `notifications/initialized`. Returns the result of
+    /// `initialize`, or `None` in 2026-07-28, which has no handshake.
+    pub(crate) async fn handshake(&mut self, within: Duration) -> Result<Option<Value>, StepError> {
         if self.revision.is_modern() {
             return Ok(None);
         }
@@ -33,17 +31,17 @@ impl Peer {
         }
         let result = response.get("result").cloned().unwrap_or(Value::Null);
         let Some(version) = result.get("protocolVersion").and_then(Value::as_str) else {
-            return Err(failure("handshake", "the result of `initialize` holds no protocolVersion"));
+            return Err(failure("handshake", "the result of `initialize` has no protocolVersion"));
         };
         if let PeerTransport::Http(connection) = &self.transport {
-            connection.speak(version);
+            connection.set_revision(version);
         }
         let initialized = Outgoing { method: "notifications/initialized".to_owned(), ..Outgoing::default() };
         self.notify(&initialized).await?;
         Ok(Some(result))
     }
 
-    /// Whether the session's id is of visible ASCII, where there is one.
+    /// Whether the session id has only visible ASCII characters; `None` without a session.
     pub(crate) fn session_is_visible_ascii(&self) -> Option<bool> {
         match &self.transport {
             PeerTransport::Http(connection) => connection.session_is_visible_ascii(),
@@ -51,7 +49,6 @@ impl Peer {
         }
     }
 
-    /// The whole message.
     pub(super) fn message(&self, outgoing: &Outgoing, id: Option<&Value>) -> Value {
         let mut message = json!({ "jsonrpc": "2.0" });
         if let Some(id) = id {
@@ -64,7 +61,7 @@ impl Peer {
         message
     }
 
-    /// The parameters, with the metadata that the revision asks every request to carry; what the scenario gives wins.
+    /// The parameters, with the metadata that the revision requires. Members from the scenario have priority.
     fn params(&self, outgoing: &Outgoing, request: bool) -> Option<Map<String, Value>> {
         if outgoing.bare || !self.revision.is_modern() || !request {
             return outgoing.params.clone();
@@ -80,14 +77,14 @@ impl Peer {
         Some(params)
     }
 
-    /// The headers that the message asks for (2026-07-28, basic/transports/streamable-http, request metadata).
+    /// The headers of a message (2026-07-28, basic/transports/streamable-http, request metadata).
     pub(super) fn headers(&self, message: &Value, bare: bool) -> Headers {
         let mut headers = Headers::new();
         if !self.revision.is_modern() {
             return headers;
         }
         let declared = message.pointer("/params/_meta").and_then(|meta| meta.get(META_VERSION)).and_then(Value::as_str);
-        // A request without metadata still says its revision in the header, or it would be taken for an older client's.
+        // Without the header, a request without metadata would count as one of an older client.
         let version = declared.or((bare || message.get("id").is_none()).then_some(self.revision.as_str()));
         if let Some(version) = version {
             headers.insert(VERSION.to_owned(), version.to_owned());
@@ -103,7 +100,7 @@ impl Peer {
         headers
     }
 
-    /// The headers of text that is written as it is.
+    /// The headers of raw text.
     pub(super) fn raw_headers(&self, text: &str) -> Headers {
         match serde_json::from_str::<Value>(text) {
             Ok(message) if message["method"] != "initialize" => self.headers(&message, true),
@@ -123,13 +120,11 @@ pub(super) fn discover() -> Outgoing {
     Outgoing { method: "server/discover".to_owned(), ..Outgoing::default() }
 }
 
-/// Who we are.
 fn client_info() -> Value {
     json!({ "name": "mcp-workbench", "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// The value of a header, in the encoding for what no header can hold (2026-07-28, basic/transports/streamable-http,
-/// value encoding).
+/// Encodes a header value (2026-07-28, basic/transports/streamable-http, value encoding).
 fn encode(value: &str) -> String {
     let plain = value.bytes().all(|byte| (0x20..=0x7e).contains(&byte));
     let padded = value.starts_with(' ') || value.ends_with(' ');
@@ -141,7 +136,6 @@ fn encode(value: &str) -> String {
 }
 
 impl Peer {
-    /// The revision that is spoken.
     pub(crate) fn revision(&self) -> Revision {
         self.revision
     }
