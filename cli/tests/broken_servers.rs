@@ -1,5 +1,4 @@
-//! Proof that `validate` turns red for the stated reason: mock servers, each with one thing wrong, and the check that has
-//! to notice it. A sound server of the same kind passes everything.
+//! Mock servers with one defect each, and the check of `validate` that must fail. A conforming server passes all checks.
 
 use std::{
     path::Path,
@@ -14,8 +13,8 @@ use serde_json::{Value, json};
 
 const WORKBENCH: &str = env!("CARGO_BIN_EXE_mcp-workbench");
 
-/// What every server of the table has, before it is broken.
-fn sound() -> Value {
+/// The script of a conforming server, which each defect changes.
+fn conforming() -> Value {
     json!({
         "revisions": ["2025-11-25", "2026-07-28"],
         "capabilities": { "tools": {}, "logging": {} },
@@ -23,13 +22,13 @@ fn sound() -> Value {
     })
 }
 
-/// A rule that lays fields over the default result of a method.
+/// A rule that merges fields into the default result of a method.
 fn patched(method: &str, patch: &Value) -> Value {
     json!({ "on": [{ "when": { "method": method }, "do": { "reply": { "patch": patch } } }] })
 }
 
-/// A rule that answers a method with this result.
-fn answered(method: &str, result: &Value) -> Value {
+/// A rule that returns this result for a method.
+fn replaced(method: &str, result: &Value) -> Value {
     json!({ "on": [{ "when": { "method": method }, "do": { "reply": { "result": result } } }] })
 }
 
@@ -37,7 +36,7 @@ fn tools(tools: &Value) -> Value {
     patched("tools/list", &json!({ "tools": tools }))
 }
 
-/// What is wrong with a server, the check that has to notice it, and how grave it is.
+/// The defect of a server, the check that must detect it, and its verdict.
 fn table() -> Vec<(Value, &'static str, Verdict)> {
     let schema = json!({ "type": "object" });
     vec![
@@ -53,7 +52,7 @@ fn table() -> Vec<(Value, &'static str, Verdict)> {
         (patched("initialize", &json!({ "serverInfo": { "name": 7 } })), "initialize-result", Failed),
         (patched("server/discover", &json!({ "capabilities": null })), "discover-result", Failed),
         (patched("server/discover", &json!({ "supportedVersions": null })), "discover-result", Failed),
-        (answered("ping", &json!({ "pong": true })), "ping-is-answered-empty", Failed),
+        (replaced("ping", &json!({ "pong": true })), "ping-is-answered-empty", Failed),
         (
             json!({ "on": [{ "when": { "method": "ping" }, "do": { "fault": "wrong-id" } }] }),
             "response-has-the-id-of-a-request",
@@ -91,67 +90,68 @@ fn table() -> Vec<(Value, &'static str, Verdict)> {
         (patched("tools/list", &json!({ "nextCursor": 5 })), "next-cursor-is-a-string", Failed),
         (patched("tools/list", &json!({ "tools": [], "nextCursor": "again" })), "pages-come-to-an-end", Failed),
         (
-            answered("tools/call", &json!({ "content": [], "resultType": "complete" })),
+            replaced("tools/call", &json!({ "content": [], "resultType": "complete" })),
             "unknown-tool-is-refused",
             Failed,
         ),
-        (answered("logging/setLevel", &json!({})), "invalid-log-level-code", Warned),
+        (replaced("logging/setLevel", &json!({})), "invalid-log-level-code", Warned),
         (patched("tools/list", &json!({ "resultType": null })), "result-type", Failed),
         (patched("tools/list", &json!({ "ttlMs": "long" })), "caching-hints", Failed),
     ]
 }
 
 /// Validates a mock server with this script.
-fn validate(script: &Value, folder: &Path) -> Run {
-    let file = folder.join("script.json");
+fn validate(script: &Value, directory: &Path) -> Run {
+    let file = directory.join("script.json");
     std::fs::write(&file, script.to_string()).expect("the script is written");
     let status = Command::new(WORKBENCH)
         .args(["validate", "--quiet", "--jobs", "8", "--format", "json", "--output"])
-        .arg(folder)
+        .arg(directory)
         .args(["--", WORKBENCH, "mock", "stdio"])
         .arg(&file)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()
         .expect("the workbench starts");
-    let run = std::fs::read_to_string(folder.join("run.json")).expect("a report");
+    let run = std::fs::read_to_string(directory.join("run.json")).expect("a report");
     let run: Run = serde_json::from_str(&run).expect("a run");
-    assert_eq!(status.success(), run.passed(), "the exit code says what the report says");
+    assert_eq!(status.success(), run.passed(), "the exit code agrees with the report");
     run
 }
 
 #[test]
-fn a_sound_server_passes_everything() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let run = validate(&sound(), folder.path());
+fn a_conforming_server_passes_all_checks() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let run = validate(&conforming(), directory.path());
     let bad: Vec<_> = run.cases.iter().filter(|case| case.verdict > Verdict::Passed).map(|case| &case.id).collect();
     assert!(run.passed() && bad.is_empty(), "{bad:?}");
 }
 
-/// What `validate` says of a server with this defect, where it is not what the table wants.
-fn disagreement(defect: &Value, check: &str, wanted: Verdict) -> Option<String> {
-    let mut script = sound();
+/// The difference between the table and the verdict for a server with this defect.
+fn disagreement(defect: &Value, check: &str, expected: Verdict) -> Option<String> {
+    let mut script = conforming();
     for (key, value) in defect.as_object().expect("an object") {
         script[key] = value.clone();
     }
-    let folder = tempfile::tempdir().expect("a folder");
-    let run = validate(&script, folder.path());
-    let judgements = run.cases.iter().flat_map(|case| &case.checks);
-    let found = judgements.filter(|judgement| judgement.id == check).map(|judgement| judgement.verdict).max();
-    (found != Some(wanted)).then(|| format!("{check}: wanted {wanted:?} for {defect}, found {found:?}"))
+    let directory = tempfile::tempdir().expect("a directory");
+    let run = validate(&script, directory.path());
+    let checks = run.cases.iter().flat_map(|case| &case.checks);
+    let found = checks.filter(|check_result| check_result.id == check).map(|check_result| check_result.verdict).max();
+    (found != Some(expected)).then(|| format!("{check}: expected {expected:?} for {defect}, found {found:?}"))
 }
 
 #[test]
-fn each_broken_server_is_told_by_its_check() {
+fn each_defect_is_detected_by_its_check() {
     let table = table();
-    // Several at a time: most of them are waited for.
+    // In parallel, because most runs wait.
     let wrong: Vec<String> = std::thread::scope(|scope| {
         let threads: Vec<_> = table
             .chunks(3)
             .map(|rows| {
                 scope.spawn(move || {
                     let rows = rows.iter();
-                    rows.filter_map(|(defect, check, wanted)| disagreement(defect, check, *wanted)).collect::<Vec<_>>()
+                    rows.filter_map(|(defect, check, expected)| disagreement(defect, check, *expected))
+                        .collect::<Vec<_>>()
                 })
             })
             .collect();

@@ -1,4 +1,4 @@
-//! What mock servers announce over HTTP reaches the subscribers of the built-in client.
+//! Change notifications of mock servers over HTTP reach the subscribers of the built-in client.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -12,7 +12,7 @@ use mock_servers::{MockServer, mock::HttpTransport, profile};
 use serde_json::json;
 use tokio::{sync::broadcast::Receiver, time::timeout};
 
-/// Long enough for any machine; no test waits for it unless it fails.
+/// Timeout of each wait. Only a failing test waits for it.
 const BOUND: Duration = Duration::from_secs(30);
 
 async fn connected(
@@ -32,7 +32,7 @@ async fn connected(
     (connect_with(config, events.into()).await.unwrap(), heard)
 }
 
-/// Calls a tool, and again, until this is announced: nothing says when a stream on which it comes is open.
+/// Calls a tool repeatedly until the notification arrives, because no event reports that the stream is open.
 async fn announces(connection: &Connection, heard: &mut Receiver<ClientEvent>, tool: &str, what: &ClientEventKind) {
     let announced = async {
         loop {
@@ -47,7 +47,7 @@ async fn announces(connection: &Connection, heard: &mut Receiver<ClientEvent>, t
 }
 
 #[tokio::test]
-async fn changes_are_announced_over_every_transport_and_in_both_eras() {
+async fn change_notifications_arrive_over_every_transport_and_in_both_eras() {
     for (transport, revision) in [
         (HttpTransport::Http, Revision::V2025_11_25),
         (HttpTransport::Http, Revision::V2026_07_28),

@@ -1,6 +1,6 @@
-//! `mcp-workbench schema` and `lock`, as their users run them.
+//! `mcp-workbench schema` and `lock`.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::{
     fs,
@@ -39,17 +39,17 @@ fn run_with(arguments: &[&str], input: &str) -> Ran {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A program that refuses its arguments reads nothing.
+    // A program that rejects its arguments reads no input.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let output = child.wait_with_output().unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     Ran { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// A folder with files, and what leads to a mock server with given tools.
-struct Folder(TempDir);
+/// A directory with files.
+struct Directory(TempDir);
 
-impl Folder {
+impl Directory {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -77,7 +77,7 @@ fn corpus(name: &str) -> String {
 }
 
 #[test]
-fn a_listing_is_converted_for_every_provider_and_holds_its_rules() {
+fn tools_are_converted_for_every_provider_and_follow_its_rules() {
     for (provider, key) in [
         ("openai", "/0/parameters"),
         ("openai-chat", "/0/function/parameters"),
@@ -93,27 +93,27 @@ fn a_listing_is_converted_for_every_provider_and_holds_its_rules() {
 }
 
 #[test]
-fn a_bare_schema_is_read_from_standard_input_and_its_changes_are_told() {
+fn a_schema_is_read_from_stdin_and_its_changes_are_reported() {
     let schema = json!({ "type": "object", "properties": { "n": { "type": "integer", "exclusiveMinimum": 0 } } });
     let convert = ["schema", "convert", "--to", "gemini", "-"];
     let ran = run_with(&convert, &schema.to_string());
     assert_eq!(ran.json()[0]["parameters"]["properties"]["n"], json!({ "type": "integer", "minimum": 1 }));
     assert!(ran.stderr.contains("tool: /properties/n: `exclusiveMinimum` became `minimum`"), "{ran:?}");
-    let told = run_with(&[&convert as &[&str], &["--report", "json"]].concat(), &schema.to_string()).stderr;
-    let told: Value = serde_json::from_str(&told).unwrap();
-    assert_eq!(told["tools"][0]["report"]["changes"][0]["effect"], "equal");
+    let report = run_with(&[&convert as &[&str], &["--report", "json"]].concat(), &schema.to_string()).stderr;
+    let report: Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["tools"][0]["report"]["changes"][0]["effect"], "equal");
     assert_eq!(run_with(&[&convert as &[&str], &["--report", "none"]].concat(), &schema.to_string()).stderr, "");
 }
 
 #[test]
-fn a_tool_that_cannot_be_converted_costs_itself_and_the_exit_code() {
-    let folder = Folder::new();
+fn a_tool_that_cannot_be_converted_fails_the_command() {
+    let directory = Directory::new();
     let bad = json!({ "type": "object", "properties": { "a": { "$ref": "#/$defs/none" } } });
     let good = json!({ "name": "good", "inputSchema": { "type": "object" } });
     let bad = json!({ "name": "bad", "inputSchema": bad });
     let worse = json!({ "name": "worse", "inputSchema": 7 });
     let converted = |name: &str, tools: Value| {
-        let file = folder.file(name, &json!({ "tools": tools }));
+        let file = directory.file(name, &json!({ "tools": tools }));
         run(&["schema", "convert", "--to", "openai", "--no-strict", &file])
     };
     assert_eq!(converted("good.json", json!([good])).code, Some(0));
@@ -128,9 +128,9 @@ fn a_tool_that_cannot_be_converted_costs_itself_and_the_exit_code() {
 }
 
 #[test]
-fn a_name_that_a_provider_refuses_is_found_by_the_check() {
-    let folder = Folder::new();
-    let tool = folder.file("tool.json", &json!({ "name": "a.b", "inputSchema": { "type": "object" } }));
+fn check_finds_a_name_that_a_provider_rejects() {
+    let directory = Directory::new();
+    let tool = directory.file("tool.json", &json!({ "name": "a.b", "inputSchema": { "type": "object" } }));
     let convert = ["schema", "convert", "--to", "anthropic", &tool];
     assert_eq!(run(&convert).code, Some(0));
     let checked = run(&[&convert as &[&str], &["--check"]].concat());
@@ -139,8 +139,8 @@ fn a_name_that_a_provider_refuses_is_found_by_the_check() {
 }
 
 #[test]
-fn what_is_wrong_with_the_arguments_is_told() {
-    for (arguments, told) in [
+fn invalid_arguments_are_rejected() {
+    for (arguments, report) in [
         (&["schema", "convert", "--to", "openai"] as &[&str], "neither a file nor a server is given"),
         (&["schema", "convert", "--to", "openai"], "add a file, `--url URL`, or a command after `--`"),
         (&["schema", "convert", "--to", "openai", "-", "--", "server"], "both a file and a server are given"),
@@ -150,7 +150,7 @@ fn what_is_wrong_with_the_arguments_is_told() {
     ] {
         let ran = run(arguments);
         assert_eq!(ran.code, Some(2), "{ran:?}");
-        assert!(ran.stderr.contains(told), "{ran:?}");
+        assert!(ran.stderr.contains(report), "{ran:?}");
     }
     assert_eq!(run_with(&["schema", "convert", "--to", "openai", "-"], "7").code, Some(2));
     assert!(run(&["schema", "scenario"]).json()["$schema"].is_string());
@@ -158,9 +158,9 @@ fn what_is_wrong_with_the_arguments_is_told() {
 
 #[test]
 fn the_tools_of_a_server_keep_their_names_unless_a_flag_qualifies_them() {
-    let folder = Folder::new();
+    let directory = Directory::new();
     let server =
-        folder.server("  - { name: echo, input_schema: { type: object, properties: { a: { type: string } } } }\n");
+        directory.server("  - { name: echo, input_schema: { type: object, properties: { a: { type: string } } } }\n");
     let server: Vec<&str> = server.iter().map(String::as_str).collect();
     let name = |more: &[&str]| {
         let convert = ["schema", "convert", "--to", "anthropic", "--check"];
@@ -174,12 +174,12 @@ fn the_tools_of_a_server_keep_their_names_unless_a_flag_qualifies_them() {
 }
 
 #[test]
-fn differences_are_told_by_their_severity() {
-    let folder = Folder::new();
+fn differences_are_reported_with_their_severity() {
+    let directory = Directory::new();
     let tool = |schema: Value| json!([{ "name": "t", "inputSchema": schema }]);
     let typed = |kind: Value| tool(json!({ "type": "object", "properties": { "a": { "type": kind } } }));
     let (narrow, wide) =
-        (folder.file("narrow.json", &typed(json!("integer"))), folder.file("wide.json", &typed(json!("number"))));
+        (directory.file("narrow.json", &typed(json!("integer"))), directory.file("wide.json", &typed(json!("number"))));
     let breaking = run(&["schema", "diff", &wide, &narrow]);
     assert_eq!(breaking.code, Some(1));
     assert!(breaking.stdout.starts_with("breaking: t: /inputSchema/properties/a/type: "), "{breaking:?}");
@@ -191,16 +191,16 @@ fn differences_are_told_by_their_severity() {
 }
 
 #[test]
-fn a_server_is_held_to_its_lock_file() {
-    let folder = Folder::new();
-    let file = text(&folder.0.path().join("tools.lock"));
+fn a_server_is_compared_with_its_lock_file() {
+    let directory = Directory::new();
+    let file = text(&directory.0.path().join("tools.lock"));
     let tools = |kind: &str, description: &str| {
         let schema = format!("{{ type: object, properties: {{ a: {{ type: {kind} }} }} }}");
         let tool = |name: &str| format!("  - {{ name: {name}, description: {description}, input_schema: {schema} }}\n");
         tool("b") + &tool("a")
     };
     let lock = |kind: &str, more: &[&str], tools: &str| {
-        let server = folder.server(tools);
+        let server = directory.server(tools);
         let server: Vec<&str> = server.iter().map(String::as_str).collect();
         run(&[&["lock", kind, &file] as &[&str], more, &["--env", "TOKEN=secret-word", "--"], &server].concat())
     };

@@ -1,4 +1,4 @@
-//! The tests: one for each defect, one for the client that has none, one for the client that does nothing.
+//! The tests: one for each defect, one for a client without defects, one for a client that does nothing.
 
 use anyhow::{bail, ensure};
 use clap::ValueEnum as _;
@@ -13,44 +13,44 @@ use crate::{
 /// A test.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Proof {
-    /// Every case of the table passes with a client that is not broken.
+    /// Every case of the table passes with a client without defects.
     SoundClientPasses,
-    /// With a client that does nothing no case of the whole catalogue passes.
+    /// No case of the catalog passes with a client that does nothing.
     NothingPassesForNothing,
-    /// What this defect breaks is told.
-    Told(Defect),
+    /// The checks detect this defect.
+    Detected(Defect),
 }
 
 impl Proof {
-    /// Every test, the slow ones first, so that none of them is alone at the end.
+    /// All tests. Slow ones start first, so that they run in parallel.
     pub(crate) fn all() -> Vec<Self> {
         let mut defects: Vec<Defect> = Defect::value_variants().to_vec();
         defects.sort_by_key(|defect| !defect.is_slow());
         let whole = [Self::NothingPassesForNothing, Self::SoundClientPasses];
-        whole.into_iter().chain(defects.into_iter().map(Self::Told)).collect()
+        whole.into_iter().chain(defects.into_iter().map(Self::Detected)).collect()
     }
 
-    /// Its name, by which it is selected.
+    /// The name of the test.
     pub(crate) fn name(self) -> String {
         match self {
             Self::SoundClientPasses => "a_sound_client_passes_every_case".to_owned(),
             Self::NothingPassesForNothing => "nothing_passes_with_a_client_that_does_nothing".to_owned(),
-            Self::Told(defect) => format!("told::{}", name_of(defect).replace('-', "_")),
+            Self::Detected(defect) => format!("detected::{}", name_of(defect).replace('-', "_")),
         }
     }
 
-    /// Runs it.
+    /// Runs the test.
     pub(crate) fn run(self) -> anyhow::Result<()> {
         match self {
             Self::SoundClientPasses => sound_client_passes(),
             Self::NothingPassesForNothing => nothing_passes_for_nothing(),
-            Self::Told(defect) => told(defect),
+            Self::Detected(defect) => defect_is_detected(defect),
         }
     }
 }
 
 fn name_of(defect: Defect) -> String {
-    // Every variant has a name: none is skipped.
+    // No variant is skipped, so all have a name.
     defect.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
@@ -59,11 +59,11 @@ fn sound_client_passes() -> anyhow::Result<()> {
     cases.sort_unstable();
     cases.dedup();
     let ran = conformance(&client_command("")?, &cases, 8)?;
-    let bad: Vec<String> = ran.run.cases.iter().filter(|case| case.verdict != Verdict::Passed).map(in_words).collect();
-    ensure!(bad.is_empty(), "false alarms:\n{}", bad.join("\n"));
+    let bad: Vec<String> = ran.run.cases.iter().filter(|case| case.verdict != Verdict::Passed).map(describe).collect();
+    ensure!(bad.is_empty(), "these do not pass:\n{}", bad.join("\n"));
     ensure!(ran.run.cases.len() == cases.len(), "{} of {} cases were run", ran.run.cases.len(), cases.len());
     ensure!(ran.code == Some(0), "all passed, and the exit code is {:?}", ran.code);
-    ensure!(ran.left.is_empty(), "processes were left: {:?}", ran.left);
+    ensure!(ran.left.is_empty(), "remaining processes: {:?}", ran.left);
     Ok(())
 }
 
@@ -72,13 +72,13 @@ fn nothing_passes_for_nothing() -> anyhow::Result<()> {
     let lenient = |case: &&CaseResult| !case.verdict.is_failure();
     let bad: Vec<&str> = ran.run.cases.iter().filter(lenient).map(|case| case.id.as_str()).collect();
     ensure!(bad.is_empty(), "these do not fail: {}", bad.join(", "));
-    ensure!(ran.run.cases.len() > 100, "there are {} cases, which is not the whole catalogue", ran.run.cases.len());
+    ensure!(ran.run.cases.len() > 100, "there are {} cases, which is not the complete catalog", ran.run.cases.len());
     ensure!(ran.code == Some(1), "all failed, and the exit code is {:?}", ran.code);
-    ensure!(ran.left.is_empty(), "processes were left: {:?}", ran.left);
+    ensure!(ran.left.is_empty(), "remaining processes: {:?}", ran.left);
     Ok(())
 }
 
-fn told(defect: Defect) -> anyhow::Result<()> {
+fn defect_is_detected(defect: Defect) -> anyhow::Result<()> {
     let rows: Vec<&Row> = ROWS.iter().filter(|row| row.defect == defect).collect();
     ensure!(!rows.is_empty(), "the table has no row for it");
     let mut cases: Vec<&str> = rows.iter().map(|row| row.case).collect();
@@ -90,23 +90,23 @@ fn told(defect: Defect) -> anyhow::Result<()> {
     let failing = rows.iter().any(|row| row.verdict.is_failure());
     ensure!(!failing || ran.code == Some(1), "a case fails, and the exit code is {:?}", ran.code);
     if !ran.left.is_empty() {
-        bail!("the workbench left processes of the client's: {:?}", ran.left);
+        bail!("the workbench left processes of the client: {:?}", ran.left);
     }
     Ok(())
 }
 
-/// What was judged instead, if the check of a row is not as it must be.
+/// The difference between a row and the verdict of its check.
 fn missed(row: &Row, run: &Run) -> Option<String> {
     let Some(case) = run.cases.iter().find(|case| case.id == row.case) else {
         return Some(format!("{} was not run", row.case));
     };
-    let told = |verdict| case.checks.iter().any(|one| one.id == row.check && one.verdict == verdict);
-    let as_it_must = told(row.verdict) && case.verdict >= row.verdict;
-    (!as_it_must).then(|| format!("`{}` is not {}: {}", row.check, row.verdict.as_str(), in_words(case)))
+    let has_verdict = |verdict| case.checks.iter().any(|one| one.id == row.check && one.verdict == verdict);
+    let is_expected = has_verdict(row.verdict) && case.verdict >= row.verdict;
+    (!is_expected).then(|| format!("`{}` is not {}: {}", row.check, row.verdict.as_str(), describe(case)))
 }
 
-/// A case with what is wrong with it.
-fn in_words(case: &CaseResult) -> String {
+/// A case with its failed checks.
+fn describe(case: &CaseResult) -> String {
     let mut words = format!("{} {}", case.verdict.as_str(), case.id);
     for one in case.checks.iter().filter(|one| one.verdict > Verdict::Passed) {
         words.push_str(&format!("\n  {} {}: {}; {}", one.verdict.as_str(), one.id, one.expected, one.observed));

@@ -1,4 +1,4 @@
-//! Runs the tests side by side, with as much of the usual command line as `cargo test` and its relatives use.
+//! Runs the tests in parallel, with the options of the standard harness that cargo uses.
 
 use std::{
     io::Write as _,
@@ -10,12 +10,12 @@ use std::{
 
 use crate::proof::Proof;
 
-/// How many tests run at one time. Those that come first wait for time limits most of the time.
-const SIDE_BY_SIDE: usize = 6;
+/// Number of parallel tests. The first ones mostly wait for timeouts.
+const PARALLEL: usize = 6;
 
-/// What the command line asks for.
+/// The command line.
 #[derive(Default)]
-struct Asked {
+struct Options {
     list: bool,
     ignored: bool,
     exact: bool,
@@ -23,22 +23,22 @@ struct Asked {
     skipped: Vec<String>,
 }
 
-impl Asked {
+impl Options {
     fn read(mut arguments: impl Iterator<Item = String>) -> Self {
-        let mut asked = Self::default();
+        let mut options = Self::default();
         while let Some(argument) = arguments.next() {
             match argument.as_str() {
-                "--list" => asked.list = true,
-                "--ignored" => asked.ignored = true,
-                "--exact" => asked.exact = true,
-                "--skip" => asked.skipped.extend(arguments.next()),
-                // These of the usual options have a value, which is no name.
+                "--list" => options.list = true,
+                "--ignored" => options.ignored = true,
+                "--exact" => options.exact = true,
+                "--skip" => options.skipped.extend(arguments.next()),
+                // These options have a value.
                 "--test-threads" | "--format" | "--color" | "--logfile" | "-Z" => drop(arguments.next()),
                 option if option.starts_with('-') => {}
-                _ => asked.names.push(argument),
+                _ => options.names.push(argument),
             }
         }
-        asked
+        options
     }
 
     fn selects(&self, name: &str) -> bool {
@@ -47,34 +47,34 @@ impl Asked {
     }
 }
 
-/// Runs, or lists, the tests that are asked for.
+/// Runs or lists the selected tests.
 pub(crate) fn main(arguments: impl Iterator<Item = String>) -> ExitCode {
-    let asked = Asked::read(arguments);
+    let options = Options::read(arguments);
     let all = Proof::all();
     let number = all.len();
-    let selected: Vec<Proof> = all.into_iter().filter(|proof| asked.selects(&proof.name())).collect();
-    if asked.list {
-        selected.iter().for_each(|proof| say(&format!("{}: test", proof.name())));
+    let selected: Vec<Proof> = all.into_iter().filter(|proof| options.selects(&proof.name())).collect();
+    if options.list {
+        selected.iter().for_each(|proof| print_line(&format!("{}: test", proof.name())));
         return ExitCode::SUCCESS;
     }
     let filtered = number - selected.len();
-    say(&format!("\nrunning {} tests", selected.len()));
-    let began = Instant::now();
+    print_line(&format!("\nrunning {} tests", selected.len()));
+    let start = Instant::now();
     let failures = run(&selected);
     for (name, why) in &failures {
-        say(&format!("\n---- {name} ----\n{why}"));
+        print_line(&format!("\n---- {name} ----\n{why}"));
     }
     let result = if failures.is_empty() { "ok" } else { "FAILED" };
     let (passed, failed) = (selected.len() - failures.len(), failures.len());
-    let time = began.elapsed().as_secs_f32();
-    say(&format!(
+    let time = start.elapsed().as_secs_f32();
+    print_line(&format!(
         "\ntest result: {result}. {passed} passed; {failed} failed; 0 ignored; 0 measured; {filtered} filtered out; \
          finished in {time:.2}s\n"
     ));
     if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Runs tests; gives the names of those that failed, and why they did.
+/// Runs tests and returns the names and errors of the failed ones.
 fn run(selected: &[Proof]) -> Vec<(String, String)> {
     let waiting = Mutex::new(selected.iter());
     let failures = Mutex::new(Vec::new());
@@ -82,24 +82,24 @@ fn run(selected: &[Proof]) -> Vec<(String, String)> {
     let work = || {
         while let Some(proof) = next() {
             let name = proof.name();
-            let began = Instant::now();
+            let start = Instant::now();
             let outcome = proof.run();
             let word = if outcome.is_ok() { "ok" } else { "FAILED" };
-            say(&format!("test {name} ... {word} <{:.1}s>", began.elapsed().as_secs_f32()));
+            print_line(&format!("test {name} ... {word} <{:.1}s>", start.elapsed().as_secs_f32()));
             if let Err(error) = outcome {
                 failures.lock().unwrap_or_else(PoisonError::into_inner).push((name, format!("{error:#}")));
             }
         }
     };
     thread::scope(|scope| {
-        for _ in 0..SIDE_BY_SIDE {
+        for _ in 0..PARALLEL {
             scope.spawn(work);
         }
     });
     failures.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn say(line: &str) {
-    // Nobody is left to be told that nobody can be told.
+fn print_line(line: &str) {
+    // A closed stdout is ignored.
     let _ = writeln!(std::io::stdout(), "{line}");
 }

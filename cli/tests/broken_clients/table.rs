@@ -1,22 +1,22 @@
-//! What must go red: which defect, in which case, by which check.
+//! The defects with the case and the check that must detect them.
 
 use reports::model::Verdict;
 
 use crate::client::Defect::{self, *};
 
-/// One proof: with the defect, the check of the case has this verdict. Without it the case passes.
+/// With the defect, the check has this verdict in the case. Without it, the case passes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
-    /// How the client is broken.
+    /// The defect of the client.
     pub(crate) defect: Defect,
-    /// The id of the case.
+    /// ID of the case.
     pub(crate) case: &'static str,
-    /// The id of the check.
+    /// ID of the check.
     pub(crate) check: &'static str,
-    /// Its verdict.
+    /// Expected verdict of the check.
     pub(crate) verdict: Verdict,
-    /// Whether the small client passes the case where it is not broken. It has no more than a process group to hold a
-    /// server with, so what leaves that group, and its own sudden death, are beyond it: there it is the broken client.
+    /// Whether the client without a defect passes the case. It controls its servers only by a process group, so it cannot
+    /// stop a process that leaves the group, nor any process after SIGKILL of the client.
     pub(crate) sound_client_passes: bool,
 }
 
@@ -28,11 +28,11 @@ const fn warns(defect: Defect, case: &'static str, check: &'static str) -> Row {
     Row { verdict: Verdict::Warned, ..fails(defect, case, check) }
 }
 
-const fn beyond(defect: Defect, case: &'static str, check: &'static str) -> Row {
+const fn unsupported(defect: Defect, case: &'static str, check: &'static str) -> Row {
     Row { sound_client_passes: false, ..fails(defect, case, check) }
 }
 
-/// Every proof.
+/// All rows.
 pub(crate) const ROWS: &[Row] = &[
     // Handshake.
     warns(NoStartupLimit, "handshake/never-answers@stdio@2025-11-25", "steps[0].connect"),
@@ -98,7 +98,7 @@ pub(crate) const ROWS: &[Row] = &[
         sound_client_passes: false,
         ..warns(SpeaksNoSse, "http/falls-back-to-sse@sse@2025-11-25", "steps[0].connect")
     },
-    // What servers ask.
+    // Requests of servers.
     fails(RefusesWhatItDeclares, "client-features/form-accepted@stdio@2025-11-25", "steps[0].call.text"),
     fails(RefusesWhatItDeclares, "client-features/url-agreed@streamable-http@2026-07-28", "steps[0].call"),
     fails(RefusesWhatItDeclares, "client-features/sampling@stdio@2024-11-05", "steps[0].call.text"),
@@ -193,8 +193,8 @@ pub(crate) const ROWS: &[Row] = &[
     fails(KillsOnlyDirectChild, "orphans/server-killed-in-mid-call@stdio@2026-07-28", "no-process-left"),
     fails(LeavesFailedStart, "orphans/refused-start@stdio@2025-11-25", "no-process-left"),
     warns(KillsWithoutClosingInput, "orphans/normal-close@stdio@2025-11-25", "closes-before-killing"),
-    beyond(KillsOnlyTheGroup, "orphans/grandchild-in-another-session@stdio@2025-11-25", "no-process-left"),
-    beyond(KillsOnlyTheGroup, "orphans/server-exits-grandchild-stays@stdio@2025-11-25", "no-process-left"),
-    beyond(NoParentDeath, "orphans/client-killed-stubborn-server@stdio@2025-11-25", "no-process-left"),
-    beyond(NoParentDeath, "orphans/client-killed-in-mid-call@stdio@2026-07-28", "no-process-left"),
+    unsupported(KillsOnlyTheGroup, "orphans/grandchild-in-another-session@stdio@2025-11-25", "no-process-left"),
+    unsupported(KillsOnlyTheGroup, "orphans/server-exits-grandchild-stays@stdio@2025-11-25", "no-process-left"),
+    unsupported(NoParentDeath, "orphans/client-killed-stubborn-server@stdio@2025-11-25", "no-process-left"),
+    unsupported(NoParentDeath, "orphans/client-killed-in-mid-call@stdio@2026-07-28", "no-process-left"),
 ];

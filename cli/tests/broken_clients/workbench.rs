@@ -1,4 +1,4 @@
-//! Runs the workbench as its users do, and reads what it found.
+//! Runs the workbench and reads its report.
 
 use std::{
     ffi::OsString,
@@ -11,23 +11,22 @@ use std::{
 use anyhow::Context as _;
 use reports::Run;
 
-/// How long processes that were killed may take to vanish.
-const VANISH: Duration = Duration::from_secs(3);
+/// Timeout until killed processes disappear.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// What a run came to.
+/// Result of a run.
 pub(crate) struct Ran {
-    /// The exit code of the workbench.
+    /// Exit code of the workbench.
     pub(crate) code: Option<i32>,
-    /// What it wrote.
+    /// The report.
     pub(crate) run: Run,
-    /// The command lines of the processes that were still there.
+    /// Command lines of remaining processes.
     pub(crate) left: Vec<String>,
 }
 
 /// Runs cases against the client of this command.
 pub(crate) fn conformance(client: &str, cases: &[&str], jobs: usize) -> anyhow::Result<Ran> {
-    // Every file of the run lies in this folder, and every process below the run has it in its environment, or in its
-    // command line: so those that stay are found.
+    // All processes of the run have this directory in their environment or command line, which identifies remaining ones.
     let marked = tempfile::Builder::new().prefix("broken-clients-").tempdir()?;
     let output = marked.path().join("output");
     let ended = Command::new(env!("CARGO_BIN_EXE_mcp-workbench"))
@@ -38,9 +37,9 @@ pub(crate) fn conformance(client: &str, cases: &[&str], jobs: usize) -> anyhow::
         .env("TMPDIR", marked.path())
         .stdin(Stdio::null())
         .output()
-        .context("the workbench cannot be started")?;
+        .context("cannot start the workbench")?;
     let text = fs::read_to_string(output.join("run.json"))
-        .with_context(|| format!("the workbench wrote no run: {}", String::from_utf8_lossy(&ended.stderr)))?;
+        .with_context(|| format!("the workbench wrote no report: {}", String::from_utf8_lossy(&ended.stderr)))?;
     Ok(Ran { code: ended.status.code(), run: serde_json::from_str(&text)?, left: left_behind(marked.path()) })
 }
 
@@ -51,13 +50,13 @@ pub(crate) fn client_command(options: &str) -> anyhow::Result<String> {
 }
 
 fn left_behind(marker: &Path) -> Vec<String> {
-    let deadline = Instant::now() + VANISH;
+    let deadline = Instant::now() + EXIT_TIMEOUT;
     loop {
         let left: Vec<String> = processes().filter_map(|folder| marked(&folder, marker)).collect();
         if left.is_empty() || Instant::now() > deadline {
             return left;
         }
-        // What was killed is gone as soon as the system comes to it; there is no event to wait for.
+        // There is no event for the exit of a process that is not a child.
         std::thread::sleep(Duration::from_millis(20));
     }
 }

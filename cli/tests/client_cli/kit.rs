@@ -1,4 +1,4 @@
-//! The program as a client, and as the server that it is a client of.
+//! Runs client commands, and the mock servers that they connect to.
 
 use std::{
     fs,
@@ -17,10 +17,10 @@ use tokio::{
 
 /// The program.
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_mcp-workbench");
-/// Long enough for any machine; no test waits for it unless it fails.
-pub(crate) const BOUND: Duration = Duration::from_secs(60);
+/// Timeout of each wait. Only a failing test waits for it.
+pub(crate) const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A server with something of everything, and with tools that are out of the ordinary.
+/// A server with the profile `everything` and special tools.
 const SCRIPT: &str = "\
 extends: everything
 tools:
@@ -32,92 +32,96 @@ tools:
 faults: [{ name: silence, fault: silence, when: { method: tools/call, tool: stuck } }]
 ";
 
-/// How the server is reached.
+/// Transport of a test; `Unix` is Streamable HTTP over a Unix socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum TestTransport {
     Stdio,
     Http,
     Sse,
     Unix,
 }
 
-impl Way {
+impl TestTransport {
     pub(crate) const ALL: [Self; 4] = [Self::Stdio, Self::Http, Self::Sse, Self::Unix];
 }
 
-/// A server, and the arguments that lead to it. Its process is killed when this is dropped.
+/// A server. Its process is killed when this is dropped.
 pub(crate) struct Server {
-    folder: TempDir,
-    /// What comes last on the command line.
-    pub(crate) place: Vec<String>,
+    directory: TempDir,
+    /// The last arguments of a client command, which name the server.
+    pub(crate) arguments: Vec<String>,
     _process: Option<Child>,
 }
 
 impl Server {
-    /// Starts it, or lets the client do that.
-    pub(crate) async fn start(way: Way) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let (script, record) = (folder.path().join("script.yaml"), folder.path().join("record.jsonl"));
+    /// Starts an HTTP server; the client starts a stdio server.
+    pub(crate) async fn start(transport: TestTransport) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let (script, record) = (directory.path().join("script.yaml"), directory.path().join("record.jsonl"));
         fs::write(&script, SCRIPT).unwrap();
         let record = ["--record".to_owned(), text(&record)];
-        if way == Way::Stdio {
+        if transport == TestTransport::Stdio {
             let command = ["--", PROGRAM, "mock", "stdio"].map(str::to_owned).into_iter();
-            return Self { place: command.chain([text(&script)]).chain(record).collect(), folder, _process: None };
+            return Self {
+                arguments: command.chain([text(&script)]).chain(record).collect(),
+                directory,
+                _process: None,
+            };
         }
         let mut command = Command::new(PROGRAM);
         command.args(["mock", "serve"]).arg(&script).args(record);
-        match way {
-            Way::Sse => command.args(["--transport", "sse"]),
-            Way::Unix => {
-                let socket = format!("unix:{}", text(&folder.path().join("mock.sock")));
+        match transport {
+            TestTransport::Sse => command.args(["--transport", "sse"]),
+            TestTransport::Unix => {
+                let socket = format!("unix:{}", text(&directory.path().join("mock.sock")));
                 command.args(["--listen", &socket])
             }
             _ => &mut command,
         };
         let mut process = command.stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
         let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
-        let url = timeout(BOUND, lines.next_line()).await.expect("a line in time").unwrap().unwrap();
-        Self { place: vec!["--url".to_owned(), url], folder, _process: Some(process) }
+        let url = timeout(TIMEOUT, lines.next_line()).await.expect("a line within the timeout").unwrap().unwrap();
+        Self { arguments: vec!["--url".to_owned(), url], directory, _process: Some(process) }
     }
 
-    /// Runs a command of the client against it.
+    /// Runs a client command with this server.
     pub(crate) async fn client(&self, arguments: &[&str]) -> Ran {
-        Ran::of(self.command(arguments)).await
+        Ran::run(self.command(arguments)).await
     }
 
-    /// The same, to be started.
+    /// A client command with this server.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = command(arguments);
-        command.args(&self.place);
+        command.args(&self.arguments);
         command
     }
 
-    /// The frames that it has seen so far.
+    /// The recorded frames.
     pub(crate) fn frames(&self) -> Vec<Value> {
-        let record = fs::read_to_string(self.folder.path().join("record.jsonl")).unwrap_or_default();
-        // The last line may be on its way to the file.
+        let record = fs::read_to_string(self.directory.path().join("record.jsonl")).unwrap_or_default();
+        // The last line may be incomplete.
         record.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// Whether a client has sent a message of this method.
-    pub(crate) fn heard(&self, method: &str) -> bool {
+    /// Whether the server has received a message with this method.
+    pub(crate) fn has_received(&self, method: &str) -> bool {
         self.frames()
             .iter()
             .any(|frame| frame["direction"] == "client-to-server" && frame["body"]["json"]["method"] == method)
     }
 
-    /// Waits until it has.
-    pub(crate) async fn until_heard(&self, method: &str) {
-        let heard = async {
-            while !self.heard(method) {
+    /// Waits for a message with this method.
+    pub(crate) async fn wait_for(&self, method: &str) {
+        let received = async {
+            while !self.has_received(method) {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        timeout(BOUND, heard).await.unwrap_or_else(|_| panic!("`{method}` was not heard: {:?}", self.frames()));
+        timeout(TIMEOUT, received).await.unwrap_or_else(|_| panic!("`{method}` was not received: {:?}", self.frames()));
     }
 }
 
-/// A command of the client, without what the surroundings of the test say.
+/// A client command without the variables of the environment.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     command.arg("client").args(arguments).stdin(Stdio::null()).kill_on_drop(true);
@@ -131,7 +135,7 @@ fn text(path: &Path) -> String {
     PathBuf::from(path).into_os_string().into_string().unwrap()
 }
 
-/// A command that came to its end.
+/// Result of a command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -140,18 +144,18 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    pub(crate) async fn of(mut command: Command) -> Self {
-        let output = timeout(BOUND, command.output()).await.expect("an end in time").unwrap();
+    pub(crate) async fn run(mut command: Command) -> Self {
+        let output = timeout(TIMEOUT, command.output()).await.expect("an exit within the timeout").unwrap();
         Self::from(output)
     }
 
-    /// What it printed as JSON.
+    /// Standard output as JSON.
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 
-    /// What it printed, if all went well.
-    pub(crate) fn said(&self) -> &str {
+    /// Standard output of a successful command.
+    pub(crate) fn success(&self) -> &str {
         assert_eq!(self.code, Some(0), "{self:?}");
         &self.stdout
     }

@@ -1,13 +1,13 @@
-//! `mcp-workbench client`, as its users run it, against mock servers that are processes too.
+//! `mcp-workbench client` against mock servers in processes of their own.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
 
-mod asking;
-mod authorizing;
-mod configuring;
-mod explaining;
-mod interrupting;
+mod configuration;
+mod elicitation;
+mod explain;
+mod interruption;
 mod kit;
-mod realm;
-mod telling;
+mod login;
+mod oauth;
+mod output;
 mod transports;

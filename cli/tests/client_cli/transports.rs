@@ -2,65 +2,65 @@
 
 use serde_json::json;
 
-use crate::kit::{Server, Way};
+use crate::kit::{Server, TestTransport};
 
 #[tokio::test]
 async fn every_command_works_over_every_transport() {
-    for way in Way::ALL {
-        let server = Server::start(way).await;
+    for transport in TestTransport::ALL {
+        let server = Server::start(transport).await;
         let found = server.client(&["connect", "--json"]).await;
-        assert_eq!(found.code, Some(0), "{way:?}: {found:?}");
-        let (transport, revision) = match way {
-            Way::Stdio => ("stdio", "2026-07-28"),
-            Way::Http | Way::Unix => ("streamable-http", "2026-07-28"),
-            Way::Sse => ("sse", "2025-11-25"),
+        assert_eq!(found.code, Some(0), "{transport:?}: {found:?}");
+        let (transport, revision) = match transport {
+            TestTransport::Stdio => ("stdio", "2026-07-28"),
+            TestTransport::Http | TestTransport::Unix => ("streamable-http", "2026-07-28"),
+            TestTransport::Sse => ("sse", "2025-11-25"),
         };
         let found = found.json();
-        assert_eq!((&found["transport"], &found["revision"]), (&json!(transport), &json!(revision)), "{way:?}");
+        assert_eq!((&found["transport"], &found["revision"]), (&json!(transport), &json!(revision)), "{transport:?}");
         assert!(found["greeting"]["capabilities"]["tools"].is_object(), "{found}");
 
         let tools = server.client(&["tools"]).await;
-        assert!(tools.said().contains("\necho\n    Says it again.\nstuck\n"), "{tools:?}");
+        assert!(tools.success().contains("\necho\n    Says it again.\nstuck\n"), "{tools:?}");
         let called = server.client(&["call", "echo", "text=7", "--json"]).await;
-        called.said();
-        assert_eq!(called.json()["content"], json!([{"type": "text", "text": "7"}]), "{way:?}");
+        called.success();
+        assert_eq!(called.json()["content"], json!([{"type": "text", "text": "7"}]), "{transport:?}");
         let read = server.client(&["read", "test://static-text"]).await;
-        assert_eq!(read.said(), "This is the content of the static text resource.\n");
+        assert_eq!(read.success(), "This is the content of the static text resource.\n");
         let prompt = server.client(&["prompt", "test_prompt_with_arguments", "arg1=a", "arg2=b=c"]).await;
-        assert_eq!(prompt.said(), "user: Prompt with arguments: arg1='a', arg2='b=c'\n");
+        assert_eq!(prompt.success(), "user: Prompt with arguments: arg1='a', arg2='b=c'\n");
         let status = server.client(&["status", "--json"]).await;
-        status.said();
+        status.success();
         assert_eq!((&status.json()["status"], &status.json()["transport"]), (&json!("connected"), &json!(transport)));
     }
 }
 
 #[tokio::test]
 async fn a_transport_a_revision_and_headers_can_be_chosen() {
-    let server = Server::start(Way::Http).await;
+    let server = Server::start(TestTransport::Http).await;
     let chosen = ["connect", "--json", "--transport", "http", "--revision", "2025-06-18", "--header", "x-team: blue"];
     let found = server.client(&chosen).await;
-    found.said();
+    found.success();
     assert_eq!(found.json()["revision"], "2025-06-18");
     let frames = server.frames();
     let sent: Vec<_> = frames.iter().filter(|frame| frame["http"]["method"] == "POST").collect();
     assert!(sent.len() > 1 && sent.iter().all(|frame| frame["http"]["headers"]["x-team"] == "blue"), "{sent:?}");
-    // It is not there, and nothing else is tried.
+    // The server does not support it, and the client tries no other transport.
     let refused = server.client(&["connect", "--json", "--transport", "sse"]).await;
     assert_eq!((refused.code, &refused.json()["error"]["kind"]), (Some(3), &json!("http-status")), "{refused:?}");
 }
 
 #[tokio::test]
-async fn lists_tell_what_there_is() {
-    let server = Server::start(Way::Stdio).await;
+async fn lists_print_names() {
+    let server = Server::start(TestTransport::Stdio).await;
     let one = server.client(&["tools", "echo", "--json"]).await;
-    one.said();
+    one.success();
     assert_eq!(one.json()["inputSchema"]["properties"]["times"]["type"], "integer");
     let all = server.client(&["tools", "--json"]).await.json();
     assert!(all["tools"].as_array().unwrap().len() > 5 && all["pages"].is_number(), "{all}");
     let resources = server.client(&["read"]).await;
-    assert!(resources.said().starts_with("test://static-text\n    A text that stays the same.\n"), "{resources:?}");
+    assert!(resources.success().starts_with("test://static-text\n    A text that stays the same.\n"), "{resources:?}");
     let resources = server.client(&["read", "--json"]).await.json();
     assert!(!resources["resourceTemplates"].as_array().unwrap().is_empty(), "{resources}");
     let prompts = server.client(&["prompt"]).await;
-    assert!(prompts.said().starts_with("test_simple_prompt\n"), "{prompts:?}");
+    assert!(prompts.success().starts_with("test_simple_prompt\n"), "{prompts:?}");
 }

@@ -1,4 +1,4 @@
-//! The program, started and talked to.
+//! The program as a child process.
 
 use std::{os::unix::process::ExitStatusExt as _, process::Stdio, time::Duration};
 
@@ -10,24 +10,24 @@ use tokio::{
     time::timeout,
 };
 
-/// Long enough for any machine; no test waits for it unless it fails.
-const BOUND: Duration = Duration::from_secs(30);
+/// Timeout of each wait. Only a failing test waits for it.
+const TIMEOUT: Duration = Duration::from_secs(30);
 
-/// A process at work. It is killed when this is dropped.
+/// A running process, which is killed when this is dropped.
 pub(crate) struct Process {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Lines<BufReader<ChildStdout>>,
 }
 
-/// How a process ended.
+/// Result of a process.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Ended {
-    /// Its exit code; none if a signal ended it.
+pub(crate) struct Exit {
+    /// Exit code; `None` after a signal.
     pub(crate) code: Option<i32>,
-    /// The signal that ended it, if one did.
+    /// The signal that terminated it.
     pub(crate) signal: Option<i32>,
-    /// What it wrote to standard error.
+    /// Standard error.
     pub(crate) stderr: String,
 }
 
@@ -40,24 +40,36 @@ impl Process {
         Self { child, stdin, lines: BufReader::new(stdout).lines() }
     }
 
+    /// Starts the program, and reads its first line as JSON.
+    pub(crate) async fn start_with_json(arguments: &[&str]) -> (Self, Value) {
+        let mut process = Self::start(arguments);
+        let line = process.json().await;
+        (process, line)
+    }
+
     pub(crate) fn id(&self) -> u32 {
         self.child.id().unwrap()
     }
 
-    /// The next line that it says.
+    /// The next line of standard output.
     pub(crate) async fn line(&mut self) -> String {
-        let line = timeout(BOUND, self.lines.next_line()).await.expect("a line in time").unwrap();
-        line.expect("a line before the end")
+        let line = timeout(TIMEOUT, self.lines.next_line()).await.expect("a line within the timeout").unwrap();
+        line.expect("a line before the output closes")
     }
 
-    /// Writes a message to its standard input.
-    pub(crate) async fn say(&mut self, message: &Value) {
+    /// The next line of standard output as JSON.
+    pub(crate) async fn json(&mut self) -> Value {
+        serde_json::from_str(&self.line().await).unwrap()
+    }
+
+    /// Writes a message to standard input.
+    pub(crate) async fn send(&mut self, message: &Value) {
         let stdin = self.stdin.as_mut().unwrap();
         stdin.write_all(format!("{message}\n").as_bytes()).await.unwrap();
     }
 
-    /// Closes its standard input.
-    pub(crate) fn hang_up(&mut self) {
+    /// Closes standard input.
+    pub(crate) fn close_stdin(&mut self) {
         self.stdin = None;
     }
 
@@ -66,19 +78,19 @@ impl Process {
         kill_process(id, signal).unwrap();
     }
 
-    /// Waits for its end.
-    pub(crate) async fn end(mut self) -> Ended {
+    /// Waits until the process exits.
+    pub(crate) async fn wait(mut self) -> Exit {
         let mut stderr = String::new();
         let reading = self.child.stderr.as_mut().unwrap().read_to_string(&mut stderr);
-        timeout(BOUND, reading).await.expect("an end in time").unwrap();
-        let status = timeout(BOUND, self.child.wait()).await.expect("an end in time").unwrap();
-        Ended { code: status.code(), signal: status.signal(), stderr }
+        timeout(TIMEOUT, reading).await.expect("an exit within the timeout").unwrap();
+        let status = timeout(TIMEOUT, self.child.wait()).await.expect("an exit within the timeout").unwrap();
+        Exit { code: status.code(), signal: status.signal(), stderr }
     }
 }
 
-/// Runs the program to its end.
-pub(crate) async fn run(arguments: &[&str]) -> Ended {
+/// Runs the program until it exits.
+pub(crate) async fn run(arguments: &[&str]) -> Exit {
     let mut process = Process::start(arguments);
-    process.hang_up();
-    process.end().await
+    process.close_stdin();
+    process.wait().await
 }

@@ -1,4 +1,4 @@
-//! What the tests share: the program, what it says, and its end.
+//! Starts `serve`, validates it and waits for its exit.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _},
@@ -13,7 +13,7 @@ use serde_json::Value;
 pub(crate) const WORKBENCH: &str = env!("CARGO_BIN_EXE_mcp-workbench");
 pub(crate) const TOKEN_VARIABLE: &str = "MCP_WORKBENCH_SERVE_TOKEN";
 
-/// `serve` with these arguments, which says where it listens.
+/// A running `serve` with its address.
 pub(crate) struct Serving {
     pub(crate) child: Child,
     pub(crate) url: String,
@@ -22,21 +22,21 @@ pub(crate) struct Serving {
 }
 
 impl Serving {
-    pub(crate) fn start(arguments: &[&str], token: Option<&str>, folder: &std::path::Path) -> Self {
+    pub(crate) fn start(arguments: &[&str], token: Option<&str>, directory: &std::path::Path) -> Self {
         let mut command = Command::new(WORKBENCH);
         command.arg("serve").args(arguments).arg("--json").env_remove(TOKEN_VARIABLE);
-        command.env("MCP_WORKBENCH_RUNS", folder.join("runs"));
+        command.env("MCP_WORKBENCH_RUNS", directory.join("runs"));
         command
             .env("MCP_WORKBENCH_CREDENTIALS", "file")
-            .env("MCP_WORKBENCH_CREDENTIALS_DIR", folder.join("credentials"));
+            .env("MCP_WORKBENCH_CREDENTIALS_DIR", directory.join("credentials"));
         command.envs(token.map(|token| (TOKEN_VARIABLE, token)));
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().expect("it starts");
+        let mut child = command.spawn().expect("the program starts");
         let mut stdout = BufReader::new(child.stdout.take().expect("standard output"));
         let mut line = String::new();
         stdout.read_line(&mut line).expect("a line");
-        let told: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line:?}"));
-        let text = |key: &str| told[key].as_str().map(str::to_owned);
+        let addresses: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line:?}"));
+        let text = |key: &str| addresses[key].as_str().map(str::to_owned);
         Self { child, url: text("url").expect("a URL"), token: text("token"), _stdout: stdout }
     }
 
@@ -44,10 +44,10 @@ impl Serving {
         Pid::from_child(&self.child)
     }
 
-    /// Interrupts it, and waits for its end.
+    /// Sends SIGINT and waits for the exit.
     pub(crate) fn interrupt(mut self) -> Option<i32> {
         kill_process(self.pid(), Signal::INT).expect("it runs");
-        ended_within(&mut self.child, Duration::from_secs(20))
+        exit_code_within(&mut self.child, Duration::from_secs(20))
     }
 }
 
@@ -58,8 +58,8 @@ impl Drop for Serving {
     }
 }
 
-/// The exit code of a process that ends in time.
-pub(crate) fn ended_within(child: &mut Child, limit: Duration) -> Option<i32> {
+/// The exit code of a process that exits within the limit.
+pub(crate) fn exit_code_within(child: &mut Child, limit: Duration) -> Option<i32> {
     let end = Instant::now() + limit;
     while Instant::now() < end {
         if let Some(status) = child.try_wait().expect("it can be waited for") {
@@ -68,22 +68,23 @@ pub(crate) fn ended_within(child: &mut Child, limit: Duration) -> Option<i32> {
         std::thread::sleep(Duration::from_millis(10));
     }
     let _ = child.kill();
-    panic!("it has not ended within {limit:?}");
+    panic!("the process did not exit within {limit:?}");
 }
 
-/// What `validate` finds about a server.
-pub(crate) fn validated(target: &[&str]) -> Run {
-    let folder = tempfile::tempdir().expect("a folder");
+/// The run of `validate` with a server.
+pub(crate) fn validate(target: &[&str]) -> Run {
+    let directory = tempfile::tempdir().expect("a directory");
     let mut command = Command::new(WORKBENCH);
     command.args(["validate", "--quiet", "--format", "json"]).args(target);
-    let output = command.env_remove(TOKEN_VARIABLE).env("MCP_WORKBENCH_RUNS", folder.path()).output().expect("it runs");
+    let output =
+        command.env_remove(TOKEN_VARIABLE).env("MCP_WORKBENCH_RUNS", directory.path()).output().expect("it runs");
     let text = String::from_utf8_lossy(&output.stdout);
     serde_json::from_str(&text)
         .unwrap_or_else(|error| panic!("{error}: {text}\n{}", String::from_utf8_lossy(&output.stderr)))
 }
 
-/// Holds a run of `validate` against what a sound server gets: nothing failed, blocked or warned, in both eras.
-pub(crate) fn is_sound(run: &Run) {
+/// Checks that no case failed, was blocked or warned, and that cases of both eras passed.
+pub(crate) fn assert_conforming(run: &Run) {
     let broken: Vec<_> = run
         .cases
         .iter()
@@ -100,8 +101,8 @@ pub(crate) fn is_sound(run: &Run) {
     }
 }
 
-/// All of standard error.
-pub(crate) fn complaint(child: &mut Child) -> String {
+/// The standard error of a process.
+pub(crate) fn stderr_text(child: &mut Child) -> String {
     let mut text = String::new();
     child.stderr.take().expect("standard error").read_to_string(&mut text).expect("text");
     text

@@ -1,4 +1,4 @@
-//! `serve`, as agents and programs start it: judged by our own `validate`, over stdio and HTTP, and used through our own client.
+//! `serve` over stdio and HTTP, validated by `validate` and used by the built-in client.
 
 mod http;
 mod kit;

@@ -1,4 +1,4 @@
-//! A connection to one server: requests with ids of their own, and the limits within which their answers have to come.
+//! A connection to one server: requests with ids and timeouts.
 
 use std::{
     sync::{
@@ -25,55 +25,55 @@ use super::{
     setup::Setup,
 };
 
-/// So long that nobody sees the end of it.
+/// No timeout.
 const ENDLESS: Duration = Duration::from_secs(1_000_000);
 
-/// How often a request is made before a server that always asks for more is given up.
-const ROUNDS: usize = 10;
+/// Maximum number of requests with input.
+const MAX_ROUNDS: usize = 10;
 
-/// How long to wait for an answer.
+/// Timeouts of a request.
 #[derive(Clone)]
-pub(crate) struct Patience {
-    /// How long without a sign of progress.
+pub(crate) struct RequestTimeouts {
+    /// Timeout without progress.
     pub(crate) silence: Duration,
-    /// How long in all.
+    /// Total timeout.
     pub(crate) ceiling: Duration,
-    /// The caller may lose it earlier.
+    /// Cancels the request.
     pub(crate) cancel: CancellationToken,
 }
 
-impl Patience {
-    pub(crate) fn of(time: Duration) -> Self {
+impl RequestTimeouts {
+    pub(crate) fn new(time: Duration) -> Self {
         Self { silence: time, ceiling: time, cancel: CancellationToken::new() }
     }
 
-    /// For what somebody else limits.
+    /// No timeouts, if the caller limits the time.
     pub(crate) fn endless() -> Self {
-        Self::of(ENDLESS)
+        Self::new(ENDLESS)
     }
 }
 
-/// A server that was greeted, or is being greeted.
+/// A connection during or after the handshake.
 pub(crate) struct Connection {
     pub(crate) setup: Setup,
     pub(crate) flaw: Flaw,
-    /// Whether requests are of 2026-07-28.
+    /// Whether the revision is 2026-07-28.
     pub(crate) modern: bool,
-    /// The revision that is spoken.
+    /// The negotiated revision.
     pub(crate) revision: String,
     /// The result of `initialize` or `server/discover`.
     pub(crate) greeting: Value,
     link: Link,
     inbox: Arc<Inbox>,
     ids: AtomicU64,
-    /// What comes for the request that holds a subscription open.
+    /// Messages for the request of the subscription.
     subscription: Option<mpsc::UnboundedReceiver<Incoming>>,
-    /// Held by a call where calls are made one at a time.
+    /// Lock of a call, if calls are serialized.
     pub(crate) turn: Mutex<()>,
 }
 
 impl Connection {
-    /// Connects to a server. A start that fails, or takes too long, leaves nothing behind.
+    /// Connects to a server. A failed start leaves no process.
     pub(crate) async fn open(
         name: &str,
         endpoint: &Value,
@@ -96,9 +96,9 @@ impl Connection {
             subscription: None,
             turn: Mutex::new(()),
         };
-        let late = || Fault::new("startup-timeout", format!("the server did not start within {limit:?}"));
+        let timed_out = || Fault::new("startup-timeout", format!("the server did not start within {limit:?}"));
         let greeted = timeout(limit, greet(&mut connection)).await;
-        let Err(mut fault) = greeted.unwrap_or_else(|_| Err(late())) else { return Ok(connection) };
+        let Err(mut fault) = greeted.unwrap_or_else(|_| Err(timed_out())) else { return Ok(connection) };
         if flaw.is(Defect::HidesRpcError) {
             fault = Fault::new("rpc-error", "the connection failed");
         }
@@ -111,7 +111,7 @@ impl Connection {
         Err(fault)
     }
 
-    /// Server and client know from now on what they speak.
+    /// Stores the negotiated revision.
     pub(crate) fn agree(&mut self, revision: &str, greeting: Value) {
         (self.revision, self.greeting) = (revision.to_owned(), greeting);
         if let (Link::Http(http), false) = (&self.link, self.modern) {
@@ -119,11 +119,16 @@ impl Connection {
         }
     }
 
-    /// Sends a request and waits for its answer. A result that asks for input is answered by the same request once more
+    /// Sends a request and waits for the response. If the result requires input, it sends the request again with the input
     /// (2026-07-28, patterns, multi round-trip requests).
-    pub(crate) async fn request(&self, method: &str, mut params: Value, patience: &Patience) -> Result<Value, Fault> {
-        for _ in 0..ROUNDS {
-            let result = self.request_once(method, params.clone(), patience).await?;
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        mut params: Value,
+        timeouts: &RequestTimeouts,
+    ) -> Result<Value, Fault> {
+        for _ in 0..MAX_ROUNDS {
+            let result = self.request_once(method, params.clone(), timeouts).await?;
             let is_last = result["resultType"] != "input_required" || self.flaw.is(Defect::TakesQuestionsForResults);
             if !self.modern || is_last {
                 return Ok(result);
@@ -137,7 +142,7 @@ impl Connection {
                 params["requestState"] = state.clone();
             }
         }
-        Err(Fault::new("too-many-rounds", format!("`{method}` asks for input without end")))
+        Err(Fault::new("too-many-rounds", format!("`{method}` requires input again and again")))
     }
 
     pub(crate) fn answers(&self, asked: &Map<String, Value>) -> Result<Value, Fault> {
@@ -152,27 +157,32 @@ impl Connection {
         Ok(answers.into())
     }
 
-    pub(crate) async fn request_once(&self, method: &str, params: Value, patience: &Patience) -> Result<Value, Fault> {
+    pub(crate) async fn request_once(
+        &self,
+        method: &str,
+        params: Value,
+        timeouts: &RequestTimeouts,
+    ) -> Result<Value, Fault> {
         let (id, mut incoming) = self.send(method, params).await?;
         let began = Instant::now();
-        let end = if self.flaw.is(Defect::NoCeiling) { began + ENDLESS } else { began + patience.ceiling };
-        let mut deadline = began + patience.silence;
+        let end = if self.flaw.is(Defect::NoCeiling) { began + ENDLESS } else { began + timeouts.ceiling };
+        let mut deadline = began + timeouts.silence;
         loop {
             tokio::select! {
                 one = incoming.recv() => match one {
                     Some(Incoming::Result(result)) => return Ok(result),
                     Some(Incoming::Failed(fault)) => return Err(fault),
                     Some(Incoming::Progress) if self.flaw.is(Defect::IgnoresProgress) => {}
-                    Some(Incoming::Progress) => deadline = Instant::now() + patience.silence,
+                    Some(Incoming::Progress) => deadline = Instant::now() + timeouts.silence,
                     None => return Err(Fault::new("connection-lost", "the connection was closed")),
                 },
                 () = sleep_until(deadline.min(end)), if !self.flaw.is(Defect::NoTimeout) => {
-                    self.give_up(id).await;
-                    return Err(Fault::new("timed-out", format!("`{method}` was not answered in time")));
+                    self.cancel(id).await;
+                    return Err(Fault::new("timed-out", format!("no response to `{method}` in time")));
                 }
-                () = patience.cancel.cancelled() => {
-                    self.give_up(id).await;
-                    return Err(Fault::new("cancelled", format!("`{method}` was given up")));
+                () = timeouts.cancel.cancelled() => {
+                    self.cancel(id).await;
+                    return Err(Fault::new("cancelled", format!("`{method}` was canceled")));
                 }
             }
         }
@@ -196,17 +206,17 @@ impl Connection {
         self.link.send(json!({ "jsonrpc": "2.0", "method": method, "params": params })).await
     }
 
-    /// Tells the server that nobody waits for this answer any more (basic/utilities/cancellation).
-    async fn give_up(&self, id: u64) {
+    /// Cancels a request (basic/utilities/cancellation).
+    async fn cancel(&self, id: u64) {
         self.inbox.forget(id);
-        if !self.flaw.is(Defect::NoCancel) && !self.link.hang_up(id, self.modern).await {
-            let params = json!({ "requestId": id, "reason": "nobody waits for it" });
-            // That a lost connection cannot be told is no loss.
+        if !self.flaw.is(Defect::NoCancel) && !self.link.close_request(id, self.modern).await {
+            let params = json!({ "requestId": id, "reason": "the response is not needed" });
+            // A lost connection needs no notification.
             let _ = self.notify("notifications/cancelled", params).await;
         }
     }
 
-    /// Opens the stream on which a server may speak first (2025-03-26 to 2025-11-25, Streamable HTTP).
+    /// Opens the stream for messages of the server (2025-03-26 to 2025-11-25, Streamable HTTP).
     pub(crate) async fn listen_for_notices(&self) -> Result<(), Fault> {
         match &self.link {
             Link::Http(http) => http.listen().await,
@@ -214,17 +224,17 @@ impl Connection {
         }
     }
 
-    /// Asks for notices of changes (2026-07-28, subscriptions).
+    /// Subscribes to changes (2026-07-28, subscriptions).
     pub(crate) async fn subscribe(&mut self, within: Duration) -> Result<(), Fault> {
-        let wish = json!({ "notifications": { "toolsListChanged": true } });
-        let (_, incoming) = self.send("subscriptions/listen", wish).await?;
+        let filter = json!({ "notifications": { "toolsListChanged": true } });
+        let (_, incoming) = self.send("subscriptions/listen", filter).await?;
         self.subscription = Some(incoming);
-        // A server that does not take the wish up is just not subscribed to.
+        // A server may not support the subscription.
         let _ = timeout(within, self.inbox.subscribed.notified()).await;
         Ok(())
     }
 
-    /// Ends the connection.
+    /// Closes the connection.
     pub(crate) async fn close(&self) {
         self.inbox.close();
         self.link.close().await;

@@ -1,9 +1,8 @@
-//! The ways in which the client can be broken on purpose, one at a time. The code of a defect stands where the good
-//! behaviour stands, behind [`Flaw::is`].
+//! The defects of the client, one at a time. The code of a defect is next to the correct code, after [`Flaw::is`].
 
 use clap::ValueEnum;
 
-/// One way to be broken. Its name on the command line is the name in kebab case.
+/// A defect. Its name on the command line is in kebab case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Defect {
     // Handshake.
@@ -34,9 +33,9 @@ pub(crate) enum Defect {
     WantsNoAnswer,
     DiesOfOversize,
     CarriesCredentials,
-    /// Nothing needs breaking: this client does not speak HTTP+SSE.
+    /// No code: this client does not support HTTP+SSE.
     SpeaksNoSse,
-    // What servers ask.
+    // Requests of servers.
     RefusesWhatItDeclares,
     AcceptsForTheUser,
     LeavesOutDefaults,
@@ -86,14 +85,14 @@ pub(crate) enum Defect {
     KillsOnlyDirectChild,
     KillsWithoutClosingInput,
     LeavesFailedStart,
-    /// Nothing needs breaking: a process group does not hold a grandchild that left it.
+    /// No code: a process can leave its process group.
     KillsOnlyTheGroup,
-    /// Nothing needs breaking: nobody is left to end a stubborn server when this client is killed.
+    /// No code: after SIGKILL this client cannot stop its servers.
     NoParentDeath,
 }
 
 impl Defect {
-    /// Whether a client that is broken like this waits for the time limit of a case, or nearly so.
+    /// Whether a client with this defect waits until the timeout of a case, or nearly so.
     pub(crate) fn is_slow(self) -> bool {
         use Defect::{
             DisconnectsLate, FollowsForEver, IgnoresPing, NoCeiling, NoStartupLimit, NoTimeout, WaitsForDeadServer,
@@ -111,12 +110,12 @@ impl Defect {
     }
 }
 
-/// How the client is broken, if it is.
+/// The defect of the client, if any.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Flaw(pub(crate) Option<Defect>);
 
 impl Flaw {
-    /// Whether it is broken in this way.
+    /// Whether this is the defect.
     pub(crate) fn is(self, defect: Defect) -> bool {
         self.0 == Some(defect)
     }

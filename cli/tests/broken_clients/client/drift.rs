@@ -1,4 +1,4 @@
-//! What changed between two lists of tools, and whether a call that was made for the one still fits the other.
+//! Differences of two lists of tools, and whether old calls stay valid.
 
 use std::collections::BTreeSet;
 
@@ -9,28 +9,32 @@ use super::{
     listing::Listing,
 };
 
-/// The changes, as a `refresh` step tells them.
+/// The changes, as a `refresh` step reports them.
 pub(crate) fn between(before: &Listing, after: &Listing, flaw: Flaw) -> Value {
     let (mut breaking, mut compatible, mut cosmetic) = (Vec::new(), Vec::new(), Vec::new());
     for old in &before.tools {
         let name = old["name"].as_str().unwrap_or_default();
         match after.tool(name) {
-            None => breaking.push(json!({ "tool": name, "what": "it is gone" })),
+            None => breaking.push(json!({ "tool": name, "what": "removed" })),
             Some(new) if new == old => {}
-            Some(new) if breaks(old, new) => breaking.push(json!({ "tool": name, "what": "old calls no longer fit" })),
-            Some(new) if only_words(old, new) => cosmetic.push(json!({ "tool": name, "what": "it reads differently" })),
-            Some(_) => compatible.push(json!({ "tool": name, "what": "it takes more than before" })),
+            Some(new) if breaks(old, new) => {
+                breaking.push(json!({ "tool": name, "what": "old calls are no longer valid" }))
+            }
+            Some(new) if only_documentation(old, new) => {
+                cosmetic.push(json!({ "tool": name, "what": "documentation changed" }))
+            }
+            Some(_) => compatible.push(json!({ "tool": name, "what": "accepts more than before" })),
         }
     }
     let fresh = after.tools.iter().filter(|new| !before.tools.iter().any(|old| old["name"] == new["name"]));
-    compatible.extend(fresh.map(|new| json!({ "tool": new["name"], "what": "it is new" })));
+    compatible.extend(fresh.map(|new| json!({ "tool": new["name"], "what": "added" })));
     if flaw.is(Defect::CallsEverythingCompatible) {
         compatible.append(&mut breaking);
     }
     json!({ "breaking": breaking, "compatible": compatible, "cosmetic": cosmetic })
 }
 
-/// Whether a call that was made for the old form may fail, or do more than it was meant to, with the new one.
+/// Whether a call for the old tool may fail or have more effects with the new one.
 pub(crate) fn breaks(old: &Value, new: &Value) -> bool {
     let (before, after) = (&old["inputSchema"], &new["inputSchema"]);
     let properties = before["properties"].as_object().into_iter().flatten();
@@ -46,8 +50,8 @@ fn required(schema: &Value) -> BTreeSet<&str> {
     schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// Whether nothing but what people read is different.
-fn only_words(old: &Value, new: &Value) -> bool {
+/// Whether only the documentation differs.
+fn only_documentation(old: &Value, new: &Value) -> bool {
     let bare = |tool: &Value| {
         let mut tool = tool.clone();
         if let Some(members) = tool.as_object_mut() {

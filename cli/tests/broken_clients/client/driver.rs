@@ -1,4 +1,4 @@
-//! Carries out the steps of a case, one after the other, and reports what came of each.
+//! Executes the steps of a case in order and reports their outcomes.
 
 mod calls;
 mod lists;
@@ -24,7 +24,7 @@ use super::{
     setup::{Setup, period},
 };
 
-/// A call that was begun.
+/// A started call.
 struct OpenCall {
     end: JoinHandle<Result<Value, Fault>>,
     cancel: CancellationToken,
@@ -37,15 +37,15 @@ struct Driver<'a> {
     flaw: Flaw,
     connections: BTreeMap<String, Arc<Connection>>,
     calls: HashMap<String, OpenCall>,
-    /// What a `list` step last showed of each server's tools: what calls rest on.
+    /// The tools of each server in the last `list` step, on which calls are based.
     seen: HashMap<String, Listing>,
-    /// What was last read of each server's tools, across reconnects.
+    /// The last received tools of each server, across reconnects.
     latest: HashMap<String, Listing>,
-    /// Which tool of which server a qualified name stands for.
+    /// Server and tool of each qualified name.
     catalogue: HashMap<String, (String, String)>,
 }
 
-/// Does everything that the context says. It does not come back from a `die` step.
+/// Executes all steps. It does not return from a `die` step.
 pub(crate) async fn drive(context: &Value, flaw: Flaw) -> anyhow::Result<()> {
     let mut driver = Driver {
         context,
@@ -58,11 +58,11 @@ pub(crate) async fn drive(context: &Value, flaw: Flaw) -> anyhow::Result<()> {
         latest: HashMap::new(),
         catalogue: HashMap::new(),
     };
-    // Each step is an object with one member, whose name says what to do.
+    // Each step is an object with one member, whose name is the kind of the step.
     let steps = context["steps"].as_array().into_iter().flatten().filter_map(|step| step.as_object()?.iter().next());
     let steps: Vec<(&String, &Value)> = steps.collect();
     if !steps.iter().any(|(kind, _)| *kind == "connect") {
-        driver.connect_unasked().await;
+        driver.connect_by_default().await;
     }
     for (index, (kind, step)) in steps.into_iter().enumerate() {
         driver.take(index, kind, step).await;
@@ -82,7 +82,7 @@ impl Driver<'_> {
         }
     }
 
-    /// Carries out one step. `server` is the one that it names, or the only one that there is.
+    /// Executes a step. `server` is the named server, or the only one.
     async fn carry_out(&mut self, kind: &str, step: &Value, server: Option<&str>) -> Result<Value, Fault> {
         match kind {
             "connect" => self.connect(server, period(&step["timeout"])).await,
@@ -101,7 +101,7 @@ impl Driver<'_> {
                 let _ = self.disconnect(server).await;
                 self.connect(server, None).await
             }
-            "roots" => self.work_at(&step["roots"]).await,
+            "roots" => self.set_roots(&step["roots"]).await,
             "die" => {
                 self.report.die();
                 std::future::pending().await
@@ -110,9 +110,9 @@ impl Driver<'_> {
         }
     }
 
-    /// The user works elsewhere: servers with a handshake are told (client/roots).
-    async fn work_at(&self, roots: &Value) -> Result<Value, Fault> {
-        self.setup.user.work_at(roots);
+    /// Changes the roots and notifies servers with a handshake (client/roots).
+    async fn set_roots(&self, roots: &Value) -> Result<Value, Fault> {
+        self.setup.user.set_roots(roots);
         for connection in self.connections.values() {
             if !connection.modern && !self.flaw.is(Defect::KeepsRootsToItself) {
                 connection.notify("notifications/roots/list_changed", json!({})).await?;
@@ -126,15 +126,15 @@ impl Driver<'_> {
         servers.keys().next().filter(|_| servers.len() == 1).cloned()
     }
 
-    /// Connects to every server without being asked to.
-    async fn connect_unasked(&mut self) {
+    /// Connects to every server without a `connect` step.
+    async fn connect_by_default(&mut self) {
         let began = now_us();
         for (name, outcome) in self.connect_all(None).await {
             self.report.outcome(None, Some(&name), began, outcome);
         }
     }
 
-    /// Connects to every server at the same time: one that hangs must not hold up the others.
+    /// Connects to all servers in parallel, so that one that hangs does not delay the others.
     async fn connect_all(&mut self, limit: Option<Duration>) -> Vec<(String, Result<Value, Fault>)> {
         let names: Vec<String> = self.context["servers"].as_object().into_iter().flat_map(Map::keys).cloned().collect();
         let mut attempts = Vec::new();
@@ -149,7 +149,7 @@ impl Driver<'_> {
         ended.map(|(name, attempt)| (name.clone(), self.keep(&name, attempt))).collect()
     }
 
-    /// The step `connect`: to one server or, where none is named, to all.
+    /// The step `connect`: to the named server, or to all.
     async fn connect(&mut self, server: Option<&str>, limit: Option<Duration>) -> Result<Value, Fault> {
         if let Some(name) = server {
             let attempt = self.attempt(name, limit).await;
@@ -158,7 +158,7 @@ impl Driver<'_> {
         let (mut connected, mut failed) = (Vec::new(), Vec::new());
         for (name, outcome) in self.connect_all(limit).await {
             match outcome {
-                Ok(told) => connected.push(told),
+                Ok(value) => connected.push(value),
                 Err(fault) => failed.push(json!({ "server": name, "kind": fault.kind, "message": fault.message })),
             }
         }
@@ -176,7 +176,7 @@ impl Driver<'_> {
         let greeting = &connection.greeting;
         // 2026-07-28 moved the server's identity into `_meta`.
         let info = greeting.get("serverInfo").unwrap_or(&greeting["_meta"]["io.modelcontextprotocol/serverInfo"]);
-        let told = json!({
+        let connected = json!({
             "server": name,
             "revision": connection.revision,
             "transport": self.context["transport"],
@@ -185,7 +185,7 @@ impl Driver<'_> {
             "instructions": greeting["instructions"],
         });
         self.connections.insert(name.to_owned(), Arc::new(connection));
-        Ok(told)
+        Ok(connected)
     }
 
     async fn disconnect(&mut self, server: Option<&str>) -> Result<Value, Fault> {
@@ -197,7 +197,7 @@ impl Driver<'_> {
         Ok(json!({ "ended": leaving.len() }))
     }
 
-    /// Gives up the calls that nobody waits for, and ends what is still connected.
+    /// Cancels open calls and closes all connections.
     async fn end(&mut self) {
         for (_, call) in self.calls.drain() {
             call.cancel.cancel();

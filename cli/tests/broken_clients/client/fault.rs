@@ -1,15 +1,15 @@
-//! How something that was tried went wrong, in the words of the contract.
+//! Errors in the format of the contract.
 
 use serde_json::{Value, json};
 
-/// An error, as it is reported.
+/// A reported error.
 #[derive(Debug, Clone)]
 pub(crate) struct Fault {
     /// The stable kind: `timed-out`, `rpc-error`.
     pub(crate) kind: &'static str,
-    /// In words.
+    /// The message.
     pub(crate) message: String,
-    /// The JSON-RPC code, of an error that the server sent.
+    /// JSON-RPC code of an error of the server.
     pub(crate) code: Option<i64>,
 }
 
@@ -24,7 +24,7 @@ impl Fault {
         Self { kind: "rpc-error", message, code: error["code"].as_i64() }
     }
 
-    /// As it stands in a report.
+    /// The error in a report.
     pub(crate) fn to_json(&self) -> Value {
         let mut json = json!({ "kind": self.kind, "message": self.message });
         if let Some(code) = self.code {

@@ -1,41 +1,40 @@
-//! The first words with a server: `initialize` up to 2025-11-25, `server/discover` since 2026-07-28, or the one after the
-//! other where the client is to find out.
+//! The handshake: `initialize` up to 2025-11-25, `server/discover` since 2026-07-28, or both in turn to detect the era.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::{
-    connection::{Connection, Patience},
+    connection::{Connection, RequestTimeouts},
     defect::Defect,
     fault::Fault,
     user::User,
 };
 
-/// The revisions with a handshake that this client knows.
+/// The supported revisions with a handshake.
 const HANDSHAKE: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
-/// The newest of them: what a client that is to find out by itself asks for.
+/// The newest of them, which the client requests by default.
 const NEWEST_HANDSHAKE: &str = "2025-11-25";
-/// The revision without one.
+/// The revision without a handshake.
 pub(crate) const MODERN: &str = "2026-07-28";
 
-/// Where a request of 2026-07-28 says which revision it is of (its basic, `_meta`).
+/// Key of the revision in requests of 2026-07-28 (basic, `_meta`).
 pub(crate) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 
-/// How long a server may take to say that it does not know the modern way: old ones may say nothing at all.
-const PROBE: Duration = Duration::from_secs(1);
-/// How long the server may take to begin a subscription.
-const SUBSCRIPTION: Duration = Duration::from_secs(2);
+/// Timeout of the probe for the modern era; old servers may not respond.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(1);
+/// Timeout until a subscription starts.
+const SUBSCRIPTION_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Greets the server, in the way that the setup asks for.
+/// Performs the handshake that the setup selects.
 pub(crate) async fn greet(connection: &mut Connection) -> Result<(), Fault> {
     let auto = connection.setup.auto;
     if !auto && connection.setup.revision != MODERN {
         return initialize(connection, &connection.setup.revision.clone()).await;
     }
     let Err(fault) = discover(connection, auto).await else { return Ok(()) };
-    let final_word = matches!(fault.kind, "connection-lost" | "needs-auth");
-    if final_word || !auto && !connection.flaw.is(Defect::FallsBackFromModernPinned) {
+    let is_final = matches!(fault.kind, "connection-lost" | "needs-auth");
+    if is_final || !auto && !connection.flaw.is(Defect::FallsBackFromModernPinned) {
         return Err(fault);
     }
     initialize(connection, NEWEST_HANDSHAKE).await
@@ -44,11 +43,11 @@ pub(crate) async fn greet(connection: &mut Connection) -> Result<(), Fault> {
 async fn initialize(connection: &mut Connection, asked: &str) -> Result<(), Fault> {
     connection.modern = false;
     let params = json!({ "protocolVersion": asked, "capabilities": connection.setup.user.capabilities(), "clientInfo": identity() });
-    let greeting = connection.request("initialize", params, &Patience::endless()).await?;
+    let greeting = connection.request("initialize", params, &RequestTimeouts::endless()).await?;
     let answered = greeting["protocolVersion"].as_str().unwrap_or_default().to_owned();
     // "If the client does not support the version in the server's response, it SHOULD disconnect" (2025-11-25, lifecycle).
     if !HANDSHAKE.contains(&answered.as_str()) && !connection.flaw.is(Defect::AcceptsAnyRevision) {
-        let message = format!("the server answered with revision `{answered}`, which this client does not know");
+        let message = format!("the server selected revision `{answered}`, which this client does not support");
         return Err(Fault::new("version-mismatch", message));
     }
     connection.agree(&answered, greeting);
@@ -60,20 +59,20 @@ async fn initialize(connection: &mut Connection, asked: &str) -> Result<(), Faul
 
 async fn discover(connection: &mut Connection, auto: bool) -> Result<(), Fault> {
     connection.modern = true;
-    let patience = if auto { Patience::of(PROBE) } else { Patience::endless() };
-    let greeting = connection.request("server/discover", json!({}), &patience).await?;
+    let timeouts = if auto { RequestTimeouts::new(PROBE_TIMEOUT) } else { RequestTimeouts::endless() };
+    let greeting = connection.request("server/discover", json!({}), &timeouts).await?;
     let supported = greeting["supportedVersions"].as_array();
     if !supported.is_some_and(|all| all.iter().any(|one| one == MODERN)) {
         return Err(Fault::new("version-mismatch", format!("the server supports {}", greeting["supportedVersions"])));
     }
     connection.agree(MODERN, greeting);
     if connection.greeting["capabilities"]["tools"]["listChanged"] == true {
-        connection.subscribe(SUBSCRIPTION).await?;
+        connection.subscribe(SUBSCRIPTION_TIMEOUT).await?;
     }
     Ok(())
 }
 
-/// What every request of 2026-07-28 carries.
+/// The metadata of every request of 2026-07-28.
 pub(crate) fn metadata(user: &User) -> Value {
     json!({
         VERSION_KEY: MODERN,

@@ -1,5 +1,5 @@
-//! Streamable HTTP: a POST for each message, answered with JSON or with a stream; up to 2025-11-25 also a session, and a
-//! GET for what the server says of its own accord.
+//! Streamable HTTP: a POST for each message, with JSON or a stream as the response. Up to 2025-11-25 also sessions, and a
+//! GET for messages of the server.
 
 use std::{
     collections::HashMap,
@@ -10,6 +10,7 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use reqwest::{Client, RequestBuilder, Response, redirect::Policy};
 use serde_json::{Value, json};
+use test_support::http_client_builder;
 use tokio::task::JoinHandle;
 
 use super::{
@@ -22,12 +23,12 @@ use super::{
 };
 
 const SESSION: &str = "mcp-session-id";
-/// How long to wait before coming back where the server does not say.
-const RETRY: Duration = Duration::from_millis(100);
-/// How often to come back for one answer.
-const RETURNS: usize = 5;
+/// Default delay before a reconnect.
+const RETRY_DELAY: Duration = Duration::from_millis(100);
+/// Maximum number of reconnects for one response.
+const MAX_RECONNECTS: usize = 5;
 
-/// One endpoint, and the session with it if there is one.
+/// An endpoint and its session.
 pub(crate) struct Http {
     client: Client,
     url: String,
@@ -36,11 +37,11 @@ pub(crate) struct Http {
     inbox: Arc<Inbox>,
     flaw: Flaw,
     session: Mutex<Option<String>>,
-    /// The `initialize` that opened the session, to open another one.
+    /// The `initialize` request, to open another session.
     hello: OnceLock<Value>,
-    /// Held by whoever opens another session.
+    /// Lock of the task that opens another session.
     renewing: tokio::sync::Mutex<()>,
-    /// The revision that was agreed on by a handshake.
+    /// The revision of the handshake.
     pub(crate) agreed: OnceLock<String>,
     open: Mutex<HashMap<u64, JoinHandle<()>>>,
     stream: OnceLock<JoinHandle<()>>,
@@ -49,8 +50,8 @@ pub(crate) struct Http {
 impl Http {
     pub(crate) fn new(endpoint: &Value, setup: &Setup, inbox: &Arc<Inbox>, flaw: Flaw) -> Self {
         Self {
-            // Where a redirect leads is looked at before it is followed.
-            client: client::http_client::builder().redirect(Policy::none()).build().unwrap_or_default(),
+            // The target of a redirect is checked first.
+            client: http_client_builder().redirect(Policy::none()).build().unwrap_or_default(),
             url: endpoint["url"].as_str().unwrap_or_default().to_owned(),
             headers: setup.headers.clone(),
             max_message: setup.max_message,
@@ -65,7 +66,7 @@ impl Http {
         }
     }
 
-    /// Sends a message. The answer to a request is waited for elsewhere, so that several can be under way.
+    /// Sends a message. A task waits for the response to a request, so that several can be open.
     pub(crate) async fn send(self: &Arc<Self>, message: Value) -> Result<(), Fault> {
         let id = message["id"].as_u64().filter(|_| message.get("method").is_some());
         let Some(id) = id else {
@@ -74,7 +75,8 @@ impl Http {
         let http = Arc::clone(self);
         let exchange = tokio::spawn(async move {
             let ended = http.post(&message, Some(id)).await;
-            let fault = ended.err().unwrap_or_else(|| Fault::new("transport", "the exchange ended without an answer"));
+            let fault =
+                ended.err().unwrap_or_else(|| Fault::new("transport", "the HTTP exchange finished without a response"));
             http.inbox.fail(id, fault);
         });
         self.open.lock().unwrap_or_else(PoisonError::into_inner).insert(id, exchange);
@@ -83,25 +85,25 @@ impl Http {
 
     async fn post(&self, message: &Value, id: Option<u64>) -> Result<(), Fault> {
         let session = self.session();
-        let mut response = self.say(&self.url, message).await?;
+        let mut response = self.send_to(&self.url, message).await?;
         // "the client MUST start a new session" (2025-11-25, transports, session management).
         if let (404, Some(lost)) = (response.status().as_u16(), &session)
             && !self.flaw.is(Defect::KeepsLostSession)
         {
             self.renew(lost).await?;
-            response = self.say(&self.url, message).await?;
+            response = self.send_to(&self.url, message).await?;
         }
-        if let Some(wait) = put_off(&response) {
+        if let Some(wait) = retry_after(&response) {
             if !self.flaw.is(Defect::ComesBackAtOnce) {
                 tokio::time::sleep(wait).await;
             }
-            response = self.say(&self.url, message).await?;
+            response = self.send_to(&self.url, message).await?;
         }
         if response.status().is_redirection() {
             response = self.follow(&response, message).await?;
         }
         if id.is_none() && response.status() == 200 && self.flaw.is(Defect::WantsNoAnswer) {
-            return Err(Fault::new("http-status", "the server answered a notification with 200"));
+            return Err(Fault::new("http-status", "the response to a notification has status 200"));
         }
         if message["method"] == "initialize" {
             self.opened(&response);
@@ -110,19 +112,19 @@ impl Http {
         self.read(response, id).await
     }
 
-    async fn say(&self, url: &str, message: &Value) -> Result<Response, Fault> {
+    async fn send_to(&self, url: &str, message: &Value) -> Result<Response, Fault> {
         let request = self.envelope(self.client.post(url), message).body(message.to_string());
         request.send().await.map_err(|error| transport(&error))
     }
 
-    /// A redirect is followed on the origin that the user has chosen, and nowhere else.
+    /// Follows a redirect, but only to the same origin.
     async fn follow(&self, response: &Response, message: &Value) -> Result<Response, Fault> {
         let named = response.headers().get("location").and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let to = response.url().join(named).map_err(|_| Fault::new("transport", "the redirect leads nowhere"))?;
+        let to = response.url().join(named).map_err(|_| Fault::new("transport", "the redirect has no valid target"))?;
         if to.origin() != response.url().origin() && !self.flaw.is(Defect::CarriesCredentials) {
             return Err(Fault::new("redirect-refused", format!("the server redirects to {to}")));
         }
-        self.say(to.as_str(), message).await
+        self.send_to(to.as_str(), message).await
     }
 
     fn session(&self) -> Option<String> {
@@ -134,21 +136,21 @@ impl Http {
         *self.session.lock().unwrap_or_else(PoisonError::into_inner) = id.map(str::to_owned);
     }
 
-    /// Opens another session in the place of one that the server has forgotten. Whoever comes second finds it open.
+    /// Replaces a session that the server no longer knows. A second caller uses the new session.
     async fn renew(&self, lost: &str) -> Result<(), Fault> {
         let _turn = self.renewing.lock().await;
         if self.session().as_deref() != Some(lost) && !self.flaw.is(Defect::RenewsForEachCall) {
             return Ok(());
         }
         let Some(hello) = self.hello.get() else { return Ok(()) };
-        let response = self.say(&self.url, hello).await?;
+        let response = self.send_to(&self.url, hello).await?;
         self.opened(&response);
-        // The answer says once more what is known.
+        // The result is the same as that of the first handshake.
         drop(response);
-        self.say(&self.url, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await.map(drop)
+        self.send_to(&self.url, &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await.map(drop)
     }
 
-    /// The headers of a message.
+    /// Adds the headers of a message.
     fn envelope(&self, request: RequestBuilder, message: &Value) -> RequestBuilder {
         let mut request = self.configured(request).header("content-type", "application/json");
         if !self.flaw.is(Defect::NoAcceptHeader) {
@@ -160,10 +162,10 @@ impl Http {
         let Some(revision) = message["params"]["_meta"][VERSION_KEY].as_str() else {
             return self.session_headers(request);
         };
-        // 2026-07-28 repeats in headers what intermediaries want to know (streamable-http, request metadata).
+        // 2026-07-28 repeats metadata in headers for intermediaries (streamable-http, request metadata).
         request = request.header("mcp-protocol-version", revision);
         request = request.header("mcp-method", message["method"].as_str().unwrap_or_default());
-        // Requests about a task are named by it (SEP-2663, routing headers).
+        // Requests for a task contain its id (SEP-2663, routing headers).
         let params = &message["params"];
         match params["name"].as_str().or(params["taskId"].as_str()) {
             Some(name) => request.header("mcp-name", header_value(name)),
@@ -171,12 +173,12 @@ impl Http {
         }
     }
 
-    /// The headers that the user has configured.
+    /// Adds the configured headers.
     fn configured(&self, request: RequestBuilder) -> RequestBuilder {
         self.headers.iter().fold(request, |request, (name, value)| request.header(name, value))
     }
 
-    /// The headers of a session of the revisions up to 2025-11-25.
+    /// Adds the session headers of revisions up to 2025-11-25.
     fn session_headers(&self, mut request: RequestBuilder) -> RequestBuilder {
         if let Some(revision) = self.agreed.get() {
             let wrong = self.flaw.is(Defect::WrongProtocolHeader);
@@ -188,15 +190,14 @@ impl Http {
         }
     }
 
-    /// Reads the answer to a POST or a GET: nothing, one message, or a stream of them. Where a stream ends too early the
-    /// client comes back for the rest.
+    /// Reads the response to a POST or GET: nothing, a message, or a stream. It resumes a stream that ends early.
     async fn read(&self, response: Response, id: Option<u64>) -> Result<(), Fault> {
         let status = response.status();
         let header = response.headers().get("content-type").and_then(|value| value.to_str().ok());
         let streams = header.is_some_and(|kind| kind.starts_with("text/event-stream"));
         let only = if streams { Defect::TakesOnlyObjects } else { Defect::TakesOnlyStreams };
         if status.is_success() && id.is_some() && self.flaw.is(only) {
-            return Err(Fault::new("transport", "the server answered in the other form"));
+            return Err(Fault::new("transport", "the response has the other content type"));
         }
         if status.is_success() && streams {
             return self.read_stream(response, id).await;
@@ -212,31 +213,34 @@ impl Http {
         }
         match serde_json::from_str::<Value>(&body) {
             Ok(message) if message["error"].is_object() => Err(Fault::rpc(&message["error"])),
-            _ if status.as_u16() == 401 => Err(Fault::new("needs-auth", "the server wants an authorization")),
-            _ => Err(Fault::new("http-status", format!("the server answered {} with {status}", told(id)))),
+            _ if status.as_u16() == 401 => Err(Fault::new("needs-auth", "the server requires authorization")),
+            _ => Err(Fault::new("http-status", format!("the response to {} has status {status}", describe(id)))),
         }
     }
 
     async fn read_stream(&self, mut response: Response, id: Option<u64>) -> Result<(), Fault> {
         let mut events = Events::default();
-        for _ in 0..RETURNS {
+        for _ in 0..MAX_RECONNECTS {
             let ended = self.read_events(response, id, &mut events).await;
-            let Some(last) = events.last_id.clone().filter(|_| self.is_owed(id)) else { return ended };
-            let wait =
-                if self.flaw.is(Defect::ComesBackTooSoon) { Duration::ZERO } else { events.retry.unwrap_or(RETRY) };
+            let Some(last) = events.last_id.clone().filter(|_| self.is_resumable(id)) else { return ended };
+            let wait = if self.flaw.is(Defect::ComesBackTooSoon) {
+                Duration::ZERO
+            } else {
+                events.retry.unwrap_or(RETRY_DELAY)
+            };
             tokio::time::sleep(wait).await;
-            let again = self.get().header("last-event-id", last).send().await.map_err(|error| transport(&error))?;
-            if !again.status().is_success() {
+            let resumed = self.get().header("last-event-id", last).send().await.map_err(|error| transport(&error))?;
+            if !resumed.status().is_success() {
                 return ended;
             }
             events.restart();
-            response = again;
+            response = resumed;
         }
         Ok(())
     }
 
-    /// Whether the server still owes the answer, and can be asked for it (2025-11-25, transports, resumability).
-    fn is_owed(&self, id: Option<u64>) -> bool {
+    /// Whether the response is missing and the stream can be resumed (2025-11-25, transports, resumability).
+    fn is_resumable(&self, id: Option<u64>) -> bool {
         let open = id.is_some_and(|id| self.inbox.is_open(id));
         open && self.agreed.get().is_some() && !self.flaw.is(Defect::NeverComesBack)
     }
@@ -250,7 +254,7 @@ impl Http {
                     self.take(&data).await;
                 }
             }
-            // The stream is the request's own: nothing else is lost with it.
+            // The stream belongs to this request, so no other message is lost.
             if events.pending() > self.max_message {
                 self.inbox.too_long(id, self.max_message);
                 return Ok(());
@@ -261,9 +265,9 @@ impl Http {
 
     async fn take(&self, text: &str) {
         let Ok(message) = serde_json::from_str::<Value>(text) else { return self.inbox.garbage(text) };
-        if let Some(answer) = self.inbox.take(&message) {
-            let request = self.envelope(self.client.post(&self.url), &answer).body(answer.to_string());
-            // A server that asks and does not listen finds out by itself.
+        if let Some(reply) = self.inbox.take(&message) {
+            let request = self.envelope(self.client.post(&self.url), &reply).body(reply.to_string());
+            // A server may close the connection before it gets the response.
             let _ = request.send().await;
         }
     }
@@ -273,7 +277,7 @@ impl Http {
         self.session_headers(request)
     }
 
-    /// Opens the stream for what the server says of its own accord. A server need not offer one.
+    /// Opens the stream for messages of the server, which is optional for servers.
     pub(crate) async fn listen(self: &Arc<Self>) -> Result<(), Fault> {
         if self.flaw.is(Defect::NeedsAStream) {
             let response = self.get().send().await.map_err(|error| transport(&error))?;
@@ -296,41 +300,41 @@ impl Http {
         Ok(())
     }
 
-    /// Closes the stream of a request. It is closed when this returns.
-    pub(crate) async fn hang_up(&self, id: u64) -> bool {
+    /// Closes the stream of a request before it returns.
+    pub(crate) async fn close_request(&self, id: u64) -> bool {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
         let Some(open) = open else { return false };
         open.abort();
-        // The only outcome is that it was aborted, or had ended before.
+        // The task was aborted or had finished.
         let _ = open.await;
         true
     }
 
-    /// Closes every stream, and ends the session.
+    /// Closes all streams and deletes the session.
     pub(crate) async fn close(&self) {
         self.stream.get().inspect(|stream| stream.abort());
         self.open.lock().unwrap_or_else(PoisonError::into_inner).drain().for_each(|(_, open)| open.abort());
         if self.session().is_some() {
-            // A server may refuse to have its sessions ended (2025-11-25, transports, session management).
+            // A server may reject the request (2025-11-25, transports, session management).
             let _ = self.session_headers(self.configured(self.client.delete(&self.url))).send().await;
         }
     }
 }
 
-/// How long the server asks to be left alone (RFC 9110, section 10.2.3), where it says so in seconds.
-fn put_off(response: &Response) -> Option<Duration> {
+/// The delay in `Retry-After`, if it is in seconds (RFC 9110, section 10.2.3).
+fn retry_after(response: &Response) -> Option<Duration> {
     let busy = matches!(response.status().as_u16(), 429 | 503);
     let seconds = response.headers().get("retry-after").filter(|_| busy)?.to_str().ok()?.parse().ok()?;
     Some(Duration::from_secs(seconds))
 }
 
-/// A value as it may stand in a header (2026-07-28, streamable-http, value encoding).
+/// Encodes a header value (2026-07-28, streamable-http, value encoding).
 fn header_value(value: &str) -> String {
     let safe = value.trim() == value && value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
     if safe { value.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(value)) }
 }
 
-fn told(id: Option<u64>) -> String {
+fn describe(id: Option<u64>) -> String {
     id.map_or_else(|| "a message".to_owned(), |id| format!("request {id}"))
 }
 

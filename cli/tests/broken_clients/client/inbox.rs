@@ -1,4 +1,4 @@
-//! What arrives from a server: answers go to those who wait for them, requests are answered, notices are noted.
+//! Received messages: it delivers responses, responds to requests and reports notifications.
 
 use std::{
     collections::BTreeMap,
@@ -15,24 +15,24 @@ use super::{
     user::User,
 };
 
-/// Something that came for an open request.
+/// A message for an open request.
 pub(crate) enum Incoming {
     Result(Value),
     Failed(Fault),
     Progress,
 }
 
-/// The open requests of one connection, by id; none at all once the connection is lost.
+/// The open requests of a connection by id; `None` after the connection is lost.
 type Open = Option<BTreeMap<u64, mpsc::UnboundedSender<Incoming>>>;
 
-/// Takes in every message of one connection.
+/// Handles all messages of a connection.
 pub(crate) struct Inbox {
     server: String,
     report: Report,
     flaw: Flaw,
     user: User,
     open: Mutex<Open>,
-    /// The server has begun to send notices of changes (2026-07-28, subscriptions).
+    /// Notified when the subscription starts (2026-07-28, subscriptions).
     pub(crate) subscribed: Notify,
 }
 
@@ -42,7 +42,7 @@ impl Inbox {
         Self { server: server.to_owned(), report, flaw, user, open, subscribed: Notify::new() }
     }
 
-    /// Opens a request; what comes for it comes out of the other end.
+    /// Opens a request and returns the channel of its messages.
     pub(crate) fn open(&self, id: u64) -> Result<mpsc::UnboundedReceiver<Incoming>, Fault> {
         let (sender, receiver) = mpsc::unbounded_channel();
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
@@ -51,25 +51,25 @@ impl Inbox {
         Ok(receiver)
     }
 
-    /// Nobody waits for this request any more.
+    /// Removes a request.
     pub(crate) fn forget(&self, id: u64) {
         self.with_open(|open| open.remove(&id));
     }
 
-    /// A request cannot be answered any more. That is no news where the answer has come.
+    /// Fails a request, unless it has a response.
     pub(crate) fn fail(&self, id: u64, fault: Fault) {
         if let Some(waiting) = self.with_open(|open| open.remove(&id)) {
             let _ = waiting.send(Incoming::Failed(fault));
         }
     }
 
-    /// The connection has ended: every open request fails, at once.
+    /// Fails all open requests after the connection was lost.
     pub(crate) fn lose(&self, reason: &str) {
         let all = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(all) = all else { return };
         self.report.event("disconnected", &self.server, json!({ "reason": reason }));
         if self.flaw.is(Defect::WaitsForDeadServer) {
-            // Whoever waits goes on waiting: the other ends are kept for the life of the process.
+            // With this defect, open requests wait forever: their channels are never closed.
             return std::mem::forget(all);
         }
         for waiting in all.into_values() {
@@ -77,12 +77,12 @@ impl Inbox {
         }
     }
 
-    /// The user ends the connection, which is no news to him.
+    /// Marks the connection as closed by the client, which is not an error.
     pub(crate) fn close(&self) {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 
-    /// Something that is no message. It is skipped: servers print what they like (handshake/tolerates-noise).
+    /// Skips text that is not a message (handshake/tolerates-noise).
     pub(crate) fn garbage(&self, text: &str) {
         self.report.event("garbage", &self.server, json!({ "excerpt": text.chars().take(200).collect::<String>() }));
         if self.flaw.is(Defect::DiesOnGarbage) {
@@ -90,12 +90,12 @@ impl Inbox {
         }
     }
 
-    /// Whether somebody waits for the answer to this request.
+    /// Whether the request is open.
     pub(crate) fn is_open(&self, id: u64) -> bool {
         self.with_open(|open| open.contains_key(&id).then_some(())).is_some()
     }
 
-    /// A message that is too long to be taken, perhaps the answer to this request.
+    /// Handles an oversized message, which may be the response to this request.
     pub(crate) fn too_long(&self, id: Option<u64>, limit: usize) {
         if self.flaw.is(Defect::DiesOfOversize) {
             return self.lose("the server sent more than this client takes");
@@ -105,7 +105,7 @@ impl Inbox {
         }
     }
 
-    /// Takes one message in; gives the answer that it asks for.
+    /// Handles a message, and returns the response to a request.
     pub(crate) fn take(&self, message: &Value) -> Option<Value> {
         match (message["method"].as_str(), message.get("id")) {
             (Some(method), Some(id)) => self.answer(method, id, &message["params"]),
@@ -157,7 +157,7 @@ impl Inbox {
             let id = id.or_else(|| open.keys().next().copied().filter(|_| careless))?;
             open.remove(&id)
         });
-        // An answer that nobody waits for is late, or belongs to nobody: either way it is ignored.
+        // A late or unknown response is ignored.
         if let Some(waiting) = waiting {
             let _ = waiting.send(incoming);
         }

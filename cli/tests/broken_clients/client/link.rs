@@ -1,4 +1,4 @@
-//! The way to a server, whichever it is.
+//! The transport of a connection.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use super::{defect::Flaw, fault::Fault, http::Http, inbox::Inbox, setup::Setup, stdio::Stdio};
 
-/// A transport that is open.
+/// An open transport.
 pub(crate) enum Link {
     Stdio(Box<Stdio>),
     Http(Arc<Http>),
 }
 
 impl Link {
-    /// Opens the way to an endpoint of the context.
+    /// Opens the transport of an endpoint.
     pub(crate) fn open(endpoint: &Value, setup: &Setup, inbox: &Arc<Inbox>, flaw: Flaw) -> Result<Self, Fault> {
         match endpoint["transport"].as_str() {
             Some("stdio") => Ok(Self::Stdio(Box::new(Stdio::spawn(endpoint, setup, inbox, flaw)?))),
@@ -22,8 +22,7 @@ impl Link {
         }
     }
 
-    /// Sends one message. Over HTTP this is over when the server has taken it, but for requests: their answers come
-    /// through the inbox, as all answers do.
+    /// Sends a message. Responses to requests arrive in the inbox.
     pub(crate) async fn send(&self, message: Value) -> Result<(), Fault> {
         match self {
             Self::Stdio(stdio) => stdio.send(&message).await,
@@ -31,15 +30,15 @@ impl Link {
         }
     }
 
-    /// Gives a request up by closing its stream, if that is the way to do it (2026-07-28, streamable-http, cancellation).
-    pub(crate) async fn hang_up(&self, id: u64, modern: bool) -> bool {
+    /// Cancels a request by closing its stream, if the transport requires that (2026-07-28, streamable-http, cancellation).
+    pub(crate) async fn close_request(&self, id: u64, modern: bool) -> bool {
         match self {
-            Self::Http(http) if modern => http.hang_up(id).await,
+            Self::Http(http) if modern => http.close_request(id).await,
             _ => false,
         }
     }
 
-    /// Ends the transport, and the server where it is a process of ours.
+    /// Closes the transport, and stops a child process.
     pub(crate) async fn close(&self) {
         match self {
             Self::Stdio(stdio) => stdio.close().await,

@@ -1,24 +1,24 @@
-//! The tools of a server: every page, and no tool that makes no sense.
+//! The tools of a server: all pages, without invalid tools.
 
 use std::{collections::HashSet, time::Duration};
 
 use serde_json::{Value, json};
 
 use super::{
-    connection::{Connection, Patience},
+    connection::{Connection, RequestTimeouts},
     defect::Defect,
     fault::Fault,
 };
 
-/// How long a client that follows cursors for ever pauses between two pages, so that the proof costs no processor.
+/// Delay between pages of a client that never stops, so that the test uses little CPU time.
 const BREATH: Duration = Duration::from_millis(20);
 
-/// What a server offers.
+/// The tools of a server.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Listing {
-    /// The tools, in the server's order, as they came.
+    /// The tools, unchanged and in the order of the server.
     pub(crate) tools: Vec<Value>,
-    /// What was left out: `{ name, reason }`.
+    /// The rejected tools: `{ name, reason }`.
     pub(crate) rejected: Vec<Value>,
     names: HashSet<String>,
 }
@@ -40,18 +40,18 @@ impl Listing {
     }
 }
 
-/// Reads the list to its end.
+/// Reads all pages.
 pub(crate) async fn list(connection: &Connection) -> Result<Listing, Fault> {
     let (flaw, setup) = (connection.flaw, &connection.setup);
     let mut listing = Listing::default();
-    // A server that declares no tools is not asked for any (2025-06-18, lifecycle, operation).
+    // Without the capability no request is sent (2025-06-18, lifecycle, operation).
     if !connection.greeting["capabilities"]["tools"].is_object() && !flaw.is(Defect::AsksForToolsWithoutCapability) {
         return Ok(listing);
     }
     let mut cursors = HashSet::new();
     let mut params = json!({});
     loop {
-        let page = match connection.request("tools/list", params, &Patience::of(setup.call)).await {
+        let page = match connection.request("tools/list", params, &RequestTimeouts::new(setup.call)).await {
             Err(_) if flaw.is(Defect::HidesErrorOnPageTwo) && !cursors.is_empty() => return Ok(listing),
             page => page?,
         };
@@ -76,26 +76,26 @@ pub(crate) async fn list(connection: &Connection) -> Result<Listing, Fault> {
         } else if cursors.len() >= setup.max_pages {
             return Err(Fault::new("too-many-pages", format!("there are more than {} pages", setup.max_pages)));
         }
-        // A cursor goes back as it came (all revisions, server/utilities/pagination).
+        // The cursor is opaque (all revisions, server/utilities/pagination).
         let next = if flaw.is(Defect::ChangesCursors) { next.trim() } else { &next };
         params = json!({ "cursor": next });
     }
     if flaw.is(Defect::SecondRequestAfterEnd) {
-        connection.request("tools/list", json!({}), &Patience::of(setup.call)).await?;
+        connection.request("tools/list", json!({}), &RequestTimeouts::new(setup.call)).await?;
     }
     Ok(listing)
 }
 
 fn next_cursor(page: &Value) -> Result<Option<String>, Fault> {
     match &page["nextCursor"] {
-        // What is missing reads as null, and many serialisers write null for what is missing.
+        // Many serializers write null for a missing value.
         Value::Null => Ok(None),
         Value::String(cursor) => Ok(Some(cursor.clone())),
         odd => Err(Fault::new("illegal-cursor", format!("the cursor {odd} is no string"))),
     }
 }
 
-/// Why a tool makes no sense, if it makes none. It costs itself, and not the tools beside it.
+/// Why a tool is invalid. Other tools are not affected.
 fn defect_of(tool: &Value) -> Option<&'static str> {
     match tool {
         _ if !tool["name"].is_string() => Some("it has no name"),

@@ -1,13 +1,13 @@
-//! One legal name for each tool of each server, `mcp__<server>__<tool>`.
+//! A valid name for each tool of each server, `mcp__<server>__<tool>`.
 //!
-//! A name depends on its own two parts alone. Where the parts could be read in two ways, hold illegal characters, or are too
-//! long, the end of the name is a hash of both, set off by three underscores, which a plain name never has.
+//! A name depends only on its two parts. If they are ambiguous, invalid or too long, the name ends with three underscores and
+//! a hash of both parts; no other name contains three underscores.
 
 use sha2::{Digest, Sha256};
 
 use super::defect::{Defect, Flaw};
 
-/// The name of a tool. `others` are the tools of all servers, which only a broken client looks at.
+/// The name of a tool. Only a defect uses `others`, the tools of all servers.
 pub(crate) fn qualified(server: &str, tool: &str, limit: usize, flaw: Flaw, others: &[(String, String)]) -> String {
     let plain = format!("mcp__{server}__{tool}");
     if flaw.is(Defect::Flattens) || flaw.is(Defect::NoSanitising) {
@@ -29,13 +29,13 @@ pub(crate) fn qualified(server: &str, tool: &str, limit: usize, flaw: Flaw, othe
     format!("{}___{hash}", sanitised(&plain).chars().take(room).collect::<String>())
 }
 
-/// Whether a part cannot be mistaken for the seam between two parts.
+/// Whether a part is unambiguous next to the separator.
 fn is_plain(part: &str) -> bool {
     let edge = |part: &str| part.starts_with('_') || part.ends_with('_');
     !part.is_empty() && part.chars().all(is_legal) && !part.contains("__") && !edge(part)
 }
 
-/// What every provider of models accepts in a name.
+/// Whether all model providers accept the character.
 fn is_legal(character: char) -> bool {
     character.is_ascii_alphanumeric() || matches!(character, '_' | '-')
 }
@@ -45,7 +45,7 @@ fn sanitised(name: &str) -> String {
 }
 
 fn hash(server: &str, tool: &str) -> String {
-    // The length tells where the one ends and the other begins.
+    // The length separates the two parts.
     let digest = Sha256::digest(format!("{} {server}{tool}", server.len()));
     digest.iter().take(13).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,4 @@
-//! The report file, one JSON line for each outcome and event; and what was noticed, for steps that wait for it.
+//! The report file with one JSON line per outcome and event, and the events that steps wait for.
 
 use std::{
     fs::{File, OpenOptions},
@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 
 use super::fault::Fault;
 
-/// The report of this process. Clones write into the same file.
+/// The report of this process. Clones write to the same file.
 #[derive(Clone)]
 pub(crate) struct Report {
     file: Arc<File>,
@@ -26,7 +26,7 @@ struct Noticed {
     event: &'static str,
     server: String,
     detail: Value,
-    /// Whether a step has waited for it.
+    /// Whether a step has waited for the event.
     taken: bool,
 }
 
@@ -36,7 +36,7 @@ impl Report {
         Ok(Self { file: Arc::new(file), noticed: Arc::default(), more: Arc::default() })
     }
 
-    /// What came of a step, or, without a number, of a connection that no step asked for.
+    /// Reports the outcome of a step, or, without a number, of a connection without a step.
     pub(crate) fn outcome(
         &self,
         step: Option<usize>,
@@ -55,12 +55,12 @@ impl Report {
         self.write(&json!({ "step": line }));
     }
 
-    /// The client has come to a `die` step.
+    /// Reports that the client reached a `die` step.
     pub(crate) fn die(&self) {
         self.write(&json!({ "die": { "pid": std::process::id() } }));
     }
 
-    /// Something was noticed.
+    /// Reports an event.
     pub(crate) fn event(&self, event: &'static str, server: &str, detail: Value) {
         self.write(&json!({ "event": { "at_us": now_us(), "event": event, "server": server, "detail": detail } }));
         let noticed = Noticed { event, server: server.to_owned(), detail, taken: false };
@@ -68,7 +68,7 @@ impl Report {
         self.more.notify_waiters();
     }
 
-    /// Waits for an event that no step has waited for before.
+    /// Waits for an event that no earlier step has waited for.
     pub(crate) async fn wait(&self, event: &str, server: Option<&str>, within: Duration) -> Result<Value, Fault> {
         let found = async {
             loop {
@@ -93,12 +93,12 @@ impl Report {
     }
 
     fn write(&self, line: &Value) {
-        // One write for each line, so that lines do not mix. A client that cannot report is judged by the wire alone.
+        // One write per line, so that lines do not mix. Without a report, only the frames are judged.
         let _ = (&*self.file).write_all(format!("{line}\n").as_bytes());
     }
 }
 
-/// Microseconds of the system's monotonic clock, which the contract asks for.
+/// Microseconds of the monotonic clock of the system, as the contract requires.
 pub(crate) fn now_us() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     let micros = i128::from(now.tv_sec) * 1_000_000 + i128::from(now.tv_nsec) / 1000;

@@ -1,4 +1,4 @@
-//! How the client is to be set up for a case, with the defaults of a small client.
+//! The settings of a case, with defaults.
 
 use std::time::Duration;
 
@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use super::{defect::Flaw, user::User};
 
-/// The limits of a case, from the context's `client`.
+/// The settings in `client` of the context.
 #[derive(Clone)]
 pub(crate) struct Setup {
     /// The revision of the case.
     pub(crate) revision: String,
-    /// Whether the client is to find out by itself what the server speaks.
+    /// Whether the client detects the era of the server.
     pub(crate) auto: bool,
     pub(crate) startup: Duration,
     pub(crate) call: Duration,
@@ -21,9 +21,9 @@ pub(crate) struct Setup {
     pub(crate) name_limit: usize,
     pub(crate) close_grace: Duration,
     pub(crate) term_grace: Duration,
-    /// The longest message that is taken, in bytes.
+    /// Maximum size of a message in bytes.
     pub(crate) max_message: usize,
-    /// Who sits in front of the client.
+    /// The user.
     pub(crate) user: User,
     /// Headers for every HTTP request.
     pub(crate) headers: Vec<(String, String)>,
@@ -57,7 +57,7 @@ fn headers(value: &Value) -> Vec<(String, String)> {
     value.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), text(value))).collect()
 }
 
-/// A length of time as the context has it: `500ms`, `1m 30s`.
+/// A duration such as `500ms` or `1m 30s`.
 pub(crate) fn period(value: &Value) -> Option<Duration> {
     humantime::parse_duration(value.as_str()?).ok()
 }

@@ -1,34 +1,34 @@
-//! The messages in a stream of server-sent events (HTML Living Standard, 9.2.6), as far as a client of the protocol needs.
+//! The messages in a stream of server-sent events (HTML Living Standard, 9.2.6), as far as an MCP client needs them.
 
 use std::time::Duration;
 
-/// Puts events together from whatever pieces the bytes come in.
+/// Joins events from pieces of any size.
 #[derive(Default)]
 pub(crate) struct Events {
     rest: Vec<u8>,
     data: Vec<String>,
-    /// What the event that is not complete is called.
+    /// ID of the incomplete event.
     id: Option<String>,
-    /// The last complete event that said what it is called: where to go on after a break.
+    /// ID of the last complete event, from which to resume.
     pub(crate) last_id: Option<String>,
-    /// How long the server asks to wait before coming back.
+    /// Delay before a reconnect that the server requested.
     pub(crate) retry: Option<Duration>,
 }
 
 impl Events {
-    /// How many bytes of an event have come that is not complete.
+    /// Number of bytes of the incomplete event.
     pub(crate) fn pending(&self) -> usize {
         self.rest.len() + self.data.iter().map(String::len).sum::<usize>()
     }
 
-    /// A new stream begins: what the last one left behind is no event.
+    /// Discards the incomplete event of the previous stream.
     pub(crate) fn restart(&mut self) {
         self.rest.clear();
         self.data.clear();
         self.id = None;
     }
 
-    /// Takes in some bytes; gives the data of the events that are complete with them.
+    /// Adds bytes, and returns the data of the events that they complete.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<String> {
         self.rest.extend_from_slice(bytes);
         let mut complete = Vec::new();
@@ -43,14 +43,14 @@ impl Events {
             } else if let Some(retry) = line.strip_prefix("retry:") {
                 self.retry = retry.trim().parse().ok().map(Duration::from_millis);
             } else if line.is_empty() {
-                // Only an event that is complete counts as received.
+                // Only a complete event counts as received.
                 self.last_id = self.id.take().or(self.last_id.take());
                 if !self.data.is_empty() {
                     complete.push(std::mem::take(&mut self.data).join("\n"));
                 }
             }
         }
-        // An event without data is a sign of life, and no message.
+        // An event without data is not a message.
         complete.retain(|data| !data.is_empty());
         complete
     }

@@ -1,4 +1,4 @@
-//! A server that is a child process: one message a line, and an end in three stages.
+//! A server as a child process: one message per line, and a shutdown in three stages.
 
 use std::{
     process::Stdio as Pipe,
@@ -22,10 +22,10 @@ use super::{
     setup::Setup,
 };
 
-/// How long the last words of a server that has gone may take to arrive.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+/// Timeout for the exit status and the remaining stderr of an exited server.
+const STDERR_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A server's process, in a process group of its own.
+/// The process of a server, in a process group of its own.
 pub(crate) struct Stdio {
     child: Mutex<Child>,
     pid: Option<Pid>,
@@ -50,7 +50,7 @@ impl Stdio {
         let stderr = Arc::new(SyncMutex::new(String::new()));
         if let (Some(out), Some(err)) = (child.stdout.take(), child.stderr.take()) {
             tokio::spawn(read(out, Arc::clone(inbox), Arc::clone(&stdin), setup.max_message));
-            tokio::spawn(keep(err, Arc::clone(&stderr)));
+            tokio::spawn(keep_stderr(err, Arc::clone(&stderr)));
         }
         let pid = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
         let Setup { close_grace, term_grace, .. } = *setup;
@@ -62,20 +62,20 @@ impl Stdio {
         written.map_err(|error| Fault::new("connection-lost", format!("the server does not read: {error}")))
     }
 
-    /// If the process has ended by itself: how, and with which last words.
+    /// The error of a server that has exited, with its status and stderr.
     pub(crate) async fn exited(&self) -> Option<Fault> {
-        let status = timeout(LAST_WORDS, async { self.child.lock().await.wait().await }).await.ok()?.ok()?;
-        // The words are in the pipe by now, but perhaps not yet read.
+        let status = timeout(STDERR_TIMEOUT, async { self.child.lock().await.wait().await }).await.ok()?.ok()?;
+        // The pipe may contain unread text.
         let read = async {
-            while self.last_words().is_empty() {
+            while self.stderr_text().is_empty() {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         };
-        let _ = timeout(LAST_WORDS / 4, read).await;
-        Some(Fault::new("exited", format!("the server exited ({status}): {}", self.last_words())))
+        let _ = timeout(STDERR_TIMEOUT / 4, read).await;
+        Some(Fault::new("exited", format!("the server exited ({status}): {}", self.stderr_text())))
     }
 
-    fn last_words(&self) -> String {
+    fn stderr_text(&self) -> String {
         self.stderr.lock().unwrap_or_else(PoisonError::into_inner).trim().to_owned()
     }
 
@@ -97,7 +97,7 @@ impl Stdio {
             self.signal(Signal::TERM);
             self.ended_within(self.term_grace).await;
         }
-        // Also where the server has ended: what it started is still in its process group.
+        // Descendants of an exited server remain in its process group.
         self.signal(Signal::KILL);
         self.ended_within(self.term_grace).await;
     }
@@ -108,7 +108,7 @@ impl Stdio {
 
     fn signal(&self, signal: Signal) {
         let Some(pid) = self.pid else { return };
-        // That there is nobody left to be signalled is just as well.
+        // The group may be empty.
         let _ = if self.flaw.is(Defect::KillsOnlyDirectChild) {
             kill_process(pid, signal)
         } else {
@@ -117,7 +117,7 @@ impl Stdio {
     }
 }
 
-/// Reads messages until the server's output ends.
+/// Reads messages until the server closes its output.
 async fn read(out: ChildStdout, inbox: Arc<Inbox>, stdin: Arc<Mutex<Option<ChildStdin>>>, limit: usize) {
     let mut out = BufReader::new(out);
     let mut line = Vec::new();
@@ -125,9 +125,9 @@ async fn read(out: ChildStdout, inbox: Arc<Inbox>, stdin: Arc<Mutex<Option<Child
         match serde_json::from_slice::<Value>(&line) {
             Ok(message) if line.len() > limit => inbox.too_long(message["id"].as_u64(), limit),
             Ok(message) => {
-                if let Some(answer) = inbox.take(&message) {
-                    // A server that asks and does not listen finds out by itself.
-                    let _ = write(&stdin, &answer).await;
+                if let Some(response) = inbox.take(&message) {
+                    // A server may close its input before it gets the response.
+                    let _ = write(&stdin, &response).await;
                 }
             }
             Err(_) => inbox.garbage(&String::from_utf8_lossy(&line)),
@@ -144,14 +144,14 @@ async fn write(stdin: &Mutex<Option<ChildStdin>>, message: &Value) -> std::io::R
     stdin.flush().await
 }
 
-/// Keeps the end of what the server says on standard error, so that it never blocks on it.
-async fn keep(mut err: ChildStderr, kept: Arc<SyncMutex<String>>) {
-    const MOST: usize = 8_192;
+/// Reads stderr, so that the server never blocks on it, and keeps its end.
+async fn keep_stderr(mut err: ChildStderr, kept: Arc<SyncMutex<String>>) {
+    const MAX_BYTES: usize = 8_192;
     let mut buffer = [0; 1_024];
     while let Ok(count @ 1..) = err.read(&mut buffer).await {
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push_str(&String::from_utf8_lossy(&buffer[..count]));
-        while kept.len() > MOST {
+        while kept.len() > MAX_BYTES {
             kept.remove(0);
         }
     }

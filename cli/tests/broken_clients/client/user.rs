@@ -1,4 +1,4 @@
-//! The user in front of the client, as the case describes them: what they answer to what servers ask.
+//! The simulated user of a case: responses to requests of servers.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,17 +6,17 @@ use serde_json::{Map, Value, json};
 
 use super::defect::{Defect, Flaw};
 
-/// The user, from the context's `client.user`. Clones are one user.
+/// The user in `client.user` of the context. Clones share their state.
 #[derive(Clone)]
 pub(crate) struct User {
     described: Arc<Mutex<Value>>,
-    /// Whether the client waits for tasks.
+    /// Whether the client supports tasks.
     tasks: bool,
     flaw: Flaw,
 }
 
 impl User {
-    /// `client` is that of the context.
+    /// `client` is the member of the context.
     pub(crate) fn new(client: &Value, flaw: Flaw) -> Self {
         let described = Arc::new(Mutex::new(client["user"].clone()));
         Self { described, tasks: client["tasks"] == true, flaw }
@@ -26,7 +26,7 @@ impl User {
         self.described.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What a client with this user declares.
+    /// The capabilities of a client with this user.
     pub(crate) fn capabilities(&self) -> Value {
         let user = self.described();
         let mut declared = Map::new();
@@ -47,12 +47,12 @@ impl User {
         declared.into()
     }
 
-    /// The user works elsewhere from now on.
-    pub(crate) fn work_at(&self, roots: &Value) {
+    /// Replaces the roots.
+    pub(crate) fn set_roots(&self, roots: &Value) {
         self.described.lock().unwrap_or_else(PoisonError::into_inner)["roots"] = roots.clone();
     }
 
-    /// The answer to a request of a server; none where nothing of the kind was declared.
+    /// The result for a request of a server; `None` without the capability.
     pub(crate) fn answer(&self, method: &str, params: &Value) -> Option<Value> {
         let user = self.described();
         if self.flaw.is(Defect::RefusesWhatItDeclares) {

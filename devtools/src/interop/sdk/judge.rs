@@ -21,7 +21,7 @@ struct Report {
 /// Judges a report.
 ///
 /// # Errors
-/// If there is no report, or the exit code contradicts it.
+/// If the report is missing or contradicts the exit code.
 pub(super) fn judge(report: &str, code: i32, era: Era, transport: Transport) -> anyhow::Result<Vec<Row>> {
     let last = report.lines().rfind(|line| !line.trim().is_empty()).context("the client printed no report")?;
     let report: Report = serde_json::from_str(last).context("the report of the client is invalid")?;

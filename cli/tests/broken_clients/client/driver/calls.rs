@@ -4,22 +4,22 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{Driver, OpenCall, unclear, unconnected};
-use crate::client::{connection::Patience, defect::Defect, drift, fault::Fault, setup::period};
+use crate::client::{connection::RequestTimeouts, defect::Defect, drift, fault::Fault, setup::period};
 
 impl Driver<'_> {
     pub(super) async fn call(&self, step: &Value) -> Result<Value, Fault> {
         ended(self.begin(step)?).await
     }
 
-    /// Sends a call, unless it rests on something that is no longer so.
+    /// Sends a call, unless the tool has changed since it was listed.
     fn begin(&self, step: &Value) -> Result<OpenCall, Fault> {
-        let (server, tool) = self.addressee(step)?;
+        let (server, tool) = self.resolve(step)?;
         let connection = self.connections.get(&server).cloned().ok_or_else(|| unconnected(&server))?;
         self.check(&server, &tool)?;
         let silence = period(&step["timeout"]).unwrap_or(self.setup.call);
         let ceiling = period(&step["ceiling"]).unwrap_or(self.setup.ceiling);
         let cancel = CancellationToken::new();
-        let patience = Patience { silence, ceiling, cancel: cancel.clone() };
+        let timeouts = RequestTimeouts { silence, ceiling, cancel: cancel.clone() };
         let arguments = step.get("arguments").cloned().unwrap_or_else(|| json!({}));
         let params = json!({ "name": tool, "arguments": arguments });
         let end = tokio::spawn(async move {
@@ -27,14 +27,14 @@ impl Driver<'_> {
                 true => Some(connection.turn.lock().await),
                 false => None,
             };
-            let answered = connection.request("tools/call", params, &patience).await?;
-            connection.see_to_the_end(answered, &patience).await
+            let response = connection.request("tools/call", params, &timeouts).await?;
+            connection.await_task(response, &timeouts).await
         });
         Ok(OpenCall { end, cancel })
     }
 
-    /// The server and the tool that a call is for. A qualified name is looked up; it is never split.
-    fn addressee(&self, step: &Value) -> Result<(String, String), Fault> {
+    /// Server and tool of a call. A qualified name is looked up, not split.
+    fn resolve(&self, step: &Value) -> Result<(String, String), Fault> {
         let tool = step["tool"].as_str().unwrap_or_default();
         if step["qualified"] != true {
             let server = step["server"].as_str().map(str::to_owned).or_else(|| self.only_server());
@@ -48,16 +48,16 @@ impl Driver<'_> {
         self.catalogue.get(tool).cloned().ok_or_else(unknown)
     }
 
-    /// Whether what the caller saw of a tool is still so.
+    /// Fails if the tool has changed since it was listed.
     fn check(&self, server: &str, tool: &str) -> Result<(), Fault> {
         let Some(latest) = self.latest.get(server).filter(|_| !self.flaw.is(Defect::SendsStaleCall)) else {
             return Ok(());
         };
         let seen = self.seen.get(server).and_then(|listing| listing.tool(tool));
         match (seen, latest.tool(tool)) {
-            (Some(_), None) => Err(Fault::new("unknown-tool", format!("`{tool}` is gone"))),
+            (Some(_), None) => Err(Fault::new("unknown-tool", format!("`{tool}` was removed"))),
             (Some(seen), Some(now)) if drift::breaks(seen, now) => {
-                Err(Fault::new("stale", format!("`{tool}` has changed since the caller saw it")))
+                Err(Fault::new("stale", format!("`{tool}` has changed since it was listed")))
             }
             _ => Ok(()),
         }
@@ -72,7 +72,7 @@ impl Driver<'_> {
 
     pub(super) async fn finish(&mut self, step: &Value, cancel: bool) -> Result<Value, Fault> {
         let name = step["call"].as_str().unwrap_or_default();
-        let unknown = || Fault::new("invalid-config", format!("no call `{name}` was begun"));
+        let unknown = || Fault::new("invalid-config", format!("no call `{name}` was started"));
         let call = self.calls.remove(name).ok_or_else(unknown)?;
         if cancel {
             call.cancel.cancel();

@@ -1,4 +1,4 @@
-//! The steps `list` and `refresh`: what is offered, under which names, and what changed.
+//! The steps `list` and `refresh`.
 
 use futures::future::join_all;
 use serde_json::{Value, json};
@@ -21,8 +21,9 @@ impl Driver<'_> {
         for (name, listing) in lists {
             match listing {
                 Ok(listing) => {
-                    let told = |one: &Value| json!({ "server": name, "name": one["name"], "reason": one["reason"] });
-                    rejected.extend(listing.rejected.iter().map(told));
+                    let describe =
+                        |one: &Value| json!({ "server": name, "name": one["name"], "reason": one["reason"] });
+                    rejected.extend(listing.rejected.iter().map(describe));
                     self.seen.insert(name.clone(), listing.clone());
                     self.latest.insert(name.clone(), listing);
                     listed.push(name);
@@ -33,14 +34,14 @@ impl Driver<'_> {
                 }
             }
         }
-        // The lists of others are worth having; where there is none, the failure is what came of it.
+        // The step fails only if all lists failed.
         if listed.is_empty() {
             return Err(last);
         }
         Ok(json!({ "tools": self.name(&listed), "rejected": rejected, "failed": failed }))
     }
 
-    /// Names every tool that is known, and tells those of some servers.
+    /// Names all tools, and returns those of these servers.
     fn name(&mut self, servers: &[String]) -> Vec<Value> {
         let all = self.latest.iter().flat_map(|(server, listing)| {
             listing.tools.iter().map(|tool| (server.clone(), tool["name"].as_str().unwrap_or_default().to_owned()))
@@ -51,19 +52,19 @@ impl Driver<'_> {
             let name = qualified(server, tool, self.setup.name_limit, self.flaw, &all);
             self.catalogue.insert(name, (server.clone(), tool.clone()));
         }
-        let mut told = Vec::new();
+        let mut named = Vec::new();
         for (server, tool) in all.iter().filter(|(server, _)| servers.contains(server)) {
             let name = qualified(server, tool, self.setup.name_limit, self.flaw, &all);
-            // The owner of a name that two tools share is the last of them.
+            // With this defect, the last of two tools with the same name owns it.
             let lost = self.flaw.is(Defect::LastOneWins) && self.catalogue[&name] != (server.clone(), tool.clone());
             if !lost {
-                told.push(json!({ "server": server, "name": tool, "qualified": name }));
+                named.push(json!({ "server": server, "name": tool, "qualified": name }));
             }
         }
-        told
+        named
     }
 
-    /// Reads the tools again, and compares them with what was read last.
+    /// Reads the tools again, and compares them with the previous ones.
     pub(super) async fn refresh(&mut self, server: Option<&str>) -> Result<Value, Fault> {
         let name = server.ok_or_else(unclear)?;
         let connection = self.connections.get(name).ok_or_else(|| unconnected(name))?;

@@ -1,4 +1,4 @@
-//! Servers that ask something of the user.
+//! Elicitation of the user.
 
 use std::process::Stdio;
 
@@ -8,21 +8,22 @@ use tokio::{
     time::timeout,
 };
 
-use crate::kit::{BOUND, PROGRAM, Server, Way};
+use crate::kit::{PROGRAM, Server, TIMEOUT, TestTransport};
 
 #[tokio::test]
-async fn without_a_terminal_questions_are_declined() {
-    for (way, revision) in [(Way::Stdio, "2026-07-28"), (Way::Http, "2025-11-25")] {
-        let server = Server::start(way).await;
+async fn elicitation_without_a_terminal_is_declined() {
+    for (transport, revision) in [(TestTransport::Stdio, "2026-07-28"), (TestTransport::Http, "2025-11-25")] {
+        let server = Server::start(transport).await;
         let called = server.client(&["call", "test_elicitation", "message=Who are you?", "--revision", revision]).await;
-        assert!(called.said().starts_with("User response: action=decline"), "{called:?}");
+        assert!(called.success().starts_with("User response: action=decline"), "{called:?}");
         assert!(called.stderr.contains("asks: Who are you?; declined"), "{called:?}");
     }
 }
 
-/// Runs a command in a terminal of its own, types what follows each prompt, and gives all that was on the screen.
+/// Runs a command in a terminal, types an answer to each prompt, and returns the output.
 async fn at_a_terminal(arguments: &[&str], server: &Server, answers: &[(&str, &str)]) -> String {
-    let words = [PROGRAM, "client"].iter().chain(arguments).map(|word| (*word).to_owned()).chain(server.place.clone());
+    let words =
+        [PROGRAM, "client"].iter().chain(arguments).map(|word| (*word).to_owned()).chain(server.arguments.clone());
     let line: Vec<_> = words.map(|word| format!("'{word}'")).collect();
     let mut command = Command::new("script");
     command.args(["--quiet", "--return", "--echo", "never", "--command", &line.join(" "), "/dev/null"]);
@@ -30,7 +31,7 @@ async fn at_a_terminal(arguments: &[&str], server: &Server, answers: &[(&str, &s
     let (mut keyboard, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let (mut shown, mut seen) = (Vec::new(), 0);
     for (prompt, answer) in answers {
-        let waited = timeout(BOUND, async {
+        let waited = timeout(TIMEOUT, async {
             loop {
                 let new = String::from_utf8_lossy(&shown[seen..]).into_owned();
                 if new.contains(prompt) {
@@ -45,13 +46,13 @@ async fn at_a_terminal(arguments: &[&str], server: &Server, answers: &[(&str, &s
         seen = shown.len();
         keyboard.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
     }
-    timeout(BOUND, screen.read_to_end(&mut shown)).await.expect("an end in time").unwrap();
+    timeout(TIMEOUT, screen.read_to_end(&mut shown)).await.expect("an exit within the timeout").unwrap();
     String::from_utf8_lossy(&shown).into_owned()
 }
 
 #[tokio::test]
-async fn at_a_terminal_the_user_fills_in_the_form() {
-    let server = Server::start(Way::Stdio).await;
+async fn the_user_fills_in_a_form_at_a_terminal() {
+    let server = Server::start(TestTransport::Stdio).await;
     let call = ["call", "test_elicitation", "message=Who are you?"];
     let answers = [("username", "ann"), ("email", "ann@example.com"), ("send this?", "y")];
     let shown = at_a_terminal(&call, &server, &answers).await;
