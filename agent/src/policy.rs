@@ -1,25 +1,24 @@
-//! Which servers an administrator allows.
+//! The servers that an administrator allows.
 //!
-//! Two files of a directory that only an administrator can write to ([`PolicyDirectory`]), both optional:
+//! The policy is in two optional files of a directory that only an administrator can write to ([`PolicyDirectory`]):
 //!
-//! - `managed-mcp.json`, `{"mcpServers": {…}}`: where it exists, only its servers do.
+//! - `managed-mcp.json`, `{"mcpServers": {…}}`: if it exists, all other servers are rejected.
 //! - `managed-settings.json`, with the lists `allowedMcpServers` and `deniedMcpServers`. An entry is one of
 //!   `{"serverName": "x"}`, `{"serverCommand": ["npx", "-y", "x"]}` and `{"serverUrl": "https://*.example.com/*"}`.
 //!
-//! What they mean is what Claude Code documents of files of the same names (code.claude.com, "Control MCP server access"):
+//! The rules are those of the files of the same names in Claude Code (code.claude.com, "Control MCP server access"):
 //!
-//! 1. Where there are servers of an exclusive file, no other exists. The lists apply to them as well.
-//! 2. What the deny list matches, by any of name, command and URL, is denied. Nothing beats that.
-//! 3. Without an allow list everything else is allowed; an empty one allows nothing.
-//! 4. If the allow list has any entry about commands, a program has to match one of those: its name is not enough, since
-//!    whoever adds a server chooses its name. The same goes for remote servers and entries about URLs.
-//!    Otherwise an entry with the name of the server is needed.
+//! 1. If there is an exclusive file, only its servers exist. The lists apply to them as well.
+//! 2. The deny list takes precedence. It matches name, command or URL.
+//! 3. Without an allow list, all other servers are allowed. An empty allow list allows none.
+//! 4. If the allow list contains commands, a stdio server must match one of them. Its name is not sufficient, because the user
+//!    chooses the name. The same applies to remote servers and URLs. Otherwise the allow list must contain the name.
 //!
-//! A command is matched whole: program and all arguments, in order, as they are after expansion. It says nothing about the
-//! environment, `PATH` included. How URLs are matched, see [`UrlPattern`].
+//! A command matches if the program and all arguments are equal after expansion. The environment, `PATH` included, is not
+//! compared. [`UrlPattern`] describes how URLs match.
 //!
-//! **A file that cannot be read, or not be understood, refuses everything** rather than allow what it was to forbid: also an
-//! unknown key, a duplicate one, an entry of two kinds. Only a file that does not exist is no policy.
+//! **A file that cannot be read or has any error rejects all servers**: skipping a rule could allow what it denies. Errors
+//! include unknown keys, duplicate keys and entries with two kinds. A missing file is not an error.
 
 mod directory;
 mod file;
@@ -39,7 +38,7 @@ pub use url_pattern::{UrlPattern, UrlPatternError};
 
 use file::Entry;
 
-/// What an administrator allows.
+/// The servers that an administrator allows.
 #[derive(Debug, Default)]
 pub struct Policy {
     exclusive: Option<Map<String, Value>>,
@@ -48,70 +47,69 @@ pub struct Policy {
     problem: Option<PolicyError>,
 }
 
-/// Where the entry of a server comes from.
+/// The source of the entry of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
-    /// The exclusive file: [`Policy::exclusive`].
+    /// The exclusive file ([`Policy::exclusive`]).
     Managed,
     /// Any other configuration.
     User,
 }
 
-/// What the policy says of one server.
+/// The decision of the policy about one server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PolicyDecision {
     /// Whether it may be used.
     pub allowed: bool,
-    /// Why, in a sentence without its end.
+    /// The reason, as a lower-case fragment.
     pub reason: String,
 }
 
 impl Policy {
-    /// Reads the files of this place below a root: `/` but in tests. It never fails: where a file cannot be read or
-    /// understood, what is returned refuses everything, and [`Self::problem`] says why.
+    /// Reads the files of a directory below a root, which is `/` except in tests. If a file has an error, the policy rejects
+    /// all servers, and [`Self::problem`] returns the error.
     #[must_use]
-    pub fn read(place: &PolicyDirectory, root: &Path) -> Self {
-        Self::try_read(place, root).unwrap_or_else(|problem| Self { problem: Some(problem), ..Self::default() })
+    pub fn read(directory: &PolicyDirectory, root: &Path) -> Self {
+        Self::try_read(directory, root).unwrap_or_else(|problem| Self { problem: Some(problem), ..Self::default() })
     }
 
-    fn try_read(place: &PolicyDirectory, root: &Path) -> Result<Self, PolicyError> {
-        let exclusive = file::read(&place.exclusive(root))?.map(|file| file.parse_exclusive()).transpose()?;
-        let settings = file::read(&place.settings(root))?;
-        let settings = settings.map(|file| file.parse_settings(place.is_shared())).transpose()?.unwrap_or_default();
+    fn try_read(directory: &PolicyDirectory, root: &Path) -> Result<Self, PolicyError> {
+        let exclusive = file::read_exclusive(&directory.exclusive(root))?;
+        let settings = file::read_settings(&directory.settings(root), directory.is_shared())?;
         Ok(Self { exclusive, allowed: settings.allowed, denied: settings.denied, problem: None })
     }
 
-    /// Why everything is refused, if a file is broken. It names the file, and line and column where there are any.
+    /// The error because of which all servers are rejected.
     #[must_use]
     pub fn problem(&self) -> Option<&PolicyError> {
         self.problem.as_ref()
     }
 
-    /// The servers of the exclusive file, as `.mcp.json` would have them. Where this is some, nothing else is to be read.
+    /// The servers of the exclusive file, as in `.mcp.json`. If present, no other configuration applies.
     #[must_use]
     pub fn exclusive(&self) -> Option<&Map<String, Value>> {
         self.exclusive.as_ref()
     }
 
-    /// Whether this server may be used. It is given as it will be connected to, with its variables expanded.
+    /// Decides whether a server may be used. The variables of the server must be expanded.
     #[must_use]
-    pub fn judge(&self, server: &ServerConfig, origin: Origin) -> PolicyDecision {
+    pub fn decide(&self, server: &ServerConfig, origin: Origin) -> PolicyDecision {
         if let Some(problem) = &self.problem {
-            return PolicyDecision::refused(format!("the administrator's policy cannot be read: {problem}"));
+            return PolicyDecision::rejected(format!("the policy of the administrator is invalid: {problem}"));
         }
         if self.exclusive.is_some() && origin != Origin::Managed {
-            return PolicyDecision::refused(
-                "the administrator has set which servers there are, and this is none of them".into(),
+            return PolicyDecision::rejected(
+                "the administrator allows only the managed servers".into(),
             );
         }
         match self.denied.iter().find(|entry| entry.denies(server)) {
-            Some(entry) => PolicyDecision::refused(format!("the administrator denies {entry}")),
-            None => self.judge_by_allow_list(server),
+            Some(entry) => PolicyDecision::rejected(format!("the administrator denies {entry}")),
+            None => self.decide_by_allow_list(server),
         }
     }
 
-    fn judge_by_allow_list(&self, server: &ServerConfig) -> PolicyDecision {
+    fn decide_by_allow_list(&self, server: &ServerConfig) -> PolicyDecision {
         let Some(allowed) = &self.allowed else {
             return PolicyDecision { allowed: true, reason: "the administrator does not deny it".into() };
         };
@@ -123,15 +121,15 @@ impl Policy {
         match candidates.into_iter().find(|entry| entry.allows(server)) {
             Some(entry) => PolicyDecision { allowed: true, reason: format!("the administrator allows {entry}") },
             None if strict => {
-                PolicyDecision::refused(format!("its {kind} is none of those that the administrator allows"))
+                PolicyDecision::rejected(format!("its {kind} is not on the allow list of the administrator"))
             }
-            None => PolicyDecision::refused("it is none of the servers that the administrator allows".into()),
+            None => PolicyDecision::rejected("its name is not on the allow list of the administrator".into()),
         }
     }
 }
 
 impl PolicyDecision {
-    fn refused(reason: String) -> Self {
+    fn rejected(reason: String) -> Self {
         Self { allowed: false, reason }
     }
 }

@@ -1,11 +1,11 @@
-//! Where an administrator puts the files.
+//! Directories of the policy files.
 
 use std::path::{Path, PathBuf};
 
-/// An operating system, as far as its directories go.
+/// An operating system with directories of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Platform {
-    /// Linux, WSL, and the other Unixes.
+    /// Linux, WSL and other Unix systems.
     Linux,
     /// macOS.
     MacOs,
@@ -14,7 +14,7 @@ pub enum Platform {
 }
 
 impl Platform {
-    /// The one that this program runs on.
+    /// The operating system of this process.
     #[must_use]
     pub fn this() -> Self {
         match std::env::consts::OS {
@@ -25,36 +25,36 @@ impl Platform {
     }
 }
 
-/// A directory with the files of an administrator.
+/// A directory with policy files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyDirectory {
-    /// The directory, from the root on.
     directory: PathBuf,
     shared: bool,
 }
 
 impl PolicyDirectory {
-    /// Ours: `/etc/mcp-workbench`, `/Library/Application Support/mcp-workbench`, `Program Files\mcp-workbench`. (On Windows not
-    /// `ProgramData`, in which every user may make directories.)
+    /// The directory of the workbench: `/etc/mcp-workbench`, `/Library/Application Support/mcp-workbench` or
+    /// `Program Files\mcp-workbench`. On Windows it is not in `ProgramData`, where every user can create directories.
     #[must_use]
     pub fn own(platform: Platform) -> Self {
         Self { directory: directory(platform, "mcp-workbench", "mcp-workbench"), shared: false }
     }
 
-    /// Claude Code's: `/etc/claude-code`, `/Library/Application Support/ClaudeCode`, `Program Files\ClaudeCode`. Its settings
-    /// are about much else, so keys that are not known here are left alone, unless they look like a misspelt one of ours.
+    /// The directory of Claude Code: `/etc/claude-code`, `/Library/Application Support/ClaudeCode` or
+    /// `Program Files\ClaudeCode`. Its settings contain other keys, so an unknown key is an error only if it is similar to a
+    /// known one.
     #[must_use]
     pub fn claude_code(platform: Platform) -> Self {
         Self { directory: directory(platform, "claude-code", "ClaudeCode"), shared: true }
     }
 
-    /// The file whose servers are the only ones.
+    /// The file with the only servers that exist.
     #[must_use]
     pub fn exclusive(&self, root: &Path) -> PathBuf {
         root.join(&self.directory).join("managed-mcp.json")
     }
 
-    /// The file with the lists.
+    /// The file with the allow and deny lists.
     #[must_use]
     pub fn settings(&self, root: &Path) -> PathBuf {
         root.join(&self.directory).join("managed-settings.json")

@@ -1,106 +1,84 @@
-//! The two files: read within bounds, understood strictly.
+//! The two policy files. Every error rejects the file, because a rule that is skipped would allow what it denies.
 
 use std::{
-    fmt, fs,
-    io::{self, Read as _},
+    fmt,
+    io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
 
 use client::{Endpoint, ServerConfig};
-use diagnostics::nearest;
-use serde::Deserialize;
+use diagnostics::{
+    Diagnostic, Diagnostics, FileError,
+    document::{Document, Format, Limits, Source, Syntax},
+    nearest, read_file,
+};
+use serde::{
+    Deserialize, de::IgnoredAny,
+};
 use serde_json::{Map, Value};
 
 use super::url_pattern::UrlPattern;
 use crate::filter::printable;
 
-/// The largest file.
-const MAX_BYTES: u64 = 4 << 20;
+const FORMAT: Format = Format {
+    noun: "policy",
+    example: "contains keys, as in `\"deniedMcpServers\": []`",
+    limits: Limits { bytes: 4 << 20, depth: 128, values: 1_000_000, aliases: 0, expanded: 0 },
+    noun_of: |_, _| None,
+};
+
 const KEYS: [&str; 3] = ["allowedMcpServers", "deniedMcpServers", "allowManagedMcpServersOnly"];
 
-/// Why a file of an administrator refuses everything.
+/// Reasons why a policy file rejects all servers.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
-    /// It is there and cannot be read.
-    #[error("{} cannot be read ({error}); every server is refused until it can, or is removed", path.display())]
+    /// The file exists and cannot be read.
+    #[error("cannot read {} ({error}); all servers are rejected until it is readable or removed", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The I/O error.
         #[source]
         error: io::Error,
     },
-    /// It is too large to be one.
-    #[error("{} is larger than {MAX_BYTES} bytes; every server is refused", path.display())]
-    TooLarge {
-        /// The file.
-        path: PathBuf,
-    },
-    /// It cannot be understood.
-    #[error("{}:{line}:{column}: {message}; every server is refused until that is corrected", path.display())]
+    /// The contents are invalid.
+    #[error("{}; all servers are rejected until the file is corrected", one_line(problems))]
     Invalid {
-        /// The file.
-        path: PathBuf,
-        /// The line, from 1 on.
-        line: usize,
-        /// The column, from 1 on.
-        column: usize,
-        /// What is wrong.
-        message: String,
+        /// All errors, with file, line and column.
+        problems: Diagnostics,
     },
 }
 
-/// A file that could be read.
-#[derive(Debug)]
-pub(super) struct File {
-    path: PathBuf,
-    text: String,
-}
-
-/// Reads a file; `None` if there is none.
-pub(super) fn read(path: &Path) -> Result<Option<File>, PolicyError> {
-    let unreadable = |error| PolicyError::Unreadable { path: path.to_owned(), error };
-    let file = match fs::File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unreadable(error)),
-    };
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(PolicyError::TooLarge { path: path.to_owned() });
+impl<T: Into<Diagnostics>> From<T> for PolicyError {
+    fn from(problems: T) -> Self {
+        Self::Invalid { problems: problems.into() }
     }
-    let text =
-        String::from_utf8(bytes).map_err(|error| unreadable(io::Error::new(io::ErrorKind::InvalidData, error)))?;
-    // Editors of Windows put a mark in front, which is no JSON.
-    let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
-    Ok(Some(File { path: path.to_owned(), text }))
 }
 
+fn one_line(problems: &Diagnostics) -> String {
+    let line = |Diagnostic { file, location, message, help, .. }: &Diagnostic| {
+        let position = location.as_ref().map(|location| format!(":{}:{}", location.line, location.column));
+        let help = help.as_ref().map(|help| format!(", {help}"));
+        format!("{}{}: {message}{}", printable(file), position.unwrap_or_default(), help.unwrap_or_default())
+    };
+    problems.as_slice().iter().map(line).collect::<Vec<_>>().join("; ")
+}
+
+/// The servers of `managed-mcp.json`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Exclusive {
     #[serde(rename = "mcpServers")]
-    servers: Servers,
+    servers: Map<String, Value>,
 }
 
-/// A map that does not let a second entry of a name take the place of the first.
-#[derive(Debug)]
-struct Servers(Map<String, Value>);
-
-/// The lists.
-#[derive(Debug, Default)]
+/// The lists of `managed-settings.json`.
+#[derive(Debug, Default, Deserialize)]
 pub(super) struct Settings {
-    pub(super) allowed: Option<Vec<Entry>>,
-    pub(super) denied: Vec<Entry>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Lists {
     #[serde(rename = "allowedMcpServers")]
-    allowed: Option<Vec<Entry>>,
+    pub(super) allowed: Option<Vec<Entry>>,
     #[serde(default, rename = "deniedMcpServers")]
-    denied: Vec<Entry>,
+    pub(super) denied: Vec<Entry>,
 }
 
 /// An entry of a list.
@@ -120,62 +98,50 @@ struct RawEntry {
     server_url: Option<String>,
 }
 
-impl File {
-    pub(super) fn parse_exclusive(&self) -> Result<Map<String, Value>, PolicyError> {
-        Ok(self.parse::<Exclusive>()?.servers.0)
-    }
+/// Reads the servers of an exclusive file; `None` if there is no such file.
+pub(super) fn read_exclusive(path: &Path) -> Result<Option<Map<String, Value>>, PolicyError> {
+    let Some(mut document) = parse(path)? else { return Ok(None) };
+    Ok(Some(document.read::<Exclusive>()?.servers))
+}
 
-    pub(super) fn parse_settings(&self, shared: bool) -> Result<Settings, PolicyError> {
-        // The keys first: one that is misspelt forbids nothing.
-        let keys = self.parse::<Servers>()?.0;
-        let is_wrong = |key: &str| !KEYS.contains(&key) && (!shared || nearest::nearest(key, KEYS).is_some());
-        if let Some(key) = keys.keys().find(|key| is_wrong(key)) {
-            let advice = nearest::advice(key, KEYS);
-            return Err(self.invalid_at(key, format!("unknown key `{}`, {advice}", printable(key))));
-        }
-        let lists: Lists = self.parse()?;
-        Ok(Settings { allowed: lists.allowed, denied: lists.denied })
-    }
-
-    fn parse<T: for<'de> Deserialize<'de>>(&self) -> Result<T, PolicyError> {
-        serde_json::from_str(&self.text).map_err(|error| {
-            let place = format!(" at line {} column {}", error.line(), error.column());
-            let message = printable(error.to_string().strip_suffix(&place).unwrap_or(&error.to_string()));
-            PolicyError::Invalid { path: self.path.clone(), line: error.line(), column: error.column(), message }
-        })
-    }
-
-    /// An error at the place where this key is written.
-    fn invalid_at(&self, key: &str, message: String) -> PolicyError {
-        let before = self.text.find(&Value::from(key).to_string()).map_or("", |at| &self.text[..at]);
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-        PolicyError::Invalid { path: self.path.clone(), line, column, message }
+/// Reads the lists. In a shared file, only a misspelled key is an error, because other programs define other keys.
+pub(super) fn read_settings(path: &Path, shared: bool) -> Result<Settings, PolicyError> {
+    let Some(mut document) = parse(path)? else { return Ok(Settings::default()) };
+    let is_unknown = |key: &str| !KEYS.contains(&key) && (!shared || nearest::nearest(key, KEYS).is_some());
+    let keys = document.root().entries().filter_map(|entry| Some((entry, entry.name()?)));
+    let unknown = keys.filter(|(_, key)| is_unknown(key)).map(|(entry, key)| {
+        let error = document.source().error(entry.key_span(), format!("unknown key `{key}`"));
+        error.with_help(nearest::advice(key, KEYS))
+    });
+    let mut problems: Vec<Diagnostic> = unknown.collect();
+    let settings = document.read::<Settings>();
+    problems.extend(settings.as_ref().err().into_iter().flat_map(Diagnostics::as_slice).cloned());
+    match Diagnostics::new(problems) {
+        Some(problems) => Err(problems.into()),
+        None => Ok(settings?),
     }
 }
 
-impl<'de> Deserialize<'de> for Servers {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Once;
-        impl<'de> serde::de::Visitor<'de> for Once {
-            type Value = Map<String, Value>;
+fn parse(path: &Path) -> Result<Option<Document>, PolicyError> {
+    let text = match read_file(path, &FORMAT) {
+        Ok(text) => text,
+        Err(FileError::Unreadable { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(FileError::Unreadable { path, source }) => return Err(PolicyError::Unreadable { path, error: source }),
+        Err(FileError::Invalid(problems)) => return Err(problems.into()),
+    };
+    let document = Document::parse(Source::new(&path.display().to_string(), &text, Syntax::Json), &FORMAT)?;
+    check_strict(&document)?;
+    Ok(Some(document))
+}
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(self, mut access: A) -> Result<Self::Value, A::Error> {
-                let mut map = Map::new();
-                while let Some((key, value)) = access.next_entry::<String, Value>()? {
-                    if map.insert(key.clone(), value).is_some() {
-                        return Err(serde::de::Error::custom(format!("`{key}` stands there twice")));
-                    }
-                }
-                Ok(map)
-            }
-        }
-        deserializer.deserialize_map(Once).map(Self)
-    }
+/// Rejects comments and trailing commas, which other readers of these files do not accept.
+fn check_strict(document: &Document) -> Result<(), Diagnostic> {
+    let source = document.source();
+    serde_json::from_str::<IgnoredAny>(source.text()).map(drop).map_err(|error| {
+        let lines = source.text().split_inclusive('\n').take(error.line().saturating_sub(1));
+        let at = lines.map(str::len).sum::<usize>() + error.column().saturating_sub(1);
+        source.error(&(at..at + 1), "not strict JSON").with_help("remove comments and trailing commas")
+    })
 }
 
 impl TryFrom<RawEntry> for Entry {
@@ -222,11 +188,11 @@ impl Entry {
     fn matches(&self, server: &ServerConfig, url_matches: impl Fn(&UrlPattern, &str) -> bool) -> bool {
         match (self, &server.endpoint) {
             (Self::Name(name), _) => *name == server.name,
-            (Self::Command(wanted), Endpoint::Stdio(program)) => {
-                wanted.iter().eq(std::iter::once(&program.command).chain(&program.args))
+            (Self::Command(command), Endpoint::Stdio(program)) => {
+                command.iter().eq(std::iter::once(&program.command).chain(&program.args))
             }
-            (Self::Url(pattern), Endpoint::StreamableHttp(at) | Endpoint::Sse(at) | Endpoint::Auto(at)) => {
-                url_matches(pattern, &at.url)
+            (Self::Url(pattern), Endpoint::StreamableHttp(http) | Endpoint::Sse(http) | Endpoint::Auto(http)) => {
+                url_matches(pattern, &http.url)
             }
             (Self::Command(_) | Self::Url(_), _) => false,
         }

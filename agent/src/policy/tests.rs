@@ -21,9 +21,9 @@ fn http(name: &str, url: &str) -> ServerConfig {
 /// A root with these files in our own directory of it.
 fn root(exclusive: Option<&str>, settings: Option<&str>) -> TempDir {
     let root = TempDir::new().unwrap();
-    let place = PolicyDirectory::own(Platform::Linux);
-    fs::create_dir_all(place.settings(root.path()).parent().unwrap()).unwrap();
-    for (path, text) in [(place.exclusive(root.path()), exclusive), (place.settings(root.path()), settings)] {
+    let directory = PolicyDirectory::own(Platform::Linux);
+    fs::create_dir_all(directory.settings(root.path()).parent().unwrap()).unwrap();
+    for (path, text) in [(directory.exclusive(root.path()), exclusive), (directory.settings(root.path()), settings)] {
         if let Some(text) = text {
             fs::write(path, text).unwrap();
         }
@@ -42,7 +42,7 @@ fn lists(settings: serde_json::Value) -> Policy {
 }
 
 fn allowed(policy: &Policy, server: &ServerConfig) -> bool {
-    policy.judge(server, Origin::User).allowed
+    policy.decide(server, Origin::User).allowed
 }
 
 #[test]
@@ -72,9 +72,9 @@ fn what_is_denied_by_name_command_or_url_stays_denied() {
     assert!(!allowed(&policy, &http("bad", "https://fine.test/mcp")));
     assert!(allowed(&policy, &stdio("ok", &["npx", "-y", "evil", "--not"])));
     assert!(allowed(&policy, &http("web", "https://fine.test/mcp")));
-    let ruling = policy.judge(&stdio("ok", &["npx", "-y", "evil"]), Origin::Managed);
+    let decision = policy.decide(&stdio("ok", &["npx", "-y", "evil"]), Origin::Managed);
     assert_eq!(
-        ruling,
+        decision,
         PolicyDecision { allowed: false, reason: "the administrator denies the command `npx -y evil`".into() }
     );
 }
@@ -101,14 +101,14 @@ fn a_name_is_not_enough_where_commands_or_urls_are_listed() {
 }
 
 #[test]
-fn of_an_exclusive_file_only_its_servers_exist_and_the_lists_apply_to_them() {
+fn an_exclusive_file_rejects_other_servers_and_the_lists_apply_to_its_own() {
     let exclusive = r#"{"mcpServers": {"a": {"command": "npx"}, "b": {"url": "https://b.test"}}}"#;
     let policy = read(Some(exclusive), Some(r#"{"deniedMcpServers": [{"serverName": "b"}]}"#));
     let names: Vec<_> = policy.exclusive().unwrap().keys().collect();
     assert_eq!(names, ["a", "b"]);
-    assert!(policy.judge(&stdio("a", &["npx"]), Origin::Managed).allowed);
-    assert!(!policy.judge(&stdio("a", &["npx"]), Origin::User).allowed, "a user's server of the same name");
-    assert!(!policy.judge(&http("b", "https://b.test"), Origin::Managed).allowed);
+    assert!(policy.decide(&stdio("a", &["npx"]), Origin::Managed).allowed);
+    assert!(!policy.decide(&stdio("a", &["npx"]), Origin::User).allowed, "a user's server of the same name");
+    assert!(!policy.decide(&http("b", "https://b.test"), Origin::Managed).allowed);
     let none = read(Some(r#"{"mcpServers": {}}"#), None);
     assert!(!allowed(&none, &stdio("a", &["npx"])));
 }
@@ -116,9 +116,9 @@ fn of_an_exclusive_file_only_its_servers_exist_and_the_lists_apply_to_them() {
 #[test]
 fn a_broken_file_refuses_everything_and_says_where_it_is_broken() {
     let broken = [
-        ("", "1:0"),
+        ("", "1:1"),
         ("{", "1:1"),
-        ("[]", "1:0"),
+        ("[]", "1:1"),
         ("{\n  \"deniedMcpServer\": []\n}", "2:3"),
         ("{\n \"deniedMcpServers\": [],\n \"deniedMcpServers\": []}", "3:"),
         ("{\"deniedMcpServers\": null}", "1:"),
@@ -134,13 +134,13 @@ fn a_broken_file_refuses_everything_and_says_where_it_is_broken() {
         ("{\"allowedMcpServers\": [{\"serverName\": \"a\"}],}", "1:"),
         ("{} {}", "1:4"),
     ];
-    for (text, place) in broken {
+    for (text, position) in broken {
         let policy = read(None, Some(text));
         let problem = policy.problem().unwrap_or_else(|| panic!("{text} was understood")).to_string();
-        assert!(problem.contains(&format!("managed-settings.json:{place}")), "{problem}");
+        assert!(problem.contains(&format!("managed-settings.json:{position}")), "{problem}");
         for origin in [Origin::User, Origin::Managed] {
-            let ruling = policy.judge(&stdio("a", &["npx"]), origin);
-            assert!(!ruling.allowed && ruling.reason.contains("managed-settings.json"), "{ruling:?}");
+            let decision = policy.decide(&stdio("a", &["npx"]), origin);
+            assert!(!decision.allowed && decision.reason.contains("managed-settings.json"), "{decision:?}");
         }
     }
     for text in
@@ -153,19 +153,28 @@ fn a_broken_file_refuses_everything_and_says_where_it_is_broken() {
 }
 
 #[test]
-fn a_misspelt_key_is_told_with_the_right_one() {
+fn all_errors_of_a_file_are_reported_at_once() {
+    let text = "{\n\"deniedMcpServer\": [],\n\"allowedMcpServers\": [{\"serverName\": 5},\n{}],\n\"x\": 1}";
+    let problem = read(None, Some(text)).problem().unwrap().to_string();
+    for position in [":2:1: unknown key", ":3:38: expected a string", ":4:1: an entry has", ":5:1: unknown key"] {
+        assert!(problem.contains(position), "{position}: {problem}");
+    }
+}
+
+#[test]
+fn a_misspelled_key_has_a_suggestion() {
     let policy = read(None, Some("{\n  \"deniedMcpServer\": [] }"));
-    let told = policy.problem().unwrap().to_string();
-    assert!(told.contains("unknown key `deniedMcpServer`, did you mean `deniedMcpServers`?"), "{told}");
+    let problem = policy.problem().unwrap().to_string();
+    assert!(problem.contains("unknown key `deniedMcpServer`, did you mean `deniedMcpServers`?"), "{problem}");
     // A file that is about other things as well has keys that are none of ours, but no misspelt one.
-    let place = PolicyDirectory::claude_code(Platform::Linux);
+    let directory = PolicyDirectory::claude_code(Platform::Linux);
     let root = TempDir::new().unwrap();
-    fs::create_dir_all(place.settings(root.path()).parent().unwrap()).unwrap();
+    fs::create_dir_all(directory.settings(root.path()).parent().unwrap()).unwrap();
     for (text, refused) in
         [(r#"{"permissions": {}, "deniedMcpServers": []}"#, false), (r#"{"allowedMcpservers": []}"#, true)]
     {
-        fs::write(place.settings(root.path()), text).unwrap();
-        assert_eq!(Policy::read(&place, root.path()).problem().is_some(), refused, "{text}");
+        fs::write(directory.settings(root.path()), text).unwrap();
+        assert_eq!(Policy::read(&directory, root.path()).problem().is_some(), refused, "{text}");
     }
 }
 
@@ -187,12 +196,13 @@ fn a_file_that_cannot_be_read_refuses_everything() {
     assert!(Policy::read(&PolicyDirectory::own(Platform::Linux), root.path()).problem().is_some());
     fs::write(&settings, " ".repeat(5 << 20)).unwrap();
     let policy = Policy::read(&PolicyDirectory::own(Platform::Linux), root.path());
-    assert!(matches!(policy.problem(), Some(PolicyError::TooLarge { .. })), "{:?}", policy.problem());
+    let problem = policy.problem().unwrap().to_string();
+    assert!(problem.contains("the limit for a policy is 4 MiB"), "{problem}");
 }
 
 #[test]
-fn every_system_has_its_place() {
-    let at = |place: PolicyDirectory| place.settings(Path::new("/")).to_string_lossy().replace('\\', "/");
+fn every_operating_system_has_a_directory() {
+    let at = |directory: PolicyDirectory| directory.settings(Path::new("/")).to_string_lossy().replace('\\', "/");
     assert_eq!(at(PolicyDirectory::own(Platform::Linux)), "/etc/mcp-workbench/managed-settings.json");
     let mac = "/Library/Application Support/mcp-workbench/managed-settings.json";
     assert_eq!(at(PolicyDirectory::own(Platform::MacOs)), mac);

@@ -1,19 +1,19 @@
-//! URLs with `*`, matched part by part.
+//! URL patterns with `*`.
 
 use std::net::IpAddr;
 
 use url::{Host, Url};
 
-/// A pattern of URLs: `<scheme>://<host>[:<port>][/<path>]`, each part with `*` for any run of characters, or `*` alone for all.
+/// A URL pattern: `<scheme>://<host>[:<port>][/<path>]`, or `*` for all URLs. A `*` in a part matches any characters.
 ///
-/// - URLs are matched as they are requested, read by the reader of the web (WHATWG): upper case, `user@`, default ports,
-///   backslashes, `..`, and other spellings of an address make no difference. A dot at the end of a host makes none either.
-/// - A `*` stays in its part: one in the host never reaches the path, so `https://*.example.com/*` cannot be met by
-///   `https://evil.test/.example.com/`.
-/// - No port is the default port of the URL's scheme, `*` is any.
-/// - An allow list takes a URL only if it matches in every way in which a server could read its path, whether or not escapes
-///   are undone; a deny list takes it if it matches in one. A pattern without a path is the root alone in an allow list, and
-///   every path in a deny list. There, a URL that cannot be read matches whatever the pattern.
+/// - URLs are parsed and normalized (WHATWG URL): letter case, `user@`, default ports, backslashes, `..` and the notation of
+///   an address do not matter, and neither does a dot at the end of the host.
+/// - A `*` matches within its part. `https://*.example.com/*` does not match `https://evil.test/.example.com/`.
+/// - A missing port means the default port of the scheme, `*` means any port.
+/// - Servers may decode the escapes of a path or not. An allow list requires that all readings match, a deny list that one
+///   matches.
+/// - A pattern without a path matches only the root in an allow list, and all paths in a deny list.
+/// - In a deny list, every pattern matches a URL that cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UrlPattern {
     text: String,
@@ -29,34 +29,34 @@ struct Parts {
     path: Option<String>,
 }
 
-/// Why a pattern means nothing.
+/// Reasons why a pattern is invalid. The messages follow the name of the key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UrlPatternError {
-    /// No `://` in it.
-    #[error("is no pattern of URLs; write `https://host/path`, with `*` for any")]
+    /// There is no `://`.
+    #[error("is not a URL pattern; write `https://host/path`, with `*` for any characters")]
     NoScheme,
-    /// The scheme is none.
-    #[error("has a scheme that no server is reached by; it is `https`, `http`, `unix` or `*`")]
+    /// The scheme is unknown.
+    #[error("has an unknown scheme; use `https`, `http`, `unix` or `*`")]
     Scheme,
-    /// The host is none.
-    #[error("has no host that could be one; other than ASCII is written in punycode beside a `*`")]
+    /// The host is invalid.
+    #[error("has an invalid host; write a host with `*` in ASCII or Punycode")]
     Host,
-    /// The port is none.
-    #[error("has a port that is none; it is a number or `*`")]
+    /// The port is invalid.
+    #[error("has an invalid port; write a number or `*`")]
     Port,
-    /// The path leads upwards, or holds what no path does.
-    #[error("has a path that no request has: without `..`, `?` twice, spaces and control characters")]
+    /// No request has such a path.
+    #[error("has an invalid path; remove `..`, a second `?`, `#`, spaces and control characters")]
     Path,
-    /// A user name has no place in it.
-    #[error("holds an `@`; who logs in makes no difference")]
+    /// There is a user name.
+    #[error("contains `@`; remove the user name, which is not compared")]
     UserInfo,
 }
 
 impl UrlPattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// If no URL could ever match it.
+    /// If no URL can match.
     pub fn parse(text: &str) -> Result<Self, UrlPatternError> {
         if text == "*" {
             return Ok(Self { text: text.to_owned(), parts: None });
@@ -79,40 +79,40 @@ impl UrlPattern {
         Ok(Self { text: text.to_owned(), parts: Some(Parts { scheme, host, port, path }) })
     }
 
-    /// The pattern as it was written.
+    /// The text of the pattern.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether the URL matches however it is read: what an allow list asks.
+    /// Whether all readings of the URL match, as an allow list requires.
     #[must_use]
     pub fn definitely_matches(&self, url: &str) -> bool {
         let (Ok(url), Some(parts)) = (Url::parse(url), &self.parts) else { return Url::parse(url).is_ok() };
         let path = parts.path.as_deref().unwrap_or("/");
-        parts.reach(&url, &[host(&url)]) && readings(&url).iter().all(|reading| wild(path, reading))
+        parts.matches_origin(&url, &[host(&url)]) && readings(&url).iter().all(|reading| wild(path, reading))
     }
 
-    /// Whether the URL matches in any way of reading it: what a deny list asks.
+    /// Whether a reading of the URL matches, as a deny list requires.
     #[must_use]
     pub fn may_match(&self, url: &str) -> bool {
         let (Ok(url), Some(parts)) = (Url::parse(url), &self.parts) else { return true };
-        let Some(path) = &parts.path else { return parts.reach(&url, &hosts(&url)) };
+        let Some(path) = &parts.path else { return parts.matches_origin(&url, &hosts(&url)) };
         let without_query = |reading: &String| reading.split('?').next().is_some_and(|reading| wild(path, reading));
-        parts.reach(&url, &hosts(&url))
+        parts.matches_origin(&url, &hosts(&url))
             && readings(&url).iter().any(|reading| wild(path, reading) || without_query(reading))
     }
 }
 
 impl Parts {
-    /// Whether scheme, host and port are those of the pattern.
-    fn reach(&self, url: &Url, hosts: &[String]) -> bool {
+    /// Whether scheme, host and port match.
+    fn matches_origin(&self, url: &Url, hosts: &[String]) -> bool {
         let port = match (&self.port, url.port()) {
-            // The reader of URLs leaves out a default port, in whichever way it was written.
+            // The URL parser removes default ports.
             (None, port) => port.is_none(),
-            (Some(wanted), _) => match url.port_or_known_default() {
-                Some(port) => wild(wanted, &port.to_string()),
-                None => wanted == "*",
+            (Some(pattern), _) => match url.port_or_known_default() {
+                Some(port) => wild(pattern, &port.to_string()),
+                None => pattern == "*",
             },
         };
         port && wild(&self.scheme, url.scheme()) && hosts.iter().any(|host| wild(&self.host, host))
@@ -120,7 +120,7 @@ impl Parts {
 }
 
 fn split_port(authority: &str) -> Result<(&str, Option<String>), UrlPatternError> {
-    // The colons of an IPv6 address stand in brackets.
+    // An IPv6 address has colons in brackets.
     let after = authority.rfind(']').unwrap_or(0);
     let Some(at) = authority[after..].find(':').map(|at| at + after) else { return Ok((authority, None)) };
     let port = &authority[at + 1..];
@@ -145,7 +145,7 @@ fn read_host(host: &str, unix: bool) -> Result<String, UrlPatternError> {
     Ok(parsed.to_string())
 }
 
-/// The path as the reader of URLs would have it; `*` is a character of a path like any other to it.
+/// Normalizes a path like the URL parser, which treats `*` like other characters.
 fn read_path(path: &str) -> Result<String, UrlPatternError> {
     let dots = |segment: &str| matches!(segment.to_ascii_lowercase().replace("%2e", ".").as_str(), "." | "..");
     let odd = path.contains(|character: char| character.is_control() || matches!(character, ' ' | '\\' | '#'));
@@ -153,7 +153,7 @@ fn read_path(path: &str) -> Result<String, UrlPatternError> {
         return Err(UrlPatternError::Path);
     }
     let url = Url::parse(&format!("https://host{path}")).map_err(|_| UrlPatternError::Path)?;
-    Ok(plain_escapes(&path_and_query(&url)))
+    Ok(normalize_escapes(&path_and_query(&url)))
 }
 
 fn path_and_query(url: &Url) -> String {
@@ -168,7 +168,7 @@ fn host(url: &Url) -> String {
     host.strip_suffix('.').map(str::to_owned).unwrap_or(host)
 }
 
-/// The host, and the IPv4 address that an IPv6 address stands for.
+/// The host, and the IPv4 address of a mapped IPv6 address.
 fn hosts(url: &Url) -> Vec<String> {
     let mapped = match url.host() {
         Some(Host::Ipv6(address)) => address.to_ipv4_mapped().map(|address| IpAddr::V4(address).to_string()),
@@ -177,40 +177,39 @@ fn hosts(url: &Url) -> Vec<String> {
     std::iter::once(host(url)).chain(mapped).collect()
 }
 
-/// The ways in which a server could read path and query: as they are; with the escapes of the path undone, once or twice;
-/// and in each case with empty segments left out and dots followed.
+/// The possible readings of path and query: unchanged, and with the path decoded once or twice. Each of them also without
+/// empty segments and with `.` and `..` resolved.
 fn readings(url: &Url) -> Vec<String> {
     let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();
-    let mut paths = vec![plain_escapes(url.path())];
+    let mut paths = vec![normalize_escapes(url.path())];
     for _ in 0..2 {
-        let undone = undo_escapes(paths.last().map_or("", String::as_str));
-        paths.push(undone);
+        let decoded = decode_escapes(paths.last().map_or("", String::as_str));
+        paths.push(decoded);
     }
-    let followed: Vec<_> = paths.iter().map(|path| follow(path)).collect();
-    paths.extend(followed);
+    let resolved: Vec<_> = paths.iter().map(|path| resolve(path)).collect();
+    paths.extend(resolved);
     paths.dedup();
-    paths.into_iter().map(|path| path + &plain_escapes(&query)).collect()
+    paths.into_iter().map(|path| path + &normalize_escapes(&query)).collect()
 }
 
-/// Undoes escapes of what needs none, and writes the others in upper case (RFC 3986, section 6.2.2).
-fn plain_escapes(text: &str) -> String {
+/// Decodes escapes of unreserved characters, and writes the others in upper case (RFC 3986, section 6.2.2).
+fn normalize_escapes(text: &str) -> String {
     rewrite_escapes(text, |byte| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte))
 }
 
-fn undo_escapes(text: &str) -> String {
+fn decode_escapes(text: &str) -> String {
     rewrite_escapes(text, |_| true)
 }
 
-fn rewrite_escapes(text: &str, undo: impl Fn(u8) -> bool) -> String {
+fn rewrite_escapes(text: &str, decode: impl Fn(u8) -> bool) -> String {
     let bytes = text.as_bytes();
     let (mut out, mut at) = (Vec::with_capacity(bytes.len()), 0);
     while let Some(&byte) = bytes.get(at) {
         let digit = |offset: usize| bytes.get(at + offset).and_then(|byte| char::from(*byte).to_digit(16));
         match (byte, digit(1), digit(2)) {
             (b'%', Some(high), Some(low)) => {
-                // Two digits of base 16 are a byte.
                 let byte = u8::try_from(high * 16 + low).unwrap_or_default();
-                if undo(byte) {
+                if decode(byte) {
                     out.push(byte)
                 } else {
                     out.extend(format!("%{byte:02X}").bytes())
@@ -226,8 +225,8 @@ fn rewrite_escapes(text: &str, undo: impl Fn(u8) -> bool) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
-/// The path without empty segments, with `.` and `..` followed, and `\` read as `/`.
-fn follow(path: &str) -> String {
+/// Removes empty segments, resolves `.` and `..`, and treats `\` as `/`.
+fn resolve(path: &str) -> String {
     let path = path.replace('\\', "/");
     let mut segments: Vec<&str> = Vec::new();
     for segment in path.split('/') {
@@ -241,7 +240,7 @@ fn follow(path: &str) -> String {
     format!("/{}{end}", segments.join("/"))
 }
 
-/// Whether the text is the pattern, in which `*` is any run of characters.
+/// Whether the text matches a pattern in which `*` matches any characters.
 fn wild(pattern: &str, text: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();

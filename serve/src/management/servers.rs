@@ -71,7 +71,7 @@ pub(super) async fn add(
 ) -> Result<Json<BTreeMap<String, StatusView>>, ApiError> {
     let NewServer { name, config } = read(request).await?;
     let server = config.register(&name)?;
-    let decision = management.0.settings.policy.judge(&server.managed.config, Origin::User);
+    let decision = management.0.settings.policy.decide(&server.managed.config, Origin::User);
     if !decision.allowed {
         let message = format!("the policy does not allow server `{name}`: {}", server.redact(decision.reason));
         return Err(ApiError::new(StatusCode::FORBIDDEN, "not-allowed", message)

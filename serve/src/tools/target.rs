@@ -126,7 +126,7 @@ impl Target {
 
 /// Rejects a server that the administrator does not allow.
 fn check_policy(policy: &Policy, server: &ServerConfig) -> Result<(), ToolError> {
-    let decision = policy.judge(server, Origin::User);
+    let decision = policy.decide(server, Origin::User);
     if decision.allowed {
         return Ok(());
     }

@@ -25,7 +25,7 @@ pub(super) fn configuration(policy: &Policy) -> Option<Configuration> {
 /// Rejects a server that the policy does not allow. `named`: it is configured.
 pub(super) fn enforce(policy: &Policy, server: &ServerConfig, named: bool) -> Result<(), ClientCommandError> {
     let origin = if named && policy.exclusive().is_some() { Origin::Managed } else { Origin::User };
-    let ruling = policy.judge(server, origin);
+    let ruling = policy.decide(server, origin);
     if ruling.allowed {
         return Ok(());
     }
