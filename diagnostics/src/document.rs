@@ -131,6 +131,8 @@ enum Content {
     Date,
     Array(Vec<NodeId>),
     Table(Vec<(NodeId, NodeId)>),
+    /// Any value, in place of a missing key while the other missing keys are searched.
+    Placeholder,
 }
 
 /// A file as a tree with positions. Aliases point to the node of their anchor, so the tree may be an acyclic graph.

@@ -138,7 +138,7 @@ impl<'t> TreeCursor<'t> {
     #[must_use]
     pub fn type_name(self) -> &'static str {
         match self.content() {
-            Content::Null => "nothing",
+            Content::Null | Content::Placeholder => "nothing",
             Content::Bool(_) => "a boolean",
             Content::Number(_) => "a number",
             Content::String(_) => "a string",

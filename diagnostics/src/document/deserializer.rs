@@ -54,7 +54,11 @@ impl<'t> NodeDeserializer<'t> {
 
     /// An integer in decimal, hexadecimal or octal notation.
     fn integer<T: TryFrom<i128>>(self) -> Option<T> {
-        let Content::Number(text) = self.content() else { return None };
+        let text = match self.content() {
+            Content::Number(text) => text,
+            Content::Placeholder => "0",
+            _ => return None,
+        };
         let (sign, digits) = match text.strip_prefix('-') {
             Some(digits) => (-1, digits),
             None => (1, text.strip_prefix('+').unwrap_or(text)),
@@ -70,7 +74,11 @@ impl<'t> NodeDeserializer<'t> {
     }
 
     fn float(self) -> Option<f64> {
-        let Content::Number(text) = self.content() else { return None };
+        let text = match self.content() {
+            Content::Number(text) => text,
+            Content::Placeholder => "0",
+            _ => return None,
+        };
         let integer = self.integer::<i64>().filter(|_| text.contains(['x', 'o']));
         #[expect(clippy::cast_precision_loss, reason = "a float was asked for")]
         let float = integer.map_or_else(|| text.parse().ok(), |integer| Some(integer as f64));
@@ -95,7 +103,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_> {
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match self.content() {
             Content::Null if self.is_missing => self.expected("a value"),
-            Content::Null => self.located(visitor.visit_unit()),
+            Content::Null | Content::Placeholder => self.located(visitor.visit_unit()),
             Content::Bool(value) => self.located(visitor.visit_bool(*value)),
             Content::Number(_) => {
                 if let Some(number) = self.integer() {
@@ -118,6 +126,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_> {
     fn deserialize_bool<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match self.content() {
             Content::Bool(value) => self.located(visitor.visit_bool(*value)),
+            Content::Placeholder => self.located(visitor.visit_bool(false)),
             _ => self.expected("a boolean"),
         }
     }
@@ -147,6 +156,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_> {
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match self.content() {
             Content::String(text) => self.located(visitor.visit_str(text)),
+            Content::Placeholder => self.located(visitor.visit_str("")),
             _ => self.expected("a string"),
         }
     }
@@ -161,14 +171,14 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_> {
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match self.content() {
-            Content::Null => visitor.visit_none(),
+            Content::Null | Content::Placeholder => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
     }
 
     fn deserialize_unit<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match self.content() {
-            Content::Null => visitor.visit_unit(),
+            Content::Null | Content::Placeholder => visitor.visit_unit(),
             _ => self.expected("nothing"),
         }
     }
@@ -180,6 +190,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_> {
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match self.content() {
             Content::Array(items) => self.array(items, visitor),
+            Content::Placeholder => self.array(&[], visitor),
             _ => self.expected("an array"),
         }
     }
@@ -191,6 +202,7 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_> {
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ReadError> {
         match self.content() {
             Content::Table(entries) => self.table(entries, visitor),
+            Content::Placeholder => self.table(&[], visitor),
             _ => self.expected("a table"),
         }
     }
@@ -207,13 +219,18 @@ impl<'de> Deserializer<'de> for NodeDeserializer<'_> {
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         _: &'static str,
-        _: &'static [&'static str],
+        variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, ReadError> {
+        let document = self.document;
         let variant = match self.content() {
-            Content::String(_) => Variant { document: self.document, name: self.node, value: None },
+            Content::String(text) => Variant { document, text, name: self.node, value: None },
+            Content::Placeholder => {
+                let text = variants.first().copied().unwrap_or_default();
+                Variant { document, text, name: self.node, value: Some(self.node) }
+            }
             Content::Table(entries) => match entries[..] {
-                [(name, value)] => Variant { document: self.document, name, value: Some(value) },
+                [(name, value)] => Variant { document, text: document.key(name), name, value: Some(value) },
                 [_, (second, _), ..] => {
                     let slot = Slot { parent: self.node, index: 1 };
                     return Err(ReadError::new(Cause::SecondKey).at(second).within(slot));
@@ -297,6 +314,7 @@ impl<'de> MapAccess<'de> for Entries<'_> {
 /// A value of an enum: a string, or a table whose only key is the string.
 struct Variant<'t> {
     document: &'t Document,
+    text: &'t str,
     name: NodeId,
     value: Option<NodeId>,
 }
@@ -313,7 +331,7 @@ impl<'de> EnumAccess<'de> for Variant<'_> {
     type Variant = Self;
 
     fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), ReadError> {
-        let name: StrDeserializer<'_, ReadError> = self.document.key(self.name).into_deserializer();
+        let name: StrDeserializer<'_, ReadError> = self.text.into_deserializer();
         let variant = seed.deserialize(name).map_err(|error| error.at(self.name))?;
         Ok((variant, self))
     }
@@ -324,8 +342,8 @@ impl<'de> VariantAccess<'de> for Variant<'_> {
 
     fn unit_variant(self) -> Result<(), ReadError> {
         match self.value {
-            Some(value) if !matches!(self.document.node(value).content, Content::Null) => {
-                Err(ReadError::new(Cause::TakesNoValue(self.document.key(self.name).to_owned())).at(value))
+            Some(value) if !matches!(self.document.node(value).content, Content::Null | Content::Placeholder) => {
+                Err(ReadError::new(Cause::TakesNoValue(self.text.to_owned())).at(value))
             }
             _ => Ok(()),
         }

@@ -8,9 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::de::DeserializeOwned;
 
 use super::{
-    Content, Document, NodeId,
+    Content, Document, Node, NodeId,
     deserializer::NodeDeserializer,
-    error::{Cause, Inner, Slot, explain},
+    error::{Cause, Inner, ReadError, Slot, explain},
 };
 use crate::{Diagnostic, Diagnostics};
 
@@ -40,10 +40,11 @@ impl Document {
     pub fn read_partly<T: DeserializeOwned>(&mut self) -> Partial<T> {
         let mut errors: Vec<Diagnostic> = Vec::new();
         let mut removed = Removed::default();
-        let reads = (MAX_VISITS / self.nodes.len().max(1)).clamp(3, 2 * MAX_ERRORS);
+        let mut reads = (MAX_VISITS / self.nodes.len().max(1)).clamp(3, 2 * MAX_ERRORS);
         let mut value = None;
         let mut is_complete = true;
-        for _ in 0..reads {
+        while reads > 0 {
+            reads -= 1;
             let error = match T::deserialize(NodeDeserializer::new(self, self.root)) {
                 Ok(read) => {
                     value = Some(read);
@@ -51,9 +52,10 @@ impl Document {
                 }
                 Err(error) => error.0,
             };
-            if !removed.explains(self, &error) {
-                let at = error.at.unwrap_or(self.root);
-                errors.push(explain(self, &error, removed.first_keys.get(&at).copied()));
+            let at = error.at.unwrap_or(self.root);
+            let further = self.further_missing_keys::<T>(&error, &mut reads);
+            for error in std::iter::once(&*error).chain(&further).filter(|error| !removed.explains(self, error)) {
+                errors.push(explain(self, error, removed.first_keys.get(&at).copied()));
             }
             is_complete &= match &error.cause {
                 Cause::UnknownKey(key, valid) => self.format.meant(key, valid).is_none(),
@@ -63,8 +65,37 @@ impl Document {
                 break;
             }
         }
+        errors.truncate(MAX_ERRORS);
         errors.sort_by_key(|error| error.location.as_ref().map(|location| (location.line, location.column)));
         Partial { value, errors, is_complete }
+    }
+
+    /// Returns the errors about the other missing keys of a table. A `Deserialize` implementation stops at the first one, so
+    /// placeholders are inserted until it succeeds, or rejects a placeholder.
+    fn further_missing_keys<T: DeserializeOwned>(&mut self, error: &Inner, reads: &mut usize) -> Vec<Inner> {
+        let (Cause::MissingKey(key), Some(table)) = (&error.cause, error.at) else { return Vec::new() };
+        let (nodes, span) = (self.nodes.len(), self.node(table).span.clone());
+        let mut keys = vec![*key];
+        let mut errors = Vec::new();
+        while *reads > 0 {
+            *reads -= 1;
+            let entry = (NodeId(self.nodes.len()), NodeId(self.nodes.len() + 1));
+            let Content::Table(entries) = &mut self.nodes[table.0].content else { break };
+            entries.push(entry);
+            let name = Content::String(keys[keys.len() - 1].to_owned());
+            self.nodes.extend([name, Content::Placeholder].map(|content| Node { span: span.clone(), content }));
+            let Err(ReadError(error)) = T::deserialize(NodeDeserializer::new(self, self.root)) else { break };
+            match error.cause {
+                Cause::MissingKey(key) if error.at == Some(table) && !keys.contains(&key) => keys.push(key),
+                _ => break,
+            }
+            errors.push(*error);
+        }
+        self.nodes.truncate(nodes);
+        if let Content::Table(entries) = &mut self.nodes[table.0].content {
+            entries.retain(|(key, _)| key.0 < nodes);
+        }
+        errors
     }
 }
 

@@ -122,6 +122,38 @@ fn an_earlier_name_of_a_key_suggests_the_present_one() {
 }
 
 #[test]
+fn all_missing_keys_are_reported() {
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    #[expect(dead_code, reason = "never read successfully")]
+    struct Server {
+        name: String,
+        member: Member,
+        ports: Vec<u16>,
+        limits: BTreeMap<String, u8>,
+        load: f64,
+        team: Option<String>,
+        is_on: bool,
+    }
+    let errors = |text: &str| {
+        let mut document = Document::parse(Source::named("f.yaml", text), &FORMAT).unwrap();
+        let errors = document.read::<BTreeMap<String, Server>>().unwrap_err();
+        errors.into_vec().into_iter().map(|error| error.message).collect::<Vec<_>>()
+    };
+    let missing = |keys: &[&str]| keys.iter().map(|key| format!("missing key `{key}` in `a`")).collect::<Vec<_>>();
+    assert_eq!(errors("a: {}"), missing(&["name", "member", "ports", "limits", "load", "is_on"]));
+    // A misspelled key is not missing.
+    let mut expected = missing(&["name", "limits", "load"]);
+    expected.extend(["unknown key `prots` in `a`".to_owned(), "unknown key `x` in `b`".to_owned()]);
+    let complete = "name: b, member: guest, ports: [], limits: {}, load: 1, is_on: no, x: 1";
+    let text = format!("a:\n  is_on: true\n  member: guest\n  prots: []\nb: {{ {complete} }}");
+    let mut found = errors(&text.replace("is_on: no", "is_on: false"));
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn aliases_stay_within_the_limits() {
     let mut bomb = String::from("a: &a [x, x, x, x, x, x, x, x, x]\n");
     for (one, other) in ('a'..'i').zip('b'..='i') {
