@@ -1,4 +1,4 @@
-//! From files of several scopes to servers that a manager takes.
+//! Configuration files of several scopes, and the servers that a manager gets from them.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -78,7 +78,7 @@ const JSON: &str = r#"{
 }"#;
 
 #[test]
-fn both_formats_say_the_same() {
+fn both_formats_configure_the_same_servers() {
     let (toml, json) = (only("c.toml", TOML), only("c.json", JSON));
     for configuration in [&toml, &json] {
         assert_eq!(configuration.all_problems().collect::<Vec<_>>(), [] as [&Diagnostic; 0]);
@@ -90,14 +90,14 @@ fn both_formats_say_the_same() {
 }
 
 #[test]
-fn a_configured_program_is_one_that_the_client_starts() {
+fn a_configured_command_becomes_a_stdio_endpoint() {
     let server = managed(&only("c.toml", TOML), "files");
     let program = stdio(&server);
     assert_eq!(
         (program.command.as_str(), &program.args[..]),
         ("files", &["--root".to_owned(), "example.com".to_owned()][..])
     );
-    // What a variable holds is not read again.
+    // Values are not expanded again.
     assert_eq!(program.env, BTreeMap::from([("KEY".to_owned(), "t0ken ${HOST}".to_owned())]));
     assert_eq!(program.env_vars, ["PASSED", "OTHER"]);
     assert_eq!((program.inherit, program.cwd.as_deref()), (client::Inherit::Nothing, Some(Path::new("sub"))));
@@ -109,7 +109,7 @@ fn a_configured_program_is_one_that_the_client_starts() {
 }
 
 #[test]
-fn a_configured_url_is_one_that_the_client_speaks_to() {
+fn a_configured_url_becomes_an_http_endpoint() {
     let configuration = only("c.toml", TOML);
     let server = managed(&configuration, "web");
     let Endpoint::Auto(endpoint) = &server.config.endpoint else { panic!("{server:?}") };
@@ -129,7 +129,7 @@ fn a_configured_url_is_one_that_the_client_speaks_to() {
 }
 
 #[test]
-fn a_transport_may_stand_in_a_table_of_its_own() {
+fn the_transport_may_be_in_a_separate_table() {
     for (flat, nested) in [
         (
             "[mcp_servers.x]\ncommand = \"c\"\nargs = [\"a\"]\nenabled = false\n",
@@ -148,21 +148,21 @@ fn a_transport_may_stand_in_a_table_of_its_own() {
 }
 
 #[test]
-fn a_wrong_server_costs_only_itself() {
+fn an_invalid_server_affects_no_other_server() {
     let text = r#"{"mcpServers": {"bad": {"comand": "x"}, "worse": 7, "gone": {"command": "${NOPE}"}, "good": {"command": "x"}}}"#;
     let configuration = only("c.json", text);
     let (servers, others) = configuration.managed(&variables, &Settings::default());
     assert_eq!(servers.iter().map(ManagedServer::name).collect::<Vec<_>>(), ["good"]);
-    let told: Vec<_> = others.iter().map(|error| (error.to_string(), error.problems().len())).collect();
-    assert_eq!(told.len(), 3);
+    let errors: Vec<_> = others.iter().map(|error| (error.to_string(), error.problems().len())).collect();
+    assert_eq!(errors.len(), 3);
     assert!(
-        told.iter().all(|(text, problems)| text.ends_with("has an invalid configuration") && *problems == 1),
-        "{told:?}"
+        errors.iter().all(|(text, problems)| text.ends_with("has an invalid configuration") && *problems == 1),
+        "{errors:?}"
     );
 }
 
 #[test]
-fn the_whole_entry_of_the_first_scope_counts() {
+fn the_entry_of_the_first_scope_is_used_as_a_whole() {
     let text = |command: &str, more: &str| format!(r#"{{"mcpServers": {{"x": {{"command": "{command}"{more}}}}}}}"#);
     let scopes = [
         (Scope::Plugin, "plugin.json"),
@@ -184,13 +184,13 @@ fn the_whole_entry_of_the_first_scope_counts() {
         let below: Vec<_> = scopes[..count - 1].iter().rev().map(|(scope, _)| *scope).collect();
         assert_eq!(hidden, below);
         let server = managed(&configuration, "x");
-        // No field comes from below.
+        // Fields of later scopes are not merged.
         assert!(stdio(&server).env.is_empty() && !server.required);
     }
 }
 
 #[test]
-fn what_is_wrong_hides_too() {
+fn an_invalid_entry_shadows_later_scopes() {
     let good = r#"{"mcpServers": {"x": {"command": "good"}, "y": {"command": "good"}}}"#;
     let bad = r#"{"mcpServers": {"x": {"command": 7}}}"#;
     let configuration =
@@ -198,30 +198,30 @@ fn what_is_wrong_hides_too() {
     let error = configuration.entry("x").unwrap().managed(&variables, &Settings::default()).unwrap_err();
     assert!(matches!(error, ServerLookupError::Wrong { .. }), "{error:?}");
     assert_eq!(stdio(&managed(&configuration, "y")).command, "good");
-    // A file that cannot be read could hold anything.
-    for (scope, refused) in [(Scope::Local, true), (Scope::User, true), (Scope::Plugin, false)] {
+    // An unreadable file could contain any server.
+    for (scope, rejected) in [(Scope::Local, true), (Scope::User, true), (Scope::Plugin, false)] {
         let configuration = Configuration::merge(vec![layer(Scope::User, "u.json", good), layer(scope, "b.json", "{")]);
         let found = configuration.entry("x").map(|entry| entry.scope);
-        assert_eq!(matches!(found, Err(ServerLookupError::Unread { .. })), refused, "{scope}: {found:?}");
+        assert_eq!(matches!(found, Err(ServerLookupError::Unread { .. })), rejected, "{scope}: {found:?}");
     }
     let unknown = configuration.entry("xx").unwrap_err();
     assert_eq!(unknown, ServerLookupError::Unknown { name: "xx".to_owned(), advice: "did you mean `x`?".to_owned() });
 }
 
 #[test]
-fn a_user_switches_off_what_others_configured() {
+fn a_user_disables_servers_of_other_scopes() {
     let project = r#"{"mcpServers": {"x": {"command": "x"}}, "disabledServers": ["y"]}"#;
     let local = "disabled_servers = [\"x\"]\n[mcp_servers.y]\ncommand = \"y\"\n";
     let layers = vec![layer(Scope::Project, "p.json", project), layer(Scope::Local, "l.toml", local)];
     let configuration = Configuration::merge(layers);
     assert_eq!(configuration.entry("x").unwrap().disabled_in.as_deref(), Some("l.toml"));
     assert!(!managed(&configuration, "x").enabled);
-    // A project does not decide what else a user has.
+    // A project cannot disable servers of its user.
     assert!(managed(&configuration, "y").enabled);
 }
 
 #[test]
-fn files_are_found_and_plugins_with_them() {
+fn files_and_plugins_are_found() {
     let root = tempfile::tempdir().unwrap();
     let write = |path: &str, text: &str| {
         let path = root.path().join(path);
@@ -240,12 +240,12 @@ fn files_are_found_and_plugins_with_them() {
     write("tools/.claude-plugin/plugin.json", r#"{"name": "tools"}"#);
     write("evil/.mcp.json", server);
     let config = root.path().join("config");
-    let places = ConfigPaths::discover(&root.path().join("src/deep/er"), |name| {
+    let paths = ConfigPaths::discover(&root.path().join("src/deep/er"), |name| {
         (name == "MCP_WORKBENCH_CONFIG_DIR").then(|| config.clone().into_os_string())
     });
-    let local = places.local.clone().unwrap();
+    let local = paths.local.clone().unwrap();
     write(local.strip_prefix(root.path()).unwrap().to_str().unwrap(), "[mcp_servers.l]\ncommand = \"l\"\n");
-    let configuration = Configuration::load(&places);
+    let configuration = Configuration::load(&paths);
     assert_eq!(configuration.all_problems().collect::<Vec<_>>(), [] as [&Diagnostic; 0]);
     let names: Vec<_> = configuration.servers.iter().map(|server| (server.name.as_str(), server.scope)).collect();
     assert_eq!(
@@ -263,7 +263,7 @@ fn files_are_found_and_plugins_with_them() {
     assert_eq!(stdio(&server).command, format!("{}/s", plugin.display()));
     assert_eq!(stdio(&server).env["CLAUDE_PLUGIN_ROOT"], plugin.display().to_string());
     assert_eq!(stdio(&server).cwd.as_deref(), Some(plugin.join("d").as_path()));
-    // A project's programs start at its top, wherever below it the user is.
+    // Servers of a project start in the directory of its file.
     assert_eq!(stdio(&managed(&configuration, "p")).cwd, Some(root.path().join("src/c")));
     assert_eq!(stdio(&managed(&configuration, "q")).cwd, Some(root.path().join("src")));
     assert_eq!(stdio(&managed(&configuration, "u")).cwd.as_deref(), Some(Path::new("c")));
@@ -279,7 +279,7 @@ fn server_of_no_plugin() -> &'static str {
 }
 
 #[test]
-fn the_environment_of_a_server_is_its_own() {
+fn the_environment_of_a_server_does_not_change_settings() {
     let text = r#"{"mcpServers": {"x": {"command": "x", "env": {"MAX_MCP_OUTPUT_TOKENS": "7", "MCP_TIMEOUT": "1", "ENABLE_TOOL_SEARCH": "true"}}}}"#;
     let settings = Settings::read(|_| None).unwrap();
     let entry = only("c.json", text);
@@ -293,7 +293,7 @@ fn the_environment_of_a_server_is_its_own() {
 }
 
 #[test]
-fn what_is_configured_about_logging_in_reaches_the_client() {
+fn oauth_settings_reach_the_client() {
     let text = r#"
 [mcp_servers.a]
 url = "https://h/mcp"
@@ -336,7 +336,7 @@ command = "x"
 }
 
 #[test]
-fn rules_are_carried_word_for_word() {
+fn permission_rules_are_unchanged() {
     let user = "[permissions]\ndeny = [\"mcp__*__delete\"]\n[mcp_servers.x]\ncommand = \"x\"\npermissions = { allow = [\"read*\"], ask = [\"*\"] }\n";
     let project = r#"{"permissions": {"allow": ["a"], "ask": ["Elicit(x)"]}, "mcpServers": {}}"#;
     let configuration =
@@ -354,7 +354,7 @@ fn rules_are_carried_word_for_word() {
 }
 
 #[test]
-fn a_headers_helper_is_a_program_or_a_line_for_a_shell() {
+fn a_headers_helper_is_a_program_or_a_shell_command() {
     let helper = |value: &str| {
         let text = format!(r#"{{"mcpServers": {{"x": {{"url": "http://h/", "headersHelper": {value}}}}}}}"#);
         let Endpoint::Auto(endpoint) = managed(&only("c.json", &text), "x").config.endpoint else { panic!() };
@@ -367,12 +367,12 @@ fn a_headers_helper_is_a_program_or_a_line_for_a_shell() {
 }
 
 #[test]
-fn a_hostile_file_is_told_within_bounds() {
-    // One line with as much to complain about as it can hold.
+fn problems_of_a_hostile_file_are_limited() {
+    // One line with very many errors.
     let server = |inside: &str| format!("{{\"mcpServers\": {{{inside}}}}}");
     let bad_env = |count: usize| (0..count).map(|n| format!("\"K{n}\":1")).collect::<Vec<_>>().join(",");
     let unset = vec!["\"${A}\""; 40_000].join(",");
-    for (text, servers, most) in [
+    for (text, servers, limit) in [
         (server(&format!("\"x\": {{\"command\": \"x\", \"env\": {{{}}}}}", bad_env(40_000))), 1, 100),
         (server(&format!("\"x\": {{\"command\": \"x\", {}}}", bad_env(40_000))), 1, 100),
         (
@@ -387,21 +387,21 @@ fn a_hostile_file_is_told_within_bounds() {
     ] {
         let configuration = only("c.json", &text);
         assert_eq!(configuration.servers.len(), servers);
-        let told: Vec<_> = configuration.all_problems().collect();
-        assert!(told.len() <= most, "{} of {most}", told.len());
+        let problems: Vec<_> = configuration.all_problems().collect();
+        assert!(problems.len() <= limit, "{} of {limit}", problems.len());
         assert!(configuration.servers.iter().all(|server| server.server.is_some() || !server.problems.is_empty()));
-        let kept: usize = told.iter().filter_map(|problem| Some(problem.location.as_ref()?.excerpt.len())).sum();
-        assert!(kept < 10_000_000, "{kept} bytes of excerpts");
+        let size: usize = problems.iter().filter_map(|problem| Some(problem.location.as_ref()?.excerpt.len())).sum();
+        assert!(size < 10_000_000, "{size} bytes of excerpts");
         let (_, others) = configuration.managed(&|_| None, &Settings::default());
         assert!(others.iter().all(|error| error.problems().len() <= 100));
-        assert_eq!(others.len(), servers, "all of them are wrong");
+        assert_eq!(others.len(), servers, "all are invalid");
     }
 }
 
-/// Texts in which the secret stands, wherever a file may hold one, with mistakes around it.
+/// Files with the secret in all positions, and with errors.
 fn secret_files() -> impl Strategy<Value = (String, Format)> {
     const SECRET: &str = "hunter2";
-    let json_place = proptest::sample::select(vec![
+    let with_secret = proptest::sample::select(vec![
         r#""env": {"K": "hunter2", "K2": 1}"#,
         r#""headers": {"X": "hunter2", "bad name": "hunter2"}"#,
         r#""env": "hunter2""#,
@@ -426,30 +426,30 @@ fn secret_files() -> impl Strategy<Value = (String, Format)> {
         "\"",
         r#""timeout": "1""#,
     ]);
-    proptest::collection::vec(prop_oneof![json_place, more], 1..4)
+    proptest::collection::vec(prop_oneof![with_secret, more], 1..4)
         .prop_map(|parts| (format!("{{\"mcpServers\": {{\"x\": {{{}}}}}}}", parts.join(", ")), Format::Json))
 }
 
 proptest! {
     #[test]
-    fn no_secret_is_told_by_any_means((text, format) in secret_files()) {
+    fn no_secret_is_printed((text, format) in secret_files()) {
         let file = ConfigFile::parse(&text, "f", format);
-        let mut told = format!("{file:?}");
+        let mut output = format!("{file:?}");
         let configuration = Configuration::merge(vec![Layer { scope: Scope::User, file, plugin: None }]);
-        told.push_str(&format!("{configuration:?}"));
-        told.extend(configuration.all_problems().map(ToString::to_string));
+        output.push_str(&format!("{configuration:?}"));
+        output.extend(configuration.all_problems().map(ToString::to_string));
         for server in &configuration.servers {
-            told.push_str(&server.view().to_string());
+            output.push_str(&server.view().to_string());
             match server.managed(&|_| None, &Settings::default()) {
-                Ok(managed) => told.push_str(&format!("{managed:?}")),
-                Err(error) => told.extend(error.problems().iter().map(ToString::to_string)),
+                Ok(managed) => output.push_str(&format!("{managed:?}")),
+                Err(error) => output.extend(error.problems().iter().map(ToString::to_string)),
             }
         }
-        prop_assert!(!told.contains("hunter2"), "{}\nof {}", told, text);
+        prop_assert!(!output.contains("hunter2"), "{}\nof {}", output, text);
     }
 
     #[test]
-    fn no_text_is_too_odd_to_be_read(
+    fn arbitrary_text_is_read(
         text in "([\\[\\]{}\",:=#.\\n ]|mcp_servers|mcpServers|command|env|url|http://h/|\\$\\{|a|1|true|\\PC)*",
     ) {
         for format in [Format::Toml, Format::Json] {

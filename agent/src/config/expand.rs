@@ -27,7 +27,7 @@ pub enum ExpandError {
         /// The whole reference.
         range: Range<usize>,
     },
-    /// There is no closing brace.
+    /// The closing brace is missing.
     #[error("`${{` without a closing brace")]
     Unclosed {
         /// From the `$` to the end.

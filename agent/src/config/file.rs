@@ -88,7 +88,7 @@ pub enum Role {
 }
 
 impl ConfigFile {
-    /// Reads a file and records its problems. Returns `None` if there is no such file.
+    /// Reads a file and records its problems. Returns `None` if the file does not exist.
     #[must_use]
     pub fn load(path: &Path, name: &str, role: Role) -> Option<Self> {
         let Some(format) = Format::from_path(path) else {
@@ -258,7 +258,7 @@ fn check_name(entry: TreeCursor<'_>, reader: &mut Reader<'_>, role: Role) {
     }
 }
 
-/// Reads the text of a file, without any conversion. Returns `None` if there is no file.
+/// Reads the text of a file, without any conversion. Returns `None` if it does not exist.
 pub(super) fn read_text(path: &Path, name: &str) -> Result<Option<String>, Diagnostic> {
     let failed = |cause: &std::io::Error| Diagnostic::new(name, format!("cannot read the file: {cause}"));
     let mut file = match File::open(path) {

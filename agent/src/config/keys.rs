@@ -13,7 +13,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Returns the format that the ending of a file name stands for.
+    /// Returns the format that follows from the ending of a file name.
     #[must_use]
     pub fn from_path(path: &std::path::Path) -> Option<Self> {
         match path.extension()?.to_str()? {

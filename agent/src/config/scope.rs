@@ -1,15 +1,14 @@
-//! Where configuration is looked for, and which of it counts.
+//! Scopes of configuration, and their files. The first scope that defines a server takes precedence.
 //!
-//! | scope | file | why there |
+//! | scope | file | purpose |
 //! | --- | --- | --- |
-//! | local | `<config>/projects/<project>-<hash>.toml` | what one person adds to one project. It is *not* in the project: what a repository brings along must not count more than what its user wrote |
-//! | project | `.mcp.json`, the nearest from the working directory up to the top of the repository | shared by all who work on it, and read by other clients too |
-//! | user | `<config>/config.toml` | one person's, everywhere |
-//! | plugin | `.mcp.json` or `.claude-plugin/plugin.json` of each folder under `plugins` in the files of the user | what somebody else wrote |
+//! | local | `<config>/projects/<project>-<hash>.toml` | settings of one user for one project. The file is *not* in the project, because a repository must not override its user |
+//! | project | `.mcp.json`, the nearest from the working directory up to the top of the repository | settings of all users of the project, which other clients read too |
+//! | user | `<config>/config.toml` | settings of one user for all projects |
+//! | plugin | `.mcp.json` or `.claude-plugin/plugin.json` of each directory under `plugins` in the files of the user | settings of the author of the plugin |
 //!
 //! `<config>` is `$MCP_WORKBENCH_CONFIG_DIR`, else `$XDG_CONFIG_HOME/mcp-workbench`, else `~/.config/mcp-workbench`, on Windows
-//! `%APPDATA%\mcp-workbench`. Outside of a repository only the working directory itself is looked at: a `.mcp.json` in `/tmp`
-//! may be anybody's.
+//! `%APPDATA%\mcp-workbench`. Outside a repository only the working directory is searched: any user can write `/tmp/.mcp.json`.
 
 use std::{
     ffi::OsString,
@@ -19,35 +18,35 @@ use std::{
 
 use sha2::{Digest as _, Sha256};
 
-/// The variable that names the folder of the user's files.
-pub const FOLDER_VARIABLE: &str = "MCP_WORKBENCH_CONFIG_DIR";
+/// The environment variable with the directory of the files of the user.
+pub const DIRECTORY_VARIABLE: &str = "MCP_WORKBENCH_CONFIG_DIR";
 
-/// The name of a project's file.
+/// The name of the file of a project.
 pub const PROJECT_FILE: &str = ".mcp.json";
 
-/// What stands at the top of a repository.
-const TOPS: [&str; 3] = [".git", ".hg", ".jj"];
+/// Directories at the top of a repository.
+const REPOSITORY_MARKERS: [&str; 3] = [".git", ".hg", ".jj"];
 
-/// Where a server was configured. The first counts most.
+/// The scope of a configuration file, in order of precedence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Scope {
-    /// In a file that was named.
+    /// A file named on the command line.
     Explicit,
-    /// For one person in one project.
+    /// One user in one project.
     Local,
-    /// For all who work on a project.
+    /// All users of one project.
     Project,
-    /// For one person.
+    /// One user.
     User,
-    /// By a plugin.
+    /// A plugin.
     Plugin,
 }
 
 impl Scope {
-    /// All of them; the first counts most.
+    /// All scopes, in order of precedence.
     pub const ALL: [Self; 5] = [Self::Explicit, Self::Local, Self::Project, Self::User, Self::Plugin];
 
-    /// How it is called.
+    /// The name of the scope.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -66,28 +65,28 @@ impl fmt::Display for Scope {
     }
 }
 
-/// Where the files of each scope are, or would be.
+/// The paths of the files of each scope. The files may not exist.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigPaths {
-    /// The top of the project: of its repository, or the working directory.
+    /// The top of the repository, or the working directory.
     pub top: PathBuf,
     /// The file of the project.
     pub project: PathBuf,
-    /// The user's file for this project; `None` where the user has no folder.
+    /// The file of the user for this project; `None` if the user has no configuration directory.
     pub local: Option<PathBuf>,
-    /// The user's file.
+    /// The file of the user; `None` if the user has no configuration directory.
     pub user: Option<PathBuf>,
 }
 
 impl ConfigPaths {
-    /// The places for somebody who works in this folder, which is absolute.
+    /// Finds the paths for a working directory, which is absolute.
     #[must_use]
-    pub fn discover(folder: &Path, variables: impl Fn(&str) -> Option<OsString>) -> Self {
-        let top = folder.ancestors().find(|folder| TOPS.iter().any(|name| folder.join(name).exists()));
-        let top = top.unwrap_or(folder).to_owned();
-        let below = folder.ancestors().take_while(|folder| folder.starts_with(&top));
-        let found = below.map(|folder| folder.join(PROJECT_FILE)).find(|file| file.exists());
-        let config = config_folder(variables);
+    pub fn discover(directory: &Path, variables: impl Fn(&str) -> Option<OsString>) -> Self {
+        let is_top = |path: &&Path| REPOSITORY_MARKERS.iter().any(|name| path.join(name).exists());
+        let top = directory.ancestors().find(is_top).unwrap_or(directory).to_owned();
+        let below = directory.ancestors().take_while(|path| path.starts_with(&top));
+        let found = below.map(|path| path.join(PROJECT_FILE)).find(|file| file.exists());
+        let config = config_directory(variables);
         Self {
             project: found.unwrap_or_else(|| top.join(PROJECT_FILE)),
             local: config.as_ref().map(|config| config.join("projects").join(local_name(&top))),
@@ -108,16 +107,16 @@ impl ConfigPaths {
     }
 }
 
-/// The folder of the user's files.
-fn config_folder(variables: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    // What is relative means nothing there (XDG Base Directory Specification).
+/// The directory of the files of the user.
+fn config_directory(variables: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    // Relative paths are invalid (XDG Base Directory Specification).
     let set = |name: &str| variables(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || set("HOME").map(|home| home.join(".config"));
     let base = || if cfg!(windows) { set("APPDATA") } else { set("XDG_CONFIG_HOME").or_else(home) };
-    set(FOLDER_VARIABLE).or_else(|| base().map(|base| base.join("mcp-workbench")))
+    set(DIRECTORY_VARIABLE).or_else(|| base().map(|base| base.join("mcp-workbench")))
 }
 
-/// The name of the user's file for a project: readable, and no other project's.
+/// The name of the local file of a project: readable and unique.
 fn local_name(top: &Path) -> String {
     let hash = Sha256::digest(top.as_os_str().as_encoded_bytes());
     let hash: String = hash.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
@@ -133,45 +132,45 @@ mod tests {
 
     use super::*;
 
-    fn places(folder: &Path, variables: &[(&str, &str)]) -> ConfigPaths {
-        ConfigPaths::discover(folder, |name| {
+    fn paths(directory: &Path, variables: &[(&str, &str)]) -> ConfigPaths {
+        ConfigPaths::discover(directory, |name| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
         })
     }
 
     #[test]
-    fn the_nearest_project_file_counts_and_none_above_the_repository() {
+    fn the_nearest_project_file_in_the_repository_is_used() {
         let root = tempfile::tempdir().unwrap();
         let (top, inner) = (root.path().join("a"), root.path().join("a/b/c"));
         fs::create_dir_all(&inner).unwrap();
         fs::write(root.path().join(PROJECT_FILE), "{}").unwrap();
-        // No repository: what is above may be anybody's.
-        assert_eq!(places(&inner, &[]).project, inner.join(PROJECT_FILE));
+        // Outside a repository, parent directories are not searched.
+        assert_eq!(paths(&inner, &[]).project, inner.join(PROJECT_FILE));
         fs::create_dir(top.join(".git")).unwrap();
-        let found = places(&inner, &[]);
+        let found = paths(&inner, &[]);
         assert_eq!((found.project, found.top), (top.join(PROJECT_FILE), top.clone()));
         fs::write(top.join(PROJECT_FILE), "{}").unwrap();
         fs::write(root.path().join("a/b").join(PROJECT_FILE), "{}").unwrap();
-        assert_eq!(places(&inner, &[]).project, root.path().join("a/b").join(PROJECT_FILE));
-        assert_eq!(places(&top, &[]).project, top.join(PROJECT_FILE));
+        assert_eq!(paths(&inner, &[]).project, root.path().join("a/b").join(PROJECT_FILE));
+        assert_eq!(paths(&top, &[]).project, top.join(PROJECT_FILE));
     }
 
     #[test]
-    fn the_user_s_files_are_where_the_environment_says() {
-        let folder = Path::new("/src/my project");
-        assert_eq!(places(folder, &[]).user, None);
+    fn environment_variables_determine_the_directory_of_the_user() {
+        let directory = Path::new("/src/my project");
+        assert_eq!(paths(directory, &[]).user, None);
         for (variables, expected) in [
             (&[("HOME", "/h")] as &[(&str, &str)], "/h/.config/mcp-workbench/config.toml"),
             (&[("HOME", "/h"), ("XDG_CONFIG_HOME", "/x")], "/x/mcp-workbench/config.toml"),
             (&[("HOME", "/h"), ("XDG_CONFIG_HOME", "x")], "/h/.config/mcp-workbench/config.toml"),
-            (&[("HOME", "/h"), (FOLDER_VARIABLE, "/own")], "/own/config.toml"),
+            (&[("HOME", "/h"), (DIRECTORY_VARIABLE, "/own")], "/own/config.toml"),
         ] {
-            assert_eq!(places(folder, variables).user.as_deref(), Some(Path::new(expected)));
+            assert_eq!(paths(directory, variables).user.as_deref(), Some(Path::new(expected)));
         }
-        let local = places(folder, &[(FOLDER_VARIABLE, "/own")]).local.unwrap();
+        let local = paths(directory, &[(DIRECTORY_VARIABLE, "/own")]).local.unwrap();
         let name = local.file_name().unwrap().to_str().unwrap();
         assert!(local.starts_with("/own/projects") && name.starts_with("my_project-") && name.ends_with(".toml"));
-        let other = places(Path::new("/other/my project"), &[(FOLDER_VARIABLE, "/own")]).local.unwrap();
+        let other = paths(Path::new("/other/my project"), &[(DIRECTORY_VARIABLE, "/own")]).local.unwrap();
         assert_ne!(local, other);
     }
 }

@@ -1,7 +1,7 @@
-//! What the environment says beside the files. Read from a lookup, so that nothing here touches this process.
+//! Settings from environment variables, which the caller looks up.
 //!
-//! For each setting the variable of this program is looked at first, and then the one that other clients have. Only the
-//! environment of this program counts: what a server's `env` sets is that server's, `MAX_MCP_OUTPUT_TOKENS` included.
+//! Each setting has a variable of this program, which takes precedence, and one of other clients. The `env` of a server does
+//! not change these settings.
 
 use std::time::Duration;
 
@@ -9,56 +9,56 @@ use client::{Timeouts, auth::credentials::Secret};
 
 use crate::search::SearchMode;
 
-/// How the start of servers is limited, in milliseconds.
+/// Timeout of the start of a server, in milliseconds.
 pub const TIMEOUT: [&str; 2] = ["MCP_WORKBENCH_TIMEOUT", "MCP_TIMEOUT"];
-/// How calls of tools are limited, in milliseconds.
+/// Timeout of a tool call, in milliseconds.
 pub const TOOL_TIMEOUT: [&str; 2] = ["MCP_WORKBENCH_TOOL_TIMEOUT", "MCP_TOOL_TIMEOUT"];
-/// How many tokens of an output reach the model.
+/// Maximum number of tokens of an output for the model.
 pub const MAX_OUTPUT_TOKENS: [&str; 2] = ["MCP_WORKBENCH_MAX_OUTPUT_TOKENS", "MAX_MCP_OUTPUT_TOKENS"];
-/// Whether tools are searched for: `auto`, `auto:<per cent>`, `true`, `false`.
+/// Whether the model searches for tools: `auto`, `auto:<percent>`, `true`, `false`.
 pub const TOOL_SEARCH: [&str; 2] = ["MCP_WORKBENCH_TOOL_SEARCH", "ENABLE_TOOL_SEARCH"];
-/// The port on 127.0.0.1 to which a browser comes back.
+/// The port of the redirect URI on 127.0.0.1.
 pub const CALLBACK_PORT: [&str; 2] = ["MCP_WORKBENCH_OAUTH_CALLBACK_PORT", "MCP_OAUTH_CALLBACK_PORT"];
-/// The secret of a client that is registered already.
+/// The secret of a pre-registered client.
 pub const CLIENT_SECRET: [&str; 2] = ["MCP_WORKBENCH_CLIENT_SECRET", "MCP_CLIENT_SECRET"];
 
-/// The longest time that a variable may give: what is longer is meant to be for ever.
+/// Maximum timeout. Longer values are used to disable a timeout.
 const MAX_DURATION: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// What the environment says. What it does not say is left to the files and to the defaults.
+/// Settings of all servers. Those that are not set come from files or defaults.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settings {
-    /// How long the start of a server may take.
+    /// Timeout of the start of a server.
     pub startup_timeout: Option<Duration>,
-    /// How long a call of a tool may take.
+    /// Timeout of a tool call.
     pub tool_timeout: Option<Duration>,
-    /// How many tokens of an output reach the model.
+    /// Maximum number of tokens of an output for the model.
     pub max_output_tokens: Option<usize>,
-    /// Whether tools are searched for.
+    /// Whether the model searches for tools.
     pub tool_search: SearchMode,
-    /// The port on 127.0.0.1 to which a browser comes back.
+    /// The port of the redirect URI on 127.0.0.1.
     pub callback_port: Option<u16>,
-    /// The secret of a client that is registered already.
+    /// The secret of a pre-registered client.
     pub client_secret: Option<Secret>,
 }
 
-/// A variable holds something that its setting cannot be.
+/// The value of a variable is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{variable} is not {expected}: `{found}`")]
 pub struct SettingError {
     /// The variable.
     pub variable: &'static str,
-    /// What it is to be, to stand behind "is not".
+    /// The valid values, as a noun phrase.
     pub expected: &'static str,
-    /// What it holds; a secret is never told.
+    /// The invalid value, which is never a secret.
     pub found: String,
 }
 
 impl Settings {
-    /// What the variables say. One that is empty counts as not set.
+    /// Reads the variables. An empty variable is treated as not set.
     ///
     /// # Errors
-    /// At the first that holds something its setting cannot be.
+    /// The first invalid value.
     pub fn read(variables: impl Fn(&str) -> Option<String>) -> Result<Self, SettingError> {
         let read = Variables(&variables);
         let time = |names| read.parsed(names, "a number of milliseconds above 0", milliseconds);
@@ -69,7 +69,7 @@ impl Settings {
                 text.parse().ok().filter(|tokens| *tokens > 0)
             })?,
             tool_search: read
-                .parsed(TOOL_SEARCH, "one of `auto`, `auto:<per cent>`, `true` and `false`", |text| text.parse().ok())?
+                .parsed(TOOL_SEARCH, "one of `auto`, `auto:<percent>`, `true` and `false`", |text| text.parse().ok())?
                 .unwrap_or_default(),
             callback_port: read
                 .parsed(CALLBACK_PORT, "a port from 1 to 65535", |text| text.parse().ok().filter(|port| *port > 0))?,
@@ -77,17 +77,17 @@ impl Settings {
         })
     }
 
-    /// The limits of a server that says these itself: its own first, then the environment's, then the defaults.
+    /// Returns the timeouts of a server: its own if present, else those of the environment, else the defaults.
     #[must_use]
     pub fn timeouts(&self, startup: Option<Duration>, tool: Option<Duration>) -> Timeouts {
         let mut timeouts = Timeouts::default();
-        if let Some(limit) = startup.or(self.startup_timeout) {
-            timeouts.startup = limit;
+        if let Some(timeout) = startup.or(self.startup_timeout) {
+            timeouts.startup = timeout;
         }
-        if let Some(limit) = tool.or(self.tool_timeout) {
-            timeouts.call = limit;
-            // However much progress is reported, a limit that somebody chose is not cut short.
-            timeouts.call_ceiling = timeouts.call_ceiling.max(limit);
+        if let Some(timeout) = tool.or(self.tool_timeout) {
+            timeouts.call = timeout;
+            // The ceiling for calls with progress is never below a configured timeout.
+            timeouts.call_ceiling = timeouts.call_ceiling.max(timeout);
         }
         timeouts
     }
@@ -101,7 +101,7 @@ fn milliseconds(text: &str) -> Option<Duration> {
 struct Variables<'l>(&'l dyn Fn(&str) -> Option<String>);
 
 impl Variables<'_> {
-    /// The first of them that is set.
+    /// Returns the first variable that is set.
     fn first(&self, names: [&'static str; 2]) -> Option<(&'static str, String)> {
         names.into_iter().find_map(|name| Some((name, (self.0)(name).filter(|text| !text.is_empty())?)))
     }
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn each_variable_is_read_and_our_own_comes_first() {
+    fn the_variables_of_this_program_take_precedence() {
         assert_eq!(read(&[]), Ok(Settings::default()));
         let settings = read(&[
             ("MCP_TIMEOUT", "1500"),
@@ -149,7 +149,7 @@ mod tests {
         for [own, other] in [TIMEOUT, TOOL_TIMEOUT, MAX_OUTPUT_TOKENS, CALLBACK_PORT, CLIENT_SECRET] {
             assert!(own.starts_with("MCP_WORKBENCH_"), "{own}");
             assert_eq!(read(&[(other, "2"), (own, "1")]), read(&[(own, "1")]), "{own}");
-            // What is empty is not set.
+            // An empty variable is not set.
             assert_eq!(read(&[(other, "2"), (own, "")]), read(&[(other, "2")]), "{own}");
         }
         assert_eq!(
@@ -159,24 +159,24 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_told_by_its_variable() {
-        for (variable, value, told) in [
+    fn an_error_names_the_variable() {
+        for (variable, value, message) in [
             ("MCP_TIMEOUT", "10s", "MCP_TIMEOUT is not a number of milliseconds above 0: `10s`"),
             ("MCP_TOOL_TIMEOUT", "0", "MCP_TOOL_TIMEOUT is not a number of milliseconds above 0: `0`"),
             ("MAX_MCP_OUTPUT_TOKENS", "-1", "MAX_MCP_OUTPUT_TOKENS is not a number of tokens above 0: `-1`"),
             (
                 "MCP_WORKBENCH_TOOL_SEARCH",
                 "auto:101",
-                "MCP_WORKBENCH_TOOL_SEARCH is not one of `auto`, `auto:<per cent>`, `true` and `false`: `auto:101`",
+                "MCP_WORKBENCH_TOOL_SEARCH is not one of `auto`, `auto:<percent>`, `true` and `false`: `auto:101`",
             ),
             ("MCP_OAUTH_CALLBACK_PORT", "70000", "MCP_OAUTH_CALLBACK_PORT is not a port from 1 to 65535: `70000`"),
         ] {
-            assert_eq!(read(&[(variable, value)]).unwrap_err().to_string(), told);
+            assert_eq!(read(&[(variable, value)]).unwrap_err().to_string(), message);
         }
     }
 
     #[test]
-    fn a_server_s_own_limit_comes_before_that_of_the_environment() {
+    fn the_timeout_of_a_server_takes_precedence_over_the_environment() {
         let settings = read(&[("MCP_TIMEOUT", "1000"), ("MCP_TOOL_TIMEOUT", "900000")]).unwrap();
         let own = settings.timeouts(Some(Duration::from_secs(3)), Some(Duration::from_secs(4)));
         assert_eq!((own.startup, own.call), (Duration::from_secs(3), Duration::from_secs(4)));
@@ -188,7 +188,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_is_too_odd(text in "\\PC*") {
+        fn arbitrary_text_is_read_or_rejected(text in "\\PC*") {
             for variable in [TIMEOUT[1], MAX_OUTPUT_TOKENS[1], TOOL_SEARCH[1], CALLBACK_PORT[1]] {
                 drop(read(&[(variable, &text)]));
             }

@@ -25,6 +25,7 @@ const FORMAT: Format = Format {
     example: "contains keys, as in `\"deniedMcpServers\": []`",
     limits: Limits { bytes: 4 << 20, depth: 128, values: 1_000_000, aliases: 0, expanded: 0 },
     noun_of: |_, _| None,
+    renamed: &[],
 };
 
 const KEYS: [&str; 3] = ["allowedMcpServers", "deniedMcpServers", "allowManagedMcpServersOnly"];
@@ -98,7 +99,7 @@ struct RawEntry {
     server_url: Option<String>,
 }
 
-/// Reads the servers of an exclusive file; `None` if there is no such file.
+/// Reads the servers of an exclusive file; `None` if it does not exist.
 pub(super) fn read_exclusive(path: &Path) -> Result<Option<Map<String, Value>>, PolicyError> {
     let Some(mut document) = parse(path)? else { return Ok(None) };
     Ok(Some(document.read::<Exclusive>()?.servers))

@@ -18,7 +18,7 @@ fn http(name: &str, url: &str) -> ServerConfig {
     ServerConfig::new(name, Endpoint::StreamableHttp(HttpEndpoint { url: url.into(), ..HttpEndpoint::default() }))
 }
 
-/// A root with these files in our own directory of it.
+/// A root with these files in the directory of the workbench.
 fn root(exclusive: Option<&str>, settings: Option<&str>) -> TempDir {
     let root = TempDir::new().unwrap();
     let directory = PolicyDirectory::own(Platform::Linux);
@@ -46,7 +46,7 @@ fn allowed(policy: &Policy, server: &ServerConfig) -> bool {
 }
 
 #[test]
-fn without_files_or_without_an_allow_list_all_is_allowed_and_an_empty_one_allows_nothing() {
+fn without_an_allow_list_all_servers_are_allowed_and_an_empty_list_allows_none() {
     let servers = [stdio("a", &["npx", "a"]), http("b", "https://b.test/mcp")];
     for server in &servers {
         assert!(allowed(&read(None, None), server));
@@ -57,7 +57,7 @@ fn without_files_or_without_an_allow_list_all_is_allowed_and_an_empty_one_allows
 }
 
 #[test]
-fn what_is_denied_by_name_command_or_url_stays_denied() {
+fn the_deny_list_takes_precedence() {
     let policy = lists(json!({
         "allowedMcpServers": [{"serverName": "bad"}, {"serverName": "ok"}, {"serverName": "web"}],
         "deniedMcpServers": [
@@ -80,16 +80,16 @@ fn what_is_denied_by_name_command_or_url_stays_denied() {
 }
 
 #[test]
-fn a_name_is_not_enough_where_commands_or_urls_are_listed() {
+fn a_name_is_not_sufficient_if_commands_or_urls_are_listed() {
     let policy = lists(json!({"allowedMcpServers": [
         {"serverName": "github"}, {"serverCommand": ["npx", "-y", "files"]},
     ]}));
     assert!(allowed(&policy, &stdio("any", &["npx", "-y", "files"])));
-    assert!(!allowed(&policy, &stdio("github", &["npx", "-y", "other"])), "its name is the user's choice");
+    assert!(!allowed(&policy, &stdio("github", &["npx", "-y", "other"])), "the user chooses the name");
     for other in [&["npx", "files"][..], &["npx", "-y", "files", "/"], &["npx", "files", "-y"], &["npx -y files"]] {
         assert!(!allowed(&policy, &stdio("any", other)), "{other:?}");
     }
-    assert!(allowed(&policy, &http("github", "https://anywhere.test/")), "no URL is listed, so the name counts");
+    assert!(allowed(&policy, &http("github", "https://anywhere.test/")), "no URL is listed, so the name is sufficient");
     assert!(!allowed(&policy, &http("other", "https://anywhere.test/")));
     let policy = lists(json!({"allowedMcpServers": [
         {"serverName": "github"}, {"serverUrl": "https://mcp.company.test/*"},
@@ -114,7 +114,7 @@ fn an_exclusive_file_rejects_other_servers_and_the_lists_apply_to_its_own() {
 }
 
 #[test]
-fn a_broken_file_refuses_everything_and_says_where_it_is_broken() {
+fn an_invalid_file_rejects_all_servers_and_reports_the_position() {
     let broken = [
         ("", "1:1"),
         ("{", "1:1"),
@@ -136,7 +136,7 @@ fn a_broken_file_refuses_everything_and_says_where_it_is_broken() {
     ];
     for (text, position) in broken {
         let policy = read(None, Some(text));
-        let problem = policy.problem().unwrap_or_else(|| panic!("{text} was understood")).to_string();
+        let problem = policy.problem().unwrap_or_else(|| panic!("{text} was accepted")).to_string();
         assert!(problem.contains(&format!("managed-settings.json:{position}")), "{problem}");
         for origin in [Origin::User, Origin::Managed] {
             let decision = policy.decide(&stdio("a", &["npx"]), origin);
@@ -166,22 +166,22 @@ fn a_misspelled_key_has_a_suggestion() {
     let policy = read(None, Some("{\n  \"deniedMcpServer\": [] }"));
     let problem = policy.problem().unwrap().to_string();
     assert!(problem.contains("unknown key `deniedMcpServer`, did you mean `deniedMcpServers`?"), "{problem}");
-    // A file that is about other things as well has keys that are none of ours, but no misspelt one.
+    // A shared file may contain other keys, but no misspelled one.
     let directory = PolicyDirectory::claude_code(Platform::Linux);
     let root = TempDir::new().unwrap();
     fs::create_dir_all(directory.settings(root.path()).parent().unwrap()).unwrap();
-    for (text, refused) in
+    for (text, rejected) in
         [(r#"{"permissions": {}, "deniedMcpServers": []}"#, false), (r#"{"allowedMcpservers": []}"#, true)]
     {
         fs::write(directory.settings(root.path()), text).unwrap();
-        assert_eq!(Policy::read(&directory, root.path()).problem().is_some(), refused, "{text}");
+        assert_eq!(Policy::read(&directory, root.path()).problem().is_some(), rejected, "{text}");
     }
 }
 
 #[test]
-fn a_file_that_cannot_be_read_refuses_everything() {
+fn an_unreadable_file_rejects_all_servers() {
     let root = root(None, None);
-    // A directory of the name of the file can be opened and not be read, whoever asks.
+    // A directory can be opened but not read, also by root.
     fs::create_dir(PolicyDirectory::own(Platform::Linux).settings(root.path())).unwrap();
     let policy = Policy::read(&PolicyDirectory::own(Platform::Linux), root.path());
     assert!(matches!(policy.problem(), Some(PolicyError::Unreadable { .. })), "{:?}", policy.problem());
@@ -189,7 +189,7 @@ fn a_file_that_cannot_be_read_refuses_everything() {
     let root = self::root(None, Some("\u{feff}{}"));
     assert!(
         Policy::read(&PolicyDirectory::own(Platform::Linux), root.path()).problem().is_none(),
-        "editors put a mark in front"
+        "editors add a byte order mark"
     );
     let settings = PolicyDirectory::own(Platform::Linux).settings(root.path());
     fs::write(&settings, b"{\"a\": \"\xff\"}").unwrap();
@@ -220,7 +220,7 @@ fn may(pattern: &str, url: &str) -> bool {
 }
 
 #[test]
-fn urls_match_part_by_part_and_as_they_are_requested() {
+fn urls_match_part_by_part_after_normalization() {
     for (pattern, url) in [
         ("https://good.test/*", "https://good.test/"),
         ("https://good.test/*", "HTTPS://GOOD.TEST:443/a/b?c=d"),
@@ -243,7 +243,7 @@ fn urls_match_part_by_part_and_as_they_are_requested() {
 }
 
 #[test]
-fn no_trick_meets_a_pattern_that_its_host_does_not() {
+fn a_url_of_another_host_never_matches() {
     for (pattern, url) in [
         ("https://good.test/*", "https://good.test@evil.test/"),
         ("https://good.test/*", "https://good.test:x@evil.test/"),
@@ -267,7 +267,7 @@ fn no_trick_meets_a_pattern_that_its_host_does_not() {
 }
 
 #[test]
-fn where_a_path_can_be_read_in_several_ways_all_have_to_match_to_allow_and_one_to_deny() {
+fn an_allow_list_requires_all_readings_of_a_path_and_a_deny_list_one() {
     for (pattern, url) in [
         ("https://good.test/public/*", "https://good.test/public/..%2fadmin"),
         ("https://good.test/public/*", "https://good.test/public/%252e%252e/admin"),
@@ -292,7 +292,7 @@ fn where_a_path_can_be_read_in_several_ways_all_have_to_match_to_allow_and_one_t
 }
 
 #[test]
-fn a_pattern_that_no_url_could_meet_is_refused() {
+fn a_pattern_that_no_url_can_match_is_rejected() {
     for pattern in [
         "",
         "good.test",
@@ -341,7 +341,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2_000, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_allowed_goes_to_the_host_of_the_pattern(url in hostile_url()) {
+    fn allowed_urls_have_the_host_of_the_pattern(url in hostile_url()) {
         for (pattern, ending) in [("https://good.test/*", "good.test"), ("https://*.good.test/*", ".good.test")] {
             if sure(pattern, &url) {
                 let reached = Url::parse(&url).unwrap();
@@ -353,19 +353,19 @@ proptest! {
     }
 
     #[test]
-    fn what_an_entry_allows_the_same_entry_denies(url in hostile_url(), pattern in "https://(\\*|\\*\\.good\\.test|good\\.test)(:\\*)?(/\\*|/a|/a/\\*|)") {
+    fn an_entry_denies_all_that_it_allows(url in hostile_url(), pattern in "https://(\\*|\\*\\.good\\.test|good\\.test)(:\\*)?(/\\*|/a|/a/\\*|)") {
         prop_assert!(!sure(&pattern, &url) || may(&pattern, &url));
     }
 
     #[test]
-    fn deny_is_absolute(url in hostile_url()) {
+    fn denied_urls_are_never_allowed(url in hostile_url()) {
         let reached = Url::parse(&url).ok();
         let to_good = reached.is_none_or(|url| url.host_str() == Some("good.test") && url.port().is_none());
         prop_assert!(!to_good || !allowed(&BOTH, &http("a", &url)), "{}", url);
     }
 }
 
-/// Allows by name and by URL what it denies.
+/// Allows by name and by URL the server that it denies.
 static BOTH: LazyLock<Policy> = LazyLock::new(|| {
     lists(json!({
         "allowedMcpServers": [{"serverName": "a"}, {"serverUrl": "*"}, {"serverUrl": "https://good.test/*"}],

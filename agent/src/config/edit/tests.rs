@@ -75,7 +75,7 @@ const JSON: &str = "\
 ";
 
 #[test]
-fn a_server_is_added_behind_the_others() {
+fn a_server_is_added_after_the_others() {
     let stdio = json!({"command": "c", "args": ["-x"], "env": {"K": "v"}});
     let changed = toml(TOML, &add("c d", stdio.clone()));
     let block = "\n[mcp_servers.\"c d\"]\ncommand = \"c\"\nargs = [\"-x\"]\nenv = { K = \"v\" }\n";
@@ -87,7 +87,7 @@ fn a_server_is_added_behind_the_others() {
 }
 
 #[test]
-fn keys_are_written_as_each_format_has_them() {
+fn keys_have_the_names_of_their_format() {
     let remote = json!({
         "type": "http", "url": "https://h/mcp", "headers": {"X-A": "1"}, "bearerTokenEnvVar": "T",
         "oauth": {"clientId": "me", "callbackPort": 80}, "timeout": 500,
@@ -106,17 +106,17 @@ tool_timeout_ms = 500
 }
 
 #[test]
-fn a_new_file_begins_well() {
+fn a_new_file_contains_one_server() {
     let changed = json_text(empty(Format::Json), &add("a", json!({"command": "a"})));
     assert_eq!(changed, "{\n  \"mcpServers\": {\n    \"a\": {\n      \"command\": \"a\"\n    }\n  }\n}\n");
     assert_eq!(toml(empty(Format::Toml), &add("a", json!({"command": "a"}))), "[mcp_servers.a]\ncommand = \"a\"\n");
 }
 
 #[test]
-fn a_server_is_replaced_only_on_demand_and_where_it_stands() {
+fn a_server_is_replaced_in_place_if_requested() {
     for (format, text) in [(Format::Toml, TOML), (Format::Json, JSON)] {
-        let refused = apply(text, format, &add("a", json!({"command": "z"})));
-        assert_eq!(refused, Err(EditError::Exists { name: "a".to_owned() }));
+        let error = apply(text, format, &add("a", json!({"command": "z"})));
+        assert_eq!(error, Err(EditError::Exists { name: "a".to_owned() }));
     }
     let changed = toml(TOML, &replace("a", json!({"command": "z"})));
     assert!(changed.contains("[mcp_servers.a] # the first\ncommand = \"z\"\n"), "{changed}");
@@ -127,7 +127,7 @@ fn a_server_is_replaced_only_on_demand_and_where_it_stands() {
 }
 
 #[test]
-fn a_server_is_taken_away_with_what_is_its_own() {
+fn a_server_is_removed_with_its_comment() {
     let changed = toml(TOML, &remove("b"));
     assert!(changed.contains("# Apart from what follows.") && !changed.contains("About b"), "{changed}");
     assert!(changed.contains("# About the profile.\n[profiles.p]\nz = 1\n# The end.\n"), "{changed}");
@@ -142,7 +142,7 @@ fn a_server_is_taken_away_with_what_is_its_own() {
 }
 
 #[test]
-fn a_server_is_switched_without_touching_another_byte() {
+fn enabling_and_disabling_changes_one_value() {
     assert_eq!(toml(TOML, &enable("a", true)), TOML.replace("enabled = false # for now", "enabled = true # for now"));
     assert_eq!(json_text(JSON, &enable("a", true)), JSON.replace("\"enabled\": false", "\"enabled\": true"));
     let changed = toml(TOML, &enable("b", false));
@@ -153,7 +153,7 @@ fn a_server_is_switched_without_touching_another_byte() {
 }
 
 #[test]
-fn a_list_of_those_that_are_not_to_be_used_is_kept() {
+fn the_list_of_disabled_servers_is_edited() {
     for (format, text) in [(Format::Toml, TOML), (Format::Json, JSON), (Format::Toml, "")] {
         let one = apply(text, format, &list("plugin:p:s", true)).unwrap();
         let two = apply(&one, format, &list("b", true)).unwrap();
@@ -165,7 +165,7 @@ fn a_list_of_those_that_are_not_to_be_used_is_kept() {
 }
 
 #[test]
-fn inline_tables_and_odd_ends_of_lines_stay_as_they_are() {
+fn inline_tables_and_line_ends_are_kept() {
     let inline = "mcp_servers = { a = { command = \"a\" } }\n";
     assert_eq!(
         toml(inline, &add("b", json!({"command": "b"}))),
@@ -181,27 +181,27 @@ fn inline_tables_and_odd_ends_of_lines_stay_as_they_are() {
 }
 
 #[test]
-fn what_is_wrong_is_not_written() {
+fn invalid_edits_are_rejected() {
     for text in ["{", "[]", "{\"mcpServers\": []}"] {
-        let refused = apply(text, Format::Json, &add("a", json!({"command": "a"})));
+        let error = apply(text, Format::Json, &add("a", json!({"command": "a"})));
         assert!(
-            matches!(refused, Err(EditError::Unread { .. } | EditError::Unsupported { .. })),
-            "{text}: {refused:?}"
+            matches!(error, Err(EditError::Unread { .. } | EditError::Unsupported { .. })),
+            "{text}: {error:?}"
         );
     }
-    let refused = apply("a = \n", Format::Toml, &remove("a")).unwrap_err();
-    assert!(matches!(refused, EditError::Unread { .. }), "{refused:?}");
+    let error = apply("a = \n", Format::Toml, &remove("a")).unwrap_err();
+    assert!(matches!(error, EditError::Unread { .. }), "{error:?}");
     for value in [json!({"comand": "a"}), json!({}), json!({"command": "a", "url": "https://h"}), json!({"command": 1})]
     {
-        let refused = apply("{}", Format::Json, &add("a", value)).unwrap_err();
-        let EditError::Wrong { problems } = refused else { panic!("{refused:?}") };
+        let error = apply("{}", Format::Json, &add("a", value)).unwrap_err();
+        let EditError::Wrong { problems } = error else { panic!("{error:?}") };
         assert!(problems[0].help.is_some());
     }
-    let refused = apply("{}", Format::Json, &add("plugin:a:b", json!({"command": "a"})));
-    assert!(matches!(refused, Err(EditError::Wrong { .. })));
+    let error = apply("{}", Format::Json, &add("plugin:a:b", json!({"command": "a"})));
+    assert!(matches!(error, Err(EditError::Wrong { .. })));
 }
 
-/// A server as a file has it, in the form of `.mcp.json`.
+/// A server as in `.mcp.json`.
 fn servers() -> impl Strategy<Value = Map<String, Value>> {
     let text = "[ -~äß\"\\\\'#\n\t]{0,12}[a-z]";
     let pairs = || proptest::collection::btree_map("[A-Za-z][A-Za-z0-9_-]{0,6}", text, 0..3);
@@ -216,12 +216,12 @@ fn servers() -> impl Strategy<Value = Map<String, Value>> {
     prop_oneof![stdio, remote].prop_map(entry)
 }
 
-/// The lines that an edit may change: the last line in front of a new entry gets a comma.
+/// The lines without commas, because an edit adds a comma to the line before a new entry.
 fn lines(text: &str) -> Vec<String> {
     text.lines().map(|line| line.trim_end_matches(',').to_owned()).collect()
 }
 
-/// Whether `all` has the lines of `some`, in their order.
+/// Whether `all` contains the lines of `some`, in order.
 fn has_lines(all: &str, some: &str) -> bool {
     let all = lines(all);
     let mut rest = all.iter();
@@ -232,7 +232,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_was_added_is_read_and_nothing_else_changes(
+    fn an_added_server_is_read_and_nothing_else_changes(
         name in "[a-zA-Z0-9_ .äü\"\\\\-]{0,10}[a-z]",
         added in servers(),
         second in servers(),
@@ -248,7 +248,7 @@ proptest! {
             prop_assert!(has_lines(&changed, text), "{}", changed);
             let file = ConfigFile::parse(&changed, "f", format);
             prop_assert_eq!(file.get(&name).map(|server| server.server.clone()), Some(expected.clone()));
-            // And a second one, and back.
+            // Add a second one, and remove both.
             let edit = Edit::Add { name: "z".to_owned(), entry: second.clone(), replace: false };
             let more = apply(&changed, format, &edit).unwrap();
             prop_assert!(has_lines(&more, &changed), "{}", more);
@@ -260,7 +260,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_is_too_odd_to_be_edited_or_refused(text in "([\\[\\]{}\",:=#.\\n ]|mcp_servers|mcpServers|a|1)*") {
+    fn arbitrary_text_is_edited_or_rejected(text in "([\\[\\]{}\",:=#.\\n ]|mcp_servers|mcpServers|a|1)*") {
         for format in [Format::Toml, Format::Json] {
             for edit in [add("a", json!({"command": "a"})), remove("a"), enable("a", false), list("a", true)] {
                 drop(apply(&text, format, &edit));
@@ -270,9 +270,9 @@ proptest! {
 }
 
 #[test]
-fn a_file_is_written_as_a_whole_and_keeps_its_mode_and_its_links() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("deep/config.toml");
+fn a_replaced_file_keeps_its_mode_and_its_links() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("deep/config.toml");
     edit_file(&path, &add("a", json!({"command": "a"})), true).unwrap();
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "[mcp_servers.a]\ncommand = \"a\"\n");
     #[cfg(unix)]
@@ -281,12 +281,12 @@ fn a_file_is_written_as_a_whole_and_keeps_its_mode_and_its_links() {
         let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
-        let link = folder.path().join("link.toml");
+        let link = directory.path().join("link.toml");
         symlink("deep/config.toml", &link).unwrap();
         assert_eq!(edit_file(&link, &enable("a", false), true).unwrap(), path);
         assert_eq!(mode(&path), 0o640);
         assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
-        let shared = folder.path().join(".mcp.json");
+        let shared = directory.path().join(".mcp.json");
         edit_file(&shared, &add("a", json!({"command": "a"})), false).unwrap();
         assert_eq!(mode(&shared), 0o644);
     }
@@ -298,9 +298,9 @@ fn a_file_is_written_as_a_whole_and_keeps_its_mode_and_its_links() {
 }
 
 #[test]
-fn two_who_write_at_once_lose_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("config.toml");
+fn concurrent_edits_are_all_applied() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("config.toml");
     std::thread::scope(|scope| {
         for number in 0..8 {
             let path = &path;

@@ -102,7 +102,7 @@ fn make_directory(directory: &Path, private: bool) -> io::Result<()> {
     builder.create(directory)
 }
 
-/// Locks the directory until the result is dropped. There is no lock on Windows, where directories cannot be opened.
+/// Locks the directory until the result is dropped. Windows cannot open directories, so nothing is locked there.
 fn lock(directory: &Path) -> io::Result<Option<File>> {
     if cfg!(windows) {
         return Ok(None);
