@@ -99,9 +99,7 @@ impl Policy {
             return PolicyDecision::rejected(format!("the policy of the administrator is invalid: {problem}"));
         }
         if self.exclusive.is_some() && origin != Origin::Managed {
-            return PolicyDecision::rejected(
-                "the administrator allows only the managed servers".into(),
-            );
+            return PolicyDecision::rejected("the administrator allows only the managed servers".into());
         }
         match self.denied.iter().find(|entry| entry.denies(server)) {
             Some(entry) => PolicyDecision::rejected(format!("the administrator denies {entry}")),

@@ -12,9 +12,7 @@ use diagnostics::{
     document::{Document, Format, Limits, Source, Syntax},
     nearest, read_file,
 };
-use serde::{
-    Deserialize, de::IgnoredAny,
-};
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 
 use super::url_pattern::UrlPattern;

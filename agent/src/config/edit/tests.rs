@@ -184,10 +184,7 @@ fn inline_tables_and_line_ends_are_kept() {
 fn invalid_edits_are_rejected() {
     for text in ["{", "[]", "{\"mcpServers\": []}"] {
         let error = apply(text, Format::Json, &add("a", json!({"command": "a"})));
-        assert!(
-            matches!(error, Err(EditError::Unread { .. } | EditError::Unsupported { .. })),
-            "{text}: {error:?}"
-        );
+        assert!(matches!(error, Err(EditError::Unread { .. } | EditError::Unsupported { .. })), "{text}: {error:?}");
     }
     let error = apply("a = \n", Format::Toml, &remove("a")).unwrap_err();
     assert!(matches!(error, EditError::Unread { .. }), "{error:?}");
