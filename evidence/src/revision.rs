@@ -57,6 +57,8 @@ revisions! {
 }
 
 impl Revision {
+    /// The newest revision.
+    pub const NEWEST: Self = Self::ALL[Self::ALL.len() - 1];
     /// The newest revision with a handshake.
     pub const NEWEST_LEGACY: Self = Self::newest(Era::Legacy);
     /// The newest revision without a handshake.

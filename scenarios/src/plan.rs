@@ -11,8 +11,8 @@ use crate::{
 
 pub use crate::case::{Case, DEFAULT_LIMIT, case_id, limit_of, seed_of};
 
-/// Default revisions of a scenario: the last with a handshake, and the first without one.
-pub const DEFAULT_REVISIONS: [Revision; 2] = [Revision::V2025_11_25, Revision::V2026_07_28];
+/// Default revisions of a scenario: the newest with a handshake, and the newest without one.
+pub const DEFAULT_REVISIONS: [Revision; 2] = [Revision::NEWEST_LEGACY, Revision::NEWEST_MODERN];
 
 /// The revisions of a scenario, oldest first.
 #[must_use]

@@ -27,7 +27,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args) -> CommandResult {
     let catalog = ScenarioCatalog::built_in().map_err(CommandError::internal)?;
     let scenarios: Vec<_> = catalog.scenarios().collect();
-    let revision = args.revision.unwrap_or(NEWEST);
+    let revision = args.revision.unwrap_or(Revision::NEWEST);
     let explanation = Register::built_in().explain(&args.id, revision, scenarios.iter().map(AsRef::as_ref));
     let explanation = explanation.map_err(|error| {
         let help = error.help.clone();
@@ -40,9 +40,6 @@ pub(crate) fn run(args: &Args) -> CommandResult {
     }
     Ok(ExitCode::SUCCESS)
 }
-
-/// The newest revision.
-pub(crate) const NEWEST: Revision = Revision::V2026_07_28;
 
 fn text(explanation: &Explanation) -> String {
     let Explanation { requirement, checks, scenarios } = explanation;

@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
+use evidence::Revision;
 use scenarios::requirements::Register;
 
-use super::{explain::NEWEST, selection::SelectionArgs};
+use super::selection::SelectionArgs;
 use crate::{error::CommandResult, print};
 
 /// The arguments of `list`.
@@ -47,7 +48,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
 
 fn list_requirements(json: bool) -> CommandResult {
     let register = Register::built_in();
-    let requirements: Vec<_> = register.ids().filter_map(|id| register.get(id, NEWEST)).collect();
+    let requirements: Vec<_> = register.ids().filter_map(|id| register.get(id, Revision::NEWEST)).collect();
     if json {
         print::pretty_json(&requirements)?;
     } else {

@@ -93,7 +93,7 @@ async fn probe_over(target: &ServerTarget, transport: Transport, startup: Durati
     let mut silent = probe_legacy(target, transport, startup, &mut found).await?;
     // A server that starts slowly gets more time than it took before; a silent server does not get the whole time again.
     let timeout = if silent.is_some() { startup / 3 } else { PROBE.max(began.elapsed() * 3).min(startup) };
-    if transport.carries(Revision::V2026_07_28) {
+    if transport.carries(Revision::NEWEST_MODERN) {
         silent = match (silent, probe_modern(target, transport, timeout, &mut found).await?) {
             (Some(legacy), Some(modern)) => {
                 Some(SilentServer { sent: format!("{} and {}", legacy.sent, modern.sent), ..legacy })
@@ -161,7 +161,7 @@ async fn probe_modern(
     timeout: Duration,
     found: &mut ProbeResult,
 ) -> Result<Option<SilentServer>, PeerError> {
-    let mut peer = Peer::open(target, transport, Revision::V2026_07_28).await?;
+    let mut peer = Peer::open(target, transport, Revision::NEWEST_MODERN).await?;
     let response = peer.request(handshake::discover(), timeout).await;
     let finished = peer.end().await;
     match response {
@@ -183,14 +183,14 @@ fn note_modern(response: &Value, found: &mut ProbeResult) {
     }
     let result = response.get("result").cloned().unwrap_or(Value::Null);
     let versions = result.get("supportedVersions").and_then(Value::as_array);
-    let lists_it = |versions: &Vec<Value>| versions.iter().any(|version| version == Revision::V2026_07_28.as_str());
+    let lists_it = |versions: &Vec<Value>| versions.iter().any(|version| version == Revision::NEWEST_MODERN.as_str());
     // A discovery response without the list is a defect to report, not an older server.
     let meant = result.get("capabilities").is_some() && result.get("resultType").is_some();
     if versions.map_or(meant, lists_it) {
         let info = result.pointer("/_meta/io.modelcontextprotocol~1serverInfo");
-        found.identities.insert(Revision::V2026_07_28, server_identity(&result, info));
+        found.identities.insert(Revision::NEWEST_MODERN, server_identity(&result, info));
     } else {
-        found.notes.push("`server/discover` does not list 2026-07-28".to_owned());
+        found.notes.push(format!("`server/discover` does not list {}", Revision::NEWEST_MODERN));
     }
 }
 

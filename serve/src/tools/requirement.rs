@@ -44,7 +44,7 @@ pub(crate) fn explain(
     id: &str,
     revision: Option<Revision>,
 ) -> Result<RequirementDetails, ToolError> {
-    let explanation = Register::built_in().explain(id, revision.unwrap_or(Revision::V2026_07_28), []);
+    let explanation = Register::built_in().explain(id, revision.unwrap_or(Revision::NEWEST), []);
     let requirement =
         explanation.map_err(|error| ToolError::arguments(error.to_string()).with_help(error.help.clone()))?.requirement;
     let scenarios = all(workbench).into_iter().filter(|one| one.requirement == requirement.id).map(|one| one.id);

@@ -17,7 +17,7 @@ use crate::judge::{
     },
 };
 
-pub(super) const NOT_MODERN: &str = "the client sent no message of 2026-07-28";
+pub(super) const NOT_MODERN: &str = "the client sent no message of a stateless revision";
 
 const META: &str = "/params/_meta/io.modelcontextprotocol~1";
 const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -163,7 +163,7 @@ fn judge_verbs(transcript: &Transcript<'_>, findings: &mut Findings) {
         let Some(verb) = method(request).filter(|verb| matches!(*verb, "GET" | "DELETE")) else { continue };
         let detected = first_result.get(connection.server).is_some_and(|first| *first < request.seq);
         if detected && !handshakes.contains(connection.server) {
-            findings.fail(format!("it sent a {verb} to a server of 2026-07-28"), [request.seq]);
+            findings.fail(format!("it sent a {verb} to a server of a stateless revision"), [request.seq]);
         }
     }
 }

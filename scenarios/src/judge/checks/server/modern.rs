@@ -21,8 +21,6 @@ use crate::{
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// The key in the metadata of a notification with its subscription.
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
-/// The revision that these checks are about.
-const THIS: &str = Revision::V2026_07_28.as_str();
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -130,7 +128,11 @@ fn version_of<'a>(request: &RequestResponse<'a>) -> Option<&'a Value> {
 }
 
 fn is_modern(request: &RequestResponse<'_>) -> bool {
-    version_of(request).is_some_and(|version| version == THIS)
+    version_of(request).and_then(Value::as_str).is_some_and(names_modern)
+}
+
+fn names_modern(version: &str) -> bool {
+    version.parse().is_ok_and(Revision::is_modern)
 }
 
 /// Checks the results of requests with the metadata of this revision. On a server of both eras the others belong to the
@@ -232,7 +234,8 @@ fn discover(transcript: &Transcript<'_>) -> CheckOutcome {
         (versions.is_some(), "supportedVersions is not an array"),
         (has(Value::is_string), "a version is not a string"),
         (
-            versions.is_none_or(|versions| versions.iter().any(|version| version == THIS)) || !has(Value::is_string),
+            versions.is_none_or(|versions| versions.iter().any(|version| Some(version) == version_of(request)))
+                || !has(Value::is_string),
             "supportedVersions lacks the revision of the response",
         ),
         (result.get("capabilities").is_some_and(Value::is_object), "capabilities is not an object"),
@@ -277,8 +280,9 @@ fn unsupported(transcript: &Transcript<'_>) -> CheckOutcome {
     let CheckOutcome::Passed { .. } = outcome else { return outcome };
     let data = request.error().and_then(|error| error.get("data"));
     let supported = data.and_then(|data| data.get("supported")).and_then(Value::as_array);
-    if !supported.is_some_and(|all| all.iter().any(|version| version == THIS)) {
-        return CheckOutcome::failed(format!("data.supported lacks {THIS}"), request.frames());
+    let revision = transcript.evidence.revision.as_str();
+    if !supported.is_some_and(|all| all.iter().any(|version| version == revision)) {
+        return CheckOutcome::failed(format!("data.supported lacks {revision}"), request.frames());
     }
     if data.and_then(|data| data.get("requested")).is_none_or(|requested| requested != unknown) {
         return CheckOutcome::failed("data.requested is not the requested revision", request.frames());
@@ -300,7 +304,7 @@ fn mismatch(transcript: &Transcript<'_>) -> CheckOutcome {
         // A header that is missing, or names an older revision, lets a server of both eras take the request for one of
         // the older era and reject it by the rules there (protocol version header). Only a result is surely wrong.
         let named = header(request.request.frame, REVISION_HEADER);
-        let older = named != Some(THIS);
+        let older = !named.is_some_and(names_modern);
         if older && transcript.may_be_dual_era() && (named.is_none() || request.result().is_none()) {
             continue;
         }
@@ -341,8 +345,14 @@ fn names_versions(transcript: &Transcript<'_>) -> CheckOutcome {
         return CheckOutcome::not_applicable("no `initialize` was sent");
     };
     match (request.error(), request.result()) {
-        (Some(error), _) if error.to_string().contains(THIS) => CheckOutcome::passed(brief(error), request.frames()),
-        (Some(error), _) => CheckOutcome::failed(brief(error), request.frames()),
+        (Some(error), _) => {
+            let (text, mut modern) = (error.to_string(), Revision::ALL.into_iter().filter(|one| one.is_modern()));
+            if modern.any(|revision| text.contains(revision.as_str())) {
+                CheckOutcome::passed(brief(error), request.frames())
+            } else {
+                CheckOutcome::failed(brief(error), request.frames())
+            }
+        }
         (None, Some(_)) => CheckOutcome::not_applicable("the server did not reject it"),
         (None, None) => CheckOutcome::failed(NO_RESPONSE, request.frames()),
     }
