@@ -7,7 +7,10 @@ use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+
+mod body;
+
+pub use body::FrameBody;
 
 /// Version of the run format. It changes when a reader of the old format would misread the new one.
 pub const FORMAT: u32 = 1;
@@ -198,7 +201,7 @@ pub struct ReportFrame {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<String>,
     /// The message; a string if it is not JSON.
-    pub body: Value,
+    pub body: FrameBody,
     /// Whether the body was truncated to the size limit.
     #[serde(default, alias = "cut", skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,

@@ -81,7 +81,7 @@ pub(crate) fn failed() -> CaseResult {
             from_client: true,
             server: "main".to_owned(),
             http: None,
-            body: json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+            body: (&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).into(),
             truncated: false,
         },
         ReportFrame {
@@ -90,7 +90,7 @@ pub(crate) fn failed() -> CaseResult {
             from_client: true,
             server: "main".to_owned(),
             http: Some("POST /mcp".to_owned()),
-            body: json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "stuck"}}),
+            body: (&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "stuck"}})).into(),
             truncated: false,
         },
         ReportFrame {
@@ -99,7 +99,7 @@ pub(crate) fn failed() -> CaseResult {
             from_client: false,
             server: "main".to_owned(),
             http: Some("200 text/event-stream".to_owned()),
-            body: json!("not JSON\u{1b}[2J at all"),
+            body: (&json!("not JSON\u{1b}[2J at all")).into(),
             truncated: true,
         },
     ];

@@ -99,8 +99,8 @@ fn push_frame(lines: &mut Vec<String>, frame: &ReportFrame, style: CaseStyle) {
     let server = text::bounded_line(&frame.server, 80);
     let head = format!("{} #{}  {at}  {server}{http}", arrow(frame), frame.seq);
     lines.push(format!("    {}", style.paint.strong(head)));
-    let body = match &frame.body {
-        Value::String(raw) => raw.clone(),
+    let body = match frame.body.value() {
+        Value::String(raw) => raw,
         // A frame without a body is an HTTP envelope.
         Value::Null => String::new(),
         other => format!("{other:#}"),

@@ -65,7 +65,7 @@ fn text_of_a_case_is_not_wider_than_the_terminal() {
     let wraps = |line: &str| line.starts_with(' ') && !line.contains("https://");
     for width in [60, 80, 120] {
         let mut case = sample::failed();
-        case.frames[1].body = "日本語 x ".repeat(100).into();
+        case.frames[1].body = (&serde_json::Value::from("日本語 x ".repeat(100))).into();
         case.checks[0].observed = "many words ".repeat(50);
         case.stderr = "word ".repeat(100);
         let shown = terminal(&sample::run(vec![case]), Style { width, ..Style::default() });
@@ -91,7 +91,7 @@ fn tables_of_load_tests_fit_80_columns() {
 #[test]
 fn a_long_body_is_truncated_with_a_note() {
     let mut case = sample::failed();
-    case.frames[1].body = (0..1_000).collect();
+    case.frames[1].body = (&(0..1_000).collect::<serde_json::Value>()).into();
     let shown = terminal(&sample::run(vec![case]), Style::default());
     assert!(shown.contains("… [986 more lines]"), "{shown}");
 }

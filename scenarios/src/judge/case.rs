@@ -1,7 +1,7 @@
 //! Judges one case: the expectations of its scenario, and every check that applies to it.
 
 use evidence::{Body, Frame, Http};
-use reports::model::{CaseResult, CheckResult, Level, ReportFrame, Requirement, Verdict};
+use reports::model::{CaseResult, CheckResult, FrameBody, Level, ReportFrame, Requirement, Verdict};
 use serde_json::Value;
 
 use super::{
@@ -148,11 +148,14 @@ fn report_frames(results: &[CheckResult], frames: &[Frame]) -> Vec<ReportFrame> 
 }
 
 fn report_frame(frame: &Frame) -> ReportFrame {
+    let string = |text: &str| FrameBody::from(&Value::from(truncate(text)));
     let (body, truncated) = match &frame.body {
-        Body::Json(value) if value.to_string().len() > MAX_BODY => (Value::String(truncate(&value.to_string())), true),
-        Body::Json(value) => (value.clone(), false),
-        Body::Text(text) => (Value::String(truncate(text)), text.len() > MAX_BODY),
-        Body::Event(mark) => (Value::String(format!("({mark:?})")), false),
+        Body::Json(value) => {
+            let text = value.to_string();
+            if text.len() > MAX_BODY { (string(&text), true) } else { (value.into(), false) }
+        }
+        Body::Text(text) => (string(text), text.len() > MAX_BODY),
+        Body::Event(event) => (string(&format!("({event:?})")), false),
     };
     ReportFrame {
         seq: frame.seq,

@@ -166,11 +166,12 @@ impl FailedCheck {
 
 impl Frame {
     fn new(frame: &ReportFrame) -> Self {
-        let text = frame.body.to_string();
+        let body = frame.body.value();
+        let text = body.to_string();
         let body = if text.chars().count() > MAX_BODY {
             Value::String(text.chars().take(MAX_BODY).chain("[…]".chars()).collect())
         } else {
-            frame.body.clone()
+            body
         };
         Self { seq: frame.seq, from_client: frame.from_client, http: frame.http.clone(), body }
     }
