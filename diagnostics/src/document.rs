@@ -292,9 +292,9 @@ fn out_of_range(span: Range<usize>) -> ParseError {
     ParseError::new(span, "number out of range").with_help("write a smaller number")
 }
 
-/// YAML and JSON do not allow control characters except tabs and line ends (YAML 1.2.2, 5.1; RFC 8259, 7).
-fn reject_control_characters(text: &str) -> Result<(), ParseError> {
-    let found = text.char_indices().find(|(_, ch)| ch.is_control() && !matches!(ch, '\t' | '\n' | '\r'));
+/// Tabs and line ends are always accepted.
+fn reject_control_characters(text: &str, is_rejected: impl Fn(char) -> bool) -> Result<(), ParseError> {
+    let found = text.char_indices().find(|&(_, ch)| is_rejected(ch) && !matches!(ch, '\t' | '\n' | '\r'));
     found.map_or(Ok(()), |(at, ch)| {
         let message = format!("control character U+{:04X}", u32::from(ch));
         let help = "write it as an escape in double quotes, as in \"\\u0000\"";

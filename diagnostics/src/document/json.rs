@@ -30,7 +30,8 @@ pub fn options() -> ParseOptions {
 }
 
 pub(super) fn parse(source: &Source, builder: &mut Builder) -> Result<Option<NodeId>, ParseError> {
-    reject_control_characters(source.text())?;
+    // RFC 8259, 7.
+    reject_control_characters(source.text(), |ch| ch < ' ')?;
     let parsed = parse_to_ast(source.text(), &CollectOptions::default(), &options());
     let parsed = parsed.map_err(|error| syntax_error(builder, error.range().start..error.range().end, error.kind()))?;
     parsed.value.map(|value| node(value, source, builder, 1)).transpose()

@@ -122,6 +122,17 @@ fn an_earlier_name_of_a_key_suggests_the_present_one() {
 }
 
 #[test]
+fn control_characters_are_rejected_as_each_syntax_requires() {
+    for (file, text, is_valid) in [
+        ("f.json", "{\"name\": \"\u{85}\u{7f}\"}", true),
+        ("f.json", "{\"name\": \"\u{1}\"}", false),
+        ("f.yaml", "name: \"\u{7f}\"", false),
+    ] {
+        assert_eq!(Document::parse(Source::named(file, text), &FORMAT).is_ok(), is_valid, "{text:?}");
+    }
+}
+
+#[test]
 fn all_missing_keys_are_reported() {
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]

@@ -8,7 +8,8 @@ use super::{Builder, Content, Keys, NodeId, ParseError, Source, reject_control_c
 
 /// Parses one YAML document; `None` if there is none.
 pub(super) fn parse(source: &Source, builder: &mut Builder) -> Result<Option<NodeId>, ParseError> {
-    reject_control_characters(source.text())?;
+    // YAML 1.2.2, 5.1.
+    reject_control_characters(source.text(), char::is_control)?;
     let depth = builder.limits.depth;
     let options = granit_parser::options! {
         flow_nesting_limit: depth,
