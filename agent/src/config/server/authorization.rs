@@ -19,7 +19,7 @@ impl Server {
         }
     }
 
-    /// What is missing before this server can be used, if its URL shows that.
+    /// Help for a well-known server that needs further configuration.
     #[must_use]
     pub fn advice(&self) -> Option<&'static str> {
         let Endpoint::Remote(remote) = &self.endpoint else { return None };

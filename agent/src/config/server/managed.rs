@@ -75,7 +75,7 @@ impl<'a> Expander<'a> {
     pub(super) fn expand(&mut self, string: &ConfigString) -> String {
         let SpawnContext { variables, plugin, .. } = self.context;
         let lookup = |name: &str| match plugin {
-            Some(folder) if name == PLUGIN_ROOT => folder.to_str().map(str::to_owned),
+            Some(directory) if name == PLUGIN_ROOT => directory.to_str().map(str::to_owned),
             _ => variables(name),
         };
         match expand(string.expose(), lookup) {
