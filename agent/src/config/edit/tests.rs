@@ -200,7 +200,7 @@ fn invalid_edits_are_rejected() {
 
 /// A server as in `.mcp.json`.
 fn servers() -> impl Strategy<Value = Map<String, Value>> {
-    let text = "[ -~äß\"\\\\'#\n\t]{0,12}[a-z]";
+    let text = "[ -~äß\"\\\\'#\n\t\u{7f}\u{85}]{0,12}[a-z]";
     let pairs = || proptest::collection::btree_map("[A-Za-z][A-Za-z0-9_-]{0,6}", text, 0..3);
     let stdio = (text, proptest::collection::vec(text, 0..3), pairs(), any::<bool>())
         .prop_map(|(command, args, env, on)| json!({"command": command, "args": args, "env": env, "enabled": on}));
