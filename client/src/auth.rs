@@ -54,14 +54,14 @@ pub trait Authorize: Send + Sync + Debug {
     fn headers<'a>(&'a self, method: &'a Method, url: &'a Url) -> BoxFuture<'a, Result<HeaderMap, AuthError>>;
 
     /// Inspects the headers of a response with any status, which may contain a new nonce (RFC 9449, section 8.2).
-    fn answered(&self, headers: &HeaderMap);
+    fn on_response(&self, headers: &HeaderMap);
 
     /// Handles a request that was rejected with 401 or 403. Returns true to send it again with new headers, and false
     /// if the response is unrelated to authorization.
     ///
     /// # Errors
     /// If authorization failed, or needs the user.
-    fn refused(&self, refusal: RejectedRequest) -> BoxFuture<'_, Result<bool, AuthError>>;
+    fn on_rejection(&self, rejection: RejectedRequest) -> BoxFuture<'_, Result<bool, AuthError>>;
 }
 
 /// A request that the server rejected.

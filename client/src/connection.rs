@@ -119,7 +119,7 @@ impl Connection {
         tokio::spawn(report_end(Arc::clone(&tracker)));
         if let Some(link) = dispatcher.link().filter(|link| link.support().roots && rules(revision).roots_announcements)
         {
-            tokio::spawn(tell_of_roots(peer.clone(), link.watch_roots(), tracker.over.clone()));
+            tokio::spawn(notify_roots(peer.clone(), link.watch_roots(), tracker.closed.clone()));
         }
         tracker.reporter.report(|| ClientEventKind::Connected {
             revision,
@@ -219,7 +219,7 @@ impl Connection {
 
     /// Waits until the connection ends, and returns the reason.
     pub async fn ended(&self) -> String {
-        self.inner.tracker.over.cancelled().await;
+        self.inner.tracker.closed.cancelled().await;
         self.inner.tracker.failure().map_or_else(|| "closed by the client".to_owned(), ToString::to_string)
     }
 
@@ -248,7 +248,7 @@ impl Connection {
             Some(child) => Some(child.shut_down(was_over).await),
             None => None,
         };
-        self.inner.tracker.over.cancel();
+        self.inner.tracker.closed.cancel();
         CloseReport { transport_closed, process, took: begun.elapsed() }
     }
 
@@ -267,16 +267,16 @@ impl Connection {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.tracker.over.cancel();
+        self.tracker.closed.cancel();
         self.stop_listening();
     }
 }
 
 /// Notifies the server of changed roots (2025-11-25, roots, "Root List Changes").
-async fn tell_of_roots(peer: Peer<RoleClient>, mut roots: watch::Receiver<Vec<Root>>, over: CancellationToken) {
+async fn notify_roots(peer: Peer<RoleClient>, mut roots: watch::Receiver<Vec<Root>>, closed: CancellationToken) {
     loop {
         tokio::select! {
-            () = over.cancelled() => return,
+            () = closed.cancelled() => return,
             changed = roots.changed() => if changed.is_err() { return },
         }
         // A server that rejects one notification still gets the next one.
@@ -287,7 +287,7 @@ async fn tell_of_roots(peer: Peer<RoleClient>, mut roots: watch::Receiver<Vec<Ro
 }
 
 async fn report_end(tracker: Arc<RequestTracker>) {
-    tracker.over.cancelled().await;
+    tracker.closed.cancelled().await;
     let reason = tracker.failure().map_or_else(|| "closed by the client".to_owned(), ToString::to_string);
     tracker.reporter.report(|| ClientEventKind::Disconnected { reason });
 }

@@ -77,7 +77,7 @@ pub(crate) type PendingResponse = BoxFuture<'static, Result<Reply, NoResponse>>;
 pub(crate) struct SentCall {
     pub(crate) id: RequestId,
     pub(crate) progress: Arc<Progress>,
-    pub(crate) answer: PendingResponse,
+    pub(crate) response: PendingResponse,
 }
 
 #[derive(Serialize)]
@@ -100,14 +100,14 @@ impl DirectCalls {
     }
 
     /// Makes a call, with the log level for it (2026-07-28). Returns `None` if the call has to go through rmcp.
-    pub(crate) fn ask(
+    pub(crate) fn send(
         &self,
         method: &str,
         params: &Value,
         call: Option<CallId>,
         log_level: Option<&'static str>,
     ) -> Option<SentCall> {
-        let params = params.as_object().filter(|_| method == METHOD && !self.tracker.over.is_cancelled())?;
+        let params = params.as_object().filter(|_| method == METHOD && !self.tracker.closed.is_cancelled())?;
         let name = params.get("name").and_then(Value::as_str)?;
         let ready = match &self.wire {
             DirectTransport::Lines(queue) => ReadyTransport::Lines(queue),
@@ -125,11 +125,11 @@ impl DirectCalls {
         let token = Some(ProgressToken(id.clone()));
         let entry = InFlight { purpose: Purpose::Other, token, call, progress: Arc::clone(&progress) };
         let reply = self.tracker.open_direct(id.clone(), entry);
-        let answer = match ready {
+        let response = match ready {
             ReadyTransport::Lines(queue) => over_lines(queue.push(body), reply).boxed(),
-            ReadyTransport::Http(client, post) => client.ask(post, body, id.clone(), reply).boxed(),
+            ReadyTransport::Http(client, post) => client.send_direct(post, body, id.clone(), reply).boxed(),
         };
-        Some(SentCall { id, progress, answer })
+        Some(SentCall { id, progress, response })
     }
 
     /// The message. Its progress token is its id, which is unique in this connection.

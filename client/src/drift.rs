@@ -65,11 +65,11 @@ impl Drift {
         for (name, tool) in &old {
             match new.get(name) {
                 Some(successor) => changes.extend(compare(tool, successor)),
-                None => changes.push(whole(name, Severity::Breaking, "the tool was removed")),
+                None => changes.push(tool_change(name, Severity::Breaking, "the tool was removed")),
             }
         }
         for name in new.keys().filter(|name| !old.contains_key(*name)) {
-            changes.push(whole(name, Severity::Compatible, "the tool was added"));
+            changes.push(tool_change(name, Severity::Compatible, "the tool was added"));
         }
         Self { changes }
     }
@@ -92,7 +92,7 @@ impl Drift {
     }
 }
 
-fn whole(tool: &str, severity: Severity, what: &str) -> Change {
+fn tool_change(tool: &str, severity: Severity, what: &str) -> Change {
     Change { tool: tool.to_owned(), severity, at: String::new(), what: what.to_owned() }
 }
 

@@ -70,7 +70,7 @@ struct Shared {
     support: HostSupport,
     subscriber: Mutex<Option<mpsc::Sender<HostRequest>>>,
     roots: watch::Sender<Vec<Root>>,
-    asked: AtomicU64,
+    requests: AtomicU64,
 }
 
 impl HostLink {
@@ -78,7 +78,7 @@ impl HostLink {
     #[must_use]
     pub fn new(support: HostSupport) -> Self {
         let (subscriber, roots) = (Mutex::default(), watch::Sender::new(Vec::new()));
-        Self { shared: Arc::new(Shared { support, subscriber, roots, asked: AtomicU64::new(0) }) }
+        Self { shared: Arc::new(Shared { support, subscriber, roots, requests: AtomicU64::new(0) }) }
     }
 
     /// The features of the host program.
@@ -116,7 +116,7 @@ impl HostLink {
     }
 
     fn next_number(&self) -> u64 {
-        self.shared.asked.fetch_add(1, Ordering::Relaxed)
+        self.shared.requests.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Passes a request to the subscriber. Returns false if there is none, or its queue is full.

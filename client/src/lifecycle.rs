@@ -257,8 +257,8 @@ impl Attempt {
         // this will open an SSE stream" (2025-11-25, transports, "Backwards Compatibility").
         let legacy_possible =
             !matches!(self.config.protocol, RevisionChoice::Pinned(revision) if !Transport::HttpSse.carries(revision));
-        let refused = matches!(first.failure, ConnectFailure::HttpStatus { .. } | ConnectFailure::Rpc { .. });
-        if !(legacy_possible && refused && matches!(first.refused_with, Some(400 | 404 | 405))) {
+        let rejected = matches!(first.failure, ConnectFailure::HttpStatus { .. } | ConnectFailure::Rpc { .. });
+        if !(legacy_possible && rejected && matches!(first.refused_with, Some(400 | 404 | 405))) {
             return Err(first);
         }
         self.tried.push(format!("Streamable HTTP: {}", first.failure));
@@ -283,9 +283,9 @@ impl Attempt {
         let timeouts = &self.config.timeouts;
         let probing = link_probes && tracker.wanted.both_eras;
         let link = TrackedTransport::new(transport, Arc::clone(tracker), probing.then(|| timeouts.probe_limit()));
-        let hello = InitializeRequestParams::new(self.dispatcher.capabilities(), implementation())
+        let initialize = InitializeRequestParams::new(self.dispatcher.capabilities(), implementation())
             .with_protocol_version(to_sdk(tracker.wanted.handshake));
-        let handler = Handler::new(hello, Arc::clone(&self.dispatcher), Arc::clone(tracker));
+        let handler = Handler::new(initialize, Arc::clone(&self.dispatcher), Arc::clone(tracker));
         let serving = serve_client_with_lifecycle(handler, link, mode);
         match tracker.pause.timeout(timeouts.startup, serving).await {
             Ok(Ok(service)) => Ok(service),

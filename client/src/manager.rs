@@ -95,7 +95,7 @@ impl Default for ManagerOptions {
 struct Shared {
     options: ManagerOptions,
     cache: ToolCache,
-    over: CancellationToken,
+    closing: CancellationToken,
 }
 
 /// Manages several servers. Clones share them. Dropping the last one closes all connections without waiting.
@@ -123,9 +123,9 @@ impl Manager {
     /// A manager without servers.
     #[must_use]
     pub fn new(options: ManagerOptions) -> Self {
-        let over = CancellationToken::new();
-        let guard = over.clone().drop_guard();
-        let shared = Arc::new(Shared { options, cache: ToolCache::default(), over });
+        let closing = CancellationToken::new();
+        let guard = closing.clone().drop_guard();
+        let shared = Arc::new(Shared { options, cache: ToolCache::default(), closing });
         Self {
             inner: Arc::new(Inner { shared, servers: Mutex::default(), applying: Default::default(), _over: guard }),
         }

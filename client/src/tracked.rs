@@ -124,7 +124,7 @@ impl<T: rmcp::transport::Transport<RoleClient>> rmcp::transport::Transport<RoleC
             let probe = self.tracker.probe();
             let message = tokio::select! {
                 biased;
-                () = self.tracker.over.cancelled() => return None,
+                () = self.tracker.closed.cancelled() => return None,
                 message = self.transport.receive() => message,
                 id = expired(probe) => {
                     self.tracker.settle(&id);
@@ -137,7 +137,7 @@ impl<T: rmcp::transport::Transport<RoleClient>> rmcp::transport::Transport<RoleC
             };
             let admitted = self.admit(message);
             // A message can end the connection: an unsupported revision, or one invalid line too many.
-            if self.tracker.over.is_cancelled() {
+            if self.tracker.closed.is_cancelled() {
                 return None;
             }
             if admitted.is_some() {

@@ -43,7 +43,7 @@ use crate::{
 const CANCELLED_MEMORY: usize = 256;
 
 /// Number of server requests that may be queued in rmcp.
-const ASKED_MEMORY: usize = 1_024;
+const MAX_SERVER_REQUESTS: usize = 1_024;
 
 /// The purpose of a request, if it affects how the response is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +111,7 @@ struct TrackerState {
     cancelled: VecDeque<RequestId>,
     raw: HashMap<RequestId, RawAnswer>,
     /// Raw server requests, until rmcp delivers them.
-    asked: HashMap<RequestId, CustomRequest>,
+    server_requests: HashMap<RequestId, CustomRequest>,
     probe: Option<(RequestId, Instant)>,
     stage: Option<Stage>,
     greeting: Option<Value>,
@@ -140,7 +140,7 @@ pub(crate) struct RequestTracker {
     /// The revision of the handshake, and whether it is pinned.
     pub(crate) wanted: AcceptedRevisions,
     /// Cancelled when the connection has to end.
-    pub(crate) over: CancellationToken,
+    pub(crate) closed: CancellationToken,
     /// Pauses timeouts while the user is asked.
     pub(crate) pause: Pause,
     /// URLs that the user was asked to visit.
@@ -191,7 +191,7 @@ impl RequestTracker {
             reporter,
             limits,
             wanted,
-            over: CancellationToken::new(),
+            closed: CancellationToken::new(),
             pause: Pause::default(),
             elicitations: Elicitations::default(),
             failure: OnceLock::new(),
@@ -263,14 +263,14 @@ impl RequestTracker {
     /// Keeps a raw server request: rmcp's types drop unknown fields, and its HTTP worker decodes each event into them.
     pub(crate) fn keep_request(&self, id: RequestId, request: CustomRequest) {
         let mut state = self.state();
-        if state.asked.len() < ASKED_MEMORY {
-            state.asked.insert(id, request);
+        if state.server_requests.len() < MAX_SERVER_REQUESTS {
+            state.server_requests.insert(id, request);
         }
     }
 
     /// The raw form of a server request, if it was kept.
     pub(crate) fn restore_request(&self, id: &RequestId, request: ServerRequest) -> ServerRequest {
-        self.state().asked.remove(id).map_or(request, ServerRequest::CustomRequest)
+        self.state().server_requests.remove(id).map_or(request, ServerRequest::CustomRequest)
     }
 
     /// The progress of a pending request.
@@ -287,7 +287,9 @@ impl RequestTracker {
     /// Number of entries: pending requests, and messages that are queued in rmcp.
     pub(crate) fn entries(&self) -> usize {
         let state = self.state();
-        state.pending.len().max(state.tokens.len()).max(state.direct.len()) + state.raw.len() + state.asked.len()
+        state.pending.len().max(state.tokens.len()).max(state.direct.len())
+            + state.raw.len()
+            + state.server_requests.len()
     }
 
     pub(crate) fn stage(&self) -> Stage {
@@ -340,8 +342,8 @@ impl RequestTracker {
     }
 
     /// Records a rejected redirect.
-    pub(crate) fn note_redirect(&self, refused: crate::transport::http::RedirectError) {
-        self.state().redirect = Some(refused);
+    pub(crate) fn note_redirect(&self, rejected: crate::transport::http::RedirectError) {
+        self.state().redirect = Some(rejected);
     }
 
     pub(crate) fn redirect(&self) -> Option<crate::transport::http::RedirectError> {
@@ -351,7 +353,7 @@ impl RequestTracker {
     /// Ends the connection. The first reason is kept.
     pub(crate) fn fail(&self, failure: Failure) {
         let _ = self.failure.set(failure);
-        self.over.cancel();
+        self.closed.cancel();
     }
 
     pub(crate) fn failure(&self) -> Option<&Failure> {

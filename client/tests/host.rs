@@ -340,7 +340,7 @@ async fn a_task_is_asked_answered_and_cancelled() {
     assert_eq!(connection.task("t").await.unwrap()["status"], "working");
     let asked = input_required(None)["inputRequests"].as_object().unwrap().clone();
     let user = async { requests.next().await.unwrap().accept(Map::new()).unwrap() };
-    let (answered, ()) = tokio::join!(connection.answer_task("t", asked), user);
+    let (answered, ()) = tokio::join!(connection.respond_to_task("t", asked), user);
     answered.unwrap();
     connection.cancel_task("t").await.unwrap();
     let update = until_sent(&transcript, "tasks/update").await;

@@ -17,7 +17,7 @@ const REJECTED: &str = "authorization-response-rejected";
 const GAVE_UP: &str = "authorization-gave-up";
 const NOT_FOUND: &str = "authorization-server-not-found";
 const UNREACHABLE: &str = "authorization-unreachable";
-const MALFORMED: &str = "malformed-answer";
+const MALFORMED: &str = "malformed-response";
 const FORBIDDEN: &str = "forbidden-url";
 
 /// Timeout of one request to the authorization server.

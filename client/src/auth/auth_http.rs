@@ -68,8 +68,8 @@ impl AuthHttpClient {
     }
 
     /// A client for a URL that the user configured.
-    pub(super) fn for_place(&self, place: &Url) -> Result<Self, AuthFailure> {
-        Self::new(place, self.limit)
+    pub(super) fn for_url(&self, location: &Url) -> Result<Self, AuthFailure> {
+        Self::new(location, self.limit)
     }
 
     /// Requests a document.
@@ -79,13 +79,13 @@ impl AuthHttpClient {
     pub(super) async fn document(&self, url: &Url) -> Result<Document, AuthFailure> {
         self.policy.check(url).await?;
         let request = self.documents.get(url.clone()).header(ACCEPT, "application/json");
-        let answer = self.read(url, request).await?;
-        if answer.status != StatusCode::OK {
-            return Ok(Document::Absent(format!("HTTP status {}", answer.status.as_u16())));
+        let response = self.read(url, request).await?;
+        if response.status != StatusCode::OK {
+            return Ok(Document::Absent(format!("HTTP status {}", response.status.as_u16())));
         }
         // Some servers respond to every path with status 200 and a page, so only a JSON object counts. The media type
         // is ignored, because many servers set a wrong one.
-        Ok(match serde_json::from_slice(&answer.body) {
+        Ok(match serde_json::from_slice(&response.body) {
             Ok(Value::Object(object)) => Document::Object(object),
             _ => Document::Absent("no JSON object".to_owned()),
         })
@@ -107,8 +107,8 @@ impl AuthHttpClient {
             endpoint: shown(url),
             source: Arc::new(source.without_url()),
         };
-        let answer = request.send().await.map_err(unreachable)?;
-        Ok((answer.status(), answer.headers().clone()))
+        let response = request.send().await.map_err(unreachable)?;
+        Ok((response.status(), response.headers().clone()))
     }
 
     /// Prepares a POST to an endpoint.

@@ -72,11 +72,11 @@ impl fmt::Debug for Inner {
 /// State of this process.
 #[derive(Debug, Default)]
 struct Session {
-    held: Option<Arc<Held>>,
+    stored: Option<Arc<ActiveCredentials>>,
     /// Whether the store was read.
     loaded: bool,
     /// The scopes requested so far from the current authorization server.
-    asked: Vec<String>,
+    requested_scopes: Vec<String>,
     /// Number of requests for scopes after a 403.
     step_ups: BTreeMap<Vec<String>, u32>,
     /// A client that the authorization server no longer knows.
@@ -85,7 +85,7 @@ struct Session {
 
 /// Credentials in use.
 #[derive(Debug)]
-struct Held {
+struct ActiveCredentials {
     credentials: Credentials,
     key: Option<DpopKey>,
     header: HeaderValue,
@@ -93,7 +93,7 @@ struct Held {
     early: Duration,
 }
 
-impl Held {
+impl ActiveCredentials {
     fn new(credentials: Credentials) -> Option<Self> {
         let scheme = match credentials.token_type {
             TokenType::Bearer => "Bearer",
@@ -113,7 +113,7 @@ impl Held {
 
     /// The same for a new token. If it expires sooner than tokens are usually renewed, it is used for half of its
     /// lifetime, because otherwise each request would renew it.
-    fn just_had(mut self) -> Self {
+    fn as_fresh(mut self) -> Self {
         if let Some(end) = self.credentials.expires_at {
             self.early = EARLY.min(Duration::from_secs(end.saturating_sub(now())) / 2);
         }
@@ -121,7 +121,7 @@ impl Held {
     }
 
     /// Whether the token can be used without renewal.
-    fn is_good(&self) -> bool {
+    fn is_valid(&self) -> bool {
         self.credentials.is_good_for(self.early)
     }
 
@@ -178,7 +178,7 @@ impl Authorizer {
             let (status, headers) = inner.web.head_of(&inner.url, request).await?;
             let challenges = Challenges::parse(&challenge::fields(&headers));
             match inner.authorize(&challenges, None).await {
-                Ok(held) => Ok(held.credentials.clone()),
+                Ok(stored) => Ok(stored.credentials.clone()),
                 // Without metadata, the endpoints are guessed. If the server did not require authorization, a failure
                 // there means that it has none.
                 Err(AuthFailure::Registration { endpoint, error, .. }) if status != StatusCode::UNAUTHORIZED => {
@@ -198,12 +198,12 @@ impl Authorize for Authorizer {
         Box::pin(async move { self.0.headers(method, url).await.map_err(|failure| self.0.error(failure)) })
     }
 
-    fn answered(&self, headers: &HeaderMap) {
+    fn on_response(&self, headers: &HeaderMap) {
         self.0.nonces.note(&self.0.url, headers);
     }
 
-    fn refused(&self, refusal: RejectedRequest) -> BoxFuture<'_, Result<bool, AuthError>> {
-        Box::pin(async move { self.0.refused(&refusal).await.map_err(|failure| self.0.error(failure)) })
+    fn on_rejection(&self, rejection: RejectedRequest) -> BoxFuture<'_, Result<bool, AuthError>> {
+        Box::pin(async move { self.0.on_rejection(&rejection).await.map_err(|failure| self.0.error(failure)) })
     }
 }
 
@@ -221,9 +221,9 @@ impl Inner {
         if url.origin() != self.url.origin() {
             return Ok(headers);
         }
-        let Some(held) = self.good().await? else { return Ok(headers) };
-        if let Some(key) = held.key.as_ref().filter(|_| held.credentials.token_type == TokenType::DPoP) {
-            let token = held.credentials.access_token.expose();
+        let Some(stored) = self.valid().await? else { return Ok(headers) };
+        if let Some(key) = stored.key.as_ref().filter(|_| stored.credentials.token_type == TokenType::DPoP) {
+            let token = stored.credentials.access_token.expose();
             let proof = key.proof(method, url, self.nonces.get(url).as_deref(), Some(token));
             let value = HeaderValue::from_str(&proof).map_err(|_| AuthFailure::Config {
                 what: "the proof of possession".to_owned(),
@@ -231,36 +231,36 @@ impl Inner {
             })?;
             headers.insert(HeaderName::from_static(DPOP), value);
         }
-        headers.insert(AUTHORIZATION, held.header.clone());
+        headers.insert(AUTHORIZATION, stored.header.clone());
         Ok(headers)
     }
 
-    async fn refused(self: &Arc<Self>, refusal: &RejectedRequest) -> Result<bool, AuthFailure> {
-        if refusal.url.origin() != self.url.origin() {
+    async fn on_rejection(self: &Arc<Self>, rejection: &RejectedRequest) -> Result<bool, AuthFailure> {
+        if rejection.url.origin() != self.url.origin() {
             return Ok(false);
         }
-        let challenges = Challenges::parse(&refusal.www_authenticate);
+        let challenges = Challenges::parse(&rejection.www_authenticate);
         let rejected_again = || AuthFailure::GaveUp {
-            attempts: refusal.attempt.saturating_sub(1),
+            attempts: rejection.attempt.saturating_sub(1),
             error: challenges.error().map(quoted),
         };
-        if refusal.attempt > ATTEMPTS {
+        if rejection.attempt > ATTEMPTS {
             return Err(rejected_again());
         }
         // RFC 9449, section 9: this response contains the nonce, and the token remains valid.
-        if challenges.error() == Some("use_dpop_nonce") && refusal.presented.is_some() {
-            return if self.nonces.get(&refusal.url).is_some() { Ok(true) } else { Err(rejected_again()) };
+        if challenges.error() == Some("use_dpop_nonce") && rejection.presented.is_some() {
+            return if self.nonces.get(&rejection.url).is_some() { Ok(true) } else { Err(rejected_again()) };
         }
         // Without `insufficient_scope`, a 403 is unrelated to tokens (RFC 6750, section 3.1).
-        if refusal.status == 403 && challenges.error() != Some("insufficient_scope") {
+        if rejection.status == 403 && challenges.error() != Some("insufficient_scope") {
             return Ok(false);
         }
         let _flow = self.flow.lock().await;
-        let held = self.session().held.clone();
+        let stored = self.session().stored.clone();
         // Another flow may have obtained a token in the meantime.
-        if held.is_some_and(|held| held.is_alive() && Some(&held.header) != refusal.presented.as_ref()) {
+        if stored.is_some_and(|stored| stored.is_alive() && Some(&stored.header) != rejection.presented.as_ref()) {
             return Ok(true);
         }
-        self.authorize(&challenges, Some(refusal)).await.map(|_| true)
+        self.authorize(&challenges, Some(rejection)).await.map(|_| true)
     }
 }

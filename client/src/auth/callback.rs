@@ -127,18 +127,18 @@ impl Callback {
     ///
     /// If there is none in time.
     pub async fn wait(self, state: &str) -> Result<Outcome, CallbackError> {
-        let (sender, answered) = oneshot::channel();
+        let (sender, received) = oneshot::channel();
         let awaited = Awaited {
             path: self.redirect_uri.path().to_owned(),
             state: state.to_owned(),
             sender: Mutex::new(Some(sender)),
         };
         let (stop, stopped) = oneshot::channel::<()>();
-        let service = Router::new().fallback(answer).with_state(Arc::new(awaited));
+        let service = Router::new().fallback(handle).with_state(Arc::new(awaited));
         let serve = axum::serve(self.listener, service).with_graceful_shutdown(async { drop(stopped.await) });
         let mut serve = Box::pin(serve.into_future());
         let outcome = tokio::select! {
-            outcome = tokio::time::timeout(self.limit, answered) => outcome,
+            outcome = tokio::time::timeout(self.limit, received) => outcome,
             _ = &mut serve => return Err(CallbackError::Ended),
         };
         let outcome = outcome.map_err(|_| CallbackError::TimedOut { limit: self.limit })?;
@@ -150,7 +150,7 @@ impl Callback {
     }
 }
 
-async fn answer(State(awaited): State<Arc<Awaited>>, request: Request) -> Response {
+async fn handle(State(awaited): State<Arc<Awaited>>, request: Request) -> Response {
     if request.uri().path() != awaited.path {
         return shown(StatusCode::NOT_FOUND, page::nothing_here());
     }
@@ -160,9 +160,9 @@ async fn answer(State(awaited): State<Arc<Awaited>>, request: Request) -> Respon
     }
     let outcome = match Outcome::read(request.uri().query().unwrap_or_default(), &awaited.state) {
         Ok(outcome) => outcome,
-        Err(refused) => {
-            tracing::warn!(%refused, "invalid request to the redirect URI");
-            return shown(StatusCode::BAD_REQUEST, page::refused(&refused));
+        Err(rejected) => {
+            tracing::warn!(%rejected, "invalid request to the redirect URI");
+            return shown(StatusCode::BAD_REQUEST, page::rejected(&rejected));
         }
     };
     let Some(sender) = awaited.sender.lock().unwrap_or_else(PoisonError::into_inner).take() else {

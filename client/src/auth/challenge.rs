@@ -61,7 +61,7 @@ impl Challenges {
 
     /// The required scopes, if the challenge has any.
     pub(super) fn scopes(&self) -> Option<Vec<String>> {
-        let scopes = words(self.param("scope")?);
+        let scopes = split_scopes(self.param("scope")?);
         (!scopes.is_empty()).then_some(scopes)
     }
 
@@ -77,7 +77,7 @@ fn is_ours(scheme: &str) -> bool {
 }
 
 /// Splits a space-separated list.
-pub(super) fn words(text: &str) -> Vec<String> {
+pub(super) fn split_scopes(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     for word in text.split_ascii_whitespace() {
         if !words.iter().any(|known| known == word) {

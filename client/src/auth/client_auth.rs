@@ -86,12 +86,12 @@ fn config(problem: &str) -> AuthFailure {
 }
 
 /// The authentication method for a client with these credentials and a server with these methods.
-pub(super) fn method(has_secret: bool, has_key: bool, taken: &[AuthMethod]) -> Option<AuthMethod> {
+pub(super) fn method(has_secret: bool, has_key: bool, supported: &[AuthMethod]) -> Option<AuthMethod> {
     let means = [
         (AuthMethod::PrivateKeyJwt, has_key),
         (AuthMethod::ClientSecretBasic, has_secret),
         (AuthMethod::ClientSecretPost, has_secret),
         (AuthMethod::None, !has_secret && !has_key),
     ];
-    means.into_iter().find(|(method, can)| *can && taken.contains(method)).map(|(method, _)| method)
+    means.into_iter().find(|(method, can)| *can && supported.contains(method)).map(|(method, _)| method)
 }

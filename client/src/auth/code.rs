@@ -112,9 +112,9 @@ impl Pending {
 /// Whether a URL is the redirect URI with additional query parameters.
 fn is_at(url: &Url, redirect_uri: &str) -> bool {
     let Ok(expected) = Url::parse(redirect_uri) else { return false };
-    let place =
+    let location =
         |url: &Url| (url.scheme().to_owned(), url.host_str().map(str::to_owned), url.port(), url.path().to_owned());
-    place(url) == place(&expected)
+    location(url) == location(&expected)
 }
 
 /// The parameters of a response; `None` if one is repeated (RFC 6749, section 3.1).
@@ -140,9 +140,9 @@ mod tests {
     }
 
     /// Validates a response with these parameters; `STATE` is replaced by the expected state.
-    fn redeemed(sends_iss: bool, place: &str, query: &str) -> Result<Code, AuthFailure> {
+    fn redeemed(sends_iss: bool, location: &str, query: &str) -> Result<Code, AuthFailure> {
         let (_, pending) = request(&server(sends_iss), "c", REDIRECT, &[], "https://rs.example").unwrap();
-        let url = format!("{place}?{}", query.replace("STATE", &pending.state));
+        let url = format!("{location}?{}", query.replace("STATE", &pending.state));
         pending.redeem(&Url::parse(&url).unwrap())
     }
 
@@ -167,7 +167,7 @@ mod tests {
         let iss = "iss=https%3A%2F%2Fas.example";
         assert!(redeemed(true, REDIRECT, &format!("code=x&state=STATE&{iss}")).is_ok());
         assert!(redeemed(false, REDIRECT, "code=x&state=STATE").is_ok());
-        for (sends_iss, place, query) in [
+        for (sends_iss, location, query) in [
             (true, REDIRECT, "code=x&state=STATE"),
             (false, REDIRECT, "code=x&state=STATE&iss=https%3A%2F%2Fas.example%2F"),
             (false, REDIRECT, "code=x&state=STATE&iss=https%3A%2F%2Fevil.example"),
@@ -182,7 +182,7 @@ mod tests {
             (false, "https://127.0.0.1:7/callback", "code=x&state=STATE"),
             (false, "http://evil.example:7/callback", "code=x&state=STATE"),
         ] {
-            let outcome = redeemed(sends_iss, place, query);
+            let outcome = redeemed(sends_iss, location, query);
             assert!(matches!(outcome, Err(AuthFailure::Response { .. })), "{query}: {outcome:?}");
         }
     }

@@ -168,7 +168,7 @@ impl Credentials {
 
     /// Whether the access token can be used now.
     #[must_use]
-    pub fn is_good(&self) -> bool {
+    pub fn is_valid(&self) -> bool {
         self.is_good_at(SystemTime::now())
     }
 

@@ -236,7 +236,7 @@ impl AuthFailure {
             Self::ForbiddenUrl { .. } => "forbidden-url",
             Self::Token { .. } => "token-refused",
             Self::Revocation { .. } => "revocation-refused",
-            Self::Malformed { .. } => "malformed-answer",
+            Self::Malformed { .. } => "malformed-response",
             Self::GaveUp { .. } => "authorization-gave-up",
             Self::InsufficientScope { .. } => "insufficient-scope",
             Self::Unreachable { .. } => "authorization-unreachable",
@@ -292,8 +292,8 @@ mod tests {
     fn an_error_names_the_command_that_helps_and_quotes_the_name() {
         let failure = AuthFailure::LoginRequired { reason: "not logged in".to_owned() };
         let error = AuthError::new("it's mine", failure);
-        let said = error.to_string();
-        assert!(said.ends_with(r"; run `mcp-workbench client login 'it'\''s mine'`"), "{said}");
+        let message = error.to_string();
+        assert!(message.ends_with(r"; run `mcp-workbench client login 'it'\''s mine'`"), "{message}");
         let failure = AuthFailure::IssuerMismatch { expected: "https://a".to_owned(), found: "https://b".to_owned() };
         let error = AuthError::new("mine", failure);
         assert_eq!(error.command(), None);

@@ -37,8 +37,8 @@ impl Default for HeadlessBrowser {
 
 impl Browser for HeadlessBrowser {
     fn prepare(&self) -> BoxFuture<'_, Result<Box<dyn BrowserLogin>, BrowserError>> {
-        let visit: Box<dyn BrowserLogin> = Box::new(self.clone());
-        Box::pin(std::future::ready(Ok(visit)))
+        let login: Box<dyn BrowserLogin> = Box::new(self.clone());
+        Box::pin(std::future::ready(Ok(login)))
     }
 }
 
@@ -48,11 +48,11 @@ impl BrowserLogin for HeadlessBrowser {
     }
 
     fn open(self: Box<Self>, url: Url) -> BoxFuture<'static, Result<Url, BrowserError>> {
-        Box::pin(visit(url, self.redirect_uri))
+        Box::pin(login(url, self.redirect_uri))
     }
 }
 
-async fn visit(first: Url, redirect_uri: String) -> Result<Url, BrowserError> {
+async fn login(first: Url, redirect_uri: String) -> Result<Url, BrowserError> {
     let failed = |error: reqwest::Error| BrowserError::new(format!("cannot load the page: {}", error.without_url()));
     let client = crate::http_client::builder().redirect(Policy::none()).timeout(LIMIT).build().map_err(failed)?;
     let mut url = first.clone();

@@ -26,8 +26,8 @@ pub trait LoginUi: Send + Sync + Debug {
     }
 
     /// Reports that the pasted text was invalid. Another one is awaited.
-    fn on_invalid_callback(&self, refused: InvalidCallback) {
-        let _ = refused;
+    fn on_invalid_callback(&self, rejected: InvalidCallback) {
+        let _ = rejected;
     }
 }
 
@@ -73,8 +73,8 @@ impl Browser for LoopbackBrowser {
         Box::pin(async move {
             let bound = Callback::bind(&self.options).await;
             let callback = bound.map_err(|error| BrowserError::new(error.to_string()))?;
-            let visit: Box<dyn BrowserLogin> = Box::new(Waiting { callback, ui: Arc::clone(&self.ui) });
-            Ok(visit)
+            let login: Box<dyn BrowserLogin> = Box::new(Waiting { callback, ui: Arc::clone(&self.ui) });
+            Ok(login)
         })
     }
 }
@@ -110,7 +110,7 @@ async fn pasted(ui: &dyn LoginUi, redirect_uri: &Url, state: &str) -> Outcome {
     loop {
         match Outcome::read_pasted(&ui.pasted_url().await, redirect_uri, state) {
             Ok(outcome) => return outcome,
-            Err(refused) => ui.on_invalid_callback(refused),
+            Err(rejected) => ui.on_invalid_callback(rejected),
         }
     }
 }
@@ -118,7 +118,7 @@ async fn pasted(ui: &dyn LoginUi, redirect_uri: &Url, state: &str) -> Outcome {
 /// The parameters of a response whose `state` was validated.
 fn query_of(outcome: Outcome) -> Vec<(&'static str, String)> {
     let (params, iss) = match outcome {
-        Outcome::Granted(answer) => (vec![("code", answer.code.expose().to_owned())], answer.iss),
+        Outcome::Granted(response) => (vec![("code", response.code.expose().to_owned())], response.iss),
         Outcome::Denied { error, description, iss } => {
             let description = description.map(|text| ("error_description", text));
             (std::iter::once(("error", error)).chain(description).collect(), iss)
@@ -150,7 +150,7 @@ mod tests {
     #[derive(Debug, Default)]
     struct Pasting {
         lines: Mutex<VecDeque<String>>,
-        refused: Mutex<Vec<InvalidCallback>>,
+        rejected: Mutex<Vec<InvalidCallback>>,
     }
 
     impl LoginUi for Pasting {
@@ -163,18 +163,18 @@ mod tests {
             Box::pin(std::future::ready(line))
         }
 
-        fn on_invalid_callback(&self, refused: InvalidCallback) {
-            self.refused.lock().unwrap().push(refused);
+        fn on_invalid_callback(&self, rejected: InvalidCallback) {
+            self.rejected.lock().unwrap().push(rejected);
         }
     }
 
     async fn visited(ui: Arc<dyn LoginUi>, lines: impl FnOnce(&str)) -> (String, Url) {
-        let visit = LoopbackBrowser::with_ui(CallbackOptions::default(), ui).prepare().await.unwrap();
-        let uri = visit.redirect_uri().to_owned();
+        let login = LoopbackBrowser::with_ui(CallbackOptions::default(), ui).prepare().await.unwrap();
+        let uri = login.redirect_uri().to_owned();
         lines(&uri);
         let mut page = Url::parse("https://as.example/authorize").unwrap();
         page.query_pairs_mut().append_pair("redirect_uri", &uri).append_pair("state", "s");
-        (uri, visit.open(page).await.unwrap())
+        (uri, login.open(page).await.unwrap())
     }
 
     #[tokio::test]
@@ -195,6 +195,6 @@ mod tests {
         })
         .await;
         assert_eq!(back.as_str(), format!("{uri}?state=s&{right}"));
-        assert_eq!(*ui.refused.lock().unwrap(), [InvalidCallback::NoAddress, InvalidCallback::State]);
+        assert_eq!(*ui.rejected.lock().unwrap(), [InvalidCallback::NoAddress, InvalidCallback::State]);
     }
 }

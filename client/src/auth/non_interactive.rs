@@ -114,10 +114,10 @@ async fn exchange(
         dpop: None,
     };
     // The user configured the identity provider, so the address policy of the server does not apply.
-    let web = web.for_place(&enterprise.token_endpoint)?;
-    let answer = token::ask(&web, &request).await?;
+    let web = web.for_url(&enterprise.token_endpoint)?;
+    let response = token::send_request(&web, &request).await?;
     let malformed = |problem: String| AuthFailure::Malformed { endpoint: shown(&enterprise.token_endpoint), problem };
-    let body = answer.object().ok_or_else(|| malformed("it is not a JSON object".to_owned()))?;
+    let body = response.object().ok_or_else(|| malformed("it is not a JSON object".to_owned()))?;
     if text(&body, "issued_token_type") != Some(ID_JAG) {
         return Err(malformed("the issued token is not an authorization grant".to_owned()));
     }

@@ -106,12 +106,12 @@ async fn register(
         document["dpop_bound_access_tokens"] = Value::from(true);
     }
     let request = web.endpoint(endpoint).await?.header(CONTENT_TYPE, "application/json").body(document.to_string());
-    let answer = web.read(endpoint, request).await?;
-    if !answer.status.is_success() {
-        let (error, description) = answer.error();
+    let response = web.read(endpoint, request).await?;
+    if !response.status.is_success() {
+        let (error, description) = response.error();
         return Err(AuthFailure::Registration { endpoint: shown(endpoint), error, description });
     }
-    let body = answer.object().unwrap_or_default();
+    let body = response.object().unwrap_or_default();
     registered(&body, wanted, redirect_uri)
         .map_err(|problem| AuthFailure::Malformed { endpoint: shown(endpoint), problem })
 }

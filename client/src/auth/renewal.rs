@@ -70,7 +70,7 @@ fn remedy(url: &str, failure: &RenewalFailure) -> String {
 
 /// Returns valid credentials: the stored ones, or renewed ones.
 ///
-/// `is_good` decides whether an access token is valid; `renew` sends the request. It is called once for all concurrent
+/// `is_valid` decides whether an access token is valid; `renew` sends the request. It is called once for all concurrent
 /// tasks and processes. A renewal is completed and stored even if no task waits for it any more, because a rotated
 /// refresh token would be lost otherwise. If the response has no refresh token, the old one is kept (RFC 6749, section
 /// 6).
@@ -81,7 +81,7 @@ fn remedy(url: &str, failure: &RenewalFailure) -> String {
 pub async fn fresh<G, R, F>(
     store: Arc<dyn CredentialStore>,
     key: &CredentialKey,
-    is_good: G,
+    is_valid: G,
     renew: R,
 ) -> Result<Credentials, RenewalError>
 where
@@ -90,15 +90,15 @@ where
     F: Future<Output = Result<Credentials, RenewalFailure>> + Send + 'static,
 {
     let kept = kept(&*store, key).await?;
-    if is_good(&kept) {
+    if is_valid(&kept) {
         return Ok(kept);
     }
     let url = key.url.clone();
     let key = key.clone();
     let seen = fingerprint(&kept);
     // A token that was renewed in the meantime is used even if it expires soon.
-    let is_good = move |now: &Credentials| is_good(now) || fingerprint(now) != seen;
-    let task = tokio::spawn(async move { renew_alone(&*store, &key, is_good, renew).await });
+    let is_valid = move |now: &Credentials| is_valid(now) || fingerprint(now) != seen;
+    let task = tokio::spawn(async move { renew_alone(&*store, &key, is_valid, renew).await });
     task.await.map_err(|_| RenewalError::Ended { url })?
 }
 
@@ -109,7 +109,7 @@ async fn kept(store: &dyn CredentialStore, key: &CredentialKey) -> Result<Creden
 async fn renew_alone<G, R, F>(
     store: &dyn CredentialStore,
     key: &CredentialKey,
-    is_good: G,
+    is_valid: G,
     renew: R,
 ) -> Result<Credentials, RenewalError>
 where
@@ -119,7 +119,7 @@ where
 {
     let mut lock = store.lock(key).await?;
     let old = kept(store, key).await?;
-    if is_good(&old) {
+    if is_valid(&old) {
         return Ok(old);
     }
     let failed = |failure| RenewalError::Failed { url: key.url.clone(), failure };

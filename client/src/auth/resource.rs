@@ -46,10 +46,10 @@ pub(super) async fn discover(
             Err(failure) => tried.push(format!("{}: {failure}", quoted(named))),
         }
     }
-    for place in well_known(server) {
-        match web.document(&place).await? {
+    for location in well_known(server) {
+        match web.document(&location).await? {
             Document::Object(document) => return read(server, &document).map(Some),
-            Document::Absent(what) => tried.push(format!("{}: {what}", shown(&place))),
+            Document::Absent(what) => tried.push(format!("{}: {what}", shown(&location))),
         }
     }
     Ok(None)
@@ -68,19 +68,19 @@ async fn named_place(web: &AuthHttpClient, server: &Url, named: &str) -> Result<
 /// The well-known URLs, in order: with the path of the server, and at the root.
 fn well_known(server: &Url) -> Vec<Url> {
     let path = server.path().trim_end_matches('/');
-    let mut places = Vec::new();
+    let mut locations = Vec::new();
     for path in [path, ""] {
-        let mut place = server.clone();
-        place.set_path(&format!("{WELL_KNOWN}{path}"));
-        place.set_fragment(None);
+        let mut location = server.clone();
+        location.set_path(&format!("{WELL_KNOWN}{path}"));
+        location.set_fragment(None);
         if path.is_empty() {
-            place.set_query(None);
+            location.set_query(None);
         }
-        if !places.contains(&place) {
-            places.push(place);
+        if !locations.contains(&location) {
+            locations.push(location);
         }
     }
-    places
+    locations
 }
 
 fn read(server: &Url, document: &Object) -> Result<ResourceMetadata, AuthFailure> {

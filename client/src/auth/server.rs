@@ -93,12 +93,12 @@ pub(super) async fn discover(
         return Err(forbidden("an issuer must not have a query or fragment"));
     }
     let mut false_issuer = None;
-    for place in well_known(&base) {
-        let Some((found, document)) = document_at(web, &place, tried).await? else { continue };
+    for location in well_known(&base) {
+        let Some((found, document)) = document_at(web, &location, tried).await? else { continue };
         if is_same(issuer, &found) {
-            return read(&place, &found, &document).map(Some);
+            return read(&location, &found, &document).map(Some);
         }
-        tried.push(format!("{}: it has the issuer {}", shown(&place), quoted(&found)));
+        tried.push(format!("{}: it has the issuer {}", shown(&location), quoted(&found)));
         false_issuer.get_or_insert_with(|| quoted(&found));
     }
     match false_issuer {
@@ -113,36 +113,36 @@ pub(super) async fn discover(
 /// If there is metadata that must not be used.
 pub(super) async fn at(
     web: &AuthHttpClient,
-    place: &Url,
+    location: &Url,
     tried: &mut Vec<String>,
 ) -> Result<Option<ServerMetadata>, AuthFailure> {
-    let found = document_at(web, place, tried).await?;
-    found.map(|(issuer, document)| read(place, &issuer, &document)).transpose()
+    let found = document_at(web, location, tried).await?;
+    found.map(|(issuer, document)| read(location, &issuer, &document)).transpose()
 }
 
 /// The document at a URL, and its issuer.
 async fn document_at(
     web: &AuthHttpClient,
-    place: &Url,
+    location: &Url,
     tried: &mut Vec<String>,
 ) -> Result<Option<(String, Object)>, AuthFailure> {
-    let missing = match web.document(place).await? {
+    let missing = match web.document(location).await? {
         Document::Object(document) => match text(&document, "issuer").map(str::to_owned) {
             Some(issuer) => return Ok(Some((issuer, document))),
             None => "it has no `issuer`".to_owned(),
         },
         Document::Absent(what) => what,
     };
-    tried.push(format!("{}: {missing}", shown(place)));
+    tried.push(format!("{}: {missing}", shown(location)));
     Ok(None)
 }
 
 /// Whether two issuers are equal: exactly, as RFC 8414 section 3.3 requires, except for the slash of a bare origin.
 /// Many servers use both forms.
-pub(super) fn is_same(asked: &str, found: &str) -> bool {
+pub(super) fn is_same(expected: &str, found: &str) -> bool {
     let is_origin = |text: &str| Url::parse(text).is_ok_and(|url| url.path() == "/");
-    asked == found
-        || (asked.trim_end_matches('/') == found.trim_end_matches('/') && is_origin(asked) && is_origin(found))
+    expected == found
+        || (expected.trim_end_matches('/') == found.trim_end_matches('/') && is_origin(expected) && is_origin(found))
 }
 
 fn well_known(issuer: &Url) -> Vec<Url> {
@@ -152,21 +152,21 @@ fn well_known(issuer: &Url) -> Vec<Url> {
         url.set_path(&path);
         url
     };
-    let mut places = vec![
+    let mut locations = vec![
         at(format!("/.well-known/oauth-authorization-server{path}")),
         at(format!("/.well-known/openid-configuration{path}")),
     ];
     if !path.is_empty() {
-        places.push(at(format!("{path}/.well-known/openid-configuration")));
+        locations.push(at(format!("{path}/.well-known/openid-configuration")));
     }
-    places
+    locations
 }
 
-fn read(place: &Url, issuer: &str, document: &Object) -> Result<ServerMetadata, AuthFailure> {
+fn read(location: &Url, issuer: &str, document: &Object) -> Result<ServerMetadata, AuthFailure> {
     let flag = |name: &str| document.get(name) == Some(&true.into());
     let lists = |name: &str, wanted: &str| texts(document, name).is_some_and(|all| all.iter().any(|one| one == wanted));
     let token_endpoint = url(document, "token_endpoint").ok_or_else(|| AuthFailure::Malformed {
-        endpoint: shown(place),
+        endpoint: shown(location),
         problem: "it has no `token_endpoint`".to_owned(),
     })?;
     // "If omitted, the default is `client_secret_basic`" (RFC 8414, section 2).
@@ -218,7 +218,7 @@ mod tests {
 
     #[test]
     fn issuers_are_compared_exactly_but_for_the_slash_of_an_origin() {
-        for (asked, found, same) in [
+        for (expected, found, same) in [
             ("https://as.example", "https://as.example", true),
             ("https://as.example", "https://as.example/", true),
             ("https://as.example/", "https://as.example", true),
@@ -229,7 +229,7 @@ mod tests {
             ("https://as.example", "https://as.example:443", false),
             ("https://as.example", "https://as.example//", false),
         ] {
-            assert_eq!(is_same(asked, found), same, "{asked} {found}");
+            assert_eq!(is_same(expected, found), same, "{expected} {found}");
         }
     }
 

@@ -122,10 +122,10 @@ pub enum StoreError {
         problem: &'static str,
     },
     /// An entry is invalid.
-    #[error("the credentials in {place} cannot be read ({problem}): {remedy}")]
+    #[error("the credentials in {location} cannot be read ({problem}): {remedy}")]
     Corrupt {
         /// The location of the entry.
-        place: String,
+        location: String,
         /// The problem, without stored data.
         problem: String,
         /// The suggestion.

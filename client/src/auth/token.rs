@@ -7,7 +7,7 @@ use url::Url;
 use super::{
     address_policy::shown,
     auth_http::{AuthHttpClient, AuthServerResponse, Object, text},
-    challenge::words,
+    challenge::split_scopes,
     client_auth,
     credentials::{ClientRegistration, Secret, TokenType, now},
     dpop::{DPOP, DpopKey, Nonces},
@@ -48,15 +48,18 @@ pub(super) struct Granted {
 /// Requests a token.
 pub(super) async fn request(web: &AuthHttpClient, request: TokenRequest<'_>) -> Result<Granted, AuthFailure> {
     let bound = request.dpop.is_some();
-    let answer = ask(web, &request).await?;
+    let response = send_request(web, &request).await?;
     let malformed =
         |problem: &str| AuthFailure::Malformed { endpoint: shown(request.endpoint), problem: problem.to_owned() };
-    let body = answer.object().ok_or_else(|| malformed("it is not a JSON object"))?;
+    let body = response.object().ok_or_else(|| malformed("it is not a JSON object"))?;
     granted(&body, bound).map_err(|problem| malformed(&problem))
 }
 
 /// Requests a token of any type: that of an identity provider cannot be used for a server.
-pub(super) async fn ask(web: &AuthHttpClient, request: &TokenRequest<'_>) -> Result<AuthServerResponse, AuthFailure> {
+pub(super) async fn send_request(
+    web: &AuthHttpClient,
+    request: &TokenRequest<'_>,
+) -> Result<AuthServerResponse, AuthFailure> {
     for _ in 0..NONCE_TRIES {
         let mut form = request.form.clone();
         form.insert(0, ("grant_type", request.grant.to_owned()));
@@ -66,12 +69,12 @@ pub(super) async fn ask(web: &AuthHttpClient, request: &TokenRequest<'_>) -> Res
             let proof = key.proof(&Method::POST, request.endpoint, nonces.get(request.endpoint).as_deref(), None);
             post = post.header(DPOP, proof);
         }
-        let answer = web.read(request.endpoint, post.form(&form)).await?;
-        let new_nonce = request.dpop.is_some_and(|(_, nonces)| nonces.note(request.endpoint, &answer.headers));
-        if answer.status.is_success() {
-            return Ok(answer);
+        let response = web.read(request.endpoint, post.form(&form)).await?;
+        let new_nonce = request.dpop.is_some_and(|(_, nonces)| nonces.note(request.endpoint, &response.headers));
+        if response.status.is_success() {
+            return Ok(response);
         }
-        let (error, description) = answer.error();
+        let (error, description) = response.error();
         // RFC 9449, section 8: repeat the request with the nonce. Without a new nonce it would fail again.
         if error == "use_dpop_nonce" && new_nonce {
             continue;
@@ -98,7 +101,7 @@ fn granted(body: &Object, bound: bool) -> Result<Granted, String> {
         token_type,
         expires_at: body.get("expires_in").and_then(seconds).map(|life| now().saturating_add(life)),
         refresh_token: token(body, "refresh_token")?,
-        scopes: text(body, "scope").map(words),
+        scopes: text(body, "scope").map(split_scopes),
     })
 }
 

@@ -18,7 +18,7 @@ const CAPACITY: usize = 256;
 
 /// A server, and the identity that requests from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Asker {
+pub(crate) struct CacheKey {
     pub(crate) server: Digest,
     pub(crate) identity: Digest,
 }
@@ -38,39 +38,39 @@ impl ToolCache {
     }
 
     /// The fresh list that may be used for this identity.
-    pub(crate) fn get(&self, asker: &Asker, now: Instant) -> Option<Arc<ToolList>> {
+    pub(crate) fn get(&self, key: &CacheKey, now: Instant) -> Option<Arc<ToolList>> {
         let mut lists = self.lists();
         lists.retain(|_, list| list.hints.is_fresh(now));
-        let own = lists.get(&(asker.server, Some(asker.identity)));
-        own.or_else(|| lists.get(&(asker.server, None))).cloned()
+        let own = lists.get(&(key.server, Some(key.identity)));
+        own.or_else(|| lists.get(&(key.server, None))).cloned()
     }
 
     /// Stores a list, and replaces older lists for this identity.
-    pub(crate) fn put(&self, asker: &Asker, list: &Arc<ToolList>, now: Instant) {
-        self.forget(asker);
+    pub(crate) fn put(&self, key: &CacheKey, list: &Arc<ToolList>, now: Instant) {
+        self.remove(key);
         if !list.hints.is_fresh(now) {
             return;
         }
-        let owner = (list.hints.scope == CacheScope::Private).then_some(asker.identity);
+        let owner = (list.hints.scope == CacheScope::Private).then_some(key.identity);
         let mut lists = self.lists();
         if lists.len() >= CAPACITY
             && let Some(first) = lists.iter().min_by_key(|(_, list)| list.hints.fresh_until).map(|(key, _)| *key)
         {
             lists.remove(&first);
         }
-        lists.insert((asker.server, owner), Arc::clone(list));
+        lists.insert((key.server, owner), Arc::clone(list));
     }
 
     /// Removes all lists for this identity, public ones included.
-    pub(crate) fn forget(&self, asker: &Asker) {
+    pub(crate) fn remove(&self, key: &CacheKey) {
         let mut lists = self.lists();
-        lists.remove(&(asker.server, None));
-        lists.remove(&(asker.server, Some(asker.identity)));
+        lists.remove(&(key.server, None));
+        lists.remove(&(key.server, Some(key.identity)));
     }
 
     /// Removes the private list of this identity.
-    pub(crate) fn forget_private(&self, asker: &Asker) {
-        self.lists().remove(&(asker.server, Some(asker.identity)));
+    pub(crate) fn remove_private(&self, key: &CacheKey) {
+        self.lists().remove(&(key.server, Some(key.identity)));
     }
 }
 

@@ -80,8 +80,8 @@ mod tests {
             (Endpoint::Auto(http), ["https://example.com/mcp", "Authorization", "helper"]),
             (Endpoint::Stdio(stdio), ["server", "KEY", "[2 not shown]"]),
         ] {
-            let told = format!("{:?}", ServerConfig::new("s", endpoint));
-            assert!(!told.contains("hunter2") && shown.iter().all(|name| told.contains(name)), "{told}");
+            let text = format!("{:?}", ServerConfig::new("s", endpoint));
+            assert!(!text.contains("hunter2") && shown.iter().all(|name| text.contains(name)), "{text}");
         }
     }
 }

@@ -13,21 +13,21 @@ use crate::{host::HostDispatcher, tracker::RequestTracker};
 /// Responds to pings, passes requests for the user to the dispatcher, and rejects the rest.
 #[derive(Debug)]
 pub(crate) struct Handler {
-    hello: ClientConfig,
+    config: ClientConfig,
     dispatcher: Arc<HostDispatcher>,
     tracker: Arc<RequestTracker>,
 }
 
 impl Handler {
-    pub(crate) fn new(hello: ClientConfig, dispatcher: Arc<HostDispatcher>, tracker: Arc<RequestTracker>) -> Self {
-        Self { hello, dispatcher, tracker }
+    pub(crate) fn new(config: ClientConfig, dispatcher: Arc<HostDispatcher>, tracker: Arc<RequestTracker>) -> Self {
+        Self { config, dispatcher, tracker }
     }
 }
 
 #[expect(deprecated, reason = "2026-07-28 deprecates roots; servers of earlier revisions still request them")]
 impl ClientHandler for Handler {
     fn get_info(&self) -> ClientConfig {
-        self.hello.clone()
+        self.config.clone()
     }
 
     /// Server requests arrive in raw form (see [`crate::tracker::RequestTracker::restore_request`]).
@@ -39,19 +39,20 @@ impl ClientHandler for Handler {
         let _pause = self.tracker.pause.begin();
         let id = context.id.into_json_value();
         // The server may report completion before the response is sent.
-        let visit = request.params.as_ref().and_then(|params| params.get("elicitationId")?.as_str().map(str::to_owned));
-        visit.iter().for_each(|visit| self.tracker.elicitations.begin(visit));
-        let asked = self.dispatcher.ask(&request.method, request.params, id, None);
-        let answer = tokio::select! {
+        let elicitation_id =
+            request.params.as_ref().and_then(|params| params.get("elicitationId")?.as_str().map(str::to_owned));
+        elicitation_id.iter().for_each(|elicitation_id| self.tracker.elicitations.begin(elicitation_id));
+        let pending = self.dispatcher.request(&request.method, request.params, id, None);
+        let response = tokio::select! {
             biased;
             // rmcp drops the response to a withdrawn request.
             () = context.ct.cancelled() => Err(ErrorData::internal_error("withdrawn", None)),
-            answer = asked => answer,
+            response = pending => response,
         };
-        if !answer.as_ref().is_ok_and(|answer| answer["action"] == "accept") {
-            visit.iter().for_each(|visit| _ = self.tracker.elicitations.end(visit));
+        if !response.as_ref().is_ok_and(|response| response["action"] == "accept") {
+            elicitation_id.iter().for_each(|elicitation_id| _ = self.tracker.elicitations.end(elicitation_id));
         }
-        answer.map(CustomResult)
+        response.map(CustomResult)
     }
 
     /// rmcp would respond with an empty list, although the capability is not declared.

@@ -11,10 +11,10 @@ const ROUNDS: usize = 10;
 
 /// The input that a server requires.
 enum RequiredInput {
-    /// Responses to input requests (2026-07-28).
-    Inputs { asked: Option<Value>, state: Option<Value> },
-    /// Visits of URLs: the `data` of its error (2025-11-25).
-    Visits(Value),
+    /// Input requests (2026-07-28).
+    Inputs { requests: Option<Value>, state: Option<Value> },
+    /// URLs to open: the `data` of the error (2025-11-25).
+    Urls(Value),
 }
 
 /// URLElicitationRequiredError (2025-11-25, elicitation, "URL Elicitation Required Error").
@@ -25,7 +25,7 @@ impl Connection {
     /// Timeouts are paused while the user is asked.
     pub(crate) async fn run_input_rounds(
         &self,
-        mut exchange: PendingRequest,
+        mut pending: PendingRequest,
         method: &'static str,
         mut params: Map<String, Value>,
         call: Option<CallId>,
@@ -34,17 +34,17 @@ impl Connection {
         let mut left = timeouts.clone();
         let mut round = 1;
         loop {
-            let begun = exchange.begun();
-            let asked = match exchange.answer(&left).await {
+            let begun = pending.begun();
+            let required = match pending.response(&left).await {
                 Ok(mut result) if self.rules().input_rounds && result["resultType"] == "input_required" => {
                     let part = |field: &str| result.get_mut(field).map(Value::take);
-                    let [asked, state] = ["inputRequests", "requestState"].map(part);
-                    RequiredInput::Inputs { asked, state }
+                    let [requests, state] = ["inputRequests", "requestState"].map(part);
+                    RequiredInput::Inputs { requests, state }
                 }
                 Err(CallError::Rpc { code: URL_ELICITATION_REQUIRED, data, .. })
                     if self.rules().url_elicitation_errors =>
                 {
-                    RequiredInput::Visits(data.unwrap_or_default())
+                    RequiredInput::Urls(data.unwrap_or_default())
                 }
                 other => return other,
             };
@@ -52,54 +52,54 @@ impl Connection {
                 return Err(CallError::TooManyRounds { limit: ROUNDS });
             }
             left.ceiling = left.ceiling.saturating_sub(begun.elapsed());
-            match asked {
-                RequiredInput::Inputs { asked: None, state: None } => {
+            match required {
+                RequiredInput::Inputs { requests: None, state: None } => {
                     let detail = "an `input_required` result has neither `inputRequests` nor `requestState`".into();
                     return Err(CallError::MalformedResult { detail });
                 }
-                RequiredInput::Inputs { asked, state } => {
-                    let answers = self.answer_inputs(asked, call, timeouts).await?;
+                RequiredInput::Inputs { requests, state } => {
+                    let responses = self.respond_to_inputs(requests, call, timeouts).await?;
                     // Each retry responds to the previous result only, so fields that it did not have are omitted.
-                    for (field, value) in [("inputResponses", answers), ("requestState", state)] {
+                    for (field, value) in [("inputResponses", responses), ("requestState", state)] {
                         params.remove(field);
                         params.extend(value.map(|value| (field.to_owned(), value)));
                     }
                 }
-                RequiredInput::Visits(data) => self.visit(data, call, &left).await?,
+                RequiredInput::Urls(data) => self.open_urls(data, call, &left).await?,
             }
-            exchange = self.send(method, Some(Value::Object(params.clone())), call).await?;
+            pending = self.send(method, Some(Value::Object(params.clone())), call).await?;
             round += 1;
         }
     }
 
-    async fn answer_inputs(
+    async fn respond_to_inputs(
         &self,
-        asked: Option<Value>,
+        requests: Option<Value>,
         call: Option<CallId>,
         timeouts: &RequestTimeouts,
     ) -> Result<Option<Value>, CallError> {
-        let Some(asked) = asked else { return Ok(None) };
-        let Value::Object(asked) = asked else {
+        let Some(requests) = requests else { return Ok(None) };
+        let Value::Object(requests) = requests else {
             return Err(CallError::MalformedResult { detail: "`inputRequests` is not an object".into() });
         };
         tokio::select! {
             biased;
             () = timeouts.cancel.cancelled() => Err(CallError::Cancelled),
-            answers = self.answer_each(asked, call) => answers.map(|answers| Some(Value::Object(answers))),
+            responses = self.respond_to_each(requests, call) => responses.map(|responses| Some(Value::Object(responses))),
         }
     }
 
     /// Responds to several requests concurrently.
-    pub(super) async fn answer_each(
+    pub(super) async fn respond_to_each(
         &self,
-        asked: Map<String, Value>,
+        requests: Map<String, Value>,
         call: Option<CallId>,
     ) -> Result<Map<String, Value>, CallError> {
-        let answers = asked.into_iter().map(|(key, request)| self.answer_input(key, request, call));
-        Ok(try_join_all(answers).await?.into_iter().collect())
+        let responses = requests.into_iter().map(|(key, request)| self.respond_to_input(key, request, call));
+        Ok(try_join_all(responses).await?.into_iter().collect())
     }
 
-    async fn answer_input(
+    async fn respond_to_input(
         &self,
         key: String,
         mut request: Value,
@@ -107,9 +107,9 @@ impl Connection {
     ) -> Result<(String, Value), CallError> {
         let method = request.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
         let params = request.get_mut("params").map(Value::take);
-        let answered = self.inner.dispatcher.ask(&method, params, key.clone().into(), call).await;
-        match answered {
-            Ok(answer) => Ok((key, answer)),
+        let response = self.inner.dispatcher.request(&method, params, key.clone().into(), call).await;
+        match response {
+            Ok(response) => Ok((key, response)),
             Err(error) => {
                 let reason = error.message.into_owned();
                 Err(CallError::InputRefused { key, method, reason })

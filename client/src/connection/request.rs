@@ -83,14 +83,14 @@ impl Connection {
     ) -> Result<PendingRequest, CallError> {
         let begun = Instant::now();
         let params = params.unwrap_or_default();
-        let asked = self.inner.direct.as_ref().and_then(|direct| direct.ask(method, &params, call, self.log_level()));
-        let (id, progress, route) = match asked {
-            Some(SentCall { id, progress, answer }) => {
-                (id, Some(progress), RequestRoute::Direct { answer, method, params, call })
+        let sent = self.inner.direct.as_ref().and_then(|direct| direct.send(method, &params, call, self.log_level()));
+        let (id, progress, route) = match sent {
+            Some(SentCall { id, progress, response }) => {
+                (id, Some(progress), RequestRoute::Direct { response, method, params, call })
             }
             None => {
-                let (id, answer) = self.send_through_sdk(method, params, call).await?;
-                (id, None, RequestRoute::Sdk(answer))
+                let (id, response) = self.send_through_sdk(method, params, call).await?;
+                (id, None, RequestRoute::Sdk(response))
             }
         };
         let (pauses, before) = (self.inner.tracker.pause.watch(), self.inner.tracker.pause.so_far());
@@ -115,7 +115,7 @@ impl Connection {
         let sent = self.inner.peer.send_request_with_option(request, PeerRequestOptions::no_options()).await;
         match sent {
             Ok(handle) => Ok((handle.id, handle.rx)),
-            Err(_) => Err(self.lost().await),
+            Err(_) => Err(self.disconnect_error().await),
         }
     }
 
@@ -126,11 +126,11 @@ impl Connection {
         params: Option<Value>,
         timeouts: RequestTimeouts,
     ) -> Result<Value, CallError> {
-        self.send(method, params, None).await?.answer(&timeouts).await
+        self.send(method, params, None).await?.response(&timeouts).await
     }
 
     /// The error for a connection that has ended, with the reason.
-    pub(super) async fn lost(&self) -> CallError {
+    pub(super) async fn disconnect_error(&self) -> CallError {
         let failure = self.inner.tracker.failure().map(ToString::to_string);
         let mut reason = failure.unwrap_or_else(|| match self.is_closed() {
             true => "the connection is closed".to_owned(),
@@ -147,7 +147,7 @@ impl Connection {
 
 impl PendingRequest {
     /// Waits for the response.
-    pub(crate) async fn answer(mut self, timeouts: &RequestTimeouts) -> Result<Value, CallError> {
+    pub(crate) async fn response(mut self, timeouts: &RequestTimeouts) -> Result<Value, CallError> {
         loop {
             // The entry is created when rmcp passes the request to the transport, which may be after `send`.
             if self.progress.is_none() && timeouts.reset_on_progress {
@@ -160,12 +160,12 @@ impl PendingRequest {
             tokio::select! {
                 biased;
                 outcome = self.route.outcome() => match self.settle(outcome).await {
-                    Some(answer) => return answer,
+                    Some(response) => return response,
                     None => self.go_through_sdk().await?,
                 },
-                () = self.connection.inner.tracker.over.cancelled(), if matches!(self.route, RequestRoute::Direct { .. }) => {
+                () = self.connection.inner.tracker.closed.cancelled(), if matches!(self.route, RequestRoute::Direct { .. }) => {
                     self.open = false;
-                    return Err(self.connection.lost().await);
+                    return Err(self.connection.disconnect_error().await);
                 }
                 () = timeouts.cancel.cancelled() => {
                     self.give_up("cancelled by the caller");
@@ -223,11 +223,11 @@ impl PendingRequest {
 
     /// Sends the request even if the response is not awaited yet.
     pub(crate) fn start(&mut self) {
-        if let RequestRoute::Direct { answer, .. } = &mut self.route {
-            let under_way = std::mem::replace(answer, std::future::pending().boxed());
+        if let RequestRoute::Direct { response, .. } = &mut self.route {
+            let under_way = std::mem::replace(response, std::future::pending().boxed());
             let task = AbortOnDropHandle::new(tokio::spawn(under_way));
             // The task can only end early with its runtime.
-            *answer = task.map(|ended| ended.unwrap_or(Err(NoResponse::Cut))).boxed();
+            *response = task.map(|ended| ended.unwrap_or(Err(NoResponse::Cut))).boxed();
         }
     }
 
@@ -237,12 +237,14 @@ impl PendingRequest {
         // Without a response, nothing else removes the entry.
         self.connection.inner.tracker.settle(&self.id);
         Some(match outcome {
-            RouteOutcome::Sdk(Some(answer)) => self.judge(*answer).await,
+            RouteOutcome::Sdk(Some(response)) => self.judge(*response).await,
             RouteOutcome::Direct(Ok(Ok(value))) => Ok(value),
-            RouteOutcome::Direct(Ok(Err(error))) => Err(self.refusal(error)),
+            RouteOutcome::Direct(Ok(Err(error))) => Err(self.rejection(error)),
             RouteOutcome::Direct(Err(NoResponse::SessionEnded)) => return None,
             RouteOutcome::Direct(Err(NoResponse::Failed(error))) => Err(from_transport(error)),
-            RouteOutcome::Sdk(None) | RouteOutcome::Direct(Err(NoResponse::Cut)) => Err(self.connection.lost().await),
+            RouteOutcome::Sdk(None) | RouteOutcome::Direct(Err(NoResponse::Cut)) => {
+                Err(self.connection.disconnect_error().await)
+            }
         })
     }
 
@@ -251,24 +253,24 @@ impl PendingRequest {
         let RequestRoute::Direct { method, params, call, .. } = std::mem::replace(&mut self.route, gone) else {
             return Ok(());
         };
-        let (id, answer) = self.connection.send_through_sdk(method, params, call).await?;
-        (self.id, self.route, self.progress, self.open) = (id, RequestRoute::Sdk(answer), None, true);
+        let (id, response) = self.connection.send_through_sdk(method, params, call).await?;
+        (self.id, self.route, self.progress, self.open) = (id, RequestRoute::Sdk(response), None, true);
         Ok(())
     }
 
-    async fn judge(&mut self, answer: Result<ServerResult, ServiceError>) -> Result<Value, CallError> {
-        match answer {
+    async fn judge(&mut self, response: Result<ServerResult, ServiceError>) -> Result<Value, CallError> {
+        match response {
             Ok(ServerResult::CustomResult(CustomResult(value))) => Ok(value),
             Ok(_) => Err(CallError::MalformedResult { detail: "unexpected type of result".into() }),
-            Err(ServiceError::McpError(error)) => Err(self.refusal(error)),
-            Err(ServiceError::TransportClosed) => Err(self.connection.lost().await),
+            Err(ServiceError::McpError(error)) => Err(self.rejection(error)),
+            Err(ServiceError::TransportClosed) => Err(self.connection.disconnect_error().await),
             Err(ServiceError::TransportSend(error)) => Err(from_transport(error.error)),
             Err(ServiceError::Cancelled { .. }) => Err(CallError::Cancelled),
             Err(other) => Err(CallError::Transport { source: other.into() }),
         }
     }
 
-    fn refusal(&self, error: ErrorData) -> CallError {
+    fn rejection(&self, error: ErrorData) -> CallError {
         if error.data.as_ref().is_some_and(|data| data.get(MALFORMED).is_some()) {
             return CallError::MalformedResult { detail: error.message.into_owned() };
         }

@@ -19,7 +19,7 @@ impl Connection {
     pub(super) fn tell_of_sandbox(&self) {
         let Some(sandbox) = self.inner.sandbox.as_ref().filter(|_| self.is_asked_for(CAPABILITY)) else { return };
         let limit = self.timeouts().request;
-        tokio::spawn(send_updates(self.inner.peer.clone(), sandbox.watch(), limit, self.inner.tracker.over.clone()));
+        tokio::spawn(send_updates(self.inner.peer.clone(), sandbox.watch(), limit, self.inner.tracker.closed.clone()));
     }
 
     /// Adds the sandbox state to the parameters of a call.
@@ -41,7 +41,7 @@ async fn send_updates(
     peer: Peer<RoleClient>,
     mut sandbox: watch::Receiver<Value>,
     limit: Duration,
-    over: CancellationToken,
+    closed: CancellationToken,
 ) {
     loop {
         let state = sandbox.borrow_and_update().clone();
@@ -52,7 +52,7 @@ async fn send_updates(
             Err(error) => tracing::debug!(%error, "failed to send the sandbox state"),
         }
         tokio::select! {
-            () = over.cancelled() => return,
+            () = closed.cancelled() => return,
             changed = sandbox.changed() => if changed.is_err() { return },
         }
     }

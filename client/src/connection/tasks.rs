@@ -47,8 +47,8 @@ impl Connection {
     ///
     /// # Errors
     /// As [`Self::task`], and [`CallError::InputRefused`].
-    pub async fn answer_task(&self, id: &str, asked: Map<String, Value>) -> Result<(), CallError> {
-        self.answer_task_of(id, asked, None).await
+    pub async fn respond_to_task(&self, id: &str, input_requests: Map<String, Value>) -> Result<(), CallError> {
+        self.respond_to_task_of(id, input_requests, None).await
     }
 
     /// Cancels a task. The outcome is visible in its state.
@@ -84,18 +84,18 @@ impl Connection {
         };
         let mut wanted = Wanted { connection: self.clone(), id: Some(id.clone()) };
         let begun = Instant::now();
-        let (mut with_the_user, mut answered) = (Duration::ZERO, HashSet::new());
+        let (mut with_the_user, mut responded) = (Duration::ZERO, HashSet::new());
         loop {
             if let Some(end) = end_of(&mut task, &id) {
                 wanted.id = None;
                 return end;
             }
-            if let Some(asked) = new_questions(&mut task, &mut answered) {
+            if let Some(input_requests) = new_questions(&mut task, &mut responded) {
                 let since = Instant::now();
                 tokio::select! {
                     biased;
                     () = timeouts.cancel.cancelled() => return Err(CallError::Cancelled),
-                    given = self.answer_task_of(&id, asked, Some(call)) => given?,
+                    given = self.respond_to_task_of(&id, input_requests, Some(call)) => given?,
                 }
                 with_the_user += since.elapsed();
             }
@@ -103,7 +103,7 @@ impl Connection {
             tokio::select! {
                 biased;
                 () = timeouts.cancel.cancelled() => return Err(CallError::Cancelled),
-                () = self.inner.tracker.over.cancelled() => return Err(self.lost().await),
+                () = self.inner.tracker.closed.cancelled() => return Err(self.disconnect_error().await),
                 () = tokio::time::sleep(interval(&task)), if left > interval(&task) => {}
                 () = tokio::time::sleep(left) => {
                     return Err(CallError::TimedOut { clock: TimeoutKind::Ceiling, limit: timeouts.ceiling });
@@ -122,14 +122,19 @@ impl Connection {
                     failures += 1;
                     tokio::time::sleep(INTERVAL).await;
                 }
-                asked => return asked,
+                input_requests => return input_requests,
             }
         }
     }
 
-    async fn answer_task_of(&self, id: &str, asked: Map<String, Value>, call: Option<CallId>) -> Result<(), CallError> {
-        let answers = self.answer_each(asked, call).await?;
-        self.task_request("tasks/update", json!({ "taskId": id, "inputResponses": answers }), None).await.map(drop)
+    async fn respond_to_task_of(
+        &self,
+        id: &str,
+        input_requests: Map<String, Value>,
+        call: Option<CallId>,
+    ) -> Result<(), CallError> {
+        let responses = self.respond_to_each(input_requests, call).await?;
+        self.task_request("tasks/update", json!({ "taskId": id, "inputResponses": responses }), None).await.map(drop)
     }
 }
 
@@ -157,16 +162,16 @@ fn read_error(mut error: Value) -> Option<CallError> {
 }
 
 /// Input requests that were not answered before. A server may need time to process a response.
-fn new_questions(task: &mut Map<String, Value>, answered: &mut HashSet<String>) -> Option<Map<String, Value>> {
+fn new_questions(task: &mut Map<String, Value>, responded: &mut HashSet<String>) -> Option<Map<String, Value>> {
     if task.get("status").and_then(Value::as_str) != Some("input_required") {
         return None;
     }
-    let Some(Value::Object(mut asked)) = task.remove("inputRequests") else { return None };
-    asked.retain(|key, _| answered.insert(key.clone()));
-    Some(asked).filter(|asked| !asked.is_empty())
+    let Some(Value::Object(mut input_requests)) = task.remove("inputRequests") else { return None };
+    input_requests.retain(|key, _| responded.insert(key.clone()));
+    Some(input_requests).filter(|input_requests| !input_requests.is_empty())
 }
 
 fn interval(task: &Map<String, Value>) -> Duration {
-    let said = task.get("pollIntervalMs").and_then(Value::as_u64).map(Duration::from_millis);
-    said.unwrap_or(INTERVAL).clamp(INTERVALS.0, INTERVALS.1)
+    let interval = task.get("pollIntervalMs").and_then(Value::as_u64).map(Duration::from_millis);
+    interval.unwrap_or(INTERVAL).clamp(INTERVALS.0, INTERVALS.1)
 }

@@ -26,7 +26,7 @@ impl Drop for Open {
 impl Connection {
     /// Asks the user to visit the URLs of an error's `data`, and waits until the server reports completion. Timeouts
     /// are paused until the user consents; the visits themselves count.
-    pub(super) async fn visit(
+    pub(super) async fn open_urls(
         &self,
         data: Value,
         call: Option<CallId>,
@@ -38,22 +38,22 @@ impl Connection {
         // The server may report completion before all requests are shown.
         ids.iter().for_each(|id| self.inner.tracker.elicitations.begin(id));
         let open = Open { tracker: Arc::clone(&self.inner.tracker), ids };
-        let asked = elicitations.iter().zip(&open.ids).map(|(elicitation, id)| {
-            self.inner.dispatcher.ask("elicitation/create", Some(elicitation.clone()), id.clone().into(), call)
+        let requests = elicitations.iter().zip(&open.ids).map(|(elicitation, id)| {
+            self.inner.dispatcher.request("elicitation/create", Some(elicitation.clone()), id.clone().into(), call)
         });
-        let answers = tokio::select! {
+        let responses = tokio::select! {
             biased;
             () = timeouts.cancel.cancelled() => return Err(CallError::Cancelled),
-            answers = join_all(asked) => answers,
+            responses = join_all(requests) => responses,
         };
-        if !answers.iter().all(|answer| answer.as_ref().is_ok_and(|answer| answer["action"] == "accept")) {
+        if !responses.iter().all(|response| response.as_ref().is_ok_and(|response| response["action"] == "accept")) {
             return Err(required(elicitations));
         }
         tokio::select! {
             biased;
             () = open.tracker.elicitations.until_over(&open.ids) => Ok(()),
             () = timeouts.cancel.cancelled() => Err(CallError::Cancelled),
-            () = self.inner.tracker.over.cancelled() => Err(self.lost().await),
+            () = self.inner.tracker.closed.cancelled() => Err(self.disconnect_error().await),
             () = tokio::time::sleep(timeouts.ceiling) => Err(required(elicitations)),
         }
     }

@@ -79,17 +79,17 @@ fn compare(found: &mut Comparison, at: &str, old: &Value, new: &Value, flow: Flo
         return found.add(Severity::Breaking, at, "was changed, nested too deeply for a classification");
     }
     for key in keys_of_both(before, after) {
-        let place = format!("{at}/{}", escape(key));
+        let location = format!("{at}/{}", escape(key));
         let (left, right) = (keyword_value(key, before.get(key)), keyword_value(key, after.get(key)));
         // The target of an unchanged reference may have changed.
         let may_differ = key == "$ref" || left.is_some_and(|value| !is_data(key) && refers(value, 0));
         if left != right || may_differ {
-            let told = found.changes.len();
-            keyword(found, key, &place, (before, left), (after, right), flow, depth);
+            let count = found.changes.len();
+            keyword(found, key, &location, (before, left), (after, right), flow, depth);
             let matters = left.is_some() != right.is_some()
-                || found.changes[told..].iter().any(|change| change.severity != Severity::Cosmetic);
+                || found.changes[count..].iter().any(|change| change.severity != Severity::Cosmetic);
             if matters && evaluates(key) && [before, after].iter().any(|schema| has_leftovers(schema)) {
-                found.add(Severity::Breaking, &place, "was changed, and affects unevaluated properties or items");
+                found.add(Severity::Breaking, &location, "was changed, and affects unevaluated properties or items");
             }
         }
     }

@@ -267,7 +267,7 @@ fn references_are_resolved() {
     let text = json!({"type": "string"});
     let cases = [
         ("only the name has changed", by("x", text.clone()), by("y", text.clone()), Some(Cosmetic)),
-        ("said in place now", by("x", text.clone()), json!({"properties": {"a": text}}), Some(Cosmetic)),
+        ("said in location now", by("x", text.clone()), json!({"properties": {"a": text}}), Some(Cosmetic)),
         ("the target is wider", by("x", text.clone()), by("x", json!({"type": ["string", "null"]})), Some(Compatible)),
         (
             "the target is narrower",

@@ -65,7 +65,7 @@ impl HostDispatcher {
 
     /// Responds to a server request, after consulting the user if necessary. Dropping the future withdraws the request
     /// from the user.
-    pub(crate) async fn ask(
+    pub(crate) async fn request(
         &self,
         method: &str,
         params: Option<Value>,

@@ -155,8 +155,8 @@ impl HostRequest {
         }
     }
 
-    fn send(&mut self, answer: HostResponse) -> Result<(), HostResponseError> {
+    fn send(&mut self, response: HostResponse) -> Result<(), HostResponseError> {
         let reply = self.reply.take().ok_or(HostResponseError::Gone)?;
-        reply.send(answer).map_err(|_| HostResponseError::Gone)
+        reply.send(response).map_err(|_| HostResponseError::Gone)
     }
 }

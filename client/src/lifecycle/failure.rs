@@ -40,9 +40,9 @@ pub(super) fn handshake_failure(error: ClientInitializeError, tracker: &RequestT
         return ConnectFailure::Auth { source };
     }
     if is_transport(&error)
-        && let Some(refused) = tracker.redirect()
+        && let Some(rejected) = tracker.redirect()
     {
-        return ConnectFailure::RedirectRefused { to: refused.to, reason: refused.reason };
+        return ConnectFailure::RedirectRefused { to: rejected.to, reason: rejected.reason };
     }
     if is_transport(&error)
         && let Some(problem) = tracker.http_problem()

@@ -58,9 +58,9 @@ impl Manager {
         options: CallOptions,
     ) -> Result<ToolResult, UseError> {
         if self.server(name).is_ok_and(|server| !server.spec().tools.allows(tool)) {
-            let refused = UseError::ToolDisabled { server: name.to_owned(), tool: tool.to_owned() };
-            call::count(name, tool, refused.kind());
-            return Err(refused);
+            let rejected = UseError::ToolDisabled { server: name.to_owned(), tool: tool.to_owned() };
+            call::count(name, tool, rejected.kind());
+            return Err(rejected);
         }
         let cancel = options.cancel.clone();
         let connection = tokio::select! {
@@ -79,16 +79,16 @@ impl Manager {
 
 impl Server {
     async fn tools(self: &Arc<Self>) -> Result<Arc<ToolList>, UseError> {
-        let asker = self.spec().asker();
+        let key = self.spec().cache_key();
         let connection = match self.connected() {
             Some(connection) => connection,
-            None => match self.shared.cache.get(&asker, Instant::now()).filter(|_| self.spec().enabled) {
+            None => match self.shared.cache.get(&key, Instant::now()).filter(|_| self.spec().enabled) {
                 Some(list) => return Ok(list),
                 None => self.require(false).await?,
             },
         };
         if connection.known_tools().is_none()
-            && let Some(list) = self.shared.cache.get(&asker, Instant::now())
+            && let Some(list) = self.shared.cache.get(&key, Instant::now())
         {
             return Ok(list);
         }
@@ -98,7 +98,7 @@ impl Server {
     async fn listed(&self, connection: &Connection) -> Result<Arc<ToolList>, UseError> {
         match connection.list_tools().await {
             Ok(list) => {
-                self.shared.cache.put(&self.spec().asker(), &list, Instant::now());
+                self.shared.cache.put(&self.spec().cache_key(), &list, Instant::now());
                 Ok(list)
             }
             // "Clients MAY serve stale responses if errors occur during re-fetching" (2026-07-28, caching).

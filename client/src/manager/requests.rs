@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::ManagedServer;
 use crate::{
-    catalog::cache::Asker,
+    catalog::cache::CacheKey,
     config::{Endpoint, HttpEndpoint, RevisionChoice, StdioEndpoint},
     digest::Digest,
 };
@@ -12,7 +12,7 @@ use crate::{
 impl ManagedServer {
     /// The cache key of a server and an identity. Everything that may change the server's responses is part of the
     /// identity.
-    pub(super) fn asker(&self) -> Asker {
+    pub(super) fn cache_key(&self) -> CacheKey {
         let account = self.account.as_deref();
         // A missing account differs from an account with an empty name.
         let account = [if account.is_some() { "account" } else { "none" }, account.unwrap_or_default()];
@@ -27,7 +27,7 @@ impl ManagedServer {
             Endpoint::Auto(endpoint) => ("auto", url(endpoint), shown(endpoint)),
         };
         let server = Digest::new([kind, protocol].into_iter().chain(place.iter().map(String::as_str)));
-        Asker { server, identity: Digest::new(account.into_iter().chain(secrets.iter().map(String::as_str))) }
+        CacheKey { server, identity: Digest::new(account.into_iter().chain(secrets.iter().map(String::as_str))) }
     }
 }
 

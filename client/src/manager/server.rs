@@ -77,7 +77,7 @@ impl Server {
         let status = phase.status();
         reporter.report(|| ClientEventKind::Status { status });
         let state = Mutex::new(State { phase, epoch: 0, failures: 0, failed_at: None });
-        let retired = shared.over.child_token();
+        let retired = shared.closing.child_token();
         Arc::new(Self { spec: Mutex::new(Arc::new(spec)), shared, reporter, state, retired })
     }
 
@@ -107,8 +107,8 @@ impl Server {
     }
 
     /// The current connection, the one being opened, or a new one.
-    pub(super) async fn require(self: &Arc<Self>, by_hand: bool) -> Outcome {
-        let mut outcome = match self.begin_or_join(by_hand)? {
+    pub(super) async fn require(self: &Arc<Self>, explicit: bool) -> Outcome {
+        let mut outcome = match self.begin_or_join(explicit)? {
             Joined::Up(connection) => return Ok(connection),
             Joined::Starting(outcome) => outcome,
         };
@@ -125,7 +125,7 @@ impl Server {
         }
     }
 
-    fn begin_or_join(self: &Arc<Self>, by_hand: bool) -> Result<Joined, ServerError> {
+    fn begin_or_join(self: &Arc<Self>, explicit: bool) -> Result<Joined, ServerError> {
         let mut state = self.state();
         if self.retired.is_cancelled() {
             return Err(self.stopped());
@@ -138,21 +138,21 @@ impl Server {
             Phase::Disabled => return Err(ServerError::Disabled { server: self.reporter.server().to_owned() }),
             Phase::Up { connection, .. } => return Ok(Joined::Up(connection.clone())),
             Phase::Starting { outcome, .. } => return Ok(Joined::Starting(outcome.clone())),
-            Phase::Down(error) if !by_hand && error.is_permanent() => return Err(error.clone()),
+            Phase::Down(error) if !explicit && error.is_permanent() => return Err(error.clone()),
             Phase::Resting | Phase::Down(_) => {}
         }
-        if by_hand {
+        if explicit {
             (state.failures, state.failed_at) = (0, None);
         }
         Ok(Joined::Starting(self.begin(&mut state, StartPolicy::Once)))
     }
 
-    fn begin(self: &Arc<Self>, state: &mut State, manner: StartPolicy) -> watch::Receiver<Option<Outcome>> {
+    fn begin(self: &Arc<Self>, state: &mut State, policy: StartPolicy) -> watch::Receiver<Option<Outcome>> {
         let (sender, outcome) = watch::channel(None);
         let stop = self.retired.child_token();
         state.epoch += 1;
         self.enter(state, Phase::Starting { outcome: outcome.clone(), stop: stop.clone() });
-        tokio::spawn(start::run(Arc::clone(self), manner, state.epoch, stop, sender));
+        tokio::spawn(start::run(Arc::clone(self), policy, state.epoch, stop, sender));
         outcome
     }
 
@@ -210,7 +210,7 @@ impl Server {
             Err(error) => {
                 if matches!(error.status(), Status::NeedsAuth) {
                     // The next login may be of another user.
-                    self.shared.cache.forget_private(&self.spec().asker());
+                    self.shared.cache.remove_private(&self.spec().cache_key());
                 }
                 self.enter(&mut state, Phase::Down(error.clone()));
             }
@@ -219,7 +219,7 @@ impl Server {
     }
 
     /// Records the end of the connection of this start.
-    pub(super) fn lost(self: &Arc<Self>, epoch: u64, reason: &str) {
+    pub(super) fn on_disconnect(self: &Arc<Self>, epoch: u64, reason: &str) {
         let mut state = self.state();
         if state.epoch == epoch && !self.retired.is_cancelled() && matches!(state.phase, Phase::Up { .. }) {
             self.note_loss(&mut state, reason);

@@ -101,8 +101,8 @@ impl RequestTracker {
         }
         let fields = value.as_object_mut()?;
         match (fields.remove("result"), fields.remove("error")) {
-            (Some(result), None) => Some(self.answer(id, purpose, result)),
-            (None, Some(error)) => Some(self.refusal(id, purpose, error)),
+            (Some(result), None) => Some(self.result_message(id, purpose, result)),
+            (None, Some(error)) => Some(self.error_message(id, purpose, error)),
             (None, None) => Some(malformed(id, "the response has neither a result nor an error", value)),
             (result, _) => {
                 Some(malformed(id, "the response has both a result and an error", json!({"result": result})))
@@ -162,7 +162,7 @@ impl RequestTracker {
         self.skip_value(if late { SkipReason::LateReply } else { SkipReason::UnknownId }, &value)
     }
 
-    fn answer(&self, id: RequestId, purpose: Purpose, result: Value) -> ServerJsonRpcMessage {
+    fn result_message(&self, id: RequestId, purpose: Purpose, result: Value) -> ServerJsonRpcMessage {
         match purpose {
             Purpose::Initialize => self.initialize_result(id, result),
             Purpose::Discover => self.discover_result(id, result),
@@ -216,7 +216,7 @@ impl RequestTracker {
         }
     }
 
-    fn refusal(&self, id: RequestId, purpose: Purpose, error: Value) -> ServerJsonRpcMessage {
+    fn error_message(&self, id: RequestId, purpose: Purpose, error: Value) -> ServerJsonRpcMessage {
         match read_error(&error) {
             Some(error) => self.judge_error(id, purpose, error),
             None => malformed(id, "the error has no code or no message", error),
@@ -289,11 +289,11 @@ impl RequestTracker {
         ServerResult::CustomResult(CustomResult(raw.result))
     }
 
-    fn drop_tools(&self, result: &mut Value, refused: impl Fn(&str) -> bool) {
+    fn drop_tools(&self, result: &mut Value, rejected: impl Fn(&str) -> bool) {
         let Some(Value::Array(tools)) = result.get_mut("tools") else { return };
         tools.retain(|tool| {
             let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
-            let keep = !refused(name);
+            let keep = !rejected(name);
             if !keep {
                 let (tool, reason) = (Some(name.to_owned()), "its `x-mcp-header` annotations are invalid".to_owned());
                 self.reporter.report(|| ClientEventKind::ToolRejected { tool, reason });

@@ -28,8 +28,8 @@ impl Elicitations {
 
     /// Waits until none of these is open.
     pub(crate) async fn until_over(&self, ids: &[String]) {
-        let over = |open: &HashSet<String>| !ids.iter().any(|id| open.contains(id));
+        let completed = |open: &HashSet<String>| !ids.iter().any(|id| open.contains(id));
         // The sender is a field of `self`, so this cannot fail.
-        let _ = self.open.subscribe().wait_for(over).await;
+        let _ = self.open.subscribe().wait_for(completed).await;
     }
 }

@@ -72,7 +72,7 @@ impl Pause {
         let before = self.state().total;
         let begun = Instant::now();
         let mut changed = self.changed.subscribe();
-        let over = async {
+        let expired = async {
             loop {
                 // The sender lives in `self`.
                 let _ = changed.wait_for(|count| *count == 0).await;
@@ -90,7 +90,7 @@ impl Pause {
         tokio::select! {
             biased;
             done = work => Ok(done),
-            () = over => Err(Elapsed),
+            () = expired => Err(Elapsed),
         }
     }
 }

@@ -45,14 +45,14 @@ pub(crate) fn is_oversize(event: &Sse) -> bool {
 }
 
 /// The id of the request that a truncated event responds to, if it is known. `asked` is the request of the stream.
-pub(crate) fn answered(event: &Sse, asked: Option<Value>) -> Option<Value> {
+pub(crate) fn response_id(event: &Sse, request_id: Option<Value>) -> Option<Value> {
     let (head, tail) = last_line(event);
     let mut json_scan = JsonScan::default();
     json_scan.pass(head.as_bytes());
     if json_scan.is_question() {
         return None;
     }
-    asked.or_else(|| json_scan.answered()).or_else(|| last_member(tail))
+    request_id.or_else(|| json_scan.response_id()).or_else(|| last_member(tail))
 }
 
 /// The data of an event without its last line, and that line.
@@ -209,12 +209,12 @@ mod tests {
     #[tokio::test]
     async fn tells_which_request_an_event_answers() {
         let padding = "x".repeat(2_000);
-        let check = async |message: String, asked: Option<Value>, expected: Option<Value>| {
+        let check = async |message: String, request_id: Option<Value>, expected: Option<Value>| {
             // Official servers name their events.
             for text in [format!("id: 7\ndata: {message}\n\n"), format!("event: message\nid: 7\ndata: {message}\n\n")] {
                 let events = read(&text, 100, 200).await;
                 assert!(is_oversize(&events[0]), "{message}");
-                assert_eq!(answered(&events[0], asked.clone()), expected, "{message}");
+                assert_eq!(response_id(&events[0], request_id.clone()), expected, "{message}");
             }
         };
         let first = |id: &str| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"a":"{padding}"}}}}"#);
@@ -225,8 +225,8 @@ mod tests {
         check(format!(r#"{{"result":{{"a":"{padding}","b":{{"id":9}}}},"jsonrpc":"2.0"}}"#), None, None).await;
         check(format!(r#"{{"result":{{"a":"{padding}"}},"id":7,"jsonrpc":"2.0"}}"#), None, Some(json!(7))).await;
         check(padding.clone(), Some(json!(5)), Some(json!(5))).await;
-        let told = format!(r#"{{"method":"notifications/message","params":{{"data":"{padding}"}}}}"#);
-        check(told, Some(json!(5)), None).await;
+        let notification = format!(r#"{{"method":"notifications/message","params":{{"data":"{padding}"}}}}"#);
+        check(notification, Some(json!(5)), None).await;
     }
 
     #[tokio::test]

@@ -103,7 +103,7 @@ impl HttpFailure {
 impl From<reqwest::Error> for HttpFailure {
     fn from(error: reqwest::Error) -> Self {
         match RedirectError::behind(&error) {
-            Some(refused) => Self::Redirect(refused.clone()),
+            Some(rejected) => Self::Redirect(rejected.clone()),
             None => Self::Exchange(error),
         }
     }
@@ -128,7 +128,7 @@ struct Shared {
     put_off: Pause,
     /// The session whose stream was opened. An earlier failure is one of the first attempt.
     streaming: Mutex<Option<Arc<str>>>,
-    greeted: AtomicBool,
+    initialized: AtomicBool,
     url: Url,
     /// Sends direct requests. `None` before there is a session, and while it is replaced.
     direct: RwLock<Option<DirectSender>>,
@@ -171,7 +171,7 @@ pub(crate) async fn failure_of(response: reqwest::Response) -> HttpFailure {
 }
 
 /// Converts an error response while connecting.
-pub(crate) async fn refusal(response: reqwest::Response) -> ConnectFailure {
+pub(crate) async fn rejection(response: reqwest::Response) -> ConnectFailure {
     connect_failure(response::failure(response).await)
 }
 
@@ -214,7 +214,7 @@ impl HttpClient {
             probe_limit,
             put_off: Pause::default(),
             streaming: Mutex::default(),
-            greeted: AtomicBool::new(false),
+            initialized: AtomicBool::new(false),
             url: address.url.clone(),
             direct: RwLock::default(),
             ended: Mutex::default(),
@@ -294,8 +294,8 @@ impl HttpClient {
 
     /// Records the reason for a failed connection, because rmcp does not report it.
     fn note(&self, failure: HttpFailure) -> StreamableHttpError<HttpFailure> {
-        if let HttpFailure::Redirect(refused) = &failure {
-            self.shared.tracker.note_redirect(refused.clone());
+        if let HttpFailure::Redirect(rejected) = &failure {
+            self.shared.tracker.note_redirect(rejected.clone());
         }
         StreamableHttpError::Client(failure)
     }

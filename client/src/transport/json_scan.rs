@@ -31,7 +31,7 @@ impl JsonScan {
     }
 
     /// The id of the request that the message responds to, if it was found. `None` for requests and notifications.
-    pub(crate) fn answered(mut self) -> Option<Value> {
+    pub(crate) fn response_id(mut self) -> Option<Value> {
         self.end_of_member();
         self.id.filter(|_| !self.is_question)
     }
@@ -106,7 +106,7 @@ mod tests {
             // Byte by byte, so that each token is split.
             let mut json_scan = JsonScan::default();
             text.as_bytes().chunks(1).for_each(|piece| json_scan.pass(piece));
-            assert_eq!(json_scan.answered(), expected, "{text}");
+            assert_eq!(json_scan.response_id(), expected, "{text}");
         };
         check(r#"{"jsonrpc":"2.0","id":7,"result":{"id":8}}"#, Some(json!(7)));
         check(r#"{ "result" : {"a":[{"id":8,"b":"}\"id\":9"}]}, "jsonrpc" : "2.0" , "id" : 7 }"#, Some(json!(7)));

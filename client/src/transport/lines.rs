@@ -109,7 +109,7 @@ mod tests {
 
     fn too_long(line: Option<Line<'_>>) -> Option<serde_json::Value> {
         match line {
-            Some(Line::TooLong(json_scan)) => json_scan.answered(),
+            Some(Line::TooLong(json_scan)) => json_scan.response_id(),
             other => panic!("{other:?}"),
         }
     }

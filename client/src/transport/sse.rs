@@ -28,7 +28,7 @@ use url::Url;
 
 use self::session::{Renewed, Session};
 use super::{
-    events::{answered, is_oversize},
+    events::{is_oversize, response_id},
     http::{Backoff, HttpClient, HttpFailure, JSON, discard, failure_of},
 };
 use crate::{
@@ -55,8 +55,8 @@ pub(crate) struct SseTransport {
     /// Requests that are pending in the session.
     under_way: Arc<Mutex<HashSet<RequestId>>>,
     /// The request of the handshake, after the handshake.
-    hello: Option<ClientJsonRpcMessage>,
-    greeted: bool,
+    initialize: Option<ClientJsonRpcMessage>,
+    initialized: bool,
     /// Start of the session, and the number of short sessions before it.
     since: Instant,
     brief: usize,
@@ -91,8 +91,8 @@ impl SseTransport {
             post_to: watch::Sender::new(Some(post_to)),
             forgotten: mpsc::unbounded_channel(),
             under_way: Arc::default(),
-            hello: None,
-            greeted: false,
+            initialize: None,
+            initialized: false,
             since: Instant::now(),
             brief: 0,
             renewing: None,
@@ -104,12 +104,12 @@ impl SseTransport {
         match message {
             ClientJsonRpcMessage::Request(request) => {
                 if matches!(request.request, ClientRequest::InitializeRequest(_)) {
-                    self.hello = Some(message.clone());
+                    self.initialize = Some(message.clone());
                 }
                 under_way(&self.under_way).insert(request.id.clone());
             }
             ClientJsonRpcMessage::Notification(notification) => {
-                self.greeted |= matches!(notification.notification, ClientNotification::InitializedNotification(_));
+                self.initialized |= matches!(notification.notification, ClientNotification::InitializedNotification(_));
             }
             _ => {}
         }
@@ -119,7 +119,7 @@ impl SseTransport {
     fn take(&mut self, event: Sse) {
         let tracker = &self.target.tracker;
         let messages: Vec<_> = match event {
-            event if is_oversize(&event) => tracker.too_long(answered(&event, None)).into_iter().collect(),
+            event if is_oversize(&event) => tracker.too_long(response_id(&event, None)).into_iter().collect(),
             Sse { event, data: Some(data), .. } if matches!(event.as_deref(), None | Some("message")) => {
                 tracker.decode(data.as_bytes()).into_iter().collect()
             }
@@ -144,28 +144,29 @@ impl SseTransport {
     /// Handles the loss of the session: pending requests fail. Returns whether a new session will be opened.
     fn lose(&mut self, why: &str) -> bool {
         self.events = futures::stream::pending().boxed();
-        let Some(hello) = self.hello.clone().filter(|_| self.greeted) else {
+        let Some(initialize) = self.initialize.clone().filter(|_| self.initialized) else {
             self.target.tracker.fail(Failure::Transport(why.to_owned()));
             return false;
         };
         tracing::debug!(why, "session lost");
         self.post_to.send_replace(None);
         let lost = std::mem::take(&mut *under_way(&self.under_way));
-        let answers = lost
+        let responses = lost
             .into_iter()
             .map(|id| ServerJsonRpcMessage::error(ErrorData::internal_error(SESSION_GONE, None), Some(id)));
-        self.read.extend(answers);
+        self.read.extend(responses);
         self.brief = if self.since.elapsed() < BRIEF { self.brief + 1 } else { 0 };
         let (target, why, tries) = (self.target.clone(), why.to_owned(), self.brief);
-        self.renewing =
-            Some(async move { renew(&target, &hello, tries).await.map_err(|error| format!("{why}; {error}")) }.boxed());
+        self.renewing = Some(
+            async move { renew(&target, &initialize, tries).await.map_err(|error| format!("{why}; {error}")) }.boxed(),
+        );
         true
     }
 
     fn go_on(&mut self, renewed: Renewed) {
         self.events = renewed.session.events;
         self.since = Instant::now();
-        self.hand_on(renewed.heard);
+        self.hand_on(renewed.received);
         self.post_to.send_replace(Some(renewed.session.post_to));
         self.target.tracker.reporter.report(|| ClientEventKind::SessionRenewed);
         // Changes in the meantime were not announced.
@@ -178,7 +179,7 @@ fn under_way(ids: &Mutex<HashSet<RequestId>>) -> std::sync::MutexGuard<'_, HashS
 }
 
 /// Opens a new session, immediately after the first loss and then with backoff.
-async fn renew(target: &SseTarget, hello: &ClientJsonRpcMessage, mut tries: usize) -> Result<Renewed, String> {
+async fn renew(target: &SseTarget, initialize: &ClientJsonRpcMessage, mut tries: usize) -> Result<Renewed, String> {
     let mut last = "the server closes each stream immediately".to_owned();
     loop {
         if let Some(failed) = tries.checked_sub(1) {
@@ -187,7 +188,7 @@ async fn renew(target: &SseTarget, hello: &ClientJsonRpcMessage, mut tries: usiz
                 None => return Err(format!("reconnecting failed: {last}")),
             }
         }
-        match target.tracker.pause.timeout(target.limit, Session::renew(target, hello)).await {
+        match target.tracker.pause.timeout(target.limit, Session::renew(target, initialize)).await {
             Ok(Ok(renewed)) => return Ok(renewed),
             Ok(Err(error)) => last = error.to_string(),
             Err(_) => last = format!("no session within {:?}", target.limit),
@@ -213,19 +214,19 @@ impl Transport<RoleClient> for SseTransport {
             (self.target.client.clone(), self.forgotten.0.clone(), Arc::clone(&self.under_way));
         let mut post_to = self.post_to.subscribe();
         async move {
-            let refused = |failure| {
+            let rejected = |failure| {
                 id.iter().for_each(|id| _ = under_way(&owed).remove(id));
                 failure
             };
-            let body = body.map_err(|error| refused(HttpFailure::Body(error)))?;
+            let body = body.map_err(|error| rejected(HttpFailure::Body(error)))?;
             let url = match post_to.wait_for(Option::is_some).await {
                 Ok(url) => url.clone(),
                 Err(_) => None,
             };
-            let Some(url) = url else { return Err(refused(HttpFailure::Over)) };
+            let Some(url) = url else { return Err(rejected(HttpFailure::Over)) };
             let request =
                 |client: &reqwest::Client| client.post(url.clone()).header(CONTENT_TYPE, JSON).body(body.clone());
-            let response = client.send(request).await.map_err(refused)?;
+            let response = client.send(request).await.map_err(rejected)?;
             if response.status().is_success() {
                 // The body is read so that the connection can be reused.
                 discard(response).await;
@@ -235,7 +236,7 @@ impl Transport<RoleClient> for SseTransport {
                 // The receiver may have been dropped.
                 let _ = forgotten.send(url);
             }
-            Err(refused(failure_of(response).await))
+            Err(rejected(failure_of(response).await))
         }
     }
 
@@ -268,7 +269,7 @@ impl Transport<RoleClient> for SseTransport {
                 // The sender is a field of `self`.
                 Some(url) = self.forgotten.1.recv() => {
                     // An earlier session does not affect this one.
-                    if self.post_to.borrow().as_ref() != Some(&url) || !self.greeted {
+                    if self.post_to.borrow().as_ref() != Some(&url) || !self.initialized {
                         continue;
                     }
                     "the session expired".to_owned()

@@ -157,7 +157,7 @@ impl<R: AsyncRead + Unpin + Send + 'static> Transport<RoleClient> for StdioTrans
                     line => self.read.extend(self.tracker.decode(line)),
                 },
                 // Only the call with this id fails.
-                Ok(Some(Line::TooLong(json_scan))) => self.read.extend(self.tracker.too_long(json_scan.answered())),
+                Ok(Some(Line::TooLong(json_scan))) => self.read.extend(self.tracker.too_long(json_scan.response_id())),
                 Ok(None) => return None,
                 Err(error) => {
                     self.tracker.fail(Failure::Protocol(error.to_string()));
@@ -166,7 +166,7 @@ impl<R: AsyncRead + Unpin + Send + 'static> Transport<RoleClient> for StdioTrans
             }
             // Invalid lines without end must not block other tasks.
             if self.read.is_empty() {
-                if self.tracker.over.is_cancelled() {
+                if self.tracker.closed.is_cancelled() {
                     return None;
                 }
                 tokio::task::consume_budget().await;

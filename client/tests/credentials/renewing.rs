@@ -188,7 +188,7 @@ pub(crate) fn role(arguments: &[String]) -> ExitCode {
 
 async fn renew_once(store: Arc<dyn CredentialStore>, begun: Arc<tokio::sync::Barrier>) -> String {
     begun.wait().await;
-    match fresh(store, &key(), Credentials::is_good, renew).await {
+    match fresh(store, &key(), Credentials::is_valid, renew).await {
         Ok(credentials) => format!("ok {}", credentials.access_token.expose()),
         Err(RenewalError::Failed { failure, .. }) => format!("failed {}", failure.kind),
         Err(error) => format!("error {error}"),

@@ -96,7 +96,7 @@ async fn list_credentials(json: bool) -> Result<ExitCode, ClientCommandError> {
             "issuer": credentials.issuer,
             "scopes": credentials.scopes,
             "expiresAt": credentials.expires_at,
-            "good": credentials.is_good(),
+            "good": credentials.is_valid(),
             "renewable": credentials.refresh_token.is_some(),
         }));
     }

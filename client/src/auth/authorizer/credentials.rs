@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use url::Url;
 
-use super::{Held, Inner};
+use super::{ActiveCredentials, Inner};
 use crate::auth::{
     credentials::Credentials,
     error::AuthFailure,
@@ -15,36 +15,36 @@ use crate::auth::{
 
 impl Inner {
     /// The credentials in use, loaded from the store the first time.
-    pub(super) async fn held(&self) -> Result<Option<Arc<Held>>, AuthFailure> {
+    pub(super) async fn stored(&self) -> Result<Option<Arc<ActiveCredentials>>, AuthFailure> {
         {
             let session = self.session();
             if session.loaded {
-                return Ok(session.held.clone());
+                return Ok(session.stored.clone());
             }
         }
         self.reload().await
     }
 
     /// Loads the credentials from the store.
-    pub(super) async fn reload(&self) -> Result<Option<Arc<Held>>, AuthFailure> {
+    pub(super) async fn reload(&self) -> Result<Option<Arc<ActiveCredentials>>, AuthFailure> {
         let kept = self.store.load(&self.key).await.map_err(store_failure)?;
-        let held = kept.and_then(Held::new).map(Arc::new);
+        let stored = kept.and_then(ActiveCredentials::new).map(Arc::new);
         let mut session = self.session();
         session.loaded = true;
-        session.held.clone_from(&held);
-        Ok(held)
+        session.stored.clone_from(&stored);
+        Ok(stored)
     }
 
     /// Usable credentials for a request, if there are any.
-    pub(super) async fn good(self: &Arc<Self>) -> Result<Option<Arc<Held>>, AuthFailure> {
-        let Some(held) = self.held().await? else { return Ok(None) };
-        if held.is_good() {
-            return Ok(Some(held));
+    pub(super) async fn valid(self: &Arc<Self>) -> Result<Option<Arc<ActiveCredentials>>, AuthFailure> {
+        let Some(stored) = self.stored().await? else { return Ok(None) };
+        if stored.is_valid() {
+            return Ok(Some(stored));
         }
-        match self.renewed(|credentials| credentials.is_good()).await {
-            Ok(held) => Ok(Some(held)),
+        match self.renewed(|credentials| credentials.is_valid()).await {
+            Ok(stored) => Ok(Some(stored)),
             // The token was renewed early, and is still valid.
-            Err(_) if held.is_alive() => Ok(Some(held)),
+            Err(_) if stored.is_alive() => Ok(Some(stored)),
             // The request is sent without a token, and the response contains a challenge.
             Err(AuthFailure::LoginRequired { .. }) => Ok(None),
             Err(failure) => Err(failure),
@@ -54,11 +54,11 @@ impl Inner {
     /// Renewed credentials: new ones, or those that another task or process obtained in the meantime.
     pub(super) async fn renewed(
         self: &Arc<Self>,
-        is_good: impl Fn(&Credentials) -> bool + Send + 'static,
-    ) -> Result<Arc<Held>, AuthFailure> {
+        is_valid: impl Fn(&Credentials) -> bool + Send + 'static,
+    ) -> Result<Arc<ActiveCredentials>, AuthFailure> {
         let this = Arc::clone(self);
         let renew = move |old: Credentials| async move { this.renew(old).await };
-        let fresh = renewal::fresh(Arc::clone(&self.store), &self.key, is_good, renew).await;
+        let fresh = renewal::fresh(Arc::clone(&self.store), &self.key, is_valid, renew).await;
         let credentials = fresh.map_err(|error| match error {
             RenewalError::Store(error) => store_failure(error),
             error if error.needs_login() => AuthFailure::LoginRequired { reason: reason(&error) },
@@ -68,27 +68,27 @@ impl Inner {
     }
 
     /// Uses stored credentials.
-    fn hold(&self, credentials: Credentials) -> Result<Arc<Held>, AuthFailure> {
+    fn hold(&self, credentials: Credentials) -> Result<Arc<ActiveCredentials>, AuthFailure> {
         let unusable = || AuthFailure::LoginRequired { reason: "the stored credentials are invalid".to_owned() };
-        let held = Arc::new(Held::new(credentials).ok_or_else(unusable)?.just_had());
+        let stored = Arc::new(ActiveCredentials::new(credentials).ok_or_else(unusable)?.as_fresh());
         let mut session = self.session();
         session.loaded = true;
-        session.held = Some(Arc::clone(&held));
-        Ok(held)
+        session.stored = Some(Arc::clone(&stored));
+        Ok(stored)
     }
 
     /// Stores and uses new credentials.
-    pub(super) async fn keep(&self, credentials: Credentials) -> Result<Arc<Held>, AuthFailure> {
+    pub(super) async fn keep(&self, credentials: Credentials) -> Result<Arc<ActiveCredentials>, AuthFailure> {
         self.store.save(&self.key, &credentials).await.map_err(store_failure)?;
         self.hold(credentials)
     }
 
     /// Removes the credentials. Returns whether there were any.
-    pub(super) async fn forget(&self) -> Result<bool, AuthFailure> {
+    pub(super) async fn delete_credentials(&self) -> Result<bool, AuthFailure> {
         let removed = self.store.remove(&self.key).await.map_err(store_failure)?;
         let mut session = self.session();
-        session.held = None;
-        session.asked.clear();
+        session.stored = None;
+        session.requested_scopes.clear();
         session.step_ups.clear();
         Ok(removed)
     }

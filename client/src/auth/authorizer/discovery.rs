@@ -34,7 +34,9 @@ impl Inner {
         let metadata = resource::discover(&self.web, &self.url, challenges, &mut tried).await;
         let (server, metadata) = match (&self.settings.server_metadata_url, metadata) {
             // A configured authorization server does not depend on the metadata of the resource.
-            (Some(place), metadata) => (self.configured_server(place, &mut tried).await?, metadata.unwrap_or_default()),
+            (Some(location), metadata) => {
+                (self.configured_server(location, &mut tried).await?, metadata.unwrap_or_default())
+            }
             (None, Err(failure)) => return Err(failure),
             (None, Ok(Some(metadata))) => (self.named_server(&metadata, before, &mut tried).await?, Some(metadata)),
             (None, Ok(None)) => (self.own_server(&mut tried).await?, None),
@@ -46,8 +48,8 @@ impl Inner {
     }
 
     /// The configured authorization server.
-    async fn configured_server(&self, place: &Url, tried: &mut Vec<String>) -> Result<ServerMetadata, AuthFailure> {
-        let server = server::at(&self.web, place, tried).await?;
+    async fn configured_server(&self, location: &Url, tried: &mut Vec<String>) -> Result<ServerMetadata, AuthFailure> {
+        let server = server::at(&self.web, location, tried).await?;
         server.ok_or_else(|| AuthFailure::Discovery { tried: std::mem::take(tried) })
     }
 
@@ -103,7 +105,7 @@ impl Inner {
         let unsupported =
             |what: &str| AuthFailure::Unsupported { issuer: server.issuer.clone(), what: what.to_owned() };
         let needed = metadata.is_some_and(|metadata| metadata.needs_dpop);
-        let taken = challenges.wants_dpop() || metadata.is_some_and(|metadata| metadata.takes_dpop);
+        let wanted = challenges.wants_dpop() || metadata.is_some_and(|metadata| metadata.takes_dpop);
         match self.settings.dpop {
             DpopPolicy::Never if needed => Err(AuthFailure::Config {
                 what: "disabled DPoP".to_owned(),
@@ -113,7 +115,7 @@ impl Inner {
             DpopPolicy::Always if !server.binds_to_es256 => Err(unsupported("DPoP with ES256")),
             DpopPolicy::Always => Ok(true),
             DpopPolicy::Auto if needed && !server.binds_to_es256 => Err(unsupported("DPoP with ES256")),
-            DpopPolicy::Auto => Ok(taken && server.binds_to_es256),
+            DpopPolicy::Auto => Ok(wanted && server.binds_to_es256),
         }
     }
 }

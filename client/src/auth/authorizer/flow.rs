@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::HeaderValue;
 
-use super::{Held, Inner, SAME_SCOPES, credentials, discovery::Discovery};
+use super::{ActiveCredentials, Inner, SAME_SCOPES, credentials, discovery::Discovery};
 use crate::auth::{
     RejectedRequest,
     challenge::Challenges,
@@ -23,45 +23,45 @@ impl Inner {
     pub(super) async fn authorize(
         self: &Arc<Self>,
         challenges: &Challenges,
-        refusal: Option<&RejectedRequest>,
-    ) -> Result<Arc<Held>, AuthFailure> {
+        rejection: Option<&RejectedRequest>,
+    ) -> Result<Arc<ActiveCredentials>, AuthFailure> {
         let before = self.reload().await?;
-        let found = self.discover(challenges, before.as_ref().map(|held| &held.credentials)).await?;
+        let found = self.discover(challenges, before.as_ref().map(|stored| &stored.credentials)).await?;
         let before = self.still_valid(before, &found).await?;
-        let presented = refusal.and_then(|refusal| refusal.presented.clone());
-        if let (Some(held), Some(refusal)) = (&before, refusal) {
-            if Some(&held.header) != presented.as_ref() && held.is_alive() {
-                return Ok(Arc::clone(held));
+        let presented = rejection.and_then(|rejection| rejection.presented.clone());
+        if let (Some(stored), Some(rejection)) = (&before, rejection) {
+            if Some(&stored.header) != presented.as_ref() && stored.is_alive() {
+                return Ok(Arc::clone(stored));
             }
             // Renewing a token again that was just renewed and rejected does not help.
-            if refusal.status == 401
-                && refusal.attempt == 1
-                && let Some(renewed) = self.renewed_instead_of(held, presented).await?
+            if rejection.status == 401
+                && rejection.attempt == 1
+                && let Some(renewed) = self.renewed_instead_of(stored, presented).await?
             {
                 return Ok(renewed);
             }
         }
         let scopes = self.choose(challenges, &found, before.as_deref());
-        self.count_step_up(challenges, refusal, &scopes)?;
-        let held = match self.settings.grant {
+        self.count_step_up(challenges, rejection, &scopes)?;
+        let stored = match self.settings.grant {
             Grant::AuthorizationCode => self.by_code(&found, before.as_deref(), &scopes).await?,
             _ => self.without_user(&found, before.as_deref(), &scopes).await?,
         };
-        scopes::add(&mut self.session().asked, &scopes);
-        Ok(held)
+        scopes::add(&mut self.session().requested_scopes, &scopes);
+        Ok(stored)
     }
 
     /// The stored credentials, if the resource still uses their authorization server. "Clients MUST NOT reuse client
     /// credentials from a different authorization server" (2026-07-28, client registration).
     async fn still_valid(
         &self,
-        before: Option<Arc<Held>>,
+        before: Option<Arc<ActiveCredentials>>,
         found: &Discovery,
-    ) -> Result<Option<Arc<Held>>, AuthFailure> {
-        let Some(held) = before else { return Ok(None) };
-        let kept = &held.credentials;
+    ) -> Result<Option<Arc<ActiveCredentials>>, AuthFailure> {
+        let Some(stored) = before else { return Ok(None) };
+        let kept = &stored.credentials;
         if kept.is_of(&found.server.issuer) {
-            return Ok(Some(held));
+            return Ok(Some(stored));
         }
         let configured = self.settings.client.as_ref();
         let is_bound = kept.client.source == RegistrationSource::PreRegistered
@@ -70,40 +70,44 @@ impl Inner {
             let (registered_at, now) = (kept.issuer.clone(), found.server.issuer.clone());
             return Err(AuthFailure::ServerChanged { registered_at, now });
         }
-        self.forget().await?;
+        self.delete_credentials().await?;
         Ok(None)
     }
 
     /// A renewed token; `None` if a new authorization is needed.
     async fn renewed_instead_of(
         self: &Arc<Self>,
-        held: &Held,
+        stored: &ActiveCredentials,
         presented: Option<HeaderValue>,
-    ) -> Result<Option<Arc<Held>>, AuthFailure> {
+    ) -> Result<Option<Arc<ActiveCredentials>>, AuthFailure> {
         let by_code = matches!(self.settings.grant, Grant::AuthorizationCode);
-        if by_code && held.credentials.refresh_token.is_none() {
+        if by_code && stored.credentials.refresh_token.is_none() {
             return Ok(None);
         }
-        let is_good = move |kept: &Credentials| {
-            kept.is_good() && Held::new(kept.clone()).is_some_and(|held| Some(held.header) != presented)
+        let is_valid = move |kept: &Credentials| {
+            kept.is_valid()
+                && ActiveCredentials::new(kept.clone()).is_some_and(|stored| Some(stored.header) != presented)
         };
-        match self.renewed(is_good).await {
-            Ok(held) => Ok(Some(held)),
+        match self.renewed(is_valid).await {
+            Ok(stored) => Ok(Some(stored)),
             Err(AuthFailure::LoginRequired { .. }) if by_code => Ok(None),
             Err(failure) => Err(failure),
         }
     }
 
-    fn choose(&self, challenges: &Challenges, found: &Discovery, before: Option<&Held>) -> Vec<String> {
-        let mut asked = self.session().asked.clone();
-        scopes::add(&mut asked, before.map(|held| held.credentials.scopes.as_slice()).unwrap_or_default());
+    fn choose(&self, challenges: &Challenges, found: &Discovery, before: Option<&ActiveCredentials>) -> Vec<String> {
+        let mut requested_scopes = self.session().requested_scopes.clone();
+        scopes::add(
+            &mut requested_scopes,
+            before.map(|stored| stored.credentials.scopes.as_slice()).unwrap_or_default(),
+        );
         let challenged = challenges.scopes();
         scopes::select(&ScopeContext {
             challenged: challenged.as_deref(),
             of_resource: found.metadata.as_ref().and_then(|metadata| metadata.scopes.as_deref()),
             of_server: found.server.scopes.as_deref(),
             configured: self.settings.scopes.as_deref(),
-            before: &asked,
+            before: &requested_scopes,
             wants_refresh: matches!(self.settings.grant, Grant::AuthorizationCode),
         })
     }
@@ -112,10 +116,10 @@ impl Inner {
     fn count_step_up(
         &self,
         challenges: &Challenges,
-        refusal: Option<&RejectedRequest>,
+        rejection: Option<&RejectedRequest>,
         scopes: &[String],
     ) -> Result<(), AuthFailure> {
-        if refusal.is_none_or(|refusal| refusal.status != 403) {
+        if rejection.is_none_or(|rejection| rejection.status != 403) {
             return Ok(());
         }
         let mut sorted = scopes.to_vec();
@@ -132,21 +136,21 @@ impl Inner {
     async fn by_code(
         self: &Arc<Self>,
         found: &Discovery,
-        before: Option<&Held>,
+        before: Option<&ActiveCredentials>,
         scopes: &[String],
-    ) -> Result<Arc<Held>, AuthFailure> {
+    ) -> Result<Arc<ActiveCredentials>, AuthFailure> {
         let Some(browser) = &self.browser else {
             let reason = if before.is_some() { "the grant is no longer sufficient" } else { "not logged in" };
             return Err(AuthFailure::LoginRequired { reason: reason.to_owned() });
         };
         let broken = |error: crate::auth::BrowserError| AuthFailure::Browser { problem: error.problem };
         found.server.has_grant("authorization_code")?;
-        let visit = browser.prepare().await.map_err(broken)?;
-        let redirect_uri = visit.redirect_uri().to_owned();
+        let login = browser.prepare().await.map_err(broken)?;
+        let redirect_uri = login.redirect_uri().to_owned();
         let client = self.code_client(found, before, &redirect_uri).await?;
         let (url, pending) = code::request(&found.server, &client.id, &redirect_uri, scopes, &found.resource)?;
         self.web.check(&url).await?;
-        let response = visit.open(url).await.map_err(broken)?;
+        let response = login.open(url).await.map_err(broken)?;
         let code = pending.redeem(&response)?;
         let form = vec![
             ("code", code.code.expose().to_owned()),
@@ -154,8 +158,8 @@ impl Inner {
             ("code_verifier", code.verifier.expose().to_owned()),
             ("resource", found.resource.clone()),
         ];
-        let key = found.bind.then(|| before.and_then(|held| held.key.clone()).unwrap_or_else(DpopKey::generate));
-        let granted = self.ask(found, &client, "authorization_code", form, key.as_ref()).await?;
+        let key = found.bind.then(|| before.and_then(|stored| stored.key.clone()).unwrap_or_else(DpopKey::generate));
+        let granted = self.request_token(found, &client, "authorization_code", form, key.as_ref()).await?;
         self.keep(credentials(found, client, key.as_ref(), scopes, granted)).await
     }
 
@@ -163,11 +167,11 @@ impl Inner {
     async fn code_client(
         &self,
         found: &Discovery,
-        before: Option<&Held>,
+        before: Option<&ActiveCredentials>,
         redirect_uri: &str,
     ) -> Result<ClientRegistration, AuthFailure> {
         let forgotten = self.session().forgotten_client.clone();
-        let reusable = before.map(|held| &held.credentials.client).filter(|client| {
+        let reusable = before.map(|stored| &stored.credentials.client).filter(|client| {
             client.source == RegistrationSource::Dynamic
                 && self.settings.client.is_none()
                 && client.redirect_uri.as_deref() == Some(redirect_uri)
@@ -183,11 +187,11 @@ impl Inner {
     async fn without_user(
         self: &Arc<Self>,
         found: &Discovery,
-        before: Option<&Held>,
+        before: Option<&ActiveCredentials>,
         scopes: &[String],
-    ) -> Result<Arc<Held>, AuthFailure> {
+    ) -> Result<Arc<ActiveCredentials>, AuthFailure> {
         let client = non_interactive::client(&self.settings, &found.server)?;
-        let key = found.bind.then(|| before.and_then(|held| held.key.clone()).unwrap_or_else(DpopKey::generate));
+        let key = found.bind.then(|| before.and_then(|stored| stored.key.clone()).unwrap_or_else(DpopKey::generate));
         let grant = non_interactive::prepare(&self.web, &self.settings, &found.server, &found.resource, scopes).await?;
         let Some(grant) = grant else {
             return Err(AuthFailure::LoginRequired { reason: "this grant requires user interaction".to_owned() });
@@ -197,11 +201,11 @@ impl Inner {
         if !scopes.is_empty() {
             form.push(("scope", scopes.join(" ")));
         }
-        let granted = self.ask(found, &client, grant.name, form, key.as_ref()).await?;
+        let granted = self.request_token(found, &client, grant.name, form, key.as_ref()).await?;
         self.keep(credentials(found, client, key.as_ref(), scopes, granted)).await
     }
 
-    async fn ask(
+    async fn request_token(
         &self,
         found: &Discovery,
         client: &ClientRegistration,
@@ -273,7 +277,7 @@ impl Inner {
             form.push(("scope", old.scopes.join(" ")));
         }
         let key = old.dpop_key.as_ref().and_then(DpopKey::from_jwk);
-        let granted = self.ask(&found, &client, grant.name, form, key.as_ref()).await?;
+        let granted = self.request_token(&found, &client, grant.name, form, key.as_ref()).await?;
         Ok(credentials(&found, client, key.as_ref(), &old.scopes, granted))
     }
 }
@@ -282,7 +286,7 @@ fn credentials(
     found: &Discovery,
     client: ClientRegistration,
     key: Option<&DpopKey>,
-    asked: &[String],
+    requested_scopes: &[String],
     granted: Granted,
 ) -> Credentials {
     Credentials {
@@ -295,7 +299,7 @@ fn credentials(
         expires_at: granted.expires_at,
         refresh_token: granted.refresh_token,
         // "If omitted, [it is] identical to the scope requested by the client" (RFC 6749, section 5.1).
-        scopes: granted.scopes.unwrap_or_else(|| asked.to_vec()),
+        scopes: granted.scopes.unwrap_or_else(|| requested_scopes.to_vec()),
         dpop_key: key.map(DpopKey::to_jwk),
     }
 }

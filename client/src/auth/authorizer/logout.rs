@@ -43,7 +43,7 @@ impl Authorizer {
         // anyway.
         let lock = inner.store.lock(&inner.key).await;
         let kept = inner.store.load(&inner.key).await.ok().flatten();
-        let removed = inner.forget().await;
+        let removed = inner.delete_credentials().await;
         drop(lock);
         // Tokens are revoked in any case, which makes remaining credentials useless.
         let revocation = match &kept {
@@ -68,11 +68,11 @@ impl Inner {
             let mut form = vec![("token", token.to_owned()), ("token_type_hint", hint.to_owned())];
             let post = self.web.endpoint(&endpoint).await?;
             let post = client_auth::prove(post, &mut form, &kept.client, self.algorithm(), &kept.issuer)?;
-            let answer = self.web.read(&endpoint, post.form(&form)).await?;
+            let response = self.web.read(&endpoint, post.form(&form)).await?;
             // "The server responds with HTTP status code 200 if the token has been revoked successfully or if the
             // client submitted an invalid token" (section 2.2). `unsupported_token_type` is not a failure either.
-            let (error, description) = answer.error();
-            if !answer.status.is_success() && error != "unsupported_token_type" {
+            let (error, description) = response.error();
+            if !response.status.is_success() && error != "unsupported_token_type" {
                 return Err(AuthFailure::Revocation { endpoint: shown(&endpoint), error, description });
             }
         }

@@ -8,15 +8,19 @@ pub(super) fn outcome(outcome: &Outcome) -> String {
             page("You are logged in", "You can close this window and go back to the terminal.", None)
         }
         Outcome::Denied { error, description, .. } => {
-            let told = description.as_ref().map_or_else(|| error.clone(), |text| format!("{error}: {text}"));
-            page("The login was denied", "You can close this window. See the terminal for the next step.", Some(&told))
+            let detail = description.as_ref().map_or_else(|| error.clone(), |text| format!("{error}: {text}"));
+            page(
+                "The login was denied",
+                "You can close this window. See the terminal for the next step.",
+                Some(&detail),
+            )
         }
     }
 }
 
-pub(super) fn refused(refused: &InvalidCallback) -> String {
+pub(super) fn rejected(rejected: &InvalidCallback) -> String {
     let advice = "Start again from the terminal. The pending login is not affected.";
-    page("This response does not belong to the pending login", advice, Some(&refused.to_string()))
+    page("This response does not belong to the pending login", advice, Some(&rejected.to_string()))
 }
 
 pub(super) fn used() -> String {

@@ -93,7 +93,7 @@ async fn only_one_of_two_concurrent_responses_counts() {
     let awaited = Arc::new(Awaited { path: "/cb".into(), state: STATE.into(), sender: Mutex::new(Some(sender)) });
     let ask = |query: &str| {
         let request = Request::builder().uri(format!("/cb?{query}")).body(axum::body::Body::empty()).unwrap();
-        answer(State(awaited.clone()), request)
+        handle(State(awaited.clone()), request)
     };
     assert_eq!(ask("code=first&state=state-1").await.status(), StatusCode::OK);
     assert_eq!(ask("code=second&state=state-1").await.status(), StatusCode::GONE);

@@ -39,7 +39,7 @@ async fn a_good_token_is_not_renewed() {
 #[tokio::test]
 async fn without_credentials_the_user_has_to_log_in() {
     let store = Arc::new(MemoryStore::default());
-    let error = fresh(store, &key(), Credentials::is_good, |old| async { Ok(old) }).await.unwrap_err();
+    let error = fresh(store, &key(), Credentials::is_valid, |old| async { Ok(old) }).await.unwrap_err();
     assert!(error.needs_login());
     assert!(error.to_string().contains("mcp-workbench client login https://mcp.example/mcp"), "{error}");
 }
@@ -48,7 +48,7 @@ async fn without_credentials_the_user_has_to_log_in() {
 async fn a_new_refresh_token_replaces_the_old_one() {
     for (given, kept) in [(Some("rotated"), "rotated"), (None, "hidden-refresh")] {
         let store = store().await;
-        let new = fresh(store.clone(), &key(), Credentials::is_good, move |_| async move { Ok(renewed(given)) }).await;
+        let new = fresh(store.clone(), &key(), Credentials::is_valid, move |_| async move { Ok(renewed(given)) }).await;
         assert_eq!(new.unwrap().refresh_token, Some(Secret::new(kept)));
         assert_eq!(store.load(&key()).await.unwrap().unwrap().refresh_token, Some(Secret::new(kept)));
     }
@@ -62,7 +62,7 @@ async fn a_renewal_is_completed_and_stored_without_waiting_tasks() {
     let renewal = tokio::spawn({
         let store = store.clone();
         async move {
-            fresh(store, &key(), Credentials::is_good, |_| async {
+            fresh(store, &key(), Credentials::is_valid, |_| async {
                 asked.send(()).unwrap();
                 Ok(answered.await.unwrap())
             })
@@ -74,7 +74,7 @@ async fn a_renewal_is_completed_and_stored_without_waiting_tasks() {
     assert!(renewal.await.unwrap_err().is_cancelled());
     answer.send(renewed(Some("rotated"))).unwrap();
     // The next one waits for the lock and finds the result.
-    let next = fresh(store, &key(), Credentials::is_good, |_| async { Err(failure(true)) }).await.unwrap();
+    let next = fresh(store, &key(), Credentials::is_valid, |_| async { Err(failure(true)) }).await.unwrap();
     assert_eq!(next.refresh_token, Some(Secret::new("rotated")));
 }
 
@@ -91,7 +91,7 @@ async fn waiting_tasks_use_a_token_that_expires_soon() {
                 tokio::task::yield_now().await;
                 Ok(Credentials { expires_at: Some(2), ..renewed(None) })
             };
-            fresh(store, &key(), Credentials::is_good, renew).await
+            fresh(store, &key(), Credentials::is_valid, renew).await
         }));
     }
     for task in tasks {
@@ -103,13 +103,14 @@ async fn waiting_tasks_use_a_token_that_expires_soon() {
 #[tokio::test]
 async fn a_failure_is_shared_until_a_login_and_suggests_one() {
     let store = store().await;
-    let first = fresh(store.clone(), &key(), Credentials::is_good, |_| async { Err(failure(true)) }).await.unwrap_err();
+    let first =
+        fresh(store.clone(), &key(), Credentials::is_valid, |_| async { Err(failure(true)) }).await.unwrap_err();
     assert!(first.needs_login());
     assert!(first.to_string().ends_with("run `mcp-workbench client login https://mcp.example/mcp`"), "{first}");
-    let again = fresh(store.clone(), &key(), Credentials::is_good, |_| async { Ok(renewed(None)) }).await.unwrap_err();
+    let again = fresh(store.clone(), &key(), Credentials::is_valid, |_| async { Ok(renewed(None)) }).await.unwrap_err();
     assert_eq!(again.kind(), "invalid_grant");
     store.save(&key(), &Credentials { access_token: Secret::new("of-the-login"), ..credentials() }).await.unwrap();
-    fresh(store, &key(), Credentials::is_good, |_| async { Ok(renewed(None)) }).await.unwrap();
+    fresh(store, &key(), Credentials::is_valid, |_| async { Ok(renewed(None)) }).await.unwrap();
 }
 
 #[test]

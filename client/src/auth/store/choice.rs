@@ -113,17 +113,17 @@ impl AutoStore {
     }
 
     /// The result of the key ring; `None` if it is not available.
-    async fn available<T>(&self, answer: BoxFuture<'_, Result<T, StoreError>>) -> Result<Option<T>, StoreError> {
+    async fn available<T>(&self, result: BoxFuture<'_, Result<T, StoreError>>) -> Result<Option<T>, StoreError> {
         if self.without.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        match answer.await {
+        match result.await {
             Err(error @ StoreError::Unavailable { .. }) => {
                 self.without.store(true, Ordering::Relaxed);
                 tracing::info!(%error, "storing credentials in files");
                 Ok(None)
             }
-            answer => answer.map(Some),
+            result => result.map(Some),
         }
     }
 }

@@ -31,28 +31,32 @@ impl Entry {
         Secret::new(serde_json::to_string(&written).expect("strings and numbers are JSON"))
     }
 
-    pub(super) fn parse(text: &Secret, place: &str) -> Result<Self, StoreError> {
+    pub(super) fn parse(text: &Secret, location: &str) -> Result<Self, StoreError> {
         let entry: Self = serde_json::from_str(text.expose()).map_err(|cause| {
             Self::corrupt(
-                place,
+                location,
                 &format!("{:?} error in line {}, column {}", cause.classify(), cause.line(), cause.column()),
             )
         })?;
         if entry.version != VERSION {
-            return Err(Self::corrupt(place, &format!("format {} is not supported by this version", entry.version)));
+            return Err(Self::corrupt(location, &format!("format {} is not supported by this version", entry.version)));
         }
         Ok(entry)
     }
 
     /// The credentials, if the entry belongs to this key.
-    pub(super) fn for_key(self, key: &CredentialKey, place: &str) -> Result<Credentials, StoreError> {
+    pub(super) fn for_key(self, key: &CredentialKey, location: &str) -> Result<Credentials, StoreError> {
         // A moved entry must not send a token to another server.
-        if self.key == *key { Ok(self.credentials) } else { Err(Self::corrupt(place, "they belong to another server")) }
+        if self.key == *key {
+            Ok(self.credentials)
+        } else {
+            Err(Self::corrupt(location, "they belong to another server"))
+        }
     }
 
-    pub(super) fn corrupt(place: &str, problem: &str) -> StoreError {
+    pub(super) fn corrupt(location: &str, problem: &str) -> StoreError {
         StoreError::Corrupt {
-            place: place.to_owned(),
+            location: location.to_owned(),
             problem: problem.to_owned(),
             remedy: "log in again with `mcp-workbench client login`, or remove them with `mcp-workbench client logout`"
                 .to_owned(),

@@ -51,7 +51,7 @@ impl CredentialStore for FileStore {
         let path = self.path(key);
         async move {
             let read = blocking(move || read(&path)).await?;
-            read.map(|(text, place)| Entry::parse(&text, &place)?.for_key(key, &place)).transpose()
+            read.map(|(text, location)| Entry::parse(&text, &location)?.for_key(key, &location)).transpose()
         }
         .boxed()
     }
@@ -123,12 +123,12 @@ fn read(path: &Path) -> Result<Option<(super::Secret, String)>, StoreError> {
     };
     guard(&file, path, FILE_MODE)?;
     let mut text = String::new();
-    let place = path.display().to_string();
+    let location = path.display().to_string();
     file.take(MAX_BYTES).read_to_string(&mut text).map_err(|cause| match cause.kind() {
-        io::ErrorKind::InvalidData => Entry::corrupt(&place, "not UTF-8"),
+        io::ErrorKind::InvalidData => Entry::corrupt(&location, "not UTF-8"),
         _ => StoreError::io("read", path)(cause),
     })?;
-    Ok(Some((text.into(), place)))
+    Ok(Some((text.into(), location)))
 }
 
 /// Replaces a file atomically and durably.
@@ -166,7 +166,7 @@ fn list(directory: &Path) -> Result<Listing, StoreError> {
         if path.extension().is_none_or(|extension| extension != "json") {
             continue;
         }
-        match read(&path).and_then(|read| read.map(|(text, place)| Entry::parse(&text, &place)).transpose()) {
+        match read(&path).and_then(|read| read.map(|(text, location)| Entry::parse(&text, &location)).transpose()) {
             Ok(Some(entry)) => listing.keys.push(entry.key),
             // It was removed in the meantime.
             Ok(None) => {}

@@ -109,7 +109,7 @@ impl KeyringStore {
             Err(_) => {
                 // The thread may hold the connection forever, so the next request opens a new one.
                 self.shared.close();
-                Err(self.shared.unavailable(&format!("no answer within {REQUEST_TIMEOUT:?}; it may be locked")))
+                Err(self.shared.unavailable(&format!("no response within {REQUEST_TIMEOUT:?}; it may be locked")))
             }
         }
     }
@@ -148,16 +148,16 @@ impl Shared {
         store.build(&self.service, user, None).map_err(|error| self.failed(user, error))
     }
 
-    fn place(&self, user: &str) -> String {
+    fn location(&self, user: &str) -> String {
         format!("{}, service {}, user {user}", self.vault.name(), self.service)
     }
 
     /// Converts an error of the library, without its data, which may be secret.
     fn failed(&self, user: &str, error: Error) -> StoreError {
         match error {
-            Error::BadEncoding(_) | Error::BadDataFormat(..) => Entry::corrupt(&self.place(user), "not UTF-8"),
+            Error::BadEncoding(_) | Error::BadDataFormat(..) => Entry::corrupt(&self.location(user), "not UTF-8"),
             Error::Ambiguous(entries) => {
-                Entry::corrupt(&self.place(user), &format!("there are {} entries", entries.len()))
+                Entry::corrupt(&self.location(user), &format!("there are {} entries", entries.len()))
             }
             Error::PlatformFailure(cause) | Error::NoStorageAccess(cause) => {
                 // The connection may have ended with its bus.
@@ -234,8 +234,8 @@ impl Shared {
 
     fn load(&self, key: &CredentialKey) -> Result<Option<Credentials>, StoreError> {
         let user = key.id();
-        let place = self.place(&user);
-        self.read(&user)?.map(|text| Entry::parse(&text, &place)?.for_key(key, &place)).transpose()
+        let location = self.location(&user);
+        self.read(&user)?.map(|text| Entry::parse(&text, &location)?.for_key(key, &location)).transpose()
     }
 }
 

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::catalog::hints::{CacheHints, MAX_TTL};
 
-fn asker(server: &str, identity: &str) -> Asker {
-    Asker { server: Digest::new([server]), identity: Digest::new([identity]) }
+fn key(server: &str, identity: &str) -> CacheKey {
+    CacheKey { server: Digest::new([server]), identity: Digest::new([identity]) }
 }
 
 fn list(now: Instant, ttl_ms: u64, scope: &str) -> Arc<ToolList> {
@@ -17,24 +17,24 @@ fn list(now: Instant, ttl_ms: u64, scope: &str) -> Arc<ToolList> {
 #[tokio::test(start_paused = true)]
 async fn shows_private_lists_to_nobody_else_and_public_ones_to_all() {
     let (cache, now) = (ToolCache::default(), Instant::now());
-    cache.put(&asker("s", "ann"), &list(now, 1_000, "private"), now);
-    assert!(cache.get(&asker("s", "ann"), now).is_some());
-    assert!(cache.get(&asker("s", "bob"), now).is_none());
-    assert!(cache.get(&asker("other", "ann"), now).is_none());
-    cache.put(&asker("s", "ann"), &list(now, 1_000, "public"), now);
-    assert!(cache.get(&asker("s", "bob"), now).is_some());
-    assert!(cache.get(&asker("other", "bob"), now).is_none());
+    cache.put(&key("s", "ann"), &list(now, 1_000, "private"), now);
+    assert!(cache.get(&key("s", "ann"), now).is_some());
+    assert!(cache.get(&key("s", "bob"), now).is_none());
+    assert!(cache.get(&key("other", "ann"), now).is_none());
+    cache.put(&key("s", "ann"), &list(now, 1_000, "public"), now);
+    assert!(cache.get(&key("s", "bob"), now).is_some());
+    assert!(cache.get(&key("other", "bob"), now).is_none());
     // The list has become private.
-    cache.put(&asker("s", "ann"), &list(now, 1_000, "private"), now);
-    assert!(cache.get(&asker("s", "bob"), now).is_none());
-    cache.forget_private(&asker("s", "ann"));
-    assert!(cache.get(&asker("s", "ann"), now).is_none());
+    cache.put(&key("s", "ann"), &list(now, 1_000, "private"), now);
+    assert!(cache.get(&key("s", "bob"), now).is_none());
+    cache.remove_private(&key("s", "ann"));
+    assert!(cache.get(&key("s", "ann"), now).is_none());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_list_is_fresh_before_its_time_is_over_and_not_a_moment_longer() {
     let (cache, now) = (ToolCache::default(), Instant::now());
-    let who = asker("s", "ann");
+    let who = key("s", "ann");
     cache.put(&who, &list(now, 1_000, "private"), now);
     assert!(cache.get(&who, now + Duration::from_millis(999)).is_some());
     assert!(cache.get(&who, now + Duration::from_millis(1_000)).is_none());
@@ -59,8 +59,8 @@ async fn a_list_of_pages_is_as_fresh_and_as_public_as_the_worst_of_them() {
 async fn keeps_no_more_than_there_is_room_for() {
     let (cache, now) = (ToolCache::default(), Instant::now());
     for n in 0..=CAPACITY as u64 {
-        cache.put(&asker(&n.to_string(), "ann"), &list(now, 1_000 + n, "private"), now);
+        cache.put(&key(&n.to_string(), "ann"), &list(now, 1_000 + n, "private"), now);
     }
-    assert!(cache.get(&asker("0", "ann"), now).is_none());
-    assert!(cache.get(&asker("1", "ann"), now).is_some());
+    assert!(cache.get(&key("0", "ann"), now).is_none());
+    assert!(cache.get(&key("1", "ann"), now).is_some());
 }

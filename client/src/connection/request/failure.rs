@@ -13,8 +13,8 @@ pub(super) fn from_transport(error: crate::error::Cause) -> CallError {
             CallError::HttpStatus { status, body }
         }
         Ok(StreamableHttpError::Client(HttpFailure::Auth(source))) => CallError::Auth { source },
-        Ok(StreamableHttpError::Client(HttpFailure::Redirect(refused))) => {
-            CallError::RedirectRefused { to: refused.to, reason: refused.reason }
+        Ok(StreamableHttpError::Client(HttpFailure::Redirect(rejected))) => {
+            CallError::RedirectRefused { to: rejected.to, reason: rejected.reason }
         }
         Ok(StreamableHttpError::ResponseBodyTooLarge { max_size }) => CallError::OversizeReply { limit: max_size },
         Ok(
@@ -29,7 +29,9 @@ pub(super) fn from_transport(error: crate::error::Cause) -> CallError {
         Err(error) => match error.downcast::<HttpFailure>().map(|error| *error) {
             Ok(HttpFailure::Status { status, body, .. }) => CallError::HttpStatus { status, body },
             Ok(HttpFailure::Auth(source)) => CallError::Auth { source },
-            Ok(HttpFailure::Redirect(refused)) => CallError::RedirectRefused { to: refused.to, reason: refused.reason },
+            Ok(HttpFailure::Redirect(rejected)) => {
+                CallError::RedirectRefused { to: rejected.to, reason: rejected.reason }
+            }
             Ok(other) => CallError::Transport { source: other.into() },
             Err(source) => CallError::Transport { source },
         },

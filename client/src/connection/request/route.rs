@@ -15,7 +15,7 @@ pub(super) enum RequestRoute {
     /// Through rmcp.
     Sdk(Receiver<Result<ServerResult, ServiceError>>),
     /// Directly, with the request in case it has to be repeated through rmcp.
-    Direct { answer: PendingResponse, method: &'static str, params: Value, call: Option<CallId> },
+    Direct { response: PendingResponse, method: &'static str, params: Value, call: Option<CallId> },
 }
 
 impl std::fmt::Debug for RequestRoute {
@@ -36,8 +36,8 @@ impl RequestRoute {
     /// Waits for the outcome.
     pub(super) async fn outcome(&mut self) -> RouteOutcome {
         match self {
-            Self::Sdk(answer) => RouteOutcome::Sdk(answer.await.ok().map(Box::new)),
-            Self::Direct { answer, .. } => RouteOutcome::Direct(answer.await),
+            Self::Sdk(response) => RouteOutcome::Sdk(response.await.ok().map(Box::new)),
+            Self::Direct { response, .. } => RouteOutcome::Direct(response.await),
         }
     }
 }

@@ -23,18 +23,18 @@ pub(super) fn compare(
     depth: usize,
 ) {
     let before = found.changes.len();
-    let (pairs, gone, come) = matched(old, new);
+    let (pairs, removed, added) = matched(old, new);
     for (left, right) in &pairs {
-        let place = format!("{at}/{right}");
-        super::compare(found, &place, &old[*left], &new[*right], flow, depth + 1);
+        let location = format!("{at}/{right}");
+        super::compare(found, &location, &old[*left], &new[*right], flow, depth + 1);
     }
     // Another alternative allows more; another condition allows less.
     let more_is_narrower = key == "allOf";
-    for place in come {
-        found.add(flow.severity(more_is_narrower), &format!("{at}/{place}"), "was added");
+    for location in added {
+        found.add(flow.severity(more_is_narrower), &format!("{at}/{location}"), "was added");
     }
-    for place in gone {
-        found.add(flow.severity(!more_is_narrower), &format!("{at}/{place}"), "was removed");
+    for location in removed {
+        found.add(flow.severity(!more_is_narrower), &format!("{at}/{location}"), "was removed");
     }
     let matters = found.changes[before..].iter().any(|change| change.severity != Severity::Cosmetic);
     let (old_root, new_root) = (&found.roots.0, &found.roots.1);
@@ -50,30 +50,30 @@ type Matching = (Vec<(usize, usize)>, Vec<usize>, Vec<usize>);
 /// Matches equal schemas first, then schemas of the same kind, and the rest in order if both sides have the same
 /// number.
 fn matched(old: &[Value], new: &[Value]) -> Matching {
-    let mut places: HashMap<&Value, Vec<usize>> = HashMap::new();
+    let mut locations: HashMap<&Value, Vec<usize>> = HashMap::new();
     for (right, schema) in new.iter().enumerate().rev() {
-        places.entry(schema).or_default().push(right);
+        locations.entry(schema).or_default().push(right);
     }
     let mut pairs = Vec::new();
-    let mut gone: Vec<usize> = (0..old.len()).collect();
-    gone.retain(|left| {
-        let place = places.get_mut(&old[*left]).and_then(Vec::pop);
-        pairs.extend(place.map(|right| (*left, right)));
-        place.is_none()
+    let mut removed: Vec<usize> = (0..old.len()).collect();
+    removed.retain(|left| {
+        let location = locations.get_mut(&old[*left]).and_then(Vec::pop);
+        pairs.extend(location.map(|right| (*left, right)));
+        location.is_none()
     });
-    let mut come: Vec<usize> = places.into_values().flatten().collect();
-    come.sort_unstable();
-    if gone.len().max(come.len()) <= MANY {
-        gone.retain(|left| {
-            let place = come.iter().position(|right| are_of_one_kind(&old[*left], &new[*right]));
-            pairs.extend(place.map(|place| (*left, come.remove(place))));
-            place.is_none()
+    let mut added: Vec<usize> = locations.into_values().flatten().collect();
+    added.sort_unstable();
+    if removed.len().max(added.len()) <= MANY {
+        removed.retain(|left| {
+            let location = added.iter().position(|right| are_of_one_kind(&old[*left], &new[*right]));
+            pairs.extend(location.map(|location| (*left, added.remove(location))));
+            location.is_none()
         });
     }
-    if gone.len() == come.len() {
-        pairs.extend(gone.drain(..).zip(come.drain(..)));
+    if removed.len() == added.len() {
+        pairs.extend(removed.drain(..).zip(added.drain(..)));
     }
-    (pairs, gone, come)
+    (pairs, removed, added)
 }
 
 /// Whether a property with one constant identifies both as the same alternative.
@@ -92,8 +92,8 @@ fn are_of_one_kind(one: &Value, other: &Value) -> bool {
 fn are_apart(schemas: &[Value], root: &Value) -> bool {
     let schemas: Vec<_> = schemas.iter().map(|schema| followed(schema, root).as_object()).collect();
     let few = schemas.len() <= MANY;
-    few && schemas.iter().enumerate().all(|(place, one)| {
-        schemas[..place].iter().all(|other| match (one, other) {
+    few && schemas.iter().enumerate().all(|(location, one)| {
+        schemas[..location].iter().all(|other| match (one, other) {
             (Some(one), Some(other)) => two_are_apart(one, other, root),
             _ => false,
         })

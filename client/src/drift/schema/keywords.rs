@@ -52,19 +52,19 @@ pub(super) fn properties(found: &mut Comparison, at: &str, old: Side<'_>, new: S
     let none = Map::new();
     let [before, after] = [old, new].map(|side| side.1.and_then(Value::as_object).unwrap_or(&none));
     for key in keys_of_both(before, after) {
-        let place = format!("{at}/{}", escape(key));
+        let location = format!("{at}/{}", escape(key));
         match (before.get(key), after.get(key)) {
-            (Some(left), Some(right)) => compare(found, &place, left, right, flow, depth + 1),
+            (Some(left), Some(right)) => compare(found, &location, left, right, flow, depth + 1),
             // A new property only affects values with a name that had no meaning, unless all names had one. `required`
             // is compared separately.
             (None, Some(right)) => {
-                found.add(Severity::Compatible, &place, "was added");
+                found.add(Severity::Compatible, &location, "was added");
                 if let Some(rest @ Value::Object(_)) = old.0.get("additionalProperties") {
-                    compare(found, &place, rest, right, flow, depth + 1);
+                    compare(found, &location, rest, right, flow, depth + 1);
                 }
             }
             // Senders and readers may rely on it.
-            (Some(_), None) => found.add(Severity::Breaking, &place, "was removed"),
+            (Some(_), None) => found.add(Severity::Breaking, &location, "was removed"),
             (None, None) => {}
         }
     }
@@ -81,11 +81,11 @@ pub(super) fn patterns(found: &mut Comparison, at: &str, old: Side<'_>, new: Sid
         _ => Severity::Breaking,
     };
     for key in keys_of_both(before, after) {
-        let place = format!("{at}/{}", escape(key));
+        let location = format!("{at}/{}", escape(key));
         match (before.get(key), after.get(key)) {
-            (Some(left), Some(right)) => compare(found, &place, left, right, flow, depth + 1),
-            (None, Some(_)) => found.add(added, &place, "was added"),
-            _ => found.add(Severity::Breaking, &place, "was removed"),
+            (Some(left), Some(right)) => compare(found, &location, left, right, flow, depth + 1),
+            (None, Some(_)) => found.add(added, &location, "was added"),
+            _ => found.add(Severity::Breaking, &location, "was removed"),
         }
     }
 }

@@ -17,7 +17,7 @@ pub(super) async fn run(server: Arc<Server>, connection: Connection, epoch: u64)
     tokio::select! {
         biased;
         () = retired.cancelled() => {}
-        reason = connection.ended() => server.lost(epoch, &reason),
+        reason = connection.ended() => server.on_disconnect(epoch, &reason),
         () = follow(&server, &connection, debounce) => {}
     }
 }
@@ -27,7 +27,7 @@ async fn follow(server: &Server, connection: &Connection, debounce: Debounce) {
     let mut changes = connection.tool_changes();
     loop {
         settled(&mut changes, debounce).await;
-        server.shared.cache.forget(&server.spec().asker());
+        server.shared.cache.remove(&server.spec().cache_key());
         // Without a cached list, the next caller reads the new one. A failure is reported as an event, and the old
         // list is kept.
         if connection.known_tools().is_some()

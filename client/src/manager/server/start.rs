@@ -12,10 +12,10 @@ use crate::{jitter::draw, manager::ServerError};
 /// Runs the start and publishes the outcome.
 pub(super) async fn run(
     server: Arc<Server>,
-    manner: StartPolicy,
+    policy: StartPolicy,
     epoch: u64,
     stop: CancellationToken,
-    told: watch::Sender<Option<Outcome>>,
+    sender: watch::Sender<Option<Outcome>>,
 ) {
     let name = server.spec().name().to_owned();
     let outcome = tokio::select! {
@@ -23,14 +23,14 @@ pub(super) async fn run(
         // Dropping the attempt stops everything that it started.
         () = stop.cancelled() => Err(ServerError::Stopped { server: name }),
         // A panic of a connector affects only its own server.
-        outcome = AssertUnwindSafe(attempts(&server, manner)).catch_unwind() => {
+        outcome = AssertUnwindSafe(attempts(&server, policy)).catch_unwind() => {
             outcome.unwrap_or(Err(ServerError::GaveUp { server: name, failures: 1, last: "the start panicked".into() }))
         }
     };
-    told.send_replace(Some(server.settle(epoch, outcome)));
+    sender.send_replace(Some(server.settle(epoch, outcome)));
 }
 
-async fn attempts(server: &Arc<Server>, manner: StartPolicy) -> Outcome {
+async fn attempts(server: &Arc<Server>, policy: StartPolicy) -> Outcome {
     let options = &server.shared.options;
     loop {
         let (failures, failed_at) = server.failures();
@@ -42,7 +42,7 @@ async fn attempts(server: &Arc<Server>, manner: StartPolicy) -> Outcome {
             Ok(connection) => return Ok(connection),
             Err(error) => server.note_failure(ServerError::Start(Arc::new(error))),
         };
-        if manner == StartPolicy::Once || error.is_permanent() {
+        if policy == StartPolicy::Once || error.is_permanent() {
             return Err(error);
         }
     }

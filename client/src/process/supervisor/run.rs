@@ -67,7 +67,7 @@ async fn supervise(task: Task) -> u8 {
 
 fn not_started(task: &Task, error: &io::Error) -> SupervisorReport {
     SupervisorReport {
-        argv: words(task),
+        argv: argv(task),
         trigger: Trigger::NotStarted,
         os_error: error.raw_os_error(),
         start_error: Some(error.to_string()),
@@ -75,7 +75,7 @@ fn not_started(task: &Task, error: &io::Error) -> SupervisorReport {
     }
 }
 
-fn words(task: &Task) -> Vec<String> {
+fn argv(task: &Task) -> Vec<String> {
     task.argv.iter().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
@@ -142,11 +142,11 @@ impl Watch {
 
 /// Waits for the exit of a process on a thread: a pidfd becomes readable when its process has exited (pidfd_open(2)).
 fn watch_end(process: OwnedFd) -> io::Result<watch::Receiver<bool>> {
-    let (tell, died) = watch::channel(false);
+    let (sender, died) = watch::channel(false);
     std::thread::Builder::new().name("parent-watch".into()).spawn(move || {
         let mut events = [PollFd::new(&process, PollFlags::IN)];
         while let Err(rustix::io::Errno::INTR) = poll(&mut events, None) {}
-        tell.send_replace(true);
+        sender.send_replace(true);
     })?;
     Ok(died)
 }
@@ -169,7 +169,7 @@ struct Life {
 impl Life {
     fn new(task: &Task, program: Pid) -> Self {
         let report = SupervisorReport {
-            argv: words(task),
+            argv: argv(task),
             pid: Some(program.as_raw_nonzero().get()),
             ..SupervisorReport::default()
         };

@@ -49,17 +49,17 @@ impl Sender {
             let url = built.url().clone();
             built.headers_mut().extend(headers);
             let response = self.client.execute(built).await?;
-            authorizer.answered(response.headers());
+            authorizer.on_response(response.headers());
             let status = response.status();
             let Some(again) = again.filter(|_| matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN))
             else {
                 return Ok(response);
             };
             let www_authenticate = challenge_fields(response.headers());
-            let refusal = RejectedRequest { status: status.as_u16(), www_authenticate, url, presented, attempt };
+            let rejection = RejectedRequest { status: status.as_u16(), www_authenticate, url, presented, attempt };
             let better = {
                 let _paused = self.tracker.pause.begin();
-                self.noted(authorizer.refused(refusal).await)?
+                self.noted(authorizer.on_rejection(rejection).await)?
             };
             if !better || attempt == ATTEMPTS {
                 return Ok(response);

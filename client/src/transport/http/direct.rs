@@ -23,7 +23,7 @@ use crate::{
     direct::NoResponse,
     revision::{Revision, rules},
     tracker::Reply,
-    transport::events::{answered, events, is_oversize},
+    transport::events::{events, is_oversize, response_id},
 };
 
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -72,7 +72,7 @@ impl HttpClient {
     }
 
     /// Sends a request and reads until the response has arrived.
-    pub(crate) async fn ask(
+    pub(crate) async fn send_direct(
         self,
         post: Post,
         body: Vec<u8>,
@@ -114,11 +114,11 @@ impl HttpClient {
             return Err(StreamableHttpError::SessionExpired);
         }
         if !status.is_success() {
-            let refusal = response::HttpErrorResponse::read(response, &shared.tracker).await;
-            if let Some(body) = refusal.message() {
+            let rejection = response::HttpErrorResponse::read(response, &shared.tracker).await;
+            if let Some(body) = rejection.message() {
                 self.hand_over(shared.tracker.decode(body)).await;
             }
-            return Err(refusal.into_error());
+            return Err(rejection.into_error());
         }
         if response::is_of_type(&response, EVENT_STREAM) {
             return self.follow(response, post, id).await;
@@ -126,7 +126,7 @@ impl HttpClient {
         if response::is_of_type(&response, JSON) {
             let body = response::read(response, shared.tracker.limits.message_bytes).await?;
             self.hand_over(shared.tracker.decode(&body)).await;
-            return Err(response::no_answer(&body));
+            return Err(response::no_response(&body));
         }
         Err(response::unexpected_type(&response))
     }
@@ -162,7 +162,7 @@ impl HttpClient {
     async fn take(&self, event: Sse, id: &RequestId) {
         let tracker = &self.shared.tracker;
         let messages = if is_oversize(&event) {
-            tracker.too_long(answered(&event, Some(id.clone().into_json_value()))).into_iter().collect()
+            tracker.too_long(response_id(&event, Some(id.clone().into_json_value()))).into_iter().collect()
         } else {
             let data = event.data.as_deref().unwrap_or_default();
             let is_message = matches!(event.event.as_deref(), None | Some("" | "message"));

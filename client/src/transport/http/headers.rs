@@ -21,7 +21,7 @@ pub(crate) async fn configured(endpoint: &HttpEndpoint, server: &str) -> Result<
     let mut headers = fixed(endpoint, |name| std::env::var(name).ok())?;
     if let Some(helper) = &endpoint.headers_helper {
         // The helper takes precedence over fixed values.
-        for (name, value) in ask(helper, server, &endpoint.url).await? {
+        for (name, value) in run_helper(helper, server, &endpoint.url).await? {
             let Value::String(value) = value else {
                 return Err(unusable(helper, format!("the value of `{name}` is not a string")));
             };
@@ -65,7 +65,7 @@ fn unusable(helper: &HeadersHelper, detail: String) -> ConnectFailure {
 }
 
 /// Runs the helper. It inherits the same variables as servers, and prints a JSON object of strings.
-async fn ask(helper: &HeadersHelper, server: &str, url: &str) -> Result<Map<String, Value>, ConnectFailure> {
+async fn run_helper(helper: &HeadersHelper, server: &str, url: &str) -> Result<Map<String, Value>, ConnectFailure> {
     let mut command = tokio::process::Command::new(&helper.command);
     command.args(&helper.args).env_clear().envs(environment::default_variables());
     command.env("MCP_SERVER_NAME", server).env("MCP_SERVER_URL", url);
@@ -73,18 +73,18 @@ async fn ask(helper: &HeadersHelper, server: &str, url: &str) -> Result<Map<Stri
     let mut child = command.spawn().map_err(|error| unusable(helper, format!("cannot start it: {error}")))?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let finished = tokio::time::timeout(helper.timeout, async {
-        let (said, complained) = tokio::join!(bounded(stdout), bounded(stderr));
-        (said, complained, child.wait().await)
+        let (stdout, stderr) = tokio::join!(bounded(stdout), bounded(stderr));
+        (stdout, stderr, child.wait().await)
     });
-    let Ok((said, complained, status)) = finished.await else {
+    let Ok((stdout, stderr, status)) = finished.await else {
         return Err(unusable(helper, format!("no output within {:?}", helper.timeout)));
     };
     let status = status.map_err(|error| unusable(helper, format!("cannot read its exit status: {error}")))?;
     if !status.success() {
-        return Err(unusable(helper, format!("it failed ({status}): {}", excerpt(complained.trim_ascii()))));
+        return Err(unusable(helper, format!("it failed ({status}): {}", excerpt(stderr.trim_ascii()))));
     }
     // The output may be secret, so it is not reported.
-    serde_json::from_slice(&said)
+    serde_json::from_slice(&stdout)
         .map_err(|_| unusable(helper, "its output is not a JSON object of header names and values".into()))
 }
 
@@ -142,7 +142,7 @@ mod tests {
         let headers = check(r#"echo "{\"x-a\": \"$MCP_SERVER_NAME\", \"x-url\": \"$MCP_SERVER_URL\"}""#).await.unwrap();
         assert_eq!(headers["x-a"], "mine");
         assert_eq!(headers["x-url"], "http://127.0.0.1:1/mcp");
-        for (script, told) in [
+        for (script, expected) in [
             ("echo no vault >&2; exit 3", "no vault"),
             ("echo s3cret", "JSON object"),
             (r#"echo '{"x": 1}'"#, "not a string"),
@@ -150,7 +150,7 @@ mod tests {
         ] {
             let (kind, message) = check(script).await.unwrap_err();
             assert_eq!(kind, "headers-helper-failed", "{message}");
-            assert!(message.contains(told) && !message.contains("s3cret"), "{message}");
+            assert!(message.contains(expected) && !message.contains("s3cret"), "{message}");
         }
         assert!(check(r#"echo '{"a b": "c"}'"#).await.unwrap_err().1.contains("`a b`"));
     }

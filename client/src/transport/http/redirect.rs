@@ -22,8 +22,8 @@ impl RedirectError {
     pub(crate) fn behind(error: &reqwest::Error) -> Option<&Self> {
         let mut source = std::error::Error::source(error);
         while let Some(error) = source {
-            if let Some(refused) = error.downcast_ref() {
-                return Some(refused);
+            if let Some(rejected) = error.downcast_ref() {
+                return Some(rejected);
             }
             source = error.source();
         }
@@ -34,7 +34,7 @@ impl RedirectError {
 pub(crate) fn policy() -> Policy {
     Policy::custom(|attempt| match judge(attempt.status(), attempt.previous(), attempt.url()) {
         Ok(()) => attempt.follow(),
-        Err(refused) => attempt.error(refused),
+        Err(rejected) => attempt.error(rejected),
     })
 }
 
@@ -80,7 +80,7 @@ mod tests {
         for next in ["http://example.test/mcp", "https://example.test:444/mcp", "https://x.example.test/mcp"] {
             assert!(check(307, next, 1).is_err(), "{next}");
         }
-        let refused = check(307, "https://user:pass@evil.test/x?token=1#f", 1).unwrap_err();
-        assert_eq!(refused.to, "https://evil.test/x");
+        let rejected = check(307, "https://user:pass@evil.test/x?token=1#f", 1).unwrap_err();
+        assert_eq!(rejected.to, "https://evil.test/x");
     }
 }

@@ -19,7 +19,7 @@ use super::{EVENT_STREAM, HttpFailure, JSON, Outcome, SESSION_ID, is_probe};
 use crate::{
     event::{ClientEventKind, excerpt},
     tracker::{HttpProblem, RequestTracker},
-    transport::events::{answered, events, is_oversize},
+    transport::events::{events, is_oversize, response_id},
 };
 
 /// Maximum number of bytes of an error body.
@@ -75,32 +75,32 @@ pub(super) async fn from_post(
         return Err(StreamableHttpError::SessionExpired);
     }
     if !status.is_success() {
-        return refused(response, message, tracker).await;
+        return rejected(response, message, tracker).await;
     }
     let session = response.headers().get(SESSION_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
     if !matches!(message, ClientJsonRpcMessage::Request(_)) {
         return accepted(response, tracker).await;
     }
     if is_of_type(&response, EVENT_STREAM) {
-        let asked = match message {
+        let request_id = match message {
             ClientJsonRpcMessage::Request(request) => Some(request.id.clone().into_json_value()),
             _ => None,
         };
-        let stream = shortened(events(response, tracker.limits.message_bytes), asked, Arc::clone(tracker));
+        let stream = shortened(events(response, tracker.limits.message_bytes), request_id, Arc::clone(tracker));
         return Ok(StreamableHttpPostResponse::Sse(stream, session));
     }
     if is_of_type(&response, JSON) {
         let body = read(response, tracker.limits.message_bytes).await?;
-        let Some(answer) = tracker.decode(&body).into_iter().find(is_answer) else {
-            return Err(no_answer(&body));
+        let Some(decoded) = tracker.decode(&body).into_iter().find(is_response) else {
+            return Err(no_response(&body));
         };
-        return Ok(StreamableHttpPostResponse::Json(tracker.shorten(answer), session));
+        return Ok(StreamableHttpPostResponse::Json(tracker.shorten(decoded), session));
     }
     Err(unexpected_type(&response))
 }
 
 /// The error for a body without the response.
-pub(super) fn no_answer(body: &[u8]) -> StreamableHttpError<HttpFailure> {
+pub(super) fn no_response(body: &[u8]) -> StreamableHttpError<HttpFailure> {
     let what = format!("the body has no response to the request: {}", excerpt(body));
     StreamableHttpError::UnexpectedServerResponse(what.into())
 }
@@ -111,7 +111,7 @@ pub(super) fn unexpected_type(response: &Response) -> StreamableHttpError<HttpFa
     StreamableHttpError::UnexpectedContentType(media_type)
 }
 
-fn is_answer(message: &ServerJsonRpcMessage) -> bool {
+fn is_response(message: &ServerJsonRpcMessage) -> bool {
     matches!(message, ServerJsonRpcMessage::Response(_) | ServerJsonRpcMessage::Error(_))
 }
 
@@ -160,7 +160,7 @@ impl HttpErrorResponse {
     }
 
     /// Whether the response reveals the era of the server. A rate limit or a server error does not.
-    fn is_judgement(&self) -> bool {
+    fn reveals_era(&self) -> bool {
         self.status.is_client_error() && !self.needs_auth() && self.status != StatusCode::TOO_MANY_REQUESTS
     }
 
@@ -170,37 +170,37 @@ impl HttpErrorResponse {
     }
 }
 
-async fn refused(
+async fn rejected(
     response: Response,
     message: &ClientJsonRpcMessage,
     tracker: &RequestTracker,
 ) -> Outcome<StreamableHttpPostResponse> {
-    let refusal = HttpErrorResponse::read(response, tracker).await;
+    let rejection = HttpErrorResponse::read(response, tracker).await;
     if let ClientJsonRpcMessage::Request(request) = message {
-        let answer = refusal.message().and_then(|body| tracker.decode(body).into_iter().find(is_answer));
-        if let Some(answer) = answer {
-            return Ok(StreamableHttpPostResponse::Json(answer, None));
+        let decoded = rejection.message().and_then(|body| tracker.decode(body).into_iter().find(is_response));
+        if let Some(decoded) = decoded {
+            return Ok(StreamableHttpPostResponse::Json(decoded, None));
         }
         // "If the body is empty or is not a recognized modern JSON-RPC error, fall back to `initialize`" (2026-07-28,
         // streamable HTTP, "Backward Compatibility").
-        if is_probe(message) && refusal.is_judgement() && tracker.wanted.both_eras {
-            let why = format!("`server/discover` failed with HTTP status {}", refusal.status);
+        if is_probe(message) && rejection.reveals_era() && tracker.wanted.both_eras {
+            let why = format!("`server/discover` failed with HTTP status {}", rejection.status);
             return Ok(StreamableHttpPostResponse::Json(tracker.legacy(request.id.clone(), &why), None));
         }
     }
-    Err(refusal.into_error())
+    Err(rejection.into_error())
 }
 
 /// Events whose responses were shortened, without invalid messages. `asked` is the id of the request of the stream.
 pub(super) fn shortened(
     events: BoxStream<'static, Result<Sse, SseError>>,
-    asked: Option<Value>,
+    request_id: Option<Value>,
     tracker: Arc<RequestTracker>,
 ) -> BoxStream<'static, Result<Sse, SseError>> {
     let shorten = move |mut event: Sse| {
         let message = if is_oversize(&event) {
             event.event = None;
-            tracker.too_long(answered(&event, asked.clone()))
+            tracker.too_long(response_id(&event, request_id.clone()))
         } else {
             let data = event.data.as_deref().unwrap_or_default();
             if data.trim().is_empty() {
@@ -215,11 +215,11 @@ pub(super) fn shortened(
     };
     // A failed stream is reported to rmcp as ended: rmcp reopens an ended stream after a delay, but a failed one
     // immediately and without limit.
-    let whole = events.take_while(|event| {
+    let complete = events.take_while(|event| {
         if let Err(error) = event {
             tracing::debug!(%error, "the event stream failed");
         }
         std::future::ready(event.is_ok())
     });
-    whole.map(move |event| event.map(&shorten)).boxed()
+    complete.map(move |event| event.map(&shorten)).boxed()
 }

@@ -43,7 +43,7 @@ impl HttpClient {
     ) -> Outcome<StreamableHttpPostResponse> {
         let tracker = &self.shared.tracker;
         let again = RepeatedHandshake::enter(tracker, id);
-        let renewed = whole(posted).await;
+        let renewed = read_complete(posted).await;
         drop(again);
         if let Ok(StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Response(_), _)) = &renewed {
             tracker.reporter.report(|| ClientEventKind::SessionRenewed);
@@ -61,18 +61,18 @@ impl HttpClient {
         message: &ClientJsonRpcMessage,
     ) -> Outcome<StreamableHttpPostResponse> {
         let (shared, never) = (&self.shared, std::future::pending::<()>);
-        let answered = tokio::select! {
+        let outcome = tokio::select! {
             biased;
-            answered = whole(posted) => Ok(answered),
+            outcome = read_complete(posted) => Ok(outcome),
             _ = async { tokio::join!(
                 shared.tracker.pause.timeout(shared.probe_limit, never()),
                 shared.put_off.timeout(shared.probe_limit, never()),
             ) } => Err(()),
         };
-        match (answered, message) {
+        match (outcome, message) {
             (Err(_), ClientJsonRpcMessage::Request(request)) => {
-                let answer = self.shared.tracker.legacy(request.id.clone(), "`server/discover` timed out");
-                Ok(StreamableHttpPostResponse::Json(answer, None))
+                let message = self.shared.tracker.legacy(request.id.clone(), "`server/discover` timed out");
+                Ok(StreamableHttpPostResponse::Json(message, None))
             }
             (Ok(outcome), _) => outcome,
             (Err(_), _) => Err(StreamableHttpError::UnexpectedEndOfStream),
@@ -81,11 +81,11 @@ impl HttpClient {
 }
 
 /// Reads a response completely, in either format.
-async fn whole(
+async fn read_complete(
     posted: impl Future<Output = Outcome<StreamableHttpPostResponse>>,
 ) -> Outcome<StreamableHttpPostResponse> {
-    let (answer, session) = posted.await?.expect_initialized().await?;
-    Ok(StreamableHttpPostResponse::Json(answer, session))
+    let (message, session) = posted.await?.expect_initialized().await?;
+    Ok(StreamableHttpPostResponse::Json(message, session))
 }
 
 /// The headers of a request from rmcp.
@@ -118,7 +118,7 @@ impl StreamableHttpClient for HttpClient {
             message if is_probe(message) && self.shared.tracker.wanted.both_eras => self.probe(posted, message).await,
             ClientJsonRpcMessage::Request(request)
                 if matches!(request.request, ClientRequest::InitializeRequest(_))
-                    && self.shared.greeted.swap(true, Ordering::AcqRel) =>
+                    && self.shared.initialized.swap(true, Ordering::AcqRel) =>
             {
                 self.renew(posted, &request.id).await
             }

@@ -13,7 +13,7 @@ use crate::{
     tracker::RepeatedHandshake,
     transport::{
         events::events,
-        http::{connect_failure, discard, refusal},
+        http::{connect_failure, discard, rejection},
     },
 };
 
@@ -29,7 +29,7 @@ pub(super) struct Session {
 /// A later session, and the messages that arrived during its handshake.
 pub(super) struct Renewed {
     pub(super) session: Session,
-    pub(super) heard: Vec<ServerJsonRpcMessage>,
+    pub(super) received: Vec<ServerJsonRpcMessage>,
 }
 
 fn protocol(detail: String) -> ConnectFailure {
@@ -42,7 +42,7 @@ impl Session {
         let get = |client: &reqwest::Client| client.get(target.base.clone()).header(ACCEPT, "text/event-stream");
         let response = target.client.send(get).await.map_err(connect_failure)?;
         if !response.status().is_success() {
-            return Err(refusal(response).await);
+            return Err(rejection(response).await);
         }
         let content_type = response.headers().get(CONTENT_TYPE).map(|value| value.as_bytes()).unwrap_or_default();
         if !content_type.starts_with(b"text/event-stream") {
@@ -55,24 +55,27 @@ impl Session {
     }
 
     /// Opens a later session and repeats the handshake, which rmcp does not know.
-    pub(super) async fn renew(target: &SseTarget, hello: &ClientJsonRpcMessage) -> Result<Renewed, ConnectFailure> {
-        let ClientJsonRpcMessage::Request(request) = hello else {
+    pub(super) async fn renew(
+        target: &SseTarget,
+        initialize: &ClientJsonRpcMessage,
+    ) -> Result<Renewed, ConnectFailure> {
+        let ClientJsonRpcMessage::Request(request) = initialize else {
             return Err(protocol("no handshake to repeat".into()));
         };
         let id = request.id.clone();
         let session = Self::open(target).await?;
         let _again = RepeatedHandshake::enter(&target.tracker, &id);
-        session.greet(target, hello, &id).await
+        session.initialize(target, initialize, &id).await
     }
 
-    async fn greet(
+    async fn initialize(
         mut self,
         target: &SseTarget,
-        hello: &ClientJsonRpcMessage,
+        initialize: &ClientJsonRpcMessage,
         id: &rmcp::model::RequestId,
     ) -> Result<Renewed, ConnectFailure> {
-        post(target, &self.post_to, hello).await?;
-        let mut heard = Vec::new();
+        post(target, &self.post_to, initialize).await?;
+        let mut received = Vec::new();
         'answered: loop {
             let event = self.events.next().await.ok_or(ConnectFailure::Closed)?;
             let event = event.map_err(|error| ConnectFailure::Transport { source: error.into() })?;
@@ -84,13 +87,13 @@ impl Session {
                         let (code, message) = (error.code.0.into(), error.message.into_owned());
                         return Err(ConnectFailure::Rpc { code, message, data: error.data });
                     }
-                    other => heard.push(other),
+                    other => received.push(other),
                 }
             }
         }
         let initialized = ClientNotification::InitializedNotification(InitializedNotification::default());
         post(target, &self.post_to, &ClientJsonRpcMessage::notification(initialized)).await?;
-        Ok(Renewed { session: self, heard })
+        Ok(Renewed { session: self, received })
     }
 }
 
@@ -100,7 +103,7 @@ async fn post(target: &SseTarget, url: &Url, message: &ClientJsonRpcMessage) -> 
     let post = |client: &reqwest::Client| client.post(url.clone()).header(CONTENT_TYPE, JSON).body(body.clone());
     let response = target.client.send(post).await.map_err(connect_failure)?;
     if !response.status().is_success() {
-        return Err(refusal(response).await);
+        return Err(rejection(response).await);
     }
     discard(response).await;
     Ok(())
