@@ -180,7 +180,7 @@ async fn prompts_of_all_servers_are_commands() {
         assert_eq!(result["messages"][0]["content"]["text"], "Hello dear world, how are you");
         for (typed, expected) in [
             (format!("/{name}"), "requires a value for `who`"),
-            ("/mcp__a__nothing".to_owned(), "there is no prompt"),
+            ("/mcp__a__nothing".to_owned(), "unknown prompt"),
             ("hello".to_owned(), "begins with `/`"),
         ] {
             let error = prompts.run(&typed).await.unwrap_err().to_string();

@@ -281,7 +281,7 @@ async fn tokens_go_to_the_origin_of_the_server_and_a_plain_403_is_no_matter_of_t
     let refused = async |url: &Url, status: u16, www_authenticate: &[&str]| {
         let www_authenticate = www_authenticate.iter().map(|field| (*field).to_owned()).collect();
         let refusal = RejectedRequest { status, www_authenticate, url: url.clone(), presented: None, attempt: 1 };
-        person.refused(refusal).await.expect("no failure")
+        person.on_rejection(refusal).await.expect("no failure")
     };
     assert!(!refused(&elsewhere, 401, &["Bearer"]).await, "a stranger's refusal");
     assert!(!refused(&own, 403, &[]).await, "a 403 that says nothing");

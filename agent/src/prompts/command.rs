@@ -13,7 +13,7 @@ pub enum CommandError {
     #[error("a command begins with `/` and a name, as `/mcp__server__prompt`")]
     NotACommand,
     /// The prompt does not exist.
-    #[error("there is no prompt `/{name}`{}", .nearest.as_ref().map(|near| format!("; did you mean `/{near}`?")).unwrap_or_default())]
+    #[error("unknown prompt `/{name}`{}", .nearest.as_ref().map(|near| format!("; did you mean `/{near}`?")).unwrap_or_default())]
     Unknown {
         /// The name of the command.
         name: String,

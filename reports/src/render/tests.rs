@@ -10,7 +10,7 @@ fn terminal(run: &Run, style: Style) -> String {
     Terminal.render(run, &style).unwrap()
 }
 
-fn of_verbosity(verbosity: Verbosity) -> String {
+fn with_verbosity(verbosity: Verbosity) -> String {
     terminal(&sample::everything(), Style { verbosity, ..Style::default() })
 }
 
@@ -37,15 +37,15 @@ fn formats_have_unique_names_and_files() {
 
 #[test]
 fn the_terminal_report_depends_on_verbosity() {
-    insta::assert_snapshot!("terminal-quiet", of_verbosity(Verbosity::Quiet));
-    insta::assert_snapshot!("terminal-verbose", of_verbosity(Verbosity::Verbose));
+    insta::assert_snapshot!("terminal-quiet", with_verbosity(Verbosity::Quiet));
+    insta::assert_snapshot!("terminal-verbose", with_verbosity(Verbosity::Verbose));
 }
 
 #[test]
 fn colors_change_only_colors() {
     let colored = terminal(&sample::everything(), Style { color: true, ..Style::default() });
     assert!(colored.contains("\u{1b}[1m\u{1b}[31m"));
-    assert!(!of_verbosity(Verbosity::Normal).contains('\u{1b}'));
+    assert!(!with_verbosity(Verbosity::Normal).contains('\u{1b}'));
     insta::assert_snapshot!("terminal-color", colored.replace('\u{1b}', "␛"));
 }
 

@@ -140,7 +140,7 @@ impl Login {
     pub(super) async fn stop(&self) {
         self.stop.token().cancel();
         let mut ended = self.ended.clone();
-        // Without the task there is no receiver.
+        // The receiver is dropped with the task.
         while ended.changed().await.is_ok() {}
     }
 

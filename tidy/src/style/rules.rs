@@ -79,7 +79,7 @@ const fn except(path: &'static str, pattern: &'static str, reason: &'static str)
 }
 
 /// The exceptions, each with its reason.
-pub(super) const EXCEPTIONS: [Exception; 7] = [
+pub(super) const EXCEPTIONS: [Exception; 8] = [
     except("", r"(?i)\bis no longer\b", "ordinary English"),
     except(
         "",
@@ -92,10 +92,18 @@ pub(super) const EXCEPTIONS: [Exception; 7] = [
         "the usual term for locks",
     ),
     except("", "\u{201c}[^\u{201d}]*\u{201d}", "a quotation, in typographic quotation marks"),
+    except("reports/src/model.rs", "^held$", "the earlier name of a key, which is still read"),
     except("CHANGELOG.md", "`[^`]*`", "names of earlier keys and options"),
     except("tidy/src/style", ".*", "the rules and their tests"),
     except("tidy/src/forbidden.rs", "paths? of one machine", "ordinary English"),
 ];
 
 /// Directories and files that do not follow the rules yet. The list only gets shorter.
-pub(super) const PENDING: [&str; 6] = ["agent/", "client/", "mock-servers/", "reports/", "scenarios/", "serve/"];
+pub(super) const PENDING: [&str; 6] = [
+    "agent/src/config",
+    "agent/src/policy",
+    "agent/tests/broken_configs.rs",
+    "agent/tests/configurations.rs",
+    "mock-servers/",
+    "scenarios/",
+];

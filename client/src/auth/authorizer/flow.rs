@@ -19,7 +19,7 @@ use crate::auth::{
 };
 
 impl Inner {
-    /// Obtains a token with as little user interaction as possible. The caller holds the flow lock.
+    /// Obtains a token with as little user interaction as possible. The caller must have locked the flow.
     pub(super) async fn authorize(
         self: &Arc<Self>,
         challenges: &Challenges,

@@ -107,7 +107,7 @@ impl KeyringStore {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) => Err(self.shared.unavailable(&"its library panicked")),
             Err(_) => {
-                // The thread may hold the connection forever, so the next request opens a new one.
+                // The thread may never release the connection, so the next request opens a new one.
                 self.shared.close();
                 Err(self.shared.unavailable(&format!("no response within {REQUEST_TIMEOUT:?}; it may be locked")))
             }
