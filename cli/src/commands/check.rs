@@ -53,9 +53,11 @@ pub(crate) fn run(args: &Args) -> CommandResult {
     if let Some(errors) = Diagnostics::new(errors) {
         return Err(CommandError::input(errors));
     }
-    let checked = [(loaded, "scenarios"), (scripts, "scripts")];
-    let checked = checked.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
-    let checked = checked.collect::<Vec<_>>().join(" and ");
-    print::line(&format!("{checked} are valid"))?;
+    let checked = [(loaded, "scenario"), (scripts, "script")];
+    let checked: Vec<_> = checked.iter().filter(|(count, _)| *count > 0).collect();
+    let plural = |count: usize| if count == 1 { "" } else { "s" };
+    let names: Vec<_> = checked.iter().map(|(count, noun)| format!("{count} {noun}{}", plural(*count))).collect();
+    let verb = if loaded + scripts == 1 { "is" } else { "are" };
+    print::line(&format!("{} {verb} valid", names.join(" and ")))?;
     Ok(ExitCode::SUCCESS)
 }

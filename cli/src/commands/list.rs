@@ -1,4 +1,4 @@
-//! `list`: the scenarios, and the cases that each is run as.
+//! `list`: scenarios, their cases, and requirements.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! `serve`: the workbench for others: as an MCP server over stdio or HTTP, or as the management API.
+//! `serve`: the workbench as an MCP server over stdio or HTTP, or as the management API.
 
 use std::{
     fs, future::IntoFuture as _, io::Write as _, net::SocketAddr, path::PathBuf, process::ExitCode, sync::Arc,
@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> CommandResult {
             (None, None) => over_stdio(args).await,
         }
     });
-    // A read of standard input that still waits is not waited for.
+    // A blocked read of standard input must not delay the exit.
     runtime.shutdown_background();
     served.map(|()| ExitCode::SUCCESS)
 }
@@ -88,13 +88,13 @@ fn workbench(args: &Args) -> Result<Workbench, CommandError> {
 
 async fn over_stdio(args: &Args) -> Result<(), CommandError> {
     let workbench = workbench(args)?;
-    let over = CancellationToken::new();
-    let serving = mcp::serve_stdio(&workbench, over.clone());
+    let stop = CancellationToken::new();
+    let serving = mcp::serve_stdio(&workbench, stop.clone());
     tokio::pin!(serving);
     let served = tokio::select! {
         served = &mut serving => served,
         () = interrupt::requested() => {
-            over.cancel();
+            stop.cancel();
             serving.await
         }
     };
@@ -104,11 +104,11 @@ async fn over_stdio(args: &Args) -> Result<(), CommandError> {
 
 async fn over_http(args: &Args, address: SocketAddr) -> Result<(), CommandError> {
     let workbench = workbench(args)?;
-    let over = CancellationToken::new();
-    let opened = opened(args, address, mcp::PATH, &[]).await?;
-    let router = mcp::router(&workbench, opened.access, over.clone());
+    let stop = CancellationToken::new();
+    let opened = protected_listener(args, address, mcp::PATH, &[]).await?;
+    let router = mcp::router(&workbench, opened.access, stop.clone());
     let close = async {
-        over.cancel();
+        stop.cancel();
         workbench.close().await;
     };
     until_interrupted(opened.listener, router, close).await
@@ -119,28 +119,28 @@ async fn manage(args: &Args, address: SocketAddr) -> Result<(), CommandError> {
     let callback = CallbackOptions { port: args.callback_port, ..CallbackOptions::default() };
     let (browser, policy) = (Arc::new(SystemBrowser), machine_policy());
     let management = Management::new(ManagementSettings { store, browser, callback, policy });
-    let opened = opened(args, address, "", &[HEALTH]).await?;
+    let opened = protected_listener(args, address, "", &[HEALTH]).await?;
     let router = management.router(opened.access);
     until_interrupted(opened.listener, router, management.close()).await
 }
 
-/// Serves until it is interrupted, and then ends what is served.
+/// Serves until it is interrupted, and then runs `close`.
 async fn until_interrupted(
     listener: TcpListener,
     router: axum::Router,
     close: impl Future<Output = ()>,
 ) -> Result<(), CommandError> {
-    let over = CancellationToken::new();
-    let serving = axum::serve(listener, router).with_graceful_shutdown(over.clone().cancelled_owned()).into_future();
+    let stop = CancellationToken::new();
+    let serving = axum::serve(listener, router).with_graceful_shutdown(stop.clone().cancelled_owned()).into_future();
     tokio::pin!(serving);
-    let ended = tokio::select! {
-        ended = &mut serving => Some(ended),
+    let result = tokio::select! {
+        result = &mut serving => Some(result),
         () = interrupt::requested() => None,
     };
-    over.cancel();
+    stop.cancel();
     close.await;
-    match ended {
-        Some(ended) => ended.map_err(CommandError::environment),
+    match result {
+        Some(result) => result.map_err(CommandError::environment),
         None => {
             // A client may keep its connection open forever.
             drop(tokio::time::timeout(GRACE_PERIOD, serving).await);
@@ -149,25 +149,30 @@ async fn until_interrupted(
     }
 }
 
-/// A listener, and the access before it.
-struct Opened {
+/// A listener and its access control.
+struct ProtectedListener {
     listener: TcpListener,
     access: AccessControl,
 }
 
-/// Listens, and tells where.
-async fn opened(args: &Args, address: SocketAddr, path: &str, open_paths: &[&str]) -> Result<Opened, CommandError> {
-    let (token, made) = token(args)?;
+/// Listens, and prints the address.
+async fn protected_listener(
+    args: &Args,
+    address: SocketAddr,
+    path: &str,
+    open_paths: &[&str],
+) -> Result<ProtectedListener, CommandError> {
+    let (token, generated) = token(args)?;
     let listener = listener(address, args).await?;
     let address = listener.local_addr().map_err(CommandError::environment)?;
-    print_address(args, &format!("http://{address}{path}"), made.as_ref())?;
+    print_address(args, &format!("http://{address}{path}"), generated.as_ref())?;
     let policy = AccessPolicy {
         token,
         hosts: args.allow_host.clone(),
         origins: args.allow_origin.clone(),
         open_paths: open_paths.iter().map(|path| (*path).to_owned()).collect(),
     };
-    Ok(Opened { listener, access: AccessControl::from(policy) })
+    Ok(ProtectedListener { listener, access: AccessControl::from(policy) })
 }
 
 async fn listener(address: SocketAddr, args: &Args) -> Result<TcpListener, CommandError> {
@@ -182,7 +187,7 @@ async fn listener(address: SocketAddr, args: &Args) -> Result<TcpListener, Comma
     })
 }
 
-/// The token that lets clients in, and the same if it was made just now.
+/// The access token, and the same if it was generated.
 fn token(args: &Args) -> Result<(Option<Token>, Option<Token>), CommandError> {
     if args.no_token {
         return Ok((None, None));
@@ -197,8 +202,8 @@ fn token(args: &Args) -> Result<(Option<Token>, Option<Token>), CommandError> {
             .filter(|text| !text.is_empty())
             .map(|text| (text, TOKEN_VARIABLE.to_owned())),
     };
-    if let Some((text, place)) = chosen {
-        let token = Token::parse(&text).map_err(|error| CommandError::input(anyhow!("{place}: {error}")))?;
+    if let Some((text, source)) = chosen {
+        let token = Token::parse(&text).map_err(|error| CommandError::input(anyhow!("{source}: {error}")))?;
         return Ok((Some(token), None));
     }
     let token = Token::generate().map_err(CommandError::environment)?;
@@ -206,19 +211,19 @@ fn token(args: &Args) -> Result<(Option<Token>, Option<Token>), CommandError> {
 }
 
 /// Prints the address, and a generated token.
-fn print_address(args: &Args, url: &str, made: Option<&Token>) -> Result<(), CommandError> {
+fn print_address(args: &Args, url: &str, generated: Option<&Token>) -> Result<(), CommandError> {
     if args.json {
-        let line = json!({ "url": url, "token": made.map(Token::expose) });
+        let line = json!({ "url": url, "token": generated.map(Token::expose) });
         return print::line(&line.to_string());
     }
-    let mut words = format!("listening on {url}\n");
-    match made {
-        Some(token) => words.push_str(&format!(
+    let mut text = format!("listening on {url}\n");
+    match generated {
+        Some(token) => text.push_str(&format!(
             "send `Authorization: Bearer {}`; anyone who has it can run commands as you\n",
             token.expose()
         )),
-        None if args.no_token => words.push_str("any local process can run commands as you\n"),
+        None if args.no_token => text.push_str("any local process can run commands as you\n"),
         None => {}
     }
-    std::io::stderr().write_all(words.as_bytes()).map_err(CommandError::environment)
+    std::io::stderr().write_all(text.as_bytes()).map_err(CommandError::environment)
 }

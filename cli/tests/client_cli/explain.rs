@@ -22,13 +22,13 @@ async fn the_deciding_rule_is_named() {
     assert!(output.success().contains("mcp__db__drop): deny\n  global deny  `*/drop` decides"), "{output:?}");
     let output = explain(&["put", "--allow", "db/*", "--json"]).await.json();
     assert_eq!(
-        (output["verdict"].as_str(), output["decider"]["rule"]["step"].as_str()),
+        (output["decision"].as_str(), output["decider"]["rule"]["step"].as_str()),
         (Some("ask"), Some("server-ask"))
     );
     let output = explain(&["get", "--read-only", "--closed-world"]).await;
-    assert!(output.success().contains(": allow\n") && output.success().contains("only reads"), "{output:?}");
-    assert!(explain(&["--deny", "Elicit(d*)"]).await.success().starts_with("what `db` asks: deny\n"));
+    assert!(output.success().contains(": allow\n") && output.success().contains("read-only"), "{output:?}");
+    assert!(explain(&["--deny", "Elicit(d*)"]).await.success().starts_with("elicitation requests of `db`: deny\n"));
     let rejected = explain(&["get", "--deny", "drop"]).await;
     assert_eq!(rejected.code, Some(2));
-    assert!(rejected.stderr.contains("the rule `drop` (deny[0]) names no server"), "{rejected:?}");
+    assert!(rejected.stderr.contains("rule `drop` (deny[0]) names no server"), "{rejected:?}");
 }

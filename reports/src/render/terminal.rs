@@ -113,7 +113,12 @@ fn push_result(out: &mut String, run: &Run, paint: Paint) {
         .into_iter()
         .map(|(verdict, count)| paint.verdict(verdict, format!("{count} {}", verdict.as_str())))
         .collect();
-    let counts = if counts.is_empty() { "no cases".to_owned() } else { counts.join(", ") };
+    let counts = match (counts.is_empty(), run.loads.len()) {
+        (false, _) => counts.join(", "),
+        (true, 0) => "no cases".to_owned(),
+        (true, 1) => "1 load test".to_owned(),
+        (true, loads) => format!("{loads} load tests"),
+    };
     let planned = header.planned;
     push(out, &format!("{counts}; {planned} planned, {}, seed {}", outcome::duration(run.elapsed_ms), header.seed));
     for (_, sentence) in outcome::run_failures(run) {

@@ -85,6 +85,9 @@ fn tables_of_load_tests_fit_80_columns() {
     let shown = terminal(&run, Style { width: 80, ..Style::default() });
     let tables: String = shown.split_inclusive('\n').take_while(|line| !line.starts_with("failed")).collect();
     assert_eq!(tables.lines().find(|line| line.width() > 80), None, "{tables}");
+    // The names of load tests are not wrapped.
+    let wide = shown.lines().find(|line| line.width() > 80 && line.starts_with(' '));
+    assert!(shown.contains("warning: ") && wide.is_none(), "{wide:?}");
     insta::assert_snapshot!("tables-80", tables);
 }
 

@@ -1,7 +1,7 @@
-//! `client conformance`: the built-in client as the official conformance suite drives it (its `SDK_INTEGRATION.md`).
+//! `client conformance`: the built-in client in the official conformance suite (its `SDK_INTEGRATION.md`).
 //!
-//! The suite starts a server, then this program with the server's URL as its last argument; what it is to do follows from
-//! the name of the scenario. What was right is the suite's to judge: this program only fails where nothing could be done.
+//! The suite starts a server, then this program with the URL of the server as the last argument. The name of the scenario
+//! selects the actions. The suite judges them; this program fails only if it cannot execute an action.
 
 mod auth;
 mod run;
@@ -17,40 +17,40 @@ use crate::{
     interrupt,
 };
 
-/// Names the scenario.
+/// Variable with the name of the scenario.
 const SCENARIO: &str = "MCP_CONFORMANCE_SCENARIO";
-/// What the scenario gives away, as JSON: credentials, or the calls to make.
+/// Variable with the context of the scenario as JSON: credentials, or the calls to make.
 const CONTEXT: &str = "MCP_CONFORMANCE_CONTEXT";
-/// The revision that the suite has resolved.
+/// Variable with the revision.
 const PROTOCOL_VERSION: &str = "MCP_CONFORMANCE_PROTOCOL_VERSION";
 
 /// The arguments of `client conformance`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The URL of the server.
+    /// URL of the server.
     url: String,
 }
 
-/// What the suite asks for.
+/// A scenario to execute.
 #[derive(Debug, Clone)]
 pub(super) struct Request {
-    /// The URL of the server.
+    /// URL of the server.
     pub(super) url: String,
-    /// The name of the scenario.
+    /// Name of the scenario.
     pub(super) scenario: String,
-    /// What the scenario gives away; null if nothing.
+    /// Context of the scenario, or null.
     pub(super) context: Value,
-    /// The revision, if the suite has said one.
+    /// Revision, if the suite specifies one.
     pub(super) revision: Option<String>,
 }
 
-/// Does what the scenario asks for.
+/// Executes the scenario.
 pub(crate) fn run(args: Args) -> CommandResult {
-    let scenario = std::env::var(SCENARIO).with_context(|| format!("{SCENARIO} is not usable"));
+    let scenario = std::env::var(SCENARIO).with_context(|| format!("invalid {SCENARIO}"));
     let context = match std::env::var(CONTEXT) {
         Ok(text) => serde_json::from_str(&text).with_context(|| format!("{CONTEXT} is not JSON")),
         Err(std::env::VarError::NotPresent) => Ok(Value::Null),
-        Err(cause) => Err(anyhow!("{CONTEXT} is not usable: {cause}")),
+        Err(cause) => Err(anyhow!("invalid {CONTEXT}: {cause}")),
     };
     let request = Request {
         url: args.url,

@@ -21,7 +21,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
     // The runner appends the URL for any client. The context contains it too.
     let Args { url: _ } = args;
     let context = std::env::var(contract::CONTEXT)
-        .map_err(|cause| CommandError::input(anyhow::anyhow!("{} is not usable: {cause}", contract::CONTEXT)))?;
+        .map_err(|cause| CommandError::input(anyhow::anyhow!("invalid {}: {cause}", contract::CONTEXT)))?;
     let context: contract::Context = serde_json::from_str(&context).map_err(CommandError::input)?;
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(CommandError::environment)?;

@@ -1,6 +1,7 @@
 //! Load tests as tables with one row each, so that they can be compared.
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
+use textwrap::Options;
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::{
@@ -31,7 +32,7 @@ pub(super) fn render(loads: &[LoadResult], width: usize, paint: Paint) -> String
         table(["latency", "min", "mean", "p50", "p90", "p95", "p99", "p99.9", "max"], latencies, loads, width);
     let mut out = format!("{rates}\n\n{latencies}\n\n");
     for load in loads {
-        push_load(&mut out, load, paint);
+        push_load(&mut out, load, width, paint);
     }
     out
 }
@@ -88,7 +89,7 @@ fn colored(passed: bool, paint: Paint) -> String {
     paint.verdict(if passed { Verdict::Passed } else { Verdict::Failed }, word(passed))
 }
 
-fn push_load(out: &mut String, load: &LoadResult, paint: Paint) {
+fn push_load(out: &mut String, load: &LoadResult, width: usize, paint: Paint) {
     let name = paint.strong(text::bounded_line(&load.name, 60));
     let shape = text::bounded_line(&load.shape, 200);
     let transport = text::bounded_line(&load.transport, 40);
@@ -111,6 +112,10 @@ fn push_load(out: &mut String, load: &LoadResult, paint: Paint) {
         out.push_str(&format!("  threshold {word}: {wanted} (measured {measured})\n"));
     }
     for warning in &load.warnings {
-        out.push_str(&format!("  {}: {}\n", paint.verdict(Verdict::Warned, "warning"), text::line(warning)));
+        // As wide as the label.
+        let indent = " ".repeat("  warning: ".len());
+        let options = Options::new(width.max(40)).initial_indent(&indent).subsequent_indent(&indent);
+        let text = textwrap::fill(&text::line(warning), options);
+        out.push_str(&format!("  {}: {}\n", paint.verdict(Verdict::Warned, "warning"), text.trim_start()));
     }
 }

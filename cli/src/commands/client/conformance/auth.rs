@@ -1,4 +1,4 @@
-//! How the scenarios under `auth/` are authorized: with what their context gives away, and a browser without a person.
+//! Authorization in the scenarios under `auth/`: credentials of the context, and a browser without a user.
 
 use std::sync::Arc;
 

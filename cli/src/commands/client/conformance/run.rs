@@ -1,4 +1,4 @@
-//! What each scenario wants to see. Most want the same: the list of the tools, and one call.
+//! The actions of each scenario. Most need the tool list and one call.
 
 use anyhow::{Context as _, bail};
 use client::{
@@ -9,20 +9,20 @@ use serde_json::{Map, Value, json};
 
 use super::{Request, auth, user};
 
-/// Does what the scenario asks for.
+/// Executes the scenario.
 pub(super) async fn scenario(request: &Request) -> anyhow::Result<()> {
     let link = user::link();
     let connection = connect_with(config(request), options(request, link.clone())?).await?;
     let done = tokio::select! {
         done = work(request, &connection) => done,
-        // The link is held here, so questions never end before the work does.
+        // The link stays open, so requests of the server never close before the work finishes.
         () = user::answer(&link, &connection) => Ok(()),
     };
     connection.close().await;
     done
 }
 
-/// Streamable HTTP, in the revision that the suite has resolved; without one the client finds out by itself.
+/// Streamable HTTP in the revision of the suite, or a negotiated one.
 fn config(request: &Request) -> ServerConfig {
     let endpoint = HttpEndpoint { url: request.url.clone(), ..HttpEndpoint::default() };
     let revision = request.revision.as_deref().and_then(|revision| revision.parse().ok());
@@ -30,7 +30,7 @@ fn config(request: &Request) -> ServerConfig {
     ServerConfig { protocol, ..ServerConfig::new("suite", Endpoint::StreamableHttp(endpoint)) }
 }
 
-/// Host and authorizer of the scenario.
+/// Client features and authorizer of the scenario.
 fn options(request: &Request, link: HostLink) -> anyhow::Result<ConnectOptions> {
     let authorizer = request.scenario.starts_with("auth/").then(|| auth::authorizer(request)).transpose()?;
     Ok(ConnectOptions { host: Some(link), authorizer, ..ConnectOptions::default() })
@@ -49,7 +49,7 @@ async fn work(request: &Request, connection: &Connection) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Calls the first tool. The arguments suit the tool that adds two numbers; no other first tool of the suite has any.
+/// Calls the first tool. Only one first tool of the suite has arguments: two numbers to add.
 async fn call_first(connection: &Connection) -> anyhow::Result<()> {
     let list = connection.list_tools().await?;
     let Some(tool) = list.tools.first() else { return Ok(()) };
@@ -58,7 +58,7 @@ async fn call_first(connection: &Connection) -> anyhow::Result<()> {
     call(connection, tool.name(), arguments).await.map(drop)
 }
 
-/// Calls every tool that is left when those with wrong annotations are not.
+/// Calls every tool of the list, which omits tools with invalid annotations.
 async fn call_all(connection: &Connection) -> anyhow::Result<()> {
     for tool in &connection.list_tools().await?.tools {
         let takes_region = tool.input_schema().and_then(|schema| schema.get("properties")?.get("region")).is_some();
@@ -68,7 +68,7 @@ async fn call_all(connection: &Connection) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes a request of every kind.
+/// Sends a request of every kind.
 async fn use_all(connection: &Connection) -> anyhow::Result<()> {
     call_first(connection).await?;
     for resource in connection.list_resources().await? {
@@ -82,27 +82,27 @@ async fn use_all(connection: &Connection) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Makes the calls of the context: values that are hard to send in headers.
+/// Makes the calls of the context, whose values need encoding in headers.
 async fn call_from_context(request: &Request, connection: &Connection) -> anyhow::Result<()> {
     connection.list_tools().await?;
-    let calls = request.context.get("toolCalls").and_then(Value::as_array).context("the context names no calls")?;
-    for told in calls {
-        let name = told.get("name").and_then(Value::as_str).context("a call of the context has no name")?;
-        call(connection, name, told.get("arguments").cloned().unwrap_or_default()).await?;
+    let calls = request.context.get("toolCalls").and_then(Value::as_array).context("the context contains no calls")?;
+    for requested in calls {
+        let name = requested.get("name").and_then(Value::as_str).context("a call of the context has no name")?;
+        call(connection, name, requested.get("arguments").cloned().unwrap_or_default()).await?;
     }
     Ok(())
 }
 
-/// Gives back the schema of one tool, as it was read, through another.
+/// Returns the received schema of one tool through another tool.
 async fn echo_schema(connection: &Connection) -> anyhow::Result<()> {
     const FOCAL: &str = "json_schema_2020_12_tool";
     let list = connection.list_tools().await?;
     let schema = list.get(FOCAL).and_then(|tool| tool.input_schema());
-    let schema = schema.with_context(|| format!("the server offers no tool `{FOCAL}`"))?.clone();
+    let schema = schema.with_context(|| format!("the server has no tool `{FOCAL}`"))?.clone();
     call(connection, "json_schema_echo", json!({ "schema": schema })).await.map(drop)
 }
 
-/// A request that needs a token, and one that may need a better one.
+/// A request that needs a token, and one that may need more scopes.
 async fn authorized(connection: &Connection) -> anyhow::Result<()> {
     const TOOL: &str = "test-tool";
     if connection.list_tools().await?.get(TOOL).is_some() {

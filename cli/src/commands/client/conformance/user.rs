@@ -1,19 +1,19 @@
-//! A user who answers the suite's questions: agrees to everything, and changes nothing that a form suggests.
+//! The simulated user of the suite, who accepts all requests and the defaults of forms.
 
 use client::{CallOptions, Connection, HostLink, HostRequest, HostRequestKind, HostSupport};
 use serde_json::{Map, Value, json};
 
-/// What the suite may ask of this client. It keeps silent on the rest: what is declared must be meant.
+/// The client features that the scenarios use. Other capabilities are not declared.
 const SUPPORT: HostSupport = HostSupport { forms: true, urls: true, sampling: true, roots: true, ..HostSupport::NONE };
-/// Belongs to no other call: it must carry nothing of one that waits for its answer.
+/// A call that is independent of pending calls.
 const UNRELATED: &str = "test_mrtr_unrelated";
 
-/// The link over which servers ask.
+/// The client features for servers.
 pub(super) fn link() -> HostLink {
     HostLink::new(SUPPORT)
 }
 
-/// Answers requests until the connection closes.
+/// Responds to requests until the connection closes.
 pub(super) async fn answer(link: &HostLink, connection: &Connection) {
     let mut requests = link.subscribe();
     while let Some(request) = requests.next().await {
@@ -28,7 +28,7 @@ pub(super) async fn answer(link: &HostLink, connection: &Connection) {
 fn respond(mut request: HostRequest) {
     let answered = match request.kind().clone() {
         HostRequestKind::Form { form, .. } => {
-            // What has a default is left to it; a switch without one is on.
+            // Fields keep their defaults; a boolean without a default is true.
             let switches = form.fields().iter().filter(|field| field.default.is_none());
             let switches = switches.filter(|field| field.schema.get("type").is_some_and(|kind| kind == "boolean"));
             let content: Map<String, Value> = switches.map(|field| (field.name.clone(), json!(true))).collect();
