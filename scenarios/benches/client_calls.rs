@@ -1,5 +1,5 @@
-//! What a call of the built-in client costs, from run to run: `cargo bench --package mcp-workbench-scenarios`. Each figure is
-//! that of so many calls at a time against a mock server on threads of its own; beside other clients `bench client` puts it.
+//! Cost of a call of the built-in client: `cargo bench --package mcp-workbench-scenarios`. Each figure is for a number of
+//! concurrent calls to a mock server on its own threads. `bench client` compares it with other clients.
 
 use client::{
     CallOptions, Connection, Endpoint, HttpEndpoint, Revision, RevisionChoice, ServerConfig, connect_over, connect_with,

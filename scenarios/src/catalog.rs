@@ -212,7 +212,10 @@ impl Reading {
 /// The id that the path of a file requires: its directory and its name.
 fn id_of(path: &Path) -> String {
     let text = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
-    let area = text(path.parent().and_then(Path::file_name));
+    let directory = path.parent().unwrap_or(Path::new(""));
+    // A directory such as `.` or `..` has no name of its own.
+    let resolved = if directory.file_name().is_none() { directory.canonicalize().ok() } else { None };
+    let area = text(resolved.as_deref().unwrap_or(directory).file_name());
     format!("{area}/{}", text(path.file_stem()))
 }
 

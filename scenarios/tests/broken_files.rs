@@ -1,5 +1,5 @@
-//! One broken file per mistake, beside the exact words that its author is told: `tests/broken/<mistake>.yaml` and
-//! `<mistake>.golden`. With `UPDATE_GOLDEN=1` the golden files are written anew: then look at each difference by eye.
+//! One invalid file per mistake with its exact error message: `tests/broken/<mistake>.yaml` and `<mistake>.golden`.
+//! `UPDATE_GOLDEN=1` rewrites the golden files: review each difference.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use mcp_workbench_scenarios::{
     model::Subject,
 };
 
-/// The names that the files may use: fixed, so that a new check or requirement changes no message here.
+/// The names that the files may use. They are fixed, so that new checks and requirements do not change messages.
 fn vocabulary() -> Vocabulary {
     Vocabulary::new(
         ["timeouts/limit", "pages/cursors-opaque"],
@@ -20,10 +20,10 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/broken")
 }
 
-/// The files of the folder with this extension, without it, sorted.
+/// The sorted file stems with this extension.
 fn names(extension: &str) -> Vec<String> {
     let mut names: Vec<String> = std::fs::read_dir(folder())
-        .expect("the folder")
+        .expect("the directory")
         .map(|entry| entry.expect("an entry").path())
         .filter(|path| path.extension().is_some_and(|found| found == extension))
         .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
@@ -32,26 +32,26 @@ fn names(extension: &str) -> Vec<String> {
     names
 }
 
-/// What the author of the file is told; `None` if nothing.
-fn told(name: &str) -> Option<String> {
+/// The error message of a file; `None` if it is valid.
+fn message(name: &str) -> Option<String> {
     let bytes = std::fs::read(folder().join(format!("{name}.yaml"))).expect("the file");
     let errors = load::from_bytes(&bytes, &format!("broken/{name}.yaml"), &vocabulary()).err()?;
     Some(format!("{errors}\n"))
 }
 
 #[test]
-fn every_mistake_is_told_in_the_words_of_its_golden_file() {
+fn each_mistake_has_the_message_of_its_golden_file() {
     let mut wrong = Vec::new();
     for name in names("yaml") {
         let golden = folder().join(format!("{name}.golden"));
-        match (told(&name), std::fs::read_to_string(&golden).ok()) {
+        match (message(&name), std::fs::read_to_string(&golden).ok()) {
             (None, _) => wrong.push(format!("{name}.yaml is not broken")),
-            (Some(told), _) if std::env::var_os("UPDATE_GOLDEN").is_some() => {
-                std::fs::write(&golden, told).expect("written");
+            (Some(message), _) if std::env::var_os("UPDATE_GOLDEN").is_some() => {
+                std::fs::write(&golden, message).expect("written");
             }
-            (Some(told), None) => wrong.push(format!("{name}.golden is missing; it would be\n{told}")),
-            (Some(told), Some(golden)) if told != golden => {
-                wrong.push(format!("{name}: told\n{told}\nbut the golden file says\n{golden}"));
+            (Some(message), None) => wrong.push(format!("{name}.golden is missing; it would be\n{message}")),
+            (Some(message), Some(golden)) if message != golden => {
+                wrong.push(format!("{name}: the message is\n{message}\nbut the golden file has\n{golden}"));
             }
             (Some(_), Some(_)) => {}
         }

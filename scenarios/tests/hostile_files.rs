@@ -27,7 +27,7 @@ fn refused(bytes: &[u8]) -> Diagnostic {
 }
 
 /// Its message, line and column.
-fn told(text: &str) -> (String, usize, usize) {
+fn first_error(text: &str) -> (String, usize, usize) {
     let diagnostic = refused(text.as_bytes());
     let place = diagnostic.location.expect("a place");
     (diagnostic.message, place.line, place.column)
@@ -48,18 +48,18 @@ fn aliases_of_aliases_are_refused() {
     // As keys they are unknown anyway, so the bomb is put where anything may stand.
     let indented = text.replace('\n', "\n          ");
     let bomb = format!("{GOOD}  - call:\n      tool: stuck\n      arguments:\n          {indented}\n");
-    assert_eq!(told(&bomb).0, "aliases expand to too many values");
+    assert_eq!(first_error(&bomb).0, "aliases expand to too many values");
 }
 
 #[test]
 fn an_alias_within_what_it_stands_for_is_refused() {
-    assert_eq!(told("tags: &a [x, *a]"), ("alias inside its own anchor".to_owned(), 1, 14));
+    assert_eq!(first_error("tags: &a [x, *a]"), ("alias inside its own anchor".to_owned(), 1, 14));
 }
 
 #[test]
 fn deep_nesting_is_refused() {
     for (text, column) in [("[".repeat(100_000), 65), ("{a: ".repeat(10_000), 257), ("- ".repeat(10_000), 129)] {
-        assert_eq!(told(&text), ("nested more than 64 levels deep".to_owned(), 1, column));
+        assert_eq!(first_error(&text), ("nested more than 64 levels deep".to_owned(), 1, column));
     }
 }
 
@@ -79,7 +79,7 @@ fn a_file_with_no_end_is_refused() {
 #[test]
 fn many_values_are_refused() {
     let text = format!("{GOOD}tags: [{}]\n", "a,".repeat(40_000));
-    assert_eq!(told(&text).0, "more than 20000 values in one file");
+    assert_eq!(first_error(&text).0, "more than 20000 values in one file");
 }
 
 #[test]
@@ -117,8 +117,8 @@ fn a_long_line_is_cut_in_the_message() {
 
 #[test]
 fn control_characters_are_refused_where_they_stand() {
-    assert_eq!(told("title: a\u{0}b"), ("control character U+0000".to_owned(), 1, 9));
-    assert_eq!(told("title: a\nx: \u{1b}[2J"), ("control character U+001B".to_owned(), 2, 4));
+    assert_eq!(first_error("title: a\u{0}b"), ("control character U+0000".to_owned(), 1, 9));
+    assert_eq!(first_error("title: a\nx: \u{1b}[2J"), ("control character U+001B".to_owned(), 2, 4));
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn bytes_that_are_no_text_are_refused_where_they_stand() {
 #[test]
 fn files_of_nothing_are_refused() {
     for text in ["", "\n\n", "# a comment\n", "---\n", "~", "null", "\u{feff}"] {
-        let (message, ..) = told(text);
+        let (message, ..) = first_error(text);
         assert!(
             matches!(message.as_str(), "the file is empty" | "a scenario must be a mapping"),
             "{text:?}: {message}"
@@ -150,11 +150,11 @@ fn files_of_nothing_are_refused() {
 #[test]
 fn a_byte_order_mark_and_other_line_ends_change_neither_meaning_nor_places() {
     let plain = load::from_bytes(GOOD.as_bytes(), "f", &vocabulary()).expect("loaded");
-    let broken = told(&format!("{GOOD}tags: [5]\n"));
+    let broken = first_error(&format!("{GOOD}tags: [5]\n"));
     for (start, end) in [("\u{feff}", "\n"), ("", "\r\n"), ("", "\r"), ("\u{feff}", "\r\n")] {
         let written = |text: &str| format!("{start}{}", text.replace('\n', end));
         assert_eq!(load::from_bytes(written(GOOD).as_bytes(), "f", &vocabulary()).expect("loaded"), plain);
-        assert_eq!(told(&written(&format!("{GOOD}tags: [5]\n"))), broken);
+        assert_eq!(first_error(&written(&format!("{GOOD}tags: [5]\n"))), broken);
     }
 }
 
@@ -182,9 +182,9 @@ proptest! {
         }
     }
 
-    /// A good file with a part cut out, doubled or replaced is either still good or told to be wrong at a place in it.
+    /// A good file with a part cut out, doubled or replaced is either valid or has an error with a location in it.
     #[test]
-    fn a_damaged_file_is_told_about_within_its_lines(
+    fn errors_of_a_damaged_file_are_within_its_lines(
         start in 0..GOOD.len(), length in 0..20_usize, put in "[-{}\\[\\]:, \na-z0-9'\"]{0,6}",
     ) {
         let end = (start + length).min(GOOD.len());

@@ -52,6 +52,13 @@ fn rejects_an_id_that_does_not_match_the_path() {
 }
 
 #[test]
+fn finds_the_area_of_a_relative_directory() {
+    let directory = directory(&[("x/sub/a.yaml", "sub/a"), ("x/b.yaml", "x/b")]);
+    let catalog = ScenarioCatalog::load(&[directory.path().join("x/sub/..")], &vocabulary()).expect("loaded");
+    assert_eq!(catalog.entries().len(), 2);
+}
+
+#[test]
 fn a_file_given_by_its_own_path_may_have_any_id() {
     let directory = directory(&[("b.yaml", "x/other")]);
     let loaded = ScenarioCatalog::load(&[directory.path().join("b.yaml")], &vocabulary()).expect("loaded");

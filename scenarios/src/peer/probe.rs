@@ -200,7 +200,7 @@ fn server_identity(result: &Value, info: Option<&Value>) -> ServerIdentity {
 }
 
 fn silent_server(target: &ServerTarget, sent: &str, error: &StepError, finished: FinishedPeer) -> SilentServer {
-    // After other errors the workbench itself terminated the process, so its exit status means nothing.
+    // After other errors the workbench itself terminated the process, so its exit status is not meaningful.
     let process = finished.process.filter(|_| error.kind == "closed");
     let exit = process.and_then(|process| match (process.code, process.signal) {
         (Some(code), _) => Some(format!("exited with code {code}")),

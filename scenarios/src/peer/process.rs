@@ -107,7 +107,7 @@ impl ServerProcess {
             if Instant::now() >= deadline {
                 return false;
             }
-            // There is no notification for processes that are not children.
+            // The system does not notify about processes that are not children.
             tokio::time::sleep(OBSERVE_INTERVAL).await;
         }
     }

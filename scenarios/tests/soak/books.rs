@@ -10,12 +10,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::{CALL_LIMIT, PATIENCE};
+use crate::{CALL_LIMIT, HANG_TIMEOUT};
 
 /// How late the end of something may be: the clocks of this process are looked at by two threads on a busy machine.
 const LATENESS: Duration = Duration::from_millis(500);
 
-/// What came of it, over one way.
+/// What came of it, over one variant.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     /// How often what ended how.
@@ -43,19 +43,19 @@ impl Tally {
     }
 
     /// What it found, for people; what was wrong, for the test.
-    pub(crate) fn told(&self, way: &str, stall: Duration) -> (String, Vec<String>) {
+    pub(crate) fn summary(&self, variant: &str, stall: Duration) -> (String, Vec<String>) {
         let mut wrong = self.wrong.lock().unwrap().clone();
         let slowest = self.slowest.lock().unwrap();
         let call = slowest.get("call").copied().unwrap_or_default();
         if call > CALL_LIMIT + LATENESS + stall {
             wrong.push(format!("a call took {call:?}, its limit was {CALL_LIMIT:?}"));
         }
-        let mut text = format!("{way}\n");
+        let mut text = format!("{variant}\n");
         for (outcome, count) in &*self.outcomes.lock().unwrap() {
             text += &format!("  {count:>8}  {outcome}\n");
         }
         text += &format!("  slowest: {slowest:?}\n");
-        (text, wrong.into_iter().map(|what| format!("{way}: {what}")).collect())
+        (text, wrong.into_iter().map(|what| format!("{variant}: {what}")).collect())
     }
 }
 
@@ -120,7 +120,7 @@ impl Belongings {
             let now = Self::now();
             let gone =
                 now.descriptors <= before.descriptors && now.tasks <= before.tasks && now.children <= before.children;
-            if gone || begun.elapsed() > PATIENCE {
+            if gone || begun.elapsed() > HANG_TIMEOUT {
                 return now;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;

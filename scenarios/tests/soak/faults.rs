@@ -7,7 +7,7 @@ use evidence::Transport;
 use mock_servers::script::{Fault, Script};
 use serde_json::{Value, json};
 
-use crate::{WAYS, Way};
+use crate::{VARIANTS, Variant};
 
 /// How likely each fault is to act on a message, and on a request for a stream, of which there are far fewer.
 const PROBABILITY: f64 = 0.01;
@@ -15,7 +15,7 @@ const OF_A_STREAM: f64 = 0.05;
 
 /// How messages travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Front {
+pub(crate) enum ServerTransport {
     Http,
     Sse,
     Stdio,
@@ -61,39 +61,41 @@ fn name(fault: &Value) -> &str {
     fault.as_str().or_else(tagged).expect("a fault has a name")
 }
 
-/// Whether a client can observe a fault on a way.
-fn acts(fault: &Value, way: Way) -> bool {
+/// Whether a client can observe a fault on a variant.
+fn acts(fault: &Value, variant: Variant) -> bool {
     // 2026-07-28 has no stream that is requested by itself.
-    let has_stream = name(fault) != "stream-error" || way.front != Front::Http || way.revision.era() == Era::Legacy;
+    let has_stream = name(fault) != "stream-error"
+        || variant.transport != ServerTransport::Http
+        || variant.revision.era() == Era::Legacy;
     let fault: Fault = serde_json::from_value(fault.clone()).expect("a fault");
-    let transport = match way.front {
-        Front::Http => Transport::StreamableHttp,
-        Front::Sse => Transport::HttpSse,
-        Front::Stdio => Transport::Stdio,
+    let transport = match variant.transport {
+        ServerTransport::Http => Transport::StreamableHttp,
+        ServerTransport::Sse => Transport::HttpSse,
+        ServerTransport::Stdio => Transport::Stdio,
     };
     has_stream && fault.class().transports.contains(&transport)
 }
 
-/// The names of those that act on a way.
-pub(crate) fn names(way: Way) -> BTreeSet<String> {
-    all().iter().filter(|fault| acts(fault, way)).map(|fault| name(fault).to_owned()).collect()
+/// The names of those that act on a variant.
+pub(crate) fn names(variant: Variant) -> BTreeSet<String> {
+    all().iter().filter(|fault| acts(fault, variant)).map(|fault| name(fault).to_owned()).collect()
 }
 
 /// A server that has them all, and one tool.
-pub(crate) fn script(way: Way) -> Script {
-    let front = way.front;
+pub(crate) fn script(variant: Variant) -> Script {
+    let transport = variant.transport;
     let rule = |fault: &Value, probability: f64, when: Value| json!({"name": name(fault), "fault": fault, "probability": probability, "when": when});
-    let faults = all().into_iter().filter(|fault| acts(fault, way)).flat_map(|fault| {
+    let faults = all().into_iter().filter(|fault| acts(fault, variant)).flat_map(|fault| {
         // Nothing but a stream that was asked for can break off, where there are streams.
-        let of_streams = (front != Front::Stdio).then(|| {
+        let of_streams = (transport != ServerTransport::Stdio).then(|| {
             rule(
                 &fault,
                 if name(&fault) == "stream-error" { OF_A_STREAM } else { PROBABILITY },
                 json!({"method": "GET"}),
             )
         });
-        let of_messages =
-            (name(&fault) != "stream-error" || front == Front::Stdio).then(|| rule(&fault, PROBABILITY, json!({})));
+        let of_messages = (name(&fault) != "stream-error" || transport == ServerTransport::Stdio)
+            .then(|| rule(&fault, PROBABILITY, json!({})));
         [of_streams, of_messages].into_iter().flatten()
     });
     let faults: Vec<_> = faults.collect();
@@ -104,9 +106,9 @@ pub(crate) fn script(way: Way) -> Script {
     serde_json::from_value(script).expect("a script")
 }
 
-/// Every fault acts on some way.
+/// Every fault acts on some variant.
 pub(crate) fn every_fault_is_on() {
-    let on: BTreeSet<_> = WAYS.into_iter().flat_map(names).collect();
+    let on: BTreeSet<_> = VARIANTS.into_iter().flat_map(names).collect();
     assert_eq!(on, Fault::names().into_iter().collect());
     assert!(on.len() >= 40, "{}", on.len());
 }

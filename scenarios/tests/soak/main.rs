@@ -24,7 +24,7 @@ use books::{Belongings, Panics, Tally};
 use client::{
     CallOptions, Connection, Endpoint, Era, Revision, RevisionChoice, ServerConfig, ShutdownGracePeriods, connect,
 };
-use faults::Front;
+use faults::ServerTransport;
 use libtest_mimic::{Arguments, Trial};
 use mock_servers::HumanDuration;
 use serde_json::json;
@@ -41,7 +41,7 @@ const CALLS: usize = 25;
 /// What a call may take by its options.
 const CALL_LIMIT: Duration = Duration::from_millis(500);
 /// Whatever takes longer than this hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const HANG_TIMEOUT: Duration = Duration::from_secs(20);
 /// Every so many calls one is given up by its caller, after this time.
 const GIVEN_UP: usize = 16;
 const INTEREST: Duration = Duration::from_millis(3);
@@ -50,18 +50,18 @@ const GROWTH_KB: u64 = 64 * 1024;
 
 /// How servers are reached.
 #[derive(Debug, Clone, Copy)]
-struct Way {
+struct Variant {
     name: &'static str,
-    front: Front,
+    transport: ServerTransport,
     revision: Revision,
 }
 
-const WAYS: [Way; 5] = [
-    Way { name: "Streamable HTTP, 2025-11-25", front: Front::Http, revision: Revision::V2025_11_25 },
-    Way { name: "Streamable HTTP, 2026-07-28", front: Front::Http, revision: Revision::V2026_07_28 },
-    Way { name: "HTTP+SSE, 2024-11-05", front: Front::Sse, revision: Revision::V2024_11_05 },
-    Way { name: "stdio, 2025-11-25", front: Front::Stdio, revision: Revision::V2025_11_25 },
-    Way { name: "stdio, 2026-07-28", front: Front::Stdio, revision: Revision::V2026_07_28 },
+const VARIANTS: [Variant; 5] = [
+    Variant { name: "Streamable HTTP, 2025-11-25", transport: ServerTransport::Http, revision: Revision::V2025_11_25 },
+    Variant { name: "Streamable HTTP, 2026-07-28", transport: ServerTransport::Http, revision: Revision::V2026_07_28 },
+    Variant { name: "HTTP+SSE, 2024-11-05", transport: ServerTransport::Sse, revision: Revision::V2024_11_05 },
+    Variant { name: "stdio, 2025-11-25", transport: ServerTransport::Stdio, revision: Revision::V2025_11_25 },
+    Variant { name: "stdio, 2026-07-28", transport: ServerTransport::Stdio, revision: Revision::V2026_07_28 },
 ];
 
 fn main() -> ExitCode {
@@ -96,27 +96,29 @@ async fn soak() {
     Panics::watch();
     let (before, begun) = (Belongings::now(), Instant::now());
     let (stall, early) = (Mutex::new(Duration::ZERO), AtomicU64::new(0));
-    let ways = futures::future::join_all(WAYS.map(|way| Box::pin(over(way, begun + length, &mark, folder.path()))));
+    let variants = futures::future::join_all(
+        VARIANTS.map(|variant| Box::pin(over(variant, begun + length, &mark, folder.path()))),
+    );
     let watched = async {
         tokio::time::sleep(length / 4).await;
         early.store(Belongings::now().kilobytes, Ordering::Relaxed);
         std::future::pending::<()>().await;
     };
-    let ways = tokio::select! {
-        ways = ways => ways,
+    let variants = tokio::select! {
+        variants = variants => variants,
         () = watched => unreachable!(),
         () = books::watch_stalls(&stall) => unreachable!(),
     };
     let after = Belongings::settled(before).await;
     let mut wrong = Vec::new();
-    for (way, tally, acts) in ways {
-        let (told, found) = tally.told(way.name, *stall.lock().unwrap());
-        println!("{told}  faults that acted: {acts:?}");
+    for (variant, tally, acts) in variants {
+        let (summary, found) = tally.summary(variant.name, *stall.lock().unwrap());
+        println!("{summary}  faults that acted: {acts:?}");
         wrong.extend(found);
         let never: Vec<_> =
-            faults::names(way).into_iter().filter(|name| acts.get(name).is_none_or(|acts| *acts == 0)).collect();
+            faults::names(variant).into_iter().filter(|name| acts.get(name).is_none_or(|acts| *acts == 0)).collect();
         if length >= LONG && !never.is_empty() {
-            wrong.push(format!("{}: faults that never acted: {never:?}", way.name));
+            wrong.push(format!("{}: faults that never acted: {never:?}", variant.name));
         }
     }
     println!("{length:?}: before {before:?}, after {after:?}, held up by {stall:?}, {} panics", Panics::so_far());
@@ -135,34 +137,36 @@ async fn soak() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// One way until the time is over: what came of it, and how often each fault acted.
-async fn over(way: Way, until: Instant, mark: &str, folder: &Path) -> (Way, Tally, Acts) {
+/// One variant until the time is over: what came of it, and how often each fault acted.
+async fn over(variant: Variant, until: Instant, mark: &str, folder: &Path) -> (Variant, Tally, Acts) {
     let tally = Tally::default();
-    if way.front == Front::Stdio {
-        let file = folder.join(way.revision.to_string());
-        let mark = format!("{mark}{}", way.revision);
-        connections(way, until, &tally, |number| servers::program(way, &mark, number, &file)).await;
-        return (way, tally, servers::acts_in(&file));
+    if variant.transport == ServerTransport::Stdio {
+        let file = folder.join(variant.revision.to_string());
+        let mark = format!("{mark}{}", variant.revision);
+        connections(variant, until, &tally, |number| servers::program(variant, &mark, number, &file)).await;
+        return (variant, tally, servers::acts_in(&file));
     }
-    let mut phoenix = Phoenix::rise(way).await;
+    let mut phoenix = Phoenix::rise(variant).await;
     let (endpoint, over) = (phoenix.endpoint(), CancellationToken::new());
     let calling = async {
-        connections(way, until, &tally, |_| endpoint.clone()).await;
+        connections(variant, until, &tally, |_| endpoint.clone()).await;
         over.cancel();
     };
     tokio::join!(calling, phoenix.live(over.clone()));
     tally.count("server", &format!("died {} times", phoenix.deaths), Duration::ZERO);
-    (way, tally, phoenix.end().await)
+    (variant, tally, phoenix.end().await)
 }
 
 /// One connection after the other.
-async fn connections(way: Way, until: Instant, tally: &Tally, endpoint: impl Fn(u64) -> Endpoint) {
+async fn connections(variant: Variant, until: Instant, tally: &Tally, endpoint: impl Fn(u64) -> Endpoint) {
     for number in 1.. {
         if Instant::now() > until {
             break;
         }
         let begun = Instant::now();
-        let Ok(connected) = tokio::time::timeout(PATIENCE, connect(config(way, number, endpoint(number)))).await else {
+        let Ok(connected) =
+            tokio::time::timeout(HANG_TIMEOUT, connect(config(variant, number, endpoint(number)))).await
+        else {
             tally.wrong("a start hangs");
             continue;
         };
@@ -179,11 +183,11 @@ async fn connections(way: Way, until: Instant, tally: &Tally, endpoint: impl Fn(
     }
 }
 
-fn config(way: Way, number: u64, endpoint: Endpoint) -> ServerConfig {
+fn config(variant: Variant, number: u64, endpoint: Endpoint) -> ServerConfig {
     let mut config = ServerConfig::new("soaked", endpoint);
     // Every other time the era has to be found out.
     if number.is_multiple_of(2) {
-        config.protocol = RevisionChoice::Pinned(way.revision);
+        config.protocol = RevisionChoice::Pinned(variant.revision);
     }
     config.limits.message_bytes = 100_000;
     config.timeouts.startup = Duration::from_secs(2);
@@ -195,7 +199,7 @@ fn config(way: Way, number: u64, endpoint: Endpoint) -> ServerConfig {
 
 async fn list(connection: &Connection, tally: &Tally) {
     let begun = Instant::now();
-    let outcome = match tokio::time::timeout(PATIENCE, connection.list_tools()).await {
+    let outcome = match tokio::time::timeout(HANG_TIMEOUT, connection.list_tools()).await {
         Ok(Ok(_)) => "ok",
         Ok(Err(error)) => error.kind(),
         Err(_) => return tally.wrong("a list hangs"),
@@ -218,7 +222,7 @@ async fn calls(connection: &Connection, caller: usize, until: Instant, tally: &T
             tally.count("call that is soon given up", if given_up { "given up" } else { "ended" }, begun.elapsed());
             continue;
         }
-        let outcome = match tokio::time::timeout(PATIENCE, called).await {
+        let outcome = match tokio::time::timeout(HANG_TIMEOUT, called).await {
             Ok(Ok(result)) if result.is_error() => "tool-error",
             Ok(Ok(result)) => {
                 // A fault may have spoilt the text, but it is never that of another call.
@@ -239,7 +243,7 @@ async fn look_for_leftovers(connection: &Connection, tally: &Tally) {
     let allowed = if connection.era() == Era::Modern { 1 } else { 0 };
     let begun = Instant::now();
     while connection.requests_under_way() > allowed && !connection.is_closed() {
-        if begun.elapsed() > PATIENCE {
+        if begun.elapsed() > HANG_TIMEOUT {
             return tally.wrong(format!("{} requests stay in the books", connection.requests_under_way()));
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -249,7 +253,7 @@ async fn look_for_leftovers(connection: &Connection, tally: &Tally) {
 
 async fn close(connection: &Connection, tally: &Tally) {
     let begun = Instant::now();
-    let Ok(report) = tokio::time::timeout(PATIENCE, connection.close()).await else {
+    let Ok(report) = tokio::time::timeout(HANG_TIMEOUT, connection.close()).await else {
         return tally.wrong("a close hangs");
     };
     let outcome = match report.process {

@@ -20,8 +20,8 @@ use mock_servers::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Way,
-    faults::{Front, script},
+    Variant,
+    faults::{ServerTransport, script},
 };
 
 /// How long the address of a server that has ended may be taken.
@@ -33,22 +33,22 @@ pub(crate) type Acts = BTreeMap<String, u64>;
 /// A server over HTTP that is started again, at the same address, whenever it dies.
 #[derive(Debug)]
 pub(crate) struct Phoenix {
-    way: Way,
+    variant: Variant,
     server: MockServer,
     acts: Acts,
     pub(crate) deaths: u64,
 }
 
 impl Phoenix {
-    pub(crate) async fn rise(way: Way) -> Self {
-        let server = start(way, Options::default(), 1).await.expect("a server");
-        Self { way, server, acts: Acts::new(), deaths: 0 }
+    pub(crate) async fn rise(variant: Variant) -> Self {
+        let server = start(variant, Options::default(), 1).await.expect("a server");
+        Self { variant, server, acts: Acts::new(), deaths: 0 }
     }
 
     pub(crate) fn endpoint(&self) -> Endpoint {
         let endpoint = HttpEndpoint { url: self.server.url(), ..HttpEndpoint::default() };
-        match self.way.front {
-            Front::Sse => Endpoint::Sse(endpoint),
+        match self.variant.transport {
+            ServerTransport::Sse => Endpoint::Sse(endpoint),
             _ => Endpoint::StreamableHttp(endpoint),
         }
     }
@@ -66,7 +66,7 @@ impl Phoenix {
             let seed = self.deaths + 1;
             let again = async {
                 loop {
-                    match start(self.way, options.clone(), seed).await {
+                    match start(self.variant, options.clone(), seed).await {
                         Some(server) => return server,
                         None => tokio::time::sleep(Duration::from_millis(20)).await,
                     }
@@ -89,18 +89,18 @@ impl Phoenix {
     }
 }
 
-async fn start(way: Way, options: Options, seed: u64) -> Option<MockServer> {
-    let transport = if way.front == Front::Sse { HttpTransport::Sse } else { HttpTransport::Http };
-    let builder = MockServer::builder().script(script(way)).transport(transport).listen(options);
+async fn start(variant: Variant, options: Options, seed: u64) -> Option<MockServer> {
+    let transport = if variant.transport == ServerTransport::Sse { HttpTransport::Sse } else { HttpTransport::Http };
+    let builder = MockServer::builder().script(script(variant)).transport(transport).listen(options);
     // Frames are not kept: there are too many of them.
-    let builder = builder.revision(way.revision.to_string()).seed(seed).recorder(Recorder::default());
+    let builder = builder.revision(variant.revision.to_string()).seed(seed).recorder(Recorder::default());
     builder.start().await.ok()
 }
 
 /// A server of this program: the n-th, which writes down the faults that act into a file.
-pub(crate) fn program(way: Way, mark: &str, number: u64, acts: &Path) -> Endpoint {
+pub(crate) fn program(variant: Variant, mark: &str, number: u64, acts: &Path) -> Endpoint {
     let own = std::env::current_exe().expect("a path");
-    let words = ["server", mark, &way.revision.to_string(), &number.to_string(), &acts.display().to_string()];
+    let words = ["server", mark, &variant.revision.to_string(), &number.to_string(), &acts.display().to_string()];
     Endpoint::Stdio(StdioEndpoint {
         command: own.display().to_string(),
         args: words.map(str::to_owned).to_vec(),
@@ -122,9 +122,10 @@ pub(crate) fn play(arguments: &[String]) -> Option<ExitCode> {
 fn serve(mark: &str, revision: &str, seed: u64, acts: &str) -> ExitCode {
     let file = OpenOptions::new().append(true).create(true).open(acts).expect("a file");
     write_events(file);
-    let way = Way { name: "stdio", front: Front::Stdio, revision: revision.parse().expect("a revision") };
+    let variant =
+        Variant { name: "stdio", transport: ServerTransport::Stdio, revision: revision.parse().expect("a revision") };
     let mock = StdioMock {
-        script: script(way),
+        script: script(variant),
         revision: revision.to_owned(),
         seed,
         calendar: false,

@@ -79,7 +79,7 @@ const fn except(path: &'static str, pattern: &'static str, reason: &'static str)
 }
 
 /// The exceptions, each with its reason.
-pub(super) const EXCEPTIONS: [Exception; 8] = [
+pub(super) const EXCEPTIONS: [Exception; 9] = [
     except("", r"(?i)\bis no longer\b", "ordinary English"),
     except(
         "",
@@ -95,15 +95,15 @@ pub(super) const EXCEPTIONS: [Exception; 8] = [
     except("reports/src/model.rs", "^held$", "the earlier name of a key, which is still read"),
     except("CHANGELOG.md", "`[^`]*`", "names of earlier keys and options"),
     except("tidy/src/style", ".*", "the rules and their tests"),
+    except("scenarios/src/catalog.rs", "asks/nobody-there", "the old id of a scenario, which is still read"),
     except("tidy/src/forbidden.rs", "paths? of one machine", "ordinary English"),
 ];
 
 /// Directories and files that do not follow the rules yet. The list only gets shorter.
-pub(super) const PENDING: [&str; 6] = [
+pub(super) const PENDING: [&str; 5] = [
     "agent/src/config",
     "agent/src/policy",
     "agent/tests/broken_configs.rs",
     "agent/tests/configurations.rs",
     "mock-servers/",
-    "scenarios/",
 ];

@@ -227,7 +227,9 @@ fn discover(transcript: &Transcript<'_>) -> CheckOutcome {
     let Some(request) = transcript.requests_of("server/discover").find(|request| is_modern(request)) else {
         return CheckOutcome::not_applicable("no discovery was requested");
     };
-    let Some(result) = request.result() else { return CheckOutcome::failed("there is no result", request.frames()) };
+    let Some(result) = request.result() else {
+        return CheckOutcome::failed("the response has no result", request.frames());
+    };
     let versions = result.get("supportedVersions").and_then(Value::as_array);
     let has = |wanted: fn(&Value) -> bool| versions.is_none_or(|versions| versions.iter().all(wanted));
     let members = [
