@@ -1,6 +1,6 @@
 //! Drives the engine of one server: one lock, wake-ups, execution of outputs, and shutdown.
 //!
-//! What an output means for a connection is up to the [`Sink`] of each transport.
+//! The [`Sink`] of each transport writes the outputs to its connections.
 
 use std::{
     collections::HashMap,
@@ -18,19 +18,19 @@ use crate::{
 pub(crate) trait Sink: Sized + Send + Sync + 'static {
     /// Connections, under the conductor's lock.
     type State: Send;
-    /// Where the outputs of a dispatch go, if its id does not tell.
+    /// The target of a dispatch's outputs, if its id does not determine it.
     type Route: Copy + Send;
 
-    /// Executes one output. Wake-ups never come here.
+    /// Executes one output, which is not a wake-up.
     fn execute(conductor: &Arc<Conductor<Self>>, core: &mut Core<Self>, route: Self::Route, output: Output);
 
-    /// Looks at outputs before they are executed; `woken` is the dispatch whose wake-up produced them.
+    /// Called with outputs before they are executed; `woken` is the dispatch whose wake-up produced them.
     fn prepare(_core: &mut Core<Self>, _woken: Option<DispatchId>, _outputs: &[Output]) {}
 
     /// Runs after the outputs of a wake-up.
     fn after_wake(_conductor: &Arc<Conductor<Self>>, _core: &mut Core<Self>) {}
 
-    /// Closes what has nothing more to send, at the beginning of a shutdown.
+    /// Closes streams without pending messages, at the beginning of a shutdown.
     fn begin_shutdown(_conductor: &Arc<Conductor<Self>>, _core: &mut Core<Self>) {}
 
     /// Calls [`Conductor::wake`] after this time.
@@ -60,9 +60,9 @@ pub(crate) struct Core<S: Sink> {
 }
 
 impl<S: Sink> Core<S> {
-    /// Hands an input to the engine, after the time.
+    /// Passes an input to the engine, after the time.
     pub(crate) fn input<R>(&mut self, input: impl FnOnce(&mut Engine) -> R) -> R {
-        self.engine.is_now(Instant::now());
+        self.engine.advance_to(Instant::now());
         input(&mut self.engine)
     }
 }
@@ -72,7 +72,7 @@ impl<S: Sink> Conductor<S> {
         Self { core: Mutex::new(Core { engine, pending: PendingWakeups::default(), state }), sink }
     }
 
-    /// Locks engine and connections. A panic elsewhere cannot leave them half-changed in a way that matters to a mock.
+    /// Locks engine and connections. A panic elsewhere leaves no state that matters to a mock.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Core<S>> {
         self.core.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -138,7 +138,8 @@ impl<S: Sink> FaultControl for Conductor<S> {
     }
 }
 
-/// The dispatches to wake, when, and where their outputs go. During a shutdown they tell which responses to wait for.
+/// The dispatches to wake, the time, and the target of their outputs. During a shutdown they show which responses are
+/// pending.
 #[derive(Debug)]
 pub(crate) struct PendingWakeups<R> {
     due: HashMap<DispatchId, (Instant, R)>,
@@ -168,10 +169,10 @@ impl<R: Copy> PendingWakeups<R> {
         self.deadline = Instant::now().checked_add(grace_period);
     }
 
-    /// The dispatches that are woken before the deadline and then have something left to do.
+    /// The dispatches that are woken before the deadline and then have pending work.
     pub(crate) fn before_deadline(&self, engine: &Engine) -> impl Iterator<Item = (DispatchId, R)> {
         let in_time = |at: &Instant| self.deadline.is_none_or(|deadline| *at < deadline);
-        let waiting = move |(id, (at, _)): &(&DispatchId, &(Instant, R))| in_time(at) && engine.has_more_to_say(**id);
+        let waiting = move |(id, (at, _)): &(&DispatchId, &(Instant, R))| in_time(at) && engine.has_pending_work(**id);
         self.due.iter().filter(waiting).map(|(id, (_, route))| (*id, *route))
     }
 }

@@ -95,7 +95,7 @@ use crate::{
     script::{Cache, HttpScript, Info, Script, Tool},
 };
 
-/// The name that a mock server gives itself unless its script names another.
+/// The default name of a mock server.
 pub const DEFAULT_NAME: &str = "mcp-workbench-mock";
 
 /// State machine of a mock server. Each part owns its state; the methods are in the modules of the features.
@@ -166,7 +166,7 @@ struct Sessions {
 }
 
 impl Sessions {
-    fn agreed_revision(&self, key: Option<SessionKey>) -> Option<&str> {
+    fn negotiated_revision(&self, key: Option<SessionKey>) -> Option<&str> {
         self.open.get(&key?)?.revision.as_deref()
     }
 }
@@ -224,12 +224,12 @@ impl Engine {
     pub fn new(script: Script, revision: &str, seed: u64) -> Self {
         let mut script = profile::resolve_or_report(script);
         let capabilities = capabilities::declared(&script);
-        let default_capabilities = DefaultCapabilities::of(&script);
+        let default_capabilities = DefaultCapabilities::new(&script);
         let tasks = default_capabilities.has_tasks() || capabilities.contains_key("tasks");
         let skills = Skills::new(&script.skills);
         script.resources.extend(skills.resources());
-        let lists = ServerLists::of(&mut script, tasks);
-        let fast_path = FastPath::of(&script, &lists, &capabilities);
+        let lists = ServerLists::from_script(&mut script, tasks);
+        let fast_path = FastPath::new(&script, &lists, &capabilities);
         let revisions = script.revisions.filter(|list| !list.is_empty()).unwrap_or_else(|| vec![revision.to_owned()]);
         Self {
             settings: Settings {
@@ -282,21 +282,21 @@ impl Engine {
     /// Starts the engine's clock at this time instead of a fixed one. Tasks take their timestamps from it.
     #[must_use]
     pub fn with_epoch(mut self, epoch: SystemTime) -> Self {
-        self.background.clock.begin_at(epoch);
+        self.background.clock.start_at(epoch);
         self
     }
 
     /// Lets the engine's clock follow the calendar: `epoch` is the time at `begun`, and [`Engine::is_now`] advances it.
     #[must_use]
     pub fn with_calendar(mut self, epoch: SystemTime, begun: Instant) -> Self {
-        self.background.clock.begin_at(epoch);
-        self.background.clock.go_by_since(begun);
+        self.background.clock.start_at(epoch);
+        self.background.clock.follow_since(begun);
         self
     }
 
     /// Advances the clock of an engine that follows the calendar. Other engines ignore it.
-    pub fn is_now(&mut self, now: Instant) {
-        self.background.clock.is_now(now);
+    pub fn advance_to(&mut self, now: Instant) {
+        self.background.clock.advance_to(now);
     }
 
     /// The revisions that the server supports.
@@ -305,7 +305,7 @@ impl Engine {
         &self.settings.support
     }
 
-    /// How the server behaves over Streamable HTTP.
+    /// The script's settings of Streamable HTTP.
     pub(crate) fn http(&self) -> &HttpScript {
         &self.settings.http
     }
@@ -331,7 +331,7 @@ impl Engine {
     }
 
     /// Opens a session with a negotiated revision.
-    pub(crate) fn open_agreed_session(&mut self, revision: &str) -> SessionKey {
+    pub(crate) fn open_negotiated_session(&mut self, revision: &str) -> SessionKey {
         let key = self.open_session();
         if let Some(session) = self.sessions.open.get_mut(&key) {
             session.revision = Some(revision.to_owned());
@@ -353,8 +353,8 @@ impl Engine {
 
     /// The negotiated revision of a session; `None` before `initialize`.
     #[must_use]
-    pub fn agreed_revision(&self, key: SessionKey) -> Option<&str> {
-        self.sessions.agreed_revision(Some(key))
+    pub fn negotiated_revision(&self, key: SessionKey) -> Option<&str> {
+        self.sessions.negotiated_revision(Some(key))
     }
 
     /// A new token of 128 seeded bits in hexadecimal, for example a session id.
@@ -375,7 +375,7 @@ impl Engine {
     pub fn on_garbage(&mut self) -> DispatchOutput {
         let dispatch = self.new_dispatch();
         let mut outputs = Vec::new();
-        self.garbage(dispatch, &mut outputs);
+        self.reject_unparsable(dispatch, &mut outputs);
         DispatchOutput { dispatch, outputs }
     }
 
@@ -395,24 +395,23 @@ impl Engine {
         outputs
     }
 
-    /// Whether the engine has something left to do in a dispatch when it is woken: one that was cancelled, or that
-    /// nothing but the server's own time waits for, has not.
-    pub(crate) fn has_more_to_say(&self, id: DispatchId) -> bool {
+    /// Whether a wake-up of the dispatch has an effect. It has none for canceled dispatches and for timers.
+    pub(crate) fn has_pending_work(&self, id: DispatchId) -> bool {
         self.dispatches.suspended.contains_key(&id)
             || self.faults.inbound.contains_key(&id)
             || self.faults.delayed.contains_key(&id)
     }
 
-    /// The dispatches that have to go on before this one is answered: those of the messages of a batch, and the work of a
-    /// task whose result is waited for.
+    /// The dispatches on which the response of this one depends: the messages of a batch, and the worker of a task
+    /// whose result it waits for.
     pub(crate) fn waits_for(&self, id: DispatchId) -> Vec<DispatchId> {
         let mut others = self.batches.members(id);
         others.extend(self.tasks.worker_for(id));
         others
     }
 
-    /// Tells the engine that the client has closed the stream of this dispatch. From 2026-07-28 on that is a
-    /// cancellation (Streamable HTTP, cancellation); before, the dispatch goes on unheard (2025-11-25, transports).
+    /// Handles that the client has closed the stream of this dispatch. From 2026-07-28 on that is a cancellation
+    /// (Streamable HTTP, cancellation). Before, the dispatch continues without a stream (2025-11-25, transports).
     pub fn on_closed(&mut self, dispatch: DispatchId) {
         for member in self.batches.members(dispatch) {
             self.on_closed(member);

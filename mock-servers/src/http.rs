@@ -32,7 +32,7 @@ use evidence::Recorder;
 /// The path of the MCP endpoint.
 pub const ENDPOINT: &str = "/mcp";
 
-/// A running mock server that speaks Streamable HTTP. Dropping it stops it.
+/// A running mock server over Streamable HTTP. Dropping it stops it.
 pub type HttpMock = Server<Streamable>;
 
 impl TransportServer for Streamable {

@@ -1,17 +1,17 @@
-//! A length of time as people write it in scripts and scenarios: `500ms`, `2s`, `1m 30s`.
+//! Durations in scripts and scenarios: `500ms`, `2s`, `1m 30s`.
 
 use std::{borrow::Cow, fmt, str::FromStr, time::Duration};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// A length of time, written with its unit (`500ms`, `2s`, `1m 30s`). A bare number is refused: a reader could not
-/// tell seconds from milliseconds.
+/// A duration with its unit (`500ms`, `2s`, `1m 30s`). A number without a unit is an error: a reader could not tell
+/// seconds from milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct HumanDuration(pub Duration);
 
 impl HumanDuration {
-    /// A period of this many milliseconds.
+    /// A duration of this many milliseconds.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(Duration::from_millis(millis))
@@ -43,20 +43,20 @@ impl Serialize for HumanDuration {
 impl<'de> Deserialize<'de> for HumanDuration {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // Numbers are accepted here so that the error can name the missing unit.
-        deserializer.deserialize_any(Written)
+        deserializer.deserialize_any(DurationVisitor)
     }
 }
 
-/// Reads what is written as a length of time.
-struct Written;
+/// Parses a duration.
+struct DurationVisitor;
 
-impl Written {
+impl DurationVisitor {
     fn without_unit<E: de::Error>(number: impl fmt::Display) -> E {
         E::custom(format!("`{number}` has no unit; write `{number}ms` or `{number}s`"))
     }
 }
 
-impl de::Visitor<'_> for Written {
+impl de::Visitor<'_> for DurationVisitor {
     type Value = HumanDuration;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

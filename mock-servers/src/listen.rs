@@ -33,22 +33,22 @@ pub use self::{
     tls::{Tls, TlsError},
 };
 
-/// How a server listens, and whom it lets in. The default is a port of 127.0.0.1 that the system chooses, without TLS,
-/// for clients of this machine alone.
+/// Listener settings. The default is a port of 127.0.0.1 that the system chooses, without TLS, for clients of the same
+/// machine.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Options {
-    /// Where.
+    /// The address.
     pub address: Address,
-    /// The path of the endpoint; absent: `/mcp` for Streamable HTTP, `/sse` for HTTP+SSE.
+    /// The path of the endpoint [default: `/mcp` for Streamable HTTP, `/sse` for HTTP+SSE].
     pub path: Option<String>,
-    /// Whether connections are encrypted, and under which certificate; absent: they are not.
+    /// The TLS certificate [default: no TLS].
     pub tls: Option<Tls>,
-    /// Which `Host` headers are let in. Clients over a Unix socket have no host to name, so there it is not looked at.
+    /// The allowed `Host` headers. They are ignored on a Unix socket, where clients have no host to name.
     pub allowed_hosts: Allowed,
-    /// Which `Origin` headers are let in. A request without one comes from no browser and is always let in.
+    /// The allowed `Origin` headers. A request without `Origin` does not come from a browser and is always allowed.
     pub allowed_origins: Allowed,
-    /// What a client may cost.
+    /// The limits for clients.
     pub limits: Limits,
 }
 
@@ -73,21 +73,21 @@ impl Options {
         self
     }
 
-    /// The same for clients that name these hosts.
+    /// The same with these allowed hosts.
     #[must_use]
     pub fn with_allowed_hosts(mut self, hosts: Allowed) -> Self {
         self.allowed_hosts = hosts;
         self
     }
 
-    /// The same within these limits.
+    /// The same with these limits.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// The same for browsers' pages of these origins.
+    /// The same with these allowed origins.
     #[must_use]
     pub fn with_allowed_origins(mut self, origins: Allowed) -> Self {
         self.allowed_origins = origins;
@@ -95,12 +95,12 @@ impl Options {
     }
 }
 
-/// Where a server listens.
+/// The address of a listener.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Address {
-    /// On this address and port; port 0 lets the system choose.
+    /// An IP address and port; port 0 lets the system choose.
     Tcp(SocketAddr),
-    /// On a Unix socket at this path. A socket that a server left behind is replaced; anything else in its place is not.
+    /// A Unix socket at this path. It replaces the socket of a stopped server, and nothing else.
     Unix(PathBuf),
 }
 
@@ -130,7 +130,7 @@ impl fmt::Display for Address {
     }
 }
 
-/// Why a server could not be started.
+/// Error of starting a server.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum StartError {
@@ -139,12 +139,14 @@ pub enum StartError {
     Bind {
         /// The address.
         address: Address,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// The path of the endpoint is no path of a URL.
-    #[error("the endpoint's path `{path}` is no path of a URL: it begins with `/` and has neither query nor fragment")]
+    /// The path of the endpoint is invalid in a URL.
+    #[error(
+        "the endpoint's path `{path}` is not a valid URL path: it must begin with `/` and have no query and no fragment"
+    )]
     Path {
         /// The path.
         path: String,

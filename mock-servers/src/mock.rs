@@ -1,8 +1,8 @@
-//! A mock server as a value: what the tests of a client, or of an agent, start.
+//! A mock server as a value, for tests of clients and agents.
 //!
-//! This module owns how a server is described ([`Builder`]), held ([`MockServer`]) and held to account for what its
-//! client does ([`Expect`]). What the server says is the business of the [`crate::engine`], and how it travels that of
-//! the fronts. What the builders make is the same [`Script`] that a file says in YAML.
+//! This module owns the description of a server ([`Builder`]), the running server ([`MockServer`]) and expectations
+//! about its client ([`Expect`]). The [`crate::engine`] creates the messages, and the transports send them. The
+//! builders create the same [`Script`] as a file in YAML.
 //!
 //! ```
 //! use mcp_workbench_mock_servers::{MockServer, mock::{Expect, text}, script::Tool};
@@ -50,8 +50,8 @@ use crate::{
 };
 use evidence::Frame;
 
-/// A mock server that runs. Dropping it stops it, and panics if something that was [expected](Self::expect) did not
-/// come as it should, unless the thread panics already.
+/// A running mock server. Dropping it stops it, and panics if an [expectation](Self::expect) was not met, unless the
+/// thread panics already.
 #[derive(Debug)]
 pub struct MockServer {
     front: Option<RunningServer>,
@@ -62,8 +62,8 @@ pub struct MockServer {
 }
 
 impl MockServer {
-    /// Starts a server that does what a script says: over Streamable HTTP, on a port of 127.0.0.1 that the system
-    /// chooses, and in every protocol revision unless the script names some.
+    /// Starts a server with a script: over Streamable HTTP, on a port of 127.0.0.1 that the system chooses, and with
+    /// all revisions unless the script names some.
     ///
     /// # Errors
     /// When it cannot listen.
@@ -71,8 +71,8 @@ impl MockServer {
         Self::builder().script(script).start().await
     }
 
-    /// Starts a server in this process that does what a script says; what comes back beside it is the client's end of a
-    /// stream of lines, as over stdio. It can be split into a reader and a writer with [`tokio::io::split`].
+    /// Starts a server in this process, and returns it with the client's end of a stream of lines, as over stdio.
+    /// [`tokio::io::split`] splits it into a reader and a writer.
     ///
     /// # Panics
     /// Outside of a Tokio runtime.
@@ -81,7 +81,7 @@ impl MockServer {
         Self::builder().script(script).duplex()
     }
 
-    /// Describes a server.
+    /// Returns a builder.
     pub fn builder() -> Builder {
         Builder::default()
     }
@@ -91,7 +91,7 @@ impl MockServer {
         Self { front: Some(front), faults, address, url, expectations: Arc::new(expectations) }
     }
 
-    /// The URL that a client is to be given: `http://127.0.0.1:…/mcp`, say.
+    /// The URL for clients, such as `http://127.0.0.1:…/mcp`.
     #[must_use]
     pub fn url(&self) -> String {
         self.url.clone()
@@ -108,29 +108,29 @@ impl MockServer {
         }
     }
 
-    /// The address that the server listens on; none of one in this process.
+    /// The address of the listener; `None` for a server in this process.
     #[must_use]
     pub fn address(&self) -> Option<&Address> {
         self.address.as_ref()
     }
 
-    /// The certificate that a client has to trust, in PEM; none without TLS.
+    /// The certificate that clients have to trust, in PEM; `None` without TLS.
     #[must_use]
     pub fn certificate_pem(&self) -> Option<&str> {
         self.front.as_ref()?.certificate_pem()
     }
 
-    /// Expects something of the client, from the start of the server (or the last [`Self::reset`]) to its end.
+    /// Adds an expectation for the client, from the start of the server (or the last [`Self::reset`]) to its end.
     pub fn expect(&self, expect: Expect) {
         self.expectations.enter(expect);
     }
 
-    /// Expects something of the client from now on, until what this returns is dropped.
+    /// Adds an expectation for the client from now on, until the returned value is dropped.
     pub fn expect_scoped(&self, expect: Expect) -> ScopedExpect {
         ScopedExpect::new(Arc::clone(&self.expectations), expect)
     }
 
-    /// Says whether all that is expected came as it should.
+    /// Checks all expectations.
     ///
     /// # Errors
     /// When something did not.
@@ -138,8 +138,8 @@ impl MockServer {
         self.expectations.verify()
     }
 
-    /// Waits until all that is expected has come, and for this time at the most: a notification may still be on its
-    /// way when the client goes on.
+    /// Waits until all expectations are met, for at most this time. A notification can arrive after the client
+    /// continues.
     ///
     /// # Errors
     /// When something has not come by then.
@@ -148,12 +148,12 @@ impl MockServer {
         self.verify()
     }
 
-    /// Returns when what came so far fits, and after this time at the latest; says which it was.
+    /// Waits until the received messages satisfy the condition, for at most this time; returns whether they do.
     pub async fn until(&self, limit: Duration, mut fits: impl FnMut(&[Received]) -> bool) -> bool {
         let Some(mut news) = self.expectations.recorder().watch() else { return fits(&self.received()) };
         let waiting = async {
             while !fits(&self.received()) {
-                // The sender lives in the recorder, which lives in `self`.
+                // The sender is in the recorder, which is in `self`.
                 if news.changed().await.is_err() {
                     break;
                 }
@@ -162,55 +162,54 @@ impl MockServer {
         tokio::time::timeout(limit, waiting).await.is_ok()
     }
 
-    /// The messages that came from clients since the start, or the last [`Self::reset`].
+    /// The messages from clients since the start, or since the last [`Self::reset`].
     #[must_use]
     pub fn received(&self) -> Vec<Received> {
         self.expectations.received(0)
     }
 
-    /// Everything that crossed the wire, in both directions, scrubbed of secrets.
+    /// All frames of both directions, without secrets.
     #[must_use]
     pub fn frames(&self) -> Vec<Frame> {
         self.expectations.recorder().frames()
     }
 
-    /// Switches the standing faults of the script, those that have a name.
+    /// The handle of the script's named persistent faults.
     #[must_use]
     pub fn faults(&self) -> &FaultHandle {
         &self.faults
     }
 
-    /// Forgets what came, what was counted and what is expected, so that one server can serve several tests in turn: `nth`
-    /// counts from one again, and every fault is as the script has it at the start. Sessions go on, and what a script has
-    /// changed stays changed.
+    /// Removes received messages, counters and expectations, so that one server can serve several tests: `nth` counts
+    /// from one again, and faults have their initial state. Sessions, and changes by the script, stay.
     pub fn reset(&self) {
         self.expectations.reset();
         self.faults.reset();
     }
 
-    /// Returns when every client has hung up, and after this time at the latest: what a client did last is then in the
-    /// record.
+    /// Waits until every client has disconnected, or for this time. The record then contains the last actions of the
+    /// clients.
     pub async fn until_idle(&self, limit: Duration) {
         if let Some(front) = &self.front {
             front.until_idle(limit).await;
         }
     }
 
-    /// Returns when the server has stopped, because its script says so: an `exit` fault, say.
+    /// Waits until the script stops the server, for example by an `exit` fault.
     pub async fn stopped(&self) {
         if let Some(front) = &self.front {
             front.stopped().await;
         }
     }
 
-    /// How the script wants the server's process to end, by an `exit` fault; none if it has not said so. The server is gone
-    /// by then; the process is its owner's, and [`crate::stdio::end_process`] ends it in that way.
+    /// The exit of the process that the script requires by an `exit` fault, if it has stopped the server. The owner of
+    /// the process executes it with [`crate::stdio::end_process`].
     #[must_use]
     pub fn exit(&self) -> Option<Exit> {
         self.front.as_ref()?.exit()
     }
 
-    /// Stops the server, returns when every connection is closed, and panics as dropping it does.
+    /// Stops the server, returns when every connection is closed, and panics like a drop if an expectation was not met.
     pub async fn stop(mut self) {
         if let Some(front) = self.front.take() {
             front.stop().await;

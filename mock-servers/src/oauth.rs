@@ -198,14 +198,14 @@ impl OAuthMock {
         self.guard.resource()
     }
 
-    /// The certificate that a client has to trust, in PEM; none without TLS.
+    /// The certificate that clients have to trust, in PEM; `None` without TLS.
     #[must_use]
     pub fn certificate_pem(&self) -> Option<&str> {
         self.listening.certificate_pem()
     }
 
-    /// A guard for another resource, which has this URL. From now on a client that names no resource gets tokens for
-    /// this one.
+    /// Creates a guard for another resource with this URL. From now on, clients that name no resource get tokens for
+    /// it.
     #[must_use]
     pub fn guard(&self, resource: &str) -> Guard {
         Guard::new(&self.server, resource)

@@ -1,6 +1,6 @@
 //! A list whose single element may be written without the brackets.
 //!
-//! It is a visitor and no untagged enum, so that an error inside the element keeps its own place and words.
+//! It is a visitor and not an untagged enum, so that an error inside the element keeps its position and message.
 
 use std::{fmt, marker::PhantomData};
 

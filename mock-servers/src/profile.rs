@@ -1,7 +1,7 @@
-//! Profiles: scripts that are ready to be used and to be extended, and how scripts are read from files.
+//! Profiles: scripts that can be used and extended, and reading of scripts from files.
 //!
-//! It owns what `extends` means, and where a file departs from the format. It opens the files that it is told to, those
-//! that they extend, and no others; the built-in profiles are part of the program.
+//! This module owns the meaning of `extends`. It opens only the given files and those that they extend; the built-in
+//! profiles are part of the program.
 
 mod extension;
 
@@ -16,10 +16,11 @@ use thiserror::Error;
 
 use crate::script::{self, Script};
 
-/// How many scripts may build upon each other.
-const DEEPEST: usize = 16;
-/// How many scripts one may build upon in all: a few files that each name the next one twice are a great many.
-const MOST: usize = 200;
+/// Maximum depth of `extends`.
+const MAX_DEPTH: usize = 16;
+/// Maximum number of scripts that one script extends in total: a few files that each extend the next one twice result
+/// in a large number.
+const MAX_SCRIPTS: usize = 200;
 
 /// The built-in profiles, by their names.
 const BUILT_IN: [(&str, &str); 17] = [
@@ -42,18 +43,18 @@ const BUILT_IN: [(&str, &str); 17] = [
     ("misbehaving/wrong-ids", include_str!("../profiles/misbehaving/wrong-ids.yaml")),
 ];
 
-/// A failure to read a script.
+/// Error of reading a script.
 #[derive(Debug, Error)]
 pub enum ProfileError {
-    /// A file cannot be read, or is not what a script is.
+    /// A file cannot be read, or is not a valid script.
     #[error(transparent)]
     File(#[from] FileError),
-    /// There is no such profile, nor a file of this name.
+    /// There is neither a profile nor a file with this name.
     #[error("unknown profile `{}`; {advice}", printable(.name))]
     Unknown {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What may have been meant.
+        /// A similar name.
         advice: String,
     },
 }
@@ -75,15 +76,15 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     BUILT_IN.iter().map(|(name, _)| *name)
 }
 
-/// What a built-in profile is, in a sentence or two: the comment that it opens with.
+/// The description of a built-in profile: the comment at its beginning.
 #[must_use]
 pub fn about(name: &str) -> Option<String> {
     let lines = built_in(name)?.lines().map_while(|line| line.strip_prefix('#'));
     Some(lines.map(str::trim).collect::<Vec<_>>().join(" "))
 }
 
-/// The script of a built-in profile or of a file, with everything that it extends. A name that is a profile's means the
-/// profile; a file's ending `.json` makes it JSON, every other one YAML.
+/// The script of a built-in profile or of a file, with everything that it extends. Names of profiles precede files;
+/// files that end in `.json` are JSON, all others YAML.
 ///
 /// # Errors
 /// When there is neither a profile nor a file of that name, or it or what it extends cannot be read as a script.
@@ -99,31 +100,30 @@ pub fn load(name_or_path: &str) -> Result<Script, ProfileError> {
     load_file(path, &mut Chain::default())
 }
 
-/// The script that a text holds, with everything that it extends. `file` is its name in messages; files that it extends
-/// are looked for next to it.
+/// The script in a text, with everything that it extends. `file` is its name in messages, and other files are relative
+/// to its directory.
 ///
 /// # Errors
-/// As of [`load`].
+/// Like [`load`].
 pub fn parse(text: &str, file: &str) -> Result<Script, ProfileError> {
     let text = diagnostics::from_utf8(text.as_bytes(), file, &script::FORMAT)?;
     read(&text, file, Path::new(file).parent(), &mut Chain::default())
 }
 
-/// The script with the built-in profiles that it extends. Files are not looked for: whoever has a script in hand and no
-/// file that it came from extends profiles alone.
+/// The script with the built-in profiles that it extends. A script without a file can only extend profiles.
 ///
 /// # Errors
-/// When it extends what is no profile.
+/// If it extends an unknown profile.
 pub fn resolve(script: Script) -> Result<Script, ProfileError> {
     extended(script, None, &mut Chain::default())
 }
 
-/// The same for those who cannot refuse a script any more: what is no profile is left out.
+/// The same for callers without error handling: unknown profiles are logged and omitted.
 pub(crate) fn resolve_or_report(mut script: Script) -> Script {
     let known = |name: &String| {
         let known = built_in(name).is_some();
         if !known {
-            tracing::error!(name, "the script extends what is no profile");
+            tracing::error!(name, "the script extends an unknown profile");
         }
         known
     };
@@ -135,23 +135,23 @@ pub(crate) fn resolve_or_report(mut script: Script) -> Script {
     resolve(script).unwrap_or(own)
 }
 
-/// How far scripts have been followed.
+/// Progress of reading extended scripts.
 #[derive(Debug, Default)]
 struct Chain {
-    /// How many build upon each other here.
+    /// The current depth.
     depth: usize,
-    /// How many were read so far.
+    /// The number of scripts so far.
     read: usize,
 }
 
 impl Chain {
-    /// What stops the next script from being read, with advice.
+    /// The limit that prevents reading the next script, with a remedy.
     fn refusal(&self) -> Option<(String, &'static str)> {
-        if self.depth == DEEPEST {
-            return Some((format!("more than {DEEPEST} scripts build upon each other"), "is this one in a circle?"));
+        if self.depth == MAX_DEPTH {
+            return Some((format!("`extends` is nested more than {MAX_DEPTH} levels deep"), "check for a circle"));
         }
         let advice = "does a script extend another one several times?";
-        (self.read == MOST).then(|| (format!("more than {MOST} scripts are built upon"), advice))
+        (self.read == MAX_SCRIPTS).then(|| (format!("more than {MAX_SCRIPTS} extended scripts"), advice))
     }
 }
 
@@ -177,7 +177,7 @@ fn read(text: &str, file: &str, directory: Option<&Path>, chain: &mut Chain) -> 
     extended(script, Some(&Origin { document, directory }), chain)
 }
 
-/// The script with everything that it extends. Without a file that it stands in, it extends profiles alone.
+/// The script with everything that it extends. Without a file it can only extend profiles.
 fn extended(mut script: Script, origin: Option<&Origin<'_>>, chain: &mut Chain) -> Result<Script, ProfileError> {
     let mut base: Option<Script> = None;
     for (position, name) in std::mem::take(&mut script.extends).iter().enumerate() {
@@ -199,7 +199,7 @@ fn extended(mut script: Script, origin: Option<&Origin<'_>>, chain: &mut Chain) 
     })
 }
 
-/// The script that the name at this position in `extends` stands for.
+/// The script of the name at this index in `extends`.
 fn find(name: &str, position: usize, origin: Option<&Origin<'_>>, chain: &mut Chain) -> Result<Script, ProfileError> {
     if let Some(text) = built_in(name) {
         return read(text, name, None, chain);
@@ -215,7 +215,7 @@ fn unknown(name: &str) -> ProfileError {
     ProfileError::Unknown { name: name.to_owned(), advice: advice(name) }
 }
 
-/// Advice for a name that is no profile's. A profile's name may have been given without its folder.
+/// The remedy for an unknown profile. The name of a profile may lack its directory.
 fn advice(name: &str) -> String {
     let last = |name: &'static str| name.rsplit('/').next().unwrap_or_default();
     let meant = nearest::nearest(name, names()).or_else(|| {

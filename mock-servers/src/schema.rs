@@ -6,7 +6,7 @@ use schemars::{JsonSchema, generate::SchemaSettings};
 
 use crate::{Script, oauth::AuthScript};
 
-/// The file that holds the schema of mock servers' scripts, below the root of the workspace, and its text.
+/// The file of the schema of mock servers' scripts, relative to the root of the workspace, and its text.
 #[must_use]
 pub fn script_file() -> (&'static str, String) {
     ("mock-servers/schema/script-1.schema.json", text::<Script>("Script of a mock server, format 1"))

@@ -1,4 +1,4 @@
-//! What a mock server does, as people write it: the `server:` part of a scenario, or a script file of its own.
+//! Format of a mock server's script: the `server:` part of a scenario, or a script file.
 //!
 //! This module owns the format and nothing else. [`crate::engine`] gives it meaning.
 
@@ -45,74 +45,73 @@ pub use self::{
 pub use crate::faults::{ChildScript, Exit, Fault, HttpStatus};
 use crate::{human_duration::HumanDuration, one_or_many};
 
-/// A mock server: what it offers, and where it departs from good behaviour.
+/// A mock server: its tools, resources and prompts, and its deviations from the default behavior.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct Script {
-    /// What the script builds upon, one or several: profiles (`minimal`, `everything`, `large`,
-    /// `misbehaving/<preset>`), or in a script file other files, named from where it stands. Lists are put together: the
-    /// rules of this script come first, and its tools, resources and prompts take the place of those of the same name.
-    /// Of everything else, what is said here holds, and then what the last of them says.
+    /// The scripts that this one extends, one or several: profiles (`minimal`, `everything`, `large`,
+    /// `misbehaving/<preset>`), or in a script file other files, relative to its directory. Lists are merged: the rules
+    /// of this script come first, and its tools, resources and prompts replace those of the same name. Other keys of
+    /// this script replace those of the extended scripts, and later extended scripts replace earlier ones.
     #[serde(with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "one_or_many::OneOrManySchema<String>")]
     pub extends: Vec<String>,
-    /// The name that the server gives itself in `serverInfo`; `mcp-workbench-mock` if absent.
+    /// The name in `serverInfo` [default: `mcp-workbench-mock`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// More of `serverInfo`.
+    /// Further members of `serverInfo`.
     #[serde(skip_serializing_if = "Info::is_default")]
     pub info: Info,
-    /// The protocol revisions that the server supports, newest preferred. Absent: the one that the case is run with.
-    /// A handshake revision and 2026-07-28 together make a dual-era server.
+    /// The protocol revisions that the server supports [default: the revision of the case]. A handshake revision and
+    /// 2026-07-28 together make a dual-era server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revisions: Option<Vec<String>>,
-    /// The capabilities to declare. Absent: what the rest of the script implies.
+    /// The capabilities to declare [default: those that the rest of the script implies].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<Map<String, Value>>,
-    /// The `instructions` to give to the client.
+    /// The `instructions` for the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions: Option<String>,
-    /// The tools to offer, in this order.
+    /// The tools, in this order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<Tool>,
-    /// The resources to offer, in this order.
+    /// The resources, in this order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resources: Vec<Resource>,
-    /// The resource templates to offer, in this order.
+    /// The resource templates, in this order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resource_templates: Vec<ResourceTemplate>,
-    /// The prompts to offer, in this order.
+    /// The prompts, in this order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub prompts: Vec<Prompt>,
-    /// More of all of them, made up: `tool-00000`, `tool-00001` and so on, after those that are written down.
+    /// Generated items after the written ones: `tool-00000`, `tool-00001` and so on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generate: Option<Generate>,
-    /// The skills to publish.
+    /// The skills.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<Skill>,
-    /// How many items a page of a list holds; absent: all of them.
+    /// The number of items per page of a list [default: all].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_size: Option<usize>,
-    /// Whether the server also sends what the revision spoken does not have: icons in 2024-11-05, say.
+    /// Whether the server also sends members that the negotiated revision does not have, such as icons in 2024-11-05.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub anachronisms: bool,
-    /// Caching hints of 2026-07-28 on list results (`ttlMs`); absent: 0. `cache` says the same in more detail, and
-    /// comes before it.
+    /// `ttlMs` of the caching hints of 2026-07-28 [default: 0]. `cache` has more detail and takes precedence.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<HumanDuration>,
     /// Caching hints of 2026-07-28.
     #[serde(skip_serializing_if = "Cache::is_default")]
     pub cache: Cache,
-    /// Departures from the default behaviour. The first rule that matches a message decides.
+    /// Rules that replace the default behavior. The first rule that matches a message applies.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub on: Vec<Rule>,
-    /// What goes wrong all the time, or at random. Rules have their say after these.
+    /// Persistent faults, always or with a probability. They run before the rules.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub faults: Vec<FaultRule>,
-    /// How the server behaves over Streamable HTTP.
+    /// Behavior over Streamable HTTP.
     #[serde(skip_serializing_if = "HttpScript::is_default")]
     pub http: HttpScript,
-    /// How the server's process behaves, over stdio.
+    /// Behavior of the server's process, over stdio.
     #[serde(skip_serializing_if = "ProcessScript::is_default")]
     pub process: ProcessScript,
 }

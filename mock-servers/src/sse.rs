@@ -1,4 +1,4 @@
-//! HTTP+SSE of 2024-11-05: one stream for the server's messages, and an endpoint for the client's.
+//! HTTP+SSE of 2024-11-05: one stream for the server's messages, and an endpoint for the client's messages.
 
 mod server_state;
 mod stream;
@@ -20,10 +20,10 @@ use evidence::Recorder;
 
 /// The path of the stream.
 pub const ENDPOINT: &str = "/sse";
-/// The path that messages are posted to, below the stream's path if that is not the default.
+/// The path for posted messages, below the stream's path if that is not the default.
 pub const MESSAGES: &str = "/messages";
 
-/// A running mock server that speaks HTTP+SSE. Dropping it stops it.
+/// A running mock server over HTTP+SSE. Dropping it stops it.
 pub type SseMock = Server<EventStream>;
 
 impl TransportServer for EventStream {
@@ -45,7 +45,6 @@ impl TransportServer for EventStream {
     }
 }
 
-/// Where what is served.
 struct Paths {
     stream: String,
     messages: String,

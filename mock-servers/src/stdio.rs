@@ -1,8 +1,8 @@
-//! stdio: a process that is a mock server.
+//! stdio: a mock server as a process.
 //!
-//! It blocks on standard input and writes to standard output with plain system calls: an asynchronous runtime's
-//! standard streams hop between threads, which would show in latencies. It never exits by itself; [`run`] returns the
-//! exit code. Launching the process, with or without a wrapper, is the caller's business.
+//! It blocks on standard input and writes to standard output with plain system calls: the standard streams of an
+//! asynchronous runtime move between threads, which would show in latencies. It never exits by itself; [`run`] returns
+//! the exit code. The caller launches the process, with or without a wrapper.
 
 mod child;
 mod lines;
@@ -37,27 +37,27 @@ use crate::{
 };
 use evidence::{ConnectionEvent, FrameParts, Recorder};
 
-/// Everything that a stdio mock needs to know.
+/// Settings of a stdio mock.
 #[derive(Debug, Clone)]
 pub struct StdioMock {
-    /// What it does.
+    /// The script.
     pub script: Script,
     /// The revision of the case.
     pub revision: String,
     /// The seed of all randomness.
     pub seed: u64,
-    /// Whether its timestamps are those of the calendar, instead of the same in every run.
+    /// Whether timestamps are those of the system's clock, instead of the same in every run.
     pub calendar: bool,
-    /// Where its frames go.
+    /// The recorder of frames.
     pub recorder: Recorder,
-    /// A file that counts the runs of the server's process; absent: this is the first.
+    /// A file that counts the runs of the server's process [default: this is the first run].
     pub run_file: Option<PathBuf>,
-    /// The arguments that make the current executable call [`run_child`]; a last one, the child's script as JSON, is
-    /// added.
+    /// The arguments with which the current executable calls [`run_child`]. The child's script as JSON is added to
+    /// them.
     pub child_arguments: Vec<OsString>,
 }
 
-/// Why a stdio mock could not do what its script says.
+/// Error of a stdio mock.
 #[derive(Debug, Error)]
 pub enum StdioError {
     /// The counter of runs could not be read or written.
@@ -65,11 +65,11 @@ pub enum StdioError {
     RunFile {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         #[source]
         source: io::Error,
     },
-    /// SIGTERM and SIGINT could not be watched for.
+    /// The handlers of SIGTERM and SIGINT could not be installed.
     #[error("could not watch for SIGTERM and SIGINT")]
     Signals(#[source] io::Error),
     /// A thread or a child process could not be started.
@@ -80,12 +80,12 @@ pub enum StdioError {
     ChildNotReady,
 }
 
-/// Why the server should end.
+/// Reason for the server's end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum ExitReason {
     InputClosed,
     Sigterm,
-    /// By SIGINT, which no fault ignores: it comes from a person at a terminal.
+    /// SIGINT, which no fault ignores: it comes from a user at a terminal.
     Interrupted,
     Exit(Exit),
     /// From here on SIGTERM is ignored.
@@ -133,8 +133,8 @@ pub fn run(mock: StdioMock) -> Result<ExitCode, StdioError> {
     Ok(end_process(&exit))
 }
 
-/// Ends this process as an `exit` fault says: it dies by the signal here, or is left to end with the code that comes back.
-/// For owners of the process of an HTTP server.
+/// Ends this process as an `exit` fault requires: by the signal, or by returning the exit code. For owners of the
+/// process of an HTTP server.
 #[must_use]
 pub fn end_process(exit: &Exit) -> ExitCode {
     if let Some(signal) = exit.signal_to_raise() {
@@ -143,7 +143,7 @@ pub fn end_process(exit: &Exit) -> ExitCode {
     ExitCode::from(exit.code)
 }
 
-/// Waits until something ends the server for good; how the script has it die, or nothing where it ends in good order.
+/// Waits until the server ends; returns the exit of the script, or `None` for a graceful end.
 fn wait_for_end(
     ended: &mpsc::Receiver<ExitReason>,
     process: &ProcessScript,
@@ -193,10 +193,10 @@ fn watch_signals(endings: mpsc::Sender<ExitReason>) -> Result<(), StdioError> {
     Ok(())
 }
 
-/// Ends the process by a signal, whatever handler there is for it.
+/// Ends the process by a signal, without its handler.
 fn die_by(signal: Signal) {
     let died = match signal {
-        // Nothing can handle this one, so it has no default to be restored.
+        // This signal cannot be handled, so its default needs no restoring.
         Signal::Kill => rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL)
             .map_err(io::Error::from),
         signal => signal_hook::low_level::emulate_default_handler(signal.number()),

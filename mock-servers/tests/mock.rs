@@ -130,14 +130,14 @@ async fn a_dropped_server_tells_what_did_not_come_and_what_came_instead() {
     assert_eq!(
         message.await,
         "the client did not do what the mock server expects\n\
-         expected tools/call of `echo` with arguments {\"text\":\"hi\",\"n\":{\"a\":1}}, exactly once; it came 0 times\n\
-         \x20 received, the nearest first:\n\
+         expected tools/call of `echo` with arguments {\"text\":\"hi\",\"n\":{\"a\":1}}, exactly once; received 0 times\n\
+         \x20 received, nearest first:\n\
          \x20   tools/call {\"name\":\"echo\",\"arguments\":{\"text\":\"ho\",\"n\":{\"a\":1,\"b\":2}}}  (arguments.text is \"ho\")\n\
          \x20   tools/call {\"name\":\"other\",\"arguments\":{\"text\":\"hi\"}}  (another tool, arguments.n is absent)\n\
          \x20   initialize {\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"test\",\"version\":\"1\"}}\n\
          \x20   notifications/initialized\n\
-         expected initialize, at least 2 times; it came once\n\
-         \x20 received, the nearest first:\n\
+         expected initialize, at least 2 times; received once\n\
+         \x20 received, nearest first:\n\
          \x20   initialize {\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"test\",\"version\":\"1\"}}\n\
          \x20   notifications/initialized\n\
          \x20   tools/call {\"name\":\"other\",\"arguments\":{\"text\":\"hi\"}}\n\
@@ -155,7 +155,7 @@ async fn a_server_that_nobody_spoke_to_says_so_and_a_panic_is_not_covered_up() {
     assert_eq!(
         silent.await,
         "the client did not do what the mock server expects\n\
-         expected ping, at least once; it came 0 times\n  nothing was received at all"
+         expected ping, at least once; received 0 times\n  no message was received"
     );
     let panicking = panic_of(async {
         let server = echo().await;
@@ -175,10 +175,10 @@ async fn a_scope_counts_only_what_comes_while_it_lasts() {
     drop(scope);
     let scope = server.expect_scoped(Expect::call("echo").times(..2));
     let unmet = server.expect_scoped(Expect::call("echo"));
-    assert!(unmet.finish().unwrap_err().to_string().contains("it came 0 times\n  nothing was received at all"));
+    assert!(unmet.finish().unwrap_err().to_string().contains("received 0 times\n  no message was received"));
     scope.finish().unwrap();
     let dropped = panic_of(async move { drop(server.expect_scoped(Expect::method("ping").times(3))) });
-    assert!(dropped.await.contains("expected ping, exactly 3 times; it came 0 times"));
+    assert!(dropped.await.contains("expected ping, exactly 3 times; received 0 times"));
 }
 
 #[tokio::test]
@@ -275,6 +275,6 @@ async fn time_is_the_same_in_every_run_unless_it_is_to_be_that_of_the_calendar()
     let now = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
     assert_eq!(created(false).await, 1_785_196_800);
     let before = now();
-    let of_today = created(true).await;
-    assert!((before..=now()).contains(&of_today), "{before} {of_today} {}", now());
+    let is_recent = created(true).await;
+    assert!((before..=now()).contains(&is_recent), "{before} {is_recent} {}", now());
 }

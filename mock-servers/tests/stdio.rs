@@ -314,7 +314,7 @@ fn a_client_that_does_not_read_keeps_it_from_nothing() {
 }
 
 #[test]
-fn a_subscription_gets_its_result_when_the_server_is_told_to_end() {
+fn a_subscription_gets_its_result_when_the_server_stops() {
     let script = json!({"capabilities": {"tools": {"listChanged": true}}});
     for signal in [Signal::TERM, Signal::INT] {
         let mut server = Server::start_in(tempfile::tempdir().unwrap(), &script, "2026-07-28");

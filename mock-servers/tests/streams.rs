@@ -79,7 +79,7 @@ impl Server {
     }
 
     async fn resume(&self, last: &str) -> Events {
-        Events::of(self.get().header("last-event-id", last).send().await.unwrap())
+        Events::from_response(self.get().header("last-event-id", last).send().await.unwrap())
     }
 
     async fn refuses(&self, last: &str) -> bool {
@@ -121,7 +121,7 @@ struct Events {
 }
 
 impl Events {
-    fn of(response: Response) -> Self {
+    fn from_response(response: Response) -> Self {
         assert_eq!(
             (response.status(), &response.headers()["content-type"]),
             (StatusCode::OK, &"text/event-stream".parse().unwrap())
@@ -184,7 +184,7 @@ async fn streams_begin_with_an_id_and_every_event_has_its_own() {
     let server = Server::start(three_reports(), POLLING).await;
     let mut ids = Vec::new();
     for number in 1..=2 {
-        let events = Events::of(server.call(number, "echo").send().await.unwrap()).rest().await;
+        let events = Events::from_response(server.call(number, "echo").send().await.unwrap()).rest().await;
         assert_eq!(events.len(), 5);
         assert_eq!((events[0].data.as_deref(), &events[0].retry), (Some(""), &None), "{:?}", events[0]);
         assert_eq!(events[4].json()["id"], number);
@@ -202,7 +202,7 @@ async fn streams_begin_with_an_id_and_every_event_has_its_own() {
 #[tokio::test]
 async fn ids_and_what_is_there_for_them_come_with_the_revisions_that_know_them() {
     let server = Server::start(three_reports(), RESUMING).await;
-    let events = Events::of(server.call(1, "echo").send().await.unwrap()).rest().await;
+    let events = Events::from_response(server.call(1, "echo").send().await.unwrap()).rest().await;
     assert_eq!(events.len(), 4, "nothing without data, which older clients take for a message");
     assert!(events.iter().all(|event| event.id.is_some()));
     for server in [
@@ -216,7 +216,7 @@ async fn ids_and_what_is_there_for_them_come_with_the_revisions_that_know_them()
         )
         .await,
     ] {
-        let events = Events::of(server.call(1, "echo").send().await.unwrap()).rest().await;
+        let events = Events::from_response(server.call(1, "echo").send().await.unwrap()).rest().await;
         assert_eq!(events.len(), 4);
         assert!(events.iter().all(|event| event.id.is_none()), "{}: {events:?}", server.revision);
     }
@@ -226,7 +226,7 @@ async fn ids_and_what_is_there_for_them_come_with_the_revisions_that_know_them()
 async fn a_stream_that_broke_goes_on_where_the_client_lost_it() {
     for revision in ["2025-03-26", RESUMING, POLLING] {
         let server = Server::start(asking(), revision).await;
-        let mut events = Events::of(server.call(1, "echo").send().await.unwrap());
+        let mut events = Events::from_response(server.call(1, "echo").send().await.unwrap());
         let mut first = events.message().await;
         if revision == POLLING {
             first = events.message().await;
@@ -254,8 +254,8 @@ async fn a_stream_that_broke_goes_on_where_the_client_lost_it() {
 #[tokio::test]
 async fn resuming_replays_one_stream_alone_and_goes_on_live() {
     let server = Server::start(asking(), POLLING).await;
-    let mut lost = Events::of(server.call(1, "echo").send().await.unwrap());
-    let mut held = Events::of(server.call(2, "echo").send().await.unwrap());
+    let mut lost = Events::from_response(server.call(1, "echo").send().await.unwrap());
+    let mut held = Events::from_response(server.call(2, "echo").send().await.unwrap());
     let (begun, other) = (lost.message().await, held.message().await);
     let (_, _, asked) = (lost.message().await, held.message().await, lost.message().await);
     let asked_elsewhere = held.message().await;
@@ -275,7 +275,7 @@ async fn resuming_replays_one_stream_alone_and_goes_on_live() {
 #[tokio::test]
 async fn a_client_that_comes_back_before_it_is_missed_gets_the_stream() {
     let server = Server::start(asking(), POLLING).await;
-    let mut abandoned = Events::of(server.call(1, "echo").send().await.unwrap());
+    let mut abandoned = Events::from_response(server.call(1, "echo").send().await.unwrap());
     let begun = abandoned.message().await;
     let (_, asked) = (abandoned.message().await, abandoned.message().await);
     let mut events = server.resume(begun.last_id()).await;
@@ -290,7 +290,7 @@ async fn a_client_that_comes_back_before_it_is_missed_gets_the_stream() {
 #[tokio::test]
 async fn refuses_to_go_on_from_what_it_does_not_know() {
     let server = Server::start(three_reports(), POLLING).await;
-    let events = Events::of(server.call(1, "echo").send().await.unwrap()).rest().await;
+    let events = Events::from_response(server.call(1, "echo").send().await.unwrap()).rest().await;
     let stream = events[0].last_id().split('-').next().unwrap();
     for unknown in ["", "x", "0-0", &format!("{stream}-5"), &format!("{stream}-99"), "99999-0"] {
         assert!(server.refuses(unknown).await, "{unknown}");
@@ -307,13 +307,13 @@ async fn refuses_to_go_on_from_what_it_does_not_know() {
 #[tokio::test]
 async fn what_is_remembered_of_a_stream_is_bounded() {
     let server = Server::start(script(json!([{"progress": {"progress": 1, "times": 1500}}])), POLLING).await;
-    let events = Events::of(server.call(1, "echo").send().await.unwrap()).rest().await;
+    let events = Events::from_response(server.call(1, "echo").send().await.unwrap()).rest().await;
     assert_eq!(events.len(), 1502);
     assert!(server.refuses(events[0].last_id()).await);
     assert!(server.refuses(events[500].last_id()).await);
     assert_eq!(server.resume(events[501].last_id()).await.rest().await, events[502..]);
     for number in 2..=10 {
-        Events::of(server.call(number, "echo").send().await.unwrap()).rest().await;
+        Events::from_response(server.call(number, "echo").send().await.unwrap()).rest().await;
     }
     assert!(server.refuses(events[1500].last_id()).await, "more streams push it out");
 }
@@ -325,7 +325,7 @@ async fn a_client_polls_a_stream_that_the_server_closes() {
         {"request": {"method": "elicitation/create", "params": {"message": "?"}, "anyway": true}}, {"close-stream": {}}, {"reply": {"text": "done"}},
     ]);
     let server = Server::start(script(actions), POLLING).await;
-    let first = Events::of(server.call(1, "echo").send().await.unwrap()).rest().await;
+    let first = Events::from_response(server.call(1, "echo").send().await.unwrap()).rest().await;
     let last = first.last().unwrap();
     assert_eq!((first.len(), last.retry.as_deref(), last.data.as_deref()), (3, Some("50"), Some("")));
     let mut second = server.resume(last.last_id()).await;
@@ -343,7 +343,7 @@ async fn a_stream_without_ids_ends_where_it_is_closed() {
     let actions =
         json!([{"progress": {"progress": 1}}, {"close-stream": {"retry": "50ms"}}, {"reply": {"text": "lost"}}]);
     let server = Server::start(script(actions), MODERN).await;
-    let events = Events::of(server.call(1, "echo").send().await.unwrap()).rest().await;
+    let events = Events::from_response(server.call(1, "echo").send().await.unwrap()).rest().await;
     assert_eq!((events.len(), events[0].retry.as_ref()), (1, None));
 }
 
@@ -357,7 +357,7 @@ async fn get_streams_are_primed_polled_and_resumed_too() {
         .unwrap()
         .push(json!({"when": {"method": "GET", "nth": 2}, "do": {"close-stream": {"retry": "1s"}}}));
     let server = Server::start(rules, POLLING).await;
-    let mut events = Events::of(server.get().send().await.unwrap());
+    let mut events = Events::from_response(server.get().send().await.unwrap());
     let primed = events.message().await;
     assert_eq!((primed.retry.as_deref(), primed.data.as_deref()), (Some("70"), Some("")));
     server.call(1, "echo").send().await.unwrap();
@@ -367,7 +367,7 @@ async fn get_streams_are_primed_polled_and_resumed_too() {
     server.ended(ConnectionEvent::ClosedByPeer, 1).await;
     // Said while no stream is open: it waits, and is not said twice.
     server.call(2, "echo").send().await.unwrap();
-    let polled = Events::of(server.get().send().await.unwrap()).rest().await;
+    let polled = Events::from_response(server.get().send().await.unwrap()).rest().await;
     assert_eq!((polled.len(), polled[1].retry.as_deref()), (2, Some("1000")));
     let mut resumed = server.resume(primed.last_id()).await;
     assert_eq!(resumed.message().await, changed);
@@ -382,8 +382,8 @@ async fn get_streams_are_primed_polled_and_resumed_too() {
 async fn each_message_goes_out_on_one_get_stream_alone() {
     let server =
         Server::start(script(json!({"change": {"put": [{"name": "fresh"}], "announce": true}})), RESUMING).await;
-    let mut older = Events::of(server.get().send().await.unwrap());
-    let mut newer = Events::of(server.get().send().await.unwrap());
+    let mut older = Events::from_response(server.get().send().await.unwrap());
+    let mut newer = Events::from_response(server.get().send().await.unwrap());
     server.call(1, "echo").send().await.unwrap();
     assert_eq!(newer.message().await.json()["method"], "notifications/tools/list_changed");
     drop(newer);
@@ -400,7 +400,7 @@ async fn answers_in_the_form_that_the_script_wants() {
     always["http"] = json!({"respond": "sse"});
     for revision in [POLLING, MODERN] {
         let server = Server::start(always.clone(), revision).await;
-        let events = Events::of(server.call(1, "other").send().await.unwrap()).rest().await;
+        let events = Events::from_response(server.call(1, "other").send().await.unwrap()).rest().await;
         assert_eq!(events.last().unwrap().json()["id"], 1);
         // What has a status of its own is no stream.
         let absent = server.bare(&json!({"jsonrpc": "2.0", "id": 1, "method": "no/such"})).send().await.unwrap();
@@ -411,7 +411,7 @@ async fn answers_in_the_form_that_the_script_wants() {
     }
     always["http"] = json!({"respond": "json"});
     let server = Server::start(always, POLLING).await;
-    let mut aside = Events::of(server.get().send().await.unwrap());
+    let mut aside = Events::from_response(server.get().send().await.unwrap());
     aside.message().await;
     let alone = server.call(1, "echo").send().await.unwrap();
     assert_eq!(alone.headers()["content-type"], "application/json");
@@ -420,7 +420,7 @@ async fn answers_in_the_form_that_the_script_wants() {
     let one = json!([{"respond": "sse"}, {"reply": {"text": "streamed"}}]);
     let server = Server::start(script(one), POLLING).await;
     assert_eq!(server.call(1, "other").send().await.unwrap().headers()["content-type"], "application/json");
-    let events = Events::of(server.call(2, "echo").send().await.unwrap()).rest().await;
+    let events = Events::from_response(server.call(2, "echo").send().await.unwrap()).rest().await;
     assert_eq!((events.len(), events[1].json()["id"].as_u64()), (2, Some(2)));
 }
 
@@ -431,7 +431,7 @@ async fn a_stateless_server_serves_the_handshake_revisions_without_sessions() {
     ]});
     let server = Server::start(script, POLLING).await;
     assert_eq!(server.session, None);
-    let mut events = Events::of(server.call(1, "echo").send().await.unwrap());
+    let mut events = Events::from_response(server.call(1, "echo").send().await.unwrap());
     let asked = events.message().await;
     assert_eq!(asked.id, None, "without a session there is nothing to resume");
     answer(&server, &asked.json()).await;
@@ -450,11 +450,11 @@ async fn the_end_of_a_session_ends_its_own_streams_and_answers_nothing() {
     let mut silent = asking();
     silent["on"].as_array_mut().unwrap().push(json!({"when": {"tool": "other"}, "do": {"fault": "silence"}}));
     let server = Server::start(silent, POLLING).await;
-    let mut call = Events::of(server.call(1, "echo").send().await.unwrap());
+    let mut call = Events::from_response(server.call(1, "echo").send().await.unwrap());
     let begun = call.message().await;
     let unanswered = tokio::spawn(server.call(2, "other").send());
     server.seen(|frames| frames.iter().any(|frame| frame.from_client() && frame.id() == Some(&json!(2)))).await;
-    let get = Events::of(server.get().send().await.unwrap());
+    let get = Events::from_response(server.get().send().await.unwrap());
     let ended = server.in_session(server.client.delete(server.mock.url())).send().await.unwrap();
     assert_eq!(ended.status(), StatusCode::NO_CONTENT);
     assert_eq!(get.rest().await.len(), 1);

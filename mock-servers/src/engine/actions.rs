@@ -11,18 +11,18 @@ use crate::script::{Action, Notify};
 
 impl Engine {
     /// Executes one action.
-    pub(crate) fn act(&mut self, dispatch: &mut Dispatch, action: Action, out: &mut Vec<Output>) -> Flow {
+    pub(crate) fn execute(&mut self, dispatch: &mut Dispatch, action: Action, out: &mut Vec<Output>) -> Flow {
         match action {
-            Action::Default => self.act_by_default(dispatch, out),
+            Action::Default => self.execute_default(dispatch, out),
             Action::Reply(reply) => {
-                let result = self.replied(dispatch, &reply);
-                self.answer(dispatch, Outcome::Result(result), out);
+                let result = self.reply_result(dispatch, &reply);
+                self.respond(dispatch, Outcome::Result(result), out);
             }
             Action::Error(error) => {
                 let context = dispatch.context();
                 let message = context.fill_text(&error.message);
                 let data = error.data.as_ref().map(|data| context.fill(data));
-                self.answer(dispatch, Outcome::Error { code: error.code, message, data }, out);
+                self.respond(dispatch, Outcome::Error { code: error.code, message, data }, out);
             }
             Action::Notify(notify) => self.notify(dispatch, &notify, out),
             Action::Progress(progress) => return self.report_progress(dispatch, progress, out),
@@ -55,12 +55,12 @@ impl Engine {
     }
 
     /// Sends the response, if the message is a request.
-    pub(crate) fn answer(&mut self, dispatch: &mut Dispatch, outcome: Outcome, out: &mut Vec<Output>) {
+    pub(crate) fn respond(&mut self, dispatch: &mut Dispatch, outcome: Outcome, out: &mut Vec<Output>) {
         if let Some(task) = &dispatch.task {
             self.settle_task(task, outcome);
         } else if let Some(id) = dispatch.request_id().cloned() {
             let status = outcome.http_status(dispatch.era);
-            dispatch.push(out, Step::Answer { message: outcome.response(Some(id)), status });
+            dispatch.push(out, Step::Response { message: outcome.response(Some(id)), status });
         }
         dispatch.state = State::Settled;
     }
@@ -77,12 +77,12 @@ impl Engine {
         if dispatch.era == Era::Modern && super::listen::is_change(&notify.method) {
             return self.announce_modern(&notify.method, params, out);
         }
-        self.say(dispatch, outgoing(None, &notify.method, params), out);
+        self.send_message(dispatch, outgoing(None, &notify.method, params), out);
     }
 
     /// Sends a notification or request of the server.
-    pub(crate) fn say(&self, dispatch: &Dispatch, message: Value, out: &mut Vec<Output>) {
-        match self.aside(dispatch) {
+    pub(crate) fn send_message(&self, dispatch: &Dispatch, message: Value, out: &mut Vec<Output>) {
+        match self.out_of_band_target(dispatch) {
             Target::Dispatch(_) => dispatch.push(out, Step::Send(message)),
             to => out.push(Output::new(to, Step::Send(message))),
         }
@@ -90,7 +90,7 @@ impl Engine {
 
     /// The target of messages that are not responses: the stream of the response while it is pending, else the stream of
     /// the session, if the era has one.
-    pub(crate) fn aside(&self, dispatch: &Dispatch) -> Target {
+    pub(crate) fn out_of_band_target(&self, dispatch: &Dispatch) -> Target {
         match dispatch.session {
             Some(session)
                 if !(dispatch.is_request() && dispatch.state == State::Open) && dispatch.era == Era::Legacy =>
@@ -102,7 +102,7 @@ impl Engine {
     }
 
     /// Executes the default behavior.
-    pub(crate) fn act_by_default(&mut self, dispatch: &mut Dispatch, out: &mut Vec<Output>) {
+    pub(crate) fn execute_default(&mut self, dispatch: &mut Dispatch, out: &mut Vec<Output>) {
         dispatch.state = State::Settled;
         let refused = dispatch.rejection.is_some();
         if !refused && method(&dispatch.message) == "tasks/result" && self.waits_for_task(dispatch, out) {
@@ -115,11 +115,11 @@ impl Engine {
             }
             _ if dispatch.task.is_some() => {
                 let outcome = self.default_outcome(dispatch);
-                self.answer(dispatch, outcome, out);
+                self.respond(dispatch, outcome, out);
             }
             _ => {
-                if let Some((message, status)) = self.default_answer(dispatch) {
-                    dispatch.push(out, Step::Answer { message, status });
+                if let Some((message, status)) = self.default_response(dispatch) {
+                    dispatch.push(out, Step::Response { message, status });
                 }
             }
         }
@@ -130,19 +130,19 @@ impl Engine {
         let declared = self.client_capabilities(dispatch).cloned().unwrap_or_default();
         let missing = absent(required, &declared);
         if !missing.is_empty() {
-            self.refuse_undeclared(dispatch, missing.into(), out);
+            self.reject_undeclared(dispatch, missing.into(), out);
         }
     }
 }
 
 /// The wanted members that are missing, at any depth.
-fn absent(wanted: &Map<String, Value>, given: &Value) -> Map<String, Value> {
+fn absent(generated_count: &Map<String, Value>, given: &Value) -> Map<String, Value> {
     let mut missing = Map::new();
-    for (name, wanted) in wanted {
-        match (given.get(name), wanted.as_object()) {
-            (None, _) => drop(missing.insert(name.clone(), wanted.clone())),
-            (Some(given), Some(wanted)) => {
-                let below = absent(wanted, given);
+    for (name, generated_count) in generated_count {
+        match (given.get(name), generated_count.as_object()) {
+            (None, _) => drop(missing.insert(name.clone(), generated_count.clone())),
+            (Some(given), Some(generated_count)) => {
+                let below = absent(generated_count, given);
                 if !below.is_empty() {
                     missing.insert(name.clone(), below.into());
                 }

@@ -1,7 +1,7 @@
-//! JSON-RPC batches, which only 2025-03-26 knows (basic, messages, batching).
+//! JSON-RPC batches of 2025-03-26 (basic, messages, batching).
 //!
-//! Every message of a batch is a dispatch of its own. What they say goes out on the dispatch of the batch, and their
-//! answers are gathered until there are all of them: then they go out as one array (JSON-RPC 2.0, section 6).
+//! Every message of a batch is a dispatch. Their notifications and requests are sent on the dispatch of the batch.
+//! Their responses are collected, and sent as one array when all exist (JSON-RPC 2.0, section 6).
 
 use std::collections::HashMap;
 
@@ -15,25 +15,25 @@ use super::{
 };
 use crate::{faults::WriteFaults, script::Batch};
 
-/// How many messages of one batch are dealt with. A batch of more is refused as a whole.
-const LONGEST: usize = 10_000;
+/// Maximum number of messages of a batch. Larger batches are rejected.
+const MAX_MESSAGES: usize = 10_000;
 
-/// The batches that are not answered yet.
+/// The batches without a response.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Batches {
-    /// Which batch a dispatch is part of.
+    /// The batch of each member.
     batch_of: HashMap<DispatchId, DispatchId>,
     gathered: HashMap<DispatchId, Gathered>,
 }
 
-/// What a batch has come to.
+/// State of a batch.
 #[derive(Debug, Clone)]
 struct Gathered {
     session: Option<SessionKey>,
-    /// How many of its messages are still being dealt with.
+    /// The number of unfinished messages.
     open: usize,
     answers: Vec<Value>,
-    /// What faults make of the answer's bytes: what they would have made of the last one.
+    /// The faults of the last response, which act on the bytes of the batch.
     shape: Option<Box<WriteFaults>>,
 }
 
@@ -53,17 +53,17 @@ impl Batches {
 }
 
 impl Engine {
-    /// The messages of a batch, if the session's revision has batches and this is a proper one.
+    /// The messages of a valid batch, if the session's revision has batches.
     pub(crate) fn batch<'a>(&self, id: DispatchId, origin: &Origin, message: &'a Value) -> Option<&'a [Value]> {
-        let messages = message.as_array().filter(|messages| (1..=LONGEST).contains(&messages.len()))?;
-        let revision = origin.session.and_then(|key| self.agreed_revision(key));
+        let messages = message.as_array().filter(|messages| (1..=MAX_MESSAGES).contains(&messages.len()))?;
+        let revision = origin.session.and_then(|key| self.negotiated_revision(key));
         let known = revision.and_then(Rules::known).is_some_and(|rules| rules.batches);
         // There are no batches within batches.
         let inside = self.batches.batch_of.contains_key(&id);
         (known && !inside && origin.rejection.is_none()).then_some(messages)
     }
 
-    /// Takes in every message of a batch.
+    /// Receives every message of a batch.
     pub(crate) fn receive_batch(
         &mut self,
         batch: DispatchId,
@@ -78,14 +78,14 @@ impl Engine {
             self.batches.batch_of.insert(member, batch);
             let mut origin = origin.clone();
             if method(message) == "initialize" {
-                // No other message is possible before its answer (2025-03-26, lifecycle, initialization).
+                // No other message is possible before its response (2025-03-26, lifecycle, initialization).
                 origin.rejection = Some(Rejection::new(400, -32600, "`initialize` must not be part of a batch"));
             }
             self.receive(member, &origin, message, out);
         }
     }
 
-    /// Puts what the messages of batches say where their batch says it.
+    /// Moves the outputs of members to their batches.
     pub(crate) fn gather(&mut self, outputs: &mut Vec<Output>) {
         if self.batches.batch_of.is_empty() {
             return;
@@ -98,7 +98,7 @@ impl Engine {
         }
     }
 
-    /// The member of a batch that says this, and the batch. A wake stays with the dispatch that waits for it.
+    /// The member that created this output, and its batch. A wake-up stays with its dispatch.
     fn batch_for(&self, output: &Output) -> Option<(DispatchId, DispatchId)> {
         let Target::Dispatch(member) = output.to else { return None };
         let batch = self.batches.batch_of.get(&member)?;
@@ -108,8 +108,8 @@ impl Engine {
     fn gather_one(&mut self, member: DispatchId, batch: DispatchId, output: Output, outputs: &mut Vec<Output>) {
         let Some(gathered) = self.batches.gathered.get_mut(&batch) else { return };
         match output.step {
-            Step::Answer { mut message, .. } => {
-                // In this revision an id that could not be read is null, as JSON-RPC 2.0 wants it.
+            Step::Response { mut message, .. } => {
+                // In this revision an unreadable id is null, as in JSON-RPC 2.0.
                 if message.get("id").is_none() {
                     message["id"] = Value::Null;
                 }
@@ -124,7 +124,7 @@ impl Engine {
                     if let Some(Gathered { answers, shape, .. }) =
                         self.batches.gathered.remove(&batch).filter(|gathered| !gathered.answers.is_empty())
                     {
-                        let step = Step::Answer { message: answers.into(), status: 200 };
+                        let step = Step::Response { message: answers.into(), status: 200 };
                         outputs.push(Output { to, step, shape });
                     }
                     outputs.push(Output { to, step: Step::End, shape: output.shape });
@@ -134,17 +134,17 @@ impl Engine {
         }
     }
 
-    /// Sends several messages as one, as a script asks.
+    /// Sends the batch of a script.
     pub(crate) fn send_batch(&mut self, dispatch: &mut Dispatch, batch: &Batch, out: &mut Vec<Output>) {
         let context = dispatch.context();
         let fill = |params: &Option<Value>| params.as_ref().map(|params| context.fill(params));
         let mut messages: Vec<_> =
             batch.notify.iter().map(|notify| outgoing(None, &notify.method, fill(&notify.params))).collect();
-        let answer = if batch.answer { self.default_answer(dispatch) } else { None };
+        let answer = if batch.answer { self.default_response(dispatch) } else { None };
         match answer {
             Some((message, status)) => {
                 messages.push(message);
-                dispatch.push(out, Step::Answer { message: messages.into(), status });
+                dispatch.push(out, Step::Response { message: messages.into(), status });
                 dispatch.state = State::Settled;
             }
             None => dispatch.push(out, Step::Send(messages.into())),

@@ -1,4 +1,4 @@
-//! The capabilities that a script implies, where it does not spell them out.
+//! Default capabilities, implied by a script.
 
 use serde_json::{Map, Value, json};
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::script::{Action, Script, TaskSupport};
 
-/// What depends on the revision, where the script does not spell the capabilities out.
+/// Default capabilities that depend on the revision.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DefaultCapabilities {
     /// Whether calls may be tasks.
@@ -22,7 +22,7 @@ pub(crate) struct DefaultCapabilities {
 }
 
 impl DefaultCapabilities {
-    pub(crate) fn of(script: &Script) -> Self {
+    pub(crate) fn new(script: &Script) -> Self {
         if script.capabilities.is_some() {
             return Self::default();
         }
@@ -38,7 +38,7 @@ impl DefaultCapabilities {
 }
 
 impl Engine {
-    /// What the server declares to a client of this revision.
+    /// The capabilities in this revision.
     pub(crate) fn capabilities_for(&self, revision: &str) -> Map<String, Value> {
         let mut capabilities = self.settings.capabilities.clone();
         let mut extensions = Map::new();
@@ -71,7 +71,7 @@ impl Engine {
         spelled_out.is_some() || implied
     }
 
-    /// Whether the server lets clients read the directories of its skills.
+    /// Whether the server declares `directoryRead` of the skills extension.
     pub(crate) fn reads_skill_directories(&self) -> bool {
         let extensions = self.settings.capabilities.get("extensions");
         let said = extensions.and_then(|extensions| extensions.get(skills::EXTENSION)?.get("directoryRead")?.as_bool());
@@ -84,7 +84,7 @@ impl Engine {
     }
 }
 
-/// What the server declares in every revision.
+/// The capabilities of all revisions.
 pub(crate) fn declared(script: &Script) -> Map<String, Value> {
     script.capabilities.clone().unwrap_or_else(|| implied(script))
 }
@@ -96,26 +96,26 @@ fn implied(script: &Script) -> Map<String, Value> {
         let updated = area == "resources" && updates(script);
         if area == "tools" || changed || updated || offers(script, area) || answers(script, &format!("{area}/")) {
             let mut members = Map::new();
-            for (name, holds) in [("listChanged", changed), ("subscribe", updated)] {
-                if holds {
+            for (name, contains_all) in [("listChanged", changed), ("subscribe", updated)] {
+                if contains_all {
                     members.insert(name.into(), true.into());
                 }
             }
             capabilities.insert(area.into(), Value::Object(members));
         }
     }
-    for (name, holds) in [
+    for (name, contains_all) in [
         ("completions", completes(script) || answers(script, "completion/")),
         ("logging", logs(script) || answers(script, "logging/")),
     ] {
-        if holds {
+        if contains_all {
             capabilities.insert(name.into(), json!({}));
         }
     }
     capabilities
 }
 
-/// Whether there is something on offer.
+/// Whether the server has items of this area.
 fn offers(script: &Script, area: &str) -> bool {
     let generate = script.generate.unwrap_or_default();
     match area {

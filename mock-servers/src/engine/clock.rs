@@ -25,23 +25,23 @@ impl VirtualClock {
     }
 
     /// Sets the time of the start.
-    pub(crate) fn begin_at(&mut self, epoch: SystemTime) {
+    pub(crate) fn start_at(&mut self, epoch: SystemTime) {
         self.epoch = epoch;
     }
 
-    /// Lets the clock follow the calendar from this moment on.
-    pub(crate) fn go_by_since(&mut self, begun: Instant) {
+    /// Makes the clock follow the calendar from this moment on.
+    pub(crate) fn follow_since(&mut self, begun: Instant) {
         self.begun = Some(begun);
     }
 
     /// Advances to this moment, if the clock follows the calendar.
-    pub(crate) fn is_now(&mut self, now: Instant) {
+    pub(crate) fn advance_to(&mut self, now: Instant) {
         if let Some(begun) = self.begun {
             self.reach(now.saturating_duration_since(begun));
         }
     }
 
-    /// The moment this far from now.
+    /// The moment after this time.
     pub(crate) fn due(&self, after: Duration) -> Duration {
         self.elapsed.saturating_add(after)
     }
@@ -51,25 +51,25 @@ impl VirtualClock {
         self.elapsed = self.elapsed.max(moment);
     }
 
-    /// The moment this far from now, in milliseconds.
+    /// The moment after this time, in milliseconds.
     pub(crate) fn after(&self, period: HumanDuration) -> u64 {
         millis(self.due(period.0))
     }
 
     /// Whether such a moment is reached.
-    pub(crate) fn has_come(&self, moment: u64) -> bool {
+    pub(crate) fn is_reached(&self, moment: u64) -> bool {
         millis(self.elapsed) >= moment
     }
 
-    /// Now, as RFC 3339 has it.
+    /// The current time in the format of RFC 3339.
     pub(crate) fn stamp(&self) -> String {
-        // Beyond the year 9999 there are no such timestamps, and no server that runs so long.
+        // Timestamps end with the year 9999.
         let now = self.epoch.checked_add(self.elapsed).unwrap_or(self.epoch);
         humantime::format_rfc3339_millis(now).to_string()
     }
 }
 
-/// Whole milliseconds, as the protocol counts.
+/// Whole milliseconds.
 pub(crate) fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
@@ -83,12 +83,12 @@ mod tests {
         let begun = Instant::now();
         let later = begun + Duration::from_millis(1_500);
         let mut time = VirtualClock::new();
-        time.is_now(later);
+        time.advance_to(later);
         assert_eq!(time.stamp(), "2026-07-28T00:00:00.000Z");
-        time.begin_at(SystemTime::UNIX_EPOCH);
-        time.go_by_since(begun);
-        time.is_now(later);
-        time.is_now(begun);
+        time.start_at(SystemTime::UNIX_EPOCH);
+        time.follow_since(begun);
+        time.advance_to(later);
+        time.advance_to(begun);
         assert_eq!(time.stamp(), "1970-01-01T00:00:01.500Z");
     }
 
@@ -97,11 +97,11 @@ mod tests {
         let mut time = VirtualClock::new();
         assert_eq!(time.stamp(), "2026-07-28T00:00:00.000Z");
         let (soon, late) = (time.due(Duration::from_millis(5)), time.after(HumanDuration::from_millis(10)));
-        assert!(!time.has_come(late));
+        assert!(!time.is_reached(late));
         time.reach(soon);
         time.reach(Duration::ZERO);
         assert_eq!(time.stamp(), "2026-07-28T00:00:00.005Z");
         time.reach(time.due(Duration::from_millis(5)));
-        assert!(time.has_come(late));
+        assert!(time.is_reached(late));
     }
 }

@@ -8,11 +8,11 @@ use super::{
     message::{Outcome, param},
 };
 
-/// The most values of one answer (all revisions, completion, `values`).
-const MOST_VALUES: usize = 100;
+/// Maximum number of values of one response (all revisions, completion, `values`).
+const MAX_VALUES: usize = 100;
 
 impl Engine {
-    pub(crate) fn completed(&self, dispatch: &Dispatch) -> Outcome {
+    pub(crate) fn completion_result(&self, dispatch: &Dispatch) -> Outcome {
         let argument = param(&dispatch.message, "argument");
         let text = |name: &str| argument.and_then(|argument| argument.get(name)).and_then(Value::as_str);
         let (Some(name), Some(prefix)) = (text("name"), text("value")) else {
@@ -32,7 +32,7 @@ impl Engine {
             },
             "ref/resource" => match self.items.lists.templates.get(named("uri")) {
                 Some(template) => completion(template.complete.get(name).map_or(&[], Vec::as_slice), prefix),
-                // The URI may also be that of a resource, which has nothing to complete.
+                // The URI can also be that of a resource, which has no variables.
                 None if self.items.lists.resources.get(named("uri")).is_some() => completion(&[], prefix),
                 None => return Outcome::invalid_params(format!("unknown resource template: {}", named("uri"))),
             },
@@ -42,9 +42,9 @@ impl Engine {
     }
 }
 
-/// The values that begin so.
+/// The values with this prefix.
 fn completion(values: &[String], prefix: &str) -> Value {
     let fitting: Vec<&String> = values.iter().filter(|value| value.starts_with(prefix)).collect();
-    let shown = &fitting[..fitting.len().min(MOST_VALUES)];
-    json!({ "values": shown, "total": fitting.len(), "hasMore": fitting.len() > MOST_VALUES })
+    let argument_definition = &fitting[..fitting.len().min(MAX_VALUES)];
+    json!({ "values": argument_definition, "total": fitting.len(), "hasMore": fitting.len() > MAX_VALUES })
 }

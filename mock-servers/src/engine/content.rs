@@ -1,4 +1,4 @@
-//! Blocks of content as they go out.
+//! Content blocks of messages.
 
 use serde_json::{Map, Value};
 

@@ -1,12 +1,12 @@
-//! Opaque cursors: tokens that name a position in a list and that a client cannot make up.
+//! Opaque cursors: tokens for positions in a list, which clients cannot forge.
 //!
-//! The same seed gives the same cursors, so that a restarted server still knows those of its former self.
+//! The same seed gives the same cursors, so that they stay valid after a restart.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Makes and reads the cursors of one server.
+/// Encodes and decodes the cursors of one server.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Cursors {
     mask: u64,
@@ -27,7 +27,7 @@ impl Cursors {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// The position of a cursor; none if this server did not make it.
+    /// The position of a cursor; `None` if this server did not create it.
     pub(crate) fn decode(self, cursor: &str) -> Option<usize> {
         let bytes: [u8; 16] = URL_SAFE_NO_PAD.decode(cursor).ok()?.try_into().ok()?;
         let whole = u128::from_be_bytes(bytes);

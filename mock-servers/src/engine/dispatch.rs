@@ -25,9 +25,9 @@ pub(crate) struct Dispatch {
     pub(crate) nth: u64,
     /// Actions still to execute.
     pub(crate) remaining: VecDeque<Action>,
-    /// The client's answer to the last `request` action.
+    /// The client's response to the last `request` action.
     pub(crate) response: Option<Value>,
-    /// Why the default behavior rejects the message.
+    /// The rejection by the default behavior.
     pub(crate) rejection: Option<Rejection>,
     pub(crate) state: State,
     /// Whether cancellation has no effect.
@@ -36,7 +36,7 @@ pub(crate) struct Dispatch {
     pub(crate) inputs: Inputs,
     /// The task whose worker this is.
     pub(crate) task: Option<String>,
-    /// The name and port that the client calls the server by.
+    /// The host and port of the request.
     pub(crate) host: Option<String>,
     /// How many faults of the rule have run.
     pub(crate) faults: u64,
@@ -59,7 +59,7 @@ pub(crate) enum State {
 
 impl Dispatch {
     /// A dispatch of this message outside of sessions.
-    pub(crate) fn of(era: Era, message: Value) -> Self {
+    pub(crate) fn new(era: Era, message: Value) -> Self {
         Self {
             id: DispatchId(0),
             session: None,
@@ -104,8 +104,8 @@ impl Dispatch {
         }
     }
 
-    /// Adds a step on the dispatch's own stream. A task has none: what it sends goes to its session, and in 2026-07-28
-    /// nowhere (SEP-2663, task status notifications).
+    /// Adds a step on the dispatch's own stream. A task has none: its messages are sent to its session, and in
+    /// 2026-07-28 nowhere (SEP-2663, task status notifications).
     pub(crate) fn push(&self, out: &mut Vec<Output>, step: Step) {
         match (&self.task, self.session, step) {
             (Some(task), Some(session), Step::Send(mut message)) if self.era == Era::Legacy => {

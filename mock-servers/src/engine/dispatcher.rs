@@ -25,17 +25,17 @@ impl Engine {
             session: origin.session,
             host: origin.host.clone(),
             rejection,
-            ..Dispatch::of(era, message.clone())
+            ..Dispatch::new(era, message.clone())
         };
-        if matches!(Kind::of(message), Kind::Request | Kind::Notification) {
+        if matches!(Kind::new(message), Kind::Request | Kind::Notification) {
             self.apply_faults(&mut dispatch);
         }
-        match Kind::of(message) {
+        match Kind::new(message) {
             Kind::Response if dispatch.rejection.is_none() => self.resume(origin.session, message, out),
             Kind::Request | Kind::Notification if dispatch.rejection.is_none() || precedes_validation(message) => {
-                let goes_on = self.resume_from_state(&mut dispatch);
-                if !goes_on {
-                    let agreed = self.sessions.agreed_revision(origin.session);
+                let is_resumed = self.resume_from_state(&mut dispatch);
+                if !is_resumed {
+                    let agreed = self.sessions.negotiated_revision(origin.session);
                     let revision = self.settings.support.negotiated(era, agreed, message);
                     if let Some(decision) = self.rules.decide(MatchInput { message, revision, session: origin.session })
                     {
@@ -53,7 +53,7 @@ impl Engine {
 
     /// The rejection of a message that violates the protocol.
     fn rejection(&self, era: Era, origin: &Origin, message: &Value) -> Option<Rejection> {
-        match (Kind::of(message), era) {
+        match (Kind::new(message), era) {
             (Kind::Invalid, _) => Some(Rejection::new(400, -32600, "invalid request")),
             (Kind::Request, Era::Modern) => self.modern_rejection(message),
             (Kind::Request, Era::Legacy) => self.legacy_rejection(origin, message),
@@ -63,7 +63,7 @@ impl Engine {
 
     /// Before `initialize` a legacy server accepts only pings. `server/discover` gets the error of an unknown method.
     fn legacy_rejection(&self, origin: &Origin, message: &Value) -> Option<Rejection> {
-        let initialized = origin.session.is_some_and(|key| self.agreed_revision(key).is_some());
+        let initialized = origin.session.is_some_and(|key| self.negotiated_revision(key).is_some());
         let exempt = matches!(method(message), "initialize" | "ping" | "server/discover");
         (!initialized && !exempt).then(|| Rejection::new(400, -32600, "not initialized: `initialize` must come first"))
     }
@@ -72,33 +72,33 @@ impl Engine {
     pub(crate) fn run(&mut self, mut dispatch: Dispatch, out: &mut Vec<Output>) {
         let start = out.len();
         if self.begin(&mut dispatch, out) == Flow::Suspend {
-            return self.hold(dispatch);
+            return self.suspend(dispatch);
         }
         while let Some(action) = dispatch.remaining.pop_front() {
             let from = out.len();
-            let flow = self.act(&mut dispatch, action, out);
+            let flow = self.execute(&mut dispatch, action, out);
             dispatch.response_fault(from, out);
             if flow == Flow::Suspend {
-                return self.hold(dispatch);
+                return self.suspend(dispatch);
             }
         }
         if dispatch.state == State::Open {
             let from = out.len();
-            self.act_by_default(&mut dispatch, out);
+            self.execute_default(&mut dispatch, out);
             dispatch.response_fault(from, out);
         }
         let answerable = dispatch.is_request() || matches!(method(&dispatch.message), "GET" | "DELETE");
         if dispatch.state == State::Held && answerable {
-            self.hold(dispatch);
+            self.suspend(dispatch);
         } else {
             self.listeners.remove(&dispatch.id);
             out.push(dispatch.end());
-            self.put_in_order(&dispatch, start, out);
+            self.reorder_responses(&dispatch, start, out);
         }
     }
 
     /// Suspends a dispatch.
-    fn hold(&mut self, dispatch: Dispatch) {
+    fn suspend(&mut self, dispatch: Dispatch) {
         // A task outlives the cancellation of the request that began it (2025-11-25 and SEP-2663, task cancellation).
         if let (Some(session), Some(id), None) = (dispatch.session, dispatch.request_id(), &dispatch.task) {
             self.dispatches.in_flight.insert((session, id.to_string()), dispatch.id);
@@ -124,12 +124,12 @@ impl Engine {
             session.zip(response.get("id")).and_then(|(key, id)| self.requests.open.remove(&(key, id.to_string())));
         let Some((id, key)) = waiting else { return };
         let answer = response.get("result").or_else(|| response.get("error")).cloned().unwrap_or_default();
-        if !self.dispatches.suspended.get_mut(&id).is_some_and(|dispatch| dispatch.inputs.answered(key, answer)) {
+        if !self.dispatches.suspended.get_mut(&id).is_some_and(|dispatch| dispatch.inputs.add_response(key, answer)) {
             return;
         }
         let Some(mut dispatch) = self.take(id) else { return };
         if dispatch.task.is_some() {
-            self.go_on_with_task(dispatch);
+            self.resume_task(dispatch);
         } else {
             dispatch.response = dispatch.inputs.conclude();
             self.run(dispatch, out);
@@ -159,10 +159,10 @@ impl Engine {
     }
 
     /// The error response of a rejection.
-    pub(crate) fn refusal(&self, id: Option<&Value>, rejection: &Rejection) -> Value {
+    pub(crate) fn rejection_response(&self, id: Option<&Value>, rejection: &Rejection) -> Value {
         let outcome =
             Outcome::Error { code: rejection.code, message: rejection.message.clone(), data: rejection.data.clone() };
-        // Where the id could not be read, JSON-RPC 2.0 wants null; from 2025-11-25 on the member is left out.
+        // JSON-RPC 2.0 requires null for an unreadable id; from 2025-11-25 on the member is omitted.
         let unread = self.settings.support.all().first().is_some_and(|newest| Rules::named(newest).null_ids);
         let readable = id.filter(|id| id.is_string() || id.is_number()).cloned();
         outcome.response(readable.or_else(|| unread.then_some(Value::Null)))

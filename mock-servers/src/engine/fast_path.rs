@@ -27,20 +27,20 @@ const TEXT: &str = "\u{1}text\u{1}";
 /// The tools with a fast path.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FastPath {
-    tools: HashMap<String, Plain>,
+    tools: HashMap<String, SimpleTool>,
     /// The frames of both eras, made when first needed.
     frames: Option<[Frame; 2]>,
 }
 
 /// A tool with a plain reply.
 #[derive(Debug, Clone)]
-struct Plain {
+struct SimpleTool {
     template: Template,
-    /// Whether some of its arguments have to be said in headers too.
-    mirrors: bool,
+    /// Whether some of its arguments are mirrored in headers.
+    has_mirrored_headers: bool,
 }
 
-/// The bytes around the id and the text of an answer.
+/// The bytes around the id and the text of a response.
 #[derive(Debug, Clone, Default)]
 struct Frame {
     before: Vec<u8>,
@@ -50,17 +50,17 @@ struct Frame {
 
 impl FastPath {
     /// The fast path that a script allows.
-    pub(crate) fn of(script: &Script, lists: &ServerLists, capabilities: &Map<String, Value>) -> Self {
-        let spoken_for = |when: &When| when.method.as_deref().is_none_or(|method| method == "tools/call");
+    pub(crate) fn new(script: &Script, lists: &ServerLists, capabilities: &Map<String, Value>) -> Self {
+        let matches_calls = |when: &When| when.method.as_deref().is_none_or(|method| method == "tools/call");
         let rules = script.on.iter().map(|rule| &rule.when).chain(script.faults.iter().map(|fault| &fault.when));
-        if rules.into_iter().any(spoken_for) || !capabilities.contains_key("tools") {
+        if rules.into_iter().any(matches_calls) || !capabilities.contains_key("tools") {
             return Self::default();
         }
-        // Of several tools of one name the first is called.
+        // The first of several tools with one name is called.
         let plain = |tool: &Tool| {
-            let called = lists.tools.get(&tool.name).is_some_and(|called| *called == *tool);
-            let called = called && tool.task.is_none() && !tool.validate;
-            Some((tool.name.clone(), Plain::of(tool).filter(|_| called)?))
+            let tool_result = lists.tools.get(&tool.name).is_some_and(|tool_result| *tool_result == *tool);
+            let tool_result = tool_result && tool.task.is_none() && !tool.validate;
+            Some((tool.name.clone(), SimpleTool::new(tool).filter(|_| tool_result)?))
         };
         Self { tools: lists.tools.written().filter_map(plain).collect(), frames: None }
     }
@@ -71,19 +71,20 @@ impl FastPath {
     }
 }
 
-impl Plain {
+impl SimpleTool {
     /// A tool whose reply is one text block.
-    fn of(tool: &Tool) -> Option<Self> {
+    fn new(tool: &Tool) -> Option<Self> {
         let template = match &tool.reply {
             None => Template::echo(&tool.name),
             Some(reply) => {
                 let text = reply.text.clone()?;
                 let plain = Reply { text: Some(text.clone()), ..Reply::default() };
-                Template::of(&text).filter(|_| *reply == plain)?
+                Template::parse(&text).filter(|_| *reply == plain)?
             }
         };
-        let mirrors = tool.input_schema.as_ref().is_some_and(|schema| schema.to_string().contains("x-mcp-header"));
-        Some(Self { template, mirrors })
+        let has_mirrored_headers =
+            tool.input_schema.as_ref().is_some_and(|schema| schema.to_string().contains("x-mcp-header"));
+        Some(Self { template, has_mirrored_headers })
     }
 }
 
@@ -91,7 +92,7 @@ impl Engine {
     /// The response of the normal path, split at id and text.
     fn frame(&self, era: Era) -> Frame {
         let message = json!({ "jsonrpc": "2.0", "id": ID, "method": "tools/call" });
-        let dispatch = Dispatch::of(era, message);
+        let dispatch = Dispatch::new(era, message);
         let result = self.complete(&dispatch, text_content(TEXT));
         let whole = Outcome::Result(result).response(Some(ID.into())).to_string();
         let cut = |text: &str, at: &str| {
@@ -99,7 +100,7 @@ impl Engine {
             text.split_once(&at).map(|(before, after)| (before.to_owned(), after.to_owned()))
         };
         let parts = cut(&whole, ID).and_then(|(before, rest)| Some((before, cut(&rest, TEXT)?)));
-        // The answer is made of these two just above, so it can be cut at them.
+        // The response contains both strings, so the split succeeds.
         let (before, (between, after)) = parts.unwrap_or_default();
         Frame { before: before.into(), between: between.into(), after: after.into() }
     }
@@ -114,8 +115,8 @@ impl Engine {
         let era = self.settings.support.era_named(call.version().is_some());
         let Some(plain) = self.items.fast_path.tools.get(call.name()) else { return false };
         // The normal path checks mirrored headers, and releases delayed responses.
-        let open = self.faults.delayed.is_empty() && !(era == Era::Modern && plain.mirrors);
-        if !open || !self.finds_nothing_wrong(era, session, call) {
+        let open = self.faults.delayed.is_empty() && !(era == Era::Modern && plain.has_mirrored_headers);
+        if !open || !self.accepts(era, session, call) {
             return false;
         }
         if self.items.fast_path.frames.is_none() {
@@ -139,12 +140,12 @@ impl Engine {
     }
 
     /// Whether the normal path would accept session and metadata.
-    fn finds_nothing_wrong(&self, era: Era, session: Option<SessionKey>, call: &SimpleCall<'_>) -> bool {
+    fn accepts(&self, era: Era, session: Option<SessionKey>, call: &SimpleCall<'_>) -> bool {
         match era {
-            Era::Legacy => session.is_some_and(|key| self.agreed_revision(key).is_some()),
+            Era::Legacy => session.is_some_and(|key| self.negotiated_revision(key).is_some()),
             Era::Modern => {
                 let known = |version: &str| revision::era(version) == Era::Modern && self.settings.support.has(version);
-                call.is_well_founded && call.version().is_some_and(known)
+                call.has_capabilities && call.version().is_some_and(known)
             }
         }
     }

@@ -12,14 +12,14 @@ use super::{
 use crate::faults::{Fault, FaultAction, FaultContext, FaultDirection, FaultState, WriteFaults};
 
 impl Dispatch {
-    /// The chance of the next fault among the actions of its rule.
+    /// The random values of the next fault among the actions of its rule.
     fn draw(&mut self, seed: u64) -> ChaCha8Rng {
         self.faults += 1;
         let rule = self.inputs.rule.map_or(0, |rule| rule as u64);
         fault_random(seed, (rule << 16) | self.faults, self.nth)
     }
 
-    /// What these faults make of a message: the answer comes last, copies of it before.
+    /// The messages after these faults: the response is last, copies precede it.
     fn with_faults(&mut self, message: Value, answer: bool) -> Vec<Value> {
         let mut messages = vec![message];
         for response_fault in self.response_faults.iter_mut().filter(|response_fault| response_fault.applies(answer)) {
@@ -37,7 +37,7 @@ impl Dispatch {
         )
     }
 
-    /// Sends everything from this output on through the faults of the dispatch.
+    /// Applies the faults of the dispatch to all outputs from this one on.
     pub(crate) fn response_fault(&mut self, from: usize, out: &mut Vec<Output>) {
         if self.response_faults.is_empty() {
             return;
@@ -49,14 +49,14 @@ impl Dispatch {
                         out.push(Output { to, step: Step::Send(message), shape: self.shape(false) });
                     }
                 }
-                Step::Answer { message, status } => {
+                Step::Response { message, status } => {
                     let mut messages = self.with_faults(message, true);
                     let last = messages.pop();
                     for message in messages {
                         out.push(Output { to, step: Step::Send(message), shape: self.shape(false) });
                     }
                     if let Some(message) = last {
-                        out.push(Output { to, step: Step::Answer { message, status }, shape: self.shape(true) });
+                        out.push(Output { to, step: Step::Response { message, status }, shape: self.shape(true) });
                     }
                 }
                 step @ (Step::Raw(_) | Step::Open) => out.push(Output { to, step, shape: self.shape(false) }),
@@ -72,14 +72,14 @@ impl Dispatch {
 }
 
 impl Engine {
-    /// Switches the persistent faults of this name on or off; false if there are none. What is under way goes on.
+    /// Enables or disables the persistent faults of this name; returns whether there are any. Pending dispatches are
+    /// not affected.
     pub fn switch(&mut self, name: &str, enabled: bool) -> bool {
         self.faults.persistent.switch(name, enabled)
     }
 
-    /// Counts from the beginning again: how often rules, faults and tools were met. Faults are on or off as at the start.
-    /// What is drawn at random for a message follows from these counts, so that is as at the start as well. Sessions, what
-    /// is under way and what the script has changed are no counts, and stay.
+    /// Resets the counters of rules, faults and tools, and enables or disables faults as at the start. Random values
+    /// depend on the counters, so they are reset as well. Sessions, pending dispatches and changes by the script stay.
     pub fn reset(&mut self) {
         self.rules.reset();
         self.faults.persistent.reset();
@@ -95,7 +95,7 @@ impl Engine {
     /// Queues the persistent faults that act on the dispatch.
     pub(crate) fn apply_faults(&mut self, dispatch: &mut Dispatch) {
         let Dispatch { era, session, ref message, .. } = *dispatch;
-        let revision = self.settings.support.negotiated(era, self.sessions.agreed_revision(session), message);
+        let revision = self.settings.support.negotiated(era, self.sessions.negotiated_revision(session), message);
         let applied = self.faults.persistent.apply_faults(
             FaultDirection::ToClient,
             MatchInput { message, revision, session },
@@ -121,7 +121,7 @@ impl Engine {
         Flow::Next
     }
 
-    /// A fault among the actions of a rule.
+    /// Runs a fault among the actions of a rule.
     pub(crate) fn inject_fault(&mut self, dispatch: &mut Dispatch, fault: Fault, out: &mut Vec<Output>) -> Flow {
         let random = dispatch.draw(self.settings.seed);
         self.apply_fault(dispatch, fault, random, out)
@@ -176,8 +176,8 @@ impl Engine {
             }
             out.push(Output::new(Target::Session(key), Step::ExpireSession));
         }
-        let message = self.refusal(dispatch.request_id(), &Rejection::new(404, -32001, "session not found"));
-        dispatch.push(out, Step::Answer { message, status: 404 });
+        let message = self.rejection_response(dispatch.request_id(), &Rejection::new(404, -32001, "session not found"));
+        dispatch.push(out, Step::Response { message, status: 404 });
         dispatch.state = State::Settled;
         dispatch.remaining.clear();
     }

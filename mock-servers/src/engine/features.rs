@@ -144,7 +144,7 @@ const MEMBERS: [Row<(SchemaType, &str)>; 32] = [
 /// The content blocks that were added.
 const BLOCKS: [Row<SchemaType>; 2] = [(SchemaType::AudioContent, MARCH, None), (SchemaType::ResourceLink, JUNE, None)];
 
-/// The server's messages that were added or removed. What 2026-07-28 requests in a result counts as present.
+/// The server's messages that were added or removed. Requests that 2026-07-28 sends in results count as present.
 const METHODS: [Row<&str>; 2] =
     [("elicitation/create", JUNE, None), ("notifications/elicitation/complete", NOVEMBER, Some(JULY))];
 

@@ -1,25 +1,25 @@
-//! What is made up for servers that offer thousands of things: pure functions of a number.
+//! Generated items: pure functions of a number.
 
 use serde_json::{Map, Value, json};
 
 use crate::script::{Generate, GenerateSchema};
 
-/// How large a made-up schema may be, so that a script's slip does not eat the memory.
-const DEEPEST: usize = 32;
-const WIDEST: usize = 1_000;
-const LONGEST_DESCRIPTION: usize = 1 << 20;
+/// Limits of a generated schema, so that a typing error in a script does not exhaust the memory.
+const MAX_DEPTH: usize = 32;
+const MAX_WIDTH: usize = 1_000;
+const MAX_DESCRIPTION: usize = 1 << 20;
 
-/// The description of the one of this number.
+/// The description of the item with this number.
 pub(crate) fn description(kind: &str, number: usize, generate: &Generate) -> String {
     let mut text = format!("Made-up {kind} number {number}.");
-    let wanted = generate.description_chars.unwrap_or_default().min(LONGEST_DESCRIPTION);
-    while text.len() < wanted {
+    let generated_count = generate.description_chars.unwrap_or_default().min(MAX_DESCRIPTION);
+    while text.len() < generated_count {
         text.push_str(" It does nothing, and says so at length, because real descriptions are long too.");
     }
     text
 }
 
-/// An input schema of this size: nested objects, each with strings, numbers, choices and arrays.
+/// An input schema of this size: nested objects with strings, numbers, enums and arrays.
 pub(crate) fn schema(number: usize, size: GenerateSchema) -> Value {
     let mut schema = object(number, 1, size);
     schema["description"] = format!("The arguments of made-up tool number {number}.").into();
@@ -28,11 +28,11 @@ pub(crate) fn schema(number: usize, size: GenerateSchema) -> Value {
 
 fn object(number: usize, level: usize, size: GenerateSchema) -> Value {
     let mut properties = Map::new();
-    for position in 0..size.width.clamp(1, WIDEST) {
+    for position in 0..size.width.clamp(1, MAX_WIDTH) {
         let name = format!("field_{level}_{position}");
         properties.insert(name, property(number + position, level));
     }
-    if level < size.depth.min(DEEPEST) {
+    if level < size.depth.min(MAX_DEPTH) {
         properties.insert(format!("nested_{level}"), object(number, level + 1, size));
     }
     json!({ "type": "object", "properties": properties, "additionalProperties": false })
@@ -65,7 +65,7 @@ mod tests {
         assert_eq!(schema["properties"].as_object().unwrap().len(), 7);
         assert!(jsonschema::meta::is_valid(&schema));
         let deepest = super::schema(0, GenerateSchema { depth: usize::MAX, width: 1 });
-        assert_eq!(depth(&deepest), DEEPEST + 1);
+        assert_eq!(depth(&deepest), MAX_DEPTH + 1);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::faults::{AppliedFault, CloseMethod, Fault, FaultAction, FaultContext,
 pub(crate) struct InboundMessage {
     dispatch: DispatchId,
     origin: Origin,
-    /// The client's message, and what faults have made of it so far.
+    /// The client's message, and its copies after faults.
     message: Value,
     copies: Vec<Value>,
     due: VecDeque<(Fault, ChaCha8Rng)>,
@@ -28,7 +28,7 @@ impl Engine {
     /// Receives a message through its faults.
     pub(crate) fn arrive(&mut self, dispatch: DispatchId, origin: &Origin, message: &Value, out: &mut Vec<Output>) {
         let (era, session) = (self.settings.support.era_for(message), origin.session);
-        let revision = self.settings.support.negotiated(era, self.sessions.agreed_revision(session), message);
+        let revision = self.settings.support.negotiated(era, self.sessions.negotiated_revision(session), message);
         let due = self.faults.persistent.apply_faults(
             FaultDirection::ToServer,
             MatchInput { message, revision, session },
@@ -90,7 +90,7 @@ impl Engine {
             let (bytes, finish) = shape.write(copy.to_string().into_bytes());
             match serde_json::from_slice::<Value>(&bytes) {
                 Ok(message) => self.receive(dispatch, &origin, &message, out),
-                Err(_) => self.garbage(dispatch, out),
+                Err(_) => self.reject_unparsable(dispatch, out),
             }
             let end = match finish {
                 Finish::Keep => continue,
@@ -102,10 +102,10 @@ impl Engine {
     }
 
     /// Responds to bytes that are not JSON.
-    pub(crate) fn garbage(&mut self, dispatch: DispatchId, out: &mut Vec<Output>) {
+    pub(crate) fn reject_unparsable(&mut self, dispatch: DispatchId, out: &mut Vec<Output>) {
         let rejection = Rejection::new(400, -32700, "parse error");
-        let message = self.refusal(None, &rejection);
-        out.push(Output::new(Target::Dispatch(dispatch), Step::Answer { message, status: rejection.status }));
+        let message = self.rejection_response(None, &rejection);
+        out.push(Output::new(Target::Dispatch(dispatch), Step::Response { message, status: rejection.status }));
         out.push(Output::new(Target::Dispatch(dispatch), Step::End));
     }
 }

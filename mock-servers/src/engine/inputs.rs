@@ -7,43 +7,43 @@ use serde_json::{Map, Value};
 
 pub(crate) use self::{
     state::{Claim, RequestState, UsedStates},
-    validity::{flaw, required_capability},
+    validity::{required_capability, response_error},
 };
 
-/// What a dispatch knows of the client's answers.
+/// The client's responses in one dispatch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Inputs {
-    /// Which rule decided, by its position in the script.
+    /// The index of the rule in the script.
     pub(crate) rule: Option<usize>,
-    /// Which `request` actions were given up for their `otherwise`: the first by its position in the rule, each further
-    /// one by that in the `otherwise` before.
+    /// The `request` actions that were replaced by their `otherwise`: the index of the first in the rule, of each
+    /// further one in the `otherwise` before.
     pub(crate) path: Vec<usize>,
-    /// Everything that has been answered, for `{{responses…}}`.
+    /// All responses, for `{{responses…}}`.
     pub(crate) responses: Value,
-    /// What has been answered of the question that is open.
+    /// The responses to the current `ask` action.
     pub(crate) partial: Map<String, Value>,
-    /// What the client brought along with this message.
+    /// The responses in this message.
     pub(crate) offered: Map<String, Value>,
-    /// Whether the message takes the open question up again.
+    /// Whether the message is a retry of the current `ask` action.
     pub(crate) resumed: bool,
-    /// Requests of the server's own that are not answered yet.
+    /// The number of the server's requests without a response.
     pub(crate) waiting: usize,
 }
 
 impl Inputs {
-    /// Takes in an answer to a request of the server's own; whether it was the last one.
-    pub(crate) fn answered(&mut self, key: String, answer: Value) -> bool {
+    /// Adds a response to a request of the server; returns whether it was the last one.
+    pub(crate) fn add_response(&mut self, key: String, answer: Value) -> bool {
         self.partial.insert(key, answer);
         self.waiting = self.waiting.saturating_sub(1);
         self.waiting == 0
     }
 
-    /// Waits for this many answers.
-    pub(crate) fn await_answers(&mut self, count: usize) {
+    /// Waits for this number of responses.
+    pub(crate) fn await_responses(&mut self, count: usize) {
         self.waiting = count;
     }
 
-    /// Makes what has been answered available to the script.
+    /// Makes the responses available to placeholders; returns the only one.
     pub(crate) fn conclude(&mut self) -> Option<Value> {
         let answers = std::mem::take(&mut self.partial);
         let sole = (answers.len() == 1).then(|| answers.values().next().cloned()).flatten();

@@ -20,18 +20,18 @@ pub(crate) trait ListItem: Clone {
         true
     }
     /// How many items a script generates.
-    fn wanted(generate: &Generate) -> usize;
+    fn generated_count(generate: &Generate) -> usize;
     /// The generated item of this number.
-    fn made(number: usize, generate: &Generate) -> Self;
+    fn generated_item(number: usize, generate: &Generate) -> Self;
     /// The key of the generated item of this number.
-    fn made_key(number: usize) -> String;
+    fn generated_key(number: usize) -> String;
 }
 
 /// A list in its order.
 #[derive(Debug, Clone)]
 pub(crate) struct ItemList<T> {
     entries: Vec<Entry<T>>,
-    /// Where the first thing of a key stands: a mock may offer a name twice.
+    /// The index of the first item of each key: a mock may have two items of one name.
     by_key: HashMap<String, usize>,
     generate: Generate,
 }
@@ -39,8 +39,8 @@ pub(crate) struct ItemList<T> {
 #[derive(Debug, Clone)]
 enum Entry<T> {
     /// From the script, with its definition.
-    Written(Box<(T, Value)>),
-    /// Generated when needed, because ten thousand schemas would fill the memory.
+    DurationVisitor(Box<(T, Value)>),
+    /// Generated when needed, because ten thousand schemas would exhaust the memory.
     Made(usize),
 }
 
@@ -56,8 +56,8 @@ pub(crate) struct Page {
 impl<T: ListItem> ItemList<T> {
     pub(crate) fn new(written: Vec<T>, generate: Option<Generate>) -> Self {
         let generate = generate.unwrap_or_default();
-        let made = T::wanted(&generate).min(MAX_GENERATED);
-        let entries = written.into_iter().map(Entry::written).chain((0..made).map(Entry::Made)).collect();
+        let generated_item = T::generated_count(&generate).min(MAX_GENERATED);
+        let entries = written.into_iter().map(Entry::written).chain((0..generated_item).map(Entry::Made)).collect();
         let mut item_list = Self { entries, by_key: HashMap::new(), generate };
         item_list.index();
         item_list
@@ -70,7 +70,7 @@ impl<T: ListItem> ItemList<T> {
     /// The items of the script, in order.
     pub(crate) fn written(&self) -> impl Iterator<Item = &T> {
         self.entries.iter().filter_map(|entry| match entry {
-            Entry::Written(entry) => Some(&entry.0),
+            Entry::DurationVisitor(entry) => Some(&entry.0),
             Entry::Made(_) => None,
         })
     }
@@ -89,8 +89,7 @@ impl<T: ListItem> ItemList<T> {
     pub(crate) fn change(&mut self, put: &[T], remove: &[String]) {
         if !remove.is_empty() {
             let gone: Vec<usize> = remove.iter().filter_map(|key| self.by_key.get(key).copied()).collect();
-            let is_removed =
-                |entry: &Entry<T>| matches!(entry, Entry::Written(own) if remove.iter().any(|key| key == own.0.key()));
+            let is_removed = |entry: &Entry<T>| matches!(entry, Entry::DurationVisitor(own) if remove.iter().any(|key| key == own.0.key()));
             let mut at = 0;
             self.entries.retain(|entry| {
                 at += 1;
@@ -112,15 +111,15 @@ impl<T: ListItem> ItemList<T> {
 
     fn at(&self, at: usize) -> Cow<'_, T> {
         match &self.entries[at] {
-            Entry::Written(entry) => Cow::Borrowed(&entry.0),
-            Entry::Made(number) => Cow::Owned(T::made(*number, &self.generate)),
+            Entry::DurationVisitor(entry) => Cow::Borrowed(&entry.0),
+            Entry::Made(number) => Cow::Owned(T::generated_item(*number, &self.generate)),
         }
     }
 
     fn definition(&self, at: usize) -> Value {
         match &self.entries[at] {
-            Entry::Written(entry) => entry.1.clone(),
-            Entry::Made(number) => T::made(*number, &self.generate).definition(),
+            Entry::DurationVisitor(entry) => entry.1.clone(),
+            Entry::Made(number) => T::generated_item(*number, &self.generate).definition(),
         }
     }
 
@@ -132,8 +131,8 @@ impl<T: ListItem> ItemList<T> {
         self.by_key.clear();
         for (at, entry) in self.entries.iter().enumerate() {
             let key = match entry {
-                Entry::Written(entry) => entry.0.key().to_owned(),
-                Entry::Made(number) => T::made_key(*number),
+                Entry::DurationVisitor(entry) => entry.0.key().to_owned(),
+                Entry::Made(number) => T::generated_key(*number),
             };
             self.by_key.entry(key).or_insert(at);
         }
@@ -143,6 +142,6 @@ impl<T: ListItem> ItemList<T> {
 impl<T: ListItem> Entry<T> {
     fn written(thing: T) -> Self {
         let definition = thing.definition();
-        Self::Written(Box::new((thing, definition)))
+        Self::DurationVisitor(Box::new((thing, definition)))
     }
 }

@@ -12,17 +12,17 @@ use super::{
 
 const SUBSCRIPTION_KEY: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// A stream of changes that a client has open (2026-07-28, subscriptions).
+/// An open stream of changes (2026-07-28, subscriptions).
 #[derive(Debug, Clone)]
 pub(crate) struct Listener {
     /// The id of the `subscriptions/listen` request.
     id: Value,
-    /// What the server agreed to send.
+    /// The granted notifications.
     filter: Map<String, Value>,
 }
 
 impl Listener {
-    fn wants(&self, method: &str, params: Option<&Value>) -> bool {
+    fn includes(&self, method: &str, params: Option<&Value>) -> bool {
         let on = |name| self.filter.get(name) == Some(&Value::Bool(true));
         match method {
             "notifications/tools/list_changed" => on("toolsListChanged"),
@@ -37,7 +37,7 @@ impl Listener {
     }
 }
 
-/// Whether a notification is sent on such streams.
+/// Whether such streams can contain a notification.
 pub(crate) fn is_change(method: &str) -> bool {
     matches!(
         method,
@@ -53,12 +53,12 @@ impl Engine {
     pub(crate) fn listen(&mut self, dispatch: &mut Dispatch, out: &mut Vec<Output>) {
         let Some(id) = dispatch.request_id().cloned() else { return };
         let Some(wished) = param(&dispatch.message, "notifications").and_then(Value::as_object) else {
-            return self.answer(dispatch, Outcome::invalid_params("`notifications` is no object"), out);
+            return self.respond(dispatch, Outcome::invalid_params("`notifications` is not an object"), out);
         };
         let of_tasks = wished.contains_key("taskIds") && self.has_task_extension();
         if of_tasks && !self.declares_task_extension(dispatch) {
             // SEP-2663, task status notifications.
-            return self.answer(dispatch, extension_missing().into(), out);
+            return self.respond(dispatch, extension_missing().into(), out);
         }
         let mut filter: Map<String, Value> = wished
             .iter()
@@ -92,13 +92,13 @@ impl Engine {
         for id in std::mem::take(&mut self.listeners).into_keys() {
             let Some(mut dispatch) = self.take(id) else { continue };
             let result = self.listening_ended(&dispatch);
-            self.answer(&mut dispatch, Outcome::Result(result), &mut out);
+            self.respond(&mut dispatch, Outcome::Result(result), &mut out);
             dispatch.push(&mut out, Step::End);
         }
         out
     }
 
-    /// The result that ends a stream in good order (subscriptions, graceful closure).
+    /// The result at the end of a stream (subscriptions, graceful closure).
     pub(crate) fn listening_ended(&self, dispatch: &Dispatch) -> Value {
         let mut result = self.complete(dispatch, Map::new());
         result["_meta"][SUBSCRIPTION_KEY] = dispatch.request_id().cloned().unwrap_or_default();
@@ -133,7 +133,7 @@ impl Engine {
     /// Sends a notification to the modern streams that requested it.
     pub(crate) fn announce_modern(&self, method: &str, params: Option<Value>, out: &mut Vec<Output>) {
         for (dispatch, listener) in &self.listeners {
-            if !listener.wants(method, params.as_ref()) {
+            if !listener.includes(method, params.as_ref()) {
                 continue;
             }
             let mut params = params.clone().filter(Value::is_object).unwrap_or_else(|| json!({}));

@@ -12,7 +12,7 @@ use crate::script::Log;
 /// The log levels of RFC 5424, which all revisions use, the least severe first.
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-/// How severe a log message is.
+/// Severity of a log message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Level(usize);
 
@@ -37,7 +37,7 @@ impl Engine {
 
     /// Sends a log message if the client's log level allows it.
     pub(crate) fn log(&self, dispatch: &Dispatch, log: &Log, out: &mut Vec<Output>) {
-        if !self.wants_log(dispatch, &log.level) {
+        if !self.allows_log(dispatch, &log.level) {
             return;
         }
         let context = dispatch.context();
@@ -46,23 +46,23 @@ impl Engine {
             params["logger"] = context.fill_text(logger).into();
         }
         params["data"] = context.fill(&log.data);
-        self.say(dispatch, outgoing(None, "notifications/message", Some(params)), out);
+        self.send_message(dispatch, outgoing(None, "notifications/message", Some(params)), out);
     }
 
-    /// A legacy client sees what is as severe as the level that it has set, and everything before it has set one (the
-    /// server decides then); a modern one what the request asks for, and nothing where it asks for none (logging).
-    fn wants_log(&self, dispatch: &Dispatch, level: &str) -> bool {
+    /// Whether the log level allows a message. A legacy client gets messages at or above its level, and all before it
+    /// sets one (the server decides). A modern client gets the level of its request, and nothing without one (logging).
+    fn allows_log(&self, dispatch: &Dispatch, level: &str) -> bool {
         let severity = LEVELS.iter().position(|known| *known == level).map(Level);
         match dispatch.era {
             Era::Legacy => {
-                let wanted =
+                let generated_count =
                     dispatch.session.and_then(|key| self.sessions.open.get(&key)).and_then(|session| session.level);
-                severity.zip(wanted).is_none_or(|(severity, wanted)| severity >= wanted)
+                severity.zip(generated_count).is_none_or(|(severity, generated_count)| severity >= generated_count)
             }
             Era::Modern => {
                 let meta = param(&dispatch.message, "_meta");
-                let wanted = meta.and_then(|meta| meta.get(LOG_LEVEL_KEY)).and_then(Level::named);
-                severity.zip(wanted).is_some_and(|(severity, wanted)| severity >= wanted)
+                let generated_count = meta.and_then(|meta| meta.get(LOG_LEVEL_KEY)).and_then(Level::named);
+                severity.zip(generated_count).is_some_and(|(severity, generated_count)| severity >= generated_count)
             }
         }
     }

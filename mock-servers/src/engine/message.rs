@@ -25,7 +25,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    pub(crate) fn of(message: &Value) -> Self {
+    pub(crate) fn new(message: &Value) -> Self {
         let has = |name| message.get(name).is_some();
         if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
             return Self::Invalid;

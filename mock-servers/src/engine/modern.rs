@@ -50,7 +50,8 @@ impl Engine {
         }
     }
 
-    /// A finished result: as it is up to 2025-11-25, with its type, the server's identity and the caching hints since.
+    /// A complete result: unchanged up to 2025-11-25, then with `resultType`, the server's identity and the caching
+    /// hints.
     pub(crate) fn complete(&self, dispatch: &Dispatch, members: Map<String, Value>) -> Value {
         if dispatch.era == Era::Legacy {
             return Value::Object(members);
@@ -61,7 +62,7 @@ impl Engine {
             self.hint(method(&dispatch.message), &mut result);
         }
         let info = self.identity();
-        // Metadata of the script is kept.
+        // Metadata of the script stays.
         match result.get_mut("_meta").and_then(Value::as_object_mut) {
             Some(meta) => drop(meta.insert(SERVER_INFO_KEY.into(), info)),
             None => drop(result.insert("_meta".into(), json!({ SERVER_INFO_KEY: info }))),
@@ -89,7 +90,7 @@ impl Engine {
     }
 }
 
-/// The caching hints of a script, with its older way of saying one of them.
+/// The caching hints of a script, with its older key `ttl`.
 pub(crate) fn cache(mut cache: Cache, ttl: Option<HumanDuration>) -> Cache {
     cache.all.ttl = cache.all.ttl.or(ttl);
     cache

@@ -10,37 +10,36 @@ use crate::{
     script::{Exit, HttpStatus, Respond},
 };
 
-/// A conversation with one client: a process run over stdio, a session over HTTP.
+/// A session: a process over stdio, an `initialize` over HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionKey(pub u64);
 
-/// One message from the client and everything that is said because of it.
+/// One message from the client, and everything that it causes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DispatchId(pub u64);
 
-/// Where a step is to be played.
+/// The target of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Target {
-    /// On the stream that answers one message of the client: standard output over stdio, the reply to the POST over
-    /// HTTP.
+    /// The stream of the response to one message: standard output over stdio, the response to the POST over HTTP.
     Dispatch(DispatchId),
-    /// On the stream for what the server says of its own accord: standard output over stdio, the GET stream over HTTP.
+    /// The stream for other messages of the server: standard output over stdio, the GET stream over HTTP.
     Session(SessionKey),
 }
 
 /// One step of a transport, and its target.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Output {
-    /// Where.
+    /// The target.
     pub to: Target,
-    /// What.
+    /// The step.
     pub step: Step,
-    /// What is to be done with its bytes; none: they are written as they are.
+    /// The faults of its bytes; `None` leaves them unchanged.
     pub shape: Option<Box<WriteFaults>>,
 }
 
 impl Output {
-    /// A step whose bytes are written as they are.
+    /// A step without faults.
     #[must_use]
     pub fn new(to: Target, step: Step) -> Self {
         Self { to, step, shape: None }
@@ -53,7 +52,7 @@ pub enum Step {
     /// Send a notification or request.
     Send(Value),
     /// Send the response; over HTTP with this status.
-    Answer {
+    Response {
         /// The JSON-RPC response.
         message: Value,
         /// The HTTP status.
@@ -63,22 +62,22 @@ pub enum Step {
     Raw(String),
     /// Call [`super::Engine::on_wake`] with the dispatch after this time.
     Wake(Duration),
-    /// Over HTTP: respond with this instead of a message. Over stdio: nothing.
+    /// Over HTTP: respond with this instead of a message. Over stdio: no effect.
     Status(HttpStatus),
     /// Close the connection.
     Close,
-    /// Reset the TCP connection; close it if there is no TCP.
+    /// Reset the TCP connection; close other connections.
     Reset,
-    /// Over HTTP: open the stream, though there is nothing to say yet. Elsewhere: nothing.
+    /// Over HTTP: open the stream before the first message. Over other transports: no effect.
     Open,
-    /// Over HTTP: forget the session that this is for. Over stdio: nothing.
+    /// Over HTTP: expire the session. Over stdio: no effect.
     ExpireSession,
-    /// Over stdio: change the process. Over HTTP: nothing.
+    /// Over stdio: change the process. Over HTTP: no effect.
     Process(ProcessAction),
-    /// Over Streamable HTTP: close the connection in good order, and go on when the client comes back, which it is to do
-    /// after this time. Elsewhere: nothing.
+    /// Over Streamable HTTP: close the connection gracefully, and continue when the client reconnects, after this time.
+    /// Over other transports: no effect.
     CloseStream(Option<Duration>),
-    /// Over Streamable HTTP: answer in this way. Elsewhere: nothing.
+    /// Over Streamable HTTP: respond in this form. Over other transports: no effect.
     Respond(Respond),
     /// End the server.
     Exit(Exit),
@@ -113,18 +112,18 @@ pub struct DispatchOutput {
 /// Origin of a message.
 #[derive(Debug, Clone, Default)]
 pub struct Origin {
-    /// The session it belongs to; none for what stands outside of sessions.
+    /// The session; `None` outside of sessions.
     pub session: Option<SessionKey>,
-    /// The era that its envelope tells; absent: the one that the message itself tells.
+    /// The era of its envelope [default: that of the message].
     pub era: Option<Era>,
     /// The rejection of the transport. Only rules for the handshake run before it.
     pub rejection: Option<Rejection>,
-    /// The name and port that the client calls the server by, over HTTP.
+    /// The host and port of the request, over HTTP.
     pub host: Option<String>,
 }
 
 impl Origin {
-    /// A message of this session, with nothing wrong about its envelope.
+    /// A message of this session with a valid envelope.
     #[must_use]
     pub fn session(session: SessionKey) -> Self {
         Self { session: Some(session), ..Self::default() }
@@ -145,7 +144,7 @@ pub struct Rejection {
 }
 
 impl Rejection {
-    /// A defect without further data.
+    /// A rejection without data.
     pub fn new(status: u16, code: i64, message: impl Into<String>) -> Self {
         Self { status, code, message: message.into(), data: None }
     }

@@ -10,11 +10,11 @@ use super::{
 };
 use crate::script::{Action, Progress};
 
-/// How many reports of progress are made at once, so that a script's slip does not eat the memory.
+/// Maximum number of notifications at once, so that a typing error in a script does not exhaust the memory.
 const MAX_REPORTS: u32 = 100_000;
 
 impl Engine {
-    /// Sends one report of progress, and puts the others back for later.
+    /// Sends one progress notification, and queues the others.
     pub(crate) fn report_progress(
         &self,
         dispatch: &mut Dispatch,
@@ -26,7 +26,7 @@ impl Engine {
             return Flow::Next;
         }
         if let Some(every) = progress.every.take() {
-            // The wait comes first; the report itself follows as an action of its own, and then the rest.
+            // The wait precedes the notification, which is an action of its own, and then the rest.
             let times = progress.times.unwrap_or(1);
             if times > 1 {
                 let rest = Progress {
@@ -63,7 +63,7 @@ impl Engine {
     }
 }
 
-/// A number without a fraction where it has none: some clients read whole numbers only.
+/// A number, as an integer if possible: some clients accept only integers.
 fn number(value: f64) -> Value {
     // Every whole number below 2^53 is exact in a double, so nothing is lost here.
     if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 { json!(value as i64) } else { json!(value) }

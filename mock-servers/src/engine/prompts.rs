@@ -1,4 +1,4 @@
-//! Prompts: what lists show of them, and what getting one answers.
+//! Prompts: definitions in lists, and `prompts/get`.
 
 use serde_json::{Map, Value, json};
 
@@ -19,7 +19,7 @@ impl ListItem for Prompt {
     }
 
     fn definition(&self) -> Value {
-        let arguments: Vec<Value> = self.arguments.iter().map(shown).collect();
+        let arguments: Vec<Value> = self.arguments.iter().map(argument_definition).collect();
         let mut members = Map::new();
         add(
             &mut members,
@@ -35,26 +35,26 @@ impl ListItem for Prompt {
         Value::Object(members)
     }
 
-    fn wanted(generate: &Generate) -> usize {
+    fn generated_count(generate: &Generate) -> usize {
         generate.prompts
     }
 
-    fn made(number: usize, generate: &Generate) -> Self {
+    fn generated_item(number: usize, generate: &Generate) -> Self {
         let subject = PromptArgument { name: "subject".into(), ..PromptArgument::default() };
         Self {
-            name: Self::made_key(number),
+            name: Self::generated_key(number),
             description: Some(generated::description("prompt", number, generate)),
             arguments: vec![subject],
             ..Self::default()
         }
     }
 
-    fn made_key(number: usize) -> String {
+    fn generated_key(number: usize) -> String {
         format!("prompt-{number:05}")
     }
 }
 
-fn shown(argument: &PromptArgument) -> Value {
+fn argument_definition(argument: &PromptArgument) -> Value {
     let mut members = Map::new();
     add(
         &mut members,
@@ -76,7 +76,7 @@ impl Engine {
         let Some(prompt) = self.items.lists.prompts.get(name) else {
             return Outcome::invalid_params(format!("unknown prompt: {name}"));
         };
-        if let Some(words) = misfit(&prompt, param(&dispatch.message, "arguments")) {
+        if let Some(words) = argument_error(&prompt, param(&dispatch.message, "arguments")) {
             return Outcome::invalid_params(words);
         }
         let context = dispatch.context();
@@ -89,7 +89,7 @@ impl Engine {
         Outcome::Result(self.prompt_result(dispatch, description, messages))
     }
 
-    /// The result that holds these messages.
+    /// The result with these messages.
     pub(crate) fn prompt_result(
         &self,
         dispatch: &Dispatch,
@@ -112,15 +112,15 @@ pub(crate) fn message(role: Role, content: Value) -> Value {
     json!({ "role": if role == Role::User { "user" } else { "assistant" }, "content": content })
 }
 
-/// Why a prompt cannot be filled with these arguments (prompts, error handling).
-fn misfit(prompt: &Prompt, arguments: Option<&Value>) -> Option<String> {
+/// The problem of these arguments (prompts, error handling).
+fn argument_error(prompt: &Prompt, arguments: Option<&Value>) -> Option<String> {
     let given = match arguments {
         None => None,
         Some(Value::Object(given)) => Some(given),
-        Some(_) => return Some("`arguments` is no object".into()),
+        Some(_) => return Some("`arguments` is not an object".into()),
     };
     if let Some((name, _)) = given.into_iter().flatten().find(|(_, value)| !value.is_string()) {
-        return Some(format!("the argument `{name}` is no string"));
+        return Some(format!("the argument `{name}` is not a string"));
     }
     let lacks =
         |argument: &&PromptArgument| argument.required && given.is_none_or(|given| !given.contains_key(&argument.name));

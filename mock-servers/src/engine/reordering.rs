@@ -15,19 +15,19 @@ pub(crate) struct DelayedResponse {
 impl Engine {
     /// Delays the response among the outputs from this one on if a fault requires it. Otherwise a response releases the
     /// delayed responses that waited for it.
-    pub(crate) fn put_in_order(&mut self, dispatch: &Dispatch, from: usize, out: &mut Vec<Output>) {
+    pub(crate) fn reorder_responses(&mut self, dispatch: &Dispatch, from: usize, out: &mut Vec<Output>) {
         let own = Target::Dispatch(dispatch.id);
-        let answered = out[from..].iter().any(|one| one.to == own && matches!(one.step, Step::Answer { .. }));
-        if !answered {
+        let add_response = out[from..].iter().any(|one| one.to == own && matches!(one.step, Step::Response { .. }));
+        if !add_response {
             return;
         }
         match reordering(dispatch) {
-            Some(reorder) => self.hold_back(dispatch, reorder, from, out),
-            None => self.let_overtake(dispatch.session, out),
+            Some(reorder) => self.delay(dispatch, reorder, from, out),
+            None => self.release_delayed(dispatch.session, out),
         }
     }
 
-    fn hold_back(&mut self, dispatch: &Dispatch, reorder: Reorder, from: usize, out: &mut Vec<Output>) {
+    fn delay(&mut self, dispatch: &Dispatch, reorder: Reorder, from: usize, out: &mut Vec<Output>) {
         let own = Target::Dispatch(dispatch.id);
         let (outputs, others): (Vec<_>, Vec<_>) = out.split_off(from).into_iter().partition(|one| one.to == own);
         out.extend(others);
@@ -38,7 +38,7 @@ impl Engine {
     }
 
     /// Counts a response of the session.
-    fn let_overtake(&mut self, session: Option<SessionKey>, out: &mut Vec<Output>) {
+    fn release_delayed(&mut self, session: Option<SessionKey>, out: &mut Vec<Output>) {
         for held in self.faults.delayed.values_mut().filter(|held| held.session == session) {
             held.behind -= 1;
         }

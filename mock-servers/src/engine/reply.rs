@@ -14,12 +14,12 @@ use super::{
 use crate::script::{Reply, Role, Tool};
 
 impl Engine {
-    /// The result that a `reply` action asks for.
-    pub(crate) fn replied(&mut self, dispatch: &Dispatch, reply: &Reply) -> Value {
+    /// The result of a `reply` action.
+    pub(crate) fn reply_result(&mut self, dispatch: &Dispatch, reply: &Reply) -> Value {
         let context = dispatch.context();
-        let base = match worded(reply, &context) {
-            Some(Worded::Whole(result)) => result,
-            Some(Worded::Content(members)) => self.worded_result(dispatch, members),
+        let base = match scripted(reply, &context) {
+            Some(Scripted::Whole(result)) => result,
+            Some(Scripted::Content(members)) => self.scripted_result(dispatch, members),
             None => match self.default_outcome(dispatch) {
                 Outcome::Result(result) => result,
                 Outcome::Error { .. } => self.complete(dispatch, Map::new()),
@@ -28,13 +28,13 @@ impl Engine {
         patched(base, reply, &context)
     }
 
-    /// The outcome of a call that no rule decides about.
-    pub(crate) fn called(&self, dispatch: &Dispatch, tool: &Tool, nth: u64) -> Outcome {
+    /// The outcome of a call without a rule.
+    pub(crate) fn tool_result(&self, dispatch: &Dispatch, tool: &Tool, nth: u64) -> Outcome {
         let context = TemplateContext { nth, ..dispatch.context() };
         let reply = tool.reply.as_ref();
-        let base = match reply.and_then(|reply| worded(reply, &context)) {
-            Some(Worded::Whole(result)) => result,
-            Some(Worded::Content(content)) => self.worded_result(dispatch, content),
+        let base = match reply.and_then(|reply| scripted(reply, &context)) {
+            Some(Scripted::Whole(result)) => result,
+            Some(Scripted::Content(content)) => self.scripted_result(dispatch, content),
             None => self.complete(dispatch, text_content(&echo(dispatch, tool))),
         };
         Outcome::Result(match reply {
@@ -43,8 +43,8 @@ impl Engine {
         })
     }
 
-    /// What a script words out, as the result of the method that was asked for.
-    fn worded_result(&self, dispatch: &Dispatch, mut members: Map<String, Value>) -> Value {
+    /// Content of a script as the result of the requested method.
+    fn scripted_result(&self, dispatch: &Dispatch, mut members: Map<String, Value>) -> Value {
         let blocks = |members: &mut Map<String, Value>| match members.shift_remove("content") {
             Some(Value::Array(blocks)) => blocks,
             _ => Vec::new(),
@@ -67,17 +67,17 @@ impl Engine {
     }
 }
 
-/// What a reply words out itself.
-enum Worded {
-    /// A result that must go out word for word.
+/// Content of a reply.
+enum Scripted {
+    /// A whole result.
     Whole(Value),
     /// The members of a tool result.
     Content(Map<String, Value>),
 }
 
-fn worded(reply: &Reply, context: &TemplateContext<'_>) -> Option<Worded> {
+fn scripted(reply: &Reply, context: &TemplateContext<'_>) -> Option<Scripted> {
     if let Some(result) = &reply.result {
-        return Some(Worded::Whole(context.fill(result)));
+        return Some(Scripted::Whole(context.fill(result)));
     }
     let wordless = reply.text.is_none() && reply.content.is_empty() && reply.structured.is_none();
     if wordless && !reply.is_error && reply.meta.is_none() {
@@ -86,7 +86,7 @@ fn worded(reply: &Reply, context: &TemplateContext<'_>) -> Option<Worded> {
     let structured = reply.structured.as_ref().map(|value| context.fill(value));
     let text = match (&reply.text, &structured) {
         (Some(text), _) => Some(context.fill_text(text)),
-        // A structured result should be given as text too (2025-06-18 and later, tools, structured content).
+        // A structured result should also be sent as text (2025-06-18 and later, tools, structured content).
         (None, Some(structured)) if reply.content.is_empty() => Some(structured.to_string()),
         (None, _) => reply.content.is_empty().then(String::new),
     };
@@ -102,7 +102,7 @@ fn worded(reply: &Reply, context: &TemplateContext<'_>) -> Option<Worded> {
     if let Some(meta) = &reply.meta {
         members.insert("_meta".into(), context.fill_map(meta).into());
     }
-    Some(Worded::Content(members))
+    Some(Scripted::Content(members))
 }
 
 /// A block of content as a part of a resource.
@@ -130,7 +130,7 @@ fn echo(dispatch: &Dispatch, tool: &Tool) -> String {
     format!("{}: {}", tool.name, arguments.unwrap_or(&json!({})))
 }
 
-/// The result with a reply's patch laid over it; a null takes a field away.
+/// The result with a reply's patch; a null removes a member.
 fn patched(mut base: Value, reply: &Reply, context: &TemplateContext<'_>) -> Value {
     let (Some(patch), Some(members)) = (&reply.patch, base.as_object_mut()) else { return base };
     for (name, value) in patch {

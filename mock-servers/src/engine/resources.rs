@@ -1,4 +1,4 @@
-//! Resources and resource templates: what lists show of them, and what reading one answers.
+//! Resources and resource templates: definitions in lists, and `resources/read`.
 
 use serde_json::{Map, Value, json};
 
@@ -45,13 +45,13 @@ impl ListItem for Resource {
         !self.hidden
     }
 
-    fn wanted(generate: &Generate) -> usize {
+    fn generated_count(generate: &Generate) -> usize {
         generate.resources
     }
 
-    fn made(number: usize, generate: &Generate) -> Self {
+    fn generated_item(number: usize, generate: &Generate) -> Self {
         Self {
-            uri: Self::made_key(number),
+            uri: Self::generated_key(number),
             name: Some(format!("resource-{number:05}")),
             description: Some(generated::description("resource", number, generate)),
             mime_type: Some("text/plain".into()),
@@ -59,7 +59,7 @@ impl ListItem for Resource {
         }
     }
 
-    fn made_key(number: usize) -> String {
+    fn generated_key(number: usize) -> String {
         format!("generated://resource/{number:05}")
     }
 }
@@ -88,13 +88,13 @@ impl ListItem for ResourceTemplate {
         Value::Object(members)
     }
 
-    fn wanted(generate: &Generate) -> usize {
+    fn generated_count(generate: &Generate) -> usize {
         generate.resource_templates
     }
 
-    fn made(number: usize, generate: &Generate) -> Self {
+    fn generated_item(number: usize, generate: &Generate) -> Self {
         Self {
-            uri_template: Self::made_key(number),
+            uri_template: Self::generated_key(number),
             name: Some(format!("template-{number:05}")),
             description: Some(generated::description("resource template", number, generate)),
             mime_type: Some("text/plain".into()),
@@ -102,13 +102,13 @@ impl ListItem for ResourceTemplate {
         }
     }
 
-    fn made_key(number: usize) -> String {
+    fn generated_key(number: usize) -> String {
         format!("{MADE_TEMPLATE}{number:05}/{{id}}")
     }
 }
 
 impl Engine {
-    /// Reads a resource: one that is on offer itself, else the first of a template that its URI follows.
+    /// Reads a listed resource, else the first template that matches the URI.
     pub(crate) fn read(&self, dispatch: &Dispatch) -> Outcome {
         let Some(uri) = param(&dispatch.message, "uri").and_then(Value::as_str) else {
             return Outcome::invalid_params("`uri` is missing");
@@ -127,7 +127,7 @@ impl Engine {
         Outcome::Result(self.resource_result(dispatch, contents))
     }
 
-    /// The result that holds these contents.
+    /// The result with these contents.
     pub(crate) fn resource_result(&self, dispatch: &Dispatch, mut contents: Vec<Value>) -> Value {
         let features = self.features(dispatch);
         contents.iter_mut().for_each(|part| features.fit(SchemaType::ResourceContents, part));
@@ -140,7 +140,7 @@ impl Engine {
     }
 }
 
-/// The key of the template, made up, that a URI follows.
+/// The key of the generated template that a URI matches.
 fn made_template(uri: &str) -> Option<String> {
     let (number, id) = uri.strip_prefix(MADE_TEMPLATE)?.split_once('/')?;
     (!id.is_empty() && !id.contains('/')).then(|| format!("{MADE_TEMPLATE}{number}/{{id}}"))
@@ -170,7 +170,7 @@ fn written(part: &ResourcePart, mime_type: Option<&str>, uri: &str, context: &Te
     Value::Object(members)
 }
 
-/// 2026-07-28 gave up the code of earlier revisions (resources, error handling).
+/// 2026-07-28 replaced the code of earlier revisions (resources, error handling).
 fn no_such_resource(dispatch: &Dispatch, uri: &str) -> Outcome {
     let code = if dispatch.era == Era::Modern { -32602 } else { -32002 };
     Outcome::Error { code, message: "Resource not found".into(), data: Some(json!({ "uri": uri })) }

@@ -1,4 +1,4 @@
-//! The answers of a good server, in both eras.
+//! Default responses in both eras.
 
 use serde_json::{Value, json};
 
@@ -13,12 +13,12 @@ use super::{
 };
 
 impl Engine {
-    /// The response that a good server gives, and its HTTP status; none to what wants no answer.
-    pub(crate) fn default_answer(&mut self, dispatch: &Dispatch) -> Option<(Value, u16)> {
+    /// The default response and its HTTP status; `None` for messages without a response.
+    pub(crate) fn default_response(&mut self, dispatch: &Dispatch) -> Option<(Value, u16)> {
         if let Some(rejection) = &dispatch.rejection {
-            // A notification is never answered, but over HTTP its refusal has a status and may have a body; over stdio
-            // the fronts leave it out.
-            return Some((self.refusal(dispatch.request_id(), rejection), rejection.status));
+            // A notification has no response, but over HTTP its rejection has a status and can have a body. Over stdio
+            // it is omitted.
+            return Some((self.rejection_response(dispatch.request_id(), rejection), rejection.status));
         }
         let id = dispatch.request_id()?.clone();
         let outcome = self.default_outcome(dispatch);
@@ -55,7 +55,7 @@ impl Engine {
             }
             ("prompts/list", _) if self.declares("prompts") => self.list(dispatch, List::Prompts),
             ("prompts/get", _) if self.declares("prompts") => self.get_prompt(dispatch),
-            ("completion/complete", _) if self.declares("completions") => self.completed(dispatch),
+            ("completion/complete", _) if self.declares("completions") => self.completion_result(dispatch),
             ("logging/setLevel", Era::Legacy) if self.declares("logging") => self.set_level(dispatch),
             (unknown, _) => Outcome::error(-32601, format!("method not found: {unknown}")),
         }
@@ -65,7 +65,7 @@ impl Engine {
         self.settings.capabilities.contains_key(capability)
     }
 
-    /// Agrees on a revision: the client's if it is supported, else the newest there is (lifecycle, version
+    /// Negotiates the revision: the client's if it is supported, else the newest supported one (lifecycle, version
     /// negotiation).
     fn initialize(&mut self, dispatch: &Dispatch) -> Outcome {
         let Some(asked) = param(&dispatch.message, "protocolVersion").and_then(Value::as_str) else {
@@ -92,14 +92,14 @@ impl Engine {
         Outcome::Result(result)
     }
 
-    /// What the server says of itself, in the words of the revision spoken.
+    /// `serverInfo` with the members of a revision.
     pub(crate) fn server_info(&self, features: RevisionFeatures) -> Value {
         let mut info = self.settings.info.clone();
         features.fit_members(SchemaType::Implementation, &mut info);
         Value::Object(info)
     }
 
-    /// The same, in the words of 2026-07-28.
+    /// `serverInfo` with the members of the newest modern revision.
     pub(crate) fn identity(&self) -> Value {
         self.server_info(RevisionFeatures::new(
             revision::effective_revision(self.settings.support.newest_modern()),
@@ -107,9 +107,9 @@ impl Engine {
         ))
     }
 
-    /// The revision in which a dispatch is spoken, as far as it decides what is said.
+    /// The features of a dispatch's revision.
     pub(crate) fn features(&self, dispatch: &Dispatch) -> RevisionFeatures {
-        let agreed = self.sessions.agreed_revision(dispatch.session);
+        let agreed = self.sessions.negotiated_revision(dispatch.session);
         let revision = self.settings.support.negotiated(dispatch.era, agreed, &dispatch.message);
         RevisionFeatures::new(revision::effective_revision(revision), self.settings.anachronisms)
     }

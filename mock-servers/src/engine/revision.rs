@@ -38,7 +38,7 @@ impl SupportedRevisions {
         &self.0
     }
 
-    /// Whether this very revision is supported.
+    /// Whether this revision is supported.
     #[must_use]
     pub fn has(&self, revision: &str) -> bool {
         self.0.iter().any(|one| one == revision)
@@ -46,8 +46,8 @@ impl SupportedRevisions {
 
     /// Whether any revision of this era is supported.
     #[must_use]
-    pub fn has_era(&self, wanted: Era) -> bool {
-        self.0.iter().any(|one| era(one) == wanted)
+    pub fn has_era(&self, generated_count: Era) -> bool {
+        self.0.iter().any(|one| era(one) == generated_count)
     }
 
     /// The newest supported revision of the legacy era.
@@ -71,15 +71,15 @@ impl SupportedRevisions {
         revision.unwrap_or_else(|| self.newest_modern())
     }
 
-    /// The same as [`Self::era_for`], for a message that neither begins a conversation nor listens, by whether it names
-    /// its revision.
+    /// The same as [`Self::era_for`] for a message that does not begin a session or listen, by whether it names its
+    /// revision.
     pub(crate) fn era_named(&self, named: bool) -> Era {
         let modern = self.has_era(Era::Modern) && (named || !self.has_era(Era::Legacy));
         if modern { Era::Modern } else { Era::Legacy }
     }
 
-    /// Under which era's rules a message is served. A dual-era server selects its behaviour from how the client opens:
-    /// metadata on the request means modern, `initialize` means legacy (2026-07-28, versioning).
+    /// The era of a message. A dual-era server selects it by how the client begins: metadata on the request means
+    /// modern, `initialize` means legacy (2026-07-28, versioning).
     #[must_use]
     pub fn era_for(&self, message: &Value) -> Era {
         match (self.has_era(Era::Legacy), self.has_era(Era::Modern)) {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::SessionKey;
 use crate::script::{Action, Rule, When};
 
-/// The rules of a script, and how often each was met.
+/// The rules of a script, and their counters.
 #[derive(Debug, Clone)]
 pub(crate) struct Rules {
     rules: Vec<(Rule, u64)>,
@@ -16,7 +16,7 @@ pub(crate) struct Rules {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MatchInput<'a> {
     pub(crate) message: &'a Value,
-    /// The revision in which it is spoken.
+    /// The revision of the message.
     pub(crate) revision: &'a str,
     pub(crate) session: Option<SessionKey>,
 }
@@ -24,11 +24,11 @@ pub(crate) struct MatchInput<'a> {
 /// The rule that decides about a message.
 #[derive(Debug, Clone)]
 pub(crate) struct Decision {
-    /// What to do.
+    /// The actions.
     pub(crate) actions: Vec<Action>,
-    /// How often the rule's fields, `nth` apart, have matched.
+    /// The number of messages that the rule's other fields have matched.
     pub(crate) nth: u64,
-    /// Which rule it is, by its position in the script.
+    /// The index of the rule in the script.
     pub(crate) rule: usize,
 }
 
@@ -41,7 +41,7 @@ impl Rules {
         self.run = run;
     }
 
-    /// What the rule at this position does.
+    /// The actions of the rule at this index.
     pub(crate) fn actions(&self, rule: usize) -> Option<&[Action]> {
         self.rules.get(rule).map(|(rule, _)| rule.actions.as_slice())
     }
@@ -77,7 +77,7 @@ impl Rules {
 pub(crate) fn matches(when: &When, arrived: MatchInput<'_>, run: u64) -> bool {
     let MatchInput { message, revision, session } = arrived;
     let method = message.get("method").and_then(Value::as_str);
-    // GET and DELETE are no messages: only rules that name them are for them.
+    // GET and DELETE are not messages, so only rules that name them match.
     if matches!(method, Some("GET" | "DELETE")) && when.method.is_none() {
         return false;
     }
@@ -86,20 +86,29 @@ pub(crate) fn matches(when: &When, arrived: MatchInput<'_>, run: u64) -> bool {
     let text = |name| param(name).and_then(Value::as_str);
     let fills = matches!(method, Some("tools/call" | "prompts/get"));
     // Keys are counted from 0, in the order in which sessions are opened.
-    when.run.is_none_or(|wanted| wanted == run)
-        && when.session.is_none_or(|wanted| session.is_some_and(|SessionKey(key)| key + 1 == wanted))
-        && when.method.as_deref().is_none_or(|wanted| method == Some(wanted))
-        && when.tool.as_deref().is_none_or(|wanted| tool() == Some(wanted))
-        && when.prompt.as_deref().is_none_or(|wanted| method == Some("prompts/get") && text("name") == Some(wanted))
-        && when.uri.as_deref().is_none_or(|wanted| text("uri") == Some(wanted))
-        && when.revisions.as_ref().is_none_or(|wanted| wanted.iter().any(|wanted| wanted == revision))
-        && when.cursor.as_deref().is_none_or(|wanted| text("cursor") == Some(wanted))
-        && when.arguments.as_ref().is_none_or(|wanted| {
-            fills && param("arguments").and_then(Value::as_object).is_some_and(|given| holds(given, wanted))
+    when.run.is_none_or(|generated_count| generated_count == run)
+        && when.session.is_none_or(|generated_count| session.is_some_and(|SessionKey(key)| key + 1 == generated_count))
+        && when.method.as_deref().is_none_or(|generated_count| method == Some(generated_count))
+        && when.tool.as_deref().is_none_or(|generated_count| tool() == Some(generated_count))
+        && when
+            .prompt
+            .as_deref()
+            .is_none_or(|generated_count| method == Some("prompts/get") && text("name") == Some(generated_count))
+        && when.uri.as_deref().is_none_or(|generated_count| text("uri") == Some(generated_count))
+        && when
+            .revisions
+            .as_ref()
+            .is_none_or(|generated_count| generated_count.iter().any(|generated_count| generated_count == revision))
+        && when.cursor.as_deref().is_none_or(|generated_count| text("cursor") == Some(generated_count))
+        && when.arguments.as_ref().is_none_or(|generated_count| {
+            fills
+                && param("arguments")
+                    .and_then(Value::as_object)
+                    .is_some_and(|given| contains_all(given, generated_count))
         })
 }
 
 /// Whether the object has these members, among others.
-fn holds(given: &Map<String, Value>, wanted: &Map<String, Value>) -> bool {
-    wanted.iter().all(|(name, value)| given.get(name) == Some(value))
+fn contains_all(given: &Map<String, Value>, generated_count: &Map<String, Value>) -> bool {
+    generated_count.iter().all(|(name, value)| given.get(name) == Some(value))
 }

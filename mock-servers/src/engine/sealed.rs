@@ -1,8 +1,8 @@
-//! State that travels through the client and comes back unchanged, or not at all.
+//! Authenticated state that a client stores.
 //!
-//! A `requestState` is attacker-controlled input (2026-07-28, multi round-trip requests, server requirements), so what
-//! is in it is authenticated with HMAC-SHA256. It is not hidden: a client can read it, but it cannot change it. The key
-//! comes from the seed, so that a restarted server still knows the states of its former self.
+//! A `requestState` is attacker-controlled input (2026-07-28, multi round-trip requests, server requirements), so it is
+//! authenticated with HMAC-SHA256. It is not encrypted: a client can read it, but not change it. The key comes from the
+//! seed, so that states stay valid after a restart.
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use hmac::{Hmac, KeyInit, Mac};
@@ -10,10 +10,10 @@ use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sha2::{Digest, Sha256};
 
-/// How many bytes of a sealed text are its tag.
+/// Length of the tag in bytes.
 const TAG: usize = 32;
 
-/// What sets the seal's key apart from other things that are drawn from the same seed.
+/// Separates the key from other values of the same seed.
 const PURPOSE: u64 = 0x7365_616c_6564_2121;
 
 /// Seals and opens the states of one server.
@@ -36,14 +36,14 @@ impl Seal {
         Self { key }
     }
 
-    /// The payload with its tag before it, as text.
+    /// The encoded payload with its tag.
     pub(crate) fn close(&self, payload: &[u8]) -> String {
         let mut bytes = self.mac(payload).finalize().into_bytes().to_vec();
         bytes.extend_from_slice(payload);
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// The payload; none if this server did not seal it, or if a single bit of it has changed.
+    /// The payload; `None` if this server did not seal it, or if a bit has changed.
     pub(crate) fn open(&self, sealed: &str) -> Option<Vec<u8>> {
         let bytes = URL_SAFE_NO_PAD.decode(sealed).ok()?;
         let (tag, payload) = bytes.split_at_checked(TAG)?;

@@ -1,4 +1,4 @@
-//! Everything that a server offers at the moment.
+//! The current tools, resources, resource templates and prompts.
 
 use std::collections::HashMap;
 
@@ -19,15 +19,15 @@ pub(crate) struct ServerLists {
     pub(crate) resources: ItemList<Resource>,
     pub(crate) templates: ItemList<ResourceTemplate>,
     pub(crate) prompts: ItemList<Prompt>,
-    /// The templates that are written down, ready to be matched.
+    /// Compiled patterns of the script's templates.
     pub(crate) patterns: Vec<UriTemplate>,
-    /// The input schemas of tools, as far as they have been needed.
+    /// Compiled input schemas of tools, created when needed.
     pub(crate) validators: HashMap<String, Result<jsonschema::Validator, String>>,
     /// Whether the server declares the tasks of 2025-11-25.
     tasks: bool,
 }
 
-/// Which of them.
+/// Kind of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum List {
     Tools,
@@ -40,7 +40,7 @@ impl List {
     /// Each list has cursors of its own.
     pub(crate) const ALL: [Self; 4] = [Self::Tools, Self::Resources, Self::ResourceTemplates, Self::Prompts];
 
-    /// The member of the result that holds it.
+    /// The member of the result.
     pub(crate) fn member(self) -> &'static str {
         match self {
             Self::Tools => "tools",
@@ -62,8 +62,8 @@ impl List {
 }
 
 impl ServerLists {
-    /// Takes what is on offer out of a script.
-    pub(crate) fn of(script: &mut Script, tasks: bool) -> Self {
+    /// Moves the items out of a script.
+    pub(crate) fn from_script(script: &mut Script, tasks: bool) -> Self {
         let generate = script.generate;
         if tasks {
             script.tools.iter_mut().for_each(name_task_support);
@@ -115,7 +115,7 @@ impl ServerLists {
 }
 
 impl Engine {
-    /// Changes what is on offer, and tells so if the script wants it.
+    /// Changes the lists, and notifies clients if the script requires it.
     pub(crate) fn change(&mut self, change: &Change, out: &mut Vec<Output>) {
         self.items.lists.change(change);
         self.items.fast_path.close();
@@ -127,7 +127,7 @@ impl Engine {
     }
 }
 
-/// Says in the definition of a tool what the script says of its tasks (2025-11-25, tasks, tool-level negotiation).
+/// Adds a script's task support to the definition of a tool (2025-11-25, tasks, tool-level negotiation).
 fn name_task_support(tool: &mut Tool) {
     if let (None, Some(task)) = (&tool.execution, &tool.task) {
         tool.execution = Some(json!({ "taskSupport": task.support }));
@@ -144,10 +144,10 @@ pub(crate) fn announced(change: &Change) -> impl Iterator<Item = &'static str> {
         (resources, "notifications/resources/list_changed"),
         (prompts, "notifications/prompts/list_changed"),
     ];
-    all.into_iter().filter_map(|(holds, method)| holds.then_some(method))
+    all.into_iter().filter_map(|(contains_all, method)| contains_all.then_some(method))
 }
 
-/// Adds the members that are there.
+/// Adds the members with a value.
 pub(crate) fn add<const N: usize>(
     definition: &mut serde_json::Map<String, Value>,
     members: [(&str, Option<Value>); N],

@@ -1,8 +1,7 @@
 //! The extension `io.modelcontextprotocol/skills`: skills and their files, as resources with a manifest.
 //!
-//! The source is the extension's own specification, "Skills" (modelcontextprotocol/ext-skills, specification/stable),
-//! which is written against 2026-07-28. Its methods exist in that revision alone; the files are ordinary resources, and
-//! can be read in all of them.
+//! The source is the extension's specification, "Skills" (modelcontextprotocol/ext-skills, specification/stable), which
+//! is based on 2026-07-28. Its methods exist only in that revision. The files are ordinary resources of all revisions.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Map, Value, json};
@@ -40,7 +39,7 @@ struct File {
     uri: String,
     /// The resource as lists show it.
     resource: Value,
-    /// What `resources/read` says of it: `text` or `blob`.
+    /// The content for `resources/read`: `text` or `blob`.
     content: (&'static str, String),
     manifest: Value,
 }
@@ -52,7 +51,7 @@ impl Skills {
         Self { entries, files }
     }
 
-    /// The resources of the skills that lists show, after the script's own: each one's `SKILL.md`.
+    /// The listed resources of the skills, after the script's own: the `SKILL.md` of each.
     pub(crate) fn resources(&self) -> impl Iterator<Item = Resource> {
         let of_skill = |file: &&File| self.entries.iter().any(|entry| entry.listed && entry.uri == file.uri);
         let text = |file: &File, name: &str| file.resource[name].as_str().map(str::to_owned);
@@ -91,7 +90,7 @@ impl Skills {
 }
 
 impl Engine {
-    /// The answer of a method of the extension, or to the reading of a skill's file; none to everything else.
+    /// The outcome of a method of the extension, or of reading a skill's file; `None` for other messages.
     pub(crate) fn skill_method(&self, dispatch: &Dispatch) -> Option<Outcome> {
         let uri = || param(&dispatch.message, "uri").and_then(Value::as_str);
         let served = dispatch.era == Era::Modern && self.has_extension(EXTENSION);
@@ -122,7 +121,7 @@ impl Engine {
         }
     }
 
-    /// A page of a list, under the same rules as the pages of the other lists.
+    /// A page of a list, with the same rules as the other lists.
     fn skill_page(&self, dispatch: &Dispatch, member: &str, items: Vec<Value>) -> Outcome {
         let from = match param(&dispatch.message, "cursor") {
             None => Some(0),
@@ -151,7 +150,7 @@ fn root(skill: &Skill) -> String {
     format!("skill://{}", skill.path)
 }
 
-/// The frontmatter, which the entry and the file must agree on.
+/// The frontmatter, which is the same in the entry and the file.
 fn frontmatter(skill: &Skill) -> Map<String, Value> {
     let name = skill.path.rsplit('/').next().unwrap_or_default();
     let mut members = Map::new();
@@ -179,7 +178,7 @@ fn files(skill: &Skill) -> Vec<File> {
 fn file(skill: &Skill, path: &str, content: &SkillFile) -> File {
     let uri = format!("{}/{path}", root(skill));
     let (content_of_file, bytes) = match &content.blob {
-        // What is no Base64 goes out as it is: then the client's reading of it is what is tried.
+        // Invalid Base64 is sent unchanged, to test how a client reads it.
         Some(blob) => (("blob", blob.clone()), STANDARD.decode(blob).unwrap_or_else(|_| blob.clone().into_bytes())),
         None => {
             let text = content.text.clone().unwrap_or_default();
@@ -202,7 +201,7 @@ fn file(skill: &Skill, path: &str, content: &SkillFile) -> File {
     }
 }
 
-/// The entry of a skill. It lists the files of skills that are nested in it too (Skills, resources).
+/// The entry of a skill. It also lists the files of nested skills (Skills, resources).
 fn entry(skill: &Skill, files: &[File]) -> Entry {
     let inside = format!("{}/", root(skill));
     let uri = format!("{inside}SKILL.md");

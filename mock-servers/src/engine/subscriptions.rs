@@ -8,7 +8,7 @@ use super::{
     message::{Outcome, RESOURCE_UPDATED, method, outgoing, param},
 };
 
-/// How many subscriptions a session may have, so that a client cannot eat the memory.
+/// Maximum number of subscriptions per session, so that a client cannot exhaust the memory.
 const MAX_SUBSCRIPTIONS: usize = 10_000;
 
 impl Engine {

@@ -1,9 +1,9 @@
 //! Tasks: calls that get a handle as response, and run in the background.
 //!
-//! There are two kinds: the tasks of 2025-11-25 (basic, utilities, tasks), which the client asks for, and the extension
-//! `io.modelcontextprotocol/tasks` of 2026-07-28 (SEP-2663), where the server decides. In both, the task does what the
-//! call would have done: the rest of its rule, or the default answer. That part is a dispatch of its own, the worker,
-//! which no message opened and whose answer is the task's outcome.
+//! There are two kinds: the tasks of 2025-11-25 (basic, utilities, tasks), which the client requests, and the extension
+//! `io.modelcontextprotocol/tasks` of 2026-07-28 (SEP-2663), where the server decides. In both, the task executes the
+//! rest of its rule, or the default behavior. It does so in a dispatch of its own, the worker, which has no message and
+//! whose response is the task's outcome.
 
 mod begin;
 mod input;
@@ -58,7 +58,7 @@ impl Status {
     }
 }
 
-/// A task, from its creation until it is forgotten.
+/// A task, from its creation to its removal.
 #[derive(Debug, Clone)]
 struct Task {
     id: String,
@@ -71,16 +71,16 @@ struct Task {
     ttl: Duration,
     poll: Duration,
     outcome: Option<Outcome>,
-    /// The dispatch that does what the task is for.
+    /// The dispatch of the worker.
     worker: DispatchId,
-    /// Questions that the client has not answered yet, under the keys that it knows them by; in 2026-07-28.
-    questions: Map<String, Value>,
-    /// The script's keys of those questions, and how often each key has been used.
+    /// Requests without a response, under the keys that the client gets; in 2026-07-28.
+    input_requests: Map<String, Value>,
+    /// The script's keys of those requests, and the number of uses of each.
     keys: HashMap<String, String>,
     used: BTreeMap<String, u32>,
-    /// Requests of the server's own that wait for a stream to go out on; in 2025-11-25.
+    /// Requests that wait for a stream; in 2025-11-25.
     requests: Vec<Value>,
-    /// Which `tasks/result` requests wait for the outcome; in 2025-11-25.
+    /// The `tasks/result` requests that wait for the outcome; in 2025-11-25.
     waiting: Vec<DispatchId>,
 }
 
@@ -99,7 +99,7 @@ impl Tasks {
         self.by_id.remove(&oldest)
     }
 
-    /// The dispatch that does the work of a task whose result this dispatch waits for.
+    /// The worker of a task whose result this dispatch waits for.
     pub(super) fn worker_for(&self, waiting: DispatchId) -> Option<DispatchId> {
         self.by_id.values().find(|task| task.waiting.contains(&waiting)).map(|task| task.worker)
     }
@@ -109,12 +109,12 @@ impl Tasks {
         self.by_id.remove(id)
     }
 
-    /// Whether there is such a task of the extension.
+    /// Whether a task of the extension has this id.
     pub(crate) fn knows(&self, id: &str) -> bool {
         self.by_id.get(id).is_some_and(|task| task.era == Era::Modern)
     }
 
-    /// Forgets the tasks of a session that has ended.
+    /// Removes the tasks of a closed session.
     pub(crate) fn end_session(&mut self, key: SessionKey) {
         self.by_id.retain(|_, task| task.era == Era::Modern || task.session != Some(key));
         self.order.retain(|id| self.by_id.contains_key(id));
@@ -122,7 +122,7 @@ impl Tasks {
 }
 
 impl Engine {
-    /// Whether the server has tasks of the kind that this revision knows.
+    /// Whether the server has the tasks of this revision.
     pub(crate) fn has_tasks(&self, era: Era, revision: Option<&str>) -> bool {
         match era {
             Era::Modern => self.has_extension(EXTENSION),
@@ -132,16 +132,16 @@ impl Engine {
 
     /// Whether the server has tasks for the client that sent this.
     pub(crate) fn serves_tasks(&self, dispatch: &Dispatch) -> bool {
-        self.has_tasks(dispatch.era, dispatch.session.and_then(|key| self.agreed_revision(key)))
+        self.has_tasks(dispatch.era, dispatch.session.and_then(|key| self.negotiated_revision(key)))
     }
 
-    /// Whether this is a `tasks/result` that has to wait, and now does.
+    /// Makes a `tasks/result` wait if its task is pending; returns whether it does.
     pub(crate) fn waits_for_task(&mut self, dispatch: &mut Dispatch, out: &mut Vec<Output>) -> bool {
         dispatch.era == Era::Legacy && self.serves_tasks(dispatch) && self.wait_for_task(dispatch, out)
     }
 
-    /// The answer of a task's worker is the task's outcome. In 2025-11-25 a tool's own error makes the task a failed
-    /// one; in the extension only a JSON-RPC error does (SEP-2663, task status).
+    /// Sets the response of a worker as its task's outcome. In 2025-11-25 an error result of a tool fails the task; in
+    /// the extension only a JSON-RPC error does (SEP-2663, task status).
     pub(crate) fn settle_task(&mut self, id: &str, outcome: Outcome) {
         let Some(task) = self.tasks.by_id.get_mut(id).filter(|task| !task.status.is_terminal()) else { return };
         let (status, words) = match &outcome {
@@ -154,7 +154,7 @@ impl Engine {
         };
         task.outcome = Some(outcome);
         self.set_task_status(id, status, words);
-        self.answer_those_waiting(id);
+        self.respond_to_waiting(id);
     }
 
     /// Sets the status message of a task.
@@ -173,7 +173,7 @@ impl Engine {
         self.notify_task_status(id);
     }
 
-    /// Tells the client that a task has moved on: its session in 2025-11-25, the streams that asked for it in the
+    /// Notifies the client of a changed task: its session in 2025-11-25, the streams that requested it in the
     /// extension.
     fn notify_task_status(&mut self, id: &str) {
         let Some(task) = self.tasks.by_id.get(id) else { return };
@@ -201,7 +201,7 @@ impl Engine {
         let Some(task) = self.tasks.remove(id) else { return };
         self.stop_worker(task.worker);
         for waiting in task.waiting {
-            self.answer_late(waiting, Outcome::invalid_params("the task has expired"));
+            self.respond_late(waiting, Outcome::invalid_params("the task has expired"));
         }
     }
 
@@ -209,15 +209,15 @@ impl Engine {
     fn evict_task(&mut self, task: Task) {
         self.stop_worker(task.worker);
         for waiting in task.waiting {
-            self.answer_late(waiting, Outcome::invalid_params("the task is no longer kept"));
+            self.respond_late(waiting, Outcome::invalid_params("the task is no longer kept"));
         }
     }
 
     /// Responds to a waiting request.
-    fn answer_late(&mut self, id: DispatchId, outcome: Outcome) {
+    fn respond_late(&mut self, id: DispatchId, outcome: Outcome) {
         let Some(mut dispatch) = self.take(id) else { return };
         let mut out = Vec::new();
-        self.answer(&mut dispatch, outcome, &mut out);
+        self.respond(&mut dispatch, outcome, &mut out);
         dispatch.push(&mut out, Step::End);
         self.background.outputs.append(&mut out);
     }

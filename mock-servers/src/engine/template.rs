@@ -6,11 +6,11 @@ use serde_json::{Map, Value};
 pub(crate) struct TemplateContext<'a> {
     /// The client's message.
     pub(crate) message: &'a Value,
-    /// How often its rule, or its tool, has been met.
+    /// The counter of its rule or tool.
     pub(crate) nth: u64,
-    /// The client's answer to the last `request` action.
+    /// The client's response to the last `request` action.
     pub(crate) response: Option<&'a Value>,
-    /// The client's answers to `ask` actions, by their keys.
+    /// The client's responses to `ask` actions, by their keys.
     pub(crate) responses: Option<&'a Value>,
     /// Values of the variables of a resource template.
     pub(crate) variables: Option<&'a Map<String, Value>>,
@@ -65,7 +65,7 @@ impl TemplateContext<'_> {
         filled
     }
 
-    /// A value with every string in it filled. A string that is one placeholder and nothing else becomes the value.
+    /// A value with all its strings filled. A string that consists of one placeholder becomes the value.
     pub(crate) fn fill(&self, value: &Value) -> Value {
         match value {
             Value::String(text) => match sole_placeholder(text) {
@@ -84,7 +84,7 @@ impl TemplateContext<'_> {
     }
 }
 
-/// The name in a text that is `{{name}}` and nothing else.
+/// The name in a string that consists of one placeholder.
 fn sole_placeholder(text: &str) -> Option<&str> {
     let name = text.strip_prefix("{{")?.strip_suffix("}}")?;
     (!name.contains("{{") && !name.contains("}}")).then(|| name.trim())

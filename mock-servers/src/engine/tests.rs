@@ -42,7 +42,7 @@ impl Bench {
     }
 
     /// A bench for a profile, in this revision, with a client that declares everything.
-    fn of_profile(name: &str, revision: &str) -> Self {
+    fn with_profile(name: &str, revision: &str) -> Self {
         let script = crate::profile::load(name).unwrap_or_else(|error| panic!("{error}"));
         let mut bench = Self { engine: Engine::new(script, revision, 42), session: SessionKey(0), next_id: 0 };
         bench.session = bench.engine.open_session();
@@ -54,7 +54,7 @@ impl Bench {
     }
 
     /// A bench of a handshake revision, whose client declares these capabilities.
-    fn of_revision(script: Value, revision: &str, capabilities: &Value) -> Self {
+    fn with_revision(script: Value, revision: &str, capabilities: &Value) -> Self {
         let mut bench = Self::new(script, revision);
         bench.shake(revision, capabilities);
         bench
@@ -80,7 +80,7 @@ impl Bench {
     /// A bench whose session is initialized.
     fn legacy(script: Value) -> Self {
         let mut bench = Self::new(script, LEGACY);
-        bench.answer("initialize", json!({"protocolVersion": LEGACY, "capabilities": {"sampling": {}}}));
+        bench.respond("initialize", json!({"protocolVersion": LEGACY, "capabilities": {"sampling": {}}}));
         bench
     }
 
@@ -114,7 +114,7 @@ impl Bench {
     }
 
     /// The answer to a request that is answered at once.
-    fn answer(&mut self, method: &str, params: Value) -> Value {
+    fn respond(&mut self, method: &str, params: Value) -> Value {
         let (_, steps) = self.ask(method, params);
         let answer = final_answer(&steps).unwrap_or_else(|| panic!("no answer to {method}: {steps:?}"));
         assert_eq!(answer["id"], self.next_id);
@@ -122,13 +122,13 @@ impl Bench {
     }
 
     fn result(&mut self, method: &str, params: Value) -> Value {
-        let mut answer = self.answer(method, params);
+        let mut answer = self.respond(method, params);
         assert!(answer.get("error").is_none(), "{answer}");
         answer["result"].take()
     }
 
     fn error(&mut self, method: &str, params: Value) -> i64 {
-        let answer = self.answer(method, params);
+        let answer = self.respond(method, params);
         answer["error"]["code"].as_i64().unwrap_or_else(|| panic!("no error: {answer}"))
     }
 
@@ -149,7 +149,7 @@ impl Bench {
 
 fn final_answer(steps: &[Step]) -> Option<Value> {
     steps.iter().find_map(|step| match step {
-        Step::Answer { message, .. } => Some(message.clone()),
+        Step::Response { message, .. } => Some(message.clone()),
         _ => None,
     })
 }

@@ -1,22 +1,22 @@
 //! Timers without a message: the expiry of tasks and request states.
 //!
-//! They travel to the front as a [`Step::Wake`] of a dispatch that no message opened.
+//! The transport gets them as a [`Step::Wake`] of a dispatch without a message.
 
 use std::{collections::HashMap, time::Duration};
 
 use super::{DispatchId, Engine, Output, Step, Target};
 use crate::human_duration::HumanDuration;
 
-/// What comes due.
+/// A timer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Timer {
-    /// Nothing but the time itself.
+    /// Only the time.
     Tick,
     /// The end of a task's life.
     Task(String),
 }
 
-/// The timers that are set, and the moments at which anything is due.
+/// The timers, and the due times of all wake-ups.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Timers {
     set: HashMap<DispatchId, Timer>,
@@ -24,21 +24,21 @@ pub(crate) struct Timers {
 }
 
 impl Engine {
-    /// Lets something come due after this time.
+    /// Sets a timer.
     pub(crate) fn set_timer(&mut self, after: Duration, timer: Timer) {
         let id = self.new_dispatch();
         self.background.timers.set.insert(id, timer);
         self.background.outputs.push(Output::new(Target::Dispatch(id), Step::Wake(after)));
     }
 
-    /// Lets the server's own time go on at least this far.
+    /// Makes the clock advance at least this far.
     pub(crate) fn wake_at_expiry(&mut self, ttl: HumanDuration, out: &mut Vec<Output>) {
         let id = self.new_dispatch();
         self.background.timers.set.insert(id, Timer::Tick);
         out.push(Output::new(Target::Dispatch(id), Step::Wake(ttl.0)));
     }
 
-    /// Notes when the wakes among these outputs are due.
+    /// Records when the wake-ups among these outputs are due.
     pub(crate) fn note_wakes(&mut self, outputs: &[Output]) {
         for output in outputs {
             if let (Target::Dispatch(id), Step::Wake(after)) = (output.to, &output.step) {
@@ -47,7 +47,7 @@ impl Engine {
         }
     }
 
-    /// A wake is due: time has gone on. Whether it was that of a timer, which is then dealt with.
+    /// Advances the clock to a wake-up; returns whether it was that of a timer, which then runs.
     pub(crate) fn timer_is_due(&mut self, id: DispatchId) -> bool {
         if let Some(due) = self.background.timers.due.remove(&id) {
             self.background.clock.reach(due);

@@ -1,4 +1,4 @@
-//! Tools: what lists show of them, and what a call answers.
+//! Tools: definitions in lists, and `tools/call`.
 
 use std::borrow::Cow;
 
@@ -41,20 +41,20 @@ impl ListItem for Tool {
         Value::Object(members)
     }
 
-    fn wanted(generate: &Generate) -> usize {
+    fn generated_count(generate: &Generate) -> usize {
         generate.tools
     }
 
-    fn made(number: usize, generate: &Generate) -> Self {
+    fn generated_item(number: usize, generate: &Generate) -> Self {
         Self {
-            name: Self::made_key(number),
+            name: Self::generated_key(number),
             description: Some(generated::description("tool", number, generate)),
             input_schema: generate.schema.map(|size| generated::schema(number, size)),
             ..Self::default()
         }
     }
 
-    fn made_key(number: usize) -> String {
+    fn generated_key(number: usize) -> String {
         format!("tool-{number:05}")
     }
 }
@@ -70,17 +70,19 @@ impl Engine {
         };
         let arguments = param(&dispatch.message, "arguments");
         if arguments.is_some_and(|arguments| !arguments.is_object()) {
-            return Outcome::invalid_params("`arguments` is no object");
+            return Outcome::invalid_params("`arguments` is not an object");
         }
         let Some(validate) = self.items.lists.tools.get(name).map(|tool| tool.validate) else {
             return Outcome::invalid_params(format!("unknown tool: {name}"));
         };
-        if validate && let Some(refusal) = self.misfit(dispatch, name, arguments.unwrap_or(&json!({}))) {
-            return refusal;
+        if validate
+            && let Some(rejection_response) = self.argument_error(dispatch, name, arguments.unwrap_or(&json!({})))
+        {
+            return rejection_response;
         }
         let nth = self.count_call(name);
         match self.items.lists.tools.get(name) {
-            Some(tool) => self.called(dispatch, &tool, nth),
+            Some(tool) => self.tool_result(dispatch, &tool, nth),
             None => Outcome::invalid_params(format!("unknown tool: {name}")),
         }
     }
@@ -96,7 +98,7 @@ impl Engine {
     }
 
     /// The error for arguments that violate the tool's input schema, in the form of the revision.
-    fn misfit(&mut self, dispatch: &Dispatch, name: &str, arguments: &Value) -> Option<Outcome> {
+    fn argument_error(&mut self, dispatch: &Dispatch, name: &str, arguments: &Value) -> Option<Outcome> {
         if !self.items.lists.validators.contains_key(name) {
             let tool = self.items.lists.tools.get(name)?;
             let schema = tool.input_schema.as_ref().map_or_else(|| Cow::Owned(default_input_schema()), Cow::Borrowed);
@@ -105,13 +107,13 @@ impl Engine {
         }
         let words = match self.items.lists.validators.get(name)? {
             Err(cause) => {
-                return Some(Outcome::error(-32603, format!("the input schema of `{name}` is none: {cause}")));
+                return Some(Outcome::error(-32603, format!("the input schema of `{name}` is invalid: {cause}")));
             }
             Ok(validator) => {
-                let misfits = validator.iter_errors(arguments).take(MAX_MISMATCHES).map(|misfit| {
-                    match misfit.instance_path().as_str() {
-                        "" => misfit.to_string(),
-                        place => format!("{place}: {misfit}"),
+                let misfits = validator.iter_errors(arguments).take(MAX_MISMATCHES).map(|argument_error| {
+                    match argument_error.instance_path().as_str() {
+                        "" => argument_error.to_string(),
+                        place => format!("{place}: {argument_error}"),
                     }
                 });
                 misfits.collect::<Vec<_>>()

@@ -1,11 +1,11 @@
-//! URI templates (RFC 6570) read backwards: which variables make this URI?
+//! Matching of URI templates (RFC 6570).
 
 use percent_encoding::percent_decode_str;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-/// A template that URIs can match. It supports simple expansion, `{name}`, and reserved expansion, `{+name}` (RFC
-/// 6570, sections 3.2.2 and 3.2.3); a template with anything else in it is listed, and matches nothing.
+/// A compiled template. It supports simple expansion, `{name}`, and reserved expansion, `{+name}` (RFC 6570, sections
+/// 3.2.2 and 3.2.3). Other templates are listed, and match nothing.
 #[derive(Debug, Clone)]
 pub(crate) struct UriTemplate {
     pattern: Option<Regex>,
@@ -19,13 +19,13 @@ impl UriTemplate {
         Self { pattern, names }
     }
 
-    /// The values that the variables have in a URI; none if it does not follow the template.
+    /// The variables of a URI; `None` if it does not match.
     pub(crate) fn read(&self, uri: &str) -> Option<Map<String, Value>> {
         let found = self.pattern.as_ref()?.captures(uri)?;
         let mut variables = Map::new();
         for (name, value) in self.names.iter().zip(found.iter().skip(1)) {
             let value = percent_decode_str(value?.as_str()).decode_utf8().ok()?.into_owned();
-            // A variable that stands twice has one value.
+            // A repeated variable must have one value.
             if variables.insert(name.clone(), value.clone().into()).is_some_and(|before| before != value.as_str()) {
                 return None;
             }
@@ -34,7 +34,7 @@ impl UriTemplate {
     }
 }
 
-/// The regular expression that the whole of a URI has to match. It is one that takes time linear in the URI's length.
+/// The regular expression for a whole URI. Matching takes linear time.
 fn pattern(template: &str, names: &mut Vec<String>) -> Option<String> {
     let mut pattern = String::from("^");
     let mut rest = template;

@@ -88,7 +88,7 @@ impl FaultHooks for BothResultAndError {
     fn rewrite(&self, message: &mut Value, _: &mut ChaCha8Rng) {
         if let Some(members) = message.as_object_mut() {
             members.entry("result").or_insert_with(|| json!({}));
-            let error = || json!({ "code": -32603, "message": "an error beside a result" });
+            let error = || json!({ "code": -32603, "message": "an error with a result" });
             members.entry("error").or_insert_with(error);
         }
     }

@@ -16,7 +16,7 @@ use crate::{
 use evidence::Body;
 
 impl Responder {
-    /// Plays a step that says something, as these faults want it.
+    /// Executes a step that sends bytes, with its faults.
     pub(super) fn execute_with_faults(
         &mut self,
         step: Step,
@@ -32,10 +32,10 @@ impl Responder {
             self.mode.resumable = None;
         }
         match step {
-            Step::Answer { message, status } if self.is_undecided() && !self.streams_answer(status) => {
-                self.answer_shaped(message, status, shape);
+            Step::Response { message, status } if self.is_undecided() && !self.streams_response(status) => {
+                self.respond_with_faults(message, status, shape);
             }
-            Step::Answer { message, .. } => {
+            Step::Response { message, .. } => {
                 self.open_stream(guard);
                 if let Some(stream) = self.stream() {
                     stream.send_with_faults(message.to_string(), Body::Json(message), shape);
@@ -59,8 +59,8 @@ impl Responder {
         }
     }
 
-    /// Gives the final answer as one JSON object.
-    fn answer_shaped(&mut self, message: Value, status: u16, shape: &WriteFaults) {
+    /// Sends the response as one JSON object.
+    fn respond_with_faults(&mut self, message: Value, status: u16, shape: &WriteFaults) {
         if message.get("result").is_none() {
             self.session_header = None;
         }
@@ -70,7 +70,7 @@ impl Responder {
         let mut response: Response<HttpBody> = Response::new(body);
         *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
         self.add_headers(&mut response, "application/json");
-        // The length that was promised is what shows the client that something is missing.
+        // The announced length shows the client that bytes are missing.
         response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(rendered.promised));
         self.record_response(&response, rendered.body.clone());
         pieces.execute(&rendered);

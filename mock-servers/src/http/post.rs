@@ -61,8 +61,8 @@ pub(super) async fn serve(
     verdict
 }
 
-/// The status for a request whose envelope says that it cannot be answered. The client must accept both kinds of
-/// answer (2025-03-26 and later, transports, sending messages).
+/// The status of a request without an acceptable response type. The client must accept both types (2025-03-26 and
+/// later, transports, sending messages).
 fn unfit(exchange: &HttpExchange) -> Option<StatusCode> {
     let content_type = exchange.header("content-type").unwrap_or_default();
     let media_type = content_type.split(';').next().unwrap_or_default().trim();
@@ -98,8 +98,8 @@ fn admit(server: &ServerState, exchange: &HttpExchange, message: &Value) -> (Ori
     }
 }
 
-/// What stands for the session where there are none. A client of a revision that has no header for it, or that leaves
-/// it out, is taken for one of 2025-03-26 (2025-11-25, transports, protocol version header).
+/// The session of clients without sessions. A client without the version header counts as one of 2025-03-26
+/// (2025-11-25, transports, protocol version header).
 fn stateless(core: &mut Core, exchange: &HttpExchange) -> Result<SessionKey, Rejection> {
     validate::fit_version(core, exchange)?;
     let support = core.engine.support();
@@ -114,7 +114,7 @@ fn stateless(core: &mut Core, exchange: &HttpExchange) -> Result<SessionKey, Rej
 fn subject_of(message: &Value) -> HttpRequestKind {
     let request = message.get("method").is_some() && message.get("id").is_some();
     match message {
-        // A batch of nothing but notifications and responses is accepted and no more (2025-03-26, transports).
+        // A batch of only notifications and responses gets 202 (2025-03-26, transports).
         Value::Array(messages) if !messages.is_empty() => {
             let one_way =
                 messages.iter().all(|message| !message.is_array() && subject_of(message) == HttpRequestKind::OneWay);

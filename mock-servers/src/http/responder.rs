@@ -26,11 +26,11 @@ use evidence::{Body, ConnectionEvent, FrameParts, Recorder};
 pub(crate) enum HttpRequestKind {
     /// A JSON-RPC request.
     Request,
-    /// A notification or a response, which gets no message back.
+    /// A notification or a response, which has no response message.
     OneWay,
     /// A GET, for the stream of the server's own messages.
     Listen,
-    /// A GET that goes on with a stream, from after one of its events on.
+    /// A GET that resumes a stream after one of its events.
     Resume(EventId),
     /// A DELETE of the session.
     Delete,
@@ -39,26 +39,24 @@ pub(crate) enum HttpRequestKind {
 /// An HTTP request with its session.
 #[derive(Debug)]
 pub(super) struct HttpRequestInfo {
-    /// What for.
     pub(super) kind: HttpRequestKind,
-    /// In which session; none outside of all.
+    /// The session; `None` outside of sessions.
     pub(super) session: Option<SessionKey>,
-    /// The id of the session that this opens.
+    /// The id of the session that this request opens.
     pub(super) session_header: Option<String>,
 }
 
 /// The form of a response, from script and revision.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ResponseMode {
-    /// As one object or as a stream.
     pub(super) respond: Respond,
-    /// Whether streams can be resumed, and if so, whether they begin with an id.
+    /// Whether streams can be resumed, and whether they begin with an event id.
     pub(super) resumable: Option<Primes>,
-    /// What a stream begins with, besides.
+    /// The `retry` at the beginning of a stream.
     pub(super) retry: Option<Duration>,
 }
 
-/// Whether streams begin with an event that is there for its id alone.
+/// Whether streams begin with an event that only has an id.
 pub(super) type Primes = bool;
 
 /// Builds and records the response to one HTTP request.
@@ -71,14 +69,13 @@ pub(crate) struct Responder {
     pub(super) close_mode: CloseMode,
     recorder: Recorder,
     pub(super) session_header: Option<String>,
-    /// A content type in the place of the right one.
+    /// The content type of a fault.
     pub(super) content_type: Option<HeaderValue>,
     state: State,
 }
 
 enum State {
-    /// Nothing has been said: it is open whether this becomes one object or a stream. What watches over the client's
-    /// presence comes along.
+    /// Nothing is sent yet, neither one object nor a stream. The guard detects that the client disconnects.
     Undecided(oneshot::Sender<HttpResult>),
     Stream(EventStream),
     Done,
@@ -121,7 +118,7 @@ impl Responder {
         matches!(self.state, State::Undecided(_))
     }
 
-    /// The stream that this has become.
+    /// The stream, if the response is one.
     pub(super) fn stream(&mut self) -> Option<&mut EventStream> {
         match &mut self.state {
             State::Stream(stream) => Some(stream),
@@ -137,7 +134,7 @@ impl Responder {
         }
     }
 
-    /// Sends text in the place of a message.
+    /// Sends text in place of a message.
     pub(super) fn send_raw(&mut self, text: String, guard: impl FnOnce() -> DisconnectGuard) {
         self.open_stream(guard);
         if let Some(stream) = self.stream() {
@@ -151,7 +148,7 @@ impl Responder {
         if message.get("result").is_none() {
             self.session_header = None;
         }
-        if self.streams_answer(status) {
+        if self.streams_response(status) {
             self.open_stream(guard);
         }
         match std::mem::replace(&mut self.state, State::Done) {
@@ -170,13 +167,13 @@ impl Responder {
         }
     }
 
-    /// Whether an answer of this status goes out on a stream, whatever came before.
-    pub(super) fn streams_answer(&self, status: u16) -> bool {
+    /// Whether a response with this status is sent on a stream, regardless of the messages before it.
+    pub(super) fn streams_response(&self, status: u16) -> bool {
         self.mode.respond == Respond::Sse && self.kind == HttpRequestKind::Request && status == 200
     }
 
     /// Sends the scripted response.
-    pub(super) fn answer_status(&mut self, wanted: &HttpStatus) {
+    pub(super) fn respond_with_status(&mut self, wanted: &HttpStatus) {
         if let Some(sender) = self.decide() {
             let response = scripted(wanted);
             let said = if wanted.body.is_empty() {
@@ -190,7 +187,7 @@ impl Responder {
     }
 
     /// Sends a response without a body.
-    pub(super) fn answer_empty(&mut self, status: StatusCode) {
+    pub(super) fn respond_empty(&mut self, status: StatusCode) {
         if let Some(sender) = self.decide() {
             let response = empty(status);
             self.record_response(&response, Body::Event(ConnectionEvent::Bodiless));
@@ -216,7 +213,7 @@ impl Responder {
         self.close();
     }
 
-    /// Turns this into a stream of events, if it is not one yet.
+    /// Opens an event stream, unless it is open.
     pub(super) fn open_stream(&mut self, guard: impl FnOnce() -> DisconnectGuard) {
         let Some(sender) = self.decide() else { return };
         let (writer, response) = self.stream_head(guard());
@@ -227,9 +224,9 @@ impl Responder {
         send_result(sender, Ok(response));
     }
 
-    /// Goes on with this stream on the connection of a request that asks for what came after an event of it.
+    /// Continues this stream on the connection of a request that resumes it.
     pub(super) fn resume(&mut self, mut request: Self, after: u64, guard: impl FnOnce(u64) -> DisconnectGuard) {
-        let State::Stream(stream) = &mut self.state else { return request.answer_empty(StatusCode::BAD_REQUEST) };
+        let State::Stream(stream) = &mut self.state else { return request.respond_empty(StatusCode::BAD_REQUEST) };
         let Some(sender) = request.decide() else { return };
         let (writer, response) = request.stream_head(guard(stream.attachment() + 1));
         stream.resume(request.connection, writer, after);
@@ -237,7 +234,7 @@ impl Responder {
         send_result(sender, Ok(response));
     }
 
-    /// Closes the connection; the stream goes on when the client comes back for it.
+    /// Closes the connection; the stream continues when the client reconnects.
     pub(super) fn pause(&mut self, retry: Option<Duration>, guard: impl FnOnce() -> DisconnectGuard) {
         self.open_stream(guard);
         if let Some(stream) = self.stream() {
@@ -252,7 +249,7 @@ impl Responder {
         }
     }
 
-    /// Notes that the client has left before there was an answer, or in the middle of a stream.
+    /// Records that the client disconnected before the response or during a stream.
     pub(super) fn leave(&mut self, mark: ConnectionEvent) {
         if let Some(stream) = self.stream() {
             stream.disconnect(mark);
@@ -262,7 +259,7 @@ impl Responder {
         }
     }
 
-    /// Where the answer goes, which is decided on by asking.
+    /// The target of the response; asking for it decides it.
     pub(super) fn decide(&mut self) -> Option<oneshot::Sender<HttpResult>> {
         match std::mem::replace(&mut self.state, State::Done) {
             State::Undecided(sender) => Some(sender),
@@ -273,7 +270,7 @@ impl Responder {
         }
     }
 
-    /// The head of a stream, and where to write it.
+    /// The head of a stream, and the writer of its body.
     fn stream_head(&self, guard: DisconnectGuard) -> (BodyWriter, Response<HttpBody>) {
         let (writer, body) = body_writer::body(guard, &self.close_mode);
         let mut response = Response::new(body);
@@ -286,7 +283,7 @@ impl Responder {
         (writer, response)
     }
 
-    /// Gives a response its type and the id of its session.
+    /// Adds the content type and the session id to a response.
     pub(super) fn add_headers(&self, response: &mut Response<HttpBody>, content_type: &'static str) {
         add_headers(response, content_type, self.session_header.as_deref());
         if let Some(content_type) = &self.content_type {
@@ -312,14 +309,14 @@ fn add_headers(response: &mut Response<HttpBody>, content_type: &'static str, se
     }
 }
 
-/// These bytes as JSON.
+/// The bytes as JSON.
 pub(super) fn json(bytes: impl Into<HttpBody>) -> Response<HttpBody> {
     let mut response = Response::new(bytes.into());
     add_headers(&mut response, "application/json", None);
     response
 }
 
-/// An answer as one JSON object.
+/// A response as one JSON object.
 pub(super) fn one_object(message: &Value, status: u16, session: Option<&str>) -> Response<HttpBody> {
     let mut response = Response::new(HttpBody::from(message.to_string()));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);

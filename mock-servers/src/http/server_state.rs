@@ -44,7 +44,7 @@ pub(crate) struct HttpState {
     shared: HashMap<String, SessionKey>,
 }
 
-/// What a client may disconnect from.
+/// The connection that a client can close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OpenResponse {
     /// A request without a response so far.
@@ -103,7 +103,7 @@ impl ServerState {
 
     /// The form of the response.
     fn mode(&self, core: &Core, asked: &HttpRequestInfo) -> ResponseMode {
-        let revision = asked.session.and_then(|key| core.engine.agreed_revision(key));
+        let revision = asked.session.and_then(|key| core.engine.negotiated_revision(key));
         let resumable = self.sink.has_sessions && self.sink.script.resumable.unwrap_or(true);
         ResponseMode {
             respond: self.sink.script.respond.unwrap_or_default(),
@@ -115,8 +115,8 @@ impl ServerState {
         }
     }
 
-    /// The answer to a request that the engine has answered at once and with one message, which is most of them: nobody
-    /// has to wait for it then.
+    /// The response to a request that the engine responds to at once and with one message. Most requests are of this
+    /// kind, and need no waiting task.
     fn at_once(
         &self,
         exchange: &HttpExchange,
@@ -126,13 +126,13 @@ impl ServerState {
     ) -> Result<Response<HttpBody>, DispatchOutput> {
         let here = Target::Dispatch(output.dispatch);
         let lone = matches!(output.outputs.as_slice(), [
-            Output { to, step: Step::Answer { .. }, shape: None },
+            Output { to, step: Step::Response { .. }, shape: None },
             Output { to: also, step: Step::End, shape: None },
         ] if *to == here && *also == here);
         if !lone || asked.kind != HttpRequestKind::Request || mode.respond == Respond::Sse {
             return Err(output);
         }
-        let Output { step: Step::Answer { message, status }, .. } = output.outputs.swap_remove(0) else {
+        let Output { step: Step::Response { message, status }, .. } = output.outputs.swap_remove(0) else {
             return Err(output);
         };
         // A session that could not be initialized gets no id.
@@ -142,18 +142,18 @@ impl ServerState {
         Ok(response)
     }
 
-    /// Decides what can be decided without the engine's last word.
+    /// Decides what does not depend on later outputs of the engine.
     ///
-    /// A notification is accepted at once, even if the server is not yet done with it: a client may hold back what the
-    /// server waits for until its POST is accepted. A stream that is opened in any case is opened now. Only a script that
-    /// words the envelope itself is waited for.
+    /// A notification is accepted at once, even if its dispatch is pending: a client may delay the messages that the
+    /// server waits for until its POST is accepted. A stream that is opened in any case is opened now. If the script
+    /// decides about the envelope, the decision waits for it.
     fn decide_early(self: &Arc<Self>, core: &mut Core, id: DispatchId) {
         if core.engine.decides_envelope(id) {
             return;
         }
         let Some(responder) = core.state.responders.get_mut(&id) else { return };
         match responder.kind {
-            HttpRequestKind::OneWay => responder.answer_empty(StatusCode::ACCEPTED),
+            HttpRequestKind::OneWay => responder.respond_empty(StatusCode::ACCEPTED),
             HttpRequestKind::Request if responder.mode.respond == Respond::Sse => {
                 responder.open_stream(|| self.presence(id, OpenResponse::Stream(0)));
             }
@@ -195,7 +195,7 @@ impl ServerState {
         core.engine.on_closed(id);
     }
 
-    /// Lets a GET's stream carry the session's own messages, beginning with those that have waited.
+    /// Sends the session's own messages on the stream of a GET, beginning with the stored ones.
     pub(super) fn attach(self: &Arc<Self>, session: SessionKey, id: DispatchId) {
         let mut core = self.lock();
         let open = core.state.responders.get_mut(&id).filter(|responder| responder.kind == HttpRequestKind::Listen);
@@ -220,20 +220,20 @@ impl Core {
         (key, id)
     }
 
-    /// The shared session of all clients of this revision, or of all before `initialize`.
+    /// The shared session of all clients of this revision, or of all clients before `initialize`.
     pub(super) fn shared_session(&mut self, revision: Option<&str>) -> SessionKey {
         if let Some(key) = self.state.shared.get(revision.unwrap_or_default()) {
             return *key;
         }
         let key = match revision {
-            Some(revision) => self.engine.open_agreed_session(revision),
+            Some(revision) => self.engine.open_negotiated_session(revision),
             None => self.engine.open_session(),
         };
         self.state.shared.insert(revision.unwrap_or_default().to_owned(), key);
         key
     }
 
-    /// Whether a session has this stream, and can say what came after this event of it.
+    /// Whether a session has this stream with all events after this one.
     pub(super) fn remembers(&mut self, session: SessionKey, stream: DispatchId, after: u64) -> bool {
         self.state
             .responders
@@ -243,12 +243,12 @@ impl Core {
             .is_some_and(|stream| stream.remembers(after))
     }
 
-    /// Closes a session with its streams, except requests whose client still waits.
+    /// Closes a session with its streams. Requests without a response stay open until their client disconnects.
     pub(crate) fn close_session(&mut self, key: SessionKey) {
         self.engine.close_session(key);
         self.state.sessions.strike(key);
-        // A request that is still to be answered stays as it is until its client hangs up: a call that was given up must
-        // not look answered because the session was ended after it.
+        // A pending request stays until its client disconnects: a canceled call must not appear to have a response
+        // because its session ended later.
         let ends = |responder: &mut Responder| {
             let waits = responder.kind == HttpRequestKind::Request
                 && (responder.is_undecided() || responder.stream().is_some_and(|stream| stream.is_connected()));
@@ -256,7 +256,7 @@ impl Core {
         };
         for (_, mut responder) in self.state.responders.extract_if(|_, responder| ends(responder)) {
             responder.end_stream();
-            responder.answer_empty(StatusCode::NOT_FOUND);
+            responder.respond_empty(StatusCode::NOT_FOUND);
         }
     }
 }

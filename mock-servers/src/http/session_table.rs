@@ -1,4 +1,4 @@
-//! The sessions of one server: found by their ids, bounded in number, each with its streams.
+//! The sessions of one server by id, limited in number, each with its streams.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -47,7 +47,7 @@ impl SessionTable {
         idle.flatten()
     }
 
-    /// The session of an id, which is in use by that.
+    /// The session of an id; marks it as used.
     pub(super) fn find(&mut self, id: &str) -> Option<SessionKey> {
         let key = *self.by_id.get(id)?;
         self.uses += 1;
@@ -68,12 +68,12 @@ impl SessionTable {
 }
 
 impl Session {
-    /// The stream that the server's own messages go out on.
+    /// The stream for the server's own messages.
     pub(super) fn stream(&self) -> Option<DispatchId> {
         self.streams.last().copied()
     }
 
-    /// Keeps a message until a stream is open; of too many the oldest is lost.
+    /// Stores a message until a stream is open. The oldest message is dropped for a new one.
     pub(super) fn keep(&mut self, output: Output) {
         if self.backlog.len() == MAX_BACKLOG {
             self.backlog.pop_front();
@@ -81,7 +81,7 @@ impl Session {
         self.backlog.push_back(output);
     }
 
-    /// A GET stream is open from now on; returns what has waited for it.
+    /// Adds an open GET stream; returns the stored messages.
     pub(super) fn open(&mut self, stream: DispatchId) -> VecDeque<Output> {
         self.forget(stream);
         self.streams.push(stream);

@@ -1,5 +1,4 @@
-//! GET and DELETE: the stream of the server's own messages, and the end of a session. Handshake revisions alone have
-//! them.
+//! GET and DELETE of the handshake revisions: the stream of the server's own messages, and the end of a session.
 
 use std::sync::Arc;
 
@@ -34,7 +33,7 @@ pub(super) async fn serve(server: Arc<ServerState>, exchange: HttpExchange) -> H
             return Ok(exchange.refuse(StatusCode::from_u16(rejection.status).unwrap_or(StatusCode::BAD_REQUEST)));
         }
     };
-    // The engine sees a GET or a DELETE as a message of that method, so that scripts can have rules for them.
+    // The engine receives a GET or a DELETE as a message of that method, so that scripts can have rules for them.
     let message = json!({ "jsonrpc": "2.0", "method": exchange.method().as_str() });
     let asked = HttpRequestInfo { kind, session: Some(key), session_header: None };
     let from = Origin { host: exchange.header("host").map(str::to_owned), ..Origin::session(key) };
@@ -49,8 +48,8 @@ pub(super) async fn serve(server: Arc<ServerState>, exchange: HttpExchange) -> H
     verdict
 }
 
-/// What a GET or a DELETE asks for. An event id that this server has not given out, or whose successors are forgotten, is
-/// refused: going on from elsewhere would lose messages without a word.
+/// The kind of a GET or a DELETE. An event id that is unknown, or whose following events are dropped, is rejected:
+/// resuming elsewhere would lose messages silently.
 fn kind(core: &mut Core, exchange: &HttpExchange, session: SessionKey) -> Result<HttpRequestKind, Rejection> {
     if exchange.method() == Method::DELETE {
         return Ok(HttpRequestKind::Delete);

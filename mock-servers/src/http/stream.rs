@@ -1,7 +1,7 @@
 //! Event streams with their connection and replay buffer.
 //!
-//! A stream may outlive the connection that carried it: its client comes back with `Last-Event-ID` and gets what it has
-//! missed, and nothing of any other stream (2025-03-26 to 2025-11-25, transports, resumability and redelivery).
+//! A stream can outlive its connection: its client reconnects with `Last-Event-ID` and gets the missed events of this
+//! stream only (2025-03-26 to 2025-11-25, transports, resumability and redelivery).
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -24,25 +24,25 @@ const MAX_BYTES: usize = 4 * 1024 * 1024;
 pub(super) struct EventStream {
     key: DispatchId,
     recorder: Recorder,
-    /// Which HTTP exchange carries it, or did so last.
+    /// The current or last HTTP exchange of the stream.
     connection: u64,
     /// `None` without a connection.
     writer: Option<BodyWriter>,
-    /// How often it was taken up, to tell news of one connection from news of the next.
+    /// The number of reconnections, to distinguish events of one connection from those of the next.
     attachment: u64,
-    /// None: what is missed is lost.
+    /// `None` if missed events are lost.
     memory: Option<ReplayBuffer>,
     over: bool,
 }
 
-/// Events that can be sent again.
+/// Stored events.
 pub(super) struct ReplayBuffer {
-    /// Whether the client is given an id before anything else, and other events without data (from 2025-11-25 on; the
-    /// clients of earlier revisions take every event for a message).
+    /// Whether the stream begins with an event that has an id and no data, and sends other such events (from 2025-11-25
+    /// on; clients of earlier revisions interpret every event as a message).
     primes: bool,
     /// The number of the next event.
     next: u64,
-    /// The number of the first event that a client must have to be told what comes after.
+    /// The number of the earliest event after which the stream can be resumed.
     first: u64,
     events: VecDeque<(u64, String)>,
     bytes: usize,
@@ -71,7 +71,7 @@ impl ReplayBuffer {
 }
 
 impl EventStream {
-    /// A stream that this connection carries.
+    /// A stream on this connection.
     pub(super) fn new(
         key: DispatchId,
         recorder: Recorder,
@@ -82,7 +82,7 @@ impl EventStream {
         Self { key, recorder, connection, writer: Some(writer), attachment: 0, memory, over: false }
     }
 
-    /// Whether a connection carries it.
+    /// Whether it has a connection.
     pub(super) fn is_connected(&self) -> bool {
         self.writer.is_some()
     }
@@ -92,17 +92,17 @@ impl EventStream {
         self.memory.is_some()
     }
 
-    /// Which connection after the first one carries it.
+    /// The number of the connection, 0 for the first.
     pub(super) fn attachment(&self) -> u64 {
         self.attachment
     }
 
-    /// Whether everything that came after this event can still be said.
+    /// Whether all events after this one are stored.
     pub(super) fn remembers(&self, number: u64) -> bool {
         self.memory.as_ref().is_some_and(|memory| (memory.first..memory.next).contains(&number))
     }
 
-    /// Gives the client an id to come back with (2025-11-25, transports, sending messages, 6), and the time to wait.
+    /// Sends an event id for reconnecting (2025-11-25, transports, sending messages, 6), and the `retry`.
     pub(super) fn prime(&mut self, retry: Option<Duration>) {
         let Some(memory) = self.memory.as_mut().filter(|memory| memory.primes) else { return };
         let number = memory.number();
@@ -118,7 +118,7 @@ impl EventStream {
         self.write(number, data, recorded);
     }
 
-    /// Keeps what is about to be said; returns its number.
+    /// Stores an event before it is sent; returns its number.
     fn keep(&mut self, data: &str) -> Option<u64> {
         let memory = self.memory.as_mut()?;
         let number = memory.number();
@@ -126,7 +126,7 @@ impl EventStream {
         Some(number)
     }
 
-    /// Says a message as these faults want it. What they do to the bytes, they do once: said again, it is whole.
+    /// Sends a message with these faults. They change the bytes once: a redelivered message is unchanged.
     pub(super) fn send_with_faults(&mut self, text: String, said: Body, shape: &WriteFaults) {
         if self.over {
             return;
@@ -143,7 +143,7 @@ impl EventStream {
         }
     }
 
-    /// Drops the connection; nothing more is said, and nothing again.
+    /// Drops the connection, and the stored events.
     pub(super) fn break_off(&mut self) {
         if let Some(writer) = &self.writer {
             writer.push(Piece::Abort);
@@ -152,7 +152,7 @@ impl EventStream {
         self.end();
     }
 
-    /// Closes the connection in good order. The stream goes on when the client comes back.
+    /// Closes the connection gracefully. The stream continues when the client reconnects.
     pub(super) fn pause(&mut self, retry: Option<Duration>) {
         match &mut self.memory {
             Some(memory) => {
@@ -166,7 +166,7 @@ impl EventStream {
         }
     }
 
-    /// Ends the stream. What was said on it can still be said again.
+    /// Ends the stream. Stored events can still be redelivered.
     pub(super) fn end(&mut self) {
         self.let_go();
         self.over = true;
@@ -183,7 +183,7 @@ impl EventStream {
         self.disconnect(ConnectionEvent::ClosedByServer);
     }
 
-    /// Goes on with another connection, from after this event on.
+    /// Continues on another connection, after this event.
     pub(super) fn resume(&mut self, connection: u64, writer: BodyWriter, after: u64) {
         self.let_go();
         (self.connection, self.writer) = (connection, Some(writer));
@@ -205,7 +205,7 @@ impl EventStream {
         EventId { stream: self.key, number }
     }
 
-    /// Recorded before it is sent: what a fast client says in return must not come before it in the record.
+    /// Recorded before it is sent: the reaction of a fast client must not precede it in the record.
     fn write(&self, number: Option<u64>, data: &str, recorded: Body) {
         let Some(writer) = &self.writer else { return };
         self.record(number, recorded);

@@ -1,4 +1,4 @@
-//! Whether the headers of a 2026-07-28 request say what its body says (Streamable HTTP, request metadata and server
+//! Comparison of the headers of a 2026-07-28 request with its body (Streamable HTTP, request metadata and server
 //! validation).
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
@@ -13,8 +13,8 @@ use crate::{
 
 const HEADER_MISMATCH: i64 = -32020;
 
-/// How deep properties with mirrored headers are looked for: a script's schema may be nested without end.
-const DEEPEST: usize = 16;
+/// Maximum depth at which properties with mirrored headers are found: a script's schema can be nested without limit.
+const MAX_DEPTH: usize = 16;
 
 /// The era of a request: that of its body, or else that of its version header.
 pub(super) fn era(support: &SupportedRevisions, version: Option<&str>, message: &Value) -> Era {
@@ -45,19 +45,19 @@ pub(super) fn fit_version(core: &Core, exchange: &HttpExchange) -> Result<(), Re
     }
 }
 
-/// What is wrong with the headers of a modern request. Notifications need none in this revision.
+/// The problem of the headers of a modern request. Notifications need none in this revision.
 pub(super) fn modern(engine: &Engine, headers: &HeaderMap, message: &Value) -> Option<Rejection> {
     let method = message.get("method").and_then(Value::as_str)?;
     message.get("id")?;
     if method == "initialize" {
-        // The engine's own refusal names the supported revisions, which is all that helps such a client.
+        // The engine's rejection names the supported revisions, which such a client needs.
         return None;
     }
     let version = requested_version(message);
     let checks = || -> Result<(), String> {
         compare("MCP-Protocol-Version", headers, version, plain)?;
         if version.is_some_and(|version| !engine.support().has(version)) {
-            // The engine refuses the version itself.
+            // The engine rejects the version.
             return Ok(());
         }
         compare("Mcp-Method", headers, Some(method), plain)?;
@@ -72,7 +72,7 @@ pub(super) fn modern(engine: &Engine, headers: &HeaderMap, message: &Value) -> O
     checks().err().map(|words| Rejection::new(400, HEADER_MISMATCH, format!("header mismatch: {words}")))
 }
 
-/// What the body names, for the methods whose `Mcp-Name` is required.
+/// The name in the body, for the methods that require `Mcp-Name`.
 fn named<'a>(method: &str, message: &'a Value) -> Option<&'a str> {
     let params = message.get("params")?;
     let member = match method {
@@ -89,7 +89,7 @@ fn task<'a>(engine: &Engine, method: &str, message: &'a Value) -> Option<&'a str
     if routed { message.get("params")?.get("taskId")?.as_str() } else { None }
 }
 
-/// Compares a header with what the body says.
+/// Compares a header with its value in the body.
 fn compare(
     name: &str,
     headers: &HeaderMap,
@@ -99,18 +99,18 @@ fn compare(
     let Some(raw) = headers.get(name) else { return Err(format!("{name} is missing")) };
     let value = raw.to_str().ok().and_then(decode).ok_or_else(|| format!("{name} holds invalid characters"))?;
     match body {
-        Some(body) if body != value => Err(format!("{name} is '{value}' and the body says '{body}'")),
-        // A body that says nothing is refused for that, with the error that is meant for it.
+        Some(body) if body != value => Err(format!("{name} is '{value}' and the body has '{body}'")),
+        // A body without the value is rejected by its own error.
         _ => Ok(()),
     }
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "it stands beside `decoded`, which can fail")]
+#[expect(clippy::unnecessary_wraps, reason = "it has the signature of `decoded`, which can fail")]
 fn plain(value: &str) -> Option<String> {
     Some(value.to_owned())
 }
 
-/// A value that may be in the Base64 form (value encoding).
+/// A value, possibly in the Base64 form (value encoding).
 fn decoded(value: &str) -> Option<String> {
     match value.strip_prefix("=?base64?").and_then(|value| value.strip_suffix("?=")) {
         Some(encoded) => String::from_utf8(STANDARD.decode(encoded).ok()?).ok(),
@@ -118,12 +118,12 @@ fn decoded(value: &str) -> Option<String> {
     }
 }
 
-/// Checks the headers that the tool's input schema asks for with `x-mcp-header`.
+/// Checks the headers that the tool's input schema requires by `x-mcp-header`.
 fn mirrored(engine: &Engine, headers: &HeaderMap, message: &Value) -> Result<(), String> {
     let tool = named("tools/call", message).and_then(|name| engine.tool(name));
     let Some(schema) = tool.as_ref().and_then(|tool| tool.input_schema.as_ref()) else { return Ok(()) };
     let arguments = message.pointer("/params/arguments").unwrap_or(&Value::Null);
-    check_properties(schema, arguments, headers, DEEPEST)
+    check_properties(schema, arguments, headers, MAX_DEPTH)
 }
 
 fn check_properties(schema: &Value, arguments: &Value, headers: &HeaderMap, depth: usize) -> Result<(), String> {
@@ -143,7 +143,7 @@ fn check_properties(schema: &Value, arguments: &Value, headers: &HeaderMap, dept
 fn check_parameter(header: &str, argument: &Value, headers: &HeaderMap) -> Result<(), String> {
     let name = format!("Mcp-Param-{header}");
     match argument {
-        // What is absent or null has no header, and one that is there all the same is not looked at.
+        // An absent or null argument has no header. A header that exists nevertheless is ignored.
         Value::Null | Value::Array(_) | Value::Object(_) => Ok(()),
         Value::String(text) => compare(&name, headers, Some(text), decoded),
         Value::Bool(flag) => compare(&name, headers, Some(if *flag { "true" } else { "false" }), decoded),

@@ -16,23 +16,23 @@ use tokio::time::Sleep;
 use super::{response::Aborted, socket::CloseMode};
 use crate::faults::{self, CloseMethod, Finish, WritePlan};
 
-/// A piece of a body, or its violent end.
+/// A chunk of a body, or its abortion.
 #[derive(Debug)]
 pub(crate) enum Piece {
     Bytes(Bytes),
-    /// Bytes to be written together with those that follow.
+    /// Bytes that are written together with the following ones.
     Held(Bytes),
-    /// Nothing more before this time has passed.
+    /// A pause.
     Wait(Duration),
-    /// The connection is dropped here.
+    /// The connection is dropped.
     Abort,
-    /// The connection is reset here.
+    /// The connection is reset.
     Reset,
-    /// The connection ends in this way once the body is out.
+    /// The connection ends in this way after the body.
     Last(CloseMethod),
 }
 
-/// The end of a body that is written at. Dropping it ends the body in good order.
+/// The writer of a body. Dropping it ends the body gracefully.
 #[derive(Debug)]
 pub(crate) struct BodyWriter {
     queue: Arc<Mutex<Queue>>,
@@ -42,30 +42,30 @@ pub(crate) struct BodyWriter {
 #[derive(Debug, Default)]
 struct Queue {
     pieces: VecDeque<Piece>,
-    /// What is to be written together with the next bytes.
+    /// Bytes that are written together with the next ones.
     held: Vec<u8>,
     unread: usize,
     ended: bool,
-    /// The client has left, or was sent away.
+    /// The client has disconnected, or was disconnected.
     abandoned: bool,
     waker: Option<Waker>,
 }
 
-/// A new body on the connection that ends this way, and the end to write it at. When the client is done with the body,
-/// or gone, the guard is dropped.
+/// Creates a body and its writer. The guard is dropped when the client has read the body or disconnected.
 pub(crate) fn body<G: Send + Unpin + 'static>(guard: G, close_mode: &CloseMode) -> (BodyWriter, HttpBody) {
     let queue = Arc::new(Mutex::new(Queue::default()));
     let writer = BodyWriter { queue: Arc::clone(&queue), close_mode: close_mode.clone() };
     (writer, HttpBody::from_stream(Pieces::new(queue, close_mode.clone(), guard)))
 }
 
-/// Nothing is left half-done under the lock, so a panic elsewhere does no harm.
+/// No update under the lock is partial, so a panic elsewhere does no harm.
 fn lock(queue: &Mutex<Queue>) -> MutexGuard<'_, Queue> {
     queue.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl BodyWriter {
-    /// Adds a piece. A client that leaves too much unread is sent away, so that it does not eat the memory.
+    /// Adds a chunk. A client that leaves too many bytes unread is disconnected, so that it does not exhaust the
+    /// memory.
     pub(crate) fn push(&self, piece: Piece) {
         let mut queue = lock(&self.queue);
         if queue.abandoned {
@@ -99,7 +99,7 @@ impl BodyWriter {
 }
 
 impl BodyWriter {
-    /// Adds a message as faults want it written.
+    /// Adds a message with its faults.
     pub(crate) fn execute(&self, rendered: &WritePlan) {
         if let Finish::After(how) = rendered.finish {
             self.push(Piece::Last(how));
@@ -134,7 +134,7 @@ impl Drop for BodyWriter {
     }
 }
 
-/// A body that is written piece by piece.
+/// A body that is written in chunks.
 struct Pieces<G> {
     queue: Arc<Mutex<Queue>>,
     close_mode: CloseMode,
@@ -197,8 +197,7 @@ impl<G: Unpin> Stream for Pieces<G> {
                     if matches!(piece, Piece::Reset) {
                         self.close_mode.reset();
                     }
-                    // The connection writes out what it has only when the body has nothing for it: one pause, so that
-                    // what was said before the end arrives.
+                    // The connection flushes only when the body is pending, so one pause makes earlier bytes arrive.
                     self.aborting = true;
                     context.waker().wake_by_ref();
                     return Poll::Pending;

@@ -7,17 +7,17 @@ use std::{
 
 use crate::faults::FaultState;
 
-/// What can switch faults: the shared state of a front.
+/// The shared state of a transport, which enables and disables faults.
 pub(crate) trait FaultControl: Send + Sync {
-    /// Switches the faults of this name; false if there are none.
+    /// Enables or disables the faults of this name; returns whether there are any.
     fn switch(&self, name: &str, enabled: bool) -> bool;
     /// The faults, in the order of the script.
     fn faults(&self) -> Vec<FaultState>;
-    /// Forgets what was counted, and switches every fault back to what the script says.
+    /// Resets all counters, and every fault to its initial state.
     fn reset(&self);
 }
 
-/// Where the state of a front is put as soon as there is one. It does not keep it alive.
+/// The shared state of the transport, once it exists. The slot does not keep it alive.
 #[derive(Default)]
 pub(super) struct FaultControlSlot(OnceLock<Weak<dyn FaultControl>>);
 
@@ -28,22 +28,22 @@ impl fmt::Debug for FaultControlSlot {
 }
 
 impl FaultControlSlot {
-    pub(super) fn connect(&self, board: Weak<dyn FaultControl>) {
-        if self.0.set(board).is_err() {
+    pub(super) fn connect(&self, slot: Weak<dyn FaultControl>) {
+        if self.0.set(slot).is_err() {
             tracing::warn!("the faults of a server have a switch already");
         }
     }
 
     pub(super) fn switch(&self) -> FaultHandle {
-        FaultHandle { board: self.0.get().cloned() }
+        FaultHandle { slot: self.0.get().cloned() }
     }
 }
 
-/// Switches the standing faults of a server, those of `faults:` in its script. Clones switch the same. A server that has
-/// ended has no faults.
+/// Enables and disables the persistent faults of a server, those of `faults:` in its script. Clones control the same
+/// server. A stopped server has no faults.
 #[derive(Clone)]
 pub struct FaultHandle {
-    board: Option<Weak<dyn FaultControl>>,
+    slot: Option<Weak<dyn FaultControl>>,
 }
 
 impl fmt::Debug for FaultHandle {
@@ -53,48 +53,47 @@ impl fmt::Debug for FaultHandle {
 }
 
 impl FaultHandle {
-    /// The switch of this board's faults.
-    pub(crate) fn of<B: FaultControl + 'static>(board: &Arc<B>) -> Self {
+    /// The handle of this slot's faults.
+    pub(crate) fn new<B: FaultControl + 'static>(slot: &Arc<B>) -> Self {
         let socket = FaultControlSlot::default();
-        let board: Weak<B> = Arc::downgrade(board);
-        socket.connect(board);
+        let slot: Weak<B> = Arc::downgrade(slot);
+        socket.connect(slot);
         socket.switch()
     }
 
-    /// Switches the faults of this name on; false if there are none.
+    /// Enables the faults of this name; returns whether there are any.
     #[must_use = "a fault that does not exist is not switched"]
     pub fn enable(&self, name: &str) -> bool {
         self.set(name, true)
     }
 
-    /// Switches the faults of this name off; false if there are none.
+    /// Disables the faults of this name; returns whether there are any.
     #[must_use = "a fault that does not exist is not switched"]
     pub fn disable(&self, name: &str) -> bool {
         self.set(name, false)
     }
 
-    /// Switches the faults of this name; false if there are none.
+    /// Enables or disables the faults of this name; returns whether there are any.
     #[must_use = "a fault that does not exist is not switched"]
     pub fn set(&self, name: &str, enabled: bool) -> bool {
-        self.board().is_some_and(|board| board.switch(name, enabled))
+        self.slot().is_some_and(|slot| slot.switch(name, enabled))
     }
 
     /// The faults, in the order of the script.
     #[must_use]
     pub fn list(&self) -> Vec<FaultState> {
-        self.board().map(|board| board.faults()).unwrap_or_default()
+        self.slot().map(|slot| slot.faults()).unwrap_or_default()
     }
 
-    /// Has the server count from the beginning again, and every fault as the script has it at the start: `nth` of rules,
-    /// of faults and of tools, and with them what is drawn at random for a message. Sessions go on, and what a script has
-    /// changed stays changed.
+    /// Resets the counters (`nth` of rules, faults and tools) and the faults to their initial state. Random values
+    /// depend on the counters and start again too. Sessions, and changes by the script, stay.
     pub fn reset(&self) {
-        if let Some(board) = self.board() {
-            board.reset();
+        if let Some(slot) = self.slot() {
+            slot.reset();
         }
     }
 
-    fn board(&self) -> Option<Arc<dyn FaultControl>> {
-        self.board.as_ref()?.upgrade()
+    fn slot(&self) -> Option<Arc<dyn FaultControl>> {
+        self.slot.as_ref()?.upgrade()
     }
 }

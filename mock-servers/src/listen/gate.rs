@@ -1,27 +1,27 @@
 //! Checks against DNS rebinding.
 //!
-//! A page of a browser can be made to reach a server of the same machine under a name of the attacker's, so servers must
-//! validate `Origin` (all revisions, transports), and do well to look at `Host` for the same reason.
+//! A web page can reach a server of the same machine under a name of the attacker. So servers must validate `Origin`
+//! (all revisions, transports), and should check `Host` for the same reason.
 
 use http::{HeaderMap, StatusCode, header};
 
 use super::{Address, Options};
 
-/// Which hosts or origins are let in.
+/// The allowed hosts or origins.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Allowed {
-    /// `localhost`, `127.0.0.1` and `[::1]`, with any port. A server that listens on more than the loopback interface
-    /// does not know its names, so there every host is let in; origins are not.
+    /// `localhost`, `127.0.0.1` and `[::1]`, with any port. A server that listens on other interfaces does not know its
+    /// names, so it allows every host; origins stay limited.
     #[default]
     Local,
-    /// All of them.
+    /// All.
     Any,
-    /// These alone: `name` for any port, or `name:port`; for origins also with a scheme, `https://name:port`.
+    /// Only these: `name` for any port, or `name:port`; for origins also with a scheme, `https://name:port`.
     Only(Vec<String>),
 }
 
 impl Allowed {
-    /// What a list says, as people write it: `*` among it lets in all, and an empty list is the default.
+    /// Parses a list: `*` in it allows all, and an empty list is the default.
     pub fn listed(list: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let list: Vec<String> = list.into_iter().map(Into::into).collect();
         match list.as_slice() {
@@ -31,7 +31,7 @@ impl Allowed {
         }
     }
 
-    /// Whether an authority is let in, which a page was fetched under by this scheme.
+    /// Whether an authority is allowed for pages of this scheme.
     fn admits(&self, scheme: Option<&str>, authority: &str) -> bool {
         match self {
             Self::Any => true,
@@ -65,14 +65,14 @@ impl Gate {
         let rebindable = address.tcp().is_some_and(|address| address.ip().is_loopback());
         let hosts = match &options.allowed_hosts {
             Allowed::Local if !rebindable => Allowed::Any,
-            // No browser speaks over a Unix socket, and other clients write there what they like.
+            // Browsers cannot use a Unix socket, and other clients send arbitrary hosts.
             _ if address.tcp().is_none() => Allowed::Any,
             hosts => hosts.clone(),
         };
         Self { hosts, origins: options.allowed_origins.clone() }
     }
 
-    /// The status for a request that comes from elsewhere.
+    /// The status of a request from elsewhere.
     pub(super) fn refuses(&self, headers: &HeaderMap) -> Option<StatusCode> {
         let host = self.hosts != Allowed::Any
             && headers

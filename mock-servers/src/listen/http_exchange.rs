@@ -1,4 +1,4 @@
-//! One HTTP exchange as a front sees it before the engine does: its head, its place in the record, its refusal.
+//! One HTTP exchange before the engine handles it: its head, its frames, its rejection.
 
 use std::time::Duration;
 
@@ -13,9 +13,9 @@ use super::{
 };
 use evidence::{Body, ConnectionEvent, FrameParts, Http, Recorder};
 
-/// One HTTP exchange before its answer.
+/// One HTTP exchange before its response.
 pub(crate) struct HttpExchange {
-    /// Which exchange of the server's this is.
+    /// The number of the exchange.
     pub(crate) connection: u64,
     recorder: Recorder,
     head: Parts,
@@ -59,12 +59,12 @@ impl HttpExchange {
         wire::header(self.headers(), name)
     }
 
-    /// How the connection is to end that carries this.
+    /// The close mode of the connection.
     pub(crate) fn close_mode(&self) -> &CloseMode {
         &self.close_mode
     }
 
-    /// The whole body of the request, or the status for one that cannot be had.
+    /// The whole body of the request, or the status for an invalid one.
     pub(crate) async fn read(&self, body: Incoming) -> Result<Bytes, StatusCode> {
         let read = tokio::time::timeout(self.body_time, wire::read(body)).await;
         read.unwrap_or(Err(StatusCode::REQUEST_TIMEOUT))
@@ -84,23 +84,23 @@ impl HttpExchange {
         });
     }
 
-    /// Records a request whose body is of no interest.
+    /// Records a request without its body.
     pub(crate) fn receive_unread(&self) {
         self.receive(|| Body::Event(ConnectionEvent::Bodiless));
     }
 
-    /// Answers with this, which has no body that is worth recording.
+    /// Sends this response, whose body is not recorded.
     pub(crate) fn respond(&self, response: Response<HttpBody>) -> Response<HttpBody> {
         record_response(&self.recorder, self.connection, &response, Body::Event(ConnectionEvent::Bodiless));
         response
     }
 
-    /// Answers with this status alone.
+    /// Responds with this status.
     pub(crate) fn refuse(&self, status: StatusCode) -> Response<HttpBody> {
         self.respond(empty(status))
     }
 
-    /// Answers that the path knows other methods alone, and which (RFC 9110, section 15.5.6).
+    /// Responds that the path supports only these methods (RFC 9110, section 15.5.6).
     pub(crate) fn allow_only(&self, methods: &'static str) -> Response<HttpBody> {
         self.receive_unread();
         let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
@@ -108,7 +108,7 @@ impl HttpExchange {
         self.respond(response)
     }
 
-    /// Answers with this status alone a request whose body is not read.
+    /// Responds with this status without reading the body.
     pub(crate) fn reject(&self, status: StatusCode) -> Response<HttpBody> {
         self.receive_unread();
         self.refuse(status)

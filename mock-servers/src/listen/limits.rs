@@ -1,26 +1,24 @@
-//! What a client may cost: time, memory and descriptors.
+//! Limits for clients: time, memory and descriptors.
 
 use std::{io, time::Duration};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// What a client may cost. The defaults are generous for people at a debugger and for slow machines, and still end what
-/// would never end by itself.
+/// Limits for clients. The defaults allow for debuggers and slow machines, and still end connections that would never
+/// end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How long the head of a request may take, from when it is waited for: so also how long a connection may be idle.
+    /// Timeout of the head of a request, and with it of an idle connection.
     pub head_time: Duration,
-    /// How long the body of a request may take; a request whose body takes longer gets 408.
+    /// Timeout of the body of a request, which then gets 408.
     pub body_time: Duration,
-    /// How long the answers that are under way may take when the server is stopped. Those that would take longer are not
-    /// waited for.
+    /// Grace period of pending responses when the server is stopped. Later responses are dropped.
     pub stop_time: Duration,
-    /// How many bytes a client may leave unread of what is said on a stream. One message more than that is kept, then
-    /// the connection is dropped.
+    /// Maximum number of unread bytes of a stream. After one more message the connection is dropped.
     pub unread_bytes: usize,
-    /// How many sessions a server keeps. One more ends the session that was idle for longest, as a server may at any
-    /// time (2025-11-25, transports, session management, 3).
+    /// Maximum number of sessions. One more ends the session that was idle for longest, as a server may at any time
+    /// (2025-11-25, transports, session management, 3).
     pub sessions: usize,
 }
 
@@ -37,19 +35,19 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The same with this time for heads.
+    /// The same with this timeout of heads.
     #[must_use]
     pub fn with_head_time(self, head_time: Duration) -> Self {
         Self { head_time, ..self }
     }
 
-    /// The same with this time for bodies.
+    /// The same with this timeout of bodies.
     #[must_use]
     pub fn with_body_time(self, body_time: Duration) -> Self {
         Self { body_time, ..self }
     }
 
-    /// The same with this time for the answers that are under way when the server is stopped.
+    /// The same with this grace period of pending responses.
     #[must_use]
     pub fn with_stop_time(self, stop_time: Duration) -> Self {
         Self { stop_time, ..self }
@@ -68,8 +66,8 @@ impl Limits {
     }
 }
 
-/// Lets this process open as many files and connections as the system grants it, instead of the 1,024 that are usual.
-/// Returns how many that are; none means any number.
+/// Raises the process's limit of open files from the usual 1,024 to the maximum that the system allows. Returns the new
+/// limit; `None` means unlimited.
 ///
 /// # Errors
 /// When the system refuses.
@@ -81,8 +79,8 @@ pub fn raise_descriptor_limit() -> io::Result<Option<u64>> {
     Ok(limit.maximum)
 }
 
-/// How long to wait before the next attempt to accept a connection, after so many in a row that failed: the reason may
-/// be that no descriptor is left, and then the next attempt fails at once.
+/// Wait before the next attempt to accept a connection, after this many failures in a row. Without a free descriptor
+/// the next attempt would fail at once.
 pub(super) fn pause_after(failures: u32) -> Duration {
     Duration::from_millis(10).saturating_mul(1 << failures.min(7))
 }

@@ -1,4 +1,4 @@
-//! The guard of an endpoint. Its rules are elsewhere: this module knows no authorization.
+//! The guard of an endpoint. This module knows no authorization.
 
 use std::{
     fmt::Debug,
@@ -14,7 +14,7 @@ use super::{http_exchange::HttpExchange, response::empty};
 
 /// Decides which requests reach a resource, and serves the resource's metadata.
 pub(crate) trait RequestGuard: Debug + Send + Sync {
-    /// The response to a request that must not reach the resource. `message` is its body, if that is JSON.
+    /// The response to a rejected request. `message` is its body, if that is JSON.
     fn reject(
         &self,
         method: &Method,
@@ -23,16 +23,16 @@ pub(crate) trait RequestGuard: Debug + Send + Sync {
         message: Option<&Value>,
     ) -> Option<Response<HttpBody>>;
 
-    /// The metadata of the resource, if this path of its origin has it.
+    /// The metadata of the resource, if it is at this path of its origin.
     fn metadata_response<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Option<Response<HttpBody>>>;
 }
 
-/// Whether an endpoint is guarded. Clones share the guard.
+/// The guard of an endpoint, if it has one. Clones share the guard.
 #[derive(Debug, Clone)]
 pub(crate) enum Protection {
-    /// It is not.
+    /// No guard.
     Open,
-    /// It is. The guard needs the URL of the endpoint, which is known once the port is bound.
+    /// A guard. It needs the URL of the endpoint, which is known once the port is bound.
     Guarded(Arc<OnceLock<Arc<dyn RequestGuard>>>),
 }
 
@@ -54,7 +54,7 @@ impl Protection {
         }
     }
 
-    /// The response to a request that is rejected. Every request is until the guard is set.
+    /// The response to a rejected request. Every request is rejected until the guard is set.
     pub(crate) fn refuses(&self, exchange: &HttpExchange, message: Option<&Value>) -> Option<Response<HttpBody>> {
         let Self::Guarded(slot) = self else { return None };
         let Some(guard) = slot.get() else { return Some(exchange.respond(empty(StatusCode::SERVICE_UNAVAILABLE))) };
@@ -62,7 +62,7 @@ impl Protection {
         rejected.map(|response| exchange.respond(response))
     }
 
-    /// The metadata of the resource, if this is a request for it.
+    /// The metadata of the resource, if the request is for it.
     pub(crate) async fn metadata(&self, exchange: &HttpExchange) -> Option<Response<HttpBody>> {
         let Self::Guarded(slot) = self else { return None };
         if *exchange.method() != Method::GET {

@@ -1,4 +1,4 @@
-//! Responses that all HTTP transports send, and their place in the record.
+//! Responses of all HTTP transports, and their frames.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +57,7 @@ pub(crate) fn empty(status: StatusCode) -> Response<HttpBody> {
     response
 }
 
-/// The response that a script words. What HTTP cannot express is left out.
+/// The response of a script. Values that HTTP cannot represent are omitted.
 pub(crate) fn scripted(wanted: &HttpStatus) -> Response<HttpBody> {
     let mut response = Response::new(HttpBody::from(wanted.body.clone()));
     *response.status_mut() = StatusCode::from_u16(wanted.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -72,6 +72,6 @@ pub(crate) fn scripted(wanted: &HttpStatus) -> Response<HttpBody> {
 
 pub(crate) fn send_result(sender: oneshot::Sender<HttpResult>, result: HttpResult) {
     if sender.send(result).is_err() {
-        tracing::debug!("the client left before the answer");
+        tracing::debug!("the client disconnected before the response");
     }
 }

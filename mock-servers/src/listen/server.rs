@@ -1,4 +1,4 @@
-//! A running mock server: what its owner can ask of it, whatever it speaks.
+//! A running mock server, independent of its transport.
 
 use std::{fmt, future::Future, marker::PhantomData, time::Duration};
 
@@ -28,7 +28,7 @@ pub enum Streamable {}
 #[derive(Debug)]
 pub enum EventStream {}
 
-/// A running mock server. Dropping it stops it as [`Server::stop`] does, as far as the runtime goes on for that.
+/// A running mock server. Dropping it stops it like [`Server::stop`], as long as the runtime runs.
 pub struct Server<TransportServer> {
     address: Address,
     path: String,
@@ -36,7 +36,7 @@ pub struct Server<TransportServer> {
     shutdown: ShutdownHandle,
     faults: FaultHandle,
     accepting: JoinHandle<()>,
-    front: PhantomData<fn() -> TransportServer>,
+    transport: PhantomData<fn() -> TransportServer>,
 }
 
 impl<TransportServer> fmt::Debug for Server<TransportServer> {
@@ -46,13 +46,12 @@ impl<TransportServer> fmt::Debug for Server<TransportServer> {
 }
 
 impl<TransportServer> Server<TransportServer> {
-    /// Binds and begins to serve. The front is made when it is known how it can stop the server, and at which path its
-    /// endpoint is.
+    /// Binds and begins to serve. The transport is created with the shutdown handle and the path of the endpoint.
     pub(crate) async fn launch<S, F>(
         options: Options,
         default_path: &str,
         recorder: Recorder,
-        front: impl FnOnce(ShutdownHandle, &str) -> S,
+        transport: impl FnOnce(ShutdownHandle, &str) -> S,
     ) -> Result<Self, StartError>
     where
         S: Fn(HttpExchange, Incoming) -> F + Send + Sync + 'static,
@@ -68,12 +67,12 @@ impl<TransportServer> Server<TransportServer> {
         let (socket, address) = ListenSocket::bind(&options.address).await.map_err(failed)?;
         let shutdown = ShutdownHandle::new();
         let gate = Gate::new(&options, &address);
-        let service = front(shutdown.clone(), &path);
+        let service = transport(shutdown.clone(), &path);
         let limits = options.limits;
         let door = BoundListener { socket, tls, gate, limits, recorder, shutdown: shutdown.clone() };
         let accepting = tokio::spawn(serving::accept(door, service));
         let faults = shutdown.faults();
-        Ok(Self { address, path, certificate_pem, shutdown, faults, accepting, front: PhantomData })
+        Ok(Self { address, path, certificate_pem, shutdown, faults, accepting, transport: PhantomData })
     }
 
     /// The URL of the endpoint: `unix:///path/of/the/socket#/mcp` for one on a Unix socket.
@@ -98,38 +97,38 @@ impl<TransportServer> Server<TransportServer> {
         &self.address
     }
 
-    /// The certificate that a client has to trust, in PEM; none without TLS.
+    /// The certificate that clients have to trust, in PEM; `None` without TLS.
     #[must_use]
     pub fn certificate_pem(&self) -> Option<&str> {
         self.certificate_pem.as_deref()
     }
 
-    /// Switches its standing faults.
+    /// The handle of its persistent faults.
     #[must_use]
     pub fn faults(&self) -> &FaultHandle {
         &self.faults
     }
 
-    /// Returns when every client has hung up, and after this time at the latest: what a client did last is then in the
-    /// record.
+    /// Waits until every client has disconnected, or for this time. The record then contains the last actions of the
+    /// clients.
     pub async fn until_idle(&self, limit: Duration) {
         self.shutdown.until_idle(limit).await;
     }
 
-    /// Returns when the server has stopped, because its script says so: an `exit` fault, say.
+    /// Waits until the script stops the server, for example by an `exit` fault.
     pub async fn stopped(&self) {
         self.shutdown.stopped().await;
     }
 
-    /// How the script wants the server's process to end, by an `exit` fault; none if it has not said so. The process is its
-    /// owner's: [`crate::stdio::end_process`] ends it.
+    /// The exit of the process that the script requires by an `exit` fault, if it has run. The owner of the process
+    /// executes it with [`crate::stdio::end_process`].
     #[must_use]
     pub fn exit(&self) -> Option<Exit> {
         self.shutdown.exited()
     }
 
-    /// Stops the server in good order, and returns when every connection is closed: connections are refused from now on,
-    /// streams of events end, and answers that are under way are waited for, within [`Limits::stop_time`].
+    /// Stops the server gracefully, and returns when every connection is closed: it refuses connections, ends event
+    /// streams, and waits for pending responses within [`Limits::stop_time`].
     ///
     /// [`Limits::stop_time`]: super::Limits::stop_time
     pub async fn stop(mut self) {

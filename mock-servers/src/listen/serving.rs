@@ -1,4 +1,4 @@
-//! Accepting connections, serving them, and stopping, with the power to drop a connection in the middle of an answer.
+//! Accepting and serving connections, and shutdown, with the ability to drop a connection in the middle of a response.
 
 use std::{
     fmt,
@@ -32,16 +32,16 @@ use super::{
 use crate::faults::Exit;
 use evidence::{ConnectionEvent, Recorder};
 
-/// How long what is written already may take to get out when connections are about to be dropped.
+/// Grace period of written bytes before connections are dropped.
 const DRAIN: Duration = Duration::from_millis(50);
 
-/// What a server tells that it is about to end: the shared state of a front.
+/// The shared state of a transport, which is notified of a shutdown.
 pub(crate) trait GracefulShutdown: Send + Sync {
-    /// Ends in good order what would never end by itself, and everything that has nothing more to say within this time.
+    /// Ends streams that would stay open, and everything without pending messages within this time.
     fn begin_shutdown(self: Arc<Self>, grace_period: Duration);
 }
 
-/// The front of a server, which it does not keep alive.
+/// The shared state of the transport. The slot does not keep it alive.
 struct Closing(Weak<dyn GracefulShutdown>);
 
 impl fmt::Debug for Closing {
@@ -50,32 +50,32 @@ impl fmt::Debug for Closing {
     }
 }
 
-/// How far a server is from its end.
+/// Phase of a server's shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Phase {
     Serving,
-    /// New connections are refused; answers that are under way may still be given.
+    /// New connections are refused; pending responses may still be sent.
     Closing,
     /// Connections are dropped.
     Stopped,
 }
 
-/// Stops a server, at once or in good order. Also knows whether anything is still going on.
+/// Stops a server, at once or gracefully, and tracks its open activities.
 #[derive(Debug, Clone)]
 pub(crate) struct ShutdownHandle(Arc<State>);
 
 #[derive(Debug)]
 struct State {
     phase: watch::Sender<Phase>,
-    front: OnceLock<Closing>,
-    /// Open connections, and ends of connections that are not in the record yet.
+    transport: OnceLock<Closing>,
+    /// Open connections, and closed connections that are not recorded yet.
     busy: watch::Sender<usize>,
     faults: fault_control::FaultControlSlot,
-    /// How the script wants the server's process to end.
+    /// The exit of the process that the script requires.
     exit: OnceLock<Exit>,
 }
 
-/// Something that goes on until this is dropped.
+/// An activity that lasts until this is dropped.
 #[derive(Debug)]
 pub(crate) struct ActivityGuard(Arc<State>);
 
@@ -90,30 +90,30 @@ impl ShutdownHandle {
         let (phase, busy) = (watch::Sender::new(Phase::Serving), watch::Sender::new(0));
         Self(Arc::new(State {
             phase,
-            front: OnceLock::new(),
+            transport: OnceLock::new(),
             busy,
             faults: fault_control::FaultControlSlot::default(),
             exit: OnceLock::new(),
         }))
     }
 
-    /// Stops the server at once: it refuses new connections and drops the open ones, as one does that dies.
+    /// Stops the server at once: it refuses new connections and drops the open ones, like a process that is killed.
     pub(crate) fn stop(&self) {
         self.advance(Phase::Stopped);
     }
 
-    /// Stops the server because its script says so, and tells its owner how the process is to end. The first word counts.
+    /// Stops the server because of its script, with the exit of the process. The first one counts.
     pub(crate) fn exit(&self, exit: Exit) {
         self.0.exit.get_or_init(|| exit);
         self.stop();
     }
 
-    /// How the script wants the process to end; none if it has not said so.
+    /// The exit of the process that the script requires, if it has stopped the server.
     pub(super) fn exited(&self) -> Option<Exit> {
         self.0.exit.get().cloned()
     }
 
-    /// Stops the server in good order: what is under way comes to its end first, within a bound.
+    /// Stops the server gracefully: pending responses are sent first, within a limit.
     pub(crate) fn close(&self) {
         self.advance(Phase::Closing);
     }
@@ -128,23 +128,23 @@ impl ShutdownHandle {
     }
 
     /// Connects the shared state of the transport, for fault control and shutdown.
-    pub(crate) fn connect<F: FaultControl + GracefulShutdown + 'static>(&self, front: &Arc<F>) {
-        let board: Weak<F> = Arc::downgrade(front);
-        let closing = Closing(Arc::downgrade(front) as Weak<dyn GracefulShutdown>);
+    pub(crate) fn connect<F: FaultControl + GracefulShutdown + 'static>(&self, transport: &Arc<F>) {
+        let board: Weak<F> = Arc::downgrade(transport);
+        let closing = Closing(Arc::downgrade(transport) as Weak<dyn GracefulShutdown>);
         self.0.faults.connect(board);
-        if self.0.front.set(closing).is_err() {
+        if self.0.transport.set(closing).is_err() {
             tracing::warn!("a server has a front already");
         }
     }
 
-    /// Lets the front take its leave.
+    /// Notifies the transport of the shutdown.
     fn begin_shutdown(&self, grace_period: Duration) {
-        if let Some(front) = self.0.front.get().and_then(|Closing(front)| front.upgrade()) {
-            front.begin_shutdown(grace_period);
+        if let Some(transport) = self.0.transport.get().and_then(|Closing(transport)| transport.upgrade()) {
+            transport.begin_shutdown(grace_period);
         }
     }
 
-    /// The switch of the server's faults.
+    /// The handle of the server's faults.
     pub(super) fn faults(&self) -> FaultHandle {
         self.0.faults.switch()
     }
@@ -154,12 +154,12 @@ impl ShutdownHandle {
         reached(Phase::Closing, &mut self.0.phase.subscribe()).await;
     }
 
-    /// Whether the server is about to end in good order.
+    /// Whether a graceful shutdown has begun.
     pub(crate) fn is_closing(&self) -> bool {
         *self.0.phase.borrow() == Phase::Closing
     }
 
-    /// What a stream that ends now ends by: the server itself if it is ending, else the client.
+    /// The side that closes a stream now: the server during its shutdown, else the client.
     pub(crate) fn close_event(&self) -> ConnectionEvent {
         if *self.0.phase.borrow() == Phase::Serving {
             ConnectionEvent::ClosedByPeer
@@ -168,21 +168,21 @@ impl ShutdownHandle {
         }
     }
 
-    /// Something goes on that has to be over before the record is complete.
+    /// Begins an activity that has to end before the record is complete.
     pub(crate) fn busy(&self) -> ActivityGuard {
         self.0.busy.send_modify(|busy| *busy += 1);
         ActivityGuard(Arc::clone(&self.0))
     }
 
-    /// Returns when nothing goes on any more, and after this time at the latest.
+    /// Waits until all activities have ended, or for this time.
     pub(super) async fn until_idle(&self, limit: Duration) {
         let mut busy = self.0.busy.subscribe();
-        // The sender lives in `self`; a limit that passes is an answer like any other.
+        // The sender is in `self`, and a timeout is an expected result.
         let _ = tokio::time::timeout(limit, busy.wait_for(|busy| *busy == 0)).await;
     }
 }
 
-/// A bound socket, and everything that is the same for each of its connections.
+/// A bound socket, and the shared part of its connections.
 pub(super) struct BoundListener {
     pub(super) socket: ListenSocket,
     pub(super) tls: Option<TlsAcceptor>,
@@ -192,7 +192,7 @@ pub(super) struct BoundListener {
     pub(super) shutdown: ShutdownHandle,
 }
 
-/// What is the same for each connection, and what counts them.
+/// The shared part of all connections.
 struct Shared<S> {
     gate: Gate,
     limits: Limits,
@@ -201,7 +201,7 @@ struct Shared<S> {
     service: S,
 }
 
-/// Accepts connections until the server is stopped, and serves every exchange with this function.
+/// Accepts connections until the server is stopped, and serves each exchange with this function.
 pub(super) async fn accept<S, F>(door: BoundListener, service: S)
 where
     S: Fn(HttpExchange, Incoming) -> F + Send + Sync + 'static,
@@ -247,14 +247,14 @@ where
     while connections.join_next().await.is_some() {}
 }
 
-/// Lets what is under way come to its end for this long, then drops what is left.
+/// Waits this long for pending responses, then drops the remaining connections.
 async fn close(connections: &mut JoinSet<()>, shutdown: &ShutdownHandle, grace_period: Duration) {
     shutdown.begin_shutdown(grace_period);
     let mut stop = shutdown.0.phase.subscribe();
     tokio::select! {
         () = async { while connections.join_next().await.is_some() {} } => {}
         () = tokio::time::sleep(grace_period) => shutdown.begin_shutdown(Duration::ZERO),
-        // A script may have the server die while it closes.
+        // A script can stop the server during the shutdown.
         () = reached(Phase::Stopped, &mut stop) => {}
     }
     shutdown.stop();
@@ -283,7 +283,7 @@ async fn converse<S, F>(
     }
 }
 
-/// Speaks HTTP on a connection until it ends.
+/// Serves HTTP on a connection until it is closed.
 async fn speak<I, S, F>(line: I, close_mode: CloseMode, mut stop: watch::Receiver<Phase>, shared: Arc<Shared<S>>)
 where
     I: AsyncRead + AsyncWrite + Unpin,
@@ -293,7 +293,7 @@ where
     let service = service_fn(|request| serve(Arc::clone(&shared), close_mode.clone(), request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
-        // Head and body of a small answer in one buffer cost the system less than two parts of one write.
+        // Head and body of a small response in one buffer cost less than two parts of one write.
         .writev(false)
         .header_read_timeout(shared.limits.head_time)
         .serve_connection(TokioIo::new(line), service);
@@ -344,9 +344,9 @@ where
     }
 }
 
-/// Waits until the server is so far.
+/// Waits until the server is in this phase.
 async fn reached(wanted: Phase, stop: &mut watch::Receiver<Phase>) {
-    // An error means that the server has no owner left, which stops it as well.
+    // An error means that the server has no owner, which stops it as well.
     if stop.wait_for(|phase| *phase >= wanted).await.is_err() {
         tracing::debug!("the server has no owner left");
     }

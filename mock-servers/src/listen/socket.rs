@@ -1,4 +1,4 @@
-//! Sockets: bound, accepted from, and left as they were found.
+//! Listening sockets and accepted connections.
 
 use std::{
     io,
@@ -20,11 +20,11 @@ use tokio::{
 
 use super::Address;
 
-/// A bound socket. Dropping it takes a Unix socket's file away.
+/// A bound socket. Dropping it removes the file of a Unix socket.
 #[derive(Debug)]
 pub(super) enum ListenSocket {
     Tcp(TcpListener),
-    Unix(UnixListener, #[expect(dead_code, reason = "held for its end")] SocketFile),
+    Unix(UnixListener, #[expect(dead_code, reason = "removes the file when it is dropped")] SocketFile),
 }
 
 /// The file of a Unix socket, removed on drop unless it was replaced.
@@ -35,7 +35,7 @@ pub(super) struct SocketFile {
 }
 
 impl ListenSocket {
-    /// Binds an address; returns the one that came of it.
+    /// Binds an address; returns the actual one.
     pub(super) async fn bind(address: &Address) -> io::Result<(Self, Address)> {
         match address {
             Address::Tcp(address) => {
@@ -74,7 +74,7 @@ async fn clear(path: &Path) -> io::Result<()> {
     }
 }
 
-/// What tells a file from another of the same name.
+/// Device and inode, which distinguish files of the same name.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
     std::fs::symlink_metadata(path).ok().map(|found| (found.dev(), found.ino()))
@@ -98,7 +98,7 @@ pub(super) enum AcceptedSocket {
     Unix(UnixStream),
 }
 
-/// How the connection of a request ends.
+/// Close mode of a connection.
 #[derive(Debug, Clone)]
 pub(crate) struct CloseMode(Arc<End>);
 
@@ -111,7 +111,7 @@ struct End {
 }
 
 impl CloseMode {
-    /// The ending of a connection whose client may leave this many bytes unread.
+    /// The close mode of a connection with this limit of unread bytes.
     pub(super) fn new(most_unread: usize) -> Self {
         Self(Arc::new(End { reset: AtomicBool::new(false), cut: Notify::new(), finish: Notify::new(), most_unread }))
     }
@@ -120,28 +120,28 @@ impl CloseMode {
         self.0.most_unread
     }
 
-    /// The connection will be reset and not closed when it is dropped: what is unread is lost, and the client's next
-    /// read fails (TCP only; a Unix socket knows no reset).
+    /// Resets the connection instead of closing it when it is dropped: unread bytes are lost, and the client's next
+    /// read fails (only TCP).
     pub(crate) fn reset(&self) {
         self.0.reset.store(true, Ordering::Relaxed);
     }
 
-    /// Drops the connection at once, whatever is still to be written.
+    /// Drops the connection at once, with its unwritten bytes.
     pub(crate) fn cut(&self) {
         self.0.cut.notify_one();
     }
 
-    /// Returns when the connection is to be dropped at once.
+    /// Waits until the connection must be dropped.
     pub(super) async fn until_cut(&self) {
         self.0.cut.notified().await;
     }
 
-    /// Ends the connection when what is under way is out, in spite of keep-alive.
+    /// Closes the connection after the pending response, in spite of keep-alive.
     pub(crate) fn finish(&self) {
         self.0.finish.notify_one();
     }
 
-    /// Returns when the connection is to end so.
+    /// Waits until the connection must be closed.
     pub(super) async fn until_finish(&self) {
         self.0.finish.notified().await;
     }
@@ -204,7 +204,7 @@ impl AsyncWrite for AcceptedConnection {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        // A reset is all that a connection says that ends with one.
+        // A connection that ends with a reset has nothing else to flush.
         if self.close_mode.is_reset() {
             return Poll::Ready(Ok(()));
         }

@@ -1,4 +1,4 @@
-//! Starting a mock that speaks MCP over HTTP, open or behind a guard, whichever front it has.
+//! Starting an MCP mock over HTTP, with or without a guard.
 
 use std::sync::Arc;
 
@@ -9,9 +9,9 @@ use super::{
 use crate::{engine::Engine, script::Script};
 use evidence::Recorder;
 
-/// What speaks MCP over HTTP.
+/// A transport server of MCP over HTTP.
 pub(crate) trait TransportServer: Sized {
-    /// Starts a server with this front.
+    /// Starts a server with this transport.
     fn start_behind(
         engine: Engine,
         recorder: Recorder,
@@ -20,7 +20,7 @@ pub(crate) trait TransportServer: Sized {
     ) -> impl Future<Output = Result<Server<Self>, StartError>> + Send;
 }
 
-#[expect(private_bounds, reason = "the fronts are all here: nobody elsewhere makes another")]
+#[expect(private_bounds, reason = "only this crate implements transports")]
 impl<F: TransportServer> Server<F> {
     /// Starts a server on a port of 127.0.0.1 that the system chooses.
     ///
@@ -30,7 +30,7 @@ impl<F: TransportServer> Server<F> {
         Self::start_with(script, revision, seed, recorder, Options::default()).await
     }
 
-    /// Starts a server that listens as these options say.
+    /// Starts a server with these listener settings.
     ///
     /// # Errors
     /// When the address cannot be bound, or the path or the certificate cannot be used.
@@ -48,7 +48,7 @@ impl<F: TransportServer> Server<F> {
         F::start_behind(engine, recorder, options, Protection::Open).await
     }
 
-    /// Starts a server behind the guard for its URL.
+    /// Starts a server with a guard for its URL.
     pub(crate) async fn start_guarded(
         engine: Engine,
         recorder: Recorder,

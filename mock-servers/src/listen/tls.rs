@@ -1,4 +1,4 @@
-//! TLS by rustls: a throw-away certificate, or a given one.
+//! TLS by rustls, with a generated or a given certificate.
 
 use std::sync::Arc;
 
@@ -10,19 +10,19 @@ use rustls::{
 use thiserror::Error;
 use tokio_rustls::TlsAcceptor;
 
-/// The names that a throw-away certificate is for.
+/// The names of a generated certificate.
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
-/// Under which certificate a server encrypts.
+/// The certificate of a server.
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub enum Tls {
-    /// One that is made for this run, and that nobody trusts until told: `localhost`, 127.0.0.1 and `::1`.
+    /// A generated certificate for `localhost`, 127.0.0.1 and `::1`, which clients have to trust explicitly.
     #[default]
     ThrowAway,
-    /// A given one.
+    /// A given certificate.
     Given {
-        /// The certificate, and those above it, in PEM.
+        /// The certificate and its chain, in PEM.
         certificate_pem: String,
         /// Its private key, in PEM.
         key_pem: String,
@@ -39,31 +39,31 @@ impl std::fmt::Debug for Tls {
     }
 }
 
-/// Why TLS could not be set up.
+/// Error of the TLS setup.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TlsError {
-    /// The throw-away certificate could not be made.
+    /// The certificate could not be generated.
     #[error("no certificate could be made")]
     Make(#[source] rcgen::Error),
-    /// What should be a certificate or a key in PEM is none.
+    /// A certificate or a key is invalid PEM.
     #[error("the {what} is not in PEM")]
     Pem {
-        /// Which of them.
+        /// The file.
         what: &'static str,
-        /// Why.
+        /// The cause.
         #[source]
         source: pem::Error,
     },
-    /// The certificate's text holds no certificate.
-    #[error("there is no certificate in the PEM text")]
+    /// The PEM text contains no certificate.
+    #[error("the PEM text contains no certificate")]
     NoCertificate,
     /// The certificate and the key cannot be used.
     #[error("the certificate and the key cannot be used")]
     Refused(#[source] rustls::Error),
 }
 
-/// What TLS connections are accepted with, and the certificate in PEM that a client has to trust.
+/// The TLS acceptor, and the certificate in PEM that clients have to trust.
 pub(super) fn acceptor(tls: &Tls) -> Result<(TlsAcceptor, String), TlsError> {
     let (certificate_pem, key_pem) = match tls {
         Tls::ThrowAway => throw_away().map_err(TlsError::Make)?,
@@ -101,14 +101,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_its_own_certificates_and_tells_what_is_wrong_with_others() {
+    fn accepts_its_own_certificates_and_reports_invalid_ones() {
         let (certificate_pem, key_pem) = throw_away().unwrap();
         let given = |certificate: &str, key: &str| {
             let tls = Tls::Given { certificate_pem: certificate.to_owned(), key_pem: key.to_owned() };
             acceptor(&tls).map(|(_, certificate)| certificate).map_err(|error| error.to_string())
         };
         assert_eq!(given(&certificate_pem, &key_pem), Ok(certificate_pem.clone()));
-        assert_eq!(given("", &key_pem).unwrap_err(), "there is no certificate in the PEM text");
+        assert_eq!(given("", &key_pem).unwrap_err(), "the PEM text contains no certificate");
         assert_eq!(given(&certificate_pem, "").unwrap_err(), "the private key is not in PEM");
         let (_, other) = throw_away().unwrap();
         assert_eq!(given(&certificate_pem, &other).unwrap_err(), "the certificate and the key cannot be used");

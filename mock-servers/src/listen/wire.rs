@@ -1,4 +1,4 @@
-//! What HTTP fronts share: bodies, events and headers.
+//! Bodies, events and headers of all HTTP transports.
 
 use std::{collections::BTreeMap, fmt, time::Duration};
 
@@ -9,24 +9,24 @@ use hyper::body::{Body as _, Incoming};
 
 use crate::engine::DispatchId;
 
-/// The largest body of a request that is read.
-const LARGEST_REQUEST: usize = 64 * 1024 * 1024;
+/// Maximum size of a request body.
+const MAX_REQUEST_BYTES: usize = 64 * 1024 * 1024;
 
-/// The whole body, or the status for one that cannot be had.
+/// The whole body, or the status for an invalid one.
 pub(crate) async fn read(body: Incoming) -> Result<Bytes, StatusCode> {
-    // One that says how large it is need not be read to be refused.
-    if body.size_hint().lower() > LARGEST_REQUEST as u64 {
+    // A body with a length above the limit is rejected without reading it.
+    if body.size_hint().lower() > MAX_REQUEST_BYTES as u64 {
         return Err(StatusCode::PAYLOAD_TOO_LARGE);
     }
-    match Limited::new(body, LARGEST_REQUEST).collect().await {
+    match Limited::new(body, MAX_REQUEST_BYTES).collect().await {
         Ok(whole) => Ok(whole.to_bytes()),
         Err(cause) if cause.is::<LengthLimitError>() => Err(StatusCode::PAYLOAD_TOO_LARGE),
-        // It broke off, or its chunks are none.
+        // It is truncated, or its chunks are invalid.
         Err(_) => Err(StatusCode::BAD_REQUEST),
     }
 }
 
-/// What identifies an event among all of a server: its stream, and its place there.
+/// Identifier of an event: its stream, and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct EventId {
     pub(crate) stream: DispatchId,
@@ -40,7 +40,7 @@ impl fmt::Display for EventId {
 }
 
 impl EventId {
-    /// Reads what a client sends back; none if no server like this one has given it out.
+    /// Parses an event id; `None` if no server like this one can have sent it.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let (stream, number) = text.split_once('-')?;
         let id = Self { stream: DispatchId(stream.parse().ok()?), number: number.parse().ok()? };
@@ -49,9 +49,8 @@ impl EventId {
     }
 }
 
-/// A server-sent event. Any of the three line ends that the format knows ends a line of the data (HTML, server-sent
-/// events, parsing an event stream): one that went out as it is would end the field, and what follows would be one of
-/// its own.
+/// A server-sent event. Each of the three line ends of the format ends a line of the data (HTML, server-sent events,
+/// parsing an event stream). Unescaped, the rest would become another field.
 pub(crate) fn event(id: Option<EventId>, name: &str, data: &str) -> String {
     let mut text = String::with_capacity(data.len() + name.len() + 48);
     text.push_str("event: ");
@@ -69,7 +68,7 @@ pub(crate) fn event(id: Option<EventId>, name: &str, data: &str) -> String {
     text
 }
 
-/// A server-sent event that says nothing but how to come back.
+/// A server-sent event that contains only id and `retry`.
 pub(crate) fn empty_event(id: EventId, with_data: bool, retry: Option<Duration>) -> String {
     let mut text = String::new();
     push_id(&mut text, id);
@@ -104,12 +103,12 @@ pub(crate) fn recorded(headers: &HeaderMap) -> BTreeMap<String, String> {
     recorded
 }
 
-/// The text of a header.
+/// The value of a header as text.
 pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// Whether the client lists this content type: it must do so by name, so a wildcard does not count.
+/// Whether the client accepts this content type by name. A wildcard does not count.
 pub(crate) fn accepts(headers: &HeaderMap, content_type: &str) -> bool {
     headers
         .get_all(header::ACCEPT)

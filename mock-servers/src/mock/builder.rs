@@ -1,4 +1,4 @@
-//! How a server is described before it runs.
+//! The builder of mock servers.
 
 use std::{
     path::PathBuf,
@@ -30,70 +30,68 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// What the server does, as a script file says it. What is added after this is added to it.
+    /// Sets the script. Later additions extend it.
     pub fn script(self, script: Script) -> Self {
         Self { script, ..self }
     }
 
-    /// Offers a tool.
+    /// Adds a tool.
     pub fn tool(mut self, tool: Tool) -> Self {
         self.script.tools.push(tool);
         self
     }
 
-    /// Offers a resource.
+    /// Adds a resource.
     pub fn resource(mut self, resource: Resource) -> Self {
         self.script.resources.push(resource);
         self
     }
 
-    /// Offers a family of resources.
+    /// Adds a resource template.
     pub fn resource_template(mut self, template: ResourceTemplate) -> Self {
         self.script.resource_templates.push(template);
         self
     }
 
-    /// Offers a prompt.
+    /// Adds a prompt.
     pub fn prompt(mut self, prompt: Prompt) -> Self {
         self.script.prompts.push(prompt);
         self
     }
 
-    /// Departs from the default behaviour. The first rule that matches a message decides.
+    /// Adds a rule. The first rule that matches a message applies.
     pub fn on(mut self, rule: Rule) -> Self {
         self.script.on.push(rule);
         self
     }
 
-    /// Has a standing fault: for every message, until it is switched off or unless it says otherwise.
+    /// Adds a persistent fault. By default it acts on every message until it is disabled.
     pub fn fault(mut self, fault: impl Into<FaultRule>) -> Self {
         self.script.faults.push(fault.into());
         self
     }
 
-    /// Speaks one protocol revision alone, where the script names none. Otherwise it speaks all of them.
+    /// Supports only this revision, unless the script names revisions [default: all].
     pub fn revision(self, revision: impl Into<String>) -> Self {
         Self { revision: Some(revision.into()), ..self }
     }
 
-    /// The seed of everything drawn at random: the same seed gives the same bytes.
+    /// Sets the random seed. The same seed gives the same bytes.
     pub fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
     }
 
-    /// Goes by the calendar: timestamps are those of today, and not the same in every run. For servers that people look
-    /// at.
+    /// Uses the system's time for timestamps, which then differ between runs.
     pub fn calendar(self) -> Self {
         Self { calendar: true, ..self }
     }
 
-    /// How messages travel; Streamable HTTP unless this says otherwise.
+    /// Sets the transport [default: Streamable HTTP].
     pub fn transport(self, transport: HttpTransport) -> Self {
         Self { transport, ..self }
     }
 
-    /// Where the server listens, and whom it lets in; a port of 127.0.0.1 that the system chooses, for clients of this
-    /// machine, unless this says otherwise.
+    /// Sets the listener [default: a port of 127.0.0.1 that the system chooses, for clients of this machine].
     pub fn listen(self, listen: Options) -> Self {
         Self { listen, ..self }
     }
@@ -104,18 +102,17 @@ impl Builder {
         self
     }
 
-    /// Encrypts, under a throw-away certificate: [`MockServer::certificate_pem`] is what the client has to trust.
+    /// Uses TLS with a generated certificate. Clients have to trust [`MockServer::certificate_pem`].
     pub fn tls(self) -> Self {
         Self { listen: self.listen.with_tls(Tls::ThrowAway), ..self }
     }
 
-    /// Where frames go; into memory unless this says otherwise. A recorder that keeps nothing in memory leaves nothing
-    /// to hold expectations against.
+    /// Sets the recorder of frames [default: in memory]. Expectations need a recorder that keeps frames in memory.
     pub fn recorder(self, recorder: Recorder) -> Self {
         Self { recorder: Some(recorder), ..self }
     }
 
-    /// The script that has come together.
+    /// The resulting script.
     #[must_use]
     pub fn to_script(&self) -> &Script {
         &self.script
@@ -129,7 +126,8 @@ impl Builder {
         self.start_behind(None).await
     }
 
-    /// Starts the server as a protected resource: requests without a token of this authorization server are challenged.
+    /// Starts the server as a protected resource: requests without a token of this authorization server get a
+    /// challenge.
     ///
     /// # Errors
     /// When it cannot listen.
@@ -137,8 +135,8 @@ impl Builder {
         self.start_behind(Some(authority)).await
     }
 
-    /// Starts the server in this process; what comes back beside it is the client's end of a stream of lines, as over
-    /// stdio. Where it would listen is of no meaning then, nor what its script says about processes.
+    /// Starts the server in this process, and returns it with the client's end of a stream of lines, as over stdio. The
+    /// address, and process settings of the script, have no effect.
     ///
     /// # Panics
     /// Outside of a Tokio runtime.
@@ -159,7 +157,7 @@ impl Builder {
         Ok(MockServer::new(front, expectations))
     }
 
-    /// Settles what was left open.
+    /// Fills in the defaults.
     fn finish(mut self) -> (HttpTransport, Description) {
         if self.revision.is_none() && self.script.revisions.is_none() {
             self.script.revisions = Some(self.transport.revisions());
@@ -174,7 +172,7 @@ impl Builder {
 }
 
 impl HttpTransport {
-    /// The revisions that it can carry. The modern one knows HTTP+SSE no more (2026-07-28, transports).
+    /// The revisions of the transport. 2026-07-28 no longer has HTTP+SSE (transports).
     fn revisions(self) -> Vec<String> {
         Revision::ALL.iter().filter(|one| self == Self::Http || !one.is_modern()).map(ToString::to_string).collect()
     }

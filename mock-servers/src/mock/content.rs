@@ -1,23 +1,23 @@
-//! Resources and prompts in the words of a test.
+//! Builder methods of resources and prompts.
 
 use crate::script::{
     Content, Prompt, PromptArgument, PromptMessage, Resource, ResourcePart, ResourceTemplate, Role, TextBlock,
 };
 
 impl Resource {
-    /// A resource of this URI, which holds its URI as text.
+    /// A resource with this URI, and the URI as its text.
     pub fn new(uri: impl Into<String>) -> Self {
         Self { uri: uri.into(), ..Self::default() }
     }
 
-    /// The same with this text in it, after what is there.
+    /// The same with this text added.
     #[must_use]
     pub fn holds(mut self, text: impl Into<String>) -> Self {
         self.contents.push(part(text));
         self
     }
 
-    /// The same of this media type.
+    /// The same with this media type.
     #[must_use]
     pub fn typed(self, mime_type: impl Into<String>) -> Self {
         Self { mime_type: Some(mime_type.into()), ..self }
@@ -25,12 +25,12 @@ impl Resource {
 }
 
 impl ResourceTemplate {
-    /// Resources of this template (RFC 6570), each of which holds its URI as text.
+    /// A resource template (RFC 6570) whose resources have their URI as text.
     pub fn new(uri_template: impl Into<String>) -> Self {
         Self { uri_template: uri_template.into(), ..Self::default() }
     }
 
-    /// The same with this text in each; `{{variables.name}}` stands for what the template's `{name}` was.
+    /// The same with this text added; `{{variables.name}}` is the value of the template's `{name}`.
     #[must_use]
     pub fn holds(mut self, text: impl Into<String>) -> Self {
         self.contents.push(part(text));
@@ -39,25 +39,25 @@ impl ResourceTemplate {
 }
 
 impl Prompt {
-    /// A prompt of this name, which says its name.
+    /// A prompt with this name, and the name as its message.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// The same with an argument that every request has to carry.
+    /// The same with a required argument.
     #[must_use]
     pub fn takes(mut self, argument: impl Into<String>) -> Self {
         self.arguments.push(PromptArgument { name: argument.into(), required: true, ..PromptArgument::default() });
         self
     }
 
-    /// The same with this message of the user; `{{arguments.name}}` stands for an argument.
+    /// The same with this user message; `{{arguments.name}}` is the value of an argument.
     #[must_use]
     pub fn says(self, text: impl Into<String>) -> Self {
         self.message(Role::User, text)
     }
 
-    /// The same with this message of the model.
+    /// The same with this assistant message.
     #[must_use]
     pub fn answers(self, text: impl Into<String>) -> Self {
         self.message(Role::Assistant, text)

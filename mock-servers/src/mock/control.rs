@@ -1,13 +1,13 @@
 //! The control endpoint of a running server, over HTTP.
 //!
-//! - `GET /health`: that it runs, and its URL.
-//! - `GET /requests`: the messages that came since the start or the last reset, scrubbed of secrets.
-//! - `POST /reset`: what came and what was counted is forgotten (`nth` counts from one again), and every fault is as the
-//!   script has it at the start. Sessions go on, and what a script has changed stays changed.
-//! - `GET /faults`: the standing faults.
-//! - `PUT /faults/<name>` with `{"enabled": false}`: switches the faults of this name.
+//! - `GET /health`: the status and the URL of the server.
+//! - `GET /requests`: the messages since the start or the last reset, without secrets.
+//! - `POST /reset`: removes received messages and counters (`nth` counts from one again), and resets the faults to
+//!   their initial state. Sessions, and changes by the script, stay.
+//! - `GET /faults`: the persistent faults.
+//! - `PUT /faults/<name>` with `{"enabled": false}`: disables the faults of this name.
 //!
-//! It is for this machine alone: it listens on loopback addresses only, and pages of foreign origins are refused.
+//! It listens only on loopback addresses, and rejects pages of foreign origins.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -26,28 +26,27 @@ use evidence::Recorder;
 #[derive(Debug)]
 enum Controls {}
 
-/// A control endpoint at work. Dropping it stops it.
+/// A running control endpoint. Dropping it stops it.
 #[derive(Debug)]
 pub struct Control {
     server: listen::Server<Controls>,
 }
 
-/// Why a control endpoint could not be started.
+/// Error of starting a control endpoint.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ControlError {
-    /// Others could reach it.
-    #[error("the control endpoint is for this machine alone, and {address} is no loopback address")]
+    /// Other machines could reach the address.
+    #[error("the control endpoint needs a loopback address, and {address} is another")]
     NotLoopback {
         /// The address.
         address: SocketAddr,
     },
-    /// It cannot listen.
+    /// The address could not be bound.
     #[error("the control endpoint could not be started")]
     Start(#[source] StartError),
 }
 
-/// What is controlled.
 struct Controlled {
     url: String,
     expectations: Arc<ExpectationSet>,
@@ -67,7 +66,7 @@ impl Control {
     /// Starts the control endpoint of a server; port 0 lets the system choose.
     ///
     /// # Errors
-    /// When the address is none of this machine alone, or it cannot listen.
+    /// If the address is not a loopback address, or cannot be bound.
     pub async fn start(address: SocketAddr, server: &MockServer) -> Result<Self, ControlError> {
         if !address.ip().is_loopback() {
             return Err(ControlError::NotLoopback { address });
@@ -81,7 +80,7 @@ impl Control {
         Ok(Self { server: launched.await.map_err(ControlError::Start)? })
     }
 
-    /// Where it listens: `http://127.0.0.1:…`, without a path.
+    /// The origin: `http://127.0.0.1:…`, without a path.
     #[must_use]
     pub fn url(&self) -> String {
         self.server.url().trim_end_matches('/').to_owned()
@@ -135,7 +134,7 @@ impl Controlled {
         let named = self.faults.list().into_iter().filter_map(|fault| fault.name).find(|name| path_of(name) == path);
         match named.filter(|name| self.faults.set(name, enabled)) {
             Some(_) => (StatusCode::OK, json!({ "faults": self.faults.list() })),
-            None => refused(StatusCode::NOT_FOUND, "there is no fault of this name; GET /faults lists them"),
+            None => refused(StatusCode::NOT_FOUND, "unknown fault; GET /faults lists all faults"),
         }
     }
 }

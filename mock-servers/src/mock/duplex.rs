@@ -1,6 +1,6 @@
-//! A server at the other end of a byte stream in this process: the wire of stdio, without a process.
+//! A server on a byte stream in this process: the framing of stdio, without a process.
 //!
-//! What a script says about processes has no meaning here and is left out; everything else is played as over stdio.
+//! Process settings of a script have no effect; everything else works as over stdio.
 
 use std::{
     fmt,
@@ -23,25 +23,25 @@ use crate::{
 };
 use evidence::{Body, ConnectionEvent, FrameParts, Recorder};
 
-/// How much may be on the way in each direction before the writer waits.
+/// Size of the buffer of each direction.
 const PIPE: usize = 64 * 1024;
-/// The longest line that is read as one message.
+/// Maximum length of a message.
 const MAX_LINE_BYTES: u64 = 64 * 1024 * 1024;
 
-/// How long what is said in the end may take to be read.
+/// Grace period of the last messages.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// A running server. Dropping it ends its stream.
 pub(super) struct DuplexMock {
     shared: Arc<Shared>,
     faults: FaultHandle,
-    /// Whether the client has hung up, and whether the server has ended.
+    /// Whether the client has disconnected, and whether the server has ended.
     ended: watch::Receiver<bool>,
     reading: JoinHandle<()>,
     writing: JoinHandle<()>,
 }
 
-/// What a writer does.
+/// Job of the writer.
 #[derive(Debug)]
 enum Job {
     Write(Vec<u8>),
@@ -57,7 +57,7 @@ struct DuplexSink {
     recorder: Recorder,
     origin: Origin,
     ended: watch::Sender<bool>,
-    /// How the script wants the server's process to exit.
+    /// The exit of the process that the script requires, if it has stopped the server.
     exit: OnceLock<Exit>,
     /// Notified after each wake-up.
     woken: Notify,
@@ -78,7 +78,7 @@ impl fmt::Debug for DuplexMock {
 }
 
 impl DuplexMock {
-    /// Starts a server; what comes back is the client's end.
+    /// Starts a server; also returns the client's end.
     pub(super) fn start(mut engine: Engine, recorder: Recorder) -> (Self, DuplexStream) {
         let (ours, theirs) = tokio::io::duplex(PIPE);
         let (input, output) = tokio::io::split(ours);
@@ -89,7 +89,7 @@ impl DuplexMock {
         let sink = DuplexSink { recorder, origin, ended: sender, exit: OnceLock::new(), woken: Notify::new() };
         let state = DuplexState { jobs, closed: false, held: Vec::new() };
         let shared = Arc::new(Shared::new(engine, sink, state));
-        let faults = FaultHandle::of(&shared);
+        let faults = FaultHandle::new(&shared);
         let reading = tokio::spawn(read(Arc::clone(&shared), input));
         let writing = tokio::spawn(write(output, queue));
         (Self { shared, faults, ended, reading, writing }, theirs)
@@ -99,28 +99,28 @@ impl DuplexMock {
         &self.faults
     }
 
-    /// Returns when the client has hung up or the server has ended, and after this time at the latest.
+    /// Waits until the client has disconnected or the server has ended, or for this time.
     pub(super) async fn until_idle(&self, limit: Duration) {
-        // A limit that passes is an answer like any other.
+        // A timeout is an expected result.
         let _ = tokio::time::timeout(limit, self.stopped()).await;
     }
 
-    /// Returns when the client has hung up or the server has ended.
+    /// Waits until the client has disconnected or the server has ended.
     pub(super) async fn stopped(&self) {
-        // An error means that the reader is gone, which is an end as well.
+        // An error means that the reader has ended.
         let _ = self.ended.clone().wait_for(|ended| *ended).await;
     }
 
-    /// How the script wants the server's process to end; none if it has not said so.
+    /// The exit of the process that the script requires, if it has stopped the server.
     pub(super) fn exit(&self) -> Option<Exit> {
         self.shared.sink.exit.get().cloned()
     }
 
-    /// Ends the stream in good order, and returns when the client has read the last of it, or does not.
+    /// Closes the stream gracefully, and returns when the client has read everything, or after the grace period.
     pub(super) async fn stop(mut self) {
         self.reading.abort();
         self.shared.lock().pending.set_deadline(SHUTDOWN_TIMEOUT);
-        // What is not said by then is not said at all.
+        // Messages that are not sent by then are dropped.
         let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, self.shared.until_all_is_sent()).await;
         self.shared.close_all();
         match tokio::time::timeout(SHUTDOWN_TIMEOUT, &mut self.writing).await {
@@ -134,7 +134,7 @@ impl DuplexMock {
 impl Drop for DuplexMock {
     fn drop(&mut self) {
         self.reading.abort();
-        // The writer ends by itself once this is out.
+        // The writer ends after its last job.
         self.shared.close_all();
     }
 }
@@ -202,7 +202,7 @@ impl Shared {
         }
         let recorder = &self.sink.recorder;
         let Some(shape) = shape else {
-            // Recorded before it is written: the record must not show the reaction of a fast client first.
+            // Recorded before it is written: the reaction of a fast client must not precede it in the record.
             recorder.record(FrameParts::sent(1, body));
             let end = if text.ends_with('\n') { "" } else { "\n" };
             state.write(format!("{text}{end}").as_bytes());
@@ -226,7 +226,7 @@ impl Shared {
         }
     }
 
-    /// Returns when no wake-up before the deadline has anything left to send.
+    /// Waits until no wake-up before the deadline has pending work.
     async fn until_all_is_sent(&self) {
         loop {
             let woken = self.sink.woken.notified();
@@ -264,7 +264,7 @@ impl Sink for DuplexSink {
     fn execute(server: &Arc<Shared>, core: &mut Core, (): (), output: engine::Output) {
         let (state, shape) = (&mut core.state, output.shape.as_deref());
         match output.step {
-            Step::Send(message) | Step::Answer { message, .. } => {
+            Step::Send(message) | Step::Response { message, .. } => {
                 server.send(state, message.to_string(), Body::Json(message), shape);
             }
             Step::Raw(text) => server.send(state, text.clone(), Body::Text(text), shape),

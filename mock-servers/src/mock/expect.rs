@@ -1,4 +1,4 @@
-//! Expectations of a server about its client.
+//! Expectations about the client of a server.
 
 use std::{
     fmt,
@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 
 use super::received::{Received, brief};
 
-/// What a client is expected to say, and how often; at least once unless [`Expect::times`] says otherwise.
+/// An expected message of the client, and its count [default: at least once].
 ///
-/// What was received is scrubbed of secrets before it is compared, and what is expected is scrubbed in the same way.
+/// Secrets are redacted in received messages and in expectations before they are compared.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expect {
     method: String,
@@ -43,7 +43,7 @@ impl Expect {
         Self::method("tools/call").tool(tool)
     }
 
-    /// It names this tool.
+    /// The message names this tool.
     #[must_use]
     pub fn tool(self, tool: impl Into<String>) -> Self {
         Self { tool: Some(tool.into()), ..self }
@@ -61,31 +61,31 @@ impl Expect {
         Self { params: members(params, "params"), ..self }
     }
 
-    /// The HTTP request that carries it has this header. Secret values are not kept, so they cannot be told apart.
+    /// The HTTP request of the message has this header. Secret values are redacted, so they are equal.
     #[must_use]
     pub fn with_header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// It comes this often: a number, or a range of numbers.
+    /// The number of messages: a number, or a range.
     #[must_use]
     pub fn times(self, times: impl Into<Times>) -> Self {
         Self { times: times.into(), ..self }
     }
 
-    /// It never comes.
+    /// No such message.
     #[must_use]
     pub fn never(self) -> Self {
         self.times(0)
     }
 
-    /// Whether it may come this often.
+    /// Whether this count is allowed.
     pub(super) fn allows(&self, times: u64) -> bool {
         self.times.contains(times)
     }
 
-    /// How a message departs from what is expected, in the order of weight. Nothing: it is what is expected.
+    /// The mismatches of a message, most important first. Without any, the message is the expected one.
     pub(super) fn mismatches(&self, received: &Received) -> Vec<Mismatch> {
         let mut mismatches = Vec::new();
         if received.method() != Some(&self.method) {
@@ -128,14 +128,14 @@ impl fmt::Display for Expect {
     }
 }
 
-/// One way in which a message departs from what is expected.
+/// One mismatch of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mismatch {
     pub(super) weight: u64,
     pub(super) words: String,
 }
 
-/// What is expected as an object; a mistake in the test itself is kept so that the message shows it.
+/// An expected object. An invalid value is kept so that the message shows it.
 fn members(mut value: Value, what: &str) -> Map<String, Value> {
     redact_value(&mut value);
     match value {
@@ -154,7 +154,7 @@ fn compare(what: &str, wanted: &Map<String, Value>, found: Option<&Value>, misma
     }
 }
 
-/// Whether a value holds all that is wanted: objects may hold more, everything else has to be equal.
+/// Whether a value contains the expected one: objects can have further members, everything else must be equal.
 fn holds(found: &Value, wanted: &Value) -> bool {
     match (found, wanted) {
         (Value::Object(found), Value::Object(wanted)) => {
@@ -164,11 +164,11 @@ fn holds(found: &Value, wanted: &Value) -> bool {
     }
 }
 
-/// How often something is to come.
+/// The expected count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Times {
     least: u64,
-    /// None: as often as it likes.
+    /// `None` without a maximum.
     most: Option<u64>,
 }
 

@@ -18,7 +18,7 @@ pub(super) struct ExpectationSet {
 
 #[derive(Debug, Default)]
 struct Entries {
-    /// What came before this position of the record is forgotten.
+    /// Frames before this position of the record are ignored.
     since: u64,
     expected: Vec<Expect>,
 }
@@ -32,49 +32,49 @@ impl ExpectationSet {
         &self.recorder
     }
 
-    /// Enters an expectation.
+    /// Adds an expectation.
     pub(super) fn enter(&self, expect: Expect) {
         self.lock().expected.push(expect);
     }
 
-    /// Forgets what is expected, and what came.
+    /// Removes expectations and received messages.
     pub(super) fn reset(&self) {
         let since = self.position();
         *self.lock() = Entries { since, expected: Vec::new() };
     }
 
-    /// Forgets what came, and goes on expecting what is expected.
+    /// Removes received messages and keeps the expectations.
     pub(super) fn forget(&self) {
         let since = self.position();
         self.lock().since = since;
     }
 
-    /// Where the record is now.
+    /// The current position of the record.
     pub(super) fn position(&self) -> u64 {
         self.recorder.inspect(|frames| frames.last().map_or(0, |frame| frame.seq + 1))
     }
 
-    /// What came, from this position on and since the last reset.
+    /// The messages since this position and the last reset.
     pub(super) fn received(&self, from: u64) -> Vec<Received> {
         let from = from.max(self.lock().since);
         self.recorder.inspect(|frames| {
             let first = frames.partition_point(|frame| frame.seq < from);
-            frames[first..].iter().flat_map(Received::of).collect()
+            frames[first..].iter().flat_map(Received::from_frame).collect()
         })
     }
 
-    /// Holds everything that came since the last reset against all expectations.
+    /// Checks the messages since the last reset against all expectations.
     pub(super) fn verify(&self) -> Result<(), UnmetExpectations> {
         let received = self.received(0);
         judge(&self.lock().expected, &received)
     }
 
-    /// Holds what came from this position on against one expectation.
+    /// Checks the messages since this position against one expectation.
     pub(super) fn verify_one(&self, expect: &Expect, from: u64) -> Result<(), UnmetExpectations> {
         judge(std::slice::from_ref(expect), &self.received(from))
     }
 
-    /// A panic elsewhere cannot leave the list half-changed, and what is expected stays expected.
+    /// No update under the lock is partial, so the expectations stay valid after a panic elsewhere.
     fn lock(&self) -> MutexGuard<'_, Entries> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! What a server offers and does, in the words of a test: the types of the script format, put together step by step.
+//! Builder methods of tools, replies, rules and faults. They create the types of the script format.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::{
     script::{Action, Fault, FaultRule, Reply, RpcError, Rule, Tool, When},
 };
 
-/// A result with one block of text. Its placeholders are filled as in a script: `{{arguments.text}}`.
+/// A result with one text block. Its placeholders are filled as in a script: `{{arguments.text}}`.
 pub fn text(text: impl Into<String>) -> Reply {
     Reply { text: Some(text.into()), ..Reply::default() }
 }
@@ -23,7 +23,7 @@ pub fn error(code: i64, message: impl Into<String>) -> RpcError {
 }
 
 impl Tool {
-    /// A tool of this name, which takes one optional string, `text`, and answers with what it was given.
+    /// A tool with this name and one optional string argument, `text`. Its result contains the arguments.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), ..Self::default() }
     }
@@ -46,7 +46,7 @@ impl Tool {
         Self { output_schema: Some(output_schema), ..self }
     }
 
-    /// The same with this answer to calls.
+    /// The same with this result of calls.
     #[must_use]
     pub fn replies(self, reply: impl Into<Reply>) -> Self {
         Self { reply: Some(reply.into()), ..self }
@@ -64,7 +64,7 @@ impl When {
         Self { tool: Some(tool.into()), ..Self::method("tools/call") }
     }
 
-    /// Only with these arguments, among others. What is no object is left out.
+    /// Only with these arguments; further ones are allowed. A value that is not an object is ignored.
     #[must_use]
     pub fn with_arguments(self, arguments: Value) -> Self {
         let Value::Object(arguments) = arguments else { return self };
@@ -77,14 +77,14 @@ impl When {
         Self { nth: Some(nth), ..self }
     }
 
-    /// What to do then; [`Rule::then`] adds more.
+    /// The first action; [`Rule::then`] adds more.
     pub fn then(self, action: impl Into<Action>) -> Rule {
         Rule { when: self, actions: vec![action.into()] }
     }
 }
 
 impl Rule {
-    /// What to do next.
+    /// The next action.
     #[must_use]
     pub fn then(mut self, action: impl Into<Action>) -> Self {
         self.actions.push(action.into());
@@ -93,30 +93,30 @@ impl Rule {
 }
 
 impl FaultRule {
-    /// A fault that can be switched by this name, and is on at the start.
+    /// A fault with a name that enables and disables it. It is enabled at the start.
     pub fn named(name: impl Into<String>, fault: Fault) -> Self {
         Self { name: Some(name.into()), ..Self::from(fault) }
     }
 
-    /// The same, off until it is switched on.
+    /// The same, disabled at the start.
     #[must_use]
     pub fn off(self) -> Self {
         Self { enabled: false, ..self }
     }
 
-    /// The same for these messages alone.
+    /// The same for these messages only.
     #[must_use]
     pub fn when(self, when: When) -> Self {
         Self { when, ..self }
     }
 
-    /// The same, acting this often: from 0 (never) to 1 (always).
+    /// The same with this probability: from 0 (never) to 1 (always).
     #[must_use]
     pub fn likely(self, probability: f64) -> Self {
         Self { probability, ..self }
     }
 
-    /// The same for what the client says, before the server has seen it.
+    /// The same for messages from the client, before the server receives them.
     #[must_use]
     pub fn to_server(self) -> Self {
         Self { direction: FaultDirection::ToServer, ..self }

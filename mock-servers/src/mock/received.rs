@@ -1,29 +1,29 @@
-//! What a client said, message by message.
+//! Received messages of a client.
 
 use evidence::{Body, Frame, Http};
 use serde::Serialize;
 use serde_json::Value;
 
-/// How much of a message is shown to a person.
+/// Maximum length of a message in an error.
 const MAX_SHOWN_CHARS: usize = 200;
 
-/// One message from the client, as it was recorded: scrubbed of secrets, and cut where it was too large.
+/// One recorded message from the client, with redacted secrets, and truncated if it was too large.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Received {
     /// The position of its frame in the record. The messages of a batch share one.
     pub seq: u64,
-    /// When it came, in microseconds of the system's monotonic clock.
+    /// The time of receipt, in microseconds of the system's monotonic clock.
     pub at_us: u64,
     /// The message.
     pub message: Value,
-    /// The HTTP envelope it came in.
+    /// The HTTP envelope of the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http: Option<Http>,
 }
 
 impl Received {
-    /// The messages of a frame: none of what the server said, and each of a batch.
-    pub(super) fn of(frame: &Frame) -> Vec<Self> {
+    /// The client's messages of a frame: each message of a batch.
+    pub(super) fn from_frame(frame: &Frame) -> Vec<Self> {
         let Body::Json(body) = &frame.body else { return Vec::new() };
         if !frame.from_client() {
             return Vec::new();
@@ -40,7 +40,7 @@ impl Received {
         }
     }
 
-    /// The JSON-RPC method; none of a response.
+    /// The JSON-RPC method; `None` for a response.
     #[must_use]
     pub fn method(&self) -> Option<&str> {
         self.message.get("method")?.as_str()
@@ -64,13 +64,13 @@ impl Received {
         self.params()?.get("arguments")
     }
 
-    /// A header of the HTTP request that it came in.
+    /// A header of the HTTP request of the message.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.http.as_ref()?.headers.get(&name.to_ascii_lowercase()).map(String::as_str)
     }
 
-    /// The message in one line, for a person.
+    /// The message in one line, for errors.
     pub(super) fn shown(&self) -> String {
         let (what, rest) = match self.method() {
             Some(method) => (method, self.params().filter(|params| has_members(params))),
@@ -84,7 +84,7 @@ fn has_members(params: &Value) -> bool {
     params.as_object().is_none_or(|members| !members.is_empty())
 }
 
-/// A value in one line, cut where it is long. Control characters are escaped by JSON.
+/// A value in one line, truncated if it is long. JSON escapes control characters.
 pub(super) fn brief(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(MAX_SHOWN_CHARS) {

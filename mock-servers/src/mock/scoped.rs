@@ -4,8 +4,8 @@ use std::{sync::Arc, thread};
 
 use super::{expect::Expect, expectations::ExpectationSet, verification::UnmetExpectations};
 
-/// Counts what comes as long as it lives. Dropping it panics if the expectation was not met, unless the thread panics
-/// already.
+/// An expectation for the messages during its lifetime. Dropping it panics if the expectation was not met, unless the
+/// thread panics already.
 #[derive(Debug)]
 #[must_use = "an expectation that is dropped at once is judged at once"]
 pub struct ScopedExpect {
@@ -21,7 +21,7 @@ impl ScopedExpect {
         Self { expectations, expect, from, settled: false }
     }
 
-    /// Ends the scope and says what was not met, instead of panicking.
+    /// Ends the scope and returns an unmet expectation as an error instead of panicking.
     ///
     /// # Errors
     /// When the expectation was not met.

@@ -1,4 +1,4 @@
-//! Whether expectations were met, and the words for those that were not.
+//! Comparison of expectations with received messages, and the message for unmet ones.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use super::{
     received::Received,
 };
 
-/// How many of the received messages are shown for an expectation.
+/// Maximum number of received messages per expectation in an error.
 const MAX_SHOWN: usize = 10;
 
-/// What was expected and did not come as it should.
+/// Expectations that were not met.
 #[derive(Debug, Clone, PartialEq, Error)]
 pub struct UnmetExpectations(Vec<Missed>);
 
@@ -21,13 +21,13 @@ pub struct UnmetExpectations(Vec<Missed>);
 struct Missed {
     expected: String,
     came: u64,
-    /// What did come, nearest first.
+    /// The received messages, nearest first.
     received: Vec<String>,
-    /// How many more came.
+    /// The number of further messages.
     more: usize,
 }
 
-/// Holds what came against what was expected.
+/// Compares received messages with the expectations.
 pub(super) fn judge(expected: &[Expect], received: &[Received]) -> Result<(), UnmetExpectations> {
     let missed: Vec<_> = expected.iter().filter_map(|expected| missed(expected, received)).collect();
     if missed.is_empty() { Ok(()) } else { Err(UnmetExpectations(missed)) }
@@ -40,13 +40,13 @@ fn missed(expected: &Expect, received: &[Received]) -> Option<Missed> {
         return None;
     }
     let mut nearest = compared;
-    // A stable sort: equally near messages stay in the order in which they came.
+    // The sort is stable: equally near messages stay in the order of receipt.
     nearest.sort_by_key(|(mismatches, _)| mismatches.iter().map(|mismatch| mismatch.weight).sum::<u64>());
     let more = nearest.len().saturating_sub(MAX_SHOWN);
     let received = nearest.iter().take(MAX_SHOWN).map(|(mismatches, one)| {
         let words: Vec<_> =
             mismatches.iter().map(|mismatch| mismatch.words.as_str()).filter(|words| !words.is_empty()).collect();
-        // What another method carries is not compared: everything about it would be different.
+        // The parameters of another method are not compared, because all of them would differ.
         let related = mismatches.iter().all(|mismatch| !mismatch.words.is_empty());
         if words.is_empty() || !related { one.shown() } else { format!("{}  ({})", one.shown(), words.join(", ")) }
     });
@@ -57,12 +57,12 @@ impl fmt::Display for UnmetExpectations {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the client did not do what the mock server expects")?;
         for missed in &self.0 {
-            write!(f, "\nexpected {}; it came {}", missed.expected, counted(missed.came))?;
+            write!(f, "\nexpected {}; received {}", missed.expected, counted(missed.came))?;
             if missed.received.is_empty() {
-                f.write_str("\n  nothing was received at all")?;
+                f.write_str("\n  no message was received")?;
                 continue;
             }
-            f.write_str("\n  received, the nearest first:")?;
+            f.write_str("\n  received, nearest first:")?;
             for line in &missed.received {
                 write!(f, "\n    {line}")?;
             }

@@ -23,10 +23,10 @@ pub struct AuditEntry {
     pub seq: u64,
     /// When, by the server's clock, in milliseconds since the Unix epoch.
     pub at_ms: u64,
-    /// The client's id, where it said one.
+    /// The client's id, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
-    /// What it did.
+    /// The action.
     pub event: AuditEvent,
 }
 
@@ -34,43 +34,43 @@ pub struct AuditEntry {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuditEvent {
-    /// It asked for a metadata document or for keys.
+    /// A request for a metadata document or for keys.
     Discovered(Discovered),
-    /// It registered.
+    /// A registration.
     Registered(Registered),
-    /// Its metadata document was fetched.
+    /// The fetch of a client's metadata document.
     DocumentFetched {
-        /// `granted`, or why the document was no use.
+        /// `granted`, or why the document is invalid.
         outcome: Outcome,
     },
-    /// It, or its user's browser, asked for authorization.
+    /// An authorization request, of the client or the browser.
     Authorized(Authorized),
-    /// It asked for a token.
+    /// A token request.
     TokenRequested(TokenRequested),
-    /// It used an authorization code again.
+    /// A second use of an authorization code.
     CodeReused,
-    /// It used a refresh token again that had been replaced.
+    /// A use of a replaced refresh token.
     RefreshReused,
-    /// Its DPoP proof was missing or wrong.
+    /// A missing or invalid DPoP proof.
     DpopRefused {
-        /// Where: `server` or `resource`.
+        /// The verifier: `server` or `resource`.
         at: String,
-        /// What was wrong.
+        /// The problem.
         problem: String,
     },
-    /// It revoked a token.
+    /// A revocation.
     Revoked {
-        /// What it got.
+        /// The outcome.
         outcome: Outcome,
     },
-    /// It asked about a token.
+    /// An introspection.
     Introspected {
-        /// What it got.
+        /// The outcome.
         outcome: Outcome,
     },
-    /// It asked the protected resource for something.
+    /// A request to the protected resource.
     Accessed(Accessed),
-    /// It asked for what is not there.
+    /// A request for an unknown path.
     Missed {
         /// The HTTP method.
         method: String,
@@ -83,11 +83,11 @@ pub enum AuditEvent {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
-    /// What it asked for.
+    /// Success.
     Granted,
-    /// This error.
+    /// An error.
     Refused(String),
-    /// Nothing: the user never answers.
+    /// No response, because the user does not decide.
     Unanswered,
 }
 
@@ -98,24 +98,24 @@ pub struct Discovered {
     pub document: String,
     /// The path.
     pub path: String,
-    /// The status of the answer.
+    /// The status of the response.
     pub status: u16,
 }
 
 /// A registration.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Registered {
-    /// `application_type`, as the client said it.
+    /// `application_type` of the request.
     pub application_type: Option<String>,
     /// `redirect_uris`.
     pub redirect_uris: Vec<String>,
-    /// `grant_types`, as the client said them.
+    /// `grant_types` of the request.
     pub grant_types: Vec<String>,
-    /// `token_endpoint_auth_method`, as the client said it.
+    /// `token_endpoint_auth_method` of the request.
     pub token_endpoint_auth_method: Option<String>,
     /// `scope`.
     pub scope: Option<String>,
-    /// The error, where it was refused.
+    /// The error, if it was rejected.
     pub error: Option<String>,
 }
 
@@ -140,7 +140,7 @@ pub struct Authorized {
     pub scope: Option<String>,
     /// Whether a key was bound to the code (`dpop_jkt`).
     pub dpop_jkt: bool,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
 }
 
@@ -149,7 +149,7 @@ pub struct Authorized {
 pub struct TokenRequested {
     /// `grant_type`.
     pub grant: Option<String>,
-    /// How the client authenticated; absent: it did not say who it is.
+    /// The method of client authentication; absent without a client id.
     pub auth_method: Option<String>,
     /// Whether there is a `code_verifier`.
     pub verifier: bool,
@@ -163,7 +163,7 @@ pub struct TokenRequested {
     pub dpop: bool,
     /// The scopes that were granted.
     pub granted_scope: Option<String>,
-    /// The error, where it was refused.
+    /// The error, if it was rejected.
     pub error: Option<String>,
 }
 
@@ -180,17 +180,16 @@ pub struct Accessed {
     pub tool: Option<String>,
     /// The scheme of `Authorization`, in lower case; absent without that header.
     pub scheme: Option<String>,
-    /// Whether a token stands in the URL, where it must not be.
+    /// Whether the URL contains a token, which is forbidden.
     pub token_in_query: bool,
-    /// The scopes of the token, where it is one of this server.
+    /// The scopes of the token, if this server issued it.
     pub scope: Option<String>,
-    /// The status of a refusal; 200 where the request was let through.
+    /// The status of the rejection; 200 if the request was accepted.
     pub status: u16,
     /// The reason of the rejection, more specific than the error code: `no-token`, `expired`, `wrong-audience`,
     /// `revoked`, `not-ours`, `insufficient-scope`, `scheme`, `dpop`, `nonce`, `insists`, `query-token`, `malformed`.
     pub reason: Option<String>,
-    /// How many times the resource has asked for more scopes by now, where this is one of them: a client that tries
-    /// again and again shows here.
+    /// The number of challenges for more scopes so far, if this is one: it shows clients that retry without end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
 }
@@ -249,12 +248,12 @@ impl Audit {
     }
 }
 
-/// A URL without its query and fragment, where secrets might be.
+/// A URL without its query and fragment, which could contain secrets.
 pub(crate) fn bare(uri: &str) -> String {
     sanitized(uri.split(['?', '#']).next().unwrap_or_default())
 }
 
-/// At most ten texts, each of them short.
+/// At most ten strings, sanitized.
 pub(crate) fn few(texts: &[String]) -> Vec<String> {
     texts.iter().take(10).map(|text| sanitized(text)).collect()
 }

@@ -83,7 +83,7 @@ fn respond(server: &Server, method: &str, params: &Params, client: &Client, uri:
             Outcome::Granted
         }
         Ok(None) => {
-            return (Outcome::Unanswered, page(200, "the user looks at this page, and does not answer"));
+            return (Outcome::Unanswered, page(200, "the user does not decide on this page"));
         }
         Err(refusal) => {
             redirect.set("error", &refusal.error);
@@ -130,7 +130,7 @@ fn decide(server: &Server, params: &Params, client: &Client) -> Result<Option<St
     let asked = scopes(server, client, params.scopes())?;
     let scopes = match ask(server) {
         User::Consents => asked,
-        User::Denies => return Err(OAuthError::new("access_denied", "the user refused")),
+        User::Denies => return Err(OAuthError::new("access_denied", "the user denied the request")),
         User::NeverAnswers => return Ok(None),
         User::ConsentsTo(some) => asked.into_iter().filter(|scope| some.contains(scope)).collect(),
     };

@@ -15,9 +15,9 @@ use super::script::ClockOffset;
 /// A clock that counts from the Unix epoch. Clones share the time: advancing one advances all.
 #[derive(Debug, Clone)]
 pub struct Clock {
-    /// Where a manual clock began; none for the system's.
+    /// The start of a manual clock; `None` for the system's.
     start: Option<Duration>,
-    /// How far it has been moved since, in milliseconds.
+    /// The offset since the start, in milliseconds.
     moved: Arc<AtomicI64>,
 }
 
@@ -28,13 +28,13 @@ impl Default for Clock {
 }
 
 impl Clock {
-    /// The system's clock. It may be moved all the same: a jump of the clock is one of the things that happen to tokens.
+    /// The system's clock. It can be moved too, to test jumps of the clock.
     #[must_use]
     pub fn system() -> Self {
         Self { start: None, moved: Arc::default() }
     }
 
-    /// A clock that stands at this time since the Unix epoch until it is moved.
+    /// A clock that stays at this time since the Unix epoch until it is moved.
     #[must_use]
     pub fn manual(start: Duration) -> Self {
         Self { start: Some(start), moved: Arc::default() }
@@ -45,12 +45,12 @@ impl Clock {
         self.moved.fetch_add(millis(by), Ordering::SeqCst);
     }
 
-    /// Moves the clock back, as a correction of a machine's time does.
+    /// Moves the clock back, like a correction of the system's time.
     pub fn rewind(&self, by: Duration) {
         self.moved.fetch_sub(millis(by), Ordering::SeqCst);
     }
 
-    /// Moves the clock as a script says.
+    /// Moves the clock by the offset of a script.
     pub(crate) fn jump(&self, jump: ClockOffset) {
         match jump {
             ClockOffset::Forward(period) => self.advance(period.0),

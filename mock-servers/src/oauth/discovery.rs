@@ -43,7 +43,7 @@ fn find(server: &Server, path: &str) -> Option<(Document, &'static str, Value)> 
     None
 }
 
-/// The metadata of the authorization server, with whatever the script lays over it.
+/// The metadata of the authorization server, with the members of the script.
 pub(crate) fn metadata(server: &Server, is_openid: bool) -> Value {
     let script = &server.script;
     let mut document = plain(server);
@@ -96,7 +96,7 @@ fn some(condition: bool, value: impl FnOnce() -> Value) -> Value {
     if condition { value() } else { Value::Null }
 }
 
-/// Lays the members of a script over a document: a null takes a member away.
+/// Merges the members of a script into a document; a null removes a member.
 pub(crate) fn lay_over(document: &mut Map<String, Value>, members: &Map<String, Value>, server: &Server) {
     for (name, value) in members {
         match value {

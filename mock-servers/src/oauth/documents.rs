@@ -27,7 +27,7 @@ const MAX_BYTES: usize = 16 * 1024;
 /// The longest time for which a document is cached.
 const MAX_AGE: Duration = Duration::from_secs(86_400);
 
-/// Gets to know a client whose id is the URL of its metadata document, and the keys of one that keeps them elsewhere.
+/// Loads a client whose id is the URL of its metadata document, and the keys of a `jwks_uri`.
 pub(crate) async fn meet(server: &Server, id: &str) {
     let known = server.state().clients.get(id).cloned();
     let stale = known.as_ref().is_none_or(|client| client.fresh_until.is_some_and(|until| until <= server.clock.now()));
@@ -56,7 +56,7 @@ async fn fetch_keys(server: &Server, id: &str) {
     }
 }
 
-/// A URL with a path and without credentials, fragment or dots for path segments; `https`, or this machine.
+/// Whether the URL has a path and no credentials, fragment or dot segments, and is `https` or a loopback address.
 fn is_document_url(id: &str) -> bool {
     let Ok(url) = Url::parse(id) else { return false };
     let scheme = url.scheme() == "https" || (url.scheme() == "http" && is_loopback(&url));
@@ -88,7 +88,7 @@ fn described(
     fresh: Duration,
 ) -> Result<Client, &'static str> {
     let text = |name: &str| document.get(name).and_then(Value::as_str);
-    // Letter by letter (2026-07-28, client ID metadata documents, implementation requirements).
+    // Compared as strings (2026-07-28, client ID metadata documents, implementation requirements).
     if text("client_id") != Some(id) {
         return Err("client_id is not the URL of the document");
     }
@@ -123,7 +123,7 @@ fn described(
     })
 }
 
-/// A public client of which nothing is known.
+/// A public client without known metadata.
 fn trusted(server: &Server, id: &str) -> Client {
     Client {
         id: id.to_owned(),
@@ -141,10 +141,10 @@ fn trusted(server: &Server, id: &str) -> Client {
     }
 }
 
-/// A JSON object from this machine, and how long it is fresh.
+/// A JSON object from a loopback address, and its freshness lifetime.
 async fn fetch(server: &Server, url: &Url) -> Result<(Map<String, Value>, Duration), &'static str> {
     if url.scheme() != "http" || !is_loopback(url) {
-        return Err("the document is not on this machine, and nothing else is asked");
+        return Err("the document is not on a loopback address");
     }
     let limit = server.script.client_id_metadata.timeout.0;
     tokio::time::timeout(limit, get(url)).await.unwrap_or(Err("the document took too long"))
@@ -166,7 +166,7 @@ async fn get(url: &Url) -> Result<(Map<String, Value>, Duration), &'static str> 
     let response = sender.send_request(request).await.map_err(|_| unreachable)?;
     // Redirects are not followed (draft section 4).
     if response.status() != 200 {
-        return Err("the document was not answered with 200");
+        return Err("the response with the document does not have status 200");
     }
     let fresh = max_age(response.headers());
     let is_json = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
@@ -180,7 +180,7 @@ async fn get(url: &Url) -> Result<(Map<String, Value>, Duration), &'static str> 
     Ok((document, fresh))
 }
 
-/// How long a response says it is fresh (RFC 9111 section 5.2.2.1), within limits; not at all without a word.
+/// The freshness lifetime of a response (RFC 9111 section 5.2.2.1), within limits; zero without one.
 fn max_age(headers: &http::HeaderMap) -> Duration {
     let text = headers.get(header::CACHE_CONTROL).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let age = text.split(',').find_map(|part| part.trim().strip_prefix("max-age=")?.parse().ok());

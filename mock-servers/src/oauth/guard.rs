@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use self::{
-    challenge::Wording,
+    challenge::ChallengeContent,
     request::{Call, Presented, calls, presented},
 };
 use super::{
@@ -49,21 +49,21 @@ struct Inner {
     asked_for_more: AtomicU32,
 }
 
-/// Whom a request was let through for.
+/// The client and user of an accepted request.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Granted {
-    /// The client; none where the request needs no token.
+    /// The client; `None` if the request needs no token.
     pub client: Option<String>,
-    /// Whom the token speaks of.
+    /// The subject of the token.
     pub subject: Option<String>,
     /// The scopes of the token.
     pub scopes: Vec<String>,
 }
 
 /// A rejection: its reason for the audit log, and its challenge.
-struct Refused {
+struct Rejected {
     reason: &'static str,
-    wording: Wording,
+    content: ChallengeContent,
 }
 
 impl Guard {
@@ -88,14 +88,14 @@ impl Guard {
         &self.0.resource
     }
 
-    /// From now on, the tokens of this server count and no others, and the metadata of the resource names it: the
-    /// resource has moved to another authorization server.
+    /// Accepts only tokens of this server from now on, and names it in the metadata: the resource moves to another
+    /// authorization server.
     pub fn move_to(&self, mock: &OAuthMock) {
         mock.server().protect(&self.0.resource);
         *self.0.authority.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(mock.server());
     }
 
-    /// Whether a request may pass, by its head and, where it is a JSON-RPC message, its body.
+    /// Checks a request by its head and its JSON-RPC body, if it has one.
     ///
     /// # Errors
     /// The challenge to answer with instead.
@@ -113,9 +113,9 @@ impl Guard {
         let judged = self.judge(&server, (method, uri, headers), &calls, &presented, &mut claims);
         let answered = match &judged {
             Ok(granted) => Ok(granted.clone()),
-            Err(refused) => Err(self.challenge(&server, &refused.wording)),
+            Err(rejected) => Err(self.challenge(&server, &rejected.content)),
         };
-        let attempt = judged.as_ref().err().filter(|refused| refused.wording.scopes.is_some());
+        let attempt = judged.as_ref().err().filter(|rejected| rejected.content.scopes.is_some());
         let attempt = attempt.map(|_| self.0.asked_for_more.fetch_add(1, Ordering::Relaxed) + 1);
         let text = |name: &str| claims.get(name).and_then(Value::as_str).map(sanitized);
         let first = calls.first();
@@ -128,7 +128,7 @@ impl Guard {
             token_in_query: presented.in_query,
             scope: text("scope"),
             status: answered.as_ref().err().map_or(200, |challenge| challenge.status),
-            reason: judged.as_ref().err().map(|refused| refused.reason.to_owned()),
+            reason: judged.as_ref().err().map(|rejected| rejected.reason.to_owned()),
             attempt,
         };
         server.note(text("client_id").as_deref(), AuditEvent::Accessed(accessed));
@@ -145,29 +145,38 @@ impl Guard {
         calls: &[Call<'_>],
         presented: &Presented,
         claims: &mut Map<String, Value>,
-    ) -> Result<Granted, Refused> {
+    ) -> Result<Granted, Rejected> {
         if presented.in_query {
             // Tokens must not be in the query (2026-07-28, token requirements).
-            return Err(refused("query-token", Wording::bad_request("the access token is in the query")));
+            return Err(rejected("query-token", ChallengeContent::bad_request("the access token is in the query")));
         }
         if !calls.is_empty() && calls.iter().all(|call| call.is_open(&self.0.policy.open_methods)) {
             return Ok(Granted::default());
         }
         if presented.repeated {
-            return Err(refused("malformed", Wording::bad_request("there is more than one Authorization header")));
+            return Err(rejected(
+                "malformed",
+                ChallengeContent::bad_request("there is more than one Authorization header"),
+            ));
         }
-        let Some(scheme) = presented.scheme.as_deref() else { return Err(refused("no-token", Wording::first())) };
+        let Some(scheme) = presented.scheme.as_deref() else {
+            return Err(rejected("no-token", ChallengeContent::first()));
+        };
         if !matches!(scheme, "bearer" | "dpop") {
-            return Err(refused("scheme", Wording::first()));
+            return Err(rejected("scheme", ChallengeContent::first()));
         }
-        *claims = verify(server, &presented.token)
-            .map_err(|error| refused(error.name(), Wording::invalid_token("the access token is not valid")))?;
+        *claims = verify(server, &presented.token).map_err(|error| {
+            rejected(error.name(), ChallengeContent::invalid_token("the access token is not valid"))
+        })?;
         if !self.is_audience(claims.get("aud")) {
-            return Err(refused("wrong-audience", Wording::invalid_token("the access token is for another resource")));
+            return Err(rejected(
+                "wrong-audience",
+                ChallengeContent::invalid_token("the access token is for another resource"),
+            ));
         }
         self.check_binding(server, (method, uri, headers), presented, claims)?;
         if server.faults.deviates(Deviation::RejectToken) {
-            return Err(refused("not-ours", Wording::invalid_token("the access token is not valid")));
+            return Err(rejected("not-ours", ChallengeContent::invalid_token("the access token is not valid")));
         }
         let scopes = scopes(claims);
         self.check_scopes(calls, &scopes)?;
@@ -193,19 +202,19 @@ impl Guard {
         (method, uri, headers): (&Method, &Uri, &HeaderMap),
         presented: &Presented,
         claims: &Map<String, Value>,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), Rejected> {
         let bound = claims.get("cnf").and_then(|cnf| cnf.get("jkt")).and_then(Value::as_str);
         let is_dpop = presented.scheme.as_deref() == Some("dpop");
         match bound {
             None if server.script.dpop.mode == DpopMode::Required => {
-                return Err(refused("dpop", Wording::invalid_token("the access token is bound to no key")));
+                return Err(rejected("dpop", ChallengeContent::invalid_token("the access token is bound to no key")));
             }
             // A bound token must not be used as a bearer token (RFC 9449 section 7.2).
             Some(_) if !is_dpop => {
-                return Err(refused("scheme", Wording::invalid_token("the access token is bound to a key")));
+                return Err(rejected("scheme", ChallengeContent::invalid_token("the access token is bound to a key")));
             }
             None if is_dpop => {
-                return Err(refused("scheme", Wording::invalid_token("the access token is a bearer token")));
+                return Err(rejected("scheme", ChallengeContent::invalid_token("the access token is a bearer token")));
             }
             None => return Ok(()),
             Some(_) => {}
@@ -223,17 +232,17 @@ impl Guard {
             Ok(_) => ProofError::Invalid("the proof is by another key than the token is bound to"),
             Err(problem) => problem,
         };
-        let (reason, words, wording) = match problem {
-            ProofError::Invalid(words) => ("dpop", words, Wording::invalid_proof(words)),
-            ProofError::Nonce(nonce) => ("nonce", "nonce", Wording::nonce(nonce)),
+        let (reason, words, content) = match problem {
+            ProofError::Invalid(words) => ("dpop", words, ChallengeContent::invalid_proof(words)),
+            ProofError::Nonce(nonce) => ("nonce", "nonce", ChallengeContent::nonce(nonce)),
         };
         let event = AuditEvent::DpopRefused { at: Checker::Resource.name().to_owned(), problem: words.to_owned() };
         server.note(claims.get("client_id").and_then(Value::as_str), event);
-        Err(refused(reason, wording))
+        Err(rejected(reason, content))
     }
 
-    /// Whether a token has the scopes that the calls need, and whether the script lets that be enough.
-    fn check_scopes(&self, calls: &[Call<'_>], scopes: &[String]) -> Result<(), Refused> {
+    /// Whether a token has the required scopes, and whether the script accepts it.
+    fn check_scopes(&self, calls: &[Call<'_>], scopes: &[String]) -> Result<(), Rejected> {
         let policy = &self.0.policy;
         let mut needed = policy.required_scopes.clone();
         let rules = policy.step_up.iter().enumerate();
@@ -244,28 +253,28 @@ impl Guard {
         let missing: Vec<String> = needed.iter().filter(|scope| !scopes.contains(scope)).cloned().collect();
         if !missing.is_empty() {
             let named = if policy.challenge_missing_only { missing } else { needed };
-            return Err(refused("insufficient-scope", Wording::insufficient_scope(named)));
+            return Err(rejected("insufficient-scope", ChallengeContent::insufficient_scope(named)));
         }
         let mut insisted = self.0.insisted.lock().unwrap_or_else(PoisonError::into_inner);
         for (index, rule) in matching {
             if let Some(count) = insisted.get_mut(index).filter(|count| rule.always_insists || **count < rule.insists) {
                 *count = count.saturating_add(1);
-                return Err(refused("insists", Wording::insufficient_scope(rule.scopes.clone())));
+                return Err(rejected("insists", ChallengeContent::insufficient_scope(rule.scopes.clone())));
             }
         }
         Ok(())
     }
 
-    fn challenge(&self, server: &Server, wording: &Wording) -> Challenge {
+    fn challenge(&self, server: &Server, content: &ChallengeContent) -> Challenge {
         let policy = &self.0.policy;
         let metadata = self.metadata_url(server).filter(|_| policy.challenge_with_metadata);
-        let scopes = match &wording.scopes {
+        let scopes = match &content.scopes {
             Some(scopes) => scopes.clone(),
-            None if wording.is_first => policy.challenge_scopes.clone().unwrap_or(policy.required_scopes.clone()),
+            None if content.is_first => policy.challenge_scopes.clone().unwrap_or(policy.required_scopes.clone()),
             None => Vec::new(),
         };
         let scopes = if policy.challenge_with_scope { scopes } else { Vec::new() };
-        let mut challenge = Challenge::new(wording, &scopes, metadata.as_deref(), &server.script.dpop);
+        let mut challenge = Challenge::new(content, &scopes, metadata.as_deref(), &server.script.dpop);
         server.faults.apply(&mut challenge, |fault, challenge| fault.challenge(challenge));
         challenge
     }
@@ -291,8 +300,8 @@ impl RequestGuard for Guard {
     }
 }
 
-fn refused(reason: &'static str, wording: Wording) -> Refused {
-    Refused { reason, wording }
+fn rejected(reason: &'static str, content: ChallengeContent) -> Rejected {
+    Rejected { reason, content }
 }
 
 fn scopes(claims: &Map<String, Value>) -> Vec<String> {

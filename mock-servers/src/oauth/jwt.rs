@@ -49,7 +49,7 @@ impl<'a> Jwt<'a> {
         value.as_u64().or_else(|| value.as_f64().filter(|time| *time >= 0.0).map(|time| time as u64))
     }
 
-    /// The audiences: one text, or a list of them (RFC 7519 section 4.1.3).
+    /// The audiences: one string, or an array of them (RFC 7519 section 4.1.3).
     pub(crate) fn audiences(&self) -> Vec<&str> {
         match self.claims.get("aud") {
             Some(Value::String(one)) => vec![one],
@@ -58,12 +58,12 @@ impl<'a> Jwt<'a> {
         }
     }
 
-    /// The algorithm, where it is one that can be verified.
+    /// The algorithm, if it can be verified.
     pub(crate) fn algorithm(&self) -> Option<&str> {
         self.header("alg").filter(|name| ALGORITHMS.contains(name))
     }
 
-    /// Whether this key made the signature.
+    /// Whether the signature is valid for this key.
     pub(crate) fn is_signed_by(&self, key: &DecodingKey) -> bool {
         let Some(algorithm) = self.algorithm().and_then(|name| name.parse::<Algorithm>().ok()) else { return false };
         if algorithm.family() != key.family() {
@@ -72,7 +72,7 @@ impl<'a> Jwt<'a> {
         jsonwebtoken::crypto::verify(self.signature, self.signed.as_bytes(), key, algorithm).unwrap_or(false)
     }
 
-    /// Whether one of these keys made the signature.
+    /// Whether the signature is valid for one of these keys.
     pub(crate) fn is_signed_by_any(&self, keys: &[DecodingKey]) -> bool {
         keys.iter().any(|key| self.is_signed_by(key))
     }
@@ -83,7 +83,7 @@ fn object(part: &str) -> Option<Map<String, Value>> {
     serde_json::from_slice(&bytes).ok()
 }
 
-/// The key that a JWK describes; none where it is private, symmetric or not understood.
+/// The key of a JWK; `None` if it is private, symmetric or unknown.
 pub(crate) fn public_key(jwk: &Value) -> Option<DecodingKey> {
     if !matches!(jwk.get("kty")?.as_str()?, "EC" | "RSA" | "OKP") || jwk.get("d").is_some() {
         return None;
@@ -91,7 +91,7 @@ pub(crate) fn public_key(jwk: &Value) -> Option<DecodingKey> {
     DecodingKey::from_jwk(&serde_json::from_value::<Jwk>(jwk.clone()).ok()?).ok()
 }
 
-/// The keys of a JWK set. Those that are not understood are left out, as RFC 7517 section 5 asks.
+/// The keys of a JWK set. Unknown ones are skipped, as RFC 7517 section 5 requires.
 pub(crate) fn key_set(set: &Value) -> Vec<DecodingKey> {
     let keys = set.get("keys").and_then(Value::as_array);
     keys.into_iter().flatten().take(32).filter_map(public_key).collect()
@@ -104,7 +104,7 @@ pub(crate) fn pem(text: &str) -> Option<DecodingKey> {
     readers.iter().find_map(|read| read(bytes).ok())
 }
 
-/// The thumbprint of a public key (RFC 7638 section 3), from the required members alone.
+/// The thumbprint of a public key (RFC 7638 section 3), from its required members.
 pub(crate) fn thumbprint(jwk: &Value) -> Option<String> {
     let members: &[&str] = match jwk.get("kty")?.as_str()? {
         "EC" => &["crv", "kty", "x", "y"],

@@ -71,7 +71,7 @@ impl SigningKey {
         &self.jwk
     }
 
-    /// The thumbprint of the public key (RFC 7638), as `cnf.jkt` holds it (RFC 9449 section 6.1).
+    /// The thumbprint of the public key (RFC 7638), as in `cnf.jkt` (RFC 9449 section 6.1).
     #[must_use]
     pub fn thumbprint(&self) -> &str {
         &self.kid
@@ -83,13 +83,13 @@ impl SigningKey {
         &self.pkcs8
     }
 
-    /// Signs claims under a header of this `typ`, with the `kid` of the key.
+    /// Signs claims with a header of this `typ` and the `kid` of the key.
     #[must_use]
     pub fn sign(&self, typ: &str, claims: &Value) -> String {
         self.sign_with(&json!({"alg": "ES256", "typ": typ, "kid": self.kid}), claims)
     }
 
-    /// Signs claims under exactly this header.
+    /// Signs claims with exactly this header.
     #[must_use]
     pub fn sign_with(&self, header: &Value, claims: &Value) -> String {
         let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
@@ -99,7 +99,7 @@ impl SigningKey {
         format!("{signed}.{signature}")
     }
 
-    /// A DPoP proof (RFC 9449 section 4.2) for one request. `claims` are laid over `jti`, `htm`, `htu` and `iat`.
+    /// A DPoP proof (RFC 9449 section 4.2) for one request. `claims` replace `jti`, `htm`, `htu` and `iat`.
     #[must_use]
     pub fn dpop_proof(&self, claims: &Value) -> String {
         let jwk: serde_json::Map<String, Value> =

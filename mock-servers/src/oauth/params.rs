@@ -4,10 +4,10 @@ use url::form_urlencoded;
 
 use super::{error::OAuthError, sanitize::sanitized};
 
-/// How many parameters are looked at.
+/// Maximum number of parameters.
 const MAX_COUNT: usize = 100;
 
-/// Parameters in the order in which they came. Empty ones count as left out (RFC 6749 section 3.1).
+/// Parameters in their order. Empty ones count as omitted (RFC 6749 section 3.1).
 #[derive(Debug, Default)]
 pub(crate) struct Params(Vec<(String, String)>);
 
@@ -30,12 +30,12 @@ impl Params {
         self.get(name).is_some()
     }
 
-    /// The value of a parameter that the request cannot do without.
+    /// The value of a required parameter.
     pub(crate) fn required(&self, name: &str) -> Result<&str, OAuthError> {
         self.get(name).ok_or_else(|| OAuthError::new("invalid_request", format!("{name} is missing")))
     }
 
-    /// The scopes that are asked for.
+    /// The requested scopes.
     pub(crate) fn scopes(&self) -> Vec<String> {
         let mut scopes: Vec<String> = self
             .get("scope")
@@ -49,13 +49,13 @@ impl Params {
         scopes
     }
 
-    /// Refuses parameters that are given twice: they must not be (RFC 6749 sections 3.1 and 3.2), but for those that
-    /// RFC 8707 and RFC 8693 allow to be repeated.
+    /// Rejects repeated parameters, which are forbidden (RFC 6749 sections 3.1 and 3.2) except for those that RFC 8707
+    /// and RFC 8693 allow.
     pub(crate) fn refuse_repeated(&self) -> Result<(), OAuthError> {
         let mut seen = std::collections::HashSet::new();
         let mut once = self.0.iter().filter(|(name, _)| name != "resource" && name != "audience");
         match once.find(|(name, _)| !seen.insert(name)) {
-            Some((name, _)) => Err(OAuthError::new("invalid_request", format!("{} is given twice", sanitized(name)))),
+            Some((name, _)) => Err(OAuthError::new("invalid_request", format!("{} is repeated", sanitized(name)))),
             None => Ok(()),
         }
     }

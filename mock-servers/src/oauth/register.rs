@@ -14,8 +14,8 @@ use super::{
 };
 use crate::oauth_messages::OAuthResponse;
 
-/// How many redirect URIs a client may have.
-const MOST_URIS: usize = 50;
+/// Maximum number of redirect URIs of a client.
+const MAX_REDIRECT_URIS: usize = 50;
 
 pub(crate) fn register(server: &Server, content_type: &str, body: &[u8]) -> OAuthResponse {
     if let Some(answer) = server.faults.replacement(|fault| fault.reject_registration()) {
@@ -91,7 +91,7 @@ fn admit(
     Ok((client, response))
 }
 
-/// What was registered, with the metadata that the client gave itself (RFC 7591 section 3.2.1).
+/// The registered client metadata (RFC 7591 section 3.2.1).
 fn response(
     client: &Client,
     asked: &Map<String, Value>,
@@ -123,8 +123,7 @@ fn response(
     response
 }
 
-/// The method that was asked for, or the first one that the server knows: a server may replace what it does not support
-/// (RFC 7591 section 2).
+/// The requested method, or the first supported one: a server can replace unsupported methods (RFC 7591 section 2).
 fn method_of(server: &Server, asked: &Map<String, Value>) -> Result<AuthMethod, OAuthError> {
     let known = &server.script.token_endpoint_auth_methods;
     let fallback = known.first().copied().ok_or_else(|| invalid("no client can authenticate here"))?;
@@ -139,7 +138,7 @@ fn method_of(server: &Server, asked: &Map<String, Value>) -> Result<AuthMethod, 
     Ok(if known.contains(&wanted) { wanted } else { fallback })
 }
 
-/// The grants that were asked for, as far as the server knows them.
+/// The requested grants that the server supports.
 fn grants_of(server: &Server, asked: &Map<String, Value>) -> Result<Vec<GrantType>, OAuthError> {
     let wanted = texts(asked, "grant_types")?.unwrap_or_else(|| vec!["authorization_code".to_owned()]);
     let known = server.script.grants();
@@ -167,10 +166,10 @@ fn texts(asked: &Map<String, Value>, name: &str) -> Result<Option<Vec<String>>, 
     }
 }
 
-/// Redirect URIs are absolute, without a fragment (RFC 6749 section 3.1.2), `https` or loopback or a scheme of the
-/// client's own (OAuth 2.1 section 2.3.1), and fit the application type where the client says one.
+/// Redirect URIs are absolute, without a fragment (RFC 6749 section 3.1.2), `https` or loopback or a private-use scheme
+/// (OAuth 2.1 section 2.3.1), and match the application type, if the client has one.
 pub(crate) fn check_redirect_uris(uris: &[String], application: Option<ApplicationType>) -> Result<(), OAuthError> {
-    if uris.len() > MOST_URIS {
+    if uris.len() > MAX_REDIRECT_URIS {
         return Err(OAuthError::new("invalid_redirect_uri", "there are too many redirect URIs"));
     }
     for uri in uris {
@@ -194,7 +193,7 @@ pub(crate) fn check_redirect_uris(uris: &[String], application: Option<Applicati
     Ok(())
 }
 
-/// Whether a URL leads to this machine.
+/// Whether a URL has a loopback address.
 pub(crate) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost",

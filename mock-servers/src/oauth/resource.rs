@@ -1,5 +1,4 @@
-//! The server's own protected resource: just enough of MCP for a client to see that its token is taken. Everything more
-//! is the business of an MCP mock behind a [`Guard`].
+//! The server's own protected resource: a minimal MCP server. An MCP mock with a [`Guard`] supports more.
 
 use bytes::Bytes;
 use evidence::Revision;
@@ -9,7 +8,7 @@ use serde_json::{Value, json};
 use super::guard::Guard;
 use crate::{listen::http_exchange::HttpExchange, oauth_messages::OAuthResponse};
 
-/// Where it is, unless the options say otherwise.
+/// Default path.
 pub(super) const PATH: &str = "/mcp";
 
 pub(super) fn serve(guard: &Guard, exchange: &HttpExchange, body: &Bytes) -> OAuthResponse {

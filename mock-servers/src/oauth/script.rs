@@ -35,44 +35,44 @@ use crate::{faults::OAuthFaultRule, one_or_many};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct AuthScript {
-    /// The path of the issuer: empty, or `/tenant1`, say. It decides where the metadata is found.
+    /// The path of the issuer: empty, or for example `/tenant1`. It determines the URL of the metadata.
     pub issuer_path: String,
-    /// Which metadata documents exist, and where.
+    /// The metadata documents and their paths.
     pub discovery: Discovery,
     /// The paths of the endpoints.
     pub endpoints: Endpoints,
-    /// Members laid over the metadata of the authorization server. A null takes the member away. `{{origin}}` and
-    /// `{{issuer}}` are filled in.
+    /// Members that replace those of the authorization server's metadata. A null removes the member. `{{origin}}` and
+    /// `{{issuer}}` are placeholders.
     pub metadata: Map<String, Value>,
     /// The scopes that exist [default: all requested ones; none is advertised].
     pub scopes_supported: Option<Vec<String>>,
     /// The scopes granted to a request that asks for none.
     pub default_scopes: Vec<String>,
-    /// What becomes of a request for a scope that does not exist.
+    /// The response to a request for a scope that does not exist.
     pub unknown_scopes: UnknownScopes,
-    /// The grants that the token endpoint knows. Absent: those that the rest of the script needs.
+    /// The grants of the token endpoint [default: those that the rest of the script needs].
     pub grant_types: Option<Vec<GrantType>>,
-    /// How clients may authenticate at the token endpoint.
+    /// The methods of client authentication at the token endpoint.
     pub token_endpoint_auth_methods: Vec<AuthMethod>,
     /// Proof keys for code exchange.
     pub pkce: Pkce,
-    /// Whether authorization responses carry `iss`, and the metadata says so (RFC 9207).
+    /// Whether authorization responses contain `iss`, and the metadata announces it (RFC 9207).
     pub iss_parameter: bool,
     /// Dynamic client registration (RFC 7591).
     pub registration: Registration,
     /// Client ID metadata documents.
     pub client_id_metadata: ClientIdMetadata,
-    /// Clients that are known from the start.
+    /// Registered clients.
     pub clients: Vec<RegisteredClient>,
-    /// What the user does with authorization requests: one decision, or a list of which the last one stays.
+    /// The decisions of the user: one, or a list whose last one repeats.
     #[serde(with = "one_or_many")]
     #[schemars(with = "one_or_many::OneOrManySchema<User>")]
     pub user: Vec<User>,
-    /// The subject that tokens speak of.
+    /// The subject of tokens.
     pub subject: String,
-    /// How long things are good for.
+    /// Lifetimes.
     pub lifetimes: Lifetimes,
-    /// When the clock jumps that tokens are issued and judged by. Several at one moment act together.
+    /// Jumps of the server's clock. Several jumps at one time add up.
     pub clock: Vec<ClockJump>,
     /// Refresh tokens.
     pub refresh: Refresh,
@@ -80,7 +80,7 @@ pub struct AuthScript {
     pub dpop: Dpop,
     /// The protected resource.
     pub resource: Resource,
-    /// Whose assertions are taken for authorization grants (RFC 7523): workload identities, and identity providers.
+    /// Issuers whose assertions are authorization grants (RFC 7523): workload identities, and identity providers.
     pub trusted_issuers: Vec<TrustedIssuer>,
     /// An identity provider for the enterprise-managed grant.
     pub identity_provider: Option<IdentityProvider>,
@@ -146,7 +146,7 @@ fn read(text: &str, file: &str) -> Result<AuthScript, Diagnostics> {
 }
 
 impl AuthScript {
-    /// The grants that the token endpoint knows.
+    /// The grants of the token endpoint.
     #[must_use]
     pub fn grants(&self) -> Vec<GrantType> {
         if let Some(grants) = &self.grant_types {
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_script_says_what_it_departs_in_and_unknown_words_are_refused() {
+    fn a_script_declares_its_deviations_and_unknown_values_are_rejected() {
         let yaml = "issuer_path: /tenant1\nuser: [denies, { consents-to: [read] }]\nlifetimes: { access_token: 2s }\n";
         let script = parse(yaml, "mine.yaml").unwrap();
         assert_eq!(script.issuer_path, "/tenant1");

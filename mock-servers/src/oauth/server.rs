@@ -19,7 +19,7 @@ use super::{
 };
 use crate::faults::{Deviation, OAuthFaults};
 
-/// One authorization server, with its identity provider where it has one.
+/// One authorization server, with its identity provider, if it has one.
 #[derive(Debug)]
 pub(crate) struct Server {
     pub(crate) script: AuthScript,
@@ -36,20 +36,20 @@ pub(crate) struct Server {
     resources: Mutex<Vec<String>>,
 }
 
-/// An issuer of assertions, with the keys that it signs by.
+/// An issuer of assertions, with its keys.
 #[derive(Debug)]
 pub(crate) struct Trusted {
     pub(crate) issuer: String,
     pub(crate) keys: Vec<DecodingKey>,
-    /// The private key, where the mock holds it.
+    /// The private key, if the mock has it.
     pub(crate) signing: Option<SigningKey>,
     pub(crate) subjects: Option<Vec<String>>,
     pub(crate) scopes: Option<Vec<String>>,
-    /// Whether this is the identity provider, whose assertions are grants with a client and a resource in them.
+    /// Whether this is the identity provider, whose assertions contain a client and a resource.
     pub(crate) is_provider: bool,
 }
 
-/// A token that is about to be issued.
+/// A token before it is issued.
 pub(crate) struct Access<'a> {
     pub(crate) consent: &'a Consent,
     pub(crate) scopes: &'a [String],
@@ -76,7 +76,7 @@ impl Server {
             let named = &provider.server_client_id;
             if !script.clients.iter().any(|client| client.id == *named) {
                 return Err(StartError::Script(format!(
-                    "the identity provider speaks of the client `{named}`, which `clients` does not list"
+                    "the identity provider names the client `{named}`, which `clients` does not list"
                 )));
             }
         }
@@ -113,12 +113,12 @@ impl Server {
         self.script.identity_provider.as_ref().map(|provider| (provider, self.at(&provider.path)))
     }
 
-    /// Notes what a client did.
+    /// Records an action of a client.
     pub(crate) fn note(&self, client: Option<&str>, event: AuditEvent) {
         self.audit.add(client, event);
     }
 
-    /// An access token is on its way to its client.
+    /// Counts an issued access token.
     pub(crate) fn token_issued(&self) {
         let mut state = self.state();
         state.tokens_issued = state.tokens_issued.saturating_add(1);
@@ -127,7 +127,7 @@ impl Server {
         self.jump_after(occasion);
     }
 
-    /// A request with a token was let pass.
+    /// Counts an accepted request with a token.
     pub(crate) fn request_passed(&self) {
         let mut state = self.state();
         state.requests_passed = state.requests_passed.saturating_add(1);
@@ -136,14 +136,14 @@ impl Server {
         self.jump_after(occasion);
     }
 
-    /// Moves the clock, where the script has it jump now.
+    /// Moves the clock if the script requires it now.
     fn jump_after(&self, occasion: ClockTrigger) {
         for jump in self.script.clock.iter().filter(|jump| jump.after == occasion) {
             self.clock.jump(jump.jump);
         }
     }
 
-    /// Protects a resource: tokens may be issued for it.
+    /// Adds a protected resource, so that tokens can be issued for it.
     pub(crate) fn protect(&self, resource: &str) {
         let mut resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
         resources.retain(|known| known != resource);
@@ -159,7 +159,7 @@ impl Server {
         self.resources.lock().unwrap_or_else(PoisonError::into_inner).last().cloned()
     }
 
-    /// Signs an access token (RFC 9068), and remembers it.
+    /// Signs and stores an access token (RFC 9068).
     pub(crate) fn access_token(&self, state: &mut State, access: &Access<'_>) -> String {
         let now = self.clock.seconds();
         let jti = state.secret();
@@ -199,8 +199,8 @@ impl Server {
     }
 }
 
-/// Whether two URLs are the same but for a trailing slash and the case of scheme and host (2026-07-28, canonical
-/// server URI).
+/// Whether two URLs are equal except for a trailing slash and the case of scheme and host (2026-07-28, canonical server
+/// URI).
 pub(crate) fn same_url(one: &str, other: &str) -> bool {
     let canonical = |text: &str| {
         url::Url::parse(text).map_or_else(|_| text.to_owned(), |url| url.as_str().trim_end_matches('/').to_owned())

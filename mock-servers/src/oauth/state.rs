@@ -1,4 +1,4 @@
-//! What the authorization server remembers, all of it bounded.
+//! The limited state of the authorization server.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ const MAX_CODES: usize = 10_000;
 const MAX_TOKENS: usize = 100_000;
 const MAX_SEEN: usize = 100_000;
 
-/// A client as the server knows it.
+/// A registered client.
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     pub(crate) id: String,
@@ -26,33 +26,33 @@ pub(crate) struct Client {
     pub(crate) secret_expires: Option<u64>,
     pub(crate) methods: Vec<AuthMethod>,
     pub(crate) keys: Vec<DecodingKey>,
-    /// Where its keys are, if they are not here yet.
+    /// The URL of its keys, if they are not loaded yet.
     pub(crate) jwks_uri: Option<String>,
     pub(crate) redirect_uris: Vec<String>,
     pub(crate) any_redirect: bool,
     pub(crate) grants: Vec<GrantType>,
     pub(crate) scopes: Option<Vec<String>>,
     pub(crate) dpop_bound: bool,
-    /// Until when its metadata document need not be fetched again; none for clients without one.
+    /// The time until which its metadata document is fresh; `None` for clients without one.
     pub(crate) fresh_until: Option<Duration>,
 }
 
-/// What a user, or an issuer of assertions, agreed to.
+/// The consent of a user, or of an issuer of assertions.
 #[derive(Debug, Clone)]
 pub(crate) struct Consent {
     pub(crate) client: String,
     pub(crate) subject: String,
     pub(crate) scopes: Vec<String>,
-    /// As they were asked for; none where the client asked for none.
+    /// The requested resources; empty if the client requested none.
     pub(crate) resources: Vec<String>,
-    /// Everything that comes from one consent is one family, and revoked together.
+    /// Tokens of one consent are one family, and are revoked together.
     pub(crate) family: u64,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Code {
     pub(crate) consent: Consent,
-    /// As the authorization request said it, to be compared with the token request (RFC 6749 section 4.1.3).
+    /// The value of the authorization request, to be compared with the token request (RFC 6749 section 4.1.3).
     pub(crate) redirect_uri: Option<String>,
     pub(crate) challenge: Option<(String, PkceMethod)>,
     pub(crate) jkt: Option<String>,
@@ -68,7 +68,7 @@ pub(crate) struct RefreshToken {
     pub(crate) used: bool,
 }
 
-/// An access token that was issued.
+/// An issued access token.
 #[derive(Debug, Clone)]
 pub(crate) struct Issued {
     pub(crate) client: String,
@@ -76,7 +76,7 @@ pub(crate) struct Issued {
     pub(crate) revoked: bool,
 }
 
-/// All that changes while the server runs.
+/// The mutable state.
 #[derive(Debug)]
 pub(crate) struct State {
     random: ChaCha8Rng,
@@ -85,15 +85,15 @@ pub(crate) struct State {
     pub(crate) refresh: BoundedMap<String, RefreshToken>,
     /// Access tokens by `jti`.
     pub(crate) tokens: BoundedMap<String, Issued>,
-    /// Ids of assertions and proofs, which are good for once.
+    /// Ids of assertions and proofs, which can be used once.
     pub(crate) seen: BoundedMap<String, ()>,
-    /// How many authorization requests the user has looked at.
+    /// The number of decided authorization requests.
     pub(crate) looked: usize,
-    /// The code that was issued last.
+    /// The last issued code.
     pub(crate) last_code: Option<String>,
-    /// How many access tokens have been issued.
+    /// The number of issued access tokens.
     pub(crate) tokens_issued: u32,
-    /// How many requests with a token the resource has let pass.
+    /// The number of accepted requests with a token.
     pub(crate) requests_passed: u32,
     families: u64,
 }
@@ -122,13 +122,13 @@ impl State {
         URL_SAFE_NO_PAD.encode(bytes)
     }
 
-    /// Begins what belongs to a new consent.
+    /// Begins a new consent.
     pub(crate) fn family(&mut self) -> u64 {
         self.families += 1;
         self.families
     }
 
-    /// Revokes everything that came from one consent.
+    /// Revokes all tokens of one consent.
     pub(crate) fn revoke_family(&mut self, family: u64) {
         self.tokens.values_mut().filter(|token| token.family == family).for_each(|token| token.revoked = true);
         self.refresh.values_mut().filter(|token| token.consent.family == family).for_each(|token| token.used = true);
@@ -141,7 +141,7 @@ impl State {
         self.tokens.values_mut().filter(|token| token.client == client).for_each(|token| token.revoked = true);
     }
 
-    /// Whether this id is seen for the first time.
+    /// Whether this id is new.
     pub(crate) fn is_fresh(&mut self, kind: &str, id: &str) -> bool {
         self.seen.insert(super::jwt::digest(format!("{kind} {id}").as_bytes()), ())
     }

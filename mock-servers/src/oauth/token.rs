@@ -1,4 +1,4 @@
-//! The token endpoint: who asks, with which grant, for what.
+//! The token endpoint: client authentication, grants, and the issued tokens.
 
 mod assertion;
 mod code;
@@ -28,18 +28,18 @@ use crate::{
 
 pub(crate) use self::exchange::exchange;
 
-/// A token request, as far as all grants need it.
+/// The parts of a token request that all grants need.
 pub(crate) struct Request<'a> {
     pub(crate) server: &'a Server,
     pub(crate) params: &'a Params,
     pub(crate) client: Client,
-    /// How the client authenticated.
+    /// The method of client authentication.
     pub(crate) method: AuthMethod,
     /// The thumbprint of the key that the client proved.
     pub(crate) jkt: Option<String>,
 }
 
-/// What a grant is good for.
+/// The result of a grant.
 pub(crate) struct Grant {
     pub(crate) consent: Consent,
     /// The scopes of the access token, which may be fewer than those of the consent.
@@ -47,18 +47,18 @@ pub(crate) struct Grant {
     pub(crate) refresh: NextRefresh,
 }
 
-/// Whether a refresh token comes with the access token.
+/// The refresh token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NextRefresh {
     /// None.
     Never,
-    /// A new one, where the client may have one.
+    /// A new one, if the client can have one.
     New,
-    /// A new one in the place of the one that was used.
+    /// A new one that replaces the used one.
     Rotated,
 }
 
-/// Answers a token request.
+/// Handles a token request.
 pub(crate) fn token(server: &Server, headers: &HeaderMap, params: &Params) -> OAuthResponse {
     let claim = client_auth::claim(headers, params);
     let mut noted = noted(headers, params, claim.as_ref().ok());
@@ -94,7 +94,7 @@ fn finish(server: &Server, mut body: Map<String, Value>) -> OAuthResponse {
     answer
 }
 
-/// The body of a success, and the scopes that were granted.
+/// The body of a success, and the granted scopes.
 fn issue(
     server: &Server,
     headers: &HeaderMap,
@@ -117,7 +117,7 @@ fn issue(
         GrantType::RefreshToken => refresh::redeem(&request)?,
         GrantType::ClientCredentials => credentials::redeem(&request)?,
         GrantType::JwtBearer => assertion::redeem(&request)?,
-        // Tokens are exchanged at the identity provider, which has an endpoint of its own.
+        // Tokens are exchanged at the endpoint of the identity provider.
         GrantType::TokenExchange => return Err(unsupported()),
     };
     let audience = audience(&request, &granted.consent)?;
@@ -159,7 +159,7 @@ fn prove(server: &Server, headers: &HeaderMap, client: &Client) -> Result<Option
 }
 
 /// The resources of the token: those of the request, which must be among those of the consent (RFC 8707 section 2.2),
-/// or else those of the consent.
+/// else those of the consent.
 fn audience(request: &Request<'_>, consent: &Consent) -> Result<Vec<String>, OAuthError> {
     let asked = request.params.all("resource");
     if !consent.resources.is_empty() && !asked.iter().all(|resource| consent.resources.contains(resource)) {

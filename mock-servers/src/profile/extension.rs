@@ -1,8 +1,8 @@
-//! What a script and what it builds upon make together.
+//! Merging of a script with the scripts that it extends.
 
 use crate::script::{FaultRule, Prompt, Resource, ResourceTemplate, Script, Skill, Tool};
 
-/// The base with a script laid over it. Every field is named, so that a new one cannot be forgotten.
+/// Merges a script into its base. Every field is named, so that a new one cannot be forgotten.
 pub(super) fn extend(base: Script, script: Script) -> Script {
     let Script {
         extends: _,
@@ -52,15 +52,15 @@ pub(super) fn extend(base: Script, script: Script) -> Script {
     }
 }
 
-/// A block of settings is taken whole: that of the script, if it says anything.
+/// A block of settings is replaced as a whole, if the script has one.
 fn given<T: Default + PartialEq>(own: T, base: T) -> T {
     if own == T::default() { base } else { own }
 }
 
-/// The items of the base, each replaced by the script's own of the same key, and then what else the script has.
+/// The items of the base, replaced by the script's items of the same key, and then the script's other items.
 fn together<T>(base: Vec<T>, own: Vec<T>, key: impl Fn(&T) -> Option<&String>) -> Vec<T> {
     let mut items = base;
-    // Only what the base has is replaced: a mock may offer a name twice.
+    // Only items of the base are replaced: a mock may have two items of one name.
     let inherited = items.len();
     for item in own {
         let place = key(&item).and_then(|name| items[..inherited].iter().position(|one| key(one) == Some(name)));

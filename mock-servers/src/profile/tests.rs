@@ -81,11 +81,11 @@ fn a_circle_is_found() {
     fs::write(folder.path().join("a.yaml"), "extends: b.yaml\n").unwrap();
     fs::write(folder.path().join("b.yaml"), "extends: a.yaml\n").unwrap();
     let error = load(folder.path().join("a.yaml").to_str().unwrap()).unwrap_err();
-    assert!(words(&error).contains("more than 16 scripts build upon each other"), "{error}");
+    assert!(words(&error).contains("`extends` is nested more than 16 levels deep"), "{error}");
 }
 
 #[test]
-fn says_where_and_how_a_file_departs_from_the_format() {
+fn reports_the_position_and_cause_of_an_invalid_file() {
     for (text, file, expected) in [
         (
             "name: x\ntoolz: []\n",
@@ -138,5 +138,5 @@ fn scripts_that_multiply_by_extending_are_refused() {
     }
     fs::write(folder.path().join("14.yaml"), "name: last\n").unwrap();
     let told = words(&load(folder.path().join("0.yaml").to_str().unwrap()).unwrap_err());
-    assert!(told.starts_with("error: more than 200 scripts are built upon"), "{told}");
+    assert!(told.starts_with("error: more than 200 extended scripts"), "{told}");
 }

@@ -1,4 +1,4 @@
-//! What a script does about a message.
+//! Actions of a script in response to a message.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,63 +7,63 @@ use serde_json::{Map, Value};
 use super::{Ask, CloseStream, Content, Fault, Prompt, Resource, ResourceTemplate, Respond, TaskTimes, Tool};
 use crate::{human_duration::HumanDuration, one_or_many};
 
-/// One thing that a mock server does.
+/// One action of a mock server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
-    /// Answer as if there were no rule.
+    /// Respond as without a rule.
     Default,
-    /// Answer with this result.
+    /// Respond with this result.
     Reply(Reply),
-    /// Answer with this JSON-RPC error.
+    /// Respond with this JSON-RPC error.
     Error(RpcError),
     /// Send a notification.
     Notify(Notify),
-    /// Send `notifications/progress` for the request's progress token; nothing if the request carries none.
+    /// Send `notifications/progress` for the request's progress token. Without a token, nothing is sent.
     Progress(Progress),
-    /// Ask the client, and go on with the next action once it has answered. Up to 2025-11-25 this is a request of the
-    /// server's own; in 2026-07-28 it is an `input_required` result, and the client's retry goes on.
+    /// Send a request to the client, and continue after its response. Up to 2025-11-25 this is a request of the server.
+    /// In 2026-07-28 it is an `input_required` result, and the client's retry continues.
     Request(Request),
-    /// Ask the client several things at once, and go on once all of them are answered.
+    /// Send several requests to the client at once, and continue after all responses.
     Ask(Ask),
-    /// Refuse the request unless the client declares these capabilities: with -32021 in 2026-07-28, with -32602 before.
+    /// Reject the request unless the client declares these capabilities: with -32021 in 2026-07-28, with -32602 before.
     Require(Map<String, Value>),
-    /// Go on as a task, for a client that can do with one: the call is answered with the task's handle now, and what is
-    /// left to do is done in its name. Without this, a tool whose calls are tasks begins with it.
+    /// Continue as a task if the client supports it: the call gets the task's handle as its result now, and the task
+    /// executes the remaining actions. Without this action, a tool whose calls are tasks begins with it.
     Task(TaskTimes),
-    /// Give the task another status message; nothing in a call that is no task.
+    /// Set the status message of the task. Without effect in a call that is not a task.
     TaskStatus(String),
     /// Send several notifications as one JSON-RPC batch.
     Batch(Batch),
-    /// Send `notifications/message`, if the client's log level lets it through.
+    /// Send `notifications/message` if the client's log level allows it.
     Log(Log),
-    /// Send `notifications/resources/updated` to those who have subscribed to the resource.
+    /// Send `notifications/resources/updated` to the subscribers of the resource.
     Update(Update),
-    /// Change what is on offer.
+    /// Change the tools, resources, resource templates or prompts.
     Change(Change),
-    /// Switch persistent faults on or off.
+    /// Enable or disable persistent faults.
     Switch(Switch),
-    /// Answer in this way over Streamable HTTP, instead of the script's `http.respond`; nothing elsewhere.
+    /// Respond in this form over Streamable HTTP, instead of the script's `http.respond`. Without effect over other
+    /// transports.
     Respond(Respond),
-    /// Close the connection that carries the answer, over Streamable HTTP up to 2025-11-25, and go on when the client
-    /// comes back for the rest; nothing elsewhere. A stream that cannot be resumed ends.
+    /// Close the connection of the response over Streamable HTTP up to 2025-11-25, and continue when the client
+    /// reconnects. Without effect over other transports. A stream that cannot be resumed ends.
     CloseStream(CloseStream),
-    /// Do something that a good server would not do.
+    /// Inject a fault.
     Fault(Fault),
 }
 
-/// The result of a request. Strings may hold `{{arguments.text}}`, `{{id}}`, `{{method}}`, `{{nth}}`,
-/// `{{params.some.path}}`: filled from the request, `{{response.some.path}}`: from the client's answer to the last
-/// `request` action, and `{{responses.key.some.path}}`: from its answers to `ask` actions; `length` at the end of the
-/// path of a list is the number of its items. A string that is one such placeholder and nothing else becomes the value
-/// itself.
+/// The result of a request. Strings can contain placeholders. `{{arguments.text}}`, `{{id}}`, `{{method}}`, `{{nth}}`
+/// and `{{params.some.path}}` come from the request, `{{response.some.path}}` from the client's response to the last
+/// `request` action, and `{{responses.key.some.path}}` from its responses to `ask` actions. `length` at the end of the
+/// path of an array is the number of its items. A string that consists of one placeholder becomes the value itself.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct Reply {
-    /// One block of text, for a tool call.
+    /// A text block, for a tool call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Blocks of content for a tool call: one, or several, after `text`.
+    /// Content blocks for a tool call: one or several, after `text`.
     #[serde(with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "one_or_many::OneOrManySchema<Content>")]
     pub content: Vec<Content>,
@@ -76,11 +76,11 @@ pub struct Reply {
     /// `_meta` of the result.
     #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
-    /// The whole result, word for word, instead of the fields above.
+    /// The whole result, instead of the fields above.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<Value>,
-    /// Fields laid over the result that the server would give by default: `{ nextCursor: same }`, say. A null takes
-    /// the field away.
+    /// Members that replace those of the server's default result, such as `{ nextCursor: same }`. A null removes the
+    /// member.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub patch: Option<Map<String, Value>>,
 }
@@ -93,12 +93,12 @@ pub struct RpcError {
     pub code: i64,
     /// The message.
     pub message: String,
-    /// More, for programs.
+    /// Additional data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 
-/// A notification that the server sends of its own accord.
+/// A notification of the server.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Notify {
@@ -107,13 +107,13 @@ pub struct Notify {
     /// The parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub params: Option<Value>,
-    /// Send it in any case: a `notifications/resources/updated` also to those who have not subscribed to the resource, and
-    /// what the revision spoken does not have.
+    /// Send it unconditionally: a `notifications/resources/updated` also to clients without a subscription, and methods
+    /// that the negotiated revision does not have.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub anyway: bool,
 }
 
-/// A request that the server sends of its own accord.
+/// A request of the server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
@@ -122,11 +122,11 @@ pub struct Request {
     /// The parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub params: Option<Value>,
-    /// Ask even if the client has not declared that it can answer.
+    /// Send it even if the client does not declare the capability.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub anyway: bool,
-    /// What to do instead, and instead of all that follows, if the client has not declared that it can answer. Absent: an
-    /// error that says so (for a tool call up to 2025-11-25, a result that is an error).
+    /// The actions if the client does not declare the capability; they replace all that follow [default: an error
+    /// response; for a tool call up to 2025-11-25, a result with `isError`].
     #[serde(default, with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "one_or_many::OneOrManySchema<Action>")]
     pub otherwise: Vec<Action>,
@@ -136,16 +136,16 @@ pub struct Request {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Log {
-    /// The level: `debug` to `emergency`, or one that does not exist, which is always sent to legacy clients.
+    /// The level: `debug` to `emergency`, or an unknown one, which is always sent to legacy clients.
     pub level: String,
-    /// Who logs; absent: nothing is said.
+    /// The logger [default: none].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub logger: Option<String>,
-    /// What is logged.
+    /// The logged value.
     pub data: Value,
 }
 
-/// The news that a resource has changed.
+/// A change of a resource.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Update {
@@ -159,7 +159,7 @@ pub struct Update {
 pub struct Batch {
     /// The notifications in it.
     pub notify: Vec<Notify>,
-    /// Whether the request's answer is the last message in it.
+    /// Whether the response to the request is the last message in it.
     #[serde(default)]
     pub answer: bool,
 }
@@ -168,40 +168,40 @@ pub struct Batch {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Progress {
-    /// How far.
+    /// The progress so far.
     pub progress: f64,
-    /// Out of how much.
+    /// The total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<f64>,
-    /// In words.
+    /// The progress message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// How many such notifications, counting up from `progress` by one; 1 if absent.
+    /// The number of such notifications, counting up from `progress` by one [default: 1].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub times: Option<u32>,
-    /// How long to wait before each of them; not at all if absent.
+    /// The wait before each of them [default: none].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub every: Option<HumanDuration>,
 }
 
-/// The persistent faults of a name, on or off.
+/// Enables or disables the persistent faults of a name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Switch {
     /// The name of the faults.
     pub fault: String,
-    /// Whether they are on from now on.
+    /// Whether they are enabled from now on.
     pub enabled: bool,
 }
 
-/// A change of what is on offer.
+/// A change of the lists.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct Change {
-    /// Tools to add at the end, or to put in the place of those of the same name.
+    /// Tools to add at the end, or to replace tools of the same name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub put: Vec<Tool>,
-    /// Names of tools to take away.
+    /// Names of tools to remove.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remove: Vec<String>,
     /// Changes of the resources, by URI.
@@ -213,19 +213,19 @@ pub struct Change {
     /// Changes of the prompts, by name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompts: Option<Replace<Prompt>>,
-    /// Whether to send the notification that the lists concerned have changed: that of the tools, unless only
-    /// `resources`, `resource_templates` or `prompts` are written down.
+    /// Whether to send the `list_changed` notifications of the changed lists: that of the tools, unless only
+    /// `resources`, `resource_templates` or `prompts` are given.
     pub announce: bool,
 }
 
-/// A change of one kind of things on offer. An empty one only says which kind is meant.
+/// A change of one list. An empty one only names the list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, bound(deserialize = "T: Deserialize<'de>"))]
 pub struct Replace<T> {
-    /// Things to add at the end, or to put in the place of those of the same key.
+    /// Items to add at the end, or to replace items of the same key.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub put: Vec<T>,
-    /// Keys of things to take away.
+    /// Keys of items to remove.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remove: Vec<String>,
 }

@@ -13,7 +13,7 @@ use crate::human_duration::HumanDuration;
 pub struct Cache {
     /// The hints of every cacheable result.
     pub all: CacheHints,
-    /// The hints of single methods (`tools/list`, `resources/read`), before those for all.
+    /// The hints of single methods (`tools/list`, `resources/read`), which precede those for all.
     pub methods: BTreeMap<String, CacheHints>,
 }
 
@@ -23,24 +23,24 @@ impl Cache {
     }
 }
 
-/// How long a result may be kept, and for whom.
+/// Lifetime and scope of a cached result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct CacheHints {
-    /// `ttlMs`: how long; 0 if absent.
+    /// `ttlMs` [default: 0].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<HumanDuration>,
-    /// `cacheScope`: for whom; `public` if absent.
+    /// `cacheScope` [default: `public`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<CacheScope>,
 }
 
-/// For whom a result may be kept.
+/// The clients that can share a cached result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheScope {
-    /// For anyone.
+    /// All clients.
     Public,
-    /// For the same authorization only.
+    /// Only clients with the same authorization.
     Private,
 }

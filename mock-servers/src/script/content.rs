@@ -1,4 +1,4 @@
-//! Blocks of content: what tool results, prompts and resources hold.
+//! Content blocks of tool results, prompts and resources.
 
 use std::fmt;
 
@@ -9,24 +9,24 @@ use serde::{
 };
 use serde_json::{Map, Value};
 
-/// One block of content of a tool's result or of a prompt's message. What the revision spoken does not have (audio
-/// before 2025-03-26, links before 2025-06-18) goes out as a text that names it.
+/// A content block of a tool's result or of a prompt's message. A block that the negotiated revision does not have
+/// (audio before 2025-03-26, links before 2025-06-18) is sent as a text that names it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
-    /// A text: `text: hello`, or with more to it `text: { text: hello, annotations: { … } }`.
+    /// A text: `text: hello`, or with further members `text: { text: hello, annotations: { … } }`.
     Text(
         #[serde(with = "short_text")]
         #[schemars(with = "ShortText")]
         TextBlock,
     ),
-    /// A picture.
+    /// An image.
     Image(MediaBlock),
-    /// A recording; since 2025-03-26.
+    /// Audio, since 2025-03-26.
     Audio(MediaBlock),
     /// A link to a resource; since 2025-06-18.
     ResourceLink(LinkBlock),
-    /// A resource itself.
+    /// An embedded resource.
     Resource(ResourceBlock),
 }
 
@@ -44,13 +44,13 @@ pub struct TextBlock {
     pub meta: Option<Map<String, Value>>,
 }
 
-/// A picture or a recording.
+/// An image or audio.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MediaBlock {
     /// The bytes, in base64.
     pub data: String,
-    /// Their media type.
+    /// The media type.
     pub mime_type: String,
     /// The annotations; absent: none are sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -77,7 +77,7 @@ pub struct LinkBlock {
     /// The media type; absent: none is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// How many bytes it has; absent: nothing is sent.
+    /// The size in bytes; absent: none is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// The annotations; absent: none are sent.
@@ -91,7 +91,7 @@ pub struct LinkBlock {
     pub meta: Option<Map<String, Value>>,
 }
 
-/// A resource as part of something else.
+/// An embedded resource.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ResourceBlock {
@@ -114,18 +114,19 @@ pub struct ResourceBlock {
     pub meta: Option<Map<String, Value>>,
 }
 
-/// The JSON Schema of a text that may be written without its mapping.
+/// The JSON Schema of a text block, with or without its mapping.
 #[derive(JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "it is only ever described")]
 enum ShortText {
     /// The text alone.
     Short(String),
-    /// The text and more.
+    /// The text with further members.
     Long(TextBlock),
 }
 
-/// Reads a text with or without its mapping. It is a visitor and no untagged enum, so that errors keep their place.
+/// Reads a text with or without its mapping. It is a visitor and not an untagged enum, so that errors keep their
+/// position.
 mod short_text {
     use super::*;
 

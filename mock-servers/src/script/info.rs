@@ -1,14 +1,14 @@
-//! What a server says of itself.
+//! The server's description of itself.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// More of `serverInfo`, next to the name.
+/// Members of `serverInfo` except the name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct Info {
-    /// The version; absent: that of the mock itself.
+    /// The version [default: that of the mock].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// The title, since 2025-06-18; absent: none is sent.

@@ -1,40 +1,40 @@
-//! How the process of a stdio server behaves.
+//! Behavior of the process of a stdio server.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{faults::ChildScript, human_duration::HumanDuration};
 
-/// How the process of a stdio server behaves.
+/// Behavior of the process of a stdio server.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct ProcessScript {
-    /// How long it sleeps before it reads its first message.
+    /// The sleep before it reads its first message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub start_delay: Option<HumanDuration>,
-    /// Text that it writes to standard output before anything else (a banner, say).
+    /// Text that it writes to standard output first, such as a banner.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub banner: Option<String>,
     /// Text that it writes to standard error at the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
-    /// It ends with this code at once.
+    /// It exits with this code at once.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_at_start: Option<u8>,
-    /// It lives on when its standard input is closed.
+    /// It continues when its standard input is closed.
     pub ignore_stdin_close: bool,
-    /// It lives on when it receives SIGTERM.
+    /// It ignores SIGTERM.
     pub ignore_sigterm: bool,
-    /// How long after the end of its input, or SIGTERM, it takes to end.
+    /// The time until it exits, after the end of its input or SIGTERM.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub linger: Option<HumanDuration>,
-    /// Processes that it starts and never looks after.
+    /// Processes that it starts and never reaps.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub children: Vec<ChildScript>,
-    /// What stands between the client and the server's process.
+    /// The process between the client and the server's process.
     #[serde(skip_serializing_if = "Wrapper::is_none")]
     pub wrapper: Wrapper,
-    /// A command to launch instead of the mock, as the client will be told it.
+    /// The command that the client launches instead of the mock.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Vec<String>>,
 }
@@ -45,14 +45,14 @@ impl ProcessScript {
     }
 }
 
-/// What stands between the client and the server's process.
+/// The process between the client and the server's process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wrapper {
-    /// Nothing: the client starts the server itself.
+    /// None: the client starts the server itself.
     #[default]
     None,
-    /// A shell that stays while the server runs, as `npx` and `uvx` do.
+    /// A shell that runs as long as the server, as with `npx` and `uvx`.
     Shell,
 }
 

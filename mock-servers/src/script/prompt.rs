@@ -1,4 +1,4 @@
-//! The prompts that a script offers.
+//! Prompts of a script.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::one_or_many;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub struct Prompt {
-    /// The name, of whatever shape.
+    /// The name, which can be invalid.
     pub name: String,
     /// The title, since 2025-06-18; absent: none is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -25,11 +25,11 @@ pub struct Prompt {
     /// `_meta`, since 2025-06-18; absent: none is sent.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
-    /// What it is filled with. A request that lacks a required one is refused.
+    /// Its arguments. A request without a required one is rejected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<PromptArgument>,
-    /// What it says: one message, or several. Strings may hold placeholders, as replies may. Absent: one message of the
-    /// user with the prompt's name.
+    /// Its messages, one or several. Strings can contain placeholders, as in replies [default: a user message with the
+    /// prompt's name].
     #[serde(default, with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "one_or_many::OneOrManySchema<PromptMessage>")]
     pub messages: Vec<PromptMessage>,
@@ -47,10 +47,10 @@ pub struct PromptArgument {
     /// The description; absent: none is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether a request must carry it.
+    /// Whether it is required.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub required: bool,
-    /// What `completion/complete` offers for it.
+    /// The values that `completion/complete` suggests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub complete: Vec<String>,
 }
@@ -59,20 +59,20 @@ pub struct PromptArgument {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PromptMessage {
-    /// Who says it; absent: the user.
+    /// The role [default: user].
     #[serde(default)]
     pub role: Role,
-    /// What is said.
+    /// The content.
     pub content: Content,
 }
 
-/// Who says something.
+/// The role of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// The user.
     #[default]
     User,
-    /// The model.
+    /// The assistant.
     Assistant,
 }

@@ -1,4 +1,4 @@
-//! The resources and resource templates that a script offers.
+//! Resources and resource templates of a script.
 
 use std::collections::BTreeMap;
 
@@ -12,9 +12,9 @@ use crate::one_or_many;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub struct Resource {
-    /// The URI, of whatever shape.
+    /// The URI, which can be invalid.
     pub uri: String,
-    /// The name; absent: the URI.
+    /// The name [default: the URI].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The title, since 2025-06-18; absent: none is sent.
@@ -26,7 +26,7 @@ pub struct Resource {
     /// The media type; absent: none is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
-    /// How many bytes it is said to have; absent: nothing is said.
+    /// The declared size in bytes; absent: none is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
     /// The annotations; absent: none are sent.
@@ -38,23 +38,23 @@ pub struct Resource {
     /// `_meta`, since 2025-06-18; absent: none is sent.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
-    /// What it holds: one part, or several. Absent: a text that is the URI.
+    /// Its contents, one part or several [default: its URI as text].
     #[serde(default, with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "one_or_many::OneOrManySchema<ResourcePart>")]
     pub contents: Vec<ResourcePart>,
-    /// It can be read, but no list shows it.
+    /// Whether lists omit it. It can still be read.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub hidden: bool,
 }
 
-/// A family of resources whose URIs follow a template.
+/// A resource template.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub struct ResourceTemplate {
-    /// The template (RFC 6570): `{name}` stands for a part without `/`, `{+name}` for any part. What they stand for in a
-    /// URI that is read fills the placeholders `{{variables.name}}`.
+    /// The template (RFC 6570): `{name}` matches a part without `/`, `{+name}` any part. The placeholders
+    /// `{{variables.name}}` contain the matched parts.
     pub uri_template: String,
-    /// The name; absent: the template.
+    /// The name [default: the template].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The title, since 2025-06-18; absent: none is sent.
@@ -75,23 +75,23 @@ pub struct ResourceTemplate {
     /// `_meta`, since 2025-06-18; absent: none is sent.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
-    /// What a resource of the family holds: one part, or several. Absent: a text that is the URI.
+    /// The contents of a matching resource, one part or several [default: its URI as text].
     #[serde(default, with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "one_or_many::OneOrManySchema<ResourcePart>")]
     pub contents: Vec<ResourcePart>,
-    /// What `completion/complete` offers for its variables.
+    /// The values that `completion/complete` suggests for its variables.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub complete: BTreeMap<String, Vec<String>>,
 }
 
-/// One part of what a resource holds.
+/// One part of a resource's contents.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct ResourcePart {
-    /// Its URI; absent: the one that was asked for.
+    /// Its URI [default: the requested one].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
-    /// Its media type; absent: that of the resource.
+    /// Its media type [default: that of the resource].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mime_type: Option<String>,
     /// Its bytes, as text.

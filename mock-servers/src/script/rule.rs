@@ -1,4 +1,4 @@
-//! When a script departs from the default behaviour.
+//! Rules of a script.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,25 +7,25 @@ use serde_json::{Map, Value};
 use super::Action;
 use crate::one_or_many;
 
-/// What to do when a certain message arrives.
+/// Actions for certain messages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// Which messages the rule is for.
+    /// The messages of the rule.
     pub when: When,
-    /// What to do, in this order. Where nothing in it ends the matter (a reply, an error, a silence, an exit), the
-    /// default answer follows.
+    /// The actions, in this order. If none of them ends the request (a reply, an error, a silence, an exit), the
+    /// default response follows.
     #[serde(rename = "do", with = "one_or_many")]
     #[schemars(with = "one_or_many::OneOrManySchema<Action>")]
     pub actions: Vec<Action>,
 }
 
-/// Which messages a rule is for. Every field given must hold.
+/// A condition for messages. All given fields must match.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct When {
-    /// The JSON-RPC method, exactly. Over HTTP also `GET` (the client opens a stream) and, over Streamable HTTP, `DELETE`
-    /// (it ends its session).
+    /// The JSON-RPC method, exactly. Over HTTP also `GET` (the client opens a stream) and, over Streamable HTTP,
+    /// `DELETE` (it ends its session).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
     /// The tool of a `tools/call`, exactly.
@@ -37,23 +37,23 @@ pub struct When {
     /// The resource of a `resources/read`, `resources/subscribe` or `resources/unsubscribe`, exactly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
-    /// The revisions in which the message is spoken.
+    /// The revisions of the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revisions: Option<Vec<String>>,
-    /// Only the n-th message that the other fields match, counted from 1 for the life of the server.
+    /// Only the n-th message that the other fields match, counted from 1 since the start of the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nth: Option<u64>,
     /// Only the n-th such message and those after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_nth: Option<u64>,
-    /// Arguments that a `tools/call` or a `prompts/get` must carry, among others.
+    /// Arguments of a `tools/call` or a `prompts/get`; further ones are allowed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<String, Value>>,
-    /// The cursor that a list request must carry.
+    /// The cursor of a list request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
-    /// Only the n-th session that a client opens, counted from 1: over HTTP the n-th `initialize`, over HTTP+SSE the n-th
-    /// stream. Over stdio there is one alone, in 2026-07-28 over HTTP there is none.
+    /// Only the n-th session of the server, counted from 1: over HTTP the n-th `initialize`, over HTTP+SSE the n-th
+    /// stream. Over stdio there is only one, and 2026-07-28 over HTTP has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<u64>,
     /// Only the n-th run of the server's process (over stdio), counted from 1.
@@ -62,7 +62,7 @@ pub struct When {
 }
 
 impl When {
-    /// Whether the n-th message that the other fields match is one that is meant.
+    /// Whether the counters include the n-th message that the other fields match.
     pub(crate) fn counts(&self, nth: u64) -> bool {
         self.nth.is_none_or(|wanted| wanted == nth) && self.from_nth.is_none_or(|first| first <= nth)
     }

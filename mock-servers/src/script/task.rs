@@ -1,4 +1,4 @@
-//! Calls that are answered with a task: what a tool says about them, and how long they take.
+//! Task support and times of tools.
 
 use std::{borrow::Cow, fmt};
 
@@ -7,21 +7,21 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::human_duration::HumanDuration;
 
-/// How a tool is called as a task: with the tasks of 2025-11-25, or with the extension `io.modelcontextprotocol/tasks`
-/// of 2026-07-28. The actions of the rule that decides about the call, or the default answer, are what the task does.
+/// Task support of a tool: the tasks of 2025-11-25, or the extension `io.modelcontextprotocol/tasks` of 2026-07-28. A
+/// task executes the actions of the call's rule, or the default response.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub struct ToolTask {
-    /// Whether a call is, may be, or never is a task.
+    /// Whether a call is always, possibly or never a task.
     pub support: TaskSupport,
-    /// How long it works before it goes on with the rule's actions, or with the answer; not at all if absent. It may
-    /// be filled from the request: `{{arguments.seconds}}s`. A call that is no task takes the same time.
+    /// The time that it works before its actions or response [default: none]. It can contain placeholders:
+    /// `{{arguments.seconds}}s`. A call that is not a task takes the same time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<DurationTemplate>,
-    /// How often the client should ask about it; 100 ms if absent.
+    /// The poll interval for the client [default: 100 ms].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poll: Option<HumanDuration>,
-    /// How long it is kept, from its creation; absent: as long as the client wishes, or else an hour.
+    /// The lifetime from its creation [default: the requested one, else an hour].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<HumanDuration>,
     /// Its first status message.
@@ -30,37 +30,37 @@ pub struct ToolTask {
 }
 
 impl ToolTask {
-    /// How its tasks go.
+    /// The times of its tasks.
     #[must_use]
     pub fn times(&self) -> TaskTimes {
         TaskTimes { after: self.after.clone(), poll: self.poll, ttl: self.ttl, status: self.status.clone() }
     }
 }
 
-/// Whether calls of a tool are tasks: `execution.taskSupport` of 2025-11-25. In the extension it is the server alone
-/// that decides, and both of the first two make a task for every client that declares the extension.
+/// Whether calls of a tool are tasks: `execution.taskSupport` of 2025-11-25. In the extension the server alone decides,
+/// and both of the first two values create a task for every client that declares the extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TaskSupport {
-    /// Clients that do not support tasks are refused.
+    /// Clients without task support are rejected.
     Required,
-    /// Clients that do not support tasks are answered as usual.
+    /// Clients without task support get a normal response.
     Optional,
     /// Never a task.
     Forbidden,
 }
 
-/// How a task goes. What is absent is as the tool has it.
+/// Times of a task. Absent values are those of the tool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct TaskTimes {
-    /// How long it works before it goes on.
+    /// The time that it works before it continues.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<DurationTemplate>,
-    /// How often the client should ask about it.
+    /// The poll interval for the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub poll: Option<HumanDuration>,
-    /// How long it is kept, from its creation.
+    /// The lifetime from its creation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl: Option<HumanDuration>,
     /// Its first status message.
@@ -69,7 +69,7 @@ pub struct TaskTimes {
 }
 
 impl TaskTimes {
-    /// These, and what they leave open as the others have it.
+    /// These times; absent ones come from `others`.
     #[must_use]
     pub fn or(self, others: Self) -> Self {
         Self {
@@ -81,12 +81,12 @@ impl TaskTimes {
     }
 }
 
-/// A length of time that may be filled from the request: `2s`, or `{{arguments.seconds}}s`.
+/// A duration with placeholders: `2s`, or `{{arguments.seconds}}s`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DurationTemplate(String);
 
 impl DurationTemplate {
-    /// The length of time, after `fill` has filled in what its text leaves open; none if that makes no length of time.
+    /// The duration after `fill` has filled its placeholders; `None` if the result is not a duration.
     pub fn resolve(&self, fill: impl FnOnce(&str) -> String) -> Option<HumanDuration> {
         fill(&self.0).parse().ok()
     }

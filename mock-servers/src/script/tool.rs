@@ -1,4 +1,4 @@
-//! The tools that a script offers.
+//! Tools of a script.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,7 +10,7 @@ use super::{Reply, ToolTask};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub struct Tool {
-    /// The name, of whatever shape: a mock may offer illegal ones.
+    /// The name, which can be invalid.
     pub name: String,
     /// The description; absent: none is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -18,7 +18,7 @@ pub struct Tool {
     /// The title; absent: none is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// The input schema; absent: an object with one optional string, `text`.
+    /// The input schema [default: an object with one optional string, `text`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_schema: Option<Value>,
     /// The output schema; absent: none is sent.
@@ -30,20 +30,20 @@ pub struct Tool {
     /// The icons, since 2025-11-25; absent: none are sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub icons: Option<Value>,
-    /// How it can be executed (`taskSupport`), in 2025-11-25; absent: nothing is said.
+    /// `execution` (`taskSupport`) of 2025-11-25; absent: none is sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub execution: Option<Value>,
     /// `_meta`, since 2025-06-18; absent: none is sent.
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
-    /// Whether the arguments of a call are held against the input schema. What does not fit is refused: with an error up
-    /// to 2025-06-18, with a result that is an error since 2025-11-25.
+    /// Whether the arguments of a call are validated against the input schema. Invalid arguments are rejected: with an
+    /// error up to 2025-06-18, with a result that is an error since 2025-11-25.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub validate: bool,
-    /// What a call answers unless a rule says otherwise; absent: the text `<name>: <arguments as JSON>`.
+    /// The result of a call without a rule [default: the text `<name>: <arguments as JSON>`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reply: Option<Reply>,
-    /// Whether and how calls of the tool are tasks; absent: never.
+    /// The task support of the tool's calls [default: none].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<ToolTask>,
 }

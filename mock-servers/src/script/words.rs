@@ -14,7 +14,7 @@ pub(crate) const FORMAT: Format = Format {
 /// Earlier names of keys in scripts of mock servers and of authorization servers, and their present names.
 pub const RENAMED: &[(&str, &str)] = &[("amid", "inside"), ("lies", "faults"), ("tell", "fault")];
 
-/// What the words of an enum of the format are called, by one of them.
+/// The description of an enum's values, by one of them.
 #[must_use]
 pub fn name_of_words(known: &[&str]) -> Option<&'static str> {
     let names = [("silence", "fault"), ("reply", "action"), ("shell", "wrapper"), ("resource_link", "content")];

@@ -32,7 +32,7 @@ type Core = conductor::Core<SseSink>;
 pub(super) struct SseSink {
     recorder: Recorder,
     stop: ShutdownHandle,
-    /// The path that messages are posted to.
+    /// The path for posted messages.
     messages: String,
     protection: Protection,
 }
@@ -42,7 +42,7 @@ pub(super) struct SseSink {
 pub(super) struct SseState {
     streams: HashMap<SessionKey, Stream>,
     by_id: HashMap<String, SessionKey>,
-    /// POSTs whose response the script still decides.
+    /// POSTs whose response is not decided yet.
     posts: HashMap<DispatchId, oneshot::Sender<HttpResult>>,
 }
 
@@ -57,7 +57,7 @@ impl ServerState {
         Self::new(engine, SseSink { recorder, stop, messages, protection }, SseState::default())
     }
 
-    /// Answers a GET of the stream.
+    /// Responds to a GET of the stream.
     pub(super) async fn get(self: &Arc<Self>, exchange: &HttpExchange) -> HttpResult {
         exchange.receive_unread();
         match self.sink.protection.refuses(exchange, None) {
@@ -66,7 +66,7 @@ impl ServerState {
         }
     }
 
-    /// Opens a stream and with it a session, unless the script has something else to say to a GET.
+    /// Opens a stream and with it a session, unless the script responds to the GET in another way.
     async fn open(self: &Arc<Self>, exchange: &HttpExchange) -> HttpResult {
         let host = exchange.header("host").map(str::to_owned);
         let (key, verdict, presence) = {
@@ -77,7 +77,7 @@ impl ServerState {
             let (stream, verdict) = Stream::wanted(exchange, first, self.sink.recorder.clone());
             core.state.streams.insert(key, stream);
             core.state.by_id.insert(id, key);
-            // The engine sees a GET as a message of that method, so that scripts can have rules for it.
+            // The engine receives a GET as a message of that method, so that scripts can have rules for it.
             let message = json!({ "jsonrpc": "2.0", "method": "GET" });
             let output = core.input(|engine| engine.on_message(&Origin { host, ..Origin::session(key) }, &message));
             self.execute(&mut core, key, output.outputs);
@@ -86,7 +86,7 @@ impl ServerState {
         };
         // A stream dropped before it opened closes the connection.
         let verdict = verdict.await.unwrap_or(Err(Aborted));
-        // From here on the body tells whether the client is still there. Where there is no stream, the session is over.
+        // From here on the body detects a disconnected client. The session ends with the stream.
         if self.lock().state.streams.contains_key(&key) {
             presence.dismiss();
         }
@@ -123,14 +123,14 @@ impl ServerState {
         let host = exchange.header("host").map(str::to_owned);
         let origin = Origin { host, ..Origin::session(key) };
         let DispatchOutput { dispatch: id, outputs } = core.input(|engine| engine.on_message(&origin, &message));
-        // A status that the script words is the answer to the POST: the stream has none to give.
+        // A status of the script is the response to the POST.
         let word = scripted_response(&outputs);
         let taken = if word.is_none() && core.engine.decides_envelope(id) {
             let (sender, verdict) = oneshot::channel();
             core.state.posts.insert(id, sender);
             Taken::Waiting(verdict)
         } else {
-            // The answer to the POST is recorded first: a client may not see the reply on the stream before it.
+            // The response to the POST is recorded first: a client must not see the message on the stream before it.
             Taken::Answered(exchange.respond(word.unwrap_or_else(|| empty(StatusCode::ACCEPTED))))
         };
         self.execute(&mut core, key, outputs);
@@ -149,7 +149,7 @@ impl ServerState {
         }
     }
 
-    /// What tells when the client closes its stream, and with it the session.
+    /// The guard that ends the session when the client closes its stream.
     fn presence(self: &Arc<Self>, key: SessionKey) -> DisconnectGuard {
         let server = Arc::downgrade(self);
         DisconnectGuard::new(move || {
@@ -171,10 +171,10 @@ impl ServerState {
     }
 }
 
-/// What becomes of a POST.
+/// State of a POST.
 enum Taken {
     Answered(Response<HttpBody>),
-    /// The script still has something to say about its answer.
+    /// The script still decides about its response.
     Waiting(oneshot::Receiver<HttpResult>),
 }
 

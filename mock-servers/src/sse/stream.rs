@@ -1,4 +1,4 @@
-//! The stream of one session: wanted by a GET, then open, then over.
+//! The stream of one session: requested by a GET, then open, then closed.
 
 use axum::body::Body as HttpBody;
 use http::{HeaderValue, Response, StatusCode, header};
@@ -27,21 +27,22 @@ pub(super) struct Stream {
 }
 
 enum State {
-    /// A client has asked for it, and hears nothing so far.
+    /// A client has requested it, and has received nothing.
     Wanted {
         answer: oneshot::Sender<HttpResult>,
-        /// Where to post, which is what the stream begins with.
+        /// The path for posted messages, which the first event contains.
         endpoint: String,
     },
     Open(BodyWriter),
     Over,
 }
 
-/// Whether a step was the last one of a stream.
+/// Whether a step was the last of a stream.
 type IsOver = bool;
 
 impl Stream {
-    /// A stream that this GET asks for, and the answer to it. The first event tells where to post (2024-11-05, transports).
+    /// Creates the stream of a GET, and its response. The first event contains the path for posted messages
+    /// (2024-11-05, transports).
     pub(super) fn wanted(
         exchange: &HttpExchange,
         endpoint: String,
@@ -56,12 +57,12 @@ impl Stream {
         self.connection
     }
 
-    /// Notes by whom the stream was ended.
+    /// Records which side closed the stream.
     pub(super) fn leave(&self, mark: ConnectionEvent) {
         self.recorder.record(FrameParts::event(self.connection, mark));
     }
 
-    /// Plays one step, as these faults want it. The guard tells when the client leaves.
+    /// Executes one step with its faults. The guard detects that the client disconnects.
     pub(super) fn execute(
         &mut self,
         step: Step,
@@ -73,7 +74,7 @@ impl Stream {
                 Step::Status(status) => return self.refuse(&status),
                 Step::ExpireSession => return self.refuse_empty(StatusCode::NOT_FOUND),
                 Step::Close | Step::Reset | Step::Exit(_) | Step::Process(_) | Step::Wake(_) => {}
-                // Whatever else it is, it is about a stream.
+                // All other steps are for the stream.
                 _ => {
                     if self.open(shape, guard) {
                         return true;
@@ -82,13 +83,13 @@ impl Stream {
             }
         }
         match step {
-            Step::Send(message) | Step::Answer { message, .. } => {
+            Step::Send(message) | Step::Response { message, .. } => {
                 self.send("message", message.to_string(), Body::Json(message), shape)
             }
             Step::Raw(text) => self.send("message", text.clone(), Body::Text(text), shape),
             Step::Close => self.break_off(Piece::Abort),
             Step::Reset => self.break_off(Piece::Reset),
-            // The session is as long as its stream, so the one ends with the other.
+            // The session ends with its stream.
             Step::ExpireSession => {
                 self.leave(ConnectionEvent::ClosedByServer);
                 true
@@ -104,7 +105,7 @@ impl Stream {
         }
     }
 
-    /// Opens the stream, and says where to post.
+    /// Opens the stream, and sends the path for posted messages.
     fn open(&mut self, shape: Option<&WriteFaults>, guard: impl FnOnce() -> DisconnectGuard) -> IsOver {
         let State::Wanted { answer, endpoint } = std::mem::replace(&mut self.state, State::Over) else { return false };
         let (writer, body) = body_writer::body(guard(), &self.close_mode);
@@ -118,7 +119,7 @@ impl Stream {
         self.send("endpoint", endpoint.clone(), Body::Text(endpoint), shape)
     }
 
-    /// Answers with a status in the stream's place.
+    /// Responds with a status instead of a stream.
     fn refuse(&mut self, status: &HttpStatus) -> IsOver {
         let said = if status.body.is_empty() {
             Body::Event(ConnectionEvent::Bodiless)
@@ -139,15 +140,15 @@ impl Stream {
         true
     }
 
-    /// Recorded before it is sent: what a fast client says in return must not come before it in the record.
+    /// Recorded before it is sent: the reaction of a fast client must not precede it in the record.
     fn respond(&self, answer: oneshot::Sender<HttpResult>, response: Response<HttpBody>, said: Body) {
         record_response(&self.recorder, self.connection, &response, said);
         if answer.send(Ok(response)).is_err() {
-            tracing::debug!("the client left before the answer");
+            tracing::debug!("the client disconnected before the response");
         }
     }
 
-    /// Says something, as these faults want it.
+    /// Sends bytes with their faults.
     fn send(&self, name: &str, text: String, said: Body, shape: Option<&WriteFaults>) -> IsOver {
         let State::Open(writer) = &self.state else { return false };
         let Some(shape) = shape else {
@@ -157,7 +158,7 @@ impl Stream {
         };
         let empty = wire::event(None, name, "");
         let mut rendered = shape.render(text.into_bytes(), said, |payload| Framed::event(&empty, payload));
-        // The body goes on for as long as the session, so what ends the connection after a message ends the body.
+        // The body lasts as long as the session, so the end of the connection after a message ends the body.
         if let Finish::After(how) = rendered.finish {
             rendered.finish = Finish::Inside(how);
         }
@@ -170,7 +171,7 @@ impl Stream {
         over
     }
 
-    /// Ends the connection in this way.
+    /// Closes the connection in this mode.
     fn break_off(&mut self, end: Piece) -> IsOver {
         match std::mem::replace(&mut self.state, State::Over) {
             State::Open(writer) => writer.push(end),

@@ -1,4 +1,4 @@
-//! Processes that a server starts and never looks after.
+//! Processes that a server starts and never reaps.
 
 use std::{
     ffi::OsString,
@@ -17,8 +17,7 @@ use crate::script::ChildScript;
 /// Maximum lifetime of a child.
 const LIFETIME: Duration = Duration::from_secs(60);
 
-/// Starts a child, and returns once it has done what its script says: the child says so by closing the line that it
-/// writes on its standard error, which is a pipe of the two alone.
+/// Starts a child, and returns when it is ready: the child then closes its standard error, which is a pipe.
 pub(super) fn spawn(script: &ChildScript, arguments: &[OsString]) -> Result<(), StdioError> {
     let json = serde_json::to_string(script).map_err(|cause| StdioError::Spawn(cause.into()))?;
     let executable = std::env::current_exe().map_err(StdioError::Spawn)?;
@@ -39,7 +38,7 @@ pub(super) fn spawn(script: &ChildScript, arguments: &[OsString]) -> Result<(), 
 
 const READY: &str = "ready";
 
-/// Is such a child: does what its script says, tells the server so on standard error, and sleeps.
+/// Runs as such a child: applies its script, reports to the server on standard error, and sleeps.
 ///
 /// # Errors
 /// When it cannot do what its script says.

@@ -1,21 +1,21 @@
-//! The lines of standard input, out of one large buffer: many messages are taken from one read, and none is copied.
+//! The lines of standard input in one large buffer: one read contains many messages, and none is copied.
 
 use std::{
     io::{self, Read},
     ops::Range,
 };
 
-/// How much is asked for at a time.
+/// Number of bytes per read.
 const READ: usize = 64 * 1024;
-/// How much of a line that is too long is kept, so that it can be recorded.
+/// Number of recorded bytes of a line that is too long.
 const REMNANT: usize = 256 * 1024;
 
 /// One line, without its end.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Line {
-    /// All of it, at this place of the buffer.
+    /// The whole line, at this range of the buffer.
     Whole(Range<usize>),
-    /// The beginning of one that is too long; the rest has been read and let go.
+    /// The beginning of a line that is too long; the rest is dropped.
     TooLong(Range<usize>),
 }
 
@@ -25,27 +25,27 @@ pub(super) struct LineReader<R> {
     input: R,
     longest: usize,
     buffer: Vec<u8>,
-    /// What has been read and not yet given away. Behind it the buffer is free.
+    /// The range of unread lines. The buffer after it is free.
     unread: Range<usize>,
-    /// Where the next line ends, once that is known.
+    /// The end of the next line, if it is known.
     end: Option<usize>,
-    /// How far the search for that end has come.
+    /// The number of searched bytes.
     searched: usize,
     ended: bool,
 }
 
 impl<R: Read> LineReader<R> {
-    /// Reads lines that are no longer than this.
+    /// Creates a reader with this maximum length.
     pub(super) fn new(input: R, longest: usize) -> Self {
         Self { input, longest, buffer: vec![0; READ], unread: 0..0, end: None, searched: 0, ended: false }
     }
 
-    /// The bytes of a line that was given last.
+    /// The bytes of the last line.
     pub(super) fn bytes(&self, place: Range<usize>) -> &[u8] {
         &self.buffer[place]
     }
 
-    /// The next line; none at the end of the input. What stands behind the last line end is a line as well.
+    /// The next line; `None` at the end of the input. Bytes after the last line feed are a line as well.
     pub(super) fn next(&mut self) -> io::Result<Option<Line>> {
         let mut too_long = false;
         loop {
@@ -74,7 +74,7 @@ impl<R: Read> LineReader<R> {
         }
     }
 
-    /// Whether another line can be had without waiting for it.
+    /// Whether another line is available without blocking.
     pub(super) fn is_whole(&mut self) -> bool {
         if self.end.is_none() {
             let found = memchr::memchr(b'\n', &self.buffer[self.searched..self.unread.end]);
@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives its bytes in pieces of these sizes, over and over.
+    /// Returns its bytes in pieces of these sizes, repeatedly.
     struct Pieces {
         bytes: Vec<u8>,
         sizes: Vec<usize>,
@@ -158,7 +158,7 @@ mod tests {
             }
             let mut expected: Vec<(Vec<u8>, bool)> =
                 bytes.split(|byte| *byte == b'\n').map(|line| (line.to_vec(), true)).collect();
-            // What stands behind the last line end is a line only if it is there.
+            // Bytes after the last line feed are a line only if there are any.
             if expected.last().is_some_and(|(line, _)| line.is_empty()) {
                 expected.pop();
             }
@@ -175,7 +175,8 @@ mod tests {
             prop_assert_eq!(all.len(), 3);
             prop_assert_eq!(&all[0], &(b"first".to_vec(), true));
             prop_assert_eq!(&all[2], &(b"last".to_vec(), true));
-            // A line is only too long when it has not ended in the read in which it became so; that read is kept with it.
+            // A line is only too long if it does not end in the read that exceeds the limit; the bytes of that read are
+            // kept.
             let (line, whole) = &all[1];
             prop_assert!(if length <= 10 { *whole } else { *whole || line.len() <= 10 + 6 }, "{} {}", length, line.len());
             prop_assert!(!whole || line.len() == length);

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::faults::{Chunk, Finish, WritePlan};
 use evidence::{Body, ConnectionEvent, FrameParts, Recorder};
 
-/// When a batch is written out even though more is to come.
+/// Size at which a batch is written although more messages follow.
 const MAX_BATCH_BYTES: usize = 64 * 1024;
 
 /// Pending bytes of standard output. The holder of the lock is the only writer.
@@ -23,19 +23,19 @@ pub(super) struct Output {
     recorder: Recorder,
     run: u64,
     closed: bool,
-    /// Whether what is there waits for what follows.
+    /// Whether the pending bytes wait for the next message.
     held: bool,
-    /// Who writes from the first message on that takes its time.
+    /// The thread that writes after the first delayed message.
     slow: Option<mpsc::Sender<Job>>,
 }
 
-/// What a slow writer does.
+/// Job of the slow writer.
 #[derive(Debug)]
 enum Job {
     Write(Vec<u8>),
     Wait(Duration),
     Close,
-    /// Tell that everything before this is done.
+    /// Signal that all earlier jobs are done.
     Tell(mpsc::Sender<()>),
 }
 
@@ -44,12 +44,12 @@ impl Output {
         Self { batch: Vec::new(), recorder, run, closed: false, held: false, slow: None }
     }
 
-    /// Notes that something has happened to the process.
+    /// Records an event of the process.
     pub(super) fn mark(&self, mark: ConnectionEvent) {
         self.recorder.record(FrameParts::event(self.run, mark));
     }
 
-    /// Adds a message as faults want it written.
+    /// Adds a message with its faults.
     pub(super) fn shaped(&mut self, rendered: WritePlan) {
         if self.closed {
             return;
@@ -67,18 +67,18 @@ impl Output {
             }
         }
         self.held = rendered.hold;
-        // What ends a connection ends this one, in whatever manner: a pipe knows no other.
+        // Every close mode closes the pipe.
         if !matches!(rendered.finish, Finish::Keep) {
             self.close();
         }
     }
 
-    /// Lets go of what waits for what follows.
+    /// Releases the bytes that wait for the next message.
     pub(super) fn release(&mut self) {
         self.held = false;
     }
 
-    /// Leaves all writing from here on to a thread of its own, and lets it wait: the server goes on reading.
+    /// Moves all writing to a thread that can wait, while the server continues to read.
     fn wait(&mut self, time: Duration) {
         if self.slow.is_none() {
             let (sender, jobs) = mpsc::channel();
@@ -92,7 +92,7 @@ impl Output {
         self.leave(Job::Wait(time));
     }
 
-    /// Leaves a job to the slow writer, if there is one.
+    /// Passes a job to the slow writer, if there is one.
     fn leave(&self, job: Job) -> bool {
         self.slow.as_ref().is_some_and(|slow| slow.send(job).is_ok())
     }
@@ -102,16 +102,16 @@ impl Output {
         if self.closed {
             return;
         }
-        // A JSON value always has a text: its keys are strings.
+        // A JSON value can always be written: its keys are strings.
         let text = serde_json::to_vec(&message).unwrap_or_default();
-        // Recorded before it is sent: what a fast client says in return must not come before it in the record.
+        // Recorded before it is sent: the reaction of a fast client must not precede it in the record.
         self.recorder.record_with(|| FrameParts::sent(self.run, Body::Json(message)));
         self.held = false;
         self.add(&text);
         self.add(b"\n");
     }
 
-    /// Adds a message that is written in its place; false if none was, which leaves everything as it is.
+    /// Adds a message that the function writes; false if it wrote none, which changes nothing.
     pub(super) fn in_place(&mut self, write: impl FnOnce(&mut Vec<u8>) -> bool) -> bool {
         let written = !self.closed && write(&mut self.batch);
         if written {
@@ -121,12 +121,12 @@ impl Output {
         written
     }
 
-    /// Adds text, and the end of the line where it has none.
+    /// Adds text, with a line feed if it has none.
     pub(super) fn line(&mut self, text: String) {
         self.text(if text.ends_with('\n') { text } else { text + "\n" });
     }
 
-    /// Adds text as it is.
+    /// Adds text unchanged.
     pub(super) fn text(&mut self, text: String) {
         if self.closed {
             return;
@@ -136,12 +136,12 @@ impl Output {
         self.recorder.record_with(|| FrameParts::sent(self.run, Body::Text(text)));
     }
 
-    /// Writes out what is there, and nothing ever after: the process is about to end.
+    /// Writes the pending bytes, and nothing afterwards: the process exits.
     pub(super) fn finish(&mut self) {
         self.release();
         self.flush();
         let (done, end) = mpsc::channel();
-        // An error means that the writer is gone, and with it the wait for it.
+        // An error means that the writer has ended.
         if self.leave(Job::Tell(done)) && end.recv().is_err() {
             tracing::debug!("the slow writer is gone");
         }
@@ -169,8 +169,7 @@ impl Output {
         self.batch.clear();
     }
 
-    /// Closes standard output: the pipe ends for the client, and the descriptor stays taken, so that nothing opened
-    /// later can be written to by mistake.
+    /// Closes standard output. The descriptor stays in use, so that a file that is opened later cannot get it.
     pub(super) fn close(&mut self) {
         self.release();
         self.flush();
@@ -193,13 +192,13 @@ fn work(job: Job, recorder: &Recorder, run: u64) {
         Job::Close => close_stdout(recorder, run),
         Job::Tell(done) => {
             if done.send(()).is_err() {
-                tracing::debug!("nobody waits for the slow writer");
+                tracing::debug!("the slow writer has ended");
             }
         }
     }
 }
 
-/// Writes to standard output; false if it is gone.
+/// Writes to standard output; false if it is closed.
 fn write(bytes: &[u8]) -> bool {
     let mut stdout = io::stdout().lock();
     let written = stdout.write_all(bytes).and_then(|()| stdout.flush());

@@ -126,7 +126,7 @@ impl StdioServer {
         }
     }
 
-    /// Responds to a simple call if frames are not recorded; false if it is no simple call.
+    /// Responds to a simple call if frames are not recorded; false if the call is not simple.
     fn respond_fast(&self, core: &mut Core, line: &[u8]) -> bool {
         if self.sink.recorder.is_enabled() {
             return false;
@@ -166,7 +166,7 @@ impl Sink for StdioSink {
             return;
         }
         match output.step {
-            Step::Send(message) | Step::Answer { message, .. } => state.output.message(message),
+            Step::Send(message) | Step::Response { message, .. } => state.output.message(message),
             Step::Raw(text) => state.output.line(text),
             // A pipe has no reset.
             Step::Close | Step::Reset => state.output.close(),
@@ -200,7 +200,7 @@ impl StdioState {
     /// Writes a message with its faults; false for other steps.
     fn execute_with_faults(&mut self, step: &Step, shape: &WriteFaults) -> bool {
         let (text, said) = match step {
-            Step::Send(message) | Step::Answer { message, .. } => (message.to_string(), Body::Json(message.clone())),
+            Step::Send(message) | Step::Response { message, .. } => (message.to_string(), Body::Json(message.clone())),
             Step::Raw(text) => (text.clone(), Body::Text(text.clone())),
             _ => return false,
         };
@@ -224,7 +224,7 @@ impl StdioState {
     }
 
     fn exit(&self, reason: ExitReason) {
-        // The receiver is gone if the process is already exiting.
+        // The receiver is dropped if the process is already exiting.
         if self.exits.send(reason).is_err() {
             tracing::debug!("the process is exiting already");
         }

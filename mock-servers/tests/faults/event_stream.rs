@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{
-    table::{Front, Row, Talk, rows},
+    table::{Row, Talk, TestTransport, rows},
     talk::{Bytes, Talking, unchunked},
     wire::SEED,
 };
@@ -24,7 +24,7 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(bytes: &Bytes, took: Duration) -> Self {
+    fn from_bytes(bytes: &Bytes, took: Duration) -> Self {
         let (end, stream) = &bytes.heard[0];
         let at = stream.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
         let posts = bytes.heard.iter().skip(2).map(|(_, post)| String::from_utf8_lossy(post).into_owned());
@@ -39,13 +39,14 @@ impl Seen {
     }
 
     async fn talk(row: &Row, fault: Option<&Value>) -> Self {
-        let (talk, observable) = row.talk(Front::Sse);
+        let (talk, observable) = row.talk(TestTransport::Sse);
         assert!(observable, "{row:?}");
         // What a good server answers ends no stream.
         let talk = if fault.is_none() && talk == Talk::Get { Talk::Opened } else { talk };
         let start = Instant::now();
-        let bytes = Talking { front: Front::Sse, talk, fault, streamed: row.is_streamed(), seed: SEED }.heard().await;
-        Self::of(&bytes, start.elapsed())
+        let bytes =
+            Talking { front: TestTransport::Sse, talk, fault, streamed: row.is_streamed(), seed: SEED }.heard().await;
+        Self::from_bytes(&bytes, start.elapsed())
     }
 
     fn text(&self) -> String {
@@ -131,7 +132,7 @@ fn is_seen(name: &str, seen: &Seen, plain: &Seen) -> bool {
 async fn every_fault_that_makes_sense_here_is_seen() {
     for mut row in rows() {
         let name = row.fault.name();
-        if !row.talk(Front::Sse).1 {
+        if !row.talk(TestTransport::Sse).1 {
             continue;
         }
         match name.as_str() {

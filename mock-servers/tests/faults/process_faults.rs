@@ -46,7 +46,7 @@ async fn over_http_the_server_is_gone() {
 }
 
 #[tokio::test]
-async fn over_http_the_owner_of_the_process_is_told_how_to_end_it() {
+async fn over_http_the_owner_of_the_process_gets_the_exit() {
     for (script, exit) in [
         (json!({"code": 7}), Exit { code: 7, ..Exit::default() }),
         (json!({"signal": "SIGABRT"}), Exit { signal: Some(Signal::Abrt), ..Exit::default() }),

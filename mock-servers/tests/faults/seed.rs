@@ -1,24 +1,24 @@
 //! The same seed gives the same bytes, with every fault and over every transport.
 
 use super::{
-    table::{Front, Row, Talk, rows},
+    table::{Row, Talk, TestTransport, rows},
     talk::{Bytes, Talking},
     wire::SEED,
 };
 
 impl Row {
-    async fn heard(&self, front: Front, seed: u64) -> Bytes {
+    async fn heard(&self, front: TestTransport, seed: u64) -> Bytes {
         let (talk, _) = self.talk(front);
         Talking { front, talk, fault: Some(&self.sample), streamed: self.is_streamed(), seed }.heard().await
     }
 
     /// The same without the fault.
-    async fn plain(&self, front: Front) -> Bytes {
+    async fn plain(&self, front: TestTransport) -> Bytes {
         Talking { front, talk: Talk::Calls, fault: None, streamed: self.is_streamed(), seed: SEED }.heard().await
     }
 }
 
-async fn the_same_seed_gives_the_same_bytes(front: Front) {
+async fn the_same_seed_gives_the_same_bytes(front: TestTransport) {
     for row in rows() {
         let what = format!("{} over {front:?}", row.fault.name());
         let first = row.heard(front, SEED).await;
@@ -43,15 +43,15 @@ async fn the_same_seed_gives_the_same_bytes(front: Front) {
 
 #[tokio::test]
 async fn over_streamable_http() {
-    the_same_seed_gives_the_same_bytes(Front::Http).await;
+    the_same_seed_gives_the_same_bytes(TestTransport::Http).await;
 }
 
 #[tokio::test]
 async fn over_stdio() {
-    the_same_seed_gives_the_same_bytes(Front::Stdio).await;
+    the_same_seed_gives_the_same_bytes(TestTransport::Stdio).await;
 }
 
 #[tokio::test]
 async fn over_http_and_sse() {
-    the_same_seed_gives_the_same_bytes(Front::Sse).await;
+    the_same_seed_gives_the_same_bytes(TestTransport::Sse).await;
 }

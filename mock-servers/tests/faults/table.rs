@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// The transports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Front {
+pub(super) enum TestTransport {
     /// Streamable HTTP.
     Http,
     /// Standard input and output of a process.
@@ -45,12 +45,12 @@ pub(super) struct Row {
 
 impl Row {
     /// The talk on this transport, and whether the fault can be observed in it.
-    pub(super) fn talk(&self, front: Front) -> (Talk, bool) {
+    pub(super) fn talk(&self, front: TestTransport) -> (Talk, bool) {
         let [http, stdio, sse] = talks(&self.fault);
         let (talk, transport) = match front {
-            Front::Http => (http, Transport::StreamableHttp),
-            Front::Stdio => (stdio, Transport::Stdio),
-            Front::Sse => (sse, Transport::HttpSse),
+            TestTransport::Http => (http, Transport::StreamableHttp),
+            TestTransport::Stdio => (stdio, Transport::Stdio),
+            TestTransport::Sse => (sse, Transport::HttpSse),
         };
         let observable = self.fault.class().transports.contains(&transport);
         (if observable { talk } else { Calls }, observable)
@@ -63,12 +63,12 @@ impl Row {
     }
 
     /// Whether the bytes on this transport depend on the seed.
-    pub(super) fn is_drawn(&self, front: Front) -> bool {
+    pub(super) fn is_drawn(&self, front: TestTransport) -> bool {
         match self.fault {
             // It draws a time; `latency.rs` tests that.
             Fault::Latency(_) => false,
             // Over stdio only the time shows the cuts.
-            Fault::Fragment(_) => front != Front::Stdio,
+            Fault::Fragment(_) => front != TestTransport::Stdio,
             _ => self.fault.class().randomness == Randomness::Seeded,
         }
     }

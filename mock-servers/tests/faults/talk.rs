@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{
     process::Process,
-    table::{Front, Talk},
+    table::{Talk, TestTransport},
     wire::{End, LEGACY, SEED, Server, Wire, is_complete, on_call},
 };
 
@@ -17,7 +17,7 @@ const OVER: &str = "test/over";
 /// A client's talk with a server that may have a fault.
 #[derive(Debug, Clone)]
 pub(super) struct Talking<'a> {
-    pub(super) front: Front,
+    pub(super) front: TestTransport,
     pub(super) talk: Talk,
     /// None: a good server.
     pub(super) fault: Option<&'a Value>,
@@ -91,13 +91,13 @@ impl Talking<'_> {
     /// What is heard in this talk.
     pub(super) async fn heard(&self) -> Bytes {
         match self.front {
-            Front::Http => self.over_http().await,
-            Front::Stdio => {
+            TestTransport::Http => self.over_http().await,
+            TestTransport::Stdio => {
                 let talking = self.script();
                 let (talk, seed) = (self.talk, self.seed);
                 tokio::task::spawn_blocking(move || over_stdio(&talking, talk, seed)).await.unwrap()
             }
-            Front::Sse => self.over_sse().await,
+            TestTransport::Sse => self.over_sse().await,
         }
     }
 
@@ -117,7 +117,7 @@ impl Talking<'_> {
         }
         let settles = self.talk == Talk::Unanswered || (self.talk == Talk::Call && self.fault.is_some());
         // Over Streamable HTTP the end of the answer tells that it is over.
-        if self.front != Front::Http && !settles {
+        if self.front != TestTransport::Http && !settles {
             if self.talk != Talk::Overtaken {
                 actions.push(json!("default"));
             }
@@ -144,29 +144,29 @@ impl Talking<'_> {
         bytes.add(opened.end, opened.without_date());
         bytes.names.push((server.host().rsplit_once(':').unwrap().1.to_owned(), "PORT"));
         bytes.names.push((server.session().unwrap().to_owned(), "SESSION"));
-        let mut hear = async |request: String| {
+        let mut receive = async |request: String| {
             let heard = server.connect().await.exchange(&request).await;
             bytes.add(heard.end, heard.without_date());
         };
         match self.talk {
             Talk::Calls => {
-                hear(server.calling(1)).await;
-                hear(server.calling(2)).await;
+                receive(server.calling(1)).await;
+                receive(server.calling(2)).await;
             }
-            Talk::Call | Talk::Terminated | Talk::Opened => hear(server.calling(1)).await,
-            Talk::Get => hear(server.get()).await,
+            Talk::Call | Talk::Terminated | Talk::Opened => receive(server.calling(1)).await,
+            Talk::Get => receive(server.get()).await,
             Talk::Unanswered => {
                 let mut unanswered = server.connect().await;
                 unanswered.send(&server.calling(1)).await;
-                hear(server.post(&ping())).await;
+                receive(server.post(&ping())).await;
                 assert!(unanswered.is_silent());
             }
             Talk::Overtaken => {
                 let mut first = server.connect().await;
                 first.send(&server.calling(1)).await;
                 recorder.wait_until(|frames| frames.iter().any(|frame| frame.id() == Some(&json!(1)))).await;
-                hear(server.calling(2)).await;
-                let heard = first.hear().await;
+                receive(server.calling(2)).await;
+                let heard = first.receive().await;
                 bytes.add(heard.end, heard.without_date());
             }
         }
@@ -295,7 +295,7 @@ pub(super) async fn opened(script: &Value) -> Bytes {
     let host = mock.address().to_string();
     let mut stream = Wire::to(&host).await;
     stream.send(&format!("GET /sse HTTP/1.1\r\nhost: {host}\r\n\r\n")).await;
-    let heard = stream.hear().await;
+    let heard = stream.receive().await;
     let mut bytes = Bytes::default();
     bytes.add(heard.end, heard.bytes);
     bytes
@@ -346,7 +346,7 @@ fn over_stdio(script: &Value, talk: Talk, seed: u64) -> Bytes {
         stderr.read_to_end(&mut all).map(|_| all)
     });
     let mut heard = process.handshake();
-    let mut hear = |process: &mut Process, times: usize| {
+    let mut receive = |process: &mut Process, times: usize| {
         let before = heard.len();
         let said = std::mem::take(&mut heard);
         let more = process.until(|more| count(&said, OVER) + count(more, OVER) >= times);
@@ -356,18 +356,18 @@ fn over_stdio(script: &Value, talk: Talk, seed: u64) -> Bytes {
     match talk {
         Talk::Calls => {
             process.send(&calling(1));
-            hear(&mut process, 1);
+            receive(&mut process, 1);
             process.send(&calling(2));
-            hear(&mut process, 2);
+            receive(&mut process, 2);
         }
         Talk::Overtaken => {
             process.send(&calling(1));
             process.send(&calling(2));
-            hear(&mut process, 2);
+            receive(&mut process, 2);
         }
         Talk::Call | Talk::Terminated => {
             process.send(&calling(1));
-            hear(&mut process, 1);
+            receive(&mut process, 1);
         }
         _ => process.send(&calling(1)),
     }

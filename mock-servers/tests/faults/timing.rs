@@ -21,8 +21,8 @@ async fn nothing_is_answered_while_others_are() {
     other.send(&server.calling(2)).await;
     // The first to arrive is never answered, and the system decides which one that is.
     let (stuck, heard) = tokio::select! {
-        heard = one.hear() => (2, heard),
-        heard = other.hear() => (1, heard),
+        heard = one.receive() => (2, heard),
+        heard = other.receive() => (1, heard),
     };
     assert_ne!(heard.json()["id"], stuck);
     let stuck = if stuck == 1 { one } else { other };
@@ -139,7 +139,7 @@ async fn over_http_the_first_waits_for_the_second() {
     let arrived = recorder.wait_until(|frames| frames.iter().any(|frame| frame.id() == Some(&json!(1))));
     tokio::time::timeout(Duration::from_secs(10), arrived).await.unwrap();
     let second = server.connect().await.exchange(&server.calling(2)).await;
-    assert_eq!(first.hear().await.json()["id"], 1);
+    assert_eq!(first.receive().await.json()["id"], 1);
     assert_eq!(second.json()["id"], 2);
     let answers: Vec<_> = recorder.frames().into_iter().filter(|frame| frame.is_response()).collect();
     assert_eq!(answers.iter().map(|frame| frame.id().unwrap()).collect::<Vec<_>>(), [2, 1]);

@@ -195,11 +195,11 @@ impl Wire {
 
     pub(super) async fn exchange(&mut self, request: &str) -> Heard {
         self.send(request).await;
-        self.hear().await
+        self.receive().await
     }
 
     /// Takes in an answer until it is complete, or the connection ends.
-    pub(super) async fn hear(&mut self) -> Heard {
+    pub(super) async fn receive(&mut self) -> Heard {
         self.until(Vec::new(), is_complete).await
     }
 
@@ -224,7 +224,7 @@ impl Wire {
 
     /// How the connection ends, of which nothing more is expected.
     pub(super) async fn ends(&mut self) -> End {
-        let heard = self.hear().await;
+        let heard = self.receive().await;
         assert!(heard.bytes.is_empty(), "{heard:?}");
         heard.end
     }

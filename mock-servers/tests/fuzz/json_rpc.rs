@@ -21,14 +21,14 @@ use crate::{
 const MOST_WAKES: usize = 20;
 
 /// An engine as a front holds it.
-struct Front {
+struct Client {
     engine: Engine,
     session: SessionKey,
     heard: Heard,
     open: Vec<DispatchId>,
 }
 
-impl Front {
+impl Client {
     fn new(script: Script, random: &mut impl Rng) -> Self {
         let mut engine = Engine::new(script, MODERN, random.next_u64());
         let session = engine.open_session();
@@ -64,13 +64,13 @@ impl Front {
     /// Looks at everything that was said, and remembers what a client may bring back.
     fn look_at(&mut self, said: &[Output]) {
         for output in said {
-            if let Step::Send(message) | Step::Answer { message, .. } = &output.step {
+            if let Step::Send(message) | Step::Response { message, .. } = &output.step {
                 let text = serde_json::to_string(message).expect("what is said is JSON");
                 assert_eq!(&serde_json::from_str::<Value>(&text).expect("it reads back"), message);
                 assert!(!text.contains(['\n', '\r']), "one message is one line: {text}");
                 items(message).iter().for_each(|one| self.heard.listen(one));
             }
-            if let Step::Answer { status, .. } = &output.step {
+            if let Step::Response { status, .. } = &output.step {
                 assert!((200..600).contains(status), "{status}");
             }
         }
@@ -92,7 +92,7 @@ impl Front {
 /// The answers in one dispatch, each message of a batch by itself.
 fn answers(dispatch: DispatchId, said: &[Output]) -> Vec<Value> {
     let answer = |output: &Output| match (&output.step, output.to) {
-        (Step::Answer { message, .. }, Target::Dispatch(id)) if id == dispatch => Some(message.clone()),
+        (Step::Response { message, .. }, Target::Dispatch(id)) if id == dispatch => Some(message.clone()),
         _ => None,
     };
     let flat = |message: Value| if let Value::Array(items) = message { items } else { vec![message] };
@@ -115,7 +115,7 @@ fn asked(message: &Value) -> Vec<Value> {
 #[test]
 fn without_rules_each_request_is_answered_once_under_its_id_and_nothing_else_is() {
     play("json-rpc/plain", |random| {
-        let mut front = Front::new(plain(random), random);
+        let mut front = Client::new(plain(random), random);
         for _ in 0..random.random_range(1..20) {
             let bytes = any(random, &front.heard);
             let (message, dispatch, said) = front.receive(&bytes);
@@ -148,7 +148,7 @@ fn without_rules_each_request_is_answered_once_under_its_id_and_nothing_else_is(
 fn whatever_a_script_does_nothing_breaks_and_a_dispatch_has_one_response() {
     play("json-rpc/wild", |random| {
         let (script, seed) = (wild(random), random.next_u64());
-        let mut front = Front::new(script.clone(), random);
+        let mut front = Client::new(script.clone(), random);
         let mut again = Engine::new(script, MODERN, seed);
         let session = again.open_session();
         for _ in 0..random.random_range(1..40) {

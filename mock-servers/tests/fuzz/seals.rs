@@ -18,7 +18,7 @@ fn ask(engine: &mut Engine, method: &str, mut params: Value) -> Value {
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     let outputs = engine.on_message(&Origin::default(), &message).outputs;
     let answer = outputs.into_iter().find_map(|output| match output.step {
-        Step::Answer { message, .. } => Some(message),
+        Step::Response { message, .. } => Some(message),
         _ => None,
     });
     answer.expect("a request is answered")

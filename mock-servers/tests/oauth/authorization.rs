@@ -61,7 +61,7 @@ async fn nothing_is_redirected_to_where_nobody_registered() {
 }
 
 #[tokio::test]
-async fn a_request_that_is_wrong_is_told_so_with_its_state() {
+async fn an_invalid_request_gets_an_error_with_its_state() {
     let peer = Peer::new("scopes_supported: [read, write]\nresource: { known_only: true }\n").await;
     let client = peer.public_client().await;
     for (over, error) in [
@@ -113,7 +113,7 @@ async fn the_user_decides_each_time_as_the_script_says_and_then_stays() {
 }
 
 #[tokio::test]
-async fn a_client_that_may_not_use_the_grant_is_told_so() {
+async fn a_client_without_the_grant_gets_an_error() {
     let peer = Peer::new(
         "clients:\n  - { id: machine, secret: s, redirect_uris: [\"http://127.0.0.1:7777/callback\"], grant_types: [client_credentials] }\n",
     )

@@ -21,12 +21,12 @@ use tokio::net::TcpListener;
 use crate::peer::{CALLBACK, Peer};
 
 /// A site on this machine that serves one document, and counts how often.
-struct Site {
+struct DocumentServer {
     url: String,
     served: Arc<AtomicUsize>,
 }
 
-impl Site {
+impl DocumentServer {
     async fn new(headers: &[(&str, &str)], document: impl Fn(&str) -> String) -> Self {
         Self::answering(StatusCode::OK, headers, document).await
     }
@@ -62,7 +62,7 @@ fn good(url: &str) -> Value {
 
 #[tokio::test]
 async fn a_client_that_nobody_registered_is_known_by_its_document() {
-    let (peer, site) = (Peer::new("{}").await, Site::json(good).await);
+    let (peer, site) = (Peer::new("{}").await, DocumentServer::json(good).await);
     let tokens = peer.tokens(&site.url, &[]).await;
     assert!(tokens["refresh_token"].is_string());
     assert_eq!(peer.list_with(&tokens["access_token"]).await.status, 200);
@@ -72,7 +72,7 @@ async fn a_client_that_nobody_registered_is_known_by_its_document() {
 #[tokio::test]
 async fn a_document_is_kept_for_as_long_as_it_is_fresh() {
     let headers = [("content-type", "application/json"), ("cache-control", "max-age=60")];
-    let (peer, site) = (Peer::new("{}").await, Site::new(&headers, |url| good(url).to_string()).await);
+    let (peer, site) = (Peer::new("{}").await, DocumentServer::new(&headers, |url| good(url).to_string()).await);
     peer.tokens(&site.url, &[]).await;
     assert_eq!(site.served.load(Ordering::SeqCst), 1);
     peer.clock.advance(Duration::from_secs(60));
@@ -92,16 +92,16 @@ async fn a_document_that_is_not_right_makes_no_client() {
     };
     let json_type = [("content-type", "application/json")];
     let sites = [
-        Site::json(with("client_id", json!("https://another.example/client.json"))).await,
-        Site::json(with("client_name", Value::Null)).await,
-        Site::json(with("redirect_uris", Value::Null)).await,
-        Site::json(with("redirect_uris", json!(["javascript:alert(1)"]))).await,
-        Site::json(with("client_secret", json!("s"))).await,
-        Site::json(with("token_endpoint_auth_method", json!("client_secret_basic"))).await,
-        Site::json(with("padding", json!("x".repeat(20_000)))).await,
-        Site::new(&json_type, |_| "no json".to_owned()).await,
-        Site::new(&json_type, |_| "[]".to_owned()).await,
-        Site::new(&[("content-type", "text/html")], |url| good(url).to_string()).await,
+        DocumentServer::json(with("client_id", json!("https://another.example/client.json"))).await,
+        DocumentServer::json(with("client_name", Value::Null)).await,
+        DocumentServer::json(with("redirect_uris", Value::Null)).await,
+        DocumentServer::json(with("redirect_uris", json!(["javascript:alert(1)"]))).await,
+        DocumentServer::json(with("client_secret", json!("s"))).await,
+        DocumentServer::json(with("token_endpoint_auth_method", json!("client_secret_basic"))).await,
+        DocumentServer::json(with("padding", json!("x".repeat(20_000)))).await,
+        DocumentServer::new(&json_type, |_| "no json".to_owned()).await,
+        DocumentServer::new(&json_type, |_| "[]".to_owned()).await,
+        DocumentServer::new(&[("content-type", "text/html")], |url| good(url).to_string()).await,
     ];
     for site in &sites {
         assert_eq!(peer.authorize(&site.url, &[]).await.status, 400, "{:?}", peer.events());
@@ -128,12 +128,12 @@ async fn a_document_that_is_not_right_makes_no_client() {
 async fn a_good_document_under_any_status_but_200_makes_no_client() {
     // Two other successes, a redirect to where the document would be, and two errors: each of them brings it along.
     for status in [203, 206, 302, 404, 500] {
-        let (peer, elsewhere) = (Peer::new("{}").await, Site::json(good).await);
+        let (peer, elsewhere) = (Peer::new("{}").await, DocumentServer::json(good).await);
         let headers = [("content-type", "application/json"), ("location", elsewhere.url.as_str())];
         let status = StatusCode::from_u16(status).unwrap();
-        let site = Site::answering(status, &headers, |url| good(url).to_string()).await;
+        let site = DocumentServer::answering(status, &headers, |url| good(url).to_string()).await;
         assert_eq!(peer.authorize(&site.url, &[]).await.status, 400, "{status}");
-        let refused = Outcome::Refused("the document was not answered with 200".to_owned());
+        let refused = Outcome::Refused("the response with the document does not have status 200".to_owned());
         assert!(peer.events().contains(&AuditEvent::DocumentFetched { outcome: refused }), "{:?}", peer.events());
         let asked = (site.served.load(Ordering::SeqCst), elsewhere.served.load(Ordering::SeqCst));
         assert_eq!(asked, (1, 0), "{status}: a redirect is not followed");
@@ -154,7 +154,7 @@ async fn nothing_but_this_machine_is_asked() {
         AuditEvent::DocumentFetched { outcome } => Some(outcome),
         _ => None,
     });
-    let refused = Outcome::Refused("the document is not on this machine, and nothing else is asked".to_owned());
+    let refused = Outcome::Refused("the document is not on a loopback address".to_owned());
     assert_eq!(tried.collect::<Vec<_>>(), [refused]);
 }
 
@@ -176,9 +176,9 @@ async fn a_script_may_know_documents_or_trust_those_it_cannot_reach() {
 async fn keys_may_be_kept_elsewhere_on_this_machine() {
     let key = SigningKey::seeded(1, "client");
     let keys = key.public_jwk().clone();
-    let jwks = Site::json(move |_| json!({"keys": [keys]})).await;
+    let jwks = DocumentServer::json(move |_| json!({"keys": [keys]})).await;
     let jwks_uri = jwks.url.clone();
-    let site = Site::json(move |url| {
+    let site = DocumentServer::json(move |url| {
         let mut document = good(url);
         document["token_endpoint_auth_method"] = json!("private_key_jwt");
         document["jwks_uri"] = json!(jwks_uri);

@@ -60,7 +60,7 @@ async fn a_workload_gets_a_token_for_the_assertion_of_its_issuer() {
 }
 
 #[tokio::test]
-async fn a_client_that_may_not_present_assertions_is_told_so() {
+async fn a_client_without_assertions_gets_an_error() {
     let peer = Peer::new(&format!("{WORKLOAD}registration: {{}}\n")).await;
     let client = peer.public_client().await;
     let form = [("grant_type", JWT_BEARER), ("client_id", client.as_str()), ("assertion", "x")];

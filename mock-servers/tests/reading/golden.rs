@@ -44,11 +44,11 @@ fn compared(path: &Path, told: Option<String>) -> Option<String> {
 }
 
 #[test]
-fn every_mistake_in_a_script_is_told_in_the_words_of_its_golden_file() {
+fn every_error_in_a_script_has_the_message_of_its_golden_file() {
     each("script", |text, file| profile::parse(text, file).err().map(|error| error.to_string()));
 }
 
 #[test]
-fn every_mistake_in_a_script_of_an_authorization_server_is_told_in_the_words_of_its_golden_file() {
+fn every_error_in_an_authorization_script_has_the_message_of_its_golden_file() {
     each("authorization", |text, file| oauth::script::parse(text, file).err().map(|error| error.to_string()));
 }

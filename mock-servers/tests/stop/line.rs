@@ -84,7 +84,7 @@ pub(crate) fn post(path: &str, headers: &str, message: &Value) -> String {
     )
 }
 
-fn of_today(id: u64, method: &str, mut params: Value) -> Value {
+fn modern_request(id: u64, method: &str, mut params: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": MODERN,
         "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
@@ -97,7 +97,7 @@ fn of_today(id: u64, method: &str, mut params: Value) -> Value {
 pub(crate) fn modern(id: u64, method: &str, params: Value) -> String {
     let name = params["name"].as_str().map(|name| format!("mcp-name: {name}\r\n")).unwrap_or_default();
     let headers = format!("mcp-protocol-version: {MODERN}\r\nmcp-method: {method}\r\n{name}");
-    post("/mcp", &headers, &of_today(id, method, params))
+    post("/mcp", &headers, &modern_request(id, method, params))
 }
 
 pub(crate) fn listen_for_changes(id: u64) -> String {
@@ -106,14 +106,14 @@ pub(crate) fn listen_for_changes(id: u64) -> String {
 
 /// Messages without their envelope.
 pub(crate) mod bare {
-    use super::{Value, json, of_today};
+    use super::{Value, json, modern_request};
 
     pub(crate) fn listening(id: u64) -> Value {
-        of_today(id, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}))
+        modern_request(id, "subscriptions/listen", json!({"notifications": {"toolsListChanged": true}}))
     }
 
     pub(crate) fn call(id: u64) -> Value {
-        of_today(id, "tools/call", json!({"name": "echo"}))
+        modern_request(id, "tools/call", json!({"name": "echo"}))
     }
 }
 

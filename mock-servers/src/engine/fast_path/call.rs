@@ -1,5 +1,5 @@
-//! A plain call, read straight from its bytes: no member that is not known here, none twice, no escape where a name is
-//! expected. Anything else is read the long way.
+//! Simple calls, parsed from their bytes: only known members, none twice, no escapes in names. All other messages take
+//! the normal path.
 
 use std::fmt;
 
@@ -8,19 +8,19 @@ use serde_json::{Map, Value, value::RawValue};
 
 use super::{super::message::CAPABILITIES_KEY, super::revision::VERSION_KEY, skipped::Skipped};
 
-/// How deep arguments may be nested; the long way knows how deep a whole message may be.
+/// Maximum nesting of arguments; the normal path limits the depth of messages.
 const DEPTH: usize = 100;
 
-/// A call of a tool with nothing special about it.
+/// A simple call of a tool.
 #[derive(Debug)]
 pub(crate) struct SimpleCall<'a> {
-    /// As it is written: a text without escapes or a whole number, which an answer repeats byte for byte.
+    /// The id as written, a string without escapes or an integer, which the response repeats byte by byte.
     pub(super) id: &'a str,
     pub(super) name: &'a str,
     pub(super) arguments: Option<Map<String, Value>>,
     pub(super) version: Option<&'a str>,
-    /// Whether its metadata says what the client can do.
-    pub(super) is_well_founded: bool,
+    /// Whether its metadata contains client capabilities.
+    pub(super) has_capabilities: bool,
 }
 
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ impl<'a> SimpleCall<'a> {
         Self::with_arguments(bytes).map(|(call, _)| call)
     }
 
-    /// The same, with the arguments as they are written.
+    /// The same, with the bytes of the arguments.
     pub(super) fn with_arguments(bytes: &'a [u8]) -> Option<(Self, Option<&'a str>)> {
         let Message { version: Some("2.0"), id, method: Some("tools/call"), params } =
             serde_json::from_str(str::from_utf8(bytes).ok()?).ok()?
@@ -55,8 +55,8 @@ impl<'a> SimpleCall<'a> {
             None => None,
         };
         let Meta { version, capabilities } = meta.unwrap_or_default();
-        let is_well_founded = capabilities == Some(Skipped::Object);
-        let call = Self { id, name: name?, arguments, version, is_well_founded };
+        let has_capabilities = capabilities == Some(Skipped::Object);
+        let call = Self { id, name: name?, arguments, version, has_capabilities };
         is_repeatable(id).then_some((call, written.map(RawValue::get)))
     }
 
@@ -77,7 +77,7 @@ pub(super) fn arguments(text: &str) -> Option<Map<String, Value>> {
     if is_flat { serde_json::from_str(text).ok() } else { None }
 }
 
-/// Whether an id is written as a JSON writer would write it.
+/// Whether an id is written in the canonical form.
 fn is_repeatable(id: &str) -> bool {
     match id.as_bytes() {
         [b'"', ..] => !id.contains('\\'),
@@ -87,13 +87,13 @@ fn is_repeatable(id: &str) -> bool {
     }
 }
 
-/// Takes the members of an object one by one.
+/// Receives the members of an object one by one.
 trait Object<'de>: Sized {
-    /// Takes one.
+    /// Receives one member.
     fn member<A: MapAccess<'de>>(&mut self, name: &'de str, members: &mut A) -> Result<(), A::Error>;
 }
 
-/// Reads an object, and nothing in its place.
+/// Parses an object.
 struct Reader<T>(T);
 
 impl<'de, T: Object<'de>> Visitor<'de> for Reader<T> {
@@ -115,12 +115,12 @@ fn read<'de, D: Deserializer<'de>, T: Object<'de> + Default>(deserializer: D) ->
     deserializer.deserialize_any(Reader(T::default()))
 }
 
-/// Sets what must be set once only.
+/// Sets a value that must be set only once.
 fn once<T, E: Error>(place: &mut Option<T>, value: T) -> Result<(), E> {
     if place.replace(value).is_some() { Err(E::custom("twice")) } else { Ok(()) }
 }
 
-/// A message while it is read.
+/// A partially parsed message.
 #[derive(Default)]
 struct Message<'a> {
     version: Option<&'a str>,
@@ -157,7 +157,7 @@ impl<'de> Object<'de> for Meta<'de> {
         match name {
             VERSION_KEY => once(&mut self.version, members.next_value()?),
             CAPABILITIES_KEY => once(&mut self.capabilities, members.next_value()?),
-            // Who the client is, and where it wants progress told, changes nothing about a plain reply.
+            // The client's name and progress token have no effect on a simple reply.
             "io.modelcontextprotocol/clientInfo" | "progressToken" => members.next_value::<Skipped>().map(drop),
             _ => Err(A::Error::custom("unknown")),
         }

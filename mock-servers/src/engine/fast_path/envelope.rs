@@ -1,23 +1,22 @@
-//! What a client writes around the id and the arguments of a call is the same in call after call. So the envelope of the
-//! last call is kept, and where the next one has the same bytes in the same places, only the id and the arguments are
-//! read: the rest was found to be in order before.
+//! Envelopes of simple calls. Clients repeat the bytes around the id and the arguments in call after call. The envelope
+//! of the last call is stored, and if the next call has the same one, only the id and the arguments are parsed.
 
 use super::call::{self, SimpleCall};
 
-/// Reads plain calls, one after the other.
+/// Parses simple calls, one after the other.
 #[derive(Debug, Default)]
-pub(crate) struct Envelope(Option<Known>);
+pub(crate) struct Envelope(Option<KnownEnvelope>);
 
-/// What stood around the two values of a call that was read whole, and what it said.
+/// The bytes around the two values of a fully parsed call, and its other values.
 #[derive(Debug)]
-struct Known {
+struct KnownEnvelope {
     before: Vec<u8>,
     between: Vec<u8>,
     after: Vec<u8>,
     id_comes_first: bool,
     name: String,
     version: Option<String>,
-    is_well_founded: bool,
+    has_capabilities: bool,
 }
 
 impl Envelope {
@@ -30,18 +29,18 @@ impl Envelope {
                 name: &known.name,
                 arguments: Some(call::arguments(arguments)?),
                 version: known.version.as_deref(),
-                is_well_founded: known.is_well_founded,
+                has_capabilities: known.has_capabilities,
             });
         }
         let (call, arguments) = SimpleCall::with_arguments(bytes)?;
-        self.0 = arguments.and_then(|arguments| Known::of(bytes, &call, arguments));
+        self.0 = arguments.and_then(|arguments| KnownEnvelope::new(bytes, &call, arguments));
         Some(call)
     }
 }
 
-impl Known {
-    fn of(bytes: &[u8], call: &SimpleCall<'_>, arguments: &str) -> Option<Self> {
-        // Both were borrowed from these bytes, so this is where they stand in them.
+impl KnownEnvelope {
+    fn new(bytes: &[u8], call: &SimpleCall<'_>, arguments: &str) -> Option<Self> {
+        // Both are borrowed from these bytes, so their addresses give the position.
         let place =
             |part: &str| (part.as_ptr() as usize).checked_sub(bytes.as_ptr() as usize).map(|at| (at, part.len()));
         let (id, arguments) = (place(call.id)?, place(arguments)?);
@@ -55,14 +54,14 @@ impl Known {
             id_comes_first,
             name: call.name.to_owned(),
             version: call.version.map(str::to_owned),
-            is_well_founded: call.is_well_founded,
+            has_capabilities: call.has_capabilities,
         })
     }
 
-    /// The id and the arguments of a message with the same envelope and a natural number for an id.
+    /// The id and the arguments of a message with the same envelope and a natural number as its id.
     fn values<'a>(&self, bytes: &'a [u8]) -> Option<(&'a str, &'a str)> {
         let both = bytes.strip_prefix(&*self.before)?.strip_suffix(&*self.after)?;
-        // The id ends where its digits do; the arguments have whatever is left.
+        // The id ends after its digits; the rest are the arguments.
         let digit = u8::is_ascii_digit;
         let (id, arguments) = if self.id_comes_first {
             let (id, rest) = both.split_at(both.iter().position(|byte| !digit(byte))?);

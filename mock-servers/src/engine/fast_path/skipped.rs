@@ -1,11 +1,11 @@
-//! A value that is read and let go, as strictly as one that is kept: what the long way would refuse to read must not be
-//! answered on the short one. (`IgnoredAny` lets through numbers, strings and depths that `Value` does not.)
+//! A value that is validated and dropped, as strictly as a stored one: the fast path must reject what the normal path
+//! rejects. (`IgnoredAny` accepts numbers, strings and depths that `Value` rejects.)
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 
-/// What was skipped.
+/// Kind of a skipped value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Skipped {
     Object,

@@ -1,10 +1,10 @@
-//! A text with placeholders, taken apart beforehand.
+//! Parsed strings with placeholders.
 
 use serde_json::{Map, Value};
 
 use super::call::SimpleCall;
 
-/// A text whose placeholders name arguments, or the number of the call.
+/// A string whose placeholders are arguments or the number of the call.
 #[derive(Debug, Clone)]
 pub(super) struct Template(Vec<Piece>);
 
@@ -15,18 +15,18 @@ enum Piece {
     Nth,
     /// One argument.
     Argument(String),
-    /// All of them, and what stands there if there are none.
+    /// All arguments, and the text without any.
     Arguments(&'static str),
 }
 
 impl Template {
-    /// What a tool says that has no reply: its name and its arguments.
+    /// The default reply: name and arguments.
     pub(super) fn echo(name: &str) -> Self {
         Self(vec![Piece::Text(format!("{name}: ")), Piece::Arguments("{}")])
     }
 
-    /// Takes a text apart; none if it names something else, which has to be looked up the long way.
-    pub(super) fn of(text: &str) -> Option<Self> {
+    /// Parses a string; `None` if it has other placeholders, which need the normal path.
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let (mut pieces, mut rest) = (Vec::new(), text);
         while let Some((before, after)) = rest.split_once("{{") {
             let (name, behind) = after.split_once("}}")?;
@@ -45,7 +45,7 @@ impl Template {
         Some(Self(pieces))
     }
 
-    /// Writes the text as JSON, filled in.
+    /// Writes the filled string as JSON.
     pub(super) fn write(&self, call: &SimpleCall<'_>, nth: u64, out: &mut Vec<u8>) {
         let mut text = String::new();
         for piece in &self.0 {
@@ -60,7 +60,7 @@ impl Template {
                 Piece::Arguments(none) => text.push_str(&call.arguments.as_ref().map_or((*none).to_owned(), all)),
             }
         }
-        // A vector takes everything, and a text has a JSON form.
+        // Writing a string to a vector cannot fail.
         if let Err(cause) = serde_json::to_writer(out, &text) {
             tracing::error!(%cause, "a text has no JSON form");
         }
@@ -68,6 +68,6 @@ impl Template {
 }
 
 fn all(arguments: &Map<String, Value>) -> String {
-    // Keys are texts, so an object always has a JSON form.
+    // Keys are strings, so writing an object cannot fail.
     serde_json::to_string(arguments).unwrap_or_default()
 }

@@ -47,7 +47,7 @@ fn long_way(engine: &mut Engine, session: Option<SessionKey>, bytes: &[u8]) -> O
     let [answer, end] = outputs.as_slice() else { return None };
     assert!(answer.shape.is_none() && end.step == Step::End && end.shape.is_none());
     match &answer.step {
-        Step::Answer { message, status } => Some((message.to_string(), *status)),
+        Step::Response { message, status } => Some((message.to_string(), *status)),
         _ => None,
     }
 }
@@ -183,7 +183,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn says_what_the_long_way_says(
+    fn responds_with_the_bytes_of_the_normal_path(
         messages in prop::collection::vec(bytes(), 1..12),
         revisions in prop::sample::select(vec![vec![OLD], vec![MODERN], vec![OLD, MODERN], vec!["2025-03-26"]]),
     ) {
@@ -216,7 +216,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn says_the_same_of_calls_in_the_same_envelope(
+    fn responds_alike_to_calls_in_the_same_envelope(
         values in prop::collection::vec(values(), 1..12),
         id_comes_first in any::<bool>(),
         modern in any::<bool>(),
@@ -252,7 +252,7 @@ fn plain_calls_go_the_short_way() {
 }
 
 #[test]
-fn a_script_that_has_a_say_closes_the_short_way() {
+fn a_rule_for_calls_disables_the_fast_path() {
     let slow = json!([{"when": {"tool": "other"}, "do": {"fault": "silence"}}]);
     assert_eq!(compare(&[OLD], slow, &plainest()), 0);
     let apart = json!([{"when": {"method": "tools/list"}, "do": {"reply": {}}}]);

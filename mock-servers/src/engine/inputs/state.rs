@@ -1,4 +1,4 @@
-//! What a `requestState` says, and which of them have been used.
+//! Contents of `requestState`, and the used states.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -10,27 +10,27 @@ use crate::engine::{
     sealed::digest,
 };
 
-/// How many used states are remembered. One that is older may be used again, which a bound on memory costs.
-const MOST_SPENT: usize = 10_000;
+/// Maximum number of stored used states. An older state can be used again, which a limit on memory costs.
+const MAX_USED: usize = 10_000;
 
-/// Everything that a retry needs besides the request itself.
+/// The state of a retry besides its request.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct RequestState {
-    /// No two states are the same, even if they say the same.
+    /// A unique number.
     pub(crate) number: u64,
     pub(crate) request: Claim,
-    /// Which rule asked.
+    /// The rule.
     pub(crate) rule: usize,
-    /// Which of its requests were given up for their `otherwise`, each by its position in the one before.
+    /// The `request` actions that were replaced by their `otherwise`, each by its index in the one before.
     pub(crate) path: Vec<usize>,
-    /// Which of the actions there asked.
+    /// The index of the action there.
     pub(crate) at: usize,
     pub(crate) nth: u64,
-    /// What earlier questions were answered with.
+    /// The responses to earlier actions.
     pub(crate) responses: Value,
-    /// What of this question has been answered.
+    /// The responses to this action so far.
     pub(crate) partial: Map<String, Value>,
-    /// When it expires, in milliseconds of the server's own time.
+    /// The expiry, in milliseconds of the engine's clock.
     pub(crate) expires: Option<u64>,
     pub(crate) once: bool,
 }
@@ -45,7 +45,7 @@ impl RequestState {
     }
 }
 
-/// Which request a state belongs to: the method, and a digest of the parameters that make it what it is (2026-07-28,
+/// Identity of the request that a state belongs to: the method, and a digest of the identifying parameters (2026-07-28,
 /// multi round-trip requests, server requirements).
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Claim {
@@ -54,7 +54,7 @@ pub(crate) struct Claim {
 }
 
 impl Claim {
-    pub(crate) fn of(message: &Value) -> Self {
+    pub(crate) fn new(message: &Value) -> Self {
         let name = param(message, "name").or_else(|| param(message, "uri"));
         let arguments = param(message, "arguments").filter(|arguments| !is_empty(arguments));
         let about = Value::from(vec![sorted(name), sorted(arguments)]).to_string();
@@ -62,12 +62,12 @@ impl Claim {
     }
 }
 
-/// No arguments are as good as an empty object of them.
+/// Absent arguments equal an empty object.
 fn is_empty(arguments: &Value) -> bool {
     arguments.as_object().is_some_and(Map::is_empty)
 }
 
-/// The value with its members in order: a client may write them in another one on its retry.
+/// The value with sorted members, because a client can reorder them in its retry.
 fn sorted(value: Option<&Value>) -> Value {
     match value {
         Some(Value::Object(members)) => {
@@ -81,7 +81,7 @@ fn sorted(value: Option<&Value>) -> Value {
     }
 }
 
-/// The states for one use that have had it.
+/// The used states of those that can be used once.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct UsedStates {
     numbers: HashSet<u64>,
@@ -90,12 +90,12 @@ pub(crate) struct UsedStates {
 
 impl UsedStates {
     /// Uses a state; false if it has been used before.
-    pub(crate) fn spend(&mut self, number: u64) -> bool {
+    pub(crate) fn mark_used(&mut self, number: u64) -> bool {
         if !self.numbers.insert(number) {
             return false;
         }
         self.order.push_back(number);
-        if self.order.len() > MOST_SPENT
+        if self.order.len() > MAX_USED
             && let Some(oldest) = self.order.pop_front()
         {
             self.numbers.remove(&oldest);

@@ -25,7 +25,7 @@ const TTL: Duration = Duration::from_secs(3600);
 const MAX_TTL: Duration = Duration::from_secs(24 * 3600);
 
 impl Engine {
-    /// Decides about a call before its rule's actions are taken: refuses it, makes it a task, or lets it take its time.
+    /// Prepares a call before its rule's actions: rejects it, makes it a task, or adds its work time.
     pub(crate) fn prepare_call(&mut self, dispatch: &mut Dispatch) {
         if dispatch.rejection.is_some() || method(&dispatch.message) != "tools/call" || !dispatch.is_request() {
             return;
@@ -50,7 +50,7 @@ impl Engine {
         }
     }
 
-    /// Whether the client can do with a task: it says so with each request (2026-07-28), or asks for one (2025-11-25).
+    /// Whether the client supports a task: it declares that in each request (2026-07-28), or requests one (2025-11-25).
     fn task_is_possible(&self, dispatch: &Dispatch) -> bool {
         match dispatch.era {
             Era::Modern => self.declares_task_extension(dispatch),
@@ -63,7 +63,7 @@ impl Engine {
         declared.and_then(|declared| declared.get("extensions")?.get(EXTENSION)).is_some()
     }
 
-    /// Why the call cannot be answered in the way that the client wants it to be.
+    /// The rejection of a call that cannot be executed in the requested way.
     fn task_rejection(
         &self,
         dispatch: &Dispatch,
@@ -71,7 +71,7 @@ impl Engine {
         support: TaskSupport,
         possible: bool,
     ) -> Option<Rejection> {
-        let revision = dispatch.session.and_then(|key| self.agreed_revision(key));
+        let revision = dispatch.session.and_then(|key| self.negotiated_revision(key));
         if !self.has_tasks(dispatch.era, revision) {
             // A server without the capability ignores task parameters (2025-11-25, tasks, task support).
             return None;
@@ -88,14 +88,14 @@ impl Engine {
         }
     }
 
-    /// Goes on as a task, if the client can do with one.
+    /// Continues as a task, if the client supports it.
     pub(crate) fn begin_task(
         &mut self,
         dispatch: &mut Dispatch,
         times: TaskTimes,
         out: &mut Vec<crate::engine::Output>,
     ) -> Flow {
-        let revision = dispatch.session.and_then(|key| self.agreed_revision(key));
+        let revision = dispatch.session.and_then(|key| self.negotiated_revision(key));
         let asked = dispatch.is_request() && dispatch.task.is_none() && dispatch.state == State::Open;
         let tool =
             param(&dispatch.message, "name").and_then(Value::as_str).and_then(|name| self.items.lists.tools.get(name));
@@ -115,7 +115,7 @@ impl Engine {
             self.evict_task(oldest);
         }
         dispatch.remaining.clear();
-        self.answer(dispatch, Outcome::Result(handle), out);
+        self.respond(dispatch, Outcome::Result(handle), out);
         self.background.workers.push_back(worker);
         Flow::Next
     }
@@ -137,7 +137,7 @@ impl Engine {
             poll: times.poll.map_or(POLL, |poll| poll.0),
             outcome: None,
             worker: worker.id,
-            questions: Map::new(),
+            input_requests: Map::new(),
             keys: Default::default(),
             used: Default::default(),
             requests: Vec::new(),
@@ -145,7 +145,7 @@ impl Engine {
         }
     }
 
-    /// The result that hands the task out.
+    /// The result with the task.
     fn handle(&self, task: &Task) -> Value {
         match task.era {
             Era::Legacy => json!({ "task": task.legacy() }),
@@ -162,7 +162,7 @@ impl Engine {
     }
 }
 
-/// Puts the time that the work takes before everything else.
+/// Adds the work time before all other actions.
 fn add_work_time(dispatch: &mut Dispatch, times: &TaskTimes) {
     let context = dispatch.context();
     let after = times.after.as_ref().and_then(|after| after.resolve(|text| context.fill_text(text)));
@@ -171,7 +171,7 @@ fn add_work_time(dispatch: &mut Dispatch, times: &TaskTimes) {
     }
 }
 
-/// The refusal of a client that does not declare the extension (SEP-2663, capability negotiation).
+/// The rejection of a client that does not declare the extension (SEP-2663, capability negotiation).
 pub(crate) fn extension_missing() -> Rejection {
     Rejection {
         status: 400,
@@ -182,7 +182,7 @@ pub(crate) fn extension_missing() -> Rejection {
 }
 
 impl Task {
-    /// What both kinds of task say about themselves, with the names that the extension has for it.
+    /// The members of both kinds of tasks, with the names of the extension.
     pub(super) fn seed(&self) -> Map<String, Value> {
         let mut members = self.core();
         members.insert("ttlMs".into(), crate::engine::clock::millis(self.ttl).into());
@@ -204,7 +204,7 @@ impl Task {
 }
 
 impl Step {
-    /// Whether a worker may do this: what it says goes elsewhere, and it has no connection to close.
+    /// Whether a worker can do this: it has no connection and no stream.
     pub(crate) fn is_for_workers(&self) -> bool {
         matches!(self, Self::Wake(_) | Self::Exit(_) | Self::End)
     }

@@ -11,7 +11,7 @@ use crate::engine::{
 };
 
 impl Engine {
-    /// The answer to `tasks/get`, `tasks/list` or `tasks/cancel`, and to a `tasks/result` that need not wait.
+    /// The outcome of `tasks/get`, `tasks/list` or `tasks/cancel`, and of a `tasks/result` that does not wait.
     pub(crate) fn legacy_task_method(&mut self, dispatch: &Dispatch) -> Outcome {
         if method(&dispatch.message) == "tasks/list" {
             return self.list_tasks(dispatch);
@@ -27,8 +27,7 @@ impl Engine {
         }
     }
 
-    /// Lets a `tasks/result` wait for its task, and gives it the requests that the task has for the client. Whether it
-    /// has to wait.
+    /// Makes a `tasks/result` wait for its task, and sends it the task's requests; returns whether it waits.
     pub(crate) fn wait_for_task(&mut self, dispatch: &mut Dispatch, out: &mut Vec<Output>) -> bool {
         let Some(id) = self.named_task(dispatch) else { return false };
         let Some(task) = self.tasks.by_id.get_mut(&id).filter(|task| task.outcome.is_none()) else { return false };
@@ -38,8 +37,8 @@ impl Engine {
         true
     }
 
-    /// The task that a request names, if it belongs to the request's session: a session is the only thing that tells
-    /// clients apart here (tasks, task isolation and access control).
+    /// The task that a request names, if it belongs to the request's session, which identifies the client here (tasks,
+    /// task isolation and access control).
     fn named_task(&self, dispatch: &Dispatch) -> Option<String> {
         let id = param(&dispatch.message, "taskId").and_then(Value::as_str)?;
         self.tasks.by_id.get(id).filter(|task| task.is_of(dispatch.session)).map(|task| task.id.clone())
@@ -56,7 +55,7 @@ impl Engine {
         task.requests.clear();
         self.stop_worker(worker);
         self.set_task_status(id, Status::Cancelled, Some("The task was cancelled by request.".into()));
-        self.answer_those_waiting(id);
+        self.respond_to_waiting(id);
         Outcome::Result(self.tasks.by_id.get(id).map(Task::legacy).unwrap_or_default())
     }
 
@@ -85,7 +84,7 @@ impl Task {
         self.era == Era::Legacy && self.session == session
     }
 
-    /// The task as 2025-11-25 writes it.
+    /// The task in the form of 2025-11-25.
     pub(super) fn legacy(&self) -> Value {
         let mut members = self.core();
         members.insert("ttl".into(), json!(millis(self.ttl)));

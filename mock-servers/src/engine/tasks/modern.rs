@@ -10,8 +10,8 @@ use crate::engine::{
 };
 
 impl Engine {
-    /// The answer to `tasks/get`, `tasks/update` or `tasks/cancel`. Whoever does not declare the extension learns
-    /// nothing about any task.
+    /// The outcome of `tasks/get`, `tasks/update` or `tasks/cancel`. Clients that do not declare the extension get no
+    /// information about tasks.
     pub(crate) fn modern_task_method(&mut self, dispatch: &Dispatch) -> Outcome {
         if !self.declares_task_extension(dispatch) {
             return extension_missing().into();
@@ -25,7 +25,7 @@ impl Engine {
             }
             "tasks/update" => {
                 let Some(responses) = param(&dispatch.message, "inputResponses").and_then(Value::as_object) else {
-                    return Outcome::invalid_params("`inputResponses` is no object");
+                    return Outcome::invalid_params("`inputResponses` is not an object");
                 };
                 match self.update_task(&id, responses) {
                     Ok(()) => Outcome::Result(self.task_result(Map::new(), "complete")),
@@ -39,11 +39,11 @@ impl Engine {
         }
     }
 
-    /// A task that is at its end already stays as it is, and the client is none the wiser (task cancellation).
+    /// A finished task does not change, and the response does not show it (task cancellation).
     fn cancel_modern(&mut self, id: &str) {
         let Some(task) = self.tasks.by_id.get_mut(id).filter(|task| !task.status.is_terminal()) else { return };
         let worker = task.worker;
-        task.questions.clear();
+        task.input_requests.clear();
         self.stop_worker(worker);
         self.set_task_status(id, Status::Cancelled, Some("The task was cancelled by request.".into()));
     }
@@ -58,13 +58,13 @@ impl Engine {
 }
 
 impl Task {
-    /// The task as `tasks/get` and `notifications/tasks` show it: with its questions, its result or its error.
+    /// The task in the form of `tasks/get` and `notifications/tasks`: with its requests, its result or its error.
     pub(super) fn detailed(&self) -> Map<String, Value> {
         debug_assert_eq!(self.era, Era::Modern, "the handshake revisions write tasks in another way");
         let mut members = self.seed();
         match (self.status, &self.outcome) {
             (Status::InputRequired, _) => {
-                members.insert("inputRequests".into(), self.questions.clone().into());
+                members.insert("inputRequests".into(), self.input_requests.clone().into());
             }
             (Status::Completed, Some(Outcome::Result(result))) => {
                 members.insert("result".into(), result.clone());

@@ -8,7 +8,7 @@ const BATCHES: &str = "2025-03-26";
 
 fn bench(script: Value) -> Bench {
     let mut bench = Bench::new(script, BATCHES);
-    bench.answer("initialize", json!({"protocolVersion": BATCHES}));
+    bench.respond("initialize", json!({"protocolVersion": BATCHES}));
     bench
 }
 
@@ -52,7 +52,7 @@ fn a_batch_of_nothing_to_answer_is_not_answered() {
 }
 
 #[test]
-fn the_slowest_of_a_batch_is_waited_for_and_what_is_said_meanwhile_goes_out() {
+fn a_batch_waits_for_its_slowest_member_and_sends_other_messages() {
     let mut bench = bench(on_call(json!([
         {"notify": {"method": "notifications/message", "params": {}}}, {"fault": {"delay": "1s"}},
     ])));
@@ -86,7 +86,7 @@ fn a_cancelled_member_is_left_out() {
 fn no_other_revision_has_batches() {
     for revision in ["2024-11-05", "2025-06-18", LEGACY] {
         let mut bench = Bench::new(json!({}), revision);
-        bench.answer("initialize", json!({"protocolVersion": revision}));
+        bench.respond("initialize", json!({"protocolVersion": revision}));
         let (_, steps) = bench.send(&json!([request(1, "ping")]));
         assert_eq!(final_answer(&steps).unwrap()["error"]["code"], -32600, "{revision}");
     }
@@ -102,7 +102,7 @@ fn a_script_can_send_batches_of_its_own() {
     let mut bench =
         bench(on_call(json!([{"batch": {"notify": notify}}, {"batch": {"notify": notify, "answer": true}}])));
     let (_, steps) = bench.call_steps("echo");
-    assert!(matches!(steps.as_slice(), [Step::Send(_), Step::Answer { .. }, ..]), "{steps:?}");
+    assert!(matches!(steps.as_slice(), [Step::Send(_), Step::Response { .. }, ..]), "{steps:?}");
     assert_eq!(sent(&steps)[0].as_array().unwrap().len(), 2);
     assert_eq!(sent(&steps)[0][0]["params"]["data"], 2);
     let last = answers(&steps);
@@ -127,14 +127,14 @@ proptest! {
     #[test]
     fn every_member_is_answered_once(members in prop::collection::vec(member(), 1..12)) {
         let mut bench = bench(json!({"tools": [{"name": "echo"}]}));
-        let (messages, wanted): (Vec<_>, Vec<_>) = members.into_iter().unzip();
-        let wanted: Vec<_> = wanted.into_iter().flatten().collect();
+        let (messages, generated_count): (Vec<_>, Vec<_>) = members.into_iter().unzip();
+        let generated_count: Vec<_> = generated_count.into_iter().flatten().collect();
         let (_, steps) = bench.send(&messages.into());
         let ids: Vec<_> = match final_answer(&steps) {
             Some(answer) => answer.as_array().unwrap().iter().map(|one| one["id"].clone()).collect(),
             None => Vec::new(),
         };
-        prop_assert_eq!(ids, wanted);
+        prop_assert_eq!(ids, generated_count);
         prop_assert_eq!(steps.last(), Some(&Step::End));
     }
 }

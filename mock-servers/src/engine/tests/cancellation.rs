@@ -63,14 +63,14 @@ fn a_cancellation_of_one_session_does_not_reach_another() {
 
 #[test]
 fn closing_the_stream_cancels_in_the_modern_era_only() {
-    for (mut bench, answered) in [
+    for (mut bench, add_response) in [
         (Bench::legacy(on_call(json!({"fault": {"delay": "1s"}}))), true),
         (Bench::modern(on_call(json!({"fault": {"delay": "1s"}}))), false),
         (Bench::modern(on_call(json!({"fault": {"late-reply": "1s"}}))), true),
     ] {
         let (dispatch, _) = bench.call_steps("echo");
         bench.engine.on_closed(dispatch);
-        assert_eq!(final_answer(&bench.wake(dispatch)).is_some(), answered);
+        assert_eq!(final_answer(&bench.wake(dispatch)).is_some(), add_response);
     }
 }
 

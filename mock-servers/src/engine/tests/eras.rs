@@ -17,7 +17,7 @@ fn negotiates_the_revision() {
         }}));
         let answer = final_answer(&steps).unwrap();
         assert_eq!(answer["result"]["protocolVersion"], agreed, "{supported:?} asked for {asked}");
-        assert_eq!(bench.engine.agreed_revision(bench.session), Some(agreed));
+        assert_eq!(bench.engine.negotiated_revision(bench.session), Some(agreed));
     }
 }
 
@@ -117,10 +117,10 @@ fn completes_modern_results() {
     assert_eq!(discovered["ttlMs"], 3000);
     assert_eq!(discovered["cacheScope"], "public");
     let listed = bench.result("tools/list", json!({}));
-    let called = bench.result("tools/call", json!({"name": "echo"}));
+    let tool_result = bench.result("tools/call", json!({"name": "echo"}));
     assert_eq!(listed["ttlMs"], 3000);
-    assert!(called.get("ttlMs").is_none(), "calls are not cacheable");
-    for result in [discovered, listed, called] {
+    assert!(tool_result.get("ttlMs").is_none(), "calls are not cacheable");
+    for result in [discovered, listed, tool_result] {
         assert_eq!((&result["resultType"], &result["_meta"]), (&json!("complete"), &info));
     }
 }
@@ -143,7 +143,7 @@ fn checks_the_metadata_of_modern_requests() {
         meta[name] = value;
         let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": meta}});
         let (_, steps) = Bench::modern(json!({})).send(&message);
-        let Step::Answer { message, status: given } = &steps[0] else { panic!("an answer") };
+        let Step::Response { message, status: given } = &steps[0] else { panic!("an answer") };
         assert_eq!((message["error"]["code"].as_i64(), *given), (Some(code), status), "{name}");
     }
 }
@@ -162,7 +162,7 @@ fn a_modern_server_names_its_revisions_to_a_legacy_client() {
 fn modern_servers_have_no_ping() {
     let mut bench = Bench::modern(json!({}));
     let (_, steps) = bench.ask("ping", json!({}));
-    assert!(matches!(&steps[0], Step::Answer { status: 404, message } if message["error"]["code"] == -32601));
+    assert!(matches!(&steps[0], Step::Response { status: 404, message } if message["error"]["code"] == -32601));
 }
 
 #[test]
@@ -186,19 +186,19 @@ fn a_modern_client_finds_none_of_the_methods_that_were_removed() {
     {
         let (_, steps) = bench.ask(method, json!({"level": "info", "uri": "x", "protocolVersion": LEGACY}));
         assert!(
-            matches!(&steps[0], Step::Answer { status: 404, message } if message["error"]["code"] == -32601),
+            matches!(&steps[0], Step::Response { status: 404, message } if message["error"]["code"] == -32601),
             "{method}"
         );
     }
 }
 
 #[test]
-fn an_envelope_of_the_modern_era_is_enough_for_a_message_that_tells_nothing() {
+fn a_modern_envelope_selects_the_era_of_a_message_without_metadata() {
     let mut bench = Bench::new(json!({"revisions": [LEGACY, MODERN]}), MODERN);
     let origin = Origin { era: Some(crate::engine::Era::Modern), ..Origin::default() };
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
     let outputs = bench.engine.on_message(&origin, &message).outputs;
-    let Step::Answer { message, status } = &outputs[0].step else { panic!("an answer") };
+    let Step::Response { message, status } = &outputs[0].step else { panic!("an answer") };
     assert_eq!((message["error"]["code"].as_i64(), *status), (Some(-32602), 400));
 }
 

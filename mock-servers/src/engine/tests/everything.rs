@@ -14,7 +14,7 @@ struct Official {
 }
 
 impl Official {
-    fn of(revision: &'static str) -> Option<Self> {
+    fn load(revision: &'static str) -> Option<Self> {
         let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/spec");
         let folder = if here.is_dir() { here } else { std::env::var_os("MCP_SPEC")?.into() };
         let text = fs::read_to_string(folder.join(format!("{revision}.schema.json"))).ok()?;
@@ -30,8 +30,10 @@ impl Official {
             self.definitions: self.schema[self.definitions],
         });
         let validator = jsonschema::validator_for(&schema).expect("the official schema is one");
-        let flaws: Vec<_> =
-            validator.iter_errors(value).map(|flaw| format!("{}: {flaw}", flaw.instance_path())).collect();
+        let flaws: Vec<_> = validator
+            .iter_errors(value)
+            .map(|response_error| format!("{}: {response_error}", response_error.instance_path()))
+            .collect();
         assert_eq!(flaws, [""; 0], "{definition} in {}: {value:#}", self.revision);
     }
 }
@@ -45,9 +47,9 @@ fn settled(bench: &mut Bench, revision: &str, method: &str, params: &Value) -> (
         if let Some(answer) = final_answer(&steps) {
             return (answer, said);
         }
-        let questions = sent(&steps).into_iter().filter(|message| message.get("id").is_some());
-        let replies: Vec<Value> = questions
-            .map(|question| json!({"jsonrpc": "2.0", "id": question["id"], "result": reply(&question)}))
+        let input_requests = sent(&steps).into_iter().filter(|message| message.get("id").is_some());
+        let replies: Vec<Value> = input_requests
+            .map(|input_request| json!({"jsonrpc": "2.0", "id": input_request["id"], "result": reply(&input_request)}))
             .collect();
         steps = match replies.as_slice() {
             [] => bench.wake(dispatch),
@@ -58,8 +60,8 @@ fn settled(bench: &mut Bench, revision: &str, method: &str, params: &Value) -> (
 }
 
 /// What a good client answers to a question.
-fn reply(question: &Value) -> Value {
-    match question["method"].as_str() {
+fn reply(input_request: &Value) -> Value {
+    match input_request["method"].as_str() {
         Some("roots/list") => json!({"roots": [{"uri": "file:///a"}, {"uri": "file:///b"}]}),
         Some("sampling/createMessage") => {
             json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "sampled"}})
@@ -101,11 +103,11 @@ fn arguments(schema: &Value) -> Value {
 #[test]
 fn every_result_is_what_its_revision_allows() {
     for revision in REVISIONS {
-        let Some(official) = Official::of(revision) else {
+        let Some(official) = Official::load(revision) else {
             eprintln!("skipped: the official schemas are not at hand (`../shared/spec`)");
             return;
         };
-        let mut bench = Bench::of_profile("everything", revision);
+        let mut bench = Bench::with_profile("everything", revision);
         let opening = if revision == MODERN { "server/discover" } else { "initialize" };
         let (opened, _) = settled(&mut bench, revision, opening, &json!({"protocolVersion": revision}));
         official.judge(definition(opening), &opened["result"]);
@@ -167,7 +169,7 @@ fn every_result_is_what_its_revision_allows() {
 #[test]
 fn the_fixtures_answer_in_every_revision() {
     for revision in REVISIONS {
-        let mut bench = Bench::of_profile("everything", revision);
+        let mut bench = Bench::with_profile("everything", revision);
         let mut call = |tool: &str, arguments: Value| {
             let params = json!({"name": tool, "arguments": arguments});
             settled(&mut bench, revision, "tools/call", &params).0["result"].clone()
@@ -205,7 +207,7 @@ fn the_fixtures_answer_in_every_revision() {
 #[test]
 fn the_first_tool_and_the_first_resource_are_the_plain_ones() {
     for revision in REVISIONS {
-        let mut bench = Bench::of_profile("everything", revision);
+        let mut bench = Bench::with_profile("everything", revision);
         let tools = settled(&mut bench, revision, "tools/list", &json!({})).0;
         assert_eq!(tools["result"]["tools"][0]["name"], "test_simple_text");
         let headers = tools["result"]["tools"]
@@ -222,7 +224,7 @@ fn the_first_tool_and_the_first_resource_are_the_plain_ones() {
 #[test]
 fn asks_the_client_in_the_handshake_revisions() {
     for revision in ["2025-06-18", "2025-11-25"] {
-        let mut bench = Bench::of_profile("everything", revision);
+        let mut bench = Bench::with_profile("everything", revision);
         for (tool, arguments, text) in [
             ("test_sampling", json!({"prompt": "why?"}), "LLM response: sampled"),
             ("test_list_roots", json!({}), "Found 2 root(s)"),
@@ -239,7 +241,7 @@ fn asks_the_client_in_the_handshake_revisions() {
         }
     }
     // 2024-11-05 has no elicitation, whatever the client declares.
-    let mut bench = Bench::of_profile("everything", "2024-11-05");
+    let mut bench = Bench::with_profile("everything", "2024-11-05");
     let params = json!({"name": "test_elicitation", "arguments": {"message": "who?"}});
     let (answer, said) = settled(&mut bench, "2024-11-05", "tools/call", &params);
     assert_eq!((&answer["result"]["isError"], said.len()), (&json!(true), 0));
@@ -247,7 +249,7 @@ fn asks_the_client_in_the_handshake_revisions() {
 
 #[test]
 fn a_large_server_pages_through_everything_it_makes_up() {
-    let mut bench = Bench::of_profile("large", LEGACY);
+    let mut bench = Bench::with_profile("large", LEGACY);
     for (method, member, total) in [
         ("tools/list", "tools", 10_000),
         ("prompts/list", "prompts", 1_000),

@@ -51,7 +51,7 @@ fn a_truncated_answer_ends_the_matter() {
     let outputs = bench.outputs(&request);
     assert!(outputs[0].shape.is_some());
     let steps: Vec<_> = outputs.into_iter().map(|output| output.step).collect();
-    assert!(matches!(&steps[..], [Step::Answer { message, .. }, Step::End] if message["id"] == 2));
+    assert!(matches!(&steps[..], [Step::Response { message, .. }, Step::End] if message["id"] == 2));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn nothing_follows_the_end_of_the_server() {
 }
 
 #[test]
-fn a_delayed_answer_speaks_of_the_server_as_it_is_then() {
+fn a_delayed_response_shows_the_later_state() {
     let script = json!({"tools": [{"name": "echo"}], "on": [
         {"when": {"method": "tools/list"}, "do": {"fault": {"delay": "1s"}}},
         {"when": {"method": "tools/call"}, "do": {"change": {"put": [{"name": "late"}]}}},
@@ -86,5 +86,5 @@ fn faults_on_notifications_need_no_answer() {
     let outputs = bench.outputs(&notification("notifications/initialized", json!({})));
     assert_eq!(outputs[0].to, Target::Session(bench.session));
     assert!(matches!(outputs[1].step, Step::Exit(_)));
-    assert!(outputs.iter().all(|output| !matches!(output.step, Step::Answer { .. })));
+    assert!(outputs.iter().all(|output| !matches!(output.step, Step::Response { .. })));
 }

@@ -20,14 +20,14 @@ fn call(bench: &mut Bench, tool: &str, capabilities: &Value, more: &Value) -> Va
 
 /// An answer to each question, as the suite gives it.
 fn responses(asked: &Value) -> Value {
-    let answer = |question: &Value| match question["method"].as_str().unwrap() {
+    let answer = |input_request: &Value| match input_request["method"].as_str().unwrap() {
         "sampling/createMessage" => {
             json!({"role": "assistant", "model": "m", "content": {"type": "text", "text": "Hello there!"}})
         }
         "roots/list" => json!({"roots": [{"uri": "file:///r", "name": "r"}]}),
         _ => json!({"action": "accept", "content": {"name": "Alice", "ok": true, "color": "blue", "confirm": true}}),
     };
-    asked.as_object().unwrap().iter().map(|(key, question)| (key.clone(), answer(question))).collect()
+    asked.as_object().unwrap().iter().map(|(key, input_request)| (key.clone(), answer(input_request))).collect()
 }
 
 #[test]

@@ -28,7 +28,7 @@ fn call(bench: &mut Bench, capabilities: Value, more: Value) -> (u16, Value) {
     request["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities;
     let (_, steps) = bench.send(&request);
     let status =
-        steps.iter().find_map(|step| if let Step::Answer { status, .. } = step { Some(*status) } else { None });
+        steps.iter().find_map(|step| if let Step::Response { status, .. } = step { Some(*status) } else { None });
     (status.unwrap(), final_answer(&steps).unwrap())
 }
 
@@ -186,7 +186,7 @@ fn a_state_expires_and_can_be_for_one_use() {
 }
 
 #[test]
-fn a_question_without_state_takes_answers_from_whoever_brings_them() {
+fn a_request_without_state_accepts_responses_of_any_client() {
     let mut bench = Bench::modern(on_call(json!([
         {"ask": {"requests": {"a": form("A?", "a"), "b": form("B?", "b")}, "state": "none"}},
         {"reply": {"text": "{{responses.a.content.a}}{{responses.b.content.b}}"}},
@@ -210,7 +210,7 @@ fn a_state_alone_asks_for_nothing_but_a_retry() {
 }
 
 #[test]
-fn answers_are_held_to_what_was_asked() {
+fn responses_are_validated_against_their_requests() {
     let script = on_call(json!([
         {"ask": {"requests": {"form": form("A?", "a"), "words": sampling(), "roots": {"method": "roots/list"}},
             "state": "none"}},
@@ -245,17 +245,17 @@ fn answers_are_held_to_what_was_asked() {
 
 #[test]
 fn only_what_the_client_declares_is_asked() {
-    let questions = |undeclared: &str| json!({"ask": {"undeclared": undeclared, "requests": {"form": form("A?", "a"), "words": sampling()}}});
+    let input_requests = |undeclared: &str| json!({"ask": {"undeclared": undeclared, "requests": {"form": form("A?", "a"), "words": sampling()}}});
     let asks = |bench: &mut Bench, capabilities: Value| call(bench, capabilities, json!({}));
-    let mut strict = Bench::modern(on_call(json!([questions("refuse"), {"reply": {"text": "ok"}}])));
+    let mut strict = Bench::modern(on_call(json!([input_requests("refuse"), {"reply": {"text": "ok"}}])));
     let (status, refused) = asks(&mut strict, json!({"sampling": {}}));
     assert_eq!((status, &refused["error"]["code"]), (400, &json!(-32021)));
     assert_eq!(refused["error"]["data"], json!({"requiredCapabilities": {"elicitation": {}}}));
-    let mut lenient = Bench::modern(on_call(json!([questions("skip"), {"reply": {"text": "ok"}}])));
+    let mut lenient = Bench::modern(on_call(json!([input_requests("skip"), {"reply": {"text": "ok"}}])));
     let asked = asks(&mut lenient, json!({"sampling": {}})).1;
     assert_eq!(asked["result"]["inputRequests"], json!({"words": sampling()}));
     assert_eq!(text(&asks(&mut lenient, json!({})).1), "ok", "nothing is left to ask");
-    let mut rude = Bench::modern(on_call(json!([questions("ask")])));
+    let mut rude = Bench::modern(on_call(json!([input_requests("ask")])));
     assert_eq!(asks(&mut rude, json!({})).1["result"]["inputRequests"].as_object().unwrap().len(), 2);
 }
 
@@ -294,7 +294,8 @@ fn before_the_modern_era_the_questions_are_requests_sent_together() {
         {"reply": {"text": "{{responses.form.content.a}} {{responses.words.content.text}}"}},
     ]));
     let mut bench = Bench::new(script.clone(), LEGACY);
-    bench.answer("initialize", json!({"protocolVersion": LEGACY, "capabilities": {"elicitation": {}, "sampling": {}}}));
+    bench
+        .respond("initialize", json!({"protocolVersion": LEGACY, "capabilities": {"elicitation": {}, "sampling": {}}}));
     let (_, steps) = bench.call_steps("echo");
     let requests = sent(&steps);
     assert_eq!((requests.len(), final_answer(&steps)), (2, None));

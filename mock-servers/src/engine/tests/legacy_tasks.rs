@@ -10,7 +10,7 @@ fn bench(support: &str, actions: Value) -> Bench {
             "on": [{"when": {"tool": "job"}, "do": actions}], "page_size": 2}),
         LEGACY,
     );
-    bench.answer("initialize", json!({"protocolVersion": LEGACY, "capabilities": {"elicitation": {}}}));
+    bench.respond("initialize", json!({"protocolVersion": LEGACY, "capabilities": {"elicitation": {}}}));
     bench
 }
 
@@ -28,7 +28,7 @@ fn related(message: &Value) -> &Value {
 }
 
 #[test]
-fn a_server_with_tasks_says_so_to_those_who_know_them() {
+fn tasks_are_declared_in_the_revisions_that_have_them() {
     for (revision, tasks, support) in [
         (LEGACY, json!({"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}), json!("optional")),
         ("2025-06-18", json!(null), json!(null)),
@@ -40,9 +40,9 @@ fn a_server_with_tasks_says_so_to_those_who_know_them() {
         let result = bench.result("initialize", json!({"protocolVersion": revision}));
         assert_eq!((&result["capabilities"]["tasks"], &result["capabilities"]["extensions"]), (&tasks, &json!(null)));
         assert_eq!(bench.result("tools/list", json!({}))["tools"][0]["execution"]["taskSupport"], support);
-        let called = bench.result("tools/call", json!({"name": "job", "task": {}}));
-        assert_eq!(called.get("task").is_some(), revision == LEGACY, "others ignore what they do not know");
-        let list = bench.answer("tasks/list", json!({}));
+        let tool_result = bench.result("tools/call", json!({"name": "job", "task": {}}));
+        assert_eq!(tool_result.get("task").is_some(), revision == LEGACY, "others ignore what they do not know");
+        let list = bench.respond("tasks/list", json!({}));
         assert_eq!(list["error"]["code"] == -32601, revision != LEGACY);
     }
 }
@@ -90,7 +90,7 @@ fn a_task_is_begun_asked_about_and_fetched() {
 }
 
 #[test]
-fn failures_make_failed_tasks_whose_results_are_what_the_call_would_have_said() {
+fn failures_make_failed_tasks_with_the_result_of_the_call() {
     let mut tool = bench("required", json!({"reply": {"text": "limit exceeded", "is_error": true}}));
     let task = begin(&mut tool);
     let failed = tool.result("tasks/get", named(&task));
@@ -123,10 +123,10 @@ fn a_task_asks_on_the_stream_of_its_result() {
     assert_eq!((*to, related(message)), (Target::Session(bench.session), &task["taskId"]));
     assert_eq!(bench.result("tasks/get", named(&task))["status"], "input_required");
     let (stream, steps) = bench.ask("tasks/result", named(&task));
-    let [Step::Send(question)] = steps.as_slice() else { panic!("the question: {steps:?}") };
-    assert_eq!((&question["method"], related(question)), (&json!("elicitation/create"), &task["taskId"]));
+    let [Step::Send(input_request)] = steps.as_slice() else { panic!("the question: {steps:?}") };
+    assert_eq!((&input_request["method"], related(input_request)), (&json!("elicitation/create"), &task["taskId"]));
     let result = json!({"action": "accept", "content": {"name": "Ada"}});
-    let message = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
+    let message = json!({"jsonrpc": "2.0", "id": input_request["id"], "result": result});
     let outputs = bench.outputs(&message);
     let to_stream: Vec<_> =
         outputs.into_iter().filter(|one| one.to == Target::Dispatch(stream)).map(|one| one.step).collect();
@@ -144,7 +144,7 @@ fn a_task_is_cancelled_once() {
     let (_, steps) = bench.ask("tasks/cancel", named(&task));
     let answers: Vec<_> = steps
         .iter()
-        .filter_map(|step| if let Step::Answer { message, .. } = step { Some(message) } else { None })
+        .filter_map(|step| if let Step::Response { message, .. } = step { Some(message) } else { None })
         .collect();
     assert_eq!(answers[0]["result"]["status"], "cancelled");
     assert_eq!((&answers[1]["id"], answers[1]["error"]["code"].is_i64()), (&json!(waiter), true));
@@ -166,7 +166,7 @@ fn a_session_sees_its_own_tasks_in_pages() {
     assert_eq!((listed, second.get("nextCursor")), (ids.clone(), None));
     assert_eq!(bench.error("tasks/list", json!({"cursor": "foreign"})), -32602);
     bench.session = bench.engine.open_session();
-    bench.answer("initialize", json!({"protocolVersion": LEGACY}));
+    bench.respond("initialize", json!({"protocolVersion": LEGACY}));
     assert_eq!(bench.result("tasks/list", json!({}))["tasks"], json!([]));
     for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
         assert_eq!(bench.error(method, json!({"taskId": ids[0]})), -32602, "{method}: another session's task");

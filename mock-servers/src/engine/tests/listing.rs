@@ -41,7 +41,7 @@ fn refuses_cursors_that_it_did_not_make() {
 }
 
 #[test]
-fn shows_what_the_script_says_of_a_tool() {
+fn lists_the_definition_of_a_tool() {
     let tool = json!({
         "name": "so-called", "title": "T", "description": "D", "input_schema": {"type": "object"},
         "output_schema": {"type": "object"}, "annotations": {"readOnlyHint": true},
@@ -56,7 +56,7 @@ fn shows_what_the_script_says_of_a_tool() {
 }
 
 #[test]
-fn changes_the_catalogue_and_tells_every_legacy_session() {
+fn changes_the_lists_and_notifies_every_legacy_session() {
     let change = json!({"change": {
         "put": [{"name": "a", "description": "new"}, {"name": "c"}], "remove": ["b"], "announce": true,
     }});
@@ -77,7 +77,7 @@ fn changes_the_catalogue_and_tells_every_legacy_session() {
 }
 
 #[test]
-fn tells_modern_streams_what_they_asked_for() {
+fn sends_modern_streams_the_requested_notifications() {
     let script = json!({"tools": [{"name": "echo"}], "on": [
         {"when": {"tool": "echo"}, "do": [
             {"change": {"announce": true}},

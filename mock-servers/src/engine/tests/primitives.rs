@@ -23,14 +23,14 @@ fn resources_are_read_as_the_script_has_them() {
     ] {
         assert_eq!(bench.result("resources/read", json!({"uri": uri}))["contents"], contents);
     }
-    let missing = bench.answer("resources/read", json!({"uri": "x:/4"}));
+    let missing = bench.respond("resources/read", json!({"uri": "x:/4"}));
     assert_eq!(missing["error"], json!({"code": -32002, "message": "Resource not found", "data": {"uri": "x:/4"}}));
     let mut modern = Bench::modern(json!({"resources": [{"uri": "x:/1"}]}));
     assert_eq!(modern.error("resources/read", json!({"uri": "x:/4"})), -32602);
 }
 
 #[test]
-fn only_subscribers_hear_of_an_update() {
+fn only_subscribers_get_an_update() {
     let script = on_call(
         json!([{"update": {"uri": "x:/1"}}, {"notify": {"method": "notifications/resources/updated", "params": {"uri": "x:/2"}}}]),
     );
@@ -169,7 +169,7 @@ fn arguments_that_do_not_fit_are_refused_as_the_revision_has_it() {
     for (revision, by_result) in [("2024-11-05", false), ("2025-06-18", false), ("2025-11-25", true), (MODERN, true)] {
         let script = json!({"tools": [tool]});
         let mut bench =
-            if revision == MODERN { Bench::modern(script) } else { Bench::of_revision(script, revision, &json!({})) };
+            if revision == MODERN { Bench::modern(script) } else { Bench::with_revision(script, revision, &json!({})) };
         for arguments in [json!({}), json!({"n": 0}), json!({"n": "1"})] {
             let (_, steps) = bench.plain(revision, "tools/call", json!({"name": "t", "arguments": arguments}));
             let answer = final_answer(&steps).unwrap();
@@ -244,7 +244,7 @@ fn changes_reach_every_kind_of_list() {
 }
 
 #[test]
-fn the_server_says_of_itself_what_the_revision_knows() {
+fn server_info_has_the_members_of_the_revision() {
     let script = json!({"name": "n", "info": {"version": "7", "title": "T", "description": "D", "website_url": "https://x", "icons": []}});
     for (revision, members) in [
         ("2024-11-05", vec!["name", "version"]),
@@ -264,7 +264,7 @@ fn anachronisms_are_sent_on_request() {
         json!({"name": "t", "title": "T", "reply": {"content": {"audio": {"data": "", "mime_type": "audio/wav"}}}});
     for (anachronisms, title, kind) in [(false, None, "text"), (true, Some(json!("T")), "audio")] {
         let script = json!({"tools": [tool], "anachronisms": anachronisms});
-        let mut bench = Bench::of_revision(script, "2024-11-05", &json!({}));
+        let mut bench = Bench::with_revision(script, "2024-11-05", &json!({}));
         assert_eq!(bench.result("tools/list", json!({}))["tools"][0].get("title"), title.as_ref());
         assert_eq!(bench.result("tools/call", json!({"name": "t"}))["content"][0]["type"], kind);
     }
@@ -277,7 +277,7 @@ fn rules_can_be_for_revisions_prompts_and_resources() {
         {"when": {"prompt": "a"}, "do": {"error": {"code": 7, "message": "x"}}},
     ]});
     for (revision, text) in [("2025-06-18", "old"), ("2025-11-25", "t: {}")] {
-        let mut bench = Bench::of_revision(script.clone(), revision, &json!({}));
+        let mut bench = Bench::with_revision(script.clone(), revision, &json!({}));
         let (_, steps) = bench.plain(revision, "tools/call", json!({"name": "t"}));
         assert_eq!(final_answer(&steps).unwrap()["result"]["content"][0]["text"], text);
         assert_eq!(bench.error("prompts/get", json!({"name": "a"})), 7);
@@ -289,7 +289,7 @@ fn rules_can_be_for_revisions_prompts_and_resources() {
 fn progress_has_words_since_2025_03_26() {
     let script = on_call(json!({"progress": {"progress": 1, "message": "half"}}));
     for (revision, words) in [("2024-11-05", None), ("2025-03-26", Some(json!("half")))] {
-        let mut bench = Bench::of_revision(script.clone(), revision, &json!({}));
+        let mut bench = Bench::with_revision(script.clone(), revision, &json!({}));
         let (_, steps) = bench.call_steps("echo");
         assert_eq!(sent(&steps)[0]["params"].get("message"), words.as_ref(), "{revision}");
     }

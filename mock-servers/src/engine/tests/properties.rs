@@ -99,7 +99,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 96, ..ProptestConfig::default() })]
 
     #[test]
-    fn never_panics_and_says_the_same_for_the_same_seed(messages in prop::collection::vec(message(), 1..24)) {
+    fn never_panics_and_repeats_its_bytes_for_the_same_seed(messages in prop::collection::vec(message(), 1..24)) {
         prop_assert_eq!(talk(&messages), talk(&messages));
     }
 
@@ -108,7 +108,7 @@ proptest! {
         let mut bench = Bench::legacy(json!({"tools": [{"name": "echo"}]}));
         for message in messages {
             let (_, steps) = bench.send(&message);
-            let answers = steps.iter().filter(|step| matches!(step, Step::Answer { .. })).count();
+            let answers = steps.iter().filter(|step| matches!(step, Step::Response { .. })).count();
             let id = message.get("id").filter(|id| id.is_string() || id.is_number());
             if message.get("method").is_some_and(Value::is_string) && message["jsonrpc"] == "2.0" {
                 match id {

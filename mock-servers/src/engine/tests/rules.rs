@@ -64,8 +64,8 @@ fn a_patch_changes_the_default_result() {
     ]}));
     let listed = bench.result("tools/list", json!({}));
     assert_eq!((listed["tools"].as_array().unwrap().len(), &listed["nextCursor"]), (2, &json!("same")));
-    let called = bench.result("tools/call", json!({"name": "tool-00000"}));
-    assert_eq!((&called["isError"], &called["content"][0]["text"]), (&json!(true), &json!("tool-00000: {}")));
+    let tool_result = bench.result("tools/call", json!({"name": "tool-00000"}));
+    assert_eq!((&tool_result["isError"], &tool_result["content"][0]["text"]), (&json!(true), &json!("tool-00000: {}")));
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn what_follows_the_answer_goes_out_on_the_session() {
     let mut bench = Bench::legacy(on_call(json!(["default", {"notify": {"method": "a/b"}}])));
     let request = bench.request("tools/call", json!({"name": "echo"}));
     let outputs = bench.outputs(&request);
-    assert!(matches!(outputs[0].step, Step::Answer { .. }));
+    assert!(matches!(outputs[0].step, Step::Response { .. }));
     assert_eq!(outputs[1].to, Target::Session(bench.session));
     assert_eq!(outputs.len(), 3);
 }
@@ -163,7 +163,7 @@ fn a_modern_request_takes_another_round_trip() {
 #[test]
 fn a_capability_that_the_client_lacks_is_an_error() {
     let mut bench = Bench::modern(on_call(json!({"request": {"method": "sampling/createMessage"}})));
-    let answer = bench.answer("tools/call", json!({"name": "echo"}));
+    let answer = bench.respond("tools/call", json!({"name": "echo"}));
     assert_eq!(answer["error"]["code"], -32021);
     assert_eq!(answer["error"]["data"], json!({"requiredCapabilities": {"sampling": {}}}));
 }

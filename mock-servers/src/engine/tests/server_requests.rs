@@ -8,8 +8,8 @@ fn asking(more: Value) -> Value {
     on_call(json!([{"request": request}, {"reply": {"text": "{{response.action}}"}}]))
 }
 
-fn called(script: Value, revision: &str, capabilities: Value) -> (Vec<Value>, Option<Value>) {
-    let mut bench = Bench::of_revision(script, revision, &capabilities);
+fn tool_result(script: Value, revision: &str, capabilities: Value) -> (Vec<Value>, Option<Value>) {
+    let mut bench = Bench::with_revision(script, revision, &capabilities);
     let (_, steps) = bench.call_steps("echo");
     (sent(&steps), final_answer(&steps))
 }
@@ -27,7 +27,7 @@ fn asks_only_what_the_client_declares() {
         (LEGACY, url(), json!({"elicitation": {"url": {}}}), true),
         ("2025-03-26", form(), json!({"elicitation": {}}), false),
     ] {
-        let (sent, answer) = called(asking(more.clone()), revision, capabilities.clone());
+        let (sent, answer) = tool_result(asking(more.clone()), revision, capabilities.clone());
         assert_eq!(sent.len(), usize::from(asked), "{more} {capabilities} in {revision}");
         assert_eq!(answer.is_some_and(|answer| answer["result"]["isError"] == true), !asked);
     }
@@ -35,9 +35,9 @@ fn asks_only_what_the_client_declares() {
 
 #[test]
 fn asks_anyway_or_does_what_the_script_says_instead() {
-    let (sent, answer) = called(asking(json!({"anyway": true})), LEGACY, json!({}));
+    let (sent, answer) = tool_result(asking(json!({"anyway": true})), LEGACY, json!({}));
     assert_eq!((sent.len(), answer), (1, None));
-    let (sent, answer) = called(asking(json!({"otherwise": {"reply": {"text": "instead"}}})), LEGACY, json!({}));
+    let (sent, answer) = tool_result(asking(json!({"otherwise": {"reply": {"text": "instead"}}})), LEGACY, json!({}));
     assert_eq!((sent.len(), &answer.unwrap()["result"]["content"][0]["text"]), (0, &json!("instead")));
 }
 
@@ -48,7 +48,7 @@ fn an_elicitation_by_url_can_be_announced_as_complete() {
         {"error": {"code": -32042, "message": "first", "data": {"elicitations": []}}},
     ]));
     for (revision, told) in [("2025-06-18", 0), (LEGACY, 1)] {
-        let (sent, answer) = called(script.clone(), revision, json!({}));
+        let (sent, answer) = tool_result(script.clone(), revision, json!({}));
         assert_eq!((sent.len(), &answer.unwrap()["error"]["code"]), (told, &json!(-32042)), "{revision}");
     }
 }

@@ -34,7 +34,7 @@ impl Client {
         let outputs = self.bench.outputs(&request);
         self.take_in(outputs);
         let answer = self.heard.iter().rev().find_map(|output| match &output.step {
-            Step::Answer { message, status } if message["id"] == request["id"] => {
+            Step::Response { message, status } if message["id"] == request["id"] => {
                 Some((Some(*status), message.clone()))
             }
             _ => None,
@@ -79,7 +79,7 @@ impl Client {
 
 const A_WHILE: Duration = Duration::from_secs(60);
 
-fn question(property: &str) -> Value {
+fn input_request(property: &str) -> Value {
     json!({"method": "elicitation/create", "params": {"message": "?", "requestedSchema": {
         "type": "object", "properties": {(property): {"type": "string"}}, "required": [property],
     }}})
@@ -122,7 +122,7 @@ fn a_client_without_the_extension_is_answered_as_usual_or_refused() {
     let (_, answer) = client.ask("tools/call", json!({"name": "job", "arguments": {"seconds": 1}}));
     assert_eq!(answer, Value::Null, "it takes its time all the same");
     client.pass(A_WHILE);
-    let Step::Answer { message, .. } = &client.heard[client.heard.len() - 2].step else { panic!("an answer") };
+    let Step::Response { message, .. } = &client.heard[client.heard.len() - 2].step else { panic!("an answer") };
     assert_eq!((&message["result"]["resultType"], &message["result"]["taskId"]), (&json!("complete"), &json!(null)));
 
     let mut client = Client::new(tasks("required", json!({"reply": {"text": "done"}})));
@@ -179,8 +179,8 @@ fn a_task_asks_and_goes_on_with_the_last_answer() {
     let mut client = Client::new(tasks(
         "optional",
         json!([
-            {"ask": {"requests": {"a": question("x"), "b": question("y")}}},
-            {"request": question("z")}, {"request": question("z")},
+            {"ask": {"requests": {"a": input_request("x"), "b": input_request("y")}}},
+            {"request": input_request("z")}, {"request": input_request("z")},
             {"reply": {"text": "{{responses.a.content.x}}{{responses.b.content.y}}{{response.content.z}}"}},
         ]),
     ));
@@ -190,13 +190,16 @@ fn a_task_asks_and_goes_on_with_the_last_answer() {
         client.ask("tasks/update", json!({"taskId": task["taskId"], "inputResponses": responses})).1
     };
     let asked = client.get(&task);
-    assert_eq!((&asked["status"], &asked["inputRequests"]["a"]), (&json!("input_required"), &question("x")));
+    assert_eq!((&asked["status"], &asked["inputRequests"]["a"]), (&json!("input_required"), &input_request("x")));
     assert_eq!(asked["inputRequests"].as_object().unwrap().len(), 2);
     assert_eq!(update(&mut client, "a", json!({"x": 1}))["error"]["code"], -32602, "no answer to that question");
     let acknowledged = update(&mut client, "a", json!({"x": "1"}))["result"].take();
     assert_eq!(acknowledged.as_object().unwrap().keys().collect::<Vec<_>>(), ["resultType", "_meta"]);
     let rest = client.get(&task);
-    assert_eq!((&rest["status"], &rest["inputRequests"]), (&json!("input_required"), &json!({"b": question("y")})));
+    assert_eq!(
+        (&rest["status"], &rest["inputRequests"]),
+        (&json!("input_required"), &json!({"b": input_request("y")}))
+    );
     update(&mut client, "b", json!({"y": "2"}));
     let keys = |client: &mut Client| {
         client.get(&task)["inputRequests"].as_object().unwrap().keys().cloned().collect::<Vec<_>>()
@@ -214,7 +217,7 @@ fn a_task_asks_and_goes_on_with_the_last_answer() {
 fn what_a_call_asks_before_it_becomes_a_task_takes_a_round_trip() {
     let mut client = Client::new(tasks(
         "required",
-        json!([{"ask": {"requests": {"a": question("x")}}}, {"task": {"status": "begun"}}, {"reply": {"text": "{{responses.a.content.x}}"}}]),
+        json!([{"ask": {"requests": {"a": input_request("x")}}}, {"task": {"status": "begun"}}, {"reply": {"text": "{{responses.a.content.x}}"}}]),
     ));
     let asked = client.call(0);
     assert_eq!((&asked["resultType"], &asked["taskId"]), (&json!("input_required"), &json!(null)));
@@ -228,7 +231,7 @@ fn what_a_call_asks_before_it_becomes_a_task_takes_a_round_trip() {
 }
 
 #[test]
-fn a_cancelled_task_stays_cancelled_and_the_acknowledgement_says_nothing() {
+fn a_cancelled_task_stays_cancelled_and_its_acknowledgement_is_empty() {
     let mut client = Client::new(tasks("optional", json!({"reply": {"text": "done"}})));
     let task = client.call(30);
     for _ in 0..2 {
@@ -255,7 +258,7 @@ fn the_cancellation_of_the_request_is_none_of_the_task() {
 }
 
 #[test]
-fn streams_that_ask_about_a_task_hear_all_of_it() {
+fn streams_that_request_a_task_get_all_its_statuses() {
     let mut client = Client::new(tasks("optional", json!([{"task-status": "half"}, {"reply": {"text": "done"}}])));
     let task = client.call(1);
     client.ask("subscriptions/listen", json!({"notifications": {"taskIds": [task["taskId"], "unknown"]}}));

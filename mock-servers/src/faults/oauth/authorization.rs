@@ -38,7 +38,7 @@ pub(super) struct WrongState;
 
 impl FaultHooks for WrongState {
     fn redirect(&self, redirect: &mut AuthorizationRedirect) {
-        redirect.set("state", "a-state-that-nobody-chose");
+        redirect.set("state", "a-state-of-no-request");
     }
 }
 

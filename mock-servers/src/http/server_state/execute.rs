@@ -82,8 +82,8 @@ impl ServerState {
         match step {
             Step::Send(message) => responder.send(message, guard),
             Step::Raw(text) => responder.send_raw(text, guard),
-            Step::Answer { message, status } => responder.answer(message, status, guard),
-            Step::Status(status) => responder.answer_status(&status),
+            Step::Response { message, status } => responder.answer(message, status, guard),
+            Step::Status(status) => responder.respond_with_status(&status),
             Step::Close => responder.close(),
             Step::Reset => responder.reset(),
             Step::Open => responder.open_stream(guard),
@@ -126,7 +126,7 @@ impl ServerState {
         }
     }
 
-    /// Ends a response. What that means depends on the kind of the request.
+    /// Ends a response, depending on the kind of the request.
     fn end(self: &Arc<Self>, core: &mut Core, id: DispatchId, shape: Option<&WriteFaults>) {
         let Some(responder) = core.state.responders.get_mut(&id) else { return };
         if let Some(content_type) = shape.and_then(WriteFaults::content_type) {
@@ -135,17 +135,17 @@ impl ServerState {
         let guard = || self.presence(id, OpenResponse::Stream(0));
         let paused = responder.stream().is_some_and(|stream| stream.is_resumable() && !stream.is_connected());
         match responder.kind {
-            HttpRequestKind::OneWay => responder.answer_empty(StatusCode::ACCEPTED),
-            HttpRequestKind::Delete => responder.answer_empty(StatusCode::NO_CONTENT),
+            HttpRequestKind::OneWay => responder.respond_empty(StatusCode::ACCEPTED),
+            HttpRequestKind::Delete => responder.respond_empty(StatusCode::NO_CONTENT),
             HttpRequestKind::Listen if responder.is_undecided() => return responder.open_stream(guard),
-            // A stream whose connection is closed goes on when the client comes back.
+            // A stream without a connection continues when the client reconnects.
             HttpRequestKind::Listen if paused => return,
             HttpRequestKind::Resume(event) if responder.is_undecided() => {
                 return self.resume(core, id, event.stream, event.number);
             }
-            // The script has said something else than a stream.
+            // The script has sent a response that is not a stream.
             HttpRequestKind::Listen | HttpRequestKind::Resume(_) => {}
-            // A request that is cancelled gets no answer (cancellation, behavior requirements): its stream ends.
+            // A canceled request gets no response (cancellation, behavior requirements): its stream ends.
             HttpRequestKind::Request => responder.open_stream(guard),
         }
         responder.end_stream();
@@ -160,7 +160,7 @@ impl ServerState {
     fn resume(self: &Arc<Self>, core: &mut Core, id: DispatchId, stream: DispatchId, after: u64) {
         let Some(mut request) = core.state.responders.remove(&id) else { return };
         let Some(responder) = core.state.responders.get_mut(&stream) else {
-            return request.answer_empty(StatusCode::BAD_REQUEST);
+            return request.respond_empty(StatusCode::BAD_REQUEST);
         };
         responder.resume(request, after, |attachment| self.presence(stream, OpenResponse::Stream(attachment)));
         match responder.session.and_then(|key| core.state.sessions.get_mut(key)) {
@@ -170,7 +170,7 @@ impl ServerState {
         self.settle(core, stream);
     }
 
-    /// During a shutdown: ends all streams without further messages, and drops connections whose response will not come.
+    /// During a shutdown: ends all streams without further messages, and drops connections without a coming response.
     pub(super) fn close_finished_streams(&self, core: &mut Core) {
         if !self.sink.stop.is_closing() {
             return;

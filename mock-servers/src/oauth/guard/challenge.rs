@@ -9,7 +9,7 @@ use crate::{
 
 /// The content of a challenge.
 #[derive(Debug, Default)]
-pub(super) struct Wording {
+pub(super) struct ChallengeContent {
     status: u16,
     error: Option<&'static str>,
     description: &'static str,
@@ -22,7 +22,7 @@ pub(super) struct Wording {
     pub(super) is_first: bool,
 }
 
-impl Wording {
+impl ChallengeContent {
     /// A request without a token gets no error code (RFC 6750 section 3.1).
     pub(super) fn first() -> Self {
         Self { status: 401, is_first: true, ..Self::default() }
@@ -63,11 +63,11 @@ impl Wording {
 }
 
 impl Challenge {
-    pub(super) fn new(wording: &Wording, scopes: &[String], metadata: Option<&str>, dpop: &Dpop) -> Self {
+    pub(super) fn new(content: &ChallengeContent, scopes: &[String], metadata: Option<&str>, dpop: &Dpop) -> Self {
         let mut params = Vec::new();
-        if let Some(error) = wording.error {
+        if let Some(error) = content.error {
             params.push(format!("error=\"{error}\""));
-            params.push(format!("error_description=\"{}\"", wording.description));
+            params.push(format!("error_description=\"{}\"", content.description));
         }
         if !scopes.is_empty() {
             params.push(format!("scope=\"{}\"", scopes.join(" ")));
@@ -75,7 +75,7 @@ impl Challenge {
         params.extend(metadata.map(|url| format!("{METADATA_PARAMETER}{url}\"")));
         let schemes: &[&str] = match dpop.mode {
             DpopMode::Required => &["DPoP"],
-            _ if wording.is_dpop => &["DPoP"],
+            _ if content.is_dpop => &["DPoP"],
             DpopMode::Optional => &["DPoP", "Bearer"],
             DpopMode::Off => &["Bearer"],
         };
@@ -88,11 +88,11 @@ impl Challenge {
                 (CHALLENGE_HEADER.to_owned(), format!("{scheme} {}", all.join(", ")).trim_end().to_owned())
             })
             .collect();
-        headers.extend(wording.nonce.iter().map(|nonce| ("dpop-nonce".to_owned(), nonce.clone())));
+        headers.extend(content.nonce.iter().map(|nonce| ("dpop-nonce".to_owned(), nonce.clone())));
         let body = json!({
-            "error": wording.error.unwrap_or("unauthorized"),
-            "error_description": if wording.description.is_empty() { "a token is needed" } else { wording.description },
+            "error": content.error.unwrap_or("unauthorized"),
+            "error_description": if content.description.is_empty() { "a token is needed" } else { content.description },
         });
-        Self { status: wording.status, headers, body }
+        Self { status: content.status, headers, body }
     }
 }

@@ -1,4 +1,4 @@
-//! The metadata of the protected resource (RFC 9728): where it is, and what it says.
+//! The metadata of the protected resource (RFC 9728), and its URL.
 
 use axum::body::Body as HttpBody;
 use http::Response;
@@ -20,7 +20,7 @@ use crate::oauth_messages::{Document, OAuthResponse};
 const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
 
 impl Guard {
-    /// Where the metadata of the resource is; none where there is none.
+    /// The URL of the metadata, if it exists.
     pub(super) fn metadata_url(&self, server: &Server) -> Option<String> {
         let discovery = &server.script.discovery;
         let path = match &discovery.protected_resource_path {
@@ -32,7 +32,7 @@ impl Guard {
         Some(format!("{}{path}", self.0.origin))
     }
 
-    /// The metadata of the resource (RFC 9728 section 3.2), if this path of the resource's origin is where it is.
+    /// The metadata of the resource (RFC 9728 section 3.2), if it is at this path.
     pub async fn metadata_route(&self, path: &str) -> Option<Response<HttpBody>> {
         let answer = self.metadata(path)?;
         Some(render(answer).await)

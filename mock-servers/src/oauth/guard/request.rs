@@ -1,4 +1,4 @@
-//! What a request asks for, and which token it shows.
+//! The calls and the token of a request.
 
 use http::{HeaderMap, Uri, header};
 use serde_json::Value;
@@ -6,7 +6,7 @@ use url::form_urlencoded;
 
 use crate::oauth::script::StepUp;
 
-/// How many messages of a batch are looked at.
+/// Maximum number of checked messages of a batch.
 const MAX_CALLS: usize = 100;
 
 /// A JSON-RPC request or notification.

@@ -1,4 +1,4 @@
-//! The clients' part of the format: how they become known, and what they may do.
+//! Clients: registration, authentication and redirect URIs.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ pub use crate::oauth_messages::GrantType;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AuthMethod {
-    /// Not at all: a public client.
+    /// None: a public client.
     None,
     /// Id and secret in the `Authorization` header.
     ClientSecretBasic,
@@ -24,7 +24,7 @@ pub enum AuthMethod {
 }
 
 impl AuthMethod {
-    /// The name that the standards give it.
+    /// The name in the standards.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -35,25 +35,24 @@ impl AuthMethod {
         }
     }
 
-    /// Whether it needs a secret that both sides know.
+    /// Whether it needs a shared secret.
     #[must_use]
     pub fn has_secret(self) -> bool {
         matches!(self, Self::ClientSecretBasic | Self::ClientSecretPost)
     }
 }
 
-/// Where a client runs, which decides what its redirect URIs may be (OpenID Connect Dynamic Client Registration
-/// section 2).
+/// The type of a client, which limits its redirect URIs (OpenID Connect Dynamic Client Registration section 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ApplicationType {
-    /// On the user's machine: loopback addresses and schemes of its own.
+    /// On the user's machine: loopback addresses and private-use schemes.
     Native,
     /// On a server: `https` and no loopback address.
     Web,
 }
 
-/// A client that is known from the start.
+/// A registered client.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub struct RegisteredClient {
@@ -62,7 +61,7 @@ pub struct RegisteredClient {
     /// `client_secret`; absent: a public client, or one with a key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<String>,
-    /// The redirect URIs. Where one is a loopback address, the port may be any (RFC 8252 section 7.3).
+    /// The redirect URIs. The port of a loopback address can differ (RFC 8252 section 7.3).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redirect_uris: Vec<String>,
     /// The client's public keys as a JWK set, for `private_key_jwt`.
@@ -71,16 +70,16 @@ pub struct RegisteredClient {
     /// The client's public key in PEM, for `private_key_jwt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub public_key: Option<String>,
-    /// How it authenticates. Absent: by its key, or else by its secret in either way, or else not at all.
+    /// The method of client authentication [default: by its key, else by its secret in either form, else none].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token_endpoint_auth_method: Option<AuthMethod>,
-    /// The grants that it may use. Absent: authorization code and refresh token.
+    /// The allowed grants [default: authorization code and refresh token].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grant_types: Vec<GrantType>,
-    /// The scopes that it may have. Absent: all.
+    /// The allowed scopes [default: all].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scopes: Option<Vec<String>>,
-    /// Whether its tokens have to be bound to a key (RFC 9449 section 5.2).
+    /// Whether its tokens must be bound to a key (RFC 9449 section 5.2).
     #[serde(default)]
     pub dpop_bound_access_tokens: bool,
 }
@@ -89,18 +88,18 @@ pub struct RegisteredClient {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct Registration {
-    /// Whether there is an endpoint for it.
+    /// Whether the endpoint exists.
     pub enabled: bool,
     /// Whether the metadata names the endpoint.
     pub advertised: bool,
-    /// Whether a client has to say its `application_type`, as 2026-07-28 wants of clients.
+    /// Whether clients must send `application_type`, which 2026-07-28 requires.
     pub application_type_required: bool,
-    /// Whether redirect URIs have to fit the application type.
+    /// Whether redirect URIs must match the application type.
     pub strict_redirect_uris: bool,
-    /// How long a secret is good for; absent: for ever.
+    /// The lifetime of a secret [default: unlimited].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub secret_lifetime: Option<HumanDuration>,
-    /// Put before each `client_id`, so that it can be recognised elsewhere.
+    /// A prefix of each `client_id`, to recognize it elsewhere.
     pub client_id_prefix: String,
 }
 
@@ -123,11 +122,11 @@ impl Default for Registration {
 pub struct ClientIdMetadata {
     /// Whether they are advertised and accepted.
     pub supported: bool,
-    /// Documents that need not be fetched, by their URL: this server reaches nothing but loopback addresses.
+    /// Documents by URL that are not fetched: this server only requests loopback addresses.
     pub documents: BTreeMap<String, Map<String, Value>>,
-    /// Whether a document that cannot be fetched is taken to allow every redirect URI.
+    /// Whether every redirect URI is allowed if the document cannot be fetched.
     pub trust_unreachable: bool,
-    /// How long a document may take.
+    /// The timeout of fetching a document.
     pub timeout: HumanDuration,
 }
 

@@ -1,32 +1,31 @@
-//! The part of the format that is about the clock: when it jumps, and how far.
+//! Jumps of the clock.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::human_duration::HumanDuration;
 
-/// A jump of the clock that tokens are issued and judged by, as a correction of a machine's time makes one: a token that
-/// was good a moment ago is expired, or was issued at a time that is still to come.
+/// A jump of the server's clock, like a correction of the system's time. Valid tokens become expired or not yet valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub struct ClockJump {
-    /// After what. Each jump happens once.
+    /// The trigger. Each jump happens once.
     pub after: ClockTrigger,
-    /// Which way, and how far.
+    /// The offset.
     pub jump: ClockOffset,
 }
 
-/// Something that happens again and again, counted from 1.
+/// A repeated event, counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClockTrigger {
-    /// The n-th access token has been issued.
+    /// The n-th access token is issued.
     Tokens(u32),
-    /// The n-th request with a token has been let pass by the resource.
+    /// The resource accepts the n-th request with a token.
     Requests(u32),
 }
 
-/// How a clock jumps.
+/// The direction and size of a jump.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClockOffset {

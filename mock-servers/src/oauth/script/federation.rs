@@ -1,4 +1,4 @@
-//! The part of the format that is about assertions of others: workload identities and the enterprise's identity provider.
+//! Assertions of other issuers: workload identities and the enterprise's identity provider.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,10 +20,10 @@ pub struct TrustedIssuer {
     /// Its public key in PEM.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub public_key: Option<String>,
-    /// The subjects that it may speak for; absent: any.
+    /// The subjects that it can assert [default: all].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subjects: Option<Vec<String>>,
-    /// The scopes that its assertions can bring; absent: all.
+    /// The scopes of its assertions [default: all].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scopes: Option<Vec<String>>,
 }
@@ -37,22 +37,22 @@ pub struct IdentityProvider {
     pub path: String,
     /// The client's id at the identity provider: the audience of ID tokens.
     pub client_id: String,
-    /// The client's secret there; absent: a public client.
+    /// The client's secret there [default: a public client].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<String>,
-    /// The client's id at the authorization server, which the grant names.
+    /// The client's id at the authorization server, which the grant contains.
     pub server_client_id: String,
-    /// How the client authenticates at the authorization server when it presents the grant.
+    /// The method of client authentication at the authorization server for this grant.
     pub server_auth_methods: Vec<AuthMethod>,
     /// The subject of ID tokens.
     pub subject: String,
-    /// The resources that the enterprise's policy allows; absent: all.
+    /// The resources that the enterprise's policy allows [default: all].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_resources: Option<Vec<String>>,
-    /// The scopes that the enterprise's policy allows; absent: all.
+    /// The scopes that the enterprise's policy allows [default: all].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed_scopes: Option<Vec<String>>,
-    /// How long a grant is good for.
+    /// The lifetime of a grant.
     pub grant_lifetime: HumanDuration,
 }
 

@@ -1,4 +1,4 @@
-//! The protected resource's part of the format.
+//! The protected resource.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,36 +6,36 @@ use serde_json::{Map, Value};
 
 use crate::one_or_many;
 
-/// The protected resource: what it asks for, and how it says so.
+/// The protected resource: required scopes and challenges.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct Resource {
-    /// JSON-RPC methods that need no token: exactly, or up to a `*` at the end (`notifications/*`).
+    /// JSON-RPC methods that need no token, exactly or with a `*` at the end (`notifications/*`).
     pub open_methods: Vec<String>,
-    /// The scopes that every request needs.
+    /// The scopes for every request.
     pub required_scopes: Vec<String>,
-    /// `scopes_supported` of its metadata; absent: none is said.
+    /// `scopes_supported` of its metadata; absent: none is sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scopes_supported: Option<Vec<String>>,
-    /// What certain requests need on top. Every rule that matches counts.
+    /// Further scopes for certain requests. All matching rules apply.
     pub step_up: Vec<StepUp>,
-    /// Whether challenges carry `resource_metadata` (RFC 9728 section 5.1).
+    /// Whether challenges contain `resource_metadata` (RFC 9728 section 5.1).
     pub challenge_with_metadata: bool,
-    /// Whether challenges carry `scope`, where scopes are needed (RFC 6750 section 3).
+    /// Whether challenges contain `scope`, if scopes are required (RFC 6750 section 3).
     pub challenge_with_scope: bool,
-    /// Whether the challenge of a 403 names the missing scopes only, and not all that are needed.
+    /// Whether the challenge of a 403 names only the missing scopes, and not all required ones.
     pub challenge_missing_only: bool,
-    /// The scopes that the first challenge names, where they differ from the required ones.
+    /// The scopes of the first challenge [default: the required ones].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub challenge_scopes: Option<Vec<String>>,
     /// Whether the audience of a token may differ from the resource in a trailing slash, and in the case of scheme and
     /// host.
     pub lenient_audience: bool,
-    /// What a request for authorization that names no resource is given (RFC 8707).
+    /// The token of an authorization request without a resource (RFC 8707).
     pub missing: MissingResource,
-    /// Whether a token is only issued for a resource that this server protects, else `invalid_target`.
+    /// Whether tokens are only issued for protected resources, else `invalid_target`.
     pub known_only: bool,
-    /// Members laid over the metadata of the resource. A null takes the member away.
+    /// Members that replace those of the resource's metadata. A null removes the member.
     pub metadata: Map<String, Value>,
 }
 
@@ -58,20 +58,20 @@ impl Default for Resource {
     }
 }
 
-/// What a request that names no resource is given.
+/// The token of a request without a resource.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MissingResource {
-    /// A token for the resource that was protected last.
+    /// A token for the resource that was added last.
     #[default]
     DefaultAudience,
-    /// A token without an audience, which the resource refuses.
+    /// A token without an audience, which the resource rejects.
     NoAudience,
     /// `invalid_target`.
     Refuse,
 }
 
-/// More scopes for certain requests. Every condition that is given must hold.
+/// Further scopes for certain requests. All given conditions must match.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct StepUp {
@@ -81,14 +81,14 @@ pub struct StepUp {
     /// The tool of a `tools/call`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// The scopes that are needed.
+    /// The required scopes.
     #[serde(with = "one_or_many")]
     #[schemars(with = "one_or_many::OneOrManySchema<String>")]
     pub scopes: Vec<String>,
-    /// How often the resource asks all the same when the token has the scopes: a loop that the client has to end.
+    /// The number of challenges although the token has the scopes: a loop that the client has to end.
     pub insists: u32,
-    /// Whether it asks all the same for ever, so that no token is ever enough: a client must not try for ever either
-    /// (2025-11-25 and 2026-07-28, authorization, step-up authorization flow). The audit log counts its attempts.
+    /// Whether the resource sends such challenges without end. Clients must not retry without end (2025-11-25 and
+    /// 2026-07-28, authorization, step-up authorization flow). The audit log counts the attempts.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub always_insists: bool,
 }

@@ -1,11 +1,11 @@
-//! The authorization server's own part of the format: documents, paths, lifetimes, the user, PKCE and DPoP.
+//! The authorization server: documents, paths, lifetimes, the user, PKCE and DPoP.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::human_duration::HumanDuration;
 
-/// Which metadata documents exist. What does not exist is answered with 404.
+/// The existing metadata documents. Others get 404.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct Discovery {
@@ -15,13 +15,13 @@ pub struct Discovery {
     pub openid_inserted: bool,
     /// `<issuer path>/.well-known/openid-configuration` (OpenID Connect Discovery section 4).
     pub openid_appended: bool,
-    /// `/.well-known/oauth-authorization-server` at the root though the issuer has a path, as no standard asks for.
+    /// `/.well-known/oauth-authorization-server` at the root although the issuer has a path, which no standard defines.
     pub oauth_at_root: bool,
     /// `/.well-known/oauth-protected-resource<path of the resource>` (RFC 9728 section 3.1).
     pub protected_resource: bool,
     /// `/.well-known/oauth-protected-resource` at the root of the resource's origin.
     pub protected_resource_at_root: bool,
-    /// Another path for the metadata of the resource. `WWW-Authenticate` then points there.
+    /// Another path of the resource's metadata, which `WWW-Authenticate` then contains.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protected_resource_path: Option<String>,
 }
@@ -72,14 +72,14 @@ impl Default for Endpoints {
     }
 }
 
-/// What happens to a request for a scope that does not exist.
+/// The response to a request for a scope that does not exist.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum UnknownScopes {
     /// The request fails with `invalid_scope`.
     #[default]
     Refuse,
-    /// The scope is left out of what is granted (RFC 6749 section 3.3).
+    /// The scope is not granted (RFC 6749 section 3.3).
     Ignore,
 }
 
@@ -87,23 +87,23 @@ pub enum UnknownScopes {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum User {
-    /// Grants what is asked for.
+    /// Grants the requested scopes.
     #[default]
     Consents,
-    /// Refuses: `access_denied`.
+    /// Denies the request: `access_denied`.
     Denies,
     /// Stays on a page, so that no redirect follows.
     NeverAnswers,
-    /// Grants these scopes and no others.
+    /// Grants only these scopes.
     ConsentsTo(Vec<String>),
 }
 
-/// A way to hide the code verifier.
+/// A transformation of the code verifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum PkceMethod {
     /// The SHA-256 digest (RFC 7636 section 4.2).
     S256,
-    /// Not at all.
+    /// None.
     #[serde(rename = "plain")]
     Plain,
 }
@@ -124,7 +124,7 @@ impl Default for Pkce {
     }
 }
 
-/// How long things are good for.
+/// Lifetimes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct Lifetimes {
@@ -150,11 +150,11 @@ impl Default for Lifetimes {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct Refresh {
-    /// When they are issued.
+    /// The condition for issuing them.
     pub issue: RefreshIssue,
-    /// Whether each use brings a new one.
+    /// Whether each use issues a new one.
     pub rotate: bool,
-    /// Whether the use of an old one revokes everything that came from the same consent (RFC 9700 section 4.14.2).
+    /// Whether the use of a replaced one revokes all tokens of the consent (RFC 9700 section 4.14.2).
     pub detect_reuse: bool,
 }
 
@@ -164,14 +164,14 @@ impl Default for Refresh {
     }
 }
 
-/// When refresh tokens are issued. The client has to be registered for the grant in any case.
+/// The condition for issuing refresh tokens. The client must also be registered for the grant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RefreshIssue {
-    /// To every client that may use them.
+    /// For every client with the grant.
     #[default]
     Always,
-    /// Where the scope `offline_access` was granted.
+    /// If the scope `offline_access` is granted.
     OfflineAccess,
     /// Never.
     Never,
@@ -185,13 +185,13 @@ pub struct Dpop {
     pub mode: DpopMode,
     /// The algorithms of proofs that are advertised and accepted.
     pub algs: Vec<String>,
-    /// Whether the token endpoint asks for a nonce of its own (section 8).
+    /// Whether the token endpoint requires a nonce of its own (section 8).
     pub server_nonce: bool,
-    /// Whether the resource asks for a nonce of its own (section 9).
+    /// Whether the resource requires a nonce of its own (section 9).
     pub resource_nonce: bool,
-    /// How long a nonce is good for.
+    /// The lifetime of a nonce.
     pub nonce_lifetime: HumanDuration,
-    /// How far `iat` of a proof may be from now.
+    /// The allowed difference of a proof's `iat` from now.
     pub window: HumanDuration,
 }
 
@@ -212,11 +212,11 @@ impl Default for Dpop {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DpopMode {
-    /// Proofs are neither advertised nor looked at.
+    /// Proofs are neither advertised nor verified.
     #[default]
     Off,
-    /// A request with a proof gets a bound token, one without it a bearer token.
+    /// A request with a proof gets a bound token, others a bearer token.
     Optional,
-    /// No token without a proof.
+    /// Requests without a proof get no token.
     Required,
 }

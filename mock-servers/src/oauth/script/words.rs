@@ -1,4 +1,4 @@
-//! What a reader of authorization servers' scripts has to know of the format beyond its shape.
+//! Format of authorization servers' scripts for the reader: limits and names in errors.
 
 use diagnostics::document::{Format, Limits};
 

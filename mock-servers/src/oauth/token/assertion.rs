@@ -1,4 +1,4 @@
-//! Assertions of others as grants (RFC 7523 section 2.1): workload identities, and the identity provider's ID-JAG of the
+//! Assertions as grants (RFC 7523 section 2.1): workload identities, and the identity provider's ID-JAG of the
 //! extension `io.modelcontextprotocol/enterprise-managed-authorization`.
 
 use super::{Grant, NextRefresh, Request};
@@ -23,7 +23,7 @@ pub(super) fn redeem(request: &Request<'_>) -> Result<Grant, OAuthError> {
     let issuer = issuer(server, &jwt)?;
     let subject = jwt.claim("sub").ok_or_else(|| invalid("the assertion has no sub"))?;
     if issuer.subjects.as_ref().is_some_and(|known| !known.iter().any(|known| known == subject)) {
-        return Err(invalid("the issuer may not speak for this subject"));
+        return Err(invalid("the issuer may not assert this subject"));
     }
     check_audience(server, &jwt)?;
     check_times(server, &jwt, MAX_LIFETIME).map_err(invalid)?;
@@ -71,7 +71,7 @@ fn check_audience(server: &Server, jwt: &Jwt<'_>) -> Result<(), OAuthError> {
     }
 }
 
-/// What an ID-JAG says beyond an assertion: type, client, and the resource that the enterprise allows.
+/// The further claims of an ID-JAG: type, client, and the resource that the enterprise allows.
 fn enterprise(request: &Request<'_>, jwt: &Jwt<'_>) -> Result<Vec<String>, OAuthError> {
     if jwt.header("typ") != Some(ID_JAG) {
         return Err(invalid("the grant is not an ID-JAG"));
@@ -93,8 +93,7 @@ fn enterprise(request: &Request<'_>, jwt: &Jwt<'_>) -> Result<Vec<String>, OAuth
     Ok(vec![resource.to_owned()])
 }
 
-/// The scopes that are asked for, as far as the assertion and its issuer allow them; without a word those of the
-/// assertion.
+/// The requested scopes that the assertion and its issuer allow [default: those of the assertion].
 fn granted(request: &Request<'_>, issuer: &Trusted, jwt: &Jwt<'_>) -> Result<Vec<String>, OAuthError> {
     let said: Option<Vec<String>> =
         jwt.claim("scope").map(|scopes| scopes.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect());

@@ -19,7 +19,7 @@ pub(super) fn redeem(request: &Request<'_>) -> Result<Grant, OAuthError> {
     Ok(Grant { scopes: entry.consent.scopes.clone(), consent: entry.consent, refresh: NextRefresh::New })
 }
 
-/// Uses a code up. A second use revokes what came of the first one (RFC 6749 section 4.1.2).
+/// Redeems a code. A second use revokes the tokens of the first one (RFC 6749 section 4.1.2).
 fn take(request: &Request<'_>, code: &str) -> Result<Code, OAuthError> {
     let server = request.server;
     let mut state = server.state();

@@ -20,10 +20,10 @@ use crate::oauth_messages::OAuthResponse;
 
 const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
 const ID_JAG_TYPE: &str = "urn:ietf:params:oauth:token-type:id-jag";
-/// How long an ID token may be valid.
-const LONGEST: u64 = 86_400;
+/// Maximum lifetime of an ID token, in seconds.
+const MAX_LIFETIME: u64 = 86_400;
 
-/// Answers a request at the identity provider's token endpoint.
+/// Handles a request at the identity provider's token endpoint.
 pub(crate) fn exchange(server: &Server, headers: &HeaderMap, params: &Params) -> OAuthResponse {
     let Some((provider, issuer)) = server.provider() else { return OAuthResponse::empty(404) };
     let granted = grant(server, (provider, &issuer), headers, params);
@@ -101,7 +101,7 @@ fn authenticate(provider: &IdentityProvider, headers: &HeaderMap, params: &Param
     let basic = basic.as_deref().and_then(|text| text.split_once(':'));
     let id = basic.map(|(id, _)| id).or(params.get("client_id"));
     let secret = basic.map(|(_, secret)| secret).or(params.get("client_secret"));
-    // The client may stay silent where it has no secret: the ID token names it (its audience).
+    // A client without a secret can omit its id: the ID token names it (its audience).
     let known = id.is_none_or(|id| id == provider.client_id);
     if known && provider.client_secret.as_deref().is_none_or(|expected| secret == Some(expected)) {
         Ok(())
@@ -110,7 +110,7 @@ fn authenticate(provider: &IdentityProvider, headers: &HeaderMap, params: &Param
     }
 }
 
-/// Whom the ID token speaks of.
+/// The subject of the ID token.
 fn subject(server: &Server, (provider, issuer): (&IdentityProvider, &str), token: &str) -> Result<String, OAuthError> {
     let invalid = |words: &str| OAuthError::new("invalid_grant", words);
     let jwt = Jwt::parse(token).ok_or_else(|| invalid("the subject token is not a JWT"))?;
@@ -121,7 +121,7 @@ fn subject(server: &Server, (provider, issuer): (&IdentityProvider, &str), token
     if jwt.header("typ") == Some(ID_JAG) || !jwt.audiences().contains(&provider.client_id.as_str()) {
         return Err(invalid("the subject token is not an ID token of this client"));
     }
-    check_times(server, &jwt, LONGEST).map_err(invalid)?;
+    check_times(server, &jwt, MAX_LIFETIME).map_err(invalid)?;
     jwt.claim("sub").map(str::to_owned).ok_or_else(|| invalid("the subject token has no sub"))
 }
 
