@@ -79,7 +79,7 @@ const fn except(path: &'static str, pattern: &'static str, reason: &'static str)
 }
 
 /// The exceptions, each with its reason.
-pub(super) const EXCEPTIONS: [Exception; 9] = [
+pub(super) const EXCEPTIONS: [Exception; 11] = [
     except("", r"(?i)\bis no longer\b", "ordinary English"),
     except(
         "",
@@ -94,16 +94,13 @@ pub(super) const EXCEPTIONS: [Exception; 9] = [
     except("", "\u{201c}[^\u{201d}]*\u{201d}", "a quotation, in typographic quotation marks"),
     except("reports/src/model.rs", "^held$", "the earlier name of a key, which is still read"),
     except("CHANGELOG.md", "`[^`]*`", "names of earlier keys and options"),
+    except("mock-servers/src/oauth/script.rs", "somebody", "the default subject, which tests and scripts depend on"),
+    except("mock-servers/src/oauth/server.rs", "somebody", "the label of a key; a change changes all its signatures"),
     except("tidy/src/style", ".*", "the rules and their tests"),
     except("scenarios/src/catalog.rs", "asks/nobody-there", "the old id of a scenario, which is still read"),
     except("tidy/src/forbidden.rs", "paths? of one machine", "ordinary English"),
 ];
 
 /// Directories and files that do not follow the rules yet. The list only gets shorter.
-pub(super) const PENDING: [&str; 5] = [
-    "agent/src/config",
-    "agent/src/policy",
-    "agent/tests/broken_configs.rs",
-    "agent/tests/configurations.rs",
-    "mock-servers/",
-];
+pub(super) const PENDING: [&str; 4] =
+    ["agent/src/config", "agent/src/policy", "agent/tests/broken_configs.rs", "agent/tests/configurations.rs"];
