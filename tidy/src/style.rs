@@ -4,19 +4,13 @@ mod rules;
 mod source;
 
 use regex::Regex;
-use rules::{EXCEPTIONS, PENDING, RULES, Rule, Scope};
+use rules::{EXCEPTIONS, RULES, Rule, Scope};
 use source::Fragment;
 
 use super::Problem;
 use super::tree::{File, Tree};
 
 pub(super) fn check(tree: &Tree) -> Vec<Problem> {
-    let mut problems = check_all(tree);
-    problems.retain(|problem| !PENDING.iter().any(|pending| problem.path.starts_with(pending)));
-    problems
-}
-
-fn check_all(tree: &Tree) -> Vec<Problem> {
     let style = Style::new();
     tree.files.iter().flat_map(|file| style.problems(file)).collect()
 }
@@ -97,7 +91,7 @@ mod tests {
     use crate::fixture::problems;
 
     fn found(path: &str, text: &str) -> Vec<String> {
-        problems(check_all, &[(path, text)])
+        problems(check, &[(path, text)])
     }
 
     #[test]

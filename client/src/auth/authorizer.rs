@@ -113,7 +113,7 @@ impl ActiveCredentials {
 
     /// The same for a new token. If it expires sooner than tokens are usually renewed, it is used for half of its
     /// lifetime, because otherwise each request would renew it.
-    fn as_fresh(mut self) -> Self {
+    fn into_fresh(mut self) -> Self {
         if let Some(end) = self.credentials.expires_at {
             self.early = EARLY.min(Duration::from_secs(end.saturating_sub(now())) / 2);
         }

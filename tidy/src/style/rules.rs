@@ -101,7 +101,3 @@ pub(super) const EXCEPTIONS: [Exception; 12] = [
     except("scenarios/src/catalog.rs", "asks/nobody-there", "the old id of a scenario, which is still read"),
     except("tidy/src/forbidden.rs", "paths? of one machine", "ordinary English"),
 ];
-
-/// Directories and files that do not follow the rules yet. The list only gets shorter.
-pub(super) const PENDING: [&str; 4] =
-    ["agent/src/config", "agent/src/policy", "agent/tests/broken_configs.rs", "agent/tests/configurations.rs"];

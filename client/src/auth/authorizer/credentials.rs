@@ -70,7 +70,7 @@ impl Inner {
     /// Uses stored credentials.
     fn hold(&self, credentials: Credentials) -> Result<Arc<ActiveCredentials>, AuthFailure> {
         let unusable = || AuthFailure::LoginRequired { reason: "the stored credentials are invalid".to_owned() };
-        let stored = Arc::new(ActiveCredentials::new(credentials).ok_or_else(unusable)?.as_fresh());
+        let stored = Arc::new(ActiveCredentials::new(credentials).ok_or_else(unusable)?.into_fresh());
         let mut session = self.session();
         session.loaded = true;
         session.stored = Some(Arc::clone(&stored));
