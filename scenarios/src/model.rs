@@ -145,7 +145,8 @@ pub struct UnknownNames {
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
 pub struct ClientSetup {
     /// The revision to use [default: that of the case].
-    #[serde(alias = "protocol", skip_serializing_if = "Option::is_none")]
+    // Clients under test read this key from version 1 of the contract.
+    #[serde(rename(serialize = "protocol"), alias = "protocol", skip_serializing_if = "Option::is_none")]
     pub revision: Option<RevisionChoice>,
     /// Startup timeout of a server [default: that of the client].
     #[serde(skip_serializing_if = "Option::is_none")]
