@@ -36,7 +36,7 @@ impl Setup {
         let number = |key: &str, default| client[key].as_u64().and_then(|one| one.try_into().ok()).unwrap_or(default);
         Self {
             revision: context["revision"].as_str().unwrap_or_default().to_owned(),
-            auto: client["revision"] == "auto",
+            auto: client["protocol"] == "auto",
             startup: time("startup_timeout", Duration::from_secs(8)),
             call: time("call_timeout", Duration::from_secs(3)),
             ceiling: time("call_ceiling", Duration::from_secs(60)),
