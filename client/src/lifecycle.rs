@@ -54,7 +54,8 @@ pub async fn connect(config: ServerConfig) -> Result<Connection, ConnectError> {
 /// # Errors
 /// As [`connect`].
 pub async fn connect_with(config: ServerConfig, options: ConnectOptions) -> Result<Connection, ConnectError> {
-    Attempt::new(config, options).run().await
+    // On the heap: the futures of connecting are large, and debug builds copy them at each level.
+    Box::pin(Attempt::new(config, options).run()).await
 }
 
 /// Connects to a server over two byte streams, with one message per line. The endpoint of `config` is ignored.
@@ -124,13 +125,13 @@ impl Attempt {
     async fn once(&mut self) -> Result<Connection, Failed> {
         let config = Arc::clone(&self.config);
         match &config.endpoint {
-            Endpoint::Stdio(endpoint) => self.stdio(endpoint).await,
-            Endpoint::StreamableHttp(endpoint) => self.streamable_http(endpoint).await,
-            Endpoint::Sse(endpoint) => self.sse(endpoint).await,
+            Endpoint::Stdio(endpoint) => Box::pin(self.stdio(endpoint)).await,
+            Endpoint::StreamableHttp(endpoint) => Box::pin(self.streamable_http(endpoint)).await,
+            Endpoint::Sse(endpoint) => Box::pin(self.sse(endpoint)).await,
             Endpoint::Auto(endpoint) if self.remembered.is_some_and(|it| it.transport == Transport::HttpSse) => {
-                self.sse(endpoint).await
+                Box::pin(self.sse(endpoint)).await
             }
-            Endpoint::Auto(endpoint) => self.either_http(endpoint).await,
+            Endpoint::Auto(endpoint) => Box::pin(self.either_http(endpoint)).await,
         }
     }
 
@@ -249,7 +250,7 @@ impl Attempt {
     }
 
     async fn either_http(&mut self, endpoint: &HttpEndpoint) -> Result<Connection, Failed> {
-        let first = match self.streamable_http(endpoint).await {
+        let first = match Box::pin(self.streamable_http(endpoint)).await {
             Ok(connection) => return Ok(connection),
             Err(failed) => failed,
         };
@@ -262,7 +263,7 @@ impl Attempt {
             return Err(first);
         }
         self.tried.push(format!("Streamable HTTP: {}", first.failure));
-        match self.sse(endpoint).await {
+        match Box::pin(self.sse(endpoint)).await {
             Ok(connection) => Ok(connection),
             Err(second) => {
                 self.tried.push(format!("HTTP+SSE: {}", second.failure));
