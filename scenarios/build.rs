@@ -3,4 +3,5 @@
 fn main() {
     println!("cargo::rerun-if-changed=catalog");
     println!("cargo::rerun-if-changed=requirements");
+    println!("cargo::rerun-if-changed=shapes");
 }

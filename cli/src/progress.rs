@@ -45,14 +45,15 @@ impl Progress {
 
     fn start(&mut self, header: &RunHeader, jobs: usize, probe: Option<&ProbeResult>) {
         let RunHeader { planned, seed, .. } = header;
+        let cases = if *planned == 1 { "case" } else { "cases" };
         match (header.kind, probe) {
             (RunKind::Bench, _) => return,
             (_, Some(probe)) => {
                 let revisions: Vec<&str> = probe.revisions().map(Revision::as_str).collect();
                 let (revisions, transport) = (revisions.join(" and "), probe.transport);
-                self.line(&format!("server supports {revisions} over {transport}; {planned} cases"));
+                self.line(&format!("server supports {revisions} over {transport}; {planned} {cases}"));
             }
-            _ => self.line(&format!("{planned} cases, {jobs} in parallel, seed {seed}")),
+            _ => self.line(&format!("{planned} {cases}, {jobs} in parallel, seed {seed}")),
         }
         if self.live {
             self.bar = ProgressBar::with_draw_target(Some(*planned as u64), ProgressDrawTarget::stderr());

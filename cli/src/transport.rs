@@ -11,12 +11,8 @@ pub(crate) struct TransportArg(pub(crate) Transport);
 
 impl TransportArg {
     /// The name on the command line.
-    pub(crate) fn name(self) -> &'static str {
-        match self.0 {
-            Transport::Stdio => "stdio",
-            Transport::StreamableHttp => "streamable-http",
-            Transport::HttpSse => "http-sse",
-        }
+    pub(crate) const fn name(self) -> &'static str {
+        self.0.as_str()
     }
 }
 
@@ -30,7 +26,7 @@ impl ValueEnum for TransportArg {
         Some(match self.0 {
             Transport::Stdio => value.help("Standard input and output"),
             Transport::StreamableHttp => value.help("Streamable HTTP").alias("http"),
-            Transport::HttpSse => value.help("HTTP+SSE (2024-11-05)").alias("sse"),
+            Transport::HttpSse => value.help("HTTP+SSE (2024-11-05)").alias("http-sse"),
         })
     }
 }
@@ -47,7 +43,7 @@ mod tests {
 
     #[test]
     fn accepts_short_names_as_aliases() {
-        for (text, expected) in [("stdio", "stdio"), ("http", "streamable-http"), ("sse", "http-sse")] {
+        for (text, expected) in [("stdio", "stdio"), ("http", "streamable-http"), ("http-sse", "sse")] {
             assert_eq!(TransportArg::from_str(text, false).map(TransportArg::name).as_deref(), Ok(expected));
         }
         assert!(TransportArg::from_str("websocket", false).is_err());

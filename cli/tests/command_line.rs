@@ -91,7 +91,7 @@ fn all_commands_accept_the_same_transports() {
         &["list"],
     ] {
         let text = stderr_of(&[arguments, &["--transport", "websocket"]].concat(), 2);
-        assert!(text.contains("[possible values: stdio, streamable-http, http-sse]"), "{arguments:?}: {text}");
+        assert!(text.contains("[possible values: stdio, streamable-http, sse]"), "{arguments:?}: {text}");
     }
     for (transport, target, expected) in [
         ("stdio", &["--url", "http://127.0.0.1:1/mcp"][..], "stdio needs a command, not a URL"),

@@ -1,11 +1,14 @@
-//! The tools of this repository that need the client, the mock servers or other MCP implementations: feature tests,
-//! interoperability tests and benchmarks. `cargo xtask` builds and starts them.
+//! The tools of this repository that need the client, the mock servers or other MCP implementations: feature tests, the
+//! coverage of the specification, mutation tests, interoperability tests and benchmarks. `cargo xtask` builds and starts
+//! them.
 
 mod bench;
 mod error;
 mod features;
 mod interop;
 mod interrupt;
+mod prove;
+mod requirements;
 
 use std::{
     env,
@@ -30,6 +33,10 @@ struct Cli {
 enum Command {
     /// Run the tests behind each client feature and report the results.
     Features(features::Args),
+    /// Report how many statements of the specification have a check.
+    Requirements(requirements::Args),
+    /// Validate servers with known defects, and correct servers, and report the defects that were not detected.
+    Prove(prove::Args),
     /// Run interoperability tests against the official conformance suite and SDKs.
     Interop(interop::Args),
     /// Measure the mock servers and the client.
@@ -46,6 +53,8 @@ fn main() -> ExitCode {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let result: CommandResult = match Cli::parse().command {
         Command::Features(args) => features::run(&args),
+        Command::Requirements(args) => requirements::run(&args),
+        Command::Prove(args) => prove::run(&args),
         Command::Interop(args) => interop::run(args),
         Command::Bench(command) => bench::run(&command),
     };

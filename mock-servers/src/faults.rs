@@ -18,6 +18,7 @@ mod message;
 mod oauth;
 mod output;
 mod process;
+mod rewrite;
 mod timing;
 mod write;
 
@@ -39,11 +40,12 @@ pub use self::{
     encoding::{DeepNesting, InvalidUtf8, Malformation, MalformedJson, Sequence},
     framing::{BadRetry, Coalesce, Cut, Fragment, LineEnd, SlowDrip},
     hooks::{ParameterProblem, ProblemSite},
-    http::{HttpStatus, Redirect, RedirectTarget, RetryAfter, WrongContentType},
+    http::{HttpHead, HttpStatus, Redirect, RedirectTarget, RetryAfter, WrongContentType},
     message::Oversize,
     oauth::{OAuthFault, OAuthFaultRule, OAuthStage},
     output::{Garbage, LogLines, LogPosition, NotificationFlood, StderrFlood},
     process::{ChildScript, Exit, ProcessAction, Signal},
+    rewrite::Rewrite,
     timing::{Delay, LateReply, Latency, Reorder},
     write::WriteFaults,
 };
@@ -79,6 +81,7 @@ fault_set! {
         message::NullId                                                   => class(Message, ALL, Both, Responses, Fixed);
         message::FloatId                                                  => class(Message, ALL, Both, Responses, Fixed);
         message::StringId                                                 => class(Message, ALL, Both, Responses, Fixed);
+        rewrite::Rewrite(Rewrite, Rewrite::problems)                      => class(Message, ALL, Both, Every, Fixed);
         message::UnknownFields                                            => class(Message, ALL, Both, Every, Seeded);
         message::BothResultAndError                                       => class(Message, ALL, ToClient, Responses, Fixed);
         message::NeitherResultNorError                                    => class(Message, ALL, ToClient, Responses, Fixed);
@@ -90,6 +93,7 @@ fault_set! {
         framing::Fragment(Fragment, Fragment::problems)                   => class(Bytes, ALL, ToClient, Every, Seeded);
         framing::Coalesce(Coalesce, Coalesce::problems)                   => class(Bytes, ALL, ToClient, Every, Fixed);
         framing::SlowDrip(SlowDrip, SlowDrip::problems)                   => class(Bytes, ALL, ToClient, Every, Fixed);
+        rewrite::PrettyPrint                                              => class(Bytes, ALL, Both, Every, Fixed);
         encoding::ByteOrderMark                                           => class(Bytes, ALL, Both, Every, Fixed);
         encoding::InvalidUtf8(InvalidUtf8, any)                           => class(Bytes, ALL, Both, Every, Seeded);
         encoding::MalformedJson(MalformedJson, any)                       => class(Bytes, ALL, Both, Every, Seeded);
@@ -97,6 +101,7 @@ fault_set! {
         framing::NoEventId                                                => class(Bytes, STREAMABLE_HTTP, ToClient, Every, Fixed);
         framing::BadRetry(BadRetry, any)                                  => class(Bytes, HTTP, ToClient, Every, Fixed);
         http::WrongContentType(WrongContentType, any)                     => class(Bytes, HTTP, ToClient, Every, Fixed);
+        http::HttpHead(HttpHead, HttpHead::problems)                      => class(Bytes, STREAMABLE_HTTP, ToClient, Every, Fixed);
     }
 }
 
@@ -105,7 +110,7 @@ const ALL: &[Transport] = &Transport::ALL;
 const STDIO: &[Transport] = &[Transport::Stdio];
 /// There are no events and no content types over stdio.
 const HTTP: &[Transport] = &[Transport::StreamableHttp, Transport::HttpSse];
-/// The events of 2024-11-05 have no ids.
+/// The events of 2024-11-05 have no ids, and its responses no HTTP head of their own.
 const STREAMABLE_HTTP: &[Transport] = &[Transport::StreamableHttp];
 
 /// The classification of an MCP fault.

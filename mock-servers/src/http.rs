@@ -26,6 +26,7 @@ use crate::{
         Options, Server, Streamable, TransportServer, http_exchange::HttpExchange, protection::Protection,
         response::HttpResult,
     },
+    script::InvalidRequest,
 };
 use evidence::Recorder;
 
@@ -43,6 +44,7 @@ impl TransportServer for Streamable {
         protection: Protection,
     ) -> Result<Server<Self>, StartError> {
         let sessions = options.limits.sessions;
+        let options = options.with_validation(&engine.http().validation);
         Server::launch(options, ENDPOINT, recorder.clone(), move |shutdown, path| {
             let board = shutdown.clone();
             let (server, path) =
@@ -77,7 +79,10 @@ async fn serve(
                 None => sessions::serve(server, exchange).await,
             }
         }
-        _ if server.has_sessions() => Ok(exchange.allow_only("GET, POST, DELETE")),
-        _ => Ok(exchange.allow_only("POST")),
+        _ => {
+            let supported = if server.has_sessions() { "GET, POST, DELETE" } else { "POST" };
+            let status = InvalidRequest::status(server.validation().methods, 405).unwrap_or(204);
+            Ok(exchange.allow_only(supported, StatusCode::from_u16(status).unwrap_or(StatusCode::METHOD_NOT_ALLOWED)))
+        }
     }
 }

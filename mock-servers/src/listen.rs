@@ -32,6 +32,7 @@ pub use self::{
     server::{EventStream, Server, Streamable},
     tls::{Tls, TlsError},
 };
+use crate::script::{InvalidRequest, Validation};
 
 /// Listener settings. The default is a port of 127.0.0.1 that the system chooses, without TLS, for clients of the same
 /// machine.
@@ -48,6 +49,8 @@ pub struct Options {
     pub allowed_hosts: Allowed,
     /// The allowed `Origin` headers. A request without `Origin` does not come from a browser and is always allowed.
     pub allowed_origins: Allowed,
+    /// The status of a request with a `Host` or `Origin` that is not allowed [default: 403].
+    pub rejection_status: Option<u16>,
     /// The limits for clients.
     pub limits: Limits,
 }
@@ -91,6 +94,17 @@ impl Options {
     #[must_use]
     pub fn with_allowed_origins(mut self, origins: Allowed) -> Self {
         self.allowed_origins = origins;
+        self
+    }
+
+    /// The same with the validation of a script.
+    #[must_use]
+    pub(crate) fn with_validation(mut self, validation: &Validation) -> Self {
+        match validation.origin {
+            None => {}
+            Some(InvalidRequest::Status(status)) => self.rejection_status = Some(status),
+            Some(InvalidRequest::Skip) => (self.allowed_hosts, self.allowed_origins) = (Allowed::Any, Allowed::Any),
+        }
         self
     }
 }

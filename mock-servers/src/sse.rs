@@ -61,8 +61,8 @@ async fn serve(
     match *exchange.method() {
         Method::GET if stream => server.get(&exchange).await,
         Method::POST if messages => server.post(&exchange, body).await,
-        _ if stream => Ok(exchange.allow_only("GET")),
-        _ if messages => Ok(exchange.allow_only("POST")),
+        _ if stream => Ok(exchange.allow_only("GET", StatusCode::METHOD_NOT_ALLOWED)),
+        _ if messages => Ok(exchange.allow_only("POST", StatusCode::METHOD_NOT_ALLOWED)),
         _ => Ok(match protection.metadata(&exchange).await {
             Some(metadata) => metadata,
             None => exchange.reject(StatusCode::NOT_FOUND),

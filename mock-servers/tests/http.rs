@@ -406,3 +406,57 @@ async fn accepts_a_notification_before_the_client_answers_what_it_asks_for() {
     let changed = json!({"jsonrpc": "2.0", "method": "notifications/roots/list_changed"});
     assert_eq!(server.post(&changed).send().await.unwrap().status(), StatusCode::INTERNAL_SERVER_ERROR);
 }
+
+#[tokio::test]
+async fn invalid_requests_are_handled_as_the_script_decides() {
+    let call = call(1, "echo");
+    let status = async |server: &Server, request: RequestBuilder| {
+        assert!(server.session.is_some());
+        request.send().await.unwrap().status().as_u16()
+    };
+    for (validation, expected) in [
+        (json!({}), [403, 400, 404, 400, 405]),
+        (
+            json!({
+                "origin": {"status": 400}, "missing_session": {"status": 404}, "unknown_session": {"status": 400},
+                "revision_header": {"status": 500}, "methods": {"status": 404},
+            }),
+            [400, 404, 400, 500, 404],
+        ),
+        (
+            json!({
+                "origin": "skip", "missing_session": "skip", "unknown_session": "skip", "revision_header": "skip",
+                "methods": "skip",
+            }),
+            [200, 200, 200, 200, 204],
+        ),
+    ] {
+        let server = Server::legacy(json!({"tools": [{"name": "echo"}], "http": {"validation": validation}})).await;
+        let requests = [
+            server.post(&call).header("origin", "https://example.com"),
+            server.bare(&call),
+            server.bare(&call).header("mcp-session-id", "unknown"),
+            server.post(&call).header("mcp-protocol-version", "1999-01-01"),
+            server.client.put(server.mock.url()),
+        ];
+        let mut statuses = Vec::new();
+        for request in requests {
+            statuses.push(status(&server, request).await);
+        }
+        assert_eq!(statuses, expected, "{validation}");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_stays_open_after_its_response() {
+    let script = json!({"tools": [{"name": "echo"}], "http": {"respond": "sse", "keep_streams_open": true}});
+    let server = Server::start(script, LEGACY).await;
+    // The body of the response does not end, so only its headers are read.
+    let response = server.post(&initialize(LEGACY)).send().await.unwrap();
+    let session = response.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    let server = Server { session: Some(session), ..server };
+    let mut stream = server.post(&call(1, "echo")).send().await.unwrap().bytes_stream();
+    assert_eq!(next_event(&mut stream).await["id"], 1);
+    let more = tokio::time::timeout(Duration::from_millis(100), stream.next()).await;
+    assert!(more.is_err(), "{more:?}");
+}

@@ -3,7 +3,7 @@
 //!
 //! Verdicts are computed by the scenarios crate; [`crate::render`] renders them.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -53,6 +53,36 @@ pub struct RunHeader {
     pub seed: u64,
     /// Number of planned cases.
     pub planned: usize,
+    /// The verdicts that fail the run.
+    #[serde(default, skip_serializing_if = "PassPolicy::is_default")]
+    pub policy: PassPolicy,
+}
+
+/// The verdicts that fail a run, in addition to `failed` and `blocked`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct PassPolicy {
+    /// Whether flaky cases do not fail the run.
+    pub allow_flaky: bool,
+    /// Whether warnings fail the run.
+    pub fail_on_warnings: bool,
+}
+
+impl PassPolicy {
+    // serde passes a reference.
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether the verdict fails the run.
+    #[must_use]
+    pub fn fails(self, verdict: Verdict) -> bool {
+        match verdict {
+            Verdict::Flaky => !self.allow_flaky,
+            Verdict::Warned => self.fail_on_warnings,
+            verdict => verdict.is_failure(),
+        }
+    }
 }
 
 /// The command that made a run.
@@ -77,6 +107,8 @@ pub enum Verdict {
     Passed,
     /// Violates a SHOULD.
     Warned,
+    /// Failed in some of several runs. Counts as a failure unless the run allows it.
+    Flaky,
     /// Could not be checked because a prerequisite failed. Counts as a failure.
     Blocked,
     /// Violates a MUST.
@@ -87,7 +119,7 @@ impl Verdict {
     /// Whether the verdict fails the run.
     #[must_use]
     pub fn is_failure(self) -> bool {
-        matches!(self, Self::Blocked | Self::Failed)
+        matches!(self, Self::Flaky | Self::Blocked | Self::Failed)
     }
 
     /// The name used in reports and files.
@@ -97,6 +129,7 @@ impl Verdict {
             Self::Skipped => "skipped",
             Self::Passed => "passed",
             Self::Warned => "warned",
+            Self::Flaky => "flaky",
             Self::Blocked => "blocked",
             Self::Failed => "failed",
         }
@@ -200,6 +233,9 @@ pub struct ReportFrame {
     /// Summary of the HTTP envelope (`POST /mcp`, `200 text/event-stream`), if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub http: Option<String>,
+    /// HTTP headers, if a failed check names the frame. Credentials are redacted.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
     /// The message; a string if it is not JSON.
     pub body: FrameBody,
     /// Whether the body was truncated to the size limit.
@@ -234,7 +270,7 @@ pub struct LoadResult {
     /// Calls that returned a result.
     pub succeeded: u64,
     /// Failed calls by error kind.
-    pub errors: std::collections::BTreeMap<String, u64>,
+    pub errors: BTreeMap<String, u64>,
     /// Scheduled calls that were not sent, or were still open, when the test stopped.
     pub unfinished: u64,
     /// Scheduled calls per second.
@@ -293,6 +329,9 @@ pub struct Counts {
     pub failed: usize,
     /// Cases with a warning.
     pub warned: usize,
+    /// Flaky cases.
+    #[serde(default)]
+    pub flaky: usize,
     /// Blocked cases.
     pub blocked: usize,
     /// Skipped cases.
@@ -309,6 +348,7 @@ impl Run {
                 Verdict::Passed => &mut counts.passed,
                 Verdict::Failed => &mut counts.failed,
                 Verdict::Warned => &mut counts.warned,
+                Verdict::Flaky => &mut counts.flaky,
                 Verdict::Blocked => &mut counts.blocked,
                 Verdict::Skipped => &mut counts.skipped,
             } += 1;
@@ -324,7 +364,7 @@ impl Run {
         let judged = self.cases.iter().any(|case| case.verdict != Verdict::Skipped) || !self.loads.is_empty();
         self.complete
             && judged
-            && self.cases.iter().all(|case| !case.verdict.is_failure() || known(&case.id))
+            && self.cases.iter().all(|case| !self.header.policy.fails(case.verdict) || known(&case.id))
             && self.baseline.as_ref().is_none_or(|baseline| baseline.stale.is_empty())
             && self.loads.iter().all(LoadResult::passed)
     }

@@ -9,6 +9,7 @@ pub mod markdown;
 pub mod terminal;
 
 mod case;
+mod findings;
 mod outcome;
 mod paint;
 mod text;

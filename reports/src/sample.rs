@@ -18,6 +18,7 @@ pub(crate) fn header(planned: usize) -> RunHeader {
         subject: "built-in client".to_owned(),
         seed: 42,
         planned,
+        policy: crate::model::PassPolicy::default(),
     }
 }
 
@@ -81,6 +82,7 @@ pub(crate) fn failed() -> CaseResult {
             from_client: true,
             server: "main".to_owned(),
             http: None,
+            headers: Default::default(),
             body: (&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).into(),
             truncated: false,
         },
@@ -90,6 +92,7 @@ pub(crate) fn failed() -> CaseResult {
             from_client: true,
             server: "main".to_owned(),
             http: Some("POST /mcp".to_owned()),
+            headers: [("origin".to_owned(), "http://evil.example".to_owned())].into(),
             body: (&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "stuck"}})).into(),
             truncated: false,
         },
@@ -99,6 +102,7 @@ pub(crate) fn failed() -> CaseResult {
             from_client: false,
             server: "main".to_owned(),
             http: Some("200 text/event-stream".to_owned()),
+            headers: Default::default(),
             body: (&json!("not JSON\u{1b}[2J at all")).into(),
             truncated: true,
         },

@@ -37,14 +37,31 @@ pub struct Evidence {
     pub broken: Option<String>,
     /// Duration of the case.
     pub elapsed_us: u64,
+    /// The runs of the case, if their verdicts differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repetitions: Option<Repetitions>,
+}
+
+/// Runs of a case with different verdicts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Repetitions {
+    /// Number of runs.
+    pub runs: u32,
+    /// Number of runs that failed; the evidence is that of the last one.
+    pub failed: u32,
 }
 
 impl Evidence {
     /// Creates evidence without records.
     #[must_use]
     pub fn empty(scenario: &Scenario, transport: Transport, revision: Revision) -> Self {
+        Self::without_records(&scenario.scenario, transport, revision)
+    }
+
+    /// Creates evidence without records of the scenario with this id.
+    pub(crate) fn without_records(scenario: &str, transport: Transport, revision: Revision) -> Self {
         Self {
-            scenario: scenario.scenario.clone(),
+            scenario: scenario.to_owned(),
             transport,
             revision,
             frames: Vec::new(),
@@ -56,6 +73,7 @@ impl Evidence {
             timed_out: false,
             broken: None,
             elapsed_us: 0,
+            repetitions: None,
         }
     }
 

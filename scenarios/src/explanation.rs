@@ -64,7 +64,7 @@ impl Register {
         })?;
         let tests = |scenario: &&Scenario| {
             let named = scenario.checks.iter().any(|name| checks.iter().any(|check| check.id == name));
-            named || (scenario.requirement == requirement.id && requirement.id == id)
+            named || (scenario.requirement.as_ref() == Some(&requirement.id) && requirement.id == id)
         };
         let scenarios = scenarios.into_iter().filter(tests).map(|scenario| scenario.scenario.clone()).collect();
         let checks = checks.iter().map(|check| CheckSummary { id: check.id, expected: check.expected }).collect();

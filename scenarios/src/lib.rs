@@ -1,5 +1,6 @@
 //! Loads, plans, runs and judges scenarios; and the load engine.
 
+mod arguments;
 pub mod bench;
 mod case;
 pub mod catalog;
@@ -17,7 +18,10 @@ pub mod requirements;
 pub mod run;
 pub mod schema;
 pub mod select;
+pub mod shapes;
+pub mod statements;
 mod supervised;
+mod uri_template;
 
 pub use evidence::Evidence;
 pub use model::Scenario;

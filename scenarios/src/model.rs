@@ -12,19 +12,23 @@ use serde::{Deserialize, Serialize};
 
 mod axes;
 mod expect;
+mod input;
 mod load;
 mod step;
+mod streams;
 mod user;
 
 pub use axes::{Revision, Subject, Transport};
 pub use expect::{
     EventKind, Expect, Expectations, FrameExpectation, HttpExpectation, ProcessExpectation, Sender, ValueExpectation,
 };
+pub use input::{Input, Responses, Stop};
 pub use load::{Closed, Load, Open, Shape};
 pub use step::{
-    AnyStep, Await, Call, ClientStep, Connect, Finish, HttpStep, List, Pages, Raw, Request, ServerStep, SetRoots,
-    Steps, Target,
+    AnyStep, ArgumentKind, Await, Call, CallTools, ClientStep, Connect, Finish, GetPrompts, HttpStep, List, Pages, Raw,
+    Request, ServerStep, SetRoots, Steps, Target, Wait,
 };
+pub use streams::{ConcurrentRequest, Listen, ListenSession, Sessions, Together};
 pub use user::{FormAction, Root, UrlAction, UserSetup};
 
 /// The name of the mock server of a scenario with the key `server`.
@@ -46,8 +50,10 @@ pub struct Scenario<S = Steps> {
     /// Tags to select by.
     #[serde(default)]
     pub tags: Vec<String>,
-    /// The requirement that the expectations test: an id of `scenarios/requirements/register`.
-    pub requirement: String,
+    /// The requirement that the expectations test: an id of `scenarios/requirements/register` [default: none, so a failed
+    /// expectation cites the scenario itself].
+    #[serde(default)]
+    pub requirement: Option<String>,
     /// The protocol revisions to run with [default: 2025-11-25 and 2026-07-28].
     #[serde(default)]
     pub revisions: Option<Vec<Revision>>,
@@ -73,6 +79,13 @@ pub struct Scenario<S = Steps> {
     /// Names and values in the steps that no server has (subject `server`). Checks find the requests by them.
     #[serde(default)]
     pub unknown: UnknownNames,
+    /// Whether the scenario can share its process or session with others (subject `server`) [default: own].
+    #[serde(default)]
+    pub session: SessionUse,
+    /// Whether to run only in the newest revision of each era that the server supports (subject `server`): for rules on
+    /// processes and framing, which no revision changes.
+    #[serde(default)]
+    pub once: bool,
     /// The steps, in order. The subject decides which steps there are.
     #[serde(default)]
     pub steps: S,
@@ -104,6 +117,8 @@ impl<S> Scenario<S> {
             client: self.client,
             needs: self.needs,
             unknown: self.unknown,
+            session: self.session,
+            once: self.once,
             steps: convert(self.steps),
             expect: self.expect,
             checks: self.checks,
@@ -112,12 +127,35 @@ impl<S> Scenario<S> {
     }
 }
 
+/// The check on a handshake that fails. In other scenarios such a case cannot be judged.
+pub const HANDSHAKE_CHECK: &str = "handshake-completes";
+
 impl Scenario {
+    /// Whether the scenario judges a handshake that fails.
+    #[must_use]
+    pub fn judges_handshake(&self) -> bool {
+        self.checks.iter().any(|id| id == HANDSHAKE_CHECK)
+    }
+
     /// The scripts of the mock servers, by name.
     pub fn scripts(&self) -> impl Iterator<Item = (&str, &Script)> {
         let only = self.server.iter().map(|script| (MOCK_SERVER, script));
         only.chain(self.servers.iter().map(|(name, script)| (name.as_str(), script)))
     }
+}
+
+/// Whether a server scenario shares its process or session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SessionUse {
+    /// The scenario has a process, or over HTTP a session, of its own.
+    #[default]
+    Own,
+    /// The scenario leaves no state that another one can observe, so it runs in one session with others. Checks that
+    /// always apply are not among its own; they judge the whole session.
+    Shared,
+    /// The scenario has no steps, and judges all messages of the shared session.
+    Whole,
 }
 
 /// Names and values in the steps that no server has.

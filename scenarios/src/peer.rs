@@ -3,7 +3,15 @@
 //! It uses no SDK and validates nothing: everything is recorded, and responses are matched by id only. The checks validate
 //! the frames.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use reqwest::Method;
 use serde_json::{Map, Value, json};
@@ -13,25 +21,35 @@ use crate::{
     model::{Revision, Transport},
 };
 
+mod discovery;
 mod handshake;
 mod http;
-mod probe;
+mod lines;
 mod process;
 mod sse;
 mod stdio;
 mod target;
 mod transcript;
 
-pub use probe::{ProbeResult, ServerIdentity, probe};
+pub(crate) use discovery::{Discovery, FailedHandshake, discover};
+pub use discovery::{DiscoveryOptions, ProbeResult, ServerIdentity};
 pub use target::{PeerError, ServerCommand, ServerTarget, ServerUrl, SilentServer};
 
-pub(crate) use transcript::same_id;
+pub(crate) use transcript::{same_id, same_text};
 
-use http::{Headers, HttpPeer};
+use http::HttpPeer;
+pub(crate) use http::{Headers, TITLE_CASE};
 use sse::SsePeer;
 use stdio::StdioPeer;
 use target::{headers, secrets};
 use transcript::{State, TranscriptRecorder};
+
+/// Shortest default timeout of a response.
+const SHORTEST: Duration = Duration::from_secs(2);
+/// Timeout of a response to a method that had no response before.
+const UNANSWERED: Duration = Duration::from_millis(200);
+/// Longest default timeout of a response.
+const LONGEST: Duration = Duration::from_secs(10);
 
 /// A connection to a server, in one revision.
 #[derive(Debug)]
@@ -40,6 +58,16 @@ pub(crate) struct Peer {
     recorder: Arc<TranscriptRecorder>,
     revision: Revision,
     next_id: i64,
+    /// The longest time to a response so far, in microseconds.
+    slowest_us: AtomicU64,
+    /// Factor of all timeouts.
+    leniency: u32,
+    /// The tools with a call that had no response in time.
+    slow_tools: BTreeSet<String>,
+    /// The methods of requests that had no response in time.
+    unanswered: Mutex<BTreeSet<String>>,
+    /// The requests that a step left open, by name.
+    open: BTreeMap<String, Sent>,
 }
 
 #[derive(Debug)]
@@ -49,6 +77,10 @@ enum PeerTransport {
     Sse(SsePeer),
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A request to send.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outgoing {
@@ -56,6 +88,8 @@ pub(crate) struct Outgoing {
     pub(crate) params: Option<Map<String, Value>>,
     pub(crate) id: Option<Value>,
     pub(crate) bare: bool,
+    /// HTTP headers that replace the usual ones; an empty value removes one.
+    pub(crate) headers: Headers,
 }
 
 /// A request that was sent.
@@ -64,6 +98,8 @@ pub(crate) struct Sent {
     id: Value,
     exchange: Option<u64>,
     since: usize,
+    at_us: u64,
+    method: String,
 }
 
 /// The record of a closed connection.
@@ -102,7 +138,80 @@ impl Peer {
                 (recorder, connection)
             }
         };
-        Ok(Self { transport, recorder, revision, next_id: 1 })
+        Ok(Self {
+            transport,
+            recorder,
+            revision,
+            next_id: 1,
+            slowest_us: AtomicU64::new(0),
+            leniency: 1,
+            slow_tools: BTreeSet::new(),
+            unanswered: Mutex::default(),
+            open: BTreeMap::new(),
+        })
+    }
+
+    /// Multiplies all timeouts.
+    pub(crate) fn with_leniency(mut self, factor: u32) -> Self {
+        self.leniency = factor;
+        self
+    }
+
+    /// Counts request ids on from another connection, so that the ids of both differ.
+    pub(crate) fn continuing(mut self, next_id: i64) -> Self {
+        self.next_id = next_id;
+        self
+    }
+
+    /// The next request id.
+    pub(crate) fn next_id(&self) -> i64 {
+        self.next_id
+    }
+
+    /// The timeout of a response: scaled with the slowest one so far, or as given.
+    pub(crate) fn response_timeout(&self, given: Option<Duration>) -> Duration {
+        let slowest = Duration::from_micros(self.slowest_us.load(Ordering::Relaxed));
+        given.unwrap_or_else(|| (slowest * 20).clamp(SHORTEST, LONGEST)) * self.leniency
+    }
+
+    /// The timeout of a case.
+    pub(crate) fn limit(&self, given: Duration) -> Duration {
+        given * self.leniency
+    }
+
+    /// Notes a tool with a call that had no response in time.
+    pub(crate) fn note_slow(&mut self, tool: &str) {
+        self.slow_tools.insert(tool.to_owned());
+    }
+
+    /// Whether a call of the tool had no response in time.
+    pub(crate) fn is_slow(&self, tool: &str) -> bool {
+        self.slow_tools.contains(tool)
+    }
+
+    /// Whether progress was received since a request was sent.
+    pub(crate) fn has_progress(&self, sent: &Sent) -> bool {
+        let received = self.recorder.received_since(sent.since);
+        received.iter().any(|message| message["method"] == "notifications/progress")
+    }
+
+    /// Number of recorded frames.
+    pub(crate) fn frame_count(&self) -> u64 {
+        self.recorder.frame_count()
+    }
+
+    /// Whether the server closed the connection, or does not respond to a simple request.
+    pub(crate) async fn is_lost(&mut self) -> bool {
+        let first = if self.revision.is_modern() { "server/discover" } else { "ping" };
+        // A server may ignore one method and still respond to others.
+        for method in [first, "tools/list"] {
+            let simple = Outgoing { method: method.to_owned(), ..Outgoing::default() };
+            let response = self.request(simple, self.response_timeout(None)).await;
+            if !matches!(response, Err(error) if matches!(error.kind.as_str(), "timed-out" | "closed")) {
+                return false;
+            }
+        }
+        true
     }
 
     /// The transport.
@@ -129,8 +238,11 @@ impl Peer {
         let id = request.id.clone().unwrap_or_else(|| self.fresh_id());
         let message = self.message(&request, Some(&id));
         let since = self.recorder.received();
-        let exchange = self.post(&message, self.headers(&message, request.bare)).await?;
-        Ok(Sent { id, exchange, since })
+        let at_us = self.now_us();
+        let mut headers = self.headers(&message, request.bare);
+        headers.extend(request.headers.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)));
+        let exchange = self.post(&message, headers).await?;
+        Ok(Sent { id, exchange, since, at_us, method: request.method })
     }
 
     /// Sends a request and returns the complete response.
@@ -141,10 +253,31 @@ impl Peer {
 
     /// Waits for the response to a request.
     pub(crate) async fn response(&self, sent: &Sent, within: Duration) -> Result<Value, StepError> {
+        // What a server did not answer once is waited for briefly, so that such a server does not take minutes.
+        let mut unanswered = lock(&self.unanswered).contains(&sent.method);
+        let within = if unanswered { within.min(UNANSWERED * self.leniency) } else { within };
         let found = self.recorder.wait(within, |state| find_response(state, sent)).await;
         if let PeerTransport::Stdio(connection) = &self.transport {
             connection.observe().await;
         }
+        if let Some(Ok(_)) = found {
+            self.slowest_us.fetch_max(self.now_us() - sent.at_us, Ordering::Relaxed);
+        }
+        unanswered |= found.is_none() && within >= SHORTEST;
+        if unanswered && found.is_none() && sent.method != "tools/call" {
+            lock(&self.unanswered).insert(sent.method.clone());
+        }
+        found.unwrap_or_else(|| Err(failure("timed-out", format!("no response within {} ms", within.as_millis()))))
+    }
+
+    /// Waits for any response, even one without the id, as no other request is open.
+    async fn only_response(&self, sent: &Sent, within: Duration) -> Result<Value, StepError> {
+        let any = |state: &State| {
+            let mut received = state.received.iter().skip(sent.since).map(|received| &received.value);
+            let response = received.find(|message| message.get("result").is_some() || message.get("error").is_some());
+            response.map(|response| Ok(response.clone())).or_else(|| dead_end(state, sent))
+        };
+        let found = self.recorder.wait(within, any).await;
         found.unwrap_or_else(|| Err(failure("timed-out", format!("no response within {} ms", within.as_millis()))))
     }
 
@@ -157,13 +290,37 @@ impl Peer {
     /// Cancels an open request.
     pub(crate) async fn give_up(&mut self, sent: &Sent) {
         if let PeerTransport::Http(connection) = &self.transport {
-            connection.drop_open();
+            if let Some(exchange) = sent.exchange {
+                connection.drop_exchange(exchange);
+            }
         } else {
             let params = json!({ "requestId": sent.id });
             let params = params.as_object().cloned();
             let cancel = Outgoing { method: "notifications/cancelled".to_owned(), params, ..Outgoing::default() };
             let _ = self.notify(&cancel).await;
         }
+    }
+
+    /// Leaves a request open under a name.
+    pub(crate) fn leave_open(&mut self, name: &str, sent: Sent) {
+        self.open.insert(name.to_owned(), sent);
+    }
+
+    /// Cancels a request that was left open. Returns whether there is one.
+    pub(crate) async fn stop(&mut self, name: &str) -> bool {
+        let Some(sent) = self.open.remove(name) else { return false };
+        self.give_up(&sent).await;
+        true
+    }
+
+    /// Cancels an open request as its revision and transport define (2026-07-28, basic/patterns/cancellation).
+    pub(crate) async fn cancel(&mut self, sent: &Sent) {
+        if self.revision.is_modern() {
+            return self.give_up(sent).await;
+        }
+        let params = json!({ "requestId": sent.id }).as_object().cloned();
+        let cancel = Outgoing { method: "notifications/cancelled".to_owned(), params, ..Outgoing::default() };
+        let _ = self.notify(&cancel).await;
     }
 
     /// Sends a notification. Over HTTP it waits for the HTTP response, so that the server can take the next message.
@@ -178,13 +335,14 @@ impl Peer {
         }
     }
 
-    /// Writes raw text, and returns the messages received within the timeout.
-    pub(crate) async fn raw(&mut self, text: &str, within: Duration) -> Result<Vec<Value>, StepError> {
+    /// Writes raw bytes, over stdio in so many pieces, and returns the messages received within the timeout.
+    pub(crate) async fn raw(&mut self, bytes: &[u8], pieces: u8, within: Duration) -> Result<Vec<Value>, StepError> {
         let since = self.recorder.received();
+        let text = String::from_utf8_lossy(bytes);
         let exchange = match &self.transport {
-            PeerTransport::Stdio(connection) => connection.send(text).await.map(|()| None),
-            PeerTransport::Http(connection) => Ok(Some(connection.post(text.to_owned(), self.raw_headers(text)))),
-            PeerTransport::Sse(connection) => connection.post(text).await.map(|()| None).or(Ok(None)),
+            PeerTransport::Stdio(connection) => connection.send_pieces(bytes, pieces).await.map(|()| None),
+            PeerTransport::Http(connection) => Ok(Some(connection.post(bytes.to_vec(), self.raw_headers(&text)))),
+            PeerTransport::Sse(connection) => connection.post(&text).await.map(|()| None).or(Ok(None)),
         };
         let exchange = exchange.map_err(|error| failure("closed", error))?;
         // Over HTTP the end of the response is the end of the messages; elsewhere the first message or the timeout is.
@@ -216,6 +374,61 @@ impl Peer {
         connection.raw_exchange(method, all, body).await.map_err(|error| failure("closed", error))
     }
 
+    /// Opens a stream with GET in the background.
+    pub(crate) async fn listen(&mut self, new_session: bool, resume: bool, within: Duration) -> Outcome {
+        let last = if resume { self.recorder.first_event_id() } else { None };
+        let handshake = self.opening_messages(new_session);
+        let PeerTransport::Http(connection) = &self.transport else {
+            return Outcome::Skipped("the transport is not HTTP".to_owned());
+        };
+        let mut headers = Headers::new();
+        match last {
+            Some(id) => drop(headers.insert("last-event-id".to_owned(), id)),
+            None if resume => return Outcome::Skipped("no event of the server has an id".to_owned()),
+            None => {}
+        }
+        if let Some((initialize, initialized)) = handshake {
+            match connection.open_session(&initialize, Some(&initialized)).await {
+                Ok(Some(session)) => drop(headers.insert(http::SESSION.to_owned(), session)),
+                Ok(None) => return Outcome::Skipped("the server opens no session".to_owned()),
+                Err(error) => return Outcome::Error(failure("closed", error)),
+            }
+        }
+        match connection.listen(headers, within).await {
+            Ok(value) => Outcome::Value(value),
+            Err(error) => Outcome::Error(failure("no-answer", error)),
+        }
+    }
+
+    /// Opens so many sessions and closes them. The value describes the variety of their ids.
+    pub(crate) async fn open_sessions(&mut self, count: u8) -> Outcome {
+        for _ in 0..count {
+            let Some((initialize, _)) = self.opening_messages(true) else { break };
+            let PeerTransport::Http(connection) = &self.transport else { break };
+            if let Err(error) = connection.open_session(&initialize, None).await {
+                return Outcome::Error(failure("closed", error));
+            }
+        }
+        match &self.transport {
+            PeerTransport::Http(connection) => {
+                connection.close_others().await;
+                Outcome::Value(connection.session_variety())
+            }
+            _ => Outcome::Skipped("the transport is not HTTP".to_owned()),
+        }
+    }
+
+    /// The messages that open a further session.
+    fn opening_messages(&mut self, wanted: bool) -> Option<(String, String)> {
+        if !wanted {
+            return None;
+        }
+        let id = self.fresh_id();
+        let initialize = self.message(&handshake::initialize(self.revision.as_str()), Some(&id));
+        let initialized = Outgoing { method: "notifications/initialized".to_owned(), ..Outgoing::default() };
+        Some((initialize.to_string(), self.message(&initialized, None).to_string()))
+    }
+
     /// Closes the server's input and waits for its exit; over HTTP it terminates the session.
     pub(crate) async fn close(&mut self, within: Duration) -> Outcome {
         let began = self.now_us();
@@ -232,6 +445,21 @@ impl Peer {
                 }
             }
             _ => Outcome::Skipped("no session to close".to_owned()),
+        }
+    }
+
+    /// Sends SIGTERM to the server and waits for its exit.
+    pub(crate) async fn terminate(&mut self, within: Duration) -> Outcome {
+        let began = self.now_us();
+        let PeerTransport::Stdio(connection) = &self.transport else {
+            return Outcome::Skipped("the workbench did not start the server".to_owned());
+        };
+        match connection.terminate(within).await {
+            Ok((exited, code)) => {
+                let elapsed_ms = (self.now_us() - began) / 1000;
+                Outcome::Value(json!({ "exited": exited, "code": code, "elapsed_ms": elapsed_ms }))
+            }
+            Err(error) => Outcome::Error(failure("signal", error)),
         }
     }
 
@@ -263,7 +491,7 @@ impl Peer {
         let text = stdio::line(message);
         let posted = match &self.transport {
             PeerTransport::Stdio(connection) => connection.send(&text).await.map(|()| None),
-            PeerTransport::Http(connection) => Ok(Some(connection.post(text, headers))),
+            PeerTransport::Http(connection) => Ok(Some(connection.post(text.into_bytes(), headers))),
             PeerTransport::Sse(connection) => connection.post(&text).await.map(|()| None),
         };
         posted.map_err(|error| failure("closed", error))
@@ -271,14 +499,19 @@ impl Peer {
 }
 
 fn find_response(state: &State, sent: &Sent) -> Option<Result<Value, StepError>> {
-    let response =
-        state.received.iter().skip(sent.since).map(|received| &received.value).find(|message| {
-            message.get("method").is_none() && message.get("id").is_some_and(|id| same_id(id, &sent.id))
-        });
-    if let Some(response) = response {
-        return Some(Ok(response.clone()));
+    let received = || state.received.iter().skip(sent.since).map(|received| &received.value);
+    let mut responses = received().filter(|message| message.get("method").is_none());
+    let response = responses.find(|message| message.get("id").is_some_and(|id| same_id(id, &sent.id)));
+    // A check reports an id of the wrong type; the run goes on with the response.
+    let similar = || {
+        received().find(|message| {
+            message.get("method").is_none() && message.get("id").is_some_and(|id| same_text(id, &sent.id))
+        })
+    };
+    match response.or_else(similar) {
+        Some(response) => Some(Ok(response.clone())),
+        None => dead_end(state, sent),
     }
-    dead_end(state, sent)
 }
 
 fn find_notification(state: &State, sent: &Sent, method: &str) -> Option<Result<Value, StepError>> {
@@ -320,11 +553,22 @@ pub(crate) fn failure(kind: &str, message: impl Into<String>) -> StepError {
     StepError { kind: kind.to_owned(), message: message.into(), code: None }
 }
 
-/// The response to a request from the server: to `ping` a result, otherwise an error, as no capabilities are declared.
-fn answer(request: &Value) -> Value {
+/// The response to a request from the server: to `ping` and the features that the scenario declared a result, otherwise an
+/// error.
+fn answer(request: &Value, declared: &Value) -> Value {
     let id = request.get("id").cloned().unwrap_or(Value::Null);
-    if request["method"] == "ping" {
-        return json!({ "jsonrpc": "2.0", "id": id, "result": {} });
+    let result = match request["method"].as_str() {
+        Some("ping") => Some(json!({})),
+        Some("roots/list") if declared.get("roots").is_some() => Some(json!({ "roots": [] })),
+        Some("elicitation/create") if declared.get("elicitation").is_some() => Some(json!({ "action": "decline" })),
+        Some("sampling/createMessage") if declared.get("sampling").is_some() => Some(json!({
+            "role": "assistant", "model": "workbench", "stopReason": "endTurn",
+            "content": { "type": "text", "text": "no model" },
+        })),
+        _ => None,
+    };
+    match result {
+        Some(result) => json!({ "jsonrpc": "2.0", "id": id, "result": result }),
+        None => json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "method not found" } }),
     }
-    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "method not found" } })
 }

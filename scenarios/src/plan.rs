@@ -100,8 +100,8 @@ pub struct Listed {
     pub title: String,
     /// The subject.
     pub subject: Subject,
-    /// The requirement that it tests.
-    pub requirement: String,
+    /// The requirement that it tests, if it names one.
+    pub requirement: Option<String>,
     /// The tags.
     pub tags: Vec<String>,
     /// The transports of its cases.

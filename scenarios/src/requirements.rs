@@ -43,7 +43,7 @@ static BUILT_IN: LazyLock<Register> = LazyLock::new(|| {
 });
 
 /// Reads a YAML file that is part of the program.
-fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, Diagnostics> {
+pub(crate) fn read<T: DeserializeOwned>(file: &str, text: &str) -> Result<T, Diagnostics> {
     Document::parse(Source::named(file, text), &FORMAT)?.read()
 }
 

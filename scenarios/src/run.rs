@@ -18,6 +18,7 @@ mod load_case;
 mod mocks;
 pub mod server_case;
 mod session;
+mod tool_policy;
 pub mod validate;
 
 use std::{
@@ -36,6 +37,7 @@ pub use self::{
     conformance::ConformancePlan,
     journal::RunDirectory,
     load_case::LoadCaseError,
+    tool_policy::ToolPolicy,
     validate::ValidatePlan,
 };
 use crate::{
@@ -49,7 +51,7 @@ pub enum RunPlan {
     /// Scenarios against a client.
     Conformance(ConformancePlan),
     /// Scenarios against a server.
-    Validate(ValidatePlan),
+    Validate(Box<ValidatePlan>),
     /// Load tests.
     Bench(BenchPlan),
 }
@@ -153,10 +155,11 @@ pub async fn run(
     events: EventSink<'_>,
     cancel: CancellationToken,
 ) -> Result<FinishedRun, RunError> {
+    // On the heap: the callers are futures on threads with small stacks.
     match plan {
-        RunPlan::Conformance(plan) => conformance::execute(plan, directory, events, &cancel).await,
-        RunPlan::Validate(plan) => validate::execute(plan, directory, events, &cancel).await,
-        RunPlan::Bench(plan) => bench::execute(plan, directory, events, &cancel).await,
+        RunPlan::Conformance(plan) => Box::pin(conformance::execute(plan, directory, events, &cancel)).await,
+        RunPlan::Validate(plan) => Box::pin(validate::execute(*plan, directory, events, &cancel)).await,
+        RunPlan::Bench(plan) => Box::pin(bench::execute(plan, directory, events, &cancel)).await,
     }
 }
 

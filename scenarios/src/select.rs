@@ -4,12 +4,15 @@
 //! --transport stdio` selects the cases of both areas over stdio. A selector without a match is an error, never an empty
 //! run, since it is misspelled or meant for another command.
 
+mod checks;
+
 use std::{collections::BTreeSet, path::PathBuf};
 
 use diagnostics::nearest;
 use globset::{Glob, GlobMatcher};
 use thiserror::Error;
 
+pub use self::checks::{CheckSelection, server_checks};
 use crate::{
     case::Case,
     model::{Revision, Scenario, Subject, Transport},

@@ -1,17 +1,25 @@
 //! Whole cases against small servers written as shell scripts: real processes, real pipes.
 
-use std::{future::Future, process::ExitCode, time::Duration};
+use std::{future::Future, num::NonZeroUsize, process::ExitCode, time::Duration};
 
 use libtest_mimic::{Arguments, Trial};
 use mcp_workbench_scenarios::{
-    Evidence, Scenario,
+    self as scenarios, Evidence, Scenario,
+    catalog::ScenarioCatalog,
     evidence::Outcome,
     judge::judge,
     load,
-    model::Revision,
-    peer::{PeerError, ProbeResult, ServerCommand, ServerTarget, probe},
-    run::server_case::{applies, run_server_case},
+    model::{Revision, Transport},
+    peer::{PeerError, ProbeResult, ServerCommand, ServerIdentity, ServerTarget},
+    run::{
+        FinishedRun, RunDirectory, RunError, RunPlan, ToolPolicy, ValidatePlan,
+        server_case::{Timeouts, applies, run_server_case},
+    },
 };
+use reports::model::{PassPolicy, Run, Verdict};
+use scenarios::select::CheckSelection;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 /// Answers `initialize` and `ping`, and everything else with -32601, as long as there is input.
 const GOOD: &str = r#"
@@ -36,6 +44,10 @@ fn main() -> ExitCode {
             finds_out_what_a_server_speaks_and_skips_what_it_does_not_declare,
         ),
         trial("a_program_that_is_no_server_is_no_verdict", a_program_that_is_no_server_is_no_verdict),
+        trial(
+            "a_server_that_cannot_complete_the_handshake_gets_verdicts",
+            a_server_that_cannot_complete_the_handshake_gets_verdicts,
+        ),
         trial("an_answer_is_found_by_its_id_among_other_messages", an_answer_is_found_by_its_id_among_other_messages),
         trial("a_step_without_anything_to_take_it_with_is_skipped", a_step_without_anything_to_take_it_with_is_skipped),
         trial("a_silent_server_costs_its_own_time_and_no_more", a_silent_server_costs_its_own_time_and_no_more),
@@ -72,10 +84,46 @@ fn scenario(text: &str) -> Scenario {
     load::from_str(&format!("{head}{text}"), "test.yaml").expect("a scenario")
 }
 
+/// What discovery finds out about [`GOOD`].
+fn facts() -> ProbeResult {
+    let capabilities = json!({ "tools": {} }).as_object().cloned().unwrap_or_default();
+    let identity = ServerIdentity { server_info: json!({ "name": "sh", "version": "1" }), capabilities };
+    ProbeResult {
+        transport: Transport::Stdio,
+        identities: [(Revision::V2025_11_25, identity)].into(),
+        notes: Vec::new(),
+        startup: Duration::ZERO,
+    }
+}
+
 async fn run(script: &str, scenario: &Scenario) -> (Evidence, ProbeResult) {
-    let facts = probe(&server(GOOD), STARTUP).await.expect("a server");
-    let evidence = run_server_case(&server(script), scenario, &facts, Revision::V2025_11_25, STARTUP).await;
-    (evidence, facts)
+    let timeouts = Timeouts { startup: STARTUP, leniency: 1 };
+    let policy = ToolPolicy::default();
+    let evidence = run_server_case(&server(script), scenario, &facts(), Revision::V2025_11_25, timeouts, &policy).await;
+    (evidence, facts())
+}
+
+/// Validates a server with the built-in scenarios.
+async fn validate(target: ServerTarget, startup: Duration) -> Result<Run, RunError> {
+    let plan = ValidatePlan {
+        target,
+        subject: "sh".to_owned(),
+        scenarios: ScenarioCatalog::built_in().expect("the catalog").scenarios().collect(),
+        selection: CheckSelection::default(),
+        baseline: None,
+        seed: 1,
+        revisions: Vec::new(),
+        transport: None,
+        startup,
+        jobs: NonZeroUsize::MIN,
+        policy: PassPolicy::default(),
+        call_tools: ToolPolicy::default(),
+    };
+    let directory = tempfile::tempdir().expect("a directory");
+    let directory = RunDirectory::Exact(directory.path().to_owned());
+    let finished =
+        scenarios::run::run(RunPlan::Validate(Box::new(plan)), &directory, &mut |_| {}, CancellationToken::new()).await;
+    finished.map(|FinishedRun { run, .. }| run)
 }
 
 fn verdict(scenario: &Scenario, evidence: &Evidence, id: &str) -> String {
@@ -85,8 +133,10 @@ fn verdict(scenario: &Scenario, evidence: &Evidence, id: &str) -> String {
 }
 
 async fn finds_out_what_a_server_speaks_and_skips_what_it_does_not_declare() {
-    let facts = probe(&server(GOOD), STARTUP).await.expect("a server");
-    assert_eq!(facts.revisions().collect::<Vec<_>>(), [Revision::V2025_11_25]);
+    let run = validate(server(GOOD), STARTUP).await.expect("a server");
+    assert!(run.cases.iter().all(|case| case.revision == "2025-11-25"), "{:?}", run.cases);
+    assert!(run.cases.iter().any(|case| case.verdict == Verdict::Passed), "{:?}", run.cases);
+    let facts = facts();
     let tools = scenario("needs: tools\nsteps: [{ request: { method: ping } }]\n");
     let prompts = scenario("needs: prompts\nsteps: [{ request: { method: ping } }]\n");
     assert_eq!(applies(&tools, &facts, Revision::V2025_11_25), Ok(()));
@@ -97,14 +147,26 @@ async fn finds_out_what_a_server_speaks_and_skips_what_it_does_not_declare() {
 }
 
 async fn a_program_that_is_no_server_is_no_verdict() {
-    let error = probe(&server("echo no; echo why >&2"), STARTUP).await.expect_err("no server");
+    let error = validate(server("echo why >&2"), STARTUP).await.expect_err("no server");
     assert!(
-        matches!(&error, PeerError::Silent(server) if server.stderr == "why\n" && server.exit.as_deref() == Some("exited with code 0")),
+        matches!(&error, RunError::Peer(PeerError::Silent(server)) if server.stderr == "why\n" && server.exit.as_deref() == Some("exited with code 0")),
         "{error:?}"
     );
     let command = ServerCommand { program: "/nonexistent/server".to_owned(), ..ServerCommand::default() };
-    let error = probe(&ServerTarget::Command(command), STARTUP).await.expect_err("no program");
-    assert!(matches!(error, PeerError::Start { .. }), "{error:?}");
+    let error = validate(ServerTarget::Command(command), STARTUP).await.expect_err("no program");
+    assert!(matches!(error, RunError::Peer(PeerError::Start { .. })), "{error:?}");
+}
+
+async fn a_server_that_cannot_complete_the_handshake_gets_verdicts() {
+    let text = validate(server("echo 'Server ready'; cat >/dev/null"), Duration::from_secs(1)).await.expect("verdicts");
+    let broken = GOOD.replace(r#"*'"method":"initialize"'*) printf '{"#, r#"*'"method":"initialize"'*) printf '[{"#);
+    let broken = validate(server(&broken), Duration::from_secs(1)).await.expect("verdicts");
+    for run in [text, broken] {
+        assert!(!run.passed());
+        let case = &run.cases[0];
+        assert_eq!((case.scenario.as_str(), case.verdict), ("server/handshake", Verdict::Failed), "{case:?}");
+        assert!(!case.frames.is_empty(), "{case:?}");
+    }
 }
 
 async fn an_answer_is_found_by_its_id_among_other_messages() {

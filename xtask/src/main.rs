@@ -62,7 +62,7 @@ impl Command {
             (Some("-h" | "--help"), _) | (Some("help"), None) => Self::Help,
             (Some("ci"), _) => Self::Ci,
             (Some("tidy"), _) => Self::Run(Program::Tidy, Profile::Dev),
-            (Some("features" | "interop"), _) => Self::Run(Program::Devtools, Profile::Dev),
+            (Some("features" | "requirements" | "interop" | "prove"), _) => Self::Run(Program::Devtools, Profile::Dev),
             (Some("bench"), Some("mock" | "client")) => {
                 // Figures of a debug build are not meaningful.
                 let any_build = arguments.iter().any(|argument| argument == OsStr::new("--any-build"));
@@ -88,6 +88,8 @@ mod tests {
             ("ci --keep-going", Command::Ci),
             ("tidy --write", Command::Run(Program::Tidy, Profile::Dev)),
             ("features T1", tool(Profile::Dev)),
+            ("requirements --gaps", tool(Profile::Dev)),
+            ("prove tools", tool(Profile::Dev)),
             ("interop --list", tool(Profile::Dev)),
             ("bench mock", tool(Profile::Release)),
             ("bench client --quick --any-build", tool(Profile::Dev)),

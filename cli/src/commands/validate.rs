@@ -1,44 +1,163 @@
 //! `validate`: runs scenarios against a server.
 
-use std::{num::NonZeroUsize, path::PathBuf};
+use std::{fs, num::NonZeroUsize, path::PathBuf, sync::Arc};
 
+use anyhow::{Context as _, anyhow};
+use clap::ValueEnum;
 use mock_servers::HumanDuration;
+use reports::model::PassPolicy;
 use scenarios::{
-    run::{RunPlan, ValidatePlan},
-    select::Runner,
+    Scenario,
+    catalog::ScenarioCatalog,
+    load::Vocabulary,
+    model::{Revision, Transport},
+    run::{Baseline, RunPlan, ToolPolicy, ValidatePlan, fresh_seed},
+    select::{CheckSelection, Runner, server_checks},
 };
 
 use super::{selection::catalog_with, target::TargetArgs};
-use crate::{error::CommandResult, output::OutputArgs, run};
+use crate::{
+    error::{CommandError, CommandResult},
+    output::OutputArgs,
+    print, run,
+    transport::TransportArg,
+};
 
 /// The arguments of `validate`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
-    /// Timeout of the server's first response.
-    #[arg(long, default_value = "30s")]
+    /// Only checks, scenarios or cases whose id matches (`unknown-tool-*`, `server/tools`).
+    #[arg(long, value_name = "GLOB")]
+    only: Vec<String>,
+    /// Without checks, scenarios or cases whose id matches.
+    #[arg(long, value_name = "GLOB")]
+    skip: Vec<String>,
+    /// Only checks of this area (`tools`, `transports`, `lifecycle`).
+    #[arg(long)]
+    area: Vec<String>,
+    /// Only this revision [default: every revision that the server supports].
+    #[arg(long)]
+    revision: Vec<Revision>,
+    /// Transport of a URL [default: Streamable HTTP, or HTTP+SSE if the server supports nothing else].
+    #[arg(long)]
+    transport: Option<TransportArg>,
+    /// Tools to call in addition to those annotated as read-only: `all`, or a glob on their names. A tool annotated as
+    /// destructive is called only if a glob matches its name.
+    #[arg(long, value_name = "all|GLOB")]
+    call_tools: Vec<String>,
+    /// Only the newest revision of each era.
+    #[arg(long, conflicts_with = "revision")]
+    quick: bool,
+    /// List the checks, and do not run them.
+    #[arg(long)]
+    list: bool,
+    /// Timeout of the server's first response. All other timeouts depend on how fast it responds.
+    #[arg(long, alias = "timeout", default_value = "30s")]
     startup_timeout: HumanDuration,
-    /// Number of cases to run in parallel [default: number of cores].
+    /// Number of sessions to run in parallel [default: number of cores].
     #[arg(long, short)]
     jobs: Option<NonZeroUsize>,
+    /// Seed of generated arguments; recorded in the report.
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Level of the requirements whose violation fails the run.
+    #[arg(long, value_enum, default_value_t = FailOn::Must)]
+    fail_on: FailOn,
+    /// Do not fail for checks whose repetitions differ.
+    #[arg(long)]
+    allow_flaky: bool,
+    /// File with the ids of cases that are known to fail. A listed case that passes or no longer exists fails the run.
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
     /// Additional scenario files or directories.
     #[arg(long, value_name = "PATH")]
     scenarios: Vec<PathBuf>,
+    /// Run only the scenarios of `--scenarios`.
+    #[arg(long, requires = "scenarios")]
+    no_built_in: bool,
     #[command(flatten)]
     output: OutputArgs,
 }
 
+/// Levels of requirements whose violation fails the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    /// Violations of a MUST.
+    Must,
+    /// Violations of a MUST or a SHOULD.
+    Should,
+}
+
 /// Validates a server.
 pub(crate) fn run(args: Args) -> CommandResult {
-    let runner = Runner::Validate;
-    let catalog = catalog_with(&args.scenarios, Some(runner))?;
+    let scenarios = args.scenarios()?;
+    let selection = CheckSelection::new(&args.only, &args.skip, &args.area, scenarios.iter().map(AsRef::as_ref));
+    let selection = selection.map_err(CommandError::input)?;
+    if args.list {
+        return list(&selection, &scenarios);
+    }
     let plan = ValidatePlan {
         target: args.target.server()?,
         subject: args.target.subject(),
-        scenarios: catalog.scenarios().filter(|scenario| Runner::for_scenario(scenario) == runner).collect(),
+        selection,
+        baseline: args.baseline(&scenarios)?,
+        scenarios,
+        revisions: args.revisions(),
+        transport: args.transport()?,
+        seed: args.seed.unwrap_or_else(fresh_seed),
         startup: args.startup_timeout.0,
         jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)),
+        policy: PassPolicy { allow_flaky: args.allow_flaky, fail_on_warnings: args.fail_on == FailOn::Should },
+        call_tools: ToolPolicy::parse(&args.call_tools).map_err(CommandError::input)?,
     };
-    run::execute(RunPlan::Validate(plan), &args.output)
+    run::execute(RunPlan::Validate(Box::new(plan)), &args.output)
+}
+
+impl Args {
+    fn scenarios(&self) -> Result<Vec<Arc<Scenario>>, CommandError> {
+        let runner = Runner::Validate;
+        let catalog = if self.no_built_in {
+            let own = ScenarioCatalog::load(&self.scenarios, Vocabulary::built_in()).map_err(CommandError::input)?;
+            own.require(runner, &self.scenarios).map_err(CommandError::input)?;
+            own
+        } else {
+            catalog_with(&self.scenarios, Some(runner))?
+        };
+        Ok(catalog.scenarios().filter(|scenario| Runner::for_scenario(scenario) == runner).collect())
+    }
+
+    fn revisions(&self) -> Vec<Revision> {
+        if self.quick { vec![Revision::NEWEST_LEGACY, Revision::NEWEST_MODERN] } else { self.revision.clone() }
+    }
+
+    fn transport(&self) -> Result<Option<Transport>, CommandError> {
+        let transport = self.transport.map(|TransportArg(transport)| transport);
+        match (self.target.url(), transport) {
+            (Some(_), Some(Transport::Stdio)) => Err(CommandError::input(anyhow!("stdio needs a command, not a URL"))),
+            (None, Some(Transport::StreamableHttp | Transport::HttpSse)) => {
+                Err(CommandError::input(anyhow!("this transport needs a URL, not a command; use `--url`")))
+            }
+            (_, transport) => Ok(transport),
+        }
+    }
+
+    fn baseline(&self, scenarios: &[Arc<Scenario>]) -> Result<Option<Baseline>, CommandError> {
+        let Some(path) = &self.baseline else { return Ok(None) };
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read the baseline {}", path.display()));
+        Ok(Some(Baseline::parse(&text.map_err(CommandError::input)?, scenarios.to_vec())))
+    }
+}
+
+/// Prints the selected checks: id, requirement, and the required behavior.
+fn list(selection: &CheckSelection, scenarios: &[Arc<Scenario>]) -> CommandResult {
+    let mut text = String::new();
+    for check in server_checks().filter(|check| selection.selects(check)) {
+        text.push_str(&format!("{:<44} {:<36} {}\n", check.id, check.requirement, check.expected));
+    }
+    let count = scenarios.iter().filter(|scenario| selection.needs(scenario)).count();
+    text.push_str(&format!("{count} scenarios\n"));
+    print::raw(&text)?;
+    Ok(std::process::ExitCode::SUCCESS)
 }

@@ -7,7 +7,7 @@ use super::{
     dispatch::{Dispatch, Flow, State},
     features::Rules,
     inbound::InboundMessage,
-    message::{Kind, Outcome, method, param},
+    message::{INVALID_MESSAGE, Kind, Outcome, method, param, placeholder},
     rules::MatchInput,
 };
 use crate::script::Action;
@@ -27,8 +27,10 @@ impl Engine {
             rejection,
             ..Dispatch::new(era, message.clone())
         };
-        if matches!(Kind::new(message), Kind::Request | Kind::Notification) {
-            self.apply_faults(&mut dispatch);
+        match Kind::new(message) {
+            Kind::Request | Kind::Notification => self.apply_faults(&mut dispatch, message),
+            Kind::Invalid => self.prepare_invalid(&mut dispatch, INVALID_MESSAGE),
+            Kind::Response => {}
         }
         match Kind::new(message) {
             Kind::Response if dispatch.rejection.is_none() => self.resume(origin.session, message, out),
@@ -43,12 +45,26 @@ impl Engine {
                         dispatch.remaining = decision.actions.into();
                         dispatch.inputs.rule = Some(decision.rule);
                     }
+                    self.leave_invalid_arguments(&mut dispatch);
                     self.prepare_call(&mut dispatch);
                 }
             }
             _ => {}
         }
         self.run(dispatch, out);
+    }
+
+    /// Applies the persistent faults and the rule for invalid input, which have this name for it.
+    pub(crate) fn prepare_invalid(&mut self, dispatch: &mut Dispatch, name: &str) {
+        let placeholder = placeholder(name);
+        self.apply_faults(dispatch, &placeholder);
+        let revision = self.sessions.negotiated_revision(dispatch.session).map(str::to_owned).unwrap_or_default();
+        let input = MatchInput { message: &placeholder, revision: &revision, session: dispatch.session };
+        if let Some(decision) = self.rules.decide(input) {
+            dispatch.nth = decision.nth;
+            dispatch.remaining = decision.actions.into();
+            dispatch.inputs.rule = Some(decision.rule);
+        }
     }
 
     /// The rejection of a message that violates the protocol.

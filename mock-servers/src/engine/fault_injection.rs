@@ -92,9 +92,9 @@ impl Engine {
         self.faults.persistent.states()
     }
 
-    /// Queues the persistent faults that act on the dispatch.
-    pub(crate) fn apply_faults(&mut self, dispatch: &mut Dispatch) {
-        let Dispatch { era, session, ref message, .. } = *dispatch;
+    /// Queues the persistent faults that act on the dispatch of this message.
+    pub(crate) fn apply_faults(&mut self, dispatch: &mut Dispatch, message: &Value) {
+        let Dispatch { era, session, .. } = *dispatch;
         let revision = self.settings.support.negotiated(era, self.sessions.negotiated_revision(session), message);
         let applied = self.faults.persistent.apply_faults(
             FaultDirection::ToClient,

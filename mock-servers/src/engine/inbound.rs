@@ -7,7 +7,10 @@ use rand_chacha::ChaCha8Rng;
 use serde_json::Value;
 
 use super::{
-    DispatchId, Engine, Origin, Output, Rejection, SessionKey, Step, Target, rules::MatchInput,
+    DispatchId, Engine, Origin, Output, Rejection, SessionKey, Step, Target,
+    dispatch::Dispatch,
+    message::{INVALID_JSON, placeholder},
+    rules::MatchInput,
     template::TemplateContext,
 };
 use crate::faults::{AppliedFault, CloseMethod, Fault, FaultAction, FaultContext, FaultDirection, Finish, WriteFaults};
@@ -102,11 +105,12 @@ impl Engine {
     }
 
     /// Responds to bytes that are not JSON.
-    pub(crate) fn reject_unparsable(&mut self, dispatch: DispatchId, out: &mut Vec<Output>) {
-        let rejection = Rejection::new(400, -32700, "parse error");
-        let message = self.rejection_response(None, &rejection);
-        out.push(Output::new(Target::Dispatch(dispatch), Step::Response { message, status: rejection.status }));
-        out.push(Output::new(Target::Dispatch(dispatch), Step::End));
+    pub(crate) fn reject_unparsable(&mut self, id: DispatchId, out: &mut Vec<Output>) {
+        let era = self.settings.support.era_named(false);
+        let rejection = Some(Rejection::new(400, -32700, "parse error"));
+        let mut dispatch = Dispatch { id, rejection, ..Dispatch::new(era, placeholder(INVALID_JSON)) };
+        self.prepare_invalid(&mut dispatch, INVALID_JSON);
+        self.run(dispatch, out);
     }
 }
 

@@ -14,6 +14,16 @@ const RELATED_TASK_KEY: &str = "io.modelcontextprotocol/related-task";
 /// The notification of a changed resource.
 pub(crate) const RESOURCE_UPDATED: &str = "notifications/resources/updated";
 
+/// The name by which rules and persistent faults select text that is not JSON.
+pub(crate) const INVALID_JSON: &str = "invalid-json";
+/// The name by which they select JSON that is not a JSON-RPC message.
+pub(crate) const INVALID_MESSAGE: &str = "invalid-message";
+
+/// The placeholder of an invalid message, as rules and persistent faults see it.
+pub(crate) fn placeholder(name: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "method": name })
+}
+
 /// Kind of a JSON-RPC message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {

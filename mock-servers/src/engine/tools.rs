@@ -9,7 +9,7 @@ use super::{
     dispatch::Dispatch,
     generated,
     item_list::ListItem,
-    message::{Outcome, param},
+    message::{Outcome, method, param},
     server_lists::add,
 };
 use crate::script::{Generate, Tool};
@@ -84,6 +84,19 @@ impl Engine {
         match self.items.lists.tools.get(name) {
             Some(tool) => self.tool_result(dispatch, &tool, nth),
             None => Outcome::invalid_params(format!("unknown tool: {name}")),
+        }
+    }
+
+    /// Removes the actions of a rule for a call whose arguments the tool rejects, so that the default response does.
+    pub(crate) fn leave_invalid_arguments(&mut self, dispatch: &mut Dispatch) {
+        if dispatch.remaining.is_empty() || method(&dispatch.message) != "tools/call" {
+            return;
+        }
+        let Some(name) = param(&dispatch.message, "name").and_then(Value::as_str).map(str::to_owned) else { return };
+        let validates = self.items.lists.tools.get(&name).is_some_and(|tool| tool.validate);
+        let arguments = param(&dispatch.message, "arguments").cloned().unwrap_or_else(|| json!({}));
+        if validates && arguments.is_object() && self.argument_error(dispatch, &name, &arguments).is_some() {
+            dispatch.remaining.clear();
         }
     }
 

@@ -6,7 +6,9 @@ use http::HeaderValue;
 use rand_chacha::ChaCha8Rng;
 use serde_json::{Map, Value};
 
-use super::{Deviation, Exit, Fault, Framed, HttpStatus, ProcessAction, Reorder, TokenRequest, write::MessageBuffer};
+use super::{
+    Deviation, Exit, Fault, Framed, HttpHead, HttpStatus, ProcessAction, Reorder, TokenRequest, write::MessageBuffer,
+};
 use crate::oauth_messages::{AuthorizationRedirect, Challenge, Document, OAuthResponse};
 
 /// The hooks of a fault. By default they change nothing; a fault implements those that it needs. The hooks of a group
@@ -40,6 +42,10 @@ pub(crate) trait FaultHooks {
     fn schedule(&self, _buffer: &mut MessageBuffer, _random: &mut ChaCha8Rng) {}
     /// The `Content-Type` of the HTTP response.
     fn content_type(&self) -> Option<HeaderValue> {
+        None
+    }
+    /// The change of the status and headers of the HTTP response.
+    fn http_head(&self) -> Option<&HttpHead> {
         None
     }
     /// Whether events are sent without an id, the first event of a stream included.

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use http::{HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{FaultAction, FaultContext, FaultHooks, FaultStep, ParameterProblem};
+use crate::one_or_many;
 
 /// Responds with this HTTP status instead of a JSON-RPC message (over stdio: as `silence`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,13 +25,7 @@ pub struct HttpStatus {
 
 impl HttpStatus {
     pub(super) fn problems(&self) -> Vec<ParameterProblem> {
-        let invalid = self.headers.keys().filter(|name| HeaderName::from_bytes(name.as_bytes()).is_err());
-        let header = |name: &String| {
-            let message = format!("`{name}` is not the name of a header");
-            let help = "letters, digits and hyphens, as in `mcp-session-id`";
-            ParameterProblem::key(&["headers", name], message, help)
-        };
-        final_status(self.status).into_iter().chain(invalid.map(header)).collect()
+        final_status(self.status).into_iter().chain(invalid_names("headers", self.headers.keys())).collect()
     }
 
     /// A status with one header and without a body.
@@ -43,6 +38,16 @@ impl FaultHooks for HttpStatus {
     fn action(&self, _: &mut FaultContext<'_>) -> FaultAction {
         FaultAction::Settle(FaultStep::Status(self.clone()))
     }
+}
+
+/// The names that cannot be those of headers.
+fn invalid_names<'a>(key: &str, names: impl Iterator<Item = &'a String>) -> impl Iterator<Item = ParameterProblem> {
+    let invalid = names.filter(|name| HeaderName::from_bytes(name.as_bytes()).is_err());
+    invalid.map(move |name| {
+        let message = format!("`{name}` is not the name of a header");
+        let help = "letters, digits and hyphens, as in `mcp-session-id`";
+        ParameterProblem::key(&[key, name], message, help)
+    })
 }
 
 fn final_status(status: u16) -> Vec<ParameterProblem> {
@@ -161,5 +166,53 @@ pub struct WrongContentType(pub String);
 impl FaultHooks for WrongContentType {
     fn content_type(&self) -> Option<HeaderValue> {
         HeaderValue::from_str(&self.0).ok()
+    }
+}
+
+/// Changes the status and the headers of the HTTP response, and keeps its body. A value that HTTP cannot represent is
+/// omitted.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "snake_case")]
+pub struct HttpHead {
+    /// The status, 200 to 599 [default: unchanged].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// Headers to set.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, String>,
+    /// Names of headers to remove.
+    #[serde(with = "one_or_many", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "one_or_many::OneOrManySchema<String>")]
+    pub remove: Vec<String>,
+}
+
+impl HttpHead {
+    pub(super) fn problems(&self) -> Vec<ParameterProblem> {
+        let status = self.status.into_iter().flat_map(final_status);
+        let names = invalid_names("set", self.set.keys());
+        let empty = *self == Self::default();
+        let empty = empty.then(|| ParameterProblem::key(&[], "change is empty", "add `status`, `set` or `remove`"));
+        status.chain(names).chain(empty).collect()
+    }
+
+    /// Changes the head of a response.
+    pub(crate) fn apply(&self, status: &mut StatusCode, headers: &mut HeaderMap) {
+        if let Some(wanted) = self.status.and_then(|status| StatusCode::from_u16(status).ok()) {
+            *status = wanted;
+        }
+        for (name, value) in &self.set {
+            if let (Ok(name), Ok(value)) = (name.parse::<HeaderName>(), HeaderValue::from_str(value)) {
+                headers.insert(name, value);
+            }
+        }
+        for name in &self.remove {
+            headers.remove(name);
+        }
+    }
+}
+
+impl FaultHooks for HttpHead {
+    fn http_head(&self) -> Option<&HttpHead> {
+        Some(self)
     }
 }

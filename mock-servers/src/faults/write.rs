@@ -7,7 +7,7 @@ use http::HeaderValue;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
-use super::{CloseMethod, Fault};
+use super::{CloseMethod, Fault, HttpHead};
 use evidence::Body;
 
 /// The faults that act on the bytes of one message. The transport frames the message (a line, a body, an event), and
@@ -166,6 +166,11 @@ impl WriteFaults {
     /// The content type of the last fault that sets one.
     pub(crate) fn content_type(&self) -> Option<HeaderValue> {
         self.faults.iter().rev().find_map(|applied| applied.fault.hooks().content_type())
+    }
+
+    /// The changes of the status and headers of the HTTP response.
+    pub(crate) fn http_heads(&self) -> impl Iterator<Item = &HttpHead> {
+        self.faults.iter().filter_map(|applied| applied.fault.hooks().http_head())
     }
 
     /// Whether events are sent without an id, the first event of a stream included.

@@ -26,7 +26,7 @@ impl Responder {
         if self.is_done() {
             return;
         }
-        self.content_type = shape.content_type().or(self.content_type.take());
+        self.take_head(shape);
         if shape.omits_event_ids() {
             // A stream without ids cannot be resumed.
             self.mode.resumable = None;
@@ -39,8 +39,8 @@ impl Responder {
                 self.open_stream(guard);
                 if let Some(stream) = self.stream() {
                     stream.send_with_faults(message.to_string(), Body::Json(message), shape);
-                    stream.end();
                 }
+                self.finish_stream();
             }
             Step::Send(message) => {
                 self.open_stream(guard);
@@ -59,6 +59,23 @@ impl Responder {
         }
     }
 
+    /// Stores the changes of the HTTP head until it is sent.
+    pub(super) fn take_head(&mut self, shape: &WriteFaults) {
+        self.content_type = shape.content_type().or(self.content_type.take());
+        for head in shape.http_heads() {
+            if !self.heads.contains(head) {
+                self.heads.push(head.clone());
+            }
+        }
+    }
+
+    /// Changes the head of a response as the faults require.
+    pub(super) fn change_head(&self, response: &mut Response<HttpBody>) {
+        let mut status = response.status();
+        self.heads.iter().for_each(|head| head.apply(&mut status, response.headers_mut()));
+        *response.status_mut() = status;
+    }
+
     /// Sends the response as one JSON object.
     fn respond_with_faults(&mut self, message: Value, status: u16, shape: &WriteFaults) {
         if message.get("result").is_none() {
@@ -70,6 +87,7 @@ impl Responder {
         let mut response: Response<HttpBody> = Response::new(body);
         *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::OK);
         self.add_headers(&mut response, "application/json");
+        self.change_head(&mut response);
         // The announced length shows the client that bytes are missing.
         response.headers_mut().insert(header::CONTENT_LENGTH, HeaderValue::from(rendered.promised));
         self.record_response(&response, rendered.body.clone());

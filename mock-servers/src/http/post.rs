@@ -15,6 +15,7 @@ use super::{
 use crate::{
     engine::{Engine, Era, Origin, Rejection, RevisionRules, SessionKey},
     listen::{http_exchange::HttpExchange, protection::Protection, response::HttpResult, wire},
+    script::{InvalidRequest, Validation},
 };
 use evidence::{Body, ConnectionEvent, Revision};
 
@@ -28,7 +29,7 @@ pub(super) async fn serve(
         Ok(bytes) => bytes,
         Err(status) => return Ok(exchange.reject(status)),
     };
-    let unfit = unfit(&exchange);
+    let unfit = unfit(&exchange, server.validation());
     if unfit.is_none()
         && protection.is_open()
         && let Some(answer) = fast_path::respond(&server, &exchange, &bytes)
@@ -63,14 +64,17 @@ pub(super) async fn serve(
 
 /// The status of a request without an acceptable response type. The client must accept both types (2025-03-26 and
 /// later, transports, sending messages).
-fn unfit(exchange: &HttpExchange) -> Option<StatusCode> {
+fn unfit(exchange: &HttpExchange, validation: &Validation) -> Option<StatusCode> {
+    let status = |handling, default| {
+        InvalidRequest::status(handling, default).and_then(|status| StatusCode::from_u16(status).ok())
+    };
     let content_type = exchange.header("content-type").unwrap_or_default();
     let media_type = content_type.split(';').next().unwrap_or_default().trim();
     if !media_type.eq_ignore_ascii_case("application/json") {
-        return Some(StatusCode::UNSUPPORTED_MEDIA_TYPE);
+        return status(validation.content_type, 415);
     }
     let both = ["application/json", "text/event-stream"].iter().all(|one| wire::accepts(exchange.headers(), one));
-    (!both).then_some(StatusCode::NOT_ACCEPTABLE)
+    if both { None } else { status(validation.accept, 406) }
 }
 
 /// The session of a message, its rejection, and the id of the session that it may open.

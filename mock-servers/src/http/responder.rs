@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use super::stream::{EventStream, ReplayBuffer};
 use crate::{
     engine::{DispatchId, SessionKey},
+    faults::HttpHead,
     listen::{
         body_writer::{self, BodyWriter},
         http_exchange::HttpExchange,
@@ -54,6 +55,8 @@ pub(super) struct ResponseMode {
     pub(super) resumable: Option<Primes>,
     /// The `retry` at the beginning of a stream.
     pub(super) retry: Option<Duration>,
+    /// Whether a stream stays open after its response.
+    pub(super) keep_open: bool,
 }
 
 /// Whether streams begin with an event that only has an id.
@@ -71,6 +74,8 @@ pub(crate) struct Responder {
     pub(super) session_header: Option<String>,
     /// The content type of a fault.
     pub(super) content_type: Option<HeaderValue>,
+    /// The changes of status and headers by faults.
+    pub(super) heads: Vec<HttpHead>,
     state: State,
 }
 
@@ -101,6 +106,7 @@ impl Responder {
             recorder,
             session_header,
             content_type: None,
+            heads: Vec::new(),
             state: State::Undecided(sender),
         };
         (responder, receiver)
@@ -160,8 +166,8 @@ impl Responder {
             }
             State::Stream(mut stream) => {
                 stream.send(&message.to_string(), Body::Json(message));
-                stream.end();
                 self.state = State::Stream(stream);
+                self.finish_stream();
             }
             State::Done => {}
         }
@@ -189,7 +195,8 @@ impl Responder {
     /// Sends a response without a body.
     pub(super) fn respond_empty(&mut self, status: StatusCode) {
         if let Some(sender) = self.decide() {
-            let response = empty(status);
+            let mut response = empty(status);
+            self.change_head(&mut response);
             self.record_response(&response, Body::Event(ConnectionEvent::Bodiless));
             send_result(sender, Ok(response));
         }
@@ -242,6 +249,13 @@ impl Responder {
         }
     }
 
+    /// Ends the stream after its last message, unless the script keeps the streams of requests open.
+    pub(super) fn finish_stream(&mut self) {
+        if !(self.mode.keep_open && self.kind == HttpRequestKind::Request) {
+            self.end_stream();
+        }
+    }
+
     /// Ends the stream.
     pub(super) fn end_stream(&mut self) {
         if let Some(stream) = self.stream() {
@@ -279,6 +293,7 @@ impl Responder {
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
         // Keeps proxies from buffering events (2026-07-28, Streamable HTTP, receiving messages).
         headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+        self.change_head(&mut response);
         self.record_response(&response, Body::Event(ConnectionEvent::Bodiless));
         (writer, response)
     }

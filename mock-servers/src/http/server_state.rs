@@ -19,7 +19,7 @@ use crate::{
         response::{Aborted, DisconnectGuard, HttpResult, record_response},
         serving::ShutdownHandle,
     },
-    script::{HttpScript, Respond},
+    script::{HttpScript, Respond, Validation},
 };
 use evidence::{Body, ConnectionEvent, Recorder};
 
@@ -67,6 +67,11 @@ impl ServerState {
         self.sink.has_sessions
     }
 
+    /// The handling of invalid requests.
+    pub(super) fn validation(&self) -> &Validation {
+        &self.sink.script.validation
+    }
+
     /// Whether calls may take the fast path: frames are not recorded, and responses are not streamed.
     pub(super) fn allows_fast_path(&self) -> bool {
         !self.sink.recorder.is_enabled() && self.sink.script.respond.unwrap_or_default() != Respond::Sse
@@ -112,6 +117,7 @@ impl ServerState {
                 .filter(|rules| resumable && rules.resumption)
                 .map(|rules| rules.priming_events),
             retry: self.sink.script.retry.map(|period| period.0),
+            keep_open: self.sink.script.keep_streams_open,
         }
     }
 

@@ -55,6 +55,11 @@ impl SessionTable {
         Some(key)
     }
 
+    /// The session that was opened or used last.
+    pub(super) fn newest(&self) -> Option<SessionKey> {
+        self.sessions.iter().max_by_key(|(_, session)| session.used).map(|(key, _)| *key)
+    }
+
     pub(super) fn get_mut(&mut self, key: SessionKey) -> Option<&mut Session> {
         self.sessions.get_mut(&key)
     }

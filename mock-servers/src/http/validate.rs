@@ -9,6 +9,7 @@ use super::server_state::Core;
 use crate::{
     engine::{Engine, Era, Rejection, SessionKey, SupportedRevisions, era_of, requested_version},
     listen::http_exchange::HttpExchange,
+    script::{InvalidRequest, Validation},
 };
 
 const HEADER_MISMATCH: i64 = -32020;
@@ -26,22 +27,36 @@ pub(super) fn era(support: &SupportedRevisions, version: Option<&str>, message: 
 /// header). The codes are those of the official SDKs; the specification leaves them open.
 pub(super) fn session(core: &mut Core, exchange: &HttpExchange) -> Result<SessionKey, Rejection> {
     fit_version(core, exchange)?;
-    let Some(id) = exchange.header("mcp-session-id") else {
-        return Err(Rejection::new(400, -32000, "bad request: `Mcp-Session-Id` is required"));
+    let Validation { missing_session, unknown_session, .. } = core.engine.http().validation;
+    let (status, rejection) = match exchange.header("mcp-session-id") {
+        None => {
+            let message = "bad request: `Mcp-Session-Id` is required";
+            (InvalidRequest::status(missing_session, 400), Rejection::new(400, -32000, message))
+        }
+        Some(id) => match core.state.sessions.find(id) {
+            Some(session) => return Ok(session),
+            None => (InvalidRequest::status(unknown_session, 404), Rejection::new(404, -32001, "session not found")),
+        },
     };
-    core.state.sessions.find(id).ok_or_else(|| Rejection::new(404, -32001, "session not found"))
+    match (status, core.state.sessions.newest()) {
+        (None, Some(session)) => Ok(session),
+        (status, _) => Err(Rejection { status: status.unwrap_or(rejection.status), ..rejection }),
+    }
 }
 
 /// Rejects a request whose version header names an unsupported revision.
 pub(super) fn fit_version(core: &Core, exchange: &HttpExchange) -> Result<(), Rejection> {
     let support = core.engine.support();
-    match exchange.header("mcp-protocol-version") {
-        Some(version) if !support.has(version) || era_of(version) == Era::Modern => {
+    let invalid = exchange
+        .header("mcp-protocol-version")
+        .is_some_and(|version| !support.has(version) || era_of(version) == Era::Modern);
+    match InvalidRequest::status(core.engine.http().validation.revision_header, 400).filter(|_| invalid) {
+        Some(status) => {
             let supported = support.all().join(", ");
             let words = format!("bad request: unsupported protocol version (supported versions: {supported})");
-            Err(Rejection::new(400, -32000, words))
+            Err(Rejection::new(status, -32000, words))
         }
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 
@@ -69,7 +84,8 @@ pub(super) fn modern(engine: &Engine, headers: &HeaderMap, message: &Value) -> O
         }
         Ok(())
     };
-    checks().err().map(|words| Rejection::new(400, HEADER_MISMATCH, format!("header mismatch: {words}")))
+    let status = InvalidRequest::status(engine.http().validation.request_headers, 400)?;
+    checks().err().map(|words| Rejection::new(status, HEADER_MISMATCH, format!("header mismatch: {words}")))
 }
 
 /// The name in the body, for the methods that require `Mcp-Name`.

@@ -57,6 +57,7 @@ impl Allowed {
 pub(super) struct Gate {
     hosts: Allowed,
     origins: Allowed,
+    status: StatusCode,
 }
 
 impl Gate {
@@ -69,7 +70,8 @@ impl Gate {
             _ if address.tcp().is_none() => Allowed::Any,
             hosts => hosts.clone(),
         };
-        Self { hosts, origins: options.allowed_origins.clone() }
+        let status = options.rejection_status.and_then(|status| StatusCode::from_u16(status).ok());
+        Self { hosts, origins: options.allowed_origins.clone(), status: status.unwrap_or(StatusCode::FORBIDDEN) }
     }
 
     /// The status of a request from elsewhere.
@@ -84,7 +86,7 @@ impl Gate {
                 let parts = origin.to_str().ok().and_then(|text| text.split_once("://"));
                 parts.is_none_or(|(scheme, authority)| !self.origins.admits(Some(scheme), authority))
             });
-        (host || origin).then_some(StatusCode::FORBIDDEN)
+        (host || origin).then_some(self.status)
     }
 }
 

@@ -100,10 +100,10 @@ impl HttpExchange {
         self.respond(empty(status))
     }
 
-    /// Responds that the path supports only these methods (RFC 9110, section 15.5.6).
-    pub(crate) fn allow_only(&self, methods: &'static str) -> Response<HttpBody> {
+    /// Responds with this status, normally 405, that the path supports only these methods (RFC 9110, section 15.5.6).
+    pub(crate) fn allow_only(&self, methods: &'static str, status: StatusCode) -> Response<HttpBody> {
         self.receive_unread();
-        let mut response = empty(StatusCode::METHOD_NOT_ALLOWED);
+        let mut response = empty(status);
         response.headers_mut().insert(header::ALLOW, HeaderValue::from_static(methods));
         self.respond(response)
     }

@@ -24,6 +24,70 @@ pub struct HttpScript {
     /// allowed. All clients of a revision share one state.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stateless: bool,
+    /// Whether event streams stay open after their response.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub keep_streams_open: bool,
+    /// The handling of invalid HTTP requests [default: rejected as the specification requires].
+    #[serde(skip_serializing_if = "Validation::is_default")]
+    pub validation: Validation,
+}
+
+/// The handling of invalid HTTP requests. Each key is one kind of invalid request.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "snake_case")]
+pub struct Validation {
+    /// An `Origin` or `Host` header that is not allowed [default: rejected with 403].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub origin: Option<InvalidRequest>,
+    /// An `Accept` header without the necessary types [default: rejected with 406].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accept: Option<InvalidRequest>,
+    /// A `Content-Type` other than JSON [default: rejected with 415].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub content_type: Option<InvalidRequest>,
+    /// A request without a session id [default: rejected with 400]. If skipped, the newest session is used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub missing_session: Option<InvalidRequest>,
+    /// An unknown session id [default: rejected with 404]. If skipped, the newest session is used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unknown_session: Option<InvalidRequest>,
+    /// An unsupported `MCP-Protocol-Version` up to 2025-11-25 [default: rejected with 400].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision_header: Option<InvalidRequest>,
+    /// Headers of 2026-07-28 that are missing or contradict the body [default: rejected with 400].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub request_headers: Option<InvalidRequest>,
+    /// A method that the endpoint does not support [default: rejected with 405]. If skipped, it gets 204.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub methods: Option<InvalidRequest>,
+}
+
+impl Validation {
+    fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// The handling of one kind of invalid HTTP request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum InvalidRequest {
+    /// The request is handled as a valid one.
+    Skip,
+    /// The request is rejected with this HTTP status.
+    Status(u16),
+}
+
+impl InvalidRequest {
+    /// The status of a request that is rejected with `default` unless the script decides otherwise; `None` if it is not
+    /// rejected.
+    pub(crate) fn status(handling: Option<Self>, default: u16) -> Option<u16> {
+        match handling {
+            None => Some(default),
+            Some(Self::Skip) => None,
+            Some(Self::Status(status)) => Some(status),
+        }
+    }
 }
 
 impl HttpScript {

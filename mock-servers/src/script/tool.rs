@@ -37,7 +37,7 @@ pub struct Tool {
     #[serde(default, rename = "_meta", skip_serializing_if = "Option::is_none")]
     pub meta: Option<Map<String, Value>>,
     /// Whether the arguments of a call are validated against the input schema. Invalid arguments are rejected: with an
-    /// error up to 2025-06-18, with a result that is an error since 2025-11-25.
+    /// error up to 2025-06-18, with a result that is an error since 2025-11-25. Rules apply only to valid arguments.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub validate: bool,
     /// The result of a call without a rule [default: the text `<name>: <arguments as JSON>`].

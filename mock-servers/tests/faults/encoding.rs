@@ -80,3 +80,11 @@ fn lines_change_over_stdio_too() {
     let nested: Value = serde_json::from_slice(&answered(json!({"deep-nesting": 3}))).unwrap();
     assert_eq!(nested["result"]["_meta"]["nested"], json!([[[]]]));
 }
+
+#[test]
+fn a_message_has_several_lines() {
+    let (pretty, plain) = (process::answer(fault("pretty-print")), process::answer("default"));
+    assert!(pretty.starts_with(b"{\n  \"jsonrpc\""));
+    let read = |line: &[u8]| serde_json::from_slice::<Value>(line).unwrap();
+    assert_eq!(read(&pretty), read(&plain));
+}

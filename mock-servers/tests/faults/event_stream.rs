@@ -102,6 +102,8 @@ fn is_seen(name: &str, seen: &Seen, plain: &Seen) -> bool {
         "redirect" => seen.is_refused("HTTP/1.1 307 ", "location: http://127.0.0.1:"),
         "session-expiry" => seen.is_refused("HTTP/1.1 404 ", ""),
         "wrong-content-type" => seen.head.contains("content-type: text/html\r\n") && seen.body == plain.body,
+        "rewrite" => seen.answers().iter().all(|one| one["result"].get("content").is_none()),
+        "pretty-print" => seen.holds(b"data: {\ndata:   \"jsonrpc\"") >= 2,
         "wrong-id" => seen.ids().iter().all(|id| id.as_u64() > Some(1_000)),
         "null-id" => seen.ids() == [Value::Null, Value::Null],
         "float-id" => seen.ids() == [json!(1.5), json!(2.5)],

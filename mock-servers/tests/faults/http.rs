@@ -107,3 +107,23 @@ async fn streams_have_the_content_type_too() {
     let heard = server.connect().await.exchange(&server.get()).await;
     assert_eq!(heard.header("content-type").as_deref(), Some("text/html"));
 }
+
+#[tokio::test]
+async fn the_same_body_has_another_head() {
+    let head = json!({"http-head": {"status": 203, "set": {"x-test": "yes"}, "remove": "content-type"}});
+    let (heard, plain) = (answer(fault(head.clone())).await, plain().await);
+    assert_eq!((heard.status(), heard.header("x-test").as_deref()), (203, Some("yes")));
+    assert_eq!((heard.header("content-type"), heard.body()), (None, plain.body()));
+    let heard = streamed(head).await;
+    assert_eq!((heard.status(), heard.header("x-test").as_deref()), (203, Some("yes")));
+}
+
+#[tokio::test]
+async fn notifications_have_another_head_too() {
+    let head = json!({"fault": {"http-head": {"status": 200}}, "when": {"method": "notifications/x"}});
+    let server = Server::initialized(&json!({"faults": [head]})).await;
+    let notify = |method: &str| server.post(&json!({"jsonrpc": "2.0", "method": method}));
+    for (method, status) in [("notifications/x", 200), ("notifications/y", 202)] {
+        assert_eq!(server.connect().await.exchange(&notify(method)).await.status(), status, "{method}");
+    }
+}

@@ -111,3 +111,18 @@ fn messages_change_over_stdio_too() {
     let line = process::answer(fault("wrong-id"));
     assert_ne!(serde_json::from_slice::<Value>(&line).unwrap()["id"], 1);
 }
+
+#[tokio::test]
+async fn values_change_at_their_pointers() {
+    let rewrite = json!({"rewrite": {"set": {"/result/content/0/text": 5}, "remove": "/result/_meta"}});
+    let (faulty, plain) = (answer(fault(rewrite)).await.json(), plain().await.json());
+    assert_eq!((&faulty["result"]["content"][0]["text"], faulty["result"].get("_meta")), (&json!(5), None));
+    assert_eq!(faulty["id"], plain["id"]);
+}
+
+#[tokio::test]
+async fn the_server_receives_other_values() {
+    let rewrite = json!({"rewrite": {"on": "any", "set": {"/params/name": "other"}}});
+    let response = talk(&persistent(json!({"fault": rewrite, "direction": "to-server"})), SEED).await.json();
+    assert_eq!(response["error"]["code"], -32602);
+}

@@ -86,6 +86,7 @@ fn talks(fault: &Fault) -> [Talk; 3] {
             [Calls, Unanswered, Unanswered]
         }
         Fault::WrongContentType(_) => [Calls, Calls, Opened],
+        Fault::Rewrite(_) | Fault::PrettyPrint | Fault::HttpHead(_) => [Calls; 3],
         Fault::Delay(_) | Fault::Latency(_) | Fault::LateReply(_) => [Calls; 3],
         Fault::Garbage(_) | Fault::LogLines(_) | Fault::StderrFlood(_) | Fault::NotificationFlood(_) => [Calls; 3],
         Fault::Grandchild(_) => [Calls; 3],
@@ -118,6 +119,8 @@ pub(super) fn rows() -> Vec<Row> {
         json!({"retry-after": {"value": "3"}}),
         json!({"redirect": {"to": {"same-origin": "/mcp"}}}),
         json!({"wrong-content-type": "text/html"}),
+        json!({"http-head": {"status": 203, "set": {"X-A": "b"}, "remove": "content-type"}}),
+        json!({"rewrite": {"remove": "/result/content"}}),
         json!({"deep-nesting": 200}),
         json!({"oversize": 100_000}),
         json!({"invalid-utf8": {}}),

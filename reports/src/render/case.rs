@@ -48,6 +48,18 @@ pub(super) fn detail(case: &CaseResult, style: CaseStyle) -> String {
     lines.join("\n")
 }
 
+/// Renders one check with its frames, without a trailing line feed.
+pub(super) fn check_detail(case: &CaseResult, check: &CheckResult, style: CaseStyle) -> String {
+    let mut lines = Vec::new();
+    push_check(&mut lines, check, style);
+    push_frames(&mut lines, case, &check.frames, &mut BTreeSet::new(), style);
+    // Without frames, the process may show the cause.
+    if check.frames.is_empty() {
+        push_stderr(&mut lines, &case.stderr, style);
+    }
+    lines.join("\n")
+}
+
 fn is_reported(check: &CheckResult) -> bool {
     !matches!(check.verdict, Verdict::Passed | Verdict::Skipped)
 }
@@ -99,6 +111,9 @@ fn push_frame(lines: &mut Vec<String>, frame: &ReportFrame, style: CaseStyle) {
     let server = text::bounded_line(&frame.server, 80);
     let head = format!("{} #{}  {at}  {server}{http}", arrow(frame), frame.seq);
     lines.push(format!("    {}", style.paint.strong(head)));
+    for (name, value) in &frame.headers {
+        lines.push(format!("       {}", style.paint.faint(text::bounded_line(&format!("{name}: {value}"), 200))));
+    }
     let body = match frame.body.value() {
         Value::String(raw) => raw,
         // A frame without a body is an HTTP envelope.

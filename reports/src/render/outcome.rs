@@ -52,6 +52,7 @@ pub(super) fn counts(run: &Run) -> Vec<(Verdict, usize)> {
     [
         (Verdict::Failed, counts.failed),
         (Verdict::Blocked, counts.blocked),
+        (Verdict::Flaky, counts.flaky),
         (Verdict::Warned, counts.warned),
         (Verdict::Passed, counts.passed),
         (Verdict::Skipped, counts.skipped),

@@ -20,7 +20,7 @@ impl Paint {
             Verdict::Skipped => AnsiColor::Cyan,
             Verdict::Passed => AnsiColor::Green,
             Verdict::Warned => AnsiColor::Yellow,
-            Verdict::Blocked => AnsiColor::Magenta,
+            Verdict::Flaky | Verdict::Blocked => AnsiColor::Magenta,
             Verdict::Failed => AnsiColor::Red,
         };
         self.with(Style::new().fg_color(Some(color.into())).bold(), text)

@@ -13,6 +13,7 @@ use super::{
 use crate::model::{CaseResult, Run, RunKind, Verdict};
 
 mod load;
+mod validation;
 
 /// Maximum number of cases printed with details; the others are listed.
 const MAX_DETAILED: usize = 50;
@@ -46,7 +47,11 @@ impl Format for Terminal {
         if style.verbosity == Verbosity::Verbose {
             push_unremarkable_cases(&mut out, run, paint);
         }
-        push_reported_cases(&mut out, run, style, paint);
+        if run.header.kind == RunKind::Validate && style.verbosity != Verbosity::Quiet {
+            validation::push(&mut out, run, style, paint);
+        } else {
+            push_reported_cases(&mut out, run, style, paint);
+        }
         if !run.loads.is_empty() {
             push(&mut out, &load::render(&run.loads, style.width, paint));
         }

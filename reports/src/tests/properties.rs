@@ -49,8 +49,8 @@ fn body() -> impl Strategy<Value = Value> {
 
 prop_compose! {
     fn frame()(seq in 0..4_u64, at_us in any::<u64>(), from_client in any::<bool>(), server in text(),
-        http in proptest::option::of(text()), body in body(), truncated in any::<bool>()) -> ReportFrame {
-        ReportFrame { seq, at_us, from_client, server, http, body: (&body).into(), truncated }
+        http in proptest::option::of(text()), headers in proptest::collection::btree_map(text(), text(), 0..3), body in body(), truncated in any::<bool>()) -> ReportFrame {
+        ReportFrame { seq, at_us, from_client, server, http, headers, body: (&body).into(), truncated }
     }
 }
 

@@ -1,5 +1,7 @@
 //! Judges one case: the expectations of its scenario, and every check that applies to it.
 
+use std::collections::BTreeSet;
+
 use evidence::{Body, Frame, Http};
 use reports::model::{CaseResult, CheckResult, FrameBody, Level, ReportFrame, Requirement, Verdict};
 use serde_json::Value;
@@ -11,8 +13,8 @@ use super::{
     expectations::Expected,
 };
 use crate::{
-    evidence::{Evidence, Outcome, StepOutcome},
-    model::{Scenario, Subject},
+    evidence::{Evidence, Outcome, Repetitions, StepOutcome},
+    model::{HANDSHAKE_CHECK, Scenario, SessionUse, Subject},
     requirements::Register,
 };
 
@@ -36,6 +38,9 @@ pub fn judge(id: &str, scenario: &Scenario, evidence: &Evidence) -> CaseResult {
     if results.iter().all(|result| result.verdict == Verdict::Skipped) && !skipped_on_purpose(evidence) {
         let reason = "nothing in the case could be judged";
         results.push(stopped(Verdict::Blocked, "the case has evidence", reason, evidence));
+    }
+    if let Some(repetitions) = evidence.repetitions {
+        results.iter_mut().for_each(|result| differ(result, repetitions));
     }
     // The most severe verdict first; equal ones keep their order.
     results.sort_by_key(|result| std::cmp::Reverse(result.verdict));
@@ -63,16 +68,46 @@ fn judge_steps_and_checks(scenario: &Scenario, evidence: &Evidence) -> Vec<Check
         found.push(stopped(Verdict::Failed, "the client takes part", reason, evidence));
         return found;
     }
-    found.extend(Expected::new(scenario, evidence, cite(&scenario.requirement, evidence)).judge());
-    let named = |check: &&Check| check.scope == Scope::Always || scenario.checks.iter().any(|id| id == check.id);
     let transcript = Transcript::new(evidence, &scenario.unknown);
-    found.extend(checks::for_subject(scenario.subject).filter(named).map(|check| run(check, &transcript)));
+    // Without a handshake the steps say nothing; the check explains it.
+    if handshake_failed(evidence) && scenario.judges_handshake() {
+        let applies = |check: &Check| check.scope == Scope::Always || check.id == HANDSHAKE_CHECK;
+        found.extend(run_checks(scenario.subject, &transcript, applies));
+        return found;
+    }
+    found.extend(Expected::new(scenario, evidence, requirement_of(scenario, evidence)).judge());
+    // Those of a shared session are judged once, for the whole session.
+    let always = scenario.session != SessionUse::Shared;
+    let applies =
+        |check: &Check| (always && check.scope == Scope::Always) || scenario.checks.iter().any(|id| id == check.id);
+    found.extend(run_checks(scenario.subject, &transcript, applies));
     found
+}
+
+fn run_checks(subject: Subject, transcript: &Transcript<'_>, applies: impl Fn(&Check) -> bool) -> Vec<CheckResult> {
+    let checks = checks::for_subject(subject).filter(|check| applies(check));
+    let results = checks.map(|check| (check, run(check, transcript)));
+    // A session has few of all kinds of messages. The kinds that it lacks are not results.
+    let is_result =
+        |(check, result): &(&Check, CheckResult)| !check.is_of_shape() || result.verdict != Verdict::Skipped;
+    results.filter(is_result).map(|(_, result)| result).collect()
+}
+
+/// Reports a failure that other runs of the case did not have.
+fn differ(result: &mut CheckResult, repetitions: Repetitions) {
+    if result.verdict.is_failure() {
+        result.verdict = Verdict::Flaky;
+        result.observed.push_str(&format!(" (in {} of {} runs)", repetitions.failed, repetitions.runs));
+    }
 }
 
 /// A client that does nothing must not pass because it did nothing wrong.
 fn took_no_part(evidence: &Evidence) -> bool {
     evidence.steps.is_empty() && !evidence.frames.iter().any(|frame| frame.from_client() && frame.json().is_some())
+}
+
+fn handshake_failed(evidence: &Evidence) -> bool {
+    evidence.steps.iter().any(|step| step.step.is_none() && matches!(step.outcome, Outcome::Error(_)))
 }
 
 /// Why the case was not run, if it does not apply.
@@ -110,6 +145,19 @@ fn stopped(verdict: Verdict, expected: &str, reason: &str, evidence: &Evidence) 
     }
 }
 
+/// The requirement of a scenario, or the scenario itself if it names none.
+fn requirement_of(scenario: &Scenario, evidence: &Evidence) -> Requirement {
+    match &scenario.requirement {
+        Some(id) => cite(id, evidence),
+        None => Requirement {
+            id: scenario.scenario.clone(),
+            level: Level::Expected,
+            text: scenario.title.clone(),
+            url: String::new(),
+        },
+    }
+}
+
 /// The requirement with this id. Only a scenario that another version of the workbench loaded can name an unknown one.
 fn cite(id: &str, evidence: &Evidence) -> Requirement {
     Register::built_in().get(id, evidence.revision).unwrap_or_else(|| Requirement {
@@ -144,10 +192,14 @@ fn report_frames(results: &[CheckResult], frames: &[Frame]) -> Vec<ReportFrame> 
         }
     }
     kept.sort_unstable();
-    frames.iter().filter(|frame| kept.binary_search(&frame.seq).is_ok()).map(report_frame).collect()
+    let severe: BTreeSet<u64> =
+        results.iter().filter(is_severe).flat_map(|result| result.frames.iter().copied()).collect();
+    let kept = frames.iter().filter(|frame| kept.binary_search(&frame.seq).is_ok());
+    kept.map(|frame| report_frame(frame, severe.contains(&frame.seq))).collect()
 }
 
-fn report_frame(frame: &Frame) -> ReportFrame {
+/// A frame for a report, with its HTTP headers if a failed check names it.
+fn report_frame(frame: &Frame, with_headers: bool) -> ReportFrame {
     let string = |text: &str| FrameBody::from(&Value::from(truncate(text)));
     let (body, truncated) = match &frame.body {
         Body::Json(value) => {
@@ -163,6 +215,7 @@ fn report_frame(frame: &Frame) -> ReportFrame {
         from_client: frame.from_client(),
         server: frame.server.clone(),
         http: frame.http.as_ref().map(summary),
+        headers: frame.http.as_ref().filter(|_| with_headers).map(|http| http.headers.clone()).unwrap_or_default(),
         body,
         truncated,
     }

@@ -45,6 +45,9 @@ pub(super) enum Rule {
     /// Always runs, and considers the sessions whose negotiated revision is in the range of the requirement: a server may
     /// negotiate another revision than that of the case.
     Sessions(fn(&Transcript<'_>, RevisionRange) -> CheckOutcome),
+    /// Always runs, and considers the faults of these definitions. Each message is compared with the shapes of its own
+    /// revision.
+    Shape(&'static [&'static str]),
 }
 
 /// The verdict on the violation of a requirement of this level.
@@ -56,6 +59,20 @@ pub(super) fn violation(level: Level) -> Verdict {
 }
 
 impl Check {
+    /// Whether it compares messages with their shape.
+    pub(super) fn is_of_shape(&self) -> bool {
+        matches!(self.rule, Rule::Shape(_))
+    }
+
+    /// The definitions of shapes whose faults it reports.
+    #[cfg(test)]
+    pub(super) fn definitions(&self) -> &'static [&'static str] {
+        match self.rule {
+            Rule::Shape(definitions) => definitions,
+            Rule::Case(_) | Rule::Sessions(_) => &[],
+        }
+    }
+
     /// Runs the check. Outside the transports and revisions of its requirement it does not apply.
     #[must_use]
     pub fn run(&self, transcript: &Transcript<'_>) -> CheckOutcome {
@@ -67,10 +84,23 @@ impl Check {
         let range = register.range_of(self.requirement);
         match self.rule {
             Rule::Sessions(rule) => rule(transcript, range),
+            Rule::Shape(definitions) => shapes_outcome(transcript, definitions),
             Rule::Case(rule) if range.contains(revision) => rule(transcript),
             Rule::Case(_) => CheckOutcome::NotApplicable(format!("the requirement does not apply to {revision}")),
         }
     }
+}
+
+/// The faults of all values with one of these definitions.
+fn shapes_outcome(transcript: &Transcript<'_>, definitions: &[&str]) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for one in transcript.shapes().with(definitions) {
+        findings.saw(one.seq);
+        for position in 0..one.faults {
+            findings.fail(one.described.get(position).cloned().unwrap_or_default(), [one.seq]);
+        }
+    }
+    findings.or_not_applicable("messages", "no message has such a part")
 }
 
 /// The outcome of a check.

@@ -18,6 +18,9 @@ use crate::{
     },
 };
 
+/// Maximum number of frames that the result of a step names.
+const MAX_STEP_FRAMES: usize = 10;
+
 /// The expectations of one case, and their results.
 pub(super) struct Expected<'a> {
     scenario: &'a Scenario,
@@ -93,6 +96,7 @@ impl<'a> Expected<'a> {
             let (verdict, observed) = self.why_missing();
             return self.push(id, verdict, "the step finishes".into(), observed, vec![]);
         };
+        let frames = || self.frames_of(outcome);
         match (&outcome.outcome, &step.expect().error) {
             (Outcome::Skipped(reason), _) => {
                 self.push(id, Verdict::Skipped, "the step finishes".into(), reason.clone(), vec![]);
@@ -115,8 +119,13 @@ impl<'a> Expected<'a> {
                 self.add(&id, true, "the step finishes".into(), describe(error), vec![]);
                 self.timing(&id, step.expect(), outcome);
             }
+            (Outcome::Error(error), None) if self.is_lost(error) => {
+                let frames = frames();
+                self.push(id, Verdict::Blocked, "the step succeeds".into(), describe(error), frames);
+            }
             (Outcome::Error(error), None) => {
-                self.add(id, false, "the step succeeds".into(), describe(error), vec![]);
+                let frames = frames();
+                self.add(id, false, "the step succeeds".into(), describe(error), frames);
             }
             (Outcome::Error(error), Some(wanted)) => {
                 let held = wanted.split('|').any(|kind| kind.trim() == error.kind);
@@ -125,6 +134,20 @@ impl<'a> Expected<'a> {
                 self.timing(&id, step.expect(), outcome);
             }
         }
+    }
+
+    /// The messages of a step: those that were recorded while it ran.
+    fn frames_of(&self, outcome: &StepOutcome) -> Vec<u64> {
+        let ran = outcome.began_us..=outcome.ended_us;
+        let frames = self.evidence.frames.iter().filter(|frame| ran.contains(&frame.at_us));
+        frames.map(|frame| frame.seq).take(MAX_STEP_FRAMES).collect()
+    }
+
+    /// Whether a server did not respond. A missing response violates the requirement of a scenario only if the scenario
+    /// expects something else of the step; `requests-are-answered` reports it.
+    fn is_lost(&self, error: &StepError) -> bool {
+        let lost = matches!(error.kind.as_str(), "timed-out" | "closed" | "no-answer");
+        self.scenario.subject == Subject::Server && lost
     }
 
     /// Verdict and reason for a step without an outcome. A client without a report may be correct, so the verdict is not

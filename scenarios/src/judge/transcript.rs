@@ -19,11 +19,13 @@ use crate::{
 
 pub(super) mod http;
 mod message;
+mod message_shapes;
 mod session;
 
 use self::http::is_rpc_post;
 pub(super) use self::{
     message::{IdKey, Message},
+    message_shapes::MessageShapes,
     session::{Session, first_frame_after, is_truncated},
 };
 
@@ -40,6 +42,7 @@ pub struct Transcript<'a> {
     /// The frames in which a server's process exits, in order.
     exits: HashMap<&'a str, Vec<&'a Frame>>,
     requests: OnceCell<Requests<'a>>,
+    shapes: OnceCell<MessageShapes>,
 }
 
 /// The requests of the client with their responses, and their positions by method.
@@ -89,7 +92,17 @@ impl<'a> Transcript<'a> {
             }
         }
         let sessions = session::sessions(evidence, &connections, &endpoints);
-        Self { evidence, unknown, connections, by_connection, endpoints, sessions, exits, requests: OnceCell::new() }
+        Self {
+            evidence,
+            unknown,
+            connections,
+            by_connection,
+            endpoints,
+            sessions,
+            exits,
+            requests: OnceCell::new(),
+            shapes: OnceCell::new(),
+        }
     }
 
     /// The frames of the case by connection, in the order in which the connections began.
@@ -139,6 +152,11 @@ impl<'a> Transcript<'a> {
         &self.indexed_requests().all
     }
 
+    /// The messages of the server, compared with their shapes.
+    pub(super) fn shapes(&self) -> &MessageShapes {
+        self.shapes.get_or_init(|| MessageShapes::compare(self))
+    }
+
     /// The requests of one method, in order.
     pub(super) fn requests_of<'t>(&'t self, method: &str) -> impl Iterator<Item = &'t RequestResponse<'a>> {
         let Requests { all, by_method } = self.indexed_requests();
@@ -149,10 +167,15 @@ impl<'a> Transcript<'a> {
         self.requests.get_or_init(|| {
             let mut responses: HashMap<IdKey<'_>, Vec<Message<'a>>> = HashMap::new();
             let mut responses_on: HashMap<(u64, IdKey<'_>), Vec<Message<'a>>> = HashMap::new();
+            // A check reports an id of the wrong type; the others judge the response.
+            let mut by_text: HashMap<String, Vec<Message<'a>>> = HashMap::new();
             for message in self.server_messages().filter(Message::may_be_response) {
                 let Some(id) = message.id_key() else { continue };
                 responses.entry(id).or_default().push(message);
                 responses_on.entry((message.frame.connection, id)).or_default().push(message);
+                if let Some(text) = id_text(message.id()) {
+                    by_text.entry(text).or_default().push(message);
+                }
             }
             let after = |responses: Option<&Vec<Message<'a>>>, seq: u64| {
                 let responses = responses?;
@@ -163,7 +186,8 @@ impl<'a> Transcript<'a> {
             for request in single.filter(|message| !matches!(message.frame.json(), Some(Value::Array(_)))) {
                 let (Some(id), Some(method)) = (request.id_key(), request.method()) else { continue };
                 let same = after(responses_on.get(&(request.frame.connection, id)), request.seq());
-                let response = same.or_else(|| after(responses.get(&id), request.seq()));
+                let similar = || after(by_text.get(&id_text(request.id())?), request.seq());
+                let response = same.or_else(|| after(responses.get(&id), request.seq())).or_else(similar);
                 by_method.entry(method).or_default().push(all.len());
                 all.push(RequestResponse { request, response });
             }
@@ -197,6 +221,13 @@ impl<'a> Transcript<'a> {
         }
     }
 
+    /// Whether the server declares a capability, for example `resources.subscribe`; `None` if its capabilities are unknown.
+    pub(super) fn declares(&self, capability: &str) -> Option<bool> {
+        let capabilities = self.server_identity()?.get("capabilities")?;
+        let declared = capability.split('.').try_fold(capabilities, |value, name| value.get(name));
+        Some(declared.is_some_and(|value| value.is_object() || *value == Value::Bool(true)))
+    }
+
     /// Whether the server supports revisions of both eras, or may do so.
     pub(super) fn may_be_dual_era(&self) -> bool {
         let revisions = self.server_identity().and_then(|identity| identity.get("revisions")).and_then(Value::as_array);
@@ -214,6 +245,18 @@ impl<'a> Transcript<'a> {
     /// The first frame of the client that is not JSON. A response may lack an id after it.
     pub(super) fn first_broken_json(&self) -> Option<&'a Frame> {
         self.client_frames().find(|frame| matches!(frame.body, Body::Text(_)))
+    }
+
+    /// The first frame of the client that is not a well-formed message. A response may lack an id after it, and a server
+    /// may be unable to continue.
+    pub(super) fn first_malformed(&self) -> Option<&'a Frame> {
+        self.client_frames().find(|frame| match &frame.body {
+            Body::Text(_) => true,
+            // Many servers of newer revisions reject a batch, with an error that has no id.
+            Body::Json(Value::Array(_)) => true,
+            Body::Json(message) => !is_well_formed(message),
+            Body::Event(_) => false,
+        })
     }
 
     /// Whether the workbench killed the subject on purpose.
@@ -261,6 +304,30 @@ impl<'a> RequestResponse<'a> {
     /// The frames of both.
     pub(super) fn frames(&self) -> Vec<u64> {
         [Some(self.request.seq()), self.response.map(|response| response.seq())].into_iter().flatten().collect()
+    }
+}
+
+/// Whether a value is a request, a notification or a response of the specification.
+fn is_well_formed(message: &Value) -> bool {
+    let member = |name: &str| message.get(name);
+    let is_id = |id: &Value| id.is_string() || id.is_i64() || id.is_u64();
+    if member("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return false;
+    }
+    match member("method") {
+        Some(method) => {
+            method.is_string() && member("id").is_none_or(is_id) && member("params").is_none_or(Value::is_object)
+        }
+        None => member("id").is_some_and(is_id) && (member("result").is_some() != member("error").is_some()),
+    }
+}
+
+/// An id as text: `1` and `"1"` are the same.
+fn id_text(id: Option<&Value>) -> Option<String> {
+    match id? {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
     }
 }
 

@@ -9,6 +9,8 @@ use serde_json::{Map, Value};
 
 use super::{
     expect::{EventKind, Expect},
+    input::{Input, Stop},
+    streams::{Listen, Sessions, Together},
     user::Root,
 };
 
@@ -182,24 +184,67 @@ pub enum ServerStep {
     /// Send a request and wait for the response. Value: the result; with `either` the whole response, with `times`
     /// `{ answers: [..] }`, with `until` the parameters of that notification.
     ///
+    /// In parameters, `{{x*3}}` is three times `x`, and `{{$.item.uriTemplate | expand x}}` is a URI template whose
+    /// variables have the value `x`.
+    ///
     /// A parameter that is a string of the form `{{$.steps[0].items[0].uri}}` is replaced by the first node that this
-    /// JSONPath selects in the values of the earlier steps. If it selects none, the step is skipped.
+    /// JSONPath selects in the values of the earlier steps. If it selects none, the step is skipped. With `each` the
+    /// request is sent once per item, and `{{$.item.uri}}` selects in the item. Value: `{ answers: [..] }`.
     Request(Request),
     /// Send a notification.
     Notify(Request),
     /// Write this text unchanged, then wait for messages for `within` [default: 1s]. Value: `{ replies: [..] }`.
     Raw(Raw),
-    /// Read every page of a list. Value: `{ items: [..], pages: N, cursors: [..] }`.
+    /// Read every page of a list. Value: `{ items: [..], pages: N, cursors: [..], variables: [{ template, name }] }`, with
+    /// the variables of resource templates.
     Pages(Pages),
+    /// Call every tool that may be called, with generated arguments. Read-only tools may be called, and those that
+    /// `--call-tools` permits. Value: `{ calls: [{ tool, arguments, violates, response }], not_called: [{ tool, reason }] }`.
+    CallTools(CallTools),
+    /// Request every prompt, with a value for each required argument. Value: `{ answers: [..] }`.
+    GetPrompts(GetPrompts),
     /// Make one HTTP exchange. Value: `{ status, headers, body }`.
     Http(HttpStep),
     /// Close standard input, or the session. Value: `{ exited, code, elapsed_ms, left }`.
     Close(Target),
+    /// Wait, and record what the server sends. Value: null.
+    Wait(Wait),
+    /// Send SIGTERM to the server and wait for its exit (stdio only, skipped elsewhere). Value: that of `close`.
+    Terminate(Target),
+    /// Send a request for each item with all client capabilities, and answer the input requests in the results
+    /// (2026-07-28). Value: `{ answers: [..] }`, with the last response for each item.
+    Input(Input),
+    /// Cancel a request that was left open with `as`. Value: null.
+    Stop(Stop),
+    /// Send several requests before the first response, then wait for all responses. Value: `{ answers: [..] }`.
+    Together(Together),
+    /// Open a stream of events with GET, and record it until the end of the case (Streamable HTTP only, skipped
+    /// elsewhere). Value: `{ status, content_type }`.
+    Listen(Listen),
+    /// Open further sessions and close them (Streamable HTTP only, skipped elsewhere). Value: `{ assigned, distinct,
+    /// bits }`, with `bits` an estimate of the variety of their ids.
+    Sessions(Sessions),
 }
 
 impl ServerStep {
     /// The keys of all steps.
-    pub const KINDS: [&str; 6] = ["request", "notify", "raw", "pages", "http", "close"];
+    pub const KINDS: [&str; 15] = [
+        "request",
+        "notify",
+        "raw",
+        "pages",
+        "call-tools",
+        "get-prompts",
+        "http",
+        "close",
+        "wait",
+        "terminate",
+        "input",
+        "stop",
+        "together",
+        "listen",
+        "sessions",
+    ];
 
     /// The key of the step in the file.
     #[must_use]
@@ -209,8 +254,17 @@ impl ServerStep {
             Self::Notify(_) => "notify",
             Self::Raw(_) => "raw",
             Self::Pages(_) => "pages",
+            Self::CallTools(_) => "call-tools",
+            Self::GetPrompts(_) => "get-prompts",
             Self::Http(_) => "http",
             Self::Close(_) => "close",
+            Self::Wait(_) => "wait",
+            Self::Terminate(_) => "terminate",
+            Self::Input(_) => "input",
+            Self::Stop(_) => "stop",
+            Self::Together(_) => "together",
+            Self::Listen(_) => "listen",
+            Self::Sessions(_) => "sessions",
         }
     }
 
@@ -221,8 +275,16 @@ impl ServerStep {
             Self::Request(step) | Self::Notify(step) => &step.expect,
             Self::Raw(step) => &step.expect,
             Self::Pages(step) => &step.expect,
+            Self::CallTools(step) => &step.expect,
+            Self::GetPrompts(step) => &step.expect,
             Self::Http(step) => &step.expect,
-            Self::Close(step) => &step.expect,
+            Self::Wait(step) => &step.expect,
+            Self::Close(step) | Self::Terminate(step) => &step.expect,
+            Self::Input(step) => &step.expect,
+            Self::Stop(step) => &step.expect,
+            Self::Together(step) => &step.expect,
+            Self::Listen(step) => &step.expect,
+            Self::Sessions(step) => &step.expect,
         }
     }
 }
@@ -349,15 +411,38 @@ pub struct Request {
     /// Whether to omit the metadata that the revision requires in every request.
     #[serde(default)]
     pub bare: bool,
-    /// Whether a response with an error counts as success. A check then judges the response.
+    /// Whether a response with an error counts as success, with `until` also a missing notification. A check then judges
+    /// the messages.
     #[serde(default)]
     pub either: bool,
+    /// Send the request once for each node that this JSONPath selects in the values of the earlier steps, one after
+    /// another. Needs `either`, as each item may have another outcome.
+    #[serde(default)]
+    pub each: Option<String>,
+    /// Maximum number of requests with `each` [default: 20].
+    #[serde(default)]
+    pub max: Option<usize>,
     /// Send this many requests at once, each with its own id, then wait for all responses.
     #[serde(default)]
     pub times: Option<u16>,
+    /// Send this many requests one after another, each with its own id. Value: `{ count, first_us, last_us }`, with the
+    /// median durations of the first and last tenth.
+    #[serde(default)]
+    pub repeat: Option<u16>,
     /// Wait for a notification with this method instead of the response, then cancel the request.
     #[serde(default)]
     pub until: Option<String>,
+    /// A name under which the request stays open after `until`, for the step `stop`.
+    #[serde(default, rename = "as")]
+    pub name: Option<String>,
+    /// HTTP headers that replace those of a conforming client (Streamable HTTP only, skipped elsewhere). An empty value
+    /// removes the header.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// Whether to write the names of the headers as in `Mcp-Method` instead of `mcp-method` (Streamable HTTP only, skipped
+    /// elsewhere).
+    #[serde(default)]
+    pub title_case: bool,
     /// Timeout for the response [default: 5s].
     #[serde(default)]
     pub within: Option<HumanDuration>,
@@ -370,11 +455,26 @@ pub struct Request {
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Raw {
-    /// The text: a line over stdio, a POST body over HTTP.
+    /// The text: a line over stdio, a POST body over HTTP. `{{x*3}}` is three times `x`, and `{{0xff}}` is this byte.
     pub text: String,
+    /// Over stdio: write the line in this many pieces with pauses in between [default: 1].
+    #[serde(default)]
+    pub pieces: Option<u8>,
     /// How long to wait for messages [default: 1s].
     #[serde(default)]
     pub within: Option<HumanDuration>,
+    /// The expected outcome.
+    #[serde(default)]
+    pub expect: Expect,
+}
+
+/// Waiting.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Wait {
+    /// How long.
+    #[serde(rename = "for")]
+    pub period: HumanDuration,
     /// The expected outcome.
     #[serde(default)]
     pub expect: Expect,
@@ -388,9 +488,71 @@ pub struct Pages {
     pub method: String,
     /// The member of the result with the items, for example `tools`.
     pub items: String,
+    /// Whether the server may reject the method. The step is then skipped.
+    #[serde(default)]
+    pub optional: bool,
     /// Maximum number of pages [default: 100].
     #[serde(default)]
     pub max_pages: Option<usize>,
+    /// The expected outcome.
+    #[serde(default)]
+    pub expect: Expect,
+}
+
+/// Calls of tools with generated arguments.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CallTools {
+    /// A JSONPath that selects the listed tools in the values of the earlier steps, for example `$.steps[0].items`.
+    pub tools: String,
+    /// The arguments [default: valid].
+    #[serde(default)]
+    pub arguments: ArgumentKind,
+    /// Whether to cancel a call that has no response at once, and to wait whether a response still arrives.
+    #[serde(default)]
+    pub cancel: bool,
+    /// Whether each call has a progress token, in turn a string and a number [default: true].
+    #[serde(default = "yes")]
+    pub progress: bool,
+    /// The log level in the metadata of each call (2026-07-28) [default: none].
+    #[serde(default)]
+    pub log_level: Option<String>,
+    /// Maximum number of tools [default: 30].
+    #[serde(default)]
+    pub max: Option<usize>,
+    /// Timeout of one call [default: 10s].
+    #[serde(default)]
+    pub within: Option<HumanDuration>,
+    /// The expected outcome.
+    #[serde(default)]
+    pub expect: Expect,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// The arguments of generated calls.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ArgumentKind {
+    /// One call per tool with arguments that its input schema allows.
+    #[default]
+    Valid,
+    /// One call per kind of rule in the input schema of a tool, with arguments that violate only this rule. One tool is
+    /// also called under its name in another case.
+    Invalid,
+}
+
+/// Requests of prompts.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetPrompts {
+    /// A JSONPath that selects the listed prompts in the values of the earlier steps, for example `$.steps[0].items`.
+    pub prompts: String,
+    /// Maximum number of prompts [default: 30].
+    #[serde(default)]
+    pub max: Option<usize>,
     /// The expected outcome.
     #[serde(default)]
     pub expect: Expect,

@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use evidence::{Body, ConnectionEvent, Direction, Http};
+use evidence::{ConnectionEvent, Direction, Http};
 use futures::{Stream, StreamExt};
 use reqwest::{
     Method, RequestBuilder, Response, Url,
@@ -17,12 +17,14 @@ use reqwest::{
 };
 use serde_json::{Value, json};
 use sse_stream::SseStream;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 
 use super::{
     PeerError, answer,
     transcript::{Ended, TranscriptRecorder},
 };
+
+mod sessions;
 
 /// Maximum size of a body.
 pub(super) const MAX_BODY: usize = 16 << 20;
@@ -37,24 +39,35 @@ pub(super) const SESSION: &str = "mcp-session-id";
 /// The header with the revision (2025-11-25, basic/transports, protocol version header).
 pub(super) const VERSION: &str = "mcp-protocol-version";
 
+/// A marker among the headers of a message: their names are written as in `Mcp-Method`, not as in `mcp-method`.
+pub(crate) const TITLE_CASE: &str = ":title-case";
+
 /// Headers of one message. An empty value removes a header.
-pub(super) type Headers = BTreeMap<String, String>;
+pub(crate) type Headers = BTreeMap<String, String>;
 
 /// A peer over Streamable HTTP. Exchanges run in tasks.
 #[derive(Debug)]
 pub(super) struct HttpPeer {
     shared: Arc<Shared>,
     tasks: Mutex<JoinSet<()>>,
+    /// The tasks of the exchanges that were started in the background.
+    exchanges: Mutex<BTreeMap<u64, AbortHandle>>,
+    /// Streams that steps opened.
+    listeners: Mutex<JoinSet<()>>,
 }
 
 #[derive(Debug)]
 pub(super) struct Shared {
     client: reqwest::Client,
+    /// Writes the names of headers as in `Mcp-Method`.
+    title_case_client: reqwest::Client,
     url: Url,
     secret: HeaderMap,
     recorder: Arc<TranscriptRecorder>,
     exchanges: AtomicU64,
     session: Mutex<Option<HeaderValue>>,
+    /// The sessions that steps opened in addition.
+    others: Mutex<Vec<HeaderValue>>,
     /// Whether DELETE was sent.
     ended: AtomicBool,
     revision: Mutex<Option<String>>,
@@ -71,18 +84,26 @@ impl HttpPeer {
         recorder: Arc<TranscriptRecorder>,
     ) -> Result<Self, PeerError> {
         let client = build_client()?;
+        let title_case_client = client_builder().http1_title_case_headers().build();
         let shared = Shared {
             client,
+            title_case_client: title_case_client.map_err(|source| PeerError::Client { source })?,
             url,
             secret,
             recorder,
             exchanges: AtomicU64::new(0),
             session: Mutex::default(),
+            others: Mutex::default(),
             ended: AtomicBool::new(false),
             revision: Mutex::default(),
             answers,
         };
-        Ok(Self { shared: Arc::new(shared), tasks: Mutex::default() })
+        Ok(Self {
+            shared: Arc::new(shared),
+            tasks: Mutex::default(),
+            exchanges: Mutex::default(),
+            listeners: Mutex::default(),
+        })
     }
 
     /// Sets the revision header of further messages.
@@ -101,10 +122,11 @@ impl HttpPeer {
     }
 
     /// Posts a message and reads the response in the background. Returns the number of the exchange.
-    pub(super) fn post(&self, text: String, headers: Headers) -> u64 {
+    pub(super) fn post(&self, body: Vec<u8>, headers: Headers) -> u64 {
         let number = self.shared.next();
         let shared = Arc::clone(&self.shared);
-        lock(&self.tasks).spawn(async move { shared.exchange(number, text, headers).await });
+        let task = lock(&self.tasks).spawn(async move { shared.exchange(number, body, headers).await });
+        lock(&self.exchanges).insert(number, task);
         number
     }
 
@@ -119,7 +141,7 @@ impl HttpPeer {
         if method == Method::DELETE {
             self.shared.ended.store(true, Ordering::Relaxed);
         }
-        let (request, sent) = self.shared.request(&method, headers, body.as_deref());
+        let (request, sent) = self.shared.request(&method, headers, body.as_ref().map(|body| body.as_bytes().to_vec()));
         self.shared.record_request(number, sent, body.as_deref());
         let response = tokio::time::timeout(RAW_TIMEOUT, request.send()).await;
         let response = match response {
@@ -136,9 +158,11 @@ impl HttpPeer {
         Ok(json!({ "status": http.status, "headers": http.headers, "body": body }))
     }
 
-    /// Terminates the session and all open exchanges.
+    /// Terminates the sessions and all open exchanges.
     pub(super) async fn end(self) {
         lock(&self.tasks).abort_all();
+        lock(&self.listeners).abort_all();
+        self.close_others().await;
         if self.has_session() && !self.shared.ended.load(Ordering::Relaxed) {
             let _ = tokio::time::timeout(
                 Duration::from_millis(800),
@@ -148,9 +172,11 @@ impl HttpPeer {
         }
     }
 
-    /// Drops all open exchanges, which cancels their requests.
-    pub(super) fn drop_open(&self) {
-        lock(&self.tasks).abort_all();
+    /// Drops an exchange. That cancels its request (2026-07-28, basic/transports/streamable-http, cancellation).
+    pub(super) fn drop_exchange(&self, number: u64) {
+        let Some(task) = lock(&self.exchanges).remove(&number).filter(|task| !task.is_finished()) else { return };
+        task.abort();
+        self.shared.recorder.mark(number, Direction::ClientToServer, ConnectionEvent::ClosedByPeer, None);
     }
 }
 
@@ -159,8 +185,9 @@ impl Shared {
         self.exchanges.fetch_add(1, Ordering::Relaxed)
     }
 
-    async fn exchange(self: Arc<Self>, number: u64, text: String, headers: Headers) {
-        let (request, sent) = self.request(&Method::POST, headers, Some(&text));
+    async fn exchange(self: Arc<Self>, number: u64, body: Vec<u8>, headers: Headers) {
+        let text = String::from_utf8_lossy(&body).into_owned();
+        let (request, sent) = self.request(&Method::POST, headers, Some(body));
         self.record_request(number, sent, Some(&text));
         let response = match request.send().await {
             Ok(response) => response,
@@ -177,7 +204,7 @@ impl Shared {
     }
 
     /// Builds a request, and its recordable part without the user's headers.
-    fn request(&self, method: &Method, headers: Headers, body: Option<&str>) -> (RequestBuilder, Http) {
+    fn request(&self, method: &Method, headers: Headers, body: Option<Vec<u8>>) -> (RequestBuilder, Http) {
         let mut sent = self.usual_headers(method);
         for (name, value) in headers {
             let name = name.to_ascii_lowercase();
@@ -187,20 +214,21 @@ impl Shared {
                 sent.insert(name, value)
             };
         }
+        let title_case = sent.remove(TITLE_CASE).is_some();
         let mut map = HeaderMap::new();
         for (name, value) in &sent {
             if let (Ok(name), Ok(value)) = (HeaderName::try_from(name), HeaderValue::try_from(value)) {
                 map.insert(name, value);
             }
         }
-        let kept = sent.get(SESSION).is_some_and(|value| value == KEPT);
-        if let Some(session) = lock(&self.session).clone().filter(|_| kept) {
+        if let Some(session) = sent.get(SESSION).and_then(|name| self.session_named(name)) {
             map.insert(SESSION, session);
         }
         map.extend(self.secret.clone());
-        let mut request = self.client.request(method.clone(), self.url.clone()).headers(map);
+        let client = if title_case { &self.title_case_client } else { &self.client };
+        let mut request = client.request(method.clone(), self.url.clone()).headers(map);
         if let Some(body) = body {
-            request = request.body(body.to_owned());
+            request = request.body(body);
         }
         sent.insert("host".to_owned(), host(&self.url));
         let http = Http {
@@ -231,11 +259,10 @@ impl Shared {
     }
 
     fn record_request(&self, number: u64, http: Http, body: Option<&str>) {
-        let body = match body {
-            Some(text) => serde_json::from_str(text).map_or_else(|_| Body::Text(text.to_owned()), Body::Json),
-            None => Body::Event(ConnectionEvent::Bodiless),
-        };
-        self.recorder.record(number, Direction::ClientToServer, body, Some(http));
+        match body {
+            Some(text) => self.recorder.sent(number, text, Some(http)),
+            None => self.recorder.mark(number, Direction::ClientToServer, ConnectionEvent::Bodiless, Some(http)),
+        }
     }
 
     fn keep_session(&self, response: &Response) {
@@ -272,24 +299,31 @@ impl Shared {
         let mut empty = true;
         while let Some(event) = events.next().await {
             let event = event.map_err(|cause| cause.to_string())?;
-            // An event without data only provides an event id for resumption (2025-11-25, basic/transports).
-            let Some(data) = event.data.filter(|data| !data.trim().is_empty()) else { continue };
-            empty = false;
             let http = Http { event: event.event, event_id: event.id, ..http.clone() };
+            let Some(data) = event.data.filter(|data| !data.trim().is_empty()) else {
+                // An event without data only provides an event id for resumption (2025-11-25, basic/transports).
+                if http.event_id.is_some() {
+                    empty = false;
+                    self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::Bodiless, Some(http));
+                }
+                continue;
+            };
+            empty = false;
             let requests = self.recorder.receive(number, &data, Some(http));
             self.answer(requests).await;
         }
         if empty {
             self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::Bodiless, Some(http));
         }
+        self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::ClosedByServer, None);
         Ok(())
     }
 
     async fn answer(&self, requests: Vec<Value>) {
         for request in requests.iter().filter(|_| self.answers) {
-            let text = answer(request).to_string();
+            let text = answer(request, &self.recorder.declared()).to_string();
             let number = self.next();
-            let (post, sent) = self.request(&Method::POST, Headers::new(), Some(&text));
+            let (post, sent) = self.request(&Method::POST, Headers::new(), Some(text.clone().into_bytes()));
             self.record_request(number, sent, Some(&text));
             match post.send().await {
                 Ok(response) => {
@@ -304,6 +338,10 @@ impl Shared {
 
 /// A client that follows redirects only within an origin, since requests contain the user's headers.
 pub(super) fn build_client() -> Result<reqwest::Client, PeerError> {
+    client_builder().build().map_err(|source| PeerError::Client { source })
+}
+
+fn client_builder() -> reqwest::ClientBuilder {
     let redirects = reqwest::redirect::Policy::custom(|attempt| {
         let first = attempt.previous().first().map(Url::origin);
         if attempt.previous().len() <= 3 && first == Some(attempt.url().origin()) {
@@ -312,8 +350,7 @@ pub(super) fn build_client() -> Result<reqwest::Client, PeerError> {
             attempt.stop()
         }
     });
-    let client = client::http_client::builder().connect_timeout(CONNECT).redirect(redirects).no_proxy();
-    client.build().map_err(|source| PeerError::Client { source })
+    client::http_client::builder().connect_timeout(CONNECT).redirect(redirects).no_proxy()
 }
 
 /// Replaces the session id and other credentials in records.

@@ -6,6 +6,7 @@ use client::process::{
     subtree::{ProcessEntry, descendants},
     supervisor::{Supervision, SupervisorReport, Trigger},
 };
+use rustix::process::Signal;
 use tempfile::TempDir;
 use tokio::{
     process::{ChildStderr, ChildStdin, ChildStdout},
@@ -96,6 +97,20 @@ impl ServerProcess {
         living
     }
 
+    /// Sends SIGTERM to the server itself; its child processes and the supervisor get none.
+    pub(super) fn terminate(&mut self) -> Result<(), String> {
+        let living = self.observe();
+        let server = self.server_pid();
+        let process = living.iter().find(|process| Some(process.pid) == server);
+        process.map(|process| process.signal(Signal::TERM)).map(drop).ok_or_else(|| "the server has exited".to_owned())
+    }
+
+    /// The process id of the server: the oldest child of the supervisor, which adopts others later.
+    fn server_pid(&self) -> Option<i32> {
+        let children = self.seen.values().filter(|seen| seen.parent == self.supervised.pid);
+        children.min_by_key(|seen| (seen.first_us, seen.pid)).map(|first| first.pid)
+    }
+
     /// Waits for the server to exit; returns whether it did.
     pub(super) async fn wait(&mut self, within: Duration) -> bool {
         let deadline = Instant::now() + within;
@@ -117,16 +132,11 @@ impl ServerProcess {
         self.evidence.code.or_else(|| self.supervised.child.try_wait().ok().flatten()?.code())
     }
 
-    /// Whether the server itself has exited; its child processes may exist. The server is the oldest child of the
-    /// supervisor, which adopts others later.
+    /// Whether the server itself has exited; its child processes may exist.
     fn ended(&mut self, living: &[ProcessEntry]) -> bool {
         if self.evidence.ended_us.is_none() {
-            let first = self
-                .seen
-                .values()
-                .filter(|seen| seen.parent == self.supervised.pid)
-                .min_by_key(|seen| (seen.first_us, seen.pid));
-            let gone = first.is_some_and(|first| living.iter().all(|process| process.pid != first.pid));
+            let server = self.server_pid();
+            let gone = server.is_some_and(|server| living.iter().all(|process| process.pid != server));
             if gone || matches!(self.supervised.child.try_wait(), Ok(Some(_))) {
                 self.evidence.ended_us = Some(self.recorder.now_us());
             }

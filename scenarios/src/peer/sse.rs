@@ -89,10 +89,9 @@ impl SsePeer {
 impl Poster {
     async fn post(&self, text: &str) -> Result<(), String> {
         let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
-        let body = serde_json::from_str(text).map_or_else(|_| Body::Text(text.to_owned()), Body::Json);
         let path = Some(self.recorder.redact_text(self.endpoint.path()));
         let sent = Http { method: Some("POST".to_owned()), path, ..Http::default() };
-        self.recorder.record(number, Direction::ClientToServer, body, Some(sent));
+        self.recorder.sent(number, text, Some(sent));
         let request = self.client.post(self.endpoint.clone()).header("content-type", "application/json");
         let request = request.headers(self.secret.clone()).body(text.to_owned()).send();
         let (http, error) = match tokio::time::timeout(POST, request).await {
@@ -142,8 +141,9 @@ async fn read(
         } else if !data.trim().is_empty() {
             for request in recorder.receive(0, &data, Some(http)) {
                 let Some(poster) = poster.clone() else { continue };
+                let reply = answer(&request, &recorder.declared()).to_string();
                 // In the background: a server may accept the POST only after the stream was read.
-                tokio::spawn(async move { drop(poster.post(&answer(&request).to_string()).await) });
+                tokio::spawn(async move { drop(poster.post(&reply).await) });
             }
         }
     }

@@ -2,10 +2,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use evidence::{Body, ConnectionEvent, Direction};
+use evidence::{ConnectionEvent, Direction};
 use serde_json::Value;
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
+    io::{AsyncReadExt, AsyncWriteExt},
     process::{ChildStderr, ChildStdin, ChildStdout},
     sync::Mutex,
     task::JoinHandle,
@@ -13,14 +13,23 @@ use tokio::{
 
 use crate::evidence::ProcessEvidence;
 
-use super::{PeerError, ServerCommand, answer, process::ServerProcess, transcript::TranscriptRecorder};
+use super::{
+    PeerError, ServerCommand, answer,
+    lines::{Lines, Output},
+    process::ServerProcess,
+    transcript::TranscriptRecorder,
+};
 
 /// Maximum length of a line; a longer one closes the connection.
-const MAX_LINE: u64 = 16 << 20;
+const MAX_LINE: usize = 16 << 20;
+/// How long a server must be silent before a message without a newline is taken for complete.
+const SILENCE: Duration = Duration::from_secs(1);
 /// Number of bytes of standard error to keep, from its end.
 const MAX_STDERR: usize = 8 << 10;
 /// Timeout of writing a message.
 const WRITE: Duration = Duration::from_secs(5);
+/// Pause between the pieces of a line.
+const PAUSE: Duration = Duration::from_millis(40);
 /// The only connection over stdio.
 const CONNECTION: u64 = 0;
 
@@ -56,8 +65,25 @@ impl StdioPeer {
 
     /// Writes one line.
     pub(super) async fn send(&self, text: &str) -> Result<(), String> {
-        record_sent(&self.recorder, text);
+        self.recorder.sent(CONNECTION, text, None);
         write(&self.input, text).await
+    }
+
+    /// Writes bytes and a newline in so many pieces, with pauses in between.
+    pub(super) async fn send_pieces(&self, bytes: &[u8], pieces: u8) -> Result<(), String> {
+        for line in bytes.split(|byte| *byte == b'\n') {
+            self.recorder.sent(CONNECTION, &String::from_utf8_lossy(line), None);
+        }
+        let line = [bytes, b"\n"].concat();
+        let size = line.len().div_ceil(usize::from(pieces.max(1)));
+        let mut guard = self.input.lock().await;
+        for (number, piece) in line.chunks(size).enumerate() {
+            if number > 0 {
+                tokio::time::sleep(PAUSE).await;
+            }
+            write_bytes(guard.as_mut(), piece).await?;
+        }
+        Ok(())
     }
 
     /// Observes the processes, so that those that leave the tree later are known.
@@ -70,6 +96,14 @@ impl StdioPeer {
         self.shut_input().await;
         let mut process = self.process.lock().await;
         (process.wait(within).await, process.code())
+    }
+
+    /// Sends SIGTERM to the server, with its input open, and waits for its exit. Returns whether it exited, and its code.
+    pub(super) async fn terminate(&self, within: Duration) -> Result<(bool, Option<i32>), String> {
+        let mut process = self.process.lock().await;
+        process.terminate()?;
+        self.recorder.mark(CONNECTION, Direction::ClientToServer, ConnectionEvent::Sigterm, None);
+        Ok((process.wait(within).await, process.code()))
     }
 
     /// Terminates the server and all processes below it.
@@ -92,17 +126,22 @@ impl StdioPeer {
     }
 }
 
-fn record_sent(recorder: &TranscriptRecorder, text: &str) {
-    let body = serde_json::from_str(text).map_or_else(|_| Body::Text(text.to_owned()), Body::Json);
-    recorder.record(CONNECTION, Direction::ClientToServer, body, None);
+async fn write(input: &Input, text: &str) -> Result<(), String> {
+    write_bytes(
+        input.lock().await.as_mut(),
+        format!(
+            "{text}
+"
+        )
+        .as_bytes(),
+    )
+    .await
 }
 
-async fn write(input: &Input, text: &str) -> Result<(), String> {
-    let mut guard = input.lock().await;
-    let Some(stdin) = guard.as_mut() else { return Err("the server's input is closed".to_owned()) };
-    let line = format!("{text}\n");
+async fn write_bytes(stdin: Option<&mut ChildStdin>, bytes: &[u8]) -> Result<(), String> {
+    let Some(stdin) = stdin else { return Err("the server's input is closed".to_owned()) };
     let written = async {
-        stdin.write_all(line.as_bytes()).await?;
+        stdin.write_all(bytes).await?;
         stdin.flush().await
     };
     match tokio::time::timeout(WRITE, written).await {
@@ -112,30 +151,59 @@ async fn write(input: &Input, text: &str) -> Result<(), String> {
     }
 }
 
-async fn read(stdout: ChildStdout, modern: bool, recorder: Arc<TranscriptRecorder>, input: Input) {
-    let mut lines = BufReader::new(stdout);
-    let mut line = Vec::new();
+async fn read(mut stdout: ChildStdout, modern: bool, recorder: Arc<TranscriptRecorder>, input: Input) {
+    let mut lines = Lines::default();
+    let mut chunk = vec![0; 64 << 10];
+    let mut fresh = false;
     loop {
-        line.clear();
-        let count = (&mut lines).take(MAX_LINE).read_until(b'\n', &mut line).await.unwrap_or(0);
-        if count == 0 {
-            break;
-        }
-        let whole = line.last() == Some(&b'\n') || count < usize::try_from(MAX_LINE).unwrap_or(usize::MAX);
-        let text = String::from_utf8_lossy(&line);
-        let requests = recorder.receive(CONNECTION, text.trim_end_matches(['\n', '\r']), None);
-        for request in requests.iter().filter(|_| !modern) {
-            let reply = answer(request);
-            record_sent(&recorder, &reply.to_string());
-            let _ = write(&input, &reply.to_string()).await;
-        }
-        if !whole {
+        // Only a message that nothing terminates waits for the silence.
+        let count = if fresh && lines.pending() > 0 {
+            tokio::time::timeout(SILENCE, stdout.read(&mut chunk)).await.ok()
+        } else {
+            Some(stdout.read(&mut chunk).await)
+        };
+        let found = match count {
+            None => {
+                fresh = false;
+                lines.recover()
+            }
+            Some(Ok(count @ 1..)) => {
+                fresh = true;
+                lines.push(&chunk[..count])
+            }
+            Some(_) => break,
+        };
+        receive(found, modern, &recorder, &input).await;
+        if lines.pending() > MAX_LINE {
             recorder.close("the server wrote a line of more than 16 MiB");
             return;
         }
     }
+    receive(lines.finish(), modern, &recorder, &input).await;
     recorder.mark(CONNECTION, Direction::ServerToClient, ConnectionEvent::ClosedByServer, None);
     recorder.close("the server closed its output");
+}
+
+/// Records the output, and responds to requests.
+async fn receive(found: Vec<Output>, modern: bool, recorder: &TranscriptRecorder, input: &Input) {
+    for output in found {
+        let value = match output {
+            Output::Message(value) => value,
+            Output::Recovered(value, text) => {
+                recorder.text(CONNECTION, &text, None);
+                value
+            }
+            Output::Text(text) => {
+                recorder.text(CONNECTION, &text, None);
+                continue;
+            }
+        };
+        for request in recorder.message(CONNECTION, value, None).iter().filter(|_| !modern) {
+            let reply = answer(request, &recorder.declared()).to_string();
+            recorder.sent(CONNECTION, &reply, None);
+            let _ = write(input, &reply).await;
+        }
+    }
 }
 
 async fn keep_the_end(mut stderr: ChildStderr, kept: Arc<std::sync::Mutex<Vec<u8>>>) {

@@ -40,6 +40,10 @@ pub(super) struct State {
     pub(super) ended: BTreeMap<u64, Ended>,
     /// Why the connection is closed, if it is.
     pub(super) closed: Option<String>,
+    /// The capabilities that the last `initialize` declared.
+    declared: Value,
+    /// The first event id of a stream.
+    first_event_id: Option<String>,
 }
 
 /// A message from the server.
@@ -77,6 +81,12 @@ impl TranscriptRecorder {
         if state.frames.len() >= MAX_FRAMES || state.bytes.saturating_add(weight) > MAX_BYTES {
             state.closed.get_or_insert_with(|| "the server sent more than 20,000 frames or 64 MiB".to_owned());
         } else {
+            if let Some(declared) = declared_in(direction, &body) {
+                state.declared = declared;
+            }
+            if let Some(id) = http.as_ref().and_then(|http| http.event_id.clone()) {
+                state.first_event_id.get_or_insert(id);
+            }
             let body = self.redact(body);
             let seq = state.frames.len() as u64;
             state.bytes += weight;
@@ -86,18 +96,49 @@ impl TranscriptRecorder {
         self.wake();
     }
 
+    /// Records text to the server, without the most of very long strings.
+    pub(super) fn sent(&self, connection: u64, text: &str, http: Option<Http>) {
+        let body = match serde_json::from_str(text) {
+            Ok(value) => Body::Json(shortened(value)),
+            Err(_) => Body::Text(text.chars().take(MAX_TEXT).collect()),
+        };
+        self.record(connection, Direction::ClientToServer, body, http);
+    }
+
+    /// The capabilities that the workbench declared.
+    pub(super) fn declared(&self) -> Value {
+        self.lock().declared.clone()
+    }
+
+    /// The first event id of a stream, if there is one.
+    pub(super) fn first_event_id(&self) -> Option<String> {
+        self.lock().first_event_id.clone()
+    }
+
     /// Records a connection event.
     pub(super) fn mark(&self, connection: u64, direction: Direction, mark: ConnectionEvent, http: Option<Http>) {
         self.record(connection, direction, Body::Event(mark), http);
     }
 
-    /// Records text from the server. JSON messages are also kept for waiting steps. Returns the requests.
+    /// Records text from the server, which is a JSON message or other text. Returns the requests.
     pub(super) fn receive(&self, connection: u64, text: &str, http: Option<Http>) -> Vec<Value> {
-        let Ok(value) = serde_json::from_str::<Value>(text) else {
-            let kept = text.chars().take(MAX_TEXT).collect();
-            self.record(connection, Direction::ServerToClient, Body::Text(kept), http);
-            return Vec::new();
-        };
+        match serde_json::from_str::<Value>(text) {
+            Ok(value) => self.message(connection, value, http),
+            Err(_) => {
+                self.text(connection, text, http);
+                Vec::new()
+            }
+        }
+    }
+
+    /// Records text from the server that is not a message.
+    pub(super) fn text(&self, connection: u64, text: &str, http: Option<Http>) {
+        let kept = text.chars().take(MAX_TEXT).collect();
+        self.record(connection, Direction::ServerToClient, Body::Text(kept), http);
+    }
+
+    /// Records a JSON message from the server, and keeps it for waiting steps. Returns the requests.
+    pub(super) fn message(&self, connection: u64, value: Value, http: Option<Http>) -> Vec<Value> {
         // A server of 2025-03-26 may send a batch (2025-03-26, basic, batching).
         let messages = match &value {
             Value::Array(batch) => batch.clone(),
@@ -148,6 +189,11 @@ impl TranscriptRecorder {
         tokio::time::timeout(within, search).await.ok().flatten()
     }
 
+    /// Number of recorded frames.
+    pub(super) fn frame_count(&self) -> u64 {
+        self.lock().frames.len() as u64
+    }
+
     pub(super) fn frames(&self) -> Vec<Frame> {
         self.lock().frames.clone()
     }
@@ -190,12 +236,42 @@ impl TranscriptRecorder {
     }
 }
 
+/// The capabilities in an `initialize` of the workbench.
+fn declared_in(direction: Direction, body: &Body) -> Option<Value> {
+    let Body::Json(message) = body else { return None };
+    let is_initialize = direction == Direction::ClientToServer && message["method"] == "initialize";
+    is_initialize.then(|| message.pointer("/params/capabilities").cloned().unwrap_or(Value::Null))
+}
+
+/// The value with very long strings cut, so that a large argument does not fill the evidence.
+fn shortened(value: Value) -> Value {
+    match value {
+        Value::String(text) if text.len() > MAX_TEXT => {
+            let kept: String = text.chars().take(80).collect();
+            Value::String(format!("{kept}… [{} bytes]", text.len()))
+        }
+        Value::Array(items) => items.into_iter().map(shortened).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, field)| (name, shortened(field))).collect(),
+        other => other,
+    }
+}
+
 /// Whether two JSON-RPC ids are the same: `1` and `1.0` are one number, `1` and `"1"` are not one id.
 pub(crate) fn same_id(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
         _ => one == other,
     }
+}
+
+/// Whether two ids are equal as text: `1` and `"1"`.
+pub(crate) fn same_text(one: &Value, other: &Value) -> bool {
+    let text = |id: &Value| match id {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    };
+    text(one).is_some() && text(one) == text(other)
 }
 
 /// Whether the message is a request.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use client::ServerConfig;
-use reports::model::RunKind;
+use reports::model::{PassPolicy, RunKind};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -48,6 +48,7 @@ pub(super) async fn execute(
         subject: plan.subject,
         seed: plan.seed,
         planned: plan.loads.len(),
+        policy: PassPolicy::default(),
         jobs: 1,
         probe: None,
     };

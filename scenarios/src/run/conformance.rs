@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, num::NonZeroUsize, path::PathBuf, sync::Arc};
 
-use reports::model::RunKind;
+use reports::model::{PassPolicy, RunKind};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -43,6 +43,7 @@ pub(super) async fn execute(
         subject: plan.client.name().to_owned(),
         seed: plan.seed,
         planned: waiting.len(),
+        policy: PassPolicy::default(),
         jobs: plan.jobs.get(),
         probe: None,
     };

@@ -1,19 +1,38 @@
-//! Executes one case of a server in its own process or session, and collects the evidence.
+//! Executes the scenarios of a server, and collects their evidence.
+//!
+//! A scenario has a process or session of its own ([`run_server_case`]), or shares one with others ([`shared`]).
 
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{
-    evidence::{Evidence, Outcome, StepOutcome},
+    evidence::{Evidence, Outcome, StepError, StepOutcome},
     model::{Revision, Scenario, ServerStep, Subject},
     peer::{FinishedPeer, Peer, PeerError, ProbeResult, ServerTarget, failure},
     plan::{limit_of, revisions_of, transports_of},
+    run::ToolPolicy,
 };
 
+mod calls;
 mod fill;
+pub(super) mod ownership;
+pub(super) mod shared;
 mod steps;
+
+/// Why a step has no value.
+enum Failure {
+    Step(StepError),
+    Nothing(String),
+}
+
+impl From<StepError> for Failure {
+    fn from(error: StepError) -> Self {
+        Self::Step(error)
+    }
+}
 
 /// Whether a scenario applies to a server in a revision.
 ///
@@ -35,47 +54,61 @@ pub fn applies(scenario: &Scenario, probe_result: &ProbeResult, revision: Revisi
     }
 }
 
-/// Runs one case. Errors are part of the evidence. `startup` is the timeout of the handshake.
+/// Timeouts of a case.
+#[derive(Debug, Clone, Copy)]
+pub struct Timeouts {
+    /// Timeout of the handshake.
+    pub startup: Duration,
+    /// Factor of all other timeouts: 1, or more for a repetition.
+    pub leniency: u32,
+}
+
+/// Runs one case in its own process or session. Errors are part of the evidence. `policy` decides which tools may be called.
 pub async fn run_server_case(
     target: &ServerTarget,
     scenario: &Scenario,
     probe_result: &ProbeResult,
     revision: Revision,
-    startup: Duration,
+    timeouts: Timeouts,
+    policy: &ToolPolicy,
 ) -> Evidence {
     match Peer::open(target, probe_result.transport, revision).await {
-        Ok(peer) => converse(peer, scenario, probe_result, startup).await,
+        Ok(peer) => {
+            converse(peer.with_leniency(timeouts.leniency), scenario, probe_result, timeouts.startup, policy).await
+        }
         Err(error) => unstarted(scenario, probe_result, revision, &error),
     }
 }
 
-async fn converse(mut peer: Peer, scenario: &Scenario, probe_result: &ProbeResult, startup: Duration) -> Evidence {
+async fn converse(
+    mut peer: Peer,
+    scenario: &Scenario,
+    probe_result: &ProbeResult,
+    startup: Duration,
+    policy: &ToolPolicy,
+) -> Evidence {
     let revision = peer.revision();
     let mut outcomes = Vec::new();
-    let mut broken = None;
+    let (mut broken, mut is_open) = (None, true);
     // A scenario that starts with `raw` skips the handshake.
     if !matches!(scenario.steps.server().first(), Some(ServerStep::Raw(_))) {
         let (outcome, error) = handshake(&mut peer, probe_result, startup).await;
         outcomes.push(outcome);
-        broken = error;
+        is_open = error.is_none();
+        // The check judges why the handshake failed.
+        broken = error.filter(|_| !scenario.judges_handshake());
     }
-    let limit = limit_of(scenario);
-    let timed_out = broken.is_none() && take_steps(&mut peer, scenario.steps.server(), limit, &mut outcomes).await;
+    let timed_out = is_open && take_steps(&mut peer, scenario, policy, &mut outcomes).await;
     let FinishedPeer { frames, process, stderr, elapsed_us } = peer.end().await;
     let recorded = Evidence::empty(scenario, probe_result.transport, revision);
     Evidence { frames, steps: outcomes, process, stderr, timed_out, broken, elapsed_us, ..recorded }
 }
 
-/// Performs the handshake. The value describes the server and its session.
+/// Performs the handshake.
 async fn handshake(peer: &mut Peer, probe_result: &ProbeResult, startup: Duration) -> (StepOutcome, Option<String>) {
     let began_us = peer.now_us();
-    let result = peer.handshake(startup).await;
-    let mut value = probe_result.as_value(peer.revision());
-    if let Some(visible) = peer.session_is_visible_ascii() {
-        value["session"] = serde_json::json!({ "visible_ascii": visible });
-    }
-    let (outcome, broken) = match result {
-        Ok(_) => (Outcome::Value(value), None),
+    let (outcome, broken) = match peer.handshake(startup).await {
+        Ok(_) => (Outcome::Value(description(peer, probe_result)), None),
         Err(error) => {
             let why = format!("the server did not complete the handshake: {}", error.message);
             (Outcome::Error(error), Some(why))
@@ -84,13 +117,29 @@ async fn handshake(peer: &mut Peer, probe_result: &ProbeResult, startup: Duratio
     (StepOutcome { step: None, server: None, began_us, ended_us: peer.now_us(), outcome }, broken)
 }
 
+/// The server and its session, as checks see them.
+fn description(peer: &Peer, probe_result: &ProbeResult) -> Value {
+    let mut value = probe_result.as_value(peer.revision());
+    if let Some(visible) = peer.session_is_visible_ascii() {
+        value["session"] = serde_json::json!({ "visible_ascii": visible });
+    }
+    value
+}
+
 /// Executes the steps. Returns whether the case timed out.
-async fn take_steps(peer: &mut Peer, all: &[ServerStep], limit: Duration, outcomes: &mut Vec<StepOutcome>) -> bool {
+async fn take_steps(
+    peer: &mut Peer,
+    scenario: &Scenario,
+    policy: &ToolPolicy,
+    outcomes: &mut Vec<StepOutcome>,
+) -> bool {
+    let (all, limit) = (scenario.steps.server(), peer.limit(limit_of(scenario)));
     let deadline = Instant::now() + limit;
     let mut values = vec![Value::Null; all.len()];
     for (index, step) in all.iter().enumerate() {
         let began_us = peer.now_us();
-        let taken = tokio::time::timeout_at(deadline, steps::take(peer, step, &values)).await;
+        // On the heap: the futures of all steps are large, and runs are started deep in other futures.
+        let taken = tokio::time::timeout_at(deadline, steps::take(peer, step, &values, policy).boxed()).await;
         let timed_out = taken.is_err();
         let outcome = taken
             .unwrap_or_else(|_| Outcome::Error(failure("timed-out", format!("the case has a timeout of {limit:?}"))));

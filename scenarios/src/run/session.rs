@@ -12,12 +12,15 @@ use std::{
 
 use reports::{
     journal::{self as journal_format, Line},
-    model::{CaseResult, FORMAT, LoadResult, Run, RunHeader, RunKind},
+    model::{CaseResult, FORMAT, LoadResult, PassPolicy, Run, RunHeader, RunKind, Verdict},
 };
 use tokio::runtime::{Builder, Runtime};
 
 use super::{Baseline, EventSink, FinishedRun, RunDirectory, RunError, RunEvent, journal::Journal};
-use crate::{Evidence, Scenario, bench::Progress, judge, peer::ProbeResult};
+use crate::{
+    Evidence, Scenario, bench::Progress, evidence::Outcome, judge, model::Subject, peer::ProbeResult,
+    select::CheckSelection,
+};
 
 /// Distinguishes runs of one process that start in the same second.
 static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -30,6 +33,7 @@ pub(super) struct Start<'a> {
     pub(super) planned: usize,
     pub(super) jobs: usize,
     pub(super) probe: Option<&'a ProbeResult>,
+    pub(super) policy: PassPolicy,
 }
 
 impl Start<'_> {
@@ -48,6 +52,7 @@ impl Start<'_> {
             subject: self.subject.clone(),
             seed: self.seed,
             planned: self.planned,
+            policy: self.policy,
         }
     }
 }
@@ -81,7 +86,11 @@ impl<'e> Session<'e> {
     }
 
     pub(super) fn case_finished(&mut self, judged: JudgedCase) {
-        let JudgedCase { index, mut result, line, .. } = judged;
+        let JudgedCase { index, mut result, line, is_selected, .. } = judged;
+        if !is_selected {
+            self.header.planned = self.header.planned.saturating_sub(1);
+            return;
+        }
         let written = line.and_then(|line| self.journal.append(&line));
         self.check_journal(written);
         (self.events)(RunEvent::CaseFinished { result: &result });
@@ -167,6 +176,10 @@ pub(super) struct JudgedCase {
     line: io::Result<Vec<u8>>,
     /// Exit code and standard error of a process that neither sent nor reported anything.
     pub(super) idle_exit: Option<(i32, String)>,
+    /// Whether the result depends on time, so that the case of a server is repeated before it counts.
+    pub(super) depends_on_time: bool,
+    /// Whether the case has results of selected checks.
+    is_selected: bool,
 }
 
 /// Judges cases one after another on a thread of its own. Clones share the thread.
@@ -174,7 +187,10 @@ pub(super) struct JudgedCase {
 /// A case that is judged is in memory as evidence and as journal line, so only one is at a time. Always the same thread
 /// allocates that memory, because the allocator keeps freed memory for each thread.
 #[derive(Debug, Clone)]
-pub(super) struct Judge(Arc<JudgeThread>);
+pub(super) struct Judge {
+    thread: Arc<JudgeThread>,
+    selection: Arc<CheckSelection>,
+}
 
 #[derive(Debug)]
 struct JudgeThread(Option<Runtime>);
@@ -190,9 +206,14 @@ impl Drop for JudgeThread {
 
 impl Judge {
     pub(super) fn new() -> io::Result<Self> {
+        Self::with_selection(CheckSelection::default())
+    }
+
+    /// A judge that keeps the results of the selected checks.
+    pub(super) fn with_selection(selection: CheckSelection) -> io::Result<Self> {
         let hour = Duration::from_secs(3_600);
         let runtime = Builder::new_current_thread().max_blocking_threads(1).thread_keep_alive(hour).build()?;
-        Ok(Self(Arc::new(JudgeThread(Some(runtime)))))
+        Ok(Self { thread: Arc::new(JudgeThread(Some(runtime))), selection: Arc::new(selection) })
     }
 
     /// Executes `work` on the thread, after all earlier work.
@@ -201,7 +222,7 @@ impl Judge {
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, RunError> {
         // The runtime is only taken on drop.
-        let handle = self.0.0.as_ref().map(|runtime| runtime.spawn_blocking(work));
+        let handle = self.thread.0.as_ref().map(|runtime| runtime.spawn_blocking(work));
         match handle {
             Some(handle) => handle.await.map_err(RunError::Internal),
             None => Err(RunError::Cancelled),
@@ -209,16 +230,31 @@ impl Judge {
     }
 
     pub(super) async fn judge(&self, case: RecordedCase) -> Result<JudgedCase, RunError> {
+        let selection = Arc::clone(&self.selection);
         self.execute(move || {
             let RecordedCase { index, id, scenario, evidence } = case;
             let evidence = evidence();
-            let result = judge::judge(&id, &scenario, &evidence);
+            let mut result = judge::judge(&id, &scenario, &evidence);
+            let is_selected = selection.retain(&mut result);
             let line = journal_format::case_line(index, &result, &evidence).map_err(io::Error::from);
             let code = evidence.process.as_ref().and_then(|process| process.code);
             let idle = evidence.frames.is_empty() && evidence.steps.is_empty();
+            let depends_on_time = scenario.subject == Subject::Server && depends_on_time(&evidence, &result);
             let idle_exit = code.filter(|_| idle).map(|code| (code, evidence.stderr));
-            JudgedCase { index, result, line, idle_exit }
+            JudgedCase { index, result, line, idle_exit, depends_on_time, is_selected }
         })
         .await
     }
+}
+
+/// Whether a failure may have been caused by a timeout, an exit or a lost connection, so that it is repeated before it
+/// counts.
+fn depends_on_time(evidence: &Evidence, result: &CaseResult) -> bool {
+    let lost = |outcome: &Outcome| match outcome {
+        Outcome::Error(error) => matches!(error.kind.as_str(), "timed-out" | "closed" | "no-answer"),
+        Outcome::Value(value) => value.get("exited").is_some_and(|exited| exited == false),
+        Outcome::Skipped(_) => false,
+    };
+    let failed = result.verdict.is_failure() || result.verdict == Verdict::Warned;
+    failed && (evidence.timed_out || evidence.broken.is_some() || evidence.steps.iter().any(|step| lost(&step.outcome)))
 }

@@ -1,22 +1,29 @@
-//! Validates a server: probes it, then runs all scenarios that apply, in each of its revisions.
+//! Validates a server: opens a session in each revision that it supports, runs all scenarios that apply, and repeats what
+//! failed by time.
 
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
-use reports::model::RunKind;
+use reports::model::{PassPolicy, RunKind};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    EventSink, FinishedRun, RunDirectory, RunError, fresh_seed,
-    server_case::{applies, run_server_case},
-    session::{Judge, RecordedCase, Session, Start},
+    Baseline, EventSink, FinishedRun, RunDirectory, RunError, ToolPolicy,
+    server_case::{Timeouts, applies, run_server_case, shared::SharedSession},
+    session::{Judge, JudgedCase, RecordedCase, Session, Start},
 };
 use crate::{
-    evidence::Evidence,
-    model::{Revision, Scenario, Subject},
-    peer::{ProbeResult, ServerTarget, probe},
+    evidence::{Evidence, Outcome, Repetitions, StepOutcome},
+    model::{Revision, Scenario, ServerStep, SessionUse, Subject, Transport},
+    peer::{Discovery, DiscoveryOptions, FailedHandshake, Peer, ProbeResult, ServerTarget, discover},
     plan::case_id,
+    select::CheckSelection,
 };
+
+/// Factor of the timeouts of a repetition.
+const LENIENCY: u32 = 3;
+/// Maximum time of all repetitions. What failed after it is reported as it is.
+const REPETITIONS: Duration = Duration::from_secs(45);
 
 /// Scenarios against a server.
 #[derive(Debug)]
@@ -27,16 +34,40 @@ pub struct ValidatePlan {
     pub subject: String,
     /// The scenarios; those for clients are ignored.
     pub scenarios: Vec<Arc<Scenario>>,
+    /// The checks and scenarios to run.
+    pub selection: CheckSelection,
+    /// Ids of cases that are known to fail.
+    pub baseline: Option<Baseline>,
+    /// The seed of generated values.
+    pub seed: u64,
+    /// The revisions to test; empty: all that the server supports.
+    pub revisions: Vec<Revision>,
+    /// The transport of a URL; `None`: Streamable HTTP, or HTTP+SSE if the server supports nothing else.
+    pub transport: Option<Transport>,
     /// Timeout of the first response.
     pub startup: Duration,
-    /// Maximum number of concurrent cases.
+    /// Maximum number of concurrent processes or sessions.
     pub jobs: NonZeroUsize,
+    /// The verdicts that fail the run.
+    pub policy: PassPolicy,
+    /// The tools that may be called.
+    pub call_tools: ToolPolicy,
 }
 
+/// A scenario in a revision.
+#[derive(Clone)]
 struct ServerCase {
+    index: usize,
     id: String,
     scenario: Arc<Scenario>,
     revision: Revision,
+}
+
+impl ServerCase {
+    fn recorded(&self, evidence: Evidence) -> RecordedCase {
+        let Self { index, id, scenario, .. } = self.clone();
+        RecordedCase { index, id, scenario, evidence: Box::new(move || evidence) }
+    }
 }
 
 pub(super) async fn execute(
@@ -45,67 +76,220 @@ pub(super) async fn execute(
     events: EventSink<'_>,
     cancel: &CancellationToken,
 ) -> Result<FinishedRun, RunError> {
-    let facts = tokio::select! {
+    let options =
+        DiscoveryOptions { revisions: plan.revisions.clone(), transport: plan.transport, startup: plan.startup };
+    let discovery = tokio::select! {
         biased;
         () = cancel.cancelled() => return Err(RunError::Cancelled),
-        facts = probe(&plan.target, plan.startup) => facts?,
+        discovery = discover(&plan.target, &options) => discovery?,
     };
-    let cases = cases(&plan.scenarios, &facts);
+    let Discovery { result: facts, sessions, failed } = discovery;
+    let scenarios: Vec<Arc<Scenario>> =
+        plan.scenarios.iter().filter(|scenario| plan.selection.needs(scenario)).cloned().collect();
+    let mut cases = cases(&scenarios, &facts);
+    if let Some(failed) = &failed {
+        cases = failed_cases(&plan.scenarios, &facts, failed);
+    }
     let start = Start {
         kind: RunKind::Validate,
         subject: plan.subject.clone(),
-        seed: fresh_seed(),
+        seed: plan.seed,
         planned: cases.len(),
+        policy: plan.policy,
         jobs: plan.jobs.get(),
         probe: Some(&facts),
     };
     let mut session = Session::start(&start, directory, events);
-    let (judge, target, known, startup) = (Judge::new().map_err(RunError::Thread)?, &plan.target, &facts, plan.startup);
-    // Boxed one by one: a closure that returns them would keep the future of the caller from being `Send`.
-    let mut running: Vec<BoxFuture<'_, RecordedCase>> = Vec::with_capacity(cases.len());
-    for (index, case) in cases.into_iter().enumerate() {
-        running.push(record(index, case, target, known, startup).boxed());
-    }
-    let mut running = stream::iter(running).buffer_unordered(plan.jobs.get());
-    loop {
-        let recorded = tokio::select! {
-            biased;
-            () = cancel.cancelled() => break,
-            recorded = running.next() => recorded,
-        };
-        let Some(recorded) = recorded else { break };
-        session.case_finished(judge.judge(recorded).await?);
+    let judge = Judge::with_selection(plan.selection.clone()).map_err(RunError::Thread)?;
+    let run = Run { plan: &plan, facts: &facts, cancel };
+    let mut doubtful = Vec::new();
+    let mut running = stream::iter(run.units(&cases, sessions, failed)).buffer_unordered(plan.jobs.get());
+    while let Some(recorded) = running.next().await {
+        for (case, evidence) in recorded {
+            let judged = judge.judge(case.recorded(evidence)).await?;
+            if judged.depends_on_time {
+                doubtful.push((case, judged));
+            } else {
+                session.case_finished(judged);
+            }
+        }
+        if cancel.is_cancelled() {
+            break;
+        }
     }
     drop(running);
-    Ok(session.finish(!cancel.is_cancelled(), None).await)
+    run.repeat(doubtful, &judge, &mut session).await?;
+    Ok(session.finish(!cancel.is_cancelled(), plan.baseline.as_ref()).await)
 }
 
 /// All cases, sorted by id.
 fn cases(scenarios: &[Arc<Scenario>], facts: &ProbeResult) -> Vec<ServerCase> {
     let scenarios = scenarios.iter().filter(|scenario| scenario.subject == Subject::Server);
-    let mut cases: Vec<ServerCase> = scenarios
-        .flat_map(|scenario| {
-            facts.revisions().map(move |revision| {
-                let id = case_id(&scenario.scenario, facts.transport, revision);
-                ServerCase { id, scenario: Arc::clone(scenario), revision }
-            })
+    let cases = scenarios.flat_map(|scenario| {
+        facts.revisions().filter(|revision| !scenario.once || facts.is_newest(*revision)).map(move |revision| {
+            let id = case_id(&scenario.scenario, facts.transport, revision);
+            ServerCase { index: 0, id, scenario: Arc::clone(scenario), revision }
         })
-        .collect();
+    });
+    in_order(cases.collect())
+}
+
+/// The position of a scenario in a shared session: those that may end it come last.
+fn position(case: &ServerCase) -> u8 {
+    let ends = |step: &ServerStep| matches!(step, ServerStep::Close(_) | ServerStep::Terminate(_));
+    match case.scenario.steps.server().iter().any(ends) {
+        true => 2,
+        false => u8::from(case.scenario.once),
+    }
+}
+
+/// The cases for a server without a successful handshake: the handshake alone.
+fn failed_cases(scenarios: &[Arc<Scenario>], facts: &ProbeResult, failed: &FailedHandshake) -> Vec<ServerCase> {
+    let scenarios = scenarios.iter().filter(|scenario| scenario.judges_handshake());
+    let cases = scenarios.map(|scenario| {
+        let id = case_id(&scenario.scenario, facts.transport, failed.revision);
+        ServerCase { index: 0, id, scenario: Arc::clone(scenario), revision: failed.revision }
+    });
+    in_order(cases.collect())
+}
+
+fn in_order(mut cases: Vec<ServerCase>) -> Vec<ServerCase> {
     cases.sort_by(|one, other| one.id.cmp(&other.id));
+    for (index, case) in cases.iter_mut().enumerate() {
+        case.index = index;
+    }
     cases
 }
 
-async fn record(
-    index: usize,
-    case: ServerCase,
-    target: &ServerTarget,
-    facts: &ProbeResult,
-    startup: Duration,
-) -> RecordedCase {
-    let ServerCase { id, scenario, revision } = case;
-    let evidence = match applies(&scenario, facts, revision) {
-        Ok(()) => run_server_case(target, &scenario, facts, revision, startup).await,
-        Err(reason) => Evidence::skipped(&scenario, facts.transport, revision, reason),
-    };
-    RecordedCase { index, id, scenario, evidence: Box::new(move || evidence) }
+type Recorded = Vec<(ServerCase, Evidence)>;
+
+struct Run<'r> {
+    plan: &'r ValidatePlan,
+    facts: &'r ProbeResult,
+    cancel: &'r CancellationToken,
+}
+
+impl<'r> Run<'r> {
+    /// What runs at the same time: the shared session of each revision, and each case with a session of its own.
+    fn units(
+        &self,
+        cases: &[ServerCase],
+        sessions: Vec<Peer>,
+        failed: Option<FailedHandshake>,
+    ) -> Vec<BoxFuture<'r, Recorded>> {
+        let mut units: Vec<BoxFuture<'r, Recorded>> = Vec::new();
+        if let Some(failed) = failed {
+            let recorded = cases.iter().map(|case| (case.clone(), self.handshake_evidence(case, &failed))).collect();
+            return vec![async move { recorded }.boxed()];
+        }
+        let mut own = Vec::new();
+        let mut shared: Vec<Vec<ServerCase>> = sessions.iter().map(|_| Vec::new()).collect();
+        let mut skipped = Recorded::new();
+        for case in cases {
+            if let Err(reason) = applies(&case.scenario, self.facts, case.revision) {
+                let evidence = Evidence::skipped(&case.scenario, self.facts.transport, case.revision, reason);
+                skipped.push((case.clone(), evidence));
+            } else if case.scenario.session == SessionUse::Own {
+                own.push(case.clone());
+            } else if let Some(position) = sessions.iter().position(|peer| peer.revision() == case.revision) {
+                shared[position].push(case.clone());
+            }
+        }
+        units.push(async move { skipped }.boxed());
+        for (peer, cases) in sessions.into_iter().zip(shared) {
+            units.push(self.share(peer, cases).boxed());
+        }
+        units.extend(own.into_iter().map(|case| self.alone(case, 1).boxed()));
+        units
+    }
+
+    fn alone(&self, case: ServerCase, leniency: u32) -> impl Future<Output = Recorded> + Send + use<'r> {
+        let Self { plan, facts, cancel } = *self;
+        let timeouts = Timeouts { startup: plan.startup, leniency };
+        async move {
+            let running =
+                run_server_case(&plan.target, &case.scenario, facts, case.revision, timeouts, &plan.call_tools);
+            let evidence = tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Recorded::new(),
+                evidence = running => evidence,
+            };
+            vec![(case, evidence)]
+        }
+    }
+
+    fn share(&self, peer: Peer, cases: Vec<ServerCase>) -> impl Future<Output = Recorded> + Send + use<'r> {
+        let Self { plan, facts, cancel } = *self;
+        async move {
+            let (whole, mut cases): (Vec<_>, Vec<_>) =
+                cases.into_iter().partition(|case| case.scenario.session == SessionUse::Whole);
+            cases.sort_by_key(position);
+            let session = SharedSession {
+                target: &plan.target,
+                facts,
+                revision: peer.revision(),
+                startup: plan.startup,
+                call_tools: &plan.call_tools,
+                cancel,
+            };
+            let scenarios: Vec<Arc<Scenario>> = cases.iter().map(|case| Arc::clone(&case.scenario)).collect();
+            let shared = session.run(peer, &scenarios).await;
+            let mut recorded: Recorded = cases.into_iter().zip(shared.scenarios).collect();
+            if let Some(case) = whole.into_iter().next().filter(|_| !cancel.is_cancelled()) {
+                let evidence = Evidence { scenario: case.scenario.scenario.clone(), ..shared.whole };
+                recorded.push((case, evidence));
+            }
+            recorded
+        }
+    }
+
+    fn handshake_evidence(&self, case: &ServerCase, failed: &FailedHandshake) -> Evidence {
+        let finished = &failed.finished;
+        let outcome = Outcome::Error(failed.error.clone());
+        let step = StepOutcome { step: None, server: None, began_us: 0, ended_us: finished.elapsed_us, outcome };
+        Evidence {
+            frames: finished.frames.clone(),
+            steps: vec![step],
+            process: finished.process.clone(),
+            stderr: finished.stderr.clone(),
+            elapsed_us: finished.elapsed_us,
+            ..Evidence::empty(&case.scenario, self.facts.transport, case.revision)
+        }
+    }
+
+    /// Repeats cases one at a time, each in a session of its own and with longer timeouts.
+    async fn repeat(
+        &self,
+        doubtful: Vec<(ServerCase, JudgedCase)>,
+        judge: &Judge,
+        session: &mut Session<'_>,
+    ) -> Result<(), RunError> {
+        let deadline = tokio::time::Instant::now() + REPETITIONS;
+        for (case, first) in doubtful {
+            if self.cancel.is_cancelled() || tokio::time::Instant::now() > deadline {
+                session.case_finished(first);
+                continue;
+            }
+            let Some((second, _)) = self.once_more(&case, judge).await? else { continue };
+            if second.depends_on_time {
+                session.case_finished(second);
+                continue;
+            }
+            let Some((third, evidence)) = self.once_more(&case, judge).await? else { continue };
+            if third.depends_on_time {
+                let repetitions = Some(Repetitions { runs: 3, failed: 2 });
+                let flaky = case.recorded(Evidence { repetitions, ..evidence });
+                session.case_finished(judge.judge(flaky).await?);
+            } else {
+                session.case_finished(third);
+            }
+        }
+        Ok(())
+    }
+
+    async fn once_more(&self, case: &ServerCase, judge: &Judge) -> Result<Option<(JudgedCase, Evidence)>, RunError> {
+        let Some((case, evidence)) = self.alone(case.clone(), LENIENCY).await.pop() else { return Ok(None) };
+        let judged = judge.judge(case.recorded(evidence.clone())).await?;
+        Ok(Some((judged, evidence)))
+    }
 }

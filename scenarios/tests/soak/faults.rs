@@ -50,6 +50,8 @@ fn all() -> Vec<Value> {
         json!({"line-ends": "crlf"}),
         json!({"bad-retry": "soon"}),
         json!({"wrong-content-type": "text/html"}),
+        json!({"rewrite": {"set": {"/result": 5}}}),
+        json!({"http-head": {"status": 203}}),
     ];
     let listed: Vec<_> = with_parameters.iter().map(|fault| name(fault).to_owned()).collect();
     let plain = Fault::names().into_iter().filter(|name| !listed.contains(name)).map(Value::from);

@@ -133,7 +133,7 @@ impl RunReport {
             counts,
             elapsed_ms: run.elapsed_ms,
             seed: run.header.seed,
-            omitted: counts.failed + counts.blocked + counts.warned - failures.len() - warnings.len(),
+            omitted: counts.failed + counts.blocked + counts.flaky + counts.warned - failures.len() - warnings.len(),
             failures,
             warnings,
             subject: run.header.subject,
@@ -179,11 +179,11 @@ impl Frame {
 
 impl super::Output for RunReport {
     fn text(&self) -> String {
-        let Counts { passed, failed, warned, blocked, skipped } = self.counts;
+        let Counts { passed, failed, flaky, warned, blocked, skipped } = self.counts;
         let seconds = self.elapsed_ms as f64 / 1_000.0;
         let outcome = if self.passed { "passed" } else { "FAILED" };
         let mut text = format!(
-            "{} {outcome}: {passed} passed, {failed} failed, {blocked} blocked, {warned} warned, {skipped} skipped, \
+            "{} {outcome}: {passed} passed, {failed} failed, {blocked} blocked, {flaky} flaky, {warned} warned, {skipped} skipped, \
              in {seconds:.1} s\n",
             printable(&self.subject)
         );

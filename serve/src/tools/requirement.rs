@@ -47,7 +47,8 @@ pub(crate) fn explain(
     let explanation = Register::built_in().explain(id, revision.unwrap_or(Revision::NEWEST), []);
     let requirement =
         explanation.map_err(|error| ToolError::arguments(error.to_string()).with_help(error.help.clone()))?.requirement;
-    let scenarios = all(workbench).into_iter().filter(|one| one.requirement == requirement.id).map(|one| one.id);
+    let scenarios =
+        all(workbench).into_iter().filter(|one| one.requirement.as_ref() == Some(&requirement.id)).map(|one| one.id);
     Ok(RequirementDetails { scenarios: scenarios.collect(), requirement: requirement.into() })
 }
 

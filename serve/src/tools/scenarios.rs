@@ -50,8 +50,9 @@ pub(crate) struct ScenarioSummary {
     title: String,
     /// Whether it tests clients or servers.
     subject: Subject,
-    /// Id of its requirement.
-    pub(super) requirement: String,
+    /// Id of its requirement, if it names one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) requirement: Option<String>,
     /// Supported transports.
     transports: Vec<Transport>,
     /// Supported revisions.

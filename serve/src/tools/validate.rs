@@ -3,12 +3,13 @@
 use std::{collections::BTreeSet, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use mock_servers::HumanDuration;
+use reports::model::PassPolicy;
 use scenarios::{
     Scenario,
     model::Subject,
     plan::Plan,
-    run::{RunPlan, ValidatePlan},
-    select::Selection,
+    run::{RunPlan, ToolPolicy, ValidatePlan, fresh_seed},
+    select::{CheckSelection, Selection},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -64,10 +65,17 @@ pub(super) async fn validate_server(call: Call, arguments: Arguments) -> Result<
         target: arguments.server.server(&call.workbench.settings().policy)?,
         subject: arguments.server.subject(),
         scenarios: select(&call, &arguments.scenarios)?,
+        selection: CheckSelection::default(),
+        baseline: None,
+        seed: fresh_seed(),
+        revisions: Vec::new(),
+        transport: None,
         startup,
         jobs: arguments.jobs.unwrap_or_else(jobs).min(limits.jobs),
+        policy: PassPolicy::default(),
+        call_tools: ToolPolicy::default(),
     };
-    let finished = execute(&call, RunPlan::Validate(plan)).await?;
+    let finished = execute(&call, RunPlan::Validate(Box::new(plan))).await?;
     RunReport::new(finished, &arguments.reports)
 }
 

@@ -1,7 +1,10 @@
 //! Each fault, as the fronts get it.
 
 use super::*;
-use crate::script::{Exit, HttpStatus};
+use crate::{
+    engine::DispatchOutput,
+    script::{Exit, HttpStatus},
+};
 
 #[test]
 fn each_fault_is_what_it_says() {
@@ -87,4 +90,33 @@ fn faults_on_notifications_need_no_answer() {
     assert_eq!(outputs[0].to, Target::Session(bench.session));
     assert!(matches!(outputs[1].step, Step::Exit(_)));
     assert!(outputs.iter().all(|output| !matches!(output.step, Step::Response { .. })));
+}
+
+#[test]
+fn invalid_input_has_faults_and_rules_of_its_own() {
+    let script = json!({
+        "faults": [{"fault": {"rewrite": {"set": {"/error/code": -1}}}, "when": {"method": "invalid-json"}}],
+        "on": [{"when": {"method": "invalid-message"}, "do": {"fault": "close"}}],
+    });
+    let mut bench = Bench::legacy(script);
+    let steps = |output: DispatchOutput| output.outputs.into_iter().map(|output| output.step).collect::<Vec<_>>();
+    let garbage = steps(bench.engine.on_garbage());
+    assert_eq!(final_answer(&garbage).map(|answer| answer["error"]["code"].clone()), Some(json!(-1)));
+    let origin = Origin::session(bench.session);
+    let invalid = steps(bench.engine.on_message(&origin, &json!({"jsonrpc": "1.0", "id": 5, "method": "ping"})));
+    assert_eq!(invalid, [Step::Close, Step::End]);
+    assert!(final_answer(&bench.send(&json!({"jsonrpc": "2.0", "id": 6, "method": "ping"})).1).is_some());
+}
+
+#[test]
+fn a_rule_sees_only_arguments_that_the_tool_accepts() {
+    let schema = json!({"type": "object", "required": ["a"]});
+    let mut bench = Bench::legacy(json!({
+        "tools": [{"name": "echo", "input_schema": schema, "validate": true}],
+        "on": [{"when": {"tool": "echo"}, "do": {"reply": {"text": "done"}}}],
+    }));
+    for (arguments, is_error) in [(json!({}), json!(true)), (json!({"a": 1}), Value::Null)] {
+        let request = bench.request("tools/call", json!({"name": "echo", "arguments": arguments}));
+        assert_eq!(final_answer(&bench.send(&request).1).unwrap()["result"]["isError"], is_error, "{arguments}");
+    }
 }

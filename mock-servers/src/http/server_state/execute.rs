@@ -129,8 +129,8 @@ impl ServerState {
     /// Ends a response, depending on the kind of the request.
     fn end(self: &Arc<Self>, core: &mut Core, id: DispatchId, shape: Option<&WriteFaults>) {
         let Some(responder) = core.state.responders.get_mut(&id) else { return };
-        if let Some(content_type) = shape.and_then(WriteFaults::content_type) {
-            responder.content_type = Some(content_type);
+        if let Some(shape) = shape {
+            responder.take_head(shape);
         }
         let guard = || self.presence(id, OpenResponse::Stream(0));
         let paused = responder.stream().is_some_and(|stream| stream.is_resumable() && !stream.is_connected());
@@ -148,7 +148,7 @@ impl ServerState {
             // A canceled request gets no response (cancellation, behavior requirements): its stream ends.
             HttpRequestKind::Request => responder.open_stream(guard),
         }
-        responder.end_stream();
+        responder.finish_stream();
         self.settle(core, id);
         // Responses without a stream are complete.
         if core.state.responders.get_mut(&id).is_some_and(|responder| responder.stream().is_none()) {

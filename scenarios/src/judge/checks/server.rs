@@ -1,5 +1,5 @@
-//! Checks on servers. They need no tool, resource or prompt of a certain name and call no tool that exists, so they apply
-//! to any server. Features that a server does not declare are not judged.
+//! Checks on servers. They need no tool, resource or prompt of a certain name, so they apply to any server. Features that a
+//! server does not declare are not judged.
 
 use serde_json::Value;
 
@@ -8,15 +8,33 @@ use crate::judge::{
     transcript::{RequestResponse, Transcript},
 };
 
+mod announcements;
+mod calls;
+mod cancellation;
+mod completion;
+mod content;
 mod errors;
+mod handshake;
 mod http;
+mod jsonrpc;
 mod lifecycle;
+mod logging;
 mod messages;
 mod modern;
+mod negotiation;
 mod pagination;
+mod progress;
 mod prompts;
+mod resource_reads;
+mod resource_updates;
 mod resources;
+mod robustness;
+mod security;
+mod sessions;
+mod shapes;
 mod stdio;
+mod streams;
+mod templates;
 #[cfg(test)]
 mod tests;
 mod tools;
@@ -24,18 +42,57 @@ mod tools;
 /// The checks by theme.
 pub(super) const THEMES: &[&[Check]] = &[
     messages::CHECKS,
+    handshake::CHECKS,
+    jsonrpc::CHECKS,
     lifecycle::CHECKS,
+    negotiation::CHECKS,
     errors::CHECKS,
     tools::CHECKS,
     resources::CHECKS,
     prompts::CHECKS,
     pagination::CHECKS,
+    calls::CHECKS,
+    content::CHECKS,
+    resource_reads::CHECKS,
+    resource_updates::CHECKS,
+    templates::CHECKS,
+    completion::CHECKS,
+    logging::CHECKS,
+    progress::CHECKS,
+    cancellation::CHECKS,
+    announcements::CHECKS,
     stdio::CHECKS,
+    robustness::CHECKS,
+    security::CHECKS,
     http::CHECKS,
-    modern::CHECKS,
+    sessions::CHECKS,
+    streams::CHECKS,
+    modern::discovery::CHECKS,
+    modern::metadata::CHECKS,
+    modern::results::CHECKS,
+    modern::headers::CHECKS,
+    modern::parameter_headers::CHECKS,
+    modern::removed::CHECKS,
+    modern::streams::CHECKS,
+    modern::subscriptions::CHECKS,
+    modern::input::CHECKS,
+    modern::logging::CHECKS,
+    modern::stateless::CHECKS,
+    shapes::CHECKS,
 ];
 
 const NO_RESPONSE: &str = "the server sent no response";
+const UNKNOWN_CAPABILITIES: &str = "the capabilities of the server are unknown";
+
+/// Whether a result is complete: one that requests input has no content yet (2026-07-28, basic/patterns/mrtr).
+fn is_complete(result: &Value) -> bool {
+    result.get("resultType").is_none_or(|kind| kind == "complete")
+}
+
+/// Whether text begins with a scheme and has no space (RFC 3986, section 3).
+fn is_uri(text: &str) -> bool {
+    resources::SCHEME.is_match(text)
+}
 
 /// The first request of a method with a parameter of this value, if the scenario names one.
 fn request_with<'t, 'a>(
@@ -59,9 +116,4 @@ fn rejected_with(request: Option<&RequestResponse<'_>>, codes: &[i64], what: &st
         Some(code) => CheckOutcome::failed(format!("rejected with {code}"), request.frames()),
         None => CheckOutcome::failed(format!("answered with {}", brief(response.json)), request.frames()),
     }
-}
-
-/// The results of a method, each with its frame.
-fn results_of<'a>(transcript: &Transcript<'a>, method: &str) -> impl Iterator<Item = (u64, &'a Value)> {
-    transcript.requests_of(method).filter_map(|request| Some((request.response?.seq(), request.result()?)))
 }

@@ -44,6 +44,7 @@ impl EvidenceBuilder {
             omitted_frames: 0,
             broken: None,
             elapsed_us: 0,
+            repetitions: None,
         };
         Self {
             evidence,

@@ -1,7 +1,7 @@
 //! Id, title, tags, requirement and checks.
 
 use super::{Case, Findings, is_kebab};
-use crate::model::{Expectations, Subject};
+use crate::model::{Expectations, SessionUse, Subject};
 
 pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
     let scenario = case.scenario;
@@ -31,7 +31,7 @@ fn is_id(id: &str) -> bool {
 }
 
 fn requirement(case: &Case<'_>, findings: &mut Findings<'_>) {
-    let id = &case.scenario.requirement;
+    let Some(id) = &case.scenario.requirement else { return };
     if !case.vocabulary.requirements.contains(id) {
         let known = case.vocabulary.requirements.iter().map(String::as_str);
         findings.unknown(case.root.key("requirement"), "requirement", id, known);
@@ -66,7 +66,8 @@ fn expects_something(case: &Case<'_>, findings: &mut Findings<'_>) {
     let nothing = scenario.steps.is_empty()
         && scenario.checks.is_empty()
         && scenario.load.is_none()
-        && scenario.expect == Expectations::default();
+        && scenario.expect == Expectations::default()
+        && scenario.session != SessionUse::Whole;
     if nothing {
         findings.key(case.root.key("scenario"), "no expectations", "add `steps`, `expect`, `checks` or a `load`");
     }

@@ -10,7 +10,7 @@ use super::{
     expectations::check_step,
     names::{header_names, known_method, known_server},
 };
-use crate::model::{Call, ClientStep, Finish, HttpStep, Request, ServerStep};
+use crate::model::{Call, ClientStep, Finish, HttpStep, Input, Request, ServerStep, SessionUse, Stop};
 
 /// The HTTP methods that a step may send (RFC 9110, 9.1; RFC 5789).
 const HTTP_METHODS: [&str; 8] = ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT"];
@@ -24,6 +24,9 @@ pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
         check_step(step.expect(), list.item(position).key(step.kind()).key("expect"), case.limit(), findings);
     }
     client_steps(case, list, findings);
+    if case.scenario.session == SessionUse::Whole && !case.scenario.steps.is_empty() {
+        findings.key(list, "steps in a scenario for the whole session", "remove them, or write `session: shared`");
+    }
     for (position, step) in case.scenario.steps.server().iter().enumerate() {
         server_step(case, step, list.item(position).key(step.kind()), findings);
     }
@@ -92,10 +95,22 @@ fn client_step(case: &Case<'_>, step: &ClientStep, spot: TreeCursor<'_>, finding
 
 fn server_step(case: &Case<'_>, step: &ServerStep, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     match step {
-        ServerStep::Raw(step) => wait(case, spot, step.within, findings),
+        ServerStep::Raw(step) => {
+            wait(case, spot, step.within, findings);
+            if step.pieces == Some(0) {
+                findings.value(spot.key("pieces"), "count is zero", "write at least 1");
+            }
+        }
         ServerStep::Request(step) => {
             wait(case, spot, step.within, findings);
             known_method(&step.method, spot.key("method"), findings);
+            header_names(step.headers.keys(), spot.key("headers"), findings);
+            repeated(step, spot, findings);
+            left_open(case, step, spot, findings);
+        }
+        ServerStep::Wait(step) => {
+            findings.not_zero(spot.key("for"), Some(step.period));
+            findings.within_limit(spot.key("for"), Some(step.period), case.limit());
         }
         ServerStep::Notify(step) => notification(step, spot, findings),
         ServerStep::Pages(step) => {
@@ -104,12 +119,87 @@ fn server_step(case: &Case<'_>, step: &ServerStep, spot: TreeCursor<'_>, finding
                 findings.value(spot.key("max_pages"), "limit is zero", "write at least 1");
             }
         }
+        ServerStep::CallTools(step) => {
+            wait(case, spot, step.within, findings);
+            json_path(&step.tools, spot.key("tools"), findings);
+        }
+        ServerStep::GetPrompts(step) => json_path(&step.prompts, spot.key("prompts"), findings),
         ServerStep::Http(step) => http(step, spot, findings),
-        ServerStep::Close(step) => {
+        ServerStep::Input(step) => input(step, spot, findings),
+        ServerStep::Stop(step) => stop(case, step, spot, findings),
+        ServerStep::Together(step) => {
+            wait(case, spot, step.within, findings);
+            for (position, request) in step.requests.iter().enumerate() {
+                known_method(&request.method, spot.key("requests").item(position).key("method"), findings);
+            }
+            if step.requests.len() < 2 {
+                findings.key(spot.key("requests"), "fewer than two requests", "use `request`, or add one");
+            }
+        }
+        ServerStep::Sessions(step) => {
+            if step.count < 2 {
+                findings.value(spot.key("count"), "fewer than two sessions", "write at least 2");
+            }
+        }
+        ServerStep::Listen(_) => {}
+        ServerStep::Close(step) | ServerStep::Terminate(step) => {
             if let Some(server) = &step.server {
                 known_server(case, server, spot.key("server"), findings);
             }
         }
+    }
+}
+
+/// Checks a request that is sent once per item.
+fn repeated(step: &Request, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+    let Some(path) = &step.each else {
+        if step.max.is_some() {
+            findings.key(spot.key("max"), "`max` without `each`", "add `each`, or remove it");
+        }
+        return;
+    };
+    json_path(path, spot.key("each"), findings);
+    for key in ["id", "times", "until", "repeat"].into_iter().filter(|key| spot.has(key)) {
+        findings.key(spot.key(key), format!("`{key}` together with `each`"), "remove one");
+    }
+}
+
+/// Checks that a request which stays open waits for a notification and is cancelled later.
+fn left_open(case: &Case<'_>, step: &Request, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+    let Some(name) = &step.name else { return };
+    if step.until.is_none() {
+        findings.key(spot.key("as"), "`as` without `until`", "add `until`, or remove it");
+    }
+    let mut steps = case.scenario.steps.server().iter();
+    if !steps.any(|other| matches!(other, ServerStep::Stop(stop) if stop.request == *name)) {
+        findings.key(spot.key("as"), format!("the request `{name}` stays open"), "add a step `stop` for it");
+    }
+}
+
+fn stop(case: &Case<'_>, step: &Stop, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+    let requests = case.scenario.steps.server().iter().filter_map(|other| match other {
+        ServerStep::Request(request) => request.name.as_deref(),
+        _ => None,
+    });
+    let names: Vec<&str> = requests.collect();
+    if !names.contains(&step.request.as_str()) {
+        findings.unknown(spot.key("request"), "request", &step.request, names);
+    }
+}
+
+fn input(step: &Input, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+    let methods = ["tools/call", "prompts/get", "resources/read"];
+    if !methods.contains(&step.method.as_str()) {
+        findings.unknown(spot.key("method"), "method with input requests", &step.method, methods);
+    }
+    if let Err(cause) = serde_json_path::JsonPath::parse(&step.each) {
+        findings.value(spot.key("each"), format!("not a JSONPath: {cause}"), "write a path such as `$.steps[0].items`");
+    }
+}
+
+fn json_path(path: &str, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+    if let Err(cause) = serde_json_path::JsonPath::parse(path) {
+        findings.value(spot, format!("not a JSONPath: {cause}"), "write a path such as `$.steps[0].items`");
     }
 }
 

@@ -8,30 +8,51 @@ use serde_json::{Map, Value, json};
 use crate::{
     evidence::{Outcome, StepError},
     model::{HttpStep, Pages, Raw, Request, ServerStep, Transport},
-    peer::{Outgoing, Peer, failure, rpc_error},
+    peer::{Outgoing, Peer, TITLE_CASE, failure, rpc_error},
+    run::ToolPolicy,
+    uri_template,
 };
 
-use super::fill::fill;
+use super::{Failure, calls, fill};
 
-/// Default timeout of a response.
-const ANSWER: Duration = Duration::from_secs(5);
+mod input;
+mod streams;
+
 /// Default time to wait for messages after raw text.
 const RAW: Duration = Duration::from_secs(1);
 /// Timeout of a server to exit after its input was closed. Longer than between cases, as the step measures the exit and
 /// interpreters on a busy machine are slow.
 const CLOSE: Duration = Duration::from_secs(4);
+/// Maximum time of a request with `repeat`.
+const REPEATED: Duration = Duration::from_secs(5);
+/// Default maximum number of requests of a step with `each`.
+const MAX_ITEMS: usize = 20;
 /// Default maximum number of pages.
 const MAX_PAGES: usize = 100;
 
-/// Executes one step. `values` has the values of all steps, null if a step has none.
-pub(super) async fn take(peer: &mut Peer, step: &ServerStep, values: &[Value]) -> Outcome {
+/// Executes one step. `values` has the values of all steps, null if a step has none. `policy` decides which tools may be
+/// called.
+pub(super) async fn take(peer: &mut Peer, step: &ServerStep, values: &[Value], policy: &ToolPolicy) -> Outcome {
     let taken = match step {
         ServerStep::Request(step) => request(peer, step, values).await,
         ServerStep::Notify(step) => notify(peer, step, values).await,
         ServerStep::Raw(step) => raw(peer, step).await,
         ServerStep::Pages(step) => pages(peer, step).await,
+        ServerStep::CallTools(step) => calls::call_tools(peer, step, values, policy).await,
+        ServerStep::GetPrompts(step) => calls::get_prompts(peer, step, values).await,
         ServerStep::Http(step) => return http(peer, step).await,
-        ServerStep::Close(_) => return peer.close(CLOSE).await,
+        ServerStep::Close(_) => return peer.close(peer.response_timeout(Some(CLOSE))).await,
+        ServerStep::Terminate(_) => return peer.terminate(peer.response_timeout(Some(CLOSE))).await,
+        ServerStep::Input(step) => input::take(peer, step, values).await,
+        ServerStep::Stop(step) if peer.stop(&step.request).await => Ok(Value::Null),
+        ServerStep::Stop(step) => Err(Failure::Nothing(format!("the request `{}` is not open", step.request))),
+        ServerStep::Together(step) => streams::together(peer, step, values).await,
+        ServerStep::Listen(step) => return streams::listen(peer, step).await,
+        ServerStep::Sessions(step) => return streams::sessions(peer, step).await,
+        ServerStep::Wait(step) => {
+            tokio::time::sleep(step.period.0).await;
+            Ok(Value::Null)
+        }
     };
     match taken {
         Ok(value) => Outcome::Value(value),
@@ -40,34 +61,58 @@ pub(super) async fn take(peer: &mut Peer, step: &ServerStep, values: &[Value]) -
     }
 }
 
-enum Failure {
-    Step(StepError),
-    Nothing(String),
-}
-
-impl From<StepError> for Failure {
-    fn from(error: StepError) -> Self {
-        Self::Step(error)
-    }
-}
-
 async fn request(peer: &mut Peer, step: &Request, values: &[Value]) -> Result<Value, Failure> {
-    let outgoing = outgoing(step, values)?;
-    let within = step.within.map_or(ANSWER, |HumanDuration(within)| within);
+    let needs_http = !step.headers.is_empty() || step.title_case;
+    if needs_http && peer.transport() != Transport::StreamableHttp {
+        return Err(Failure::Nothing("the transport is not Streamable HTTP".to_owned()));
+    }
+    if let Some(path) = &step.each {
+        return each(peer, step, path, values).await;
+    }
+    let outgoing = outgoing(step, values, None)?;
+    let within = peer.response_timeout(step.within.map(|HumanDuration(within)| within));
     if let Some(method) = &step.until {
         let sent = peer.send(outgoing).await?;
         let found = peer.notification(&sent, method, within).await;
-        peer.give_up(&sent).await;
-        return Ok(found?);
+        match (&step.name, &found) {
+            (Some(name), Ok(_)) => peer.leave_open(name, sent),
+            _ => peer.give_up(&sent).await,
+        }
+        return match found {
+            // A check judges the response.
+            Err(error) if step.either && error.kind != "closed" => Err(Failure::Nothing(error.message)),
+            found => Ok(found?),
+        };
     }
     if let Some(times) = step.times {
         return Ok(at_once(peer, &outgoing, times, within).await?);
     }
-    let response = peer.request(outgoing, within).await?;
+    if let Some(count) = step.repeat {
+        return Ok(repeated(peer, &outgoing, count, within).await?);
+    }
+    let response = match peer.request(outgoing, within).await {
+        // An error status without a response: a check judges it.
+        Err(error) if step.either && error.kind == "http-status" => return Err(Failure::Nothing(error.message)),
+        response => response?,
+    };
     if step.either {
         return Ok(response);
     }
     Ok(result_of(&response)?)
+}
+
+/// Sends the request once per item, one after another.
+async fn each(peer: &mut Peer, step: &Request, path: &str, values: &[Value]) -> Result<Value, Failure> {
+    let items = fill::select(path, &fill::values(values, None)).map_err(Failure::Nothing)?;
+    if items.is_empty() {
+        return Err(Failure::Nothing(format!("the server has no value at `{path}`")));
+    }
+    let within = peer.response_timeout(step.within.map(|HumanDuration(within)| within));
+    let mut answers = Vec::new();
+    for item in items.iter().take(step.max.unwrap_or(MAX_ITEMS)) {
+        answers.push(peer.request(outgoing(step, values, Some(item))?, within).await?);
+    }
+    Ok(json!({ "answers": answers }))
 }
 
 /// Sends all requests before it waits for the first response.
@@ -83,13 +128,35 @@ async fn at_once(peer: &mut Peer, outgoing: &Outgoing, times: u16, within: Durat
     Ok(json!({ "answers": answers }))
 }
 
+/// Sends the requests one after another, and measures the responses.
+async fn repeated(peer: &mut Peer, outgoing: &Outgoing, count: u16, within: Duration) -> Result<Value, StepError> {
+    let mut durations = Vec::with_capacity(usize::from(count));
+    let deadline = peer.now_us() + u64::try_from(REPEATED.as_micros()).unwrap_or(u64::MAX);
+    // A slow server gets fewer requests.
+    while durations.len() < usize::from(count) && peer.now_us() < deadline {
+        let began_us = peer.now_us();
+        peer.request(outgoing.clone(), within).await?;
+        durations.push(peer.now_us() - began_us);
+    }
+    let tenth = (durations.len() / 10).max(1);
+    let (first, last) = (&durations[..tenth.min(durations.len())], &durations[durations.len().saturating_sub(tenth)..]);
+    Ok(json!({ "count": durations.len(), "first_us": median(first), "last_us": median(last) }))
+}
+
+fn median(durations: &[u64]) -> Option<u64> {
+    let mut sorted = durations.to_vec();
+    sorted.sort_unstable();
+    sorted.get(sorted.len() / 2).copied()
+}
+
 async fn notify(peer: &mut Peer, step: &Request, values: &[Value]) -> Result<Value, Failure> {
-    peer.notify(&outgoing(step, values)?).await?;
+    peer.notify(&outgoing(step, values, None)?).await?;
     Ok(Value::Null)
 }
 
 async fn raw(peer: &mut Peer, step: &Raw) -> Result<Value, Failure> {
-    let replies = peer.raw(&step.text, step.within.map_or(RAW, |HumanDuration(within)| within)).await?;
+    let within = peer.response_timeout(Some(step.within.map_or(RAW, |HumanDuration(within)| within)));
+    let replies = peer.raw(&fill::expand(&step.text), step.pieces.unwrap_or(1), within).await?;
     Ok(json!({ "replies": replies }))
 }
 
@@ -101,7 +168,11 @@ async fn pages(peer: &mut Peer, step: &Pages) -> Result<Value, Failure> {
     loop {
         let params = cursors.last().map(|cursor| Map::from_iter([("cursor".to_owned(), json!(cursor))]));
         let outgoing = Outgoing { method: step.method.clone(), params, ..Outgoing::default() };
-        let result = result_of(&peer.request(outgoing, ANSWER).await?)?;
+        let response = peer.request(outgoing, peer.response_timeout(None)).await?;
+        if let Some(error) = rpc_error(&response).filter(|_| step.optional && count == 0) {
+            return Err(Failure::Nothing(format!("the server rejects `{}`: {}", step.method, error.message)));
+        }
+        let result = result_of(&response)?;
         count += 1;
         items.extend(result.get(&step.items).and_then(Value::as_array).cloned().unwrap_or_default());
         // Any string is a cursor, the empty one too (2026-07-28, server/utilities/pagination).
@@ -112,7 +183,14 @@ async fn pages(peer: &mut Peer, step: &Pages) -> Result<Value, Failure> {
             break;
         }
     }
-    Ok(json!({ "items": items, "pages": count, "cursors": cursors }))
+    let variables: Vec<Value> = items.iter().flat_map(variables).collect();
+    Ok(json!({ "items": items, "pages": count, "cursors": cursors, "variables": variables }))
+}
+
+/// The variables of a resource template.
+fn variables(item: &Value) -> Vec<Value> {
+    let Some(template) = item.get("uriTemplate").and_then(Value::as_str) else { return vec![] };
+    uri_template::variables(template).into_iter().map(|name| json!({ "template": template, "name": name })).collect()
 }
 
 async fn http(peer: &mut Peer, step: &HttpStep) -> Outcome {
@@ -126,9 +204,14 @@ async fn http(peer: &mut Peer, step: &HttpStep) -> Outcome {
     }
 }
 
-fn outgoing(step: &Request, values: &[Value]) -> Result<Outgoing, Failure> {
-    let params = step.params.as_ref().map(|params| fill(params, values)).transpose().map_err(Failure::Nothing)?;
-    Ok(Outgoing { method: step.method.clone(), params, id: step.id.clone(), bare: step.bare })
+fn outgoing(step: &Request, values: &[Value], item: Option<&Value>) -> Result<Outgoing, Failure> {
+    let fill = |params| fill::fill(params, &fill::values(values, item));
+    let params = step.params.as_ref().map(fill).transpose().map_err(Failure::Nothing)?;
+    let mut headers = step.headers.clone();
+    if step.title_case {
+        headers.insert(TITLE_CASE.to_owned(), "yes".to_owned());
+    }
+    Ok(Outgoing { method: step.method.clone(), params, id: step.id.clone(), bare: step.bare, headers })
 }
 
 fn result_of(response: &Value) -> Result<Value, StepError> {

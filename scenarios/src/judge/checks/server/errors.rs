@@ -3,7 +3,7 @@
 use super::NO_RESPONSE;
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
-    transcript::{RequestResponse, Transcript},
+    transcript::{Body, Frame, RequestResponse, Transcript},
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -73,10 +73,23 @@ fn unknown_method_code(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 fn survives_broken_json(transcript: &Transcript<'_>) -> CheckOutcome {
-    match transcript.first_broken_json() {
-        Some(frame) => responds_after(transcript, frame.seq),
-        None => CheckOutcome::not_applicable(NO_BROKEN_JSON),
+    let broken = |frame: &&Frame| frame.from_client() && matches!(frame.body, Body::Text(_));
+    let mut findings = Findings::default();
+    let mut requests = transcript.requests().iter().peekable();
+    for frame in transcript.evidence.frames.iter().filter(broken) {
+        while requests.next_if(|request| request.request.seq() < frame.seq).is_some() {}
+        let Some(next) = requests.peek() else { continue };
+        findings.saw(frame.seq);
+        if next.response.is_none() {
+            let text = match &frame.body {
+                Body::Text(text) => text.chars().take(60).collect(),
+                _ => String::new(),
+            };
+            findings.fail(format!("no response to the request after `{text}`"), [frame.seq, next.request.seq()]);
+            break;
+        }
     }
+    findings.or_not_applicable("texts", NO_BROKEN_JSON)
 }
 
 fn survives_unknown_notification(transcript: &Transcript<'_>) -> CheckOutcome {

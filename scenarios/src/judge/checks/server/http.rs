@@ -82,10 +82,10 @@ pub(super) const CHECKS: &[Check] = &[
 const NO_SESSION: &str = "the server opened no session";
 
 /// A frame of the client with the HTTP response to it and its status.
-type Exchange<'a> = (&'a Frame, &'a Frame, u16);
+pub(super) type Exchange<'a> = (&'a Frame, &'a Frame, u16);
 
 /// The frames of the client that satisfy a condition, with their HTTP responses.
-fn exchanges<'t, 'a>(
+pub(super) fn exchanges<'t, 'a>(
     transcript: &'t Transcript<'a>,
     wanted: impl Fn(&Frame) -> bool + 't,
 ) -> impl Iterator<Item = Exchange<'a>> + 't {
@@ -109,7 +109,10 @@ fn check_responses<'a>(
     findings.or_not_applicable("HTTP messages", nothing)
 }
 
-fn check_status<'a>(exchanges: impl Iterator<Item = Exchange<'a>>, good: impl Fn(u16) -> bool) -> CheckOutcome {
+pub(super) fn check_status<'a>(
+    exchanges: impl Iterator<Item = Exchange<'a>>,
+    good: impl Fn(u16) -> bool,
+) -> CheckOutcome {
     check_responses(exchanges, "no such message was sent", |_, status| {
         (!good(status)).then(|| format!("the status is {status}"))
     })

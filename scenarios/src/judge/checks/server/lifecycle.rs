@@ -1,6 +1,6 @@
 //! The handshake, ping, and the features that a server offers compared with those it declares.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{NO_RESPONSE, request_with};
 use crate::{
@@ -12,20 +12,6 @@ use crate::{
 };
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "initialize-result",
-        requirement: "lifecycle/initialize-result",
-        scope: Scope::Named,
-        expected: "the result of `initialize` has protocolVersion, capabilities and serverInfo with name and version",
-        rule: Rule::Case(initialize_result),
-    },
-    Check {
-        id: "capabilities-shape",
-        requirement: "lifecycle/capabilities-shape",
-        scope: Scope::Named,
-        expected: "every capability is an object, and its flags are booleans",
-        rule: Rule::Case(capabilities),
-    },
     Check {
         id: "negotiated-revision-exists",
         requirement: "lifecycle/server-answers-a-revision",
@@ -65,56 +51,6 @@ fn first<'t, 'a>(transcript: &'t Transcript<'a>, method: &str) -> Option<&'t Req
 
 fn rejected(request: &RequestResponse<'_>) -> CheckOutcome {
     CheckOutcome::Blocked(format!("the server rejected it: {}", request.error().map_or_else(String::new, brief)))
-}
-
-fn initialize_result(transcript: &Transcript<'_>) -> CheckOutcome {
-    let Some(request) = first(transcript, "initialize") else { return CheckOutcome::not_applicable(NO_HANDSHAKE) };
-    let Some(result) = request.result() else { return rejected(request) };
-    let is_string = |pointer: &str| result.pointer(pointer).is_some_and(Value::is_string);
-    let members = [
-        (is_string("/protocolVersion"), "protocolVersion is not a string"),
-        (result.get("capabilities").is_some_and(Value::is_object), "capabilities is not an object"),
-        (is_string("/serverInfo/name"), "serverInfo.name is not a string"),
-        (is_string("/serverInfo/version"), "serverInfo.version is not a string"),
-        (result.get("instructions").is_none_or(Value::is_string), "instructions is not a string"),
-    ];
-    let fault = |(valid, fault): &(bool, &str)| (!valid).then(|| (*fault).to_owned());
-    let members = members.map(|member| (request.last_frame(), member));
-    Findings::from_each(members, fault).or_not_applicable("members", NO_HANDSHAKE)
-}
-
-fn capabilities(transcript: &Transcript<'_>) -> CheckOutcome {
-    let Some(request) = first(transcript, "initialize").or_else(|| first(transcript, "server/discover")) else {
-        return CheckOutcome::not_applicable(NO_HANDSHAKE);
-    };
-    let declared = request.result().and_then(|result| result.get("capabilities")).and_then(Value::as_object);
-    let Some(declared) = declared else {
-        return CheckOutcome::Blocked("the server declared no capabilities".to_owned());
-    };
-    let mut findings = Findings::default();
-    findings.saw(request.last_frame());
-    for fault in capability_faults(declared) {
-        findings.fail(fault, [request.last_frame()]);
-    }
-    findings.or_not_applicable("response", NO_HANDSHAKE)
-}
-
-fn capability_faults(declared: &Map<String, Value>) -> impl Iterator<Item = String> {
-    // Only the names of the specification are judged; others belong to other specifications.
-    let names = ["tools", "resources", "prompts", "logging", "completions", "experimental"];
-    let values = declared.iter().filter(move |(name, value)| names.contains(&name.as_str()) && !value.is_object());
-    let values = values.map(|(name, value)| format!("{name} is {}", brief(value)));
-    let flags = [
-        ("tools", "listChanged"),
-        ("prompts", "listChanged"),
-        ("resources", "listChanged"),
-        ("resources", "subscribe"),
-    ];
-    let flags = flags.into_iter().filter_map(|(name, flag)| {
-        let value = declared.get(name)?.get(flag)?;
-        (!value.is_boolean()).then(|| format!("{name}.{flag} is {}", brief(value)))
-    });
-    values.chain(flags)
 }
 
 fn negotiated(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::jsonrpc::is_resumed;
 use crate::judge::{
-    check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
-    transcript::{Frame, IdKey, Message, RequestResponse, Transcript, http::status},
+    check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
+    transcript::{Frame, IdKey, Message, Transcript, http::status},
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -23,20 +24,6 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "a response has a result or an error, and not both",
         rule: Rule::Case(either),
-    },
-    Check {
-        id: "result-is-an-object",
-        requirement: "messages/result-object",
-        scope: Scope::Always,
-        expected: "a result is an object",
-        rule: Rule::Case(object),
-    },
-    Check {
-        id: "error-has-code-and-message",
-        requirement: "messages/error-shape",
-        scope: Scope::Always,
-        expected: "an error has an integer code and a message",
-        rule: Rule::Case(error_shape),
     },
     Check {
         id: "response-has-the-id-of-a-request",
@@ -72,13 +59,6 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "the server sends only pings before it receives `notifications/initialized`",
         rule: Rule::Case(early),
-    },
-    Check {
-        id: "requests-are-answered",
-        requirement: "messages/every-request-answered",
-        scope: Scope::Named,
-        expected: "every request is answered under its own id",
-        rule: Rule::Case(answered),
     },
 ];
 
@@ -126,33 +106,15 @@ fn either(transcript: &Transcript<'_>) -> CheckOutcome {
     each(responses(transcript), wrong).or_not_applicable("responses", "the server sent no response")
 }
 
-fn object(transcript: &Transcript<'_>) -> CheckOutcome {
-    let results = responses(transcript).filter_map(|response| Some((response.seq(), response.result()?)));
-    let fault = |result: &&Value| (!result.is_object()).then(|| format!("the result is {}", brief(result)));
-    Findings::from_each(results, fault).or_not_applicable("results", "the server sent no result")
-}
-
-fn error_shape(transcript: &Transcript<'_>) -> CheckOutcome {
-    let errors = responses(transcript).filter_map(|response| Some((response.seq(), response.error()?)));
-    let fault = |error: &&Value| {
-        let (code, message) = (error.get("code"), error.get("message"));
-        if !code.is_some_and(|code| code.is_i64() || code.is_u64()) {
-            return Some(format!("the code is {}", brief_or_missing(code)));
-        }
-        (!message.is_some_and(Value::is_string)).then(|| format!("the message is {}", brief_or_missing(message)))
-    };
-    Findings::from_each(errors, fault).or_not_applicable("errors", "the server sent no error")
-}
-
 fn known_id(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut first: HashMap<IdKey<'_>, u64> = HashMap::new();
-    for request in transcript.requests() {
-        if let Some(id) = request.request.id_key() {
-            first.entry(id).or_insert(request.request.seq());
+    for request in transcript.client_messages().filter(Message::is_request) {
+        if let Some(id) = request.id_key() {
+            first.entry(id).or_insert(request.seq());
         }
     }
-    // Text of the client that is not JSON may have an id that the server was able to read.
-    let garbage = transcript.first_broken_json().is_some();
+    // A malformed message of the client may have an id that the server was able to read.
+    let garbage = transcript.first_malformed().is_some();
     let findings = each(responses_with_id(transcript), |response| {
         let known = response.id_key().and_then(|id| first.get(&id)).is_some_and(|sent| *sent < response.seq());
         (!known && !garbage).then(|| format!("no request had the id {}", response.json["id"]))
@@ -162,12 +124,18 @@ fn known_id(transcript: &Transcript<'_>) -> CheckOutcome {
 
 fn once(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut open: HashMap<IdKey<'_>, usize> = HashMap::new();
-    for id in transcript.requests().iter().filter_map(|request| request.request.id_key()) {
+    for id in transcript.client_messages().filter(Message::is_request).filter_map(|request| request.id_key()) {
         *open.entry(id).or_default() += 1;
     }
+    let malformed = transcript.first_malformed().map_or(u64::MAX, |frame| frame.seq);
     let mut findings = Findings::default();
     for response in responses_with_id(transcript) {
-        let Some(id) = response.id_key() else { continue };
+        // A resumed stream repeats responses (2025-11-25, basic/transports, resumability).
+        let Some(id) =
+            response.id_key().filter(|_| response.seq() < malformed && !is_resumed(transcript, response.frame))
+        else {
+            continue;
+        };
         // A response without a request is the subject of another check, so the first one counts as expected.
         let open = open.entry(id).or_insert(1);
         let message = || format!("the request {} is answered again", response.json["id"]);
@@ -184,7 +152,7 @@ fn notification(transcript: &Transcript<'_>) -> CheckOutcome {
         first = first.min(frame.seq);
         findings.saw(frame.seq);
     }
-    let garbage = transcript.first_broken_json().is_some();
+    let garbage = transcript.first_malformed().is_some();
     for response in responses(transcript).filter(|one| one.id().is_none_or(Value::is_null) && one.seq() > first) {
         // Over HTTP the response to a rejected notification may be an error without an id (2025-11-25, transports).
         if !garbage && !has_error_status(response.frame) {
@@ -195,10 +163,15 @@ fn notification(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 fn undeclared(transcript: &Transcript<'_>) -> CheckOutcome {
-    let needs_capability = ["roots/list", "sampling/createMessage", "elicitation/create"];
+    let needs =
+        [("roots/list", "roots"), ("sampling/createMessage", "sampling"), ("elicitation/create", "elicitation")];
+    let initialize = transcript.client_messages().find(|message| message.is("initialize"));
+    let declared = initialize.and_then(|message| message.param("capabilities"));
     let findings = each(transcript.server_messages(), |message| {
-        let method = message.method().filter(|method| message.is_request() && needs_capability.contains(method))?;
-        Some(format!("it sent `{method}`, and the client declared no capability"))
+        let method = message.method().filter(|_| message.is_request())?;
+        let (_, capability) = needs.iter().find(|(name, _)| *name == method)?;
+        let undeclared = declared.is_none_or(|declared| declared.get(capability).is_none());
+        undeclared.then(|| format!("it sent `{method}`, and the client did not declare `{capability}`"))
     });
     findings.or_not_applicable("messages", "the server sent no message")
 }
@@ -217,12 +190,4 @@ fn early(transcript: &Transcript<'_>) -> CheckOutcome {
         }
     }
     findings.or_not_applicable("handshake", "the handshake was not completed")
-}
-
-fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
-    let requests = transcript.requests().iter().map(|request| (request.request.seq(), request));
-    let fault = |request: &&RequestResponse<'_>| {
-        request.response.is_none().then(|| format!("no response to {}", brief(request.request.json)))
-    };
-    Findings::from_each(requests, fault).or_not_applicable("requests", "no request was sent")
 }

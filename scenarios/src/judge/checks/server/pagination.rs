@@ -1,10 +1,10 @@
 //! Lists with pages, in every case in which one was read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::rejected_with;
+use super::NO_RESPONSE;
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
     transcript::{RequestResponse, Transcript},
@@ -20,20 +20,6 @@ const LISTS: [(&str, &str, &str); 4] = [
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
-        id: "list-holds-a-list",
-        requirement: "pagination/list",
-        scope: Scope::Always,
-        expected: "the result of a list method has an array of items",
-        rule: Rule::Case(lists),
-    },
-    Check {
-        id: "next-cursor-is-a-string",
-        requirement: "pagination/cursor",
-        scope: Scope::Always,
-        expected: "nextCursor, if present, is a string",
-        rule: Rule::Case(cursor),
-    },
-    Check {
         id: "pages-come-to-an-end",
         requirement: "pagination/ends",
         scope: Scope::Always,
@@ -48,6 +34,27 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(overlap),
     },
     Check {
+        id: "own-cursors-are-accepted",
+        requirement: "pagination/continue",
+        scope: Scope::Always,
+        expected: "a page is returned for every cursor that the server returned",
+        rule: Rule::Case(own_cursors),
+    },
+    Check {
+        id: "cursors-are-stable",
+        requirement: "pagination/stable-cursors",
+        scope: Scope::Always,
+        expected: "a cursor that is used again gives the same page",
+        rule: Rule::Case(stable),
+    },
+    Check {
+        id: "last-page-has-no-cursor",
+        requirement: "pagination/more-results",
+        scope: Scope::Always,
+        expected: "no cursor leads to an empty last page",
+        rule: Rule::Case(last_page),
+    },
+    Check {
         id: "invalid-cursor-is-refused",
         requirement: "pagination/invalid-cursor",
         scope: Scope::Named,
@@ -59,31 +66,6 @@ pub(super) const CHECKS: &[Check] = &[
 /// The member of a page with the next cursor.
 fn next_cursor<'a>(page: &RequestResponse<'a>) -> Option<&'a Value> {
     page.result()?.get("nextCursor")
-}
-
-/// Checks the result of every page.
-fn each(transcript: &Transcript<'_>, fault: impl Fn(&str, &Value) -> Option<String>) -> CheckOutcome {
-    let mut findings = Findings::default();
-    for (method, key, _) in LISTS {
-        for page in transcript.requests_of(method) {
-            let Some(result) = page.result() else { continue };
-            findings.check(page.last_frame(), fault(key, result).map_or(Ok(()), Err));
-        }
-    }
-    findings.or_not_applicable("pages", "no list was read")
-}
-
-fn lists(transcript: &Transcript<'_>) -> CheckOutcome {
-    each(transcript, |key, result| {
-        (!result.get(key).is_some_and(Value::is_array)).then(|| format!("`{key}` is not an array in {}", brief(result)))
-    })
-}
-
-fn cursor(transcript: &Transcript<'_>) -> CheckOutcome {
-    each(transcript, |_, result| {
-        let cursor = result.get("nextCursor")?;
-        (!cursor.is_string()).then(|| format!("nextCursor is {}", brief(cursor)))
-    })
 }
 
 /// The walks through the pages of a method: each begins with a request without a cursor, and continues as long as the
@@ -138,14 +120,83 @@ fn overlap(transcript: &Transcript<'_>) -> CheckOutcome {
     findings.or_not_applicable("pages", "no list has more than one page")
 }
 
-fn invalid(transcript: &Transcript<'_>) -> CheckOutcome {
-    // A server without pages may ignore the parameter.
-    let paginates = LISTS.iter().flat_map(|(method, ..)| transcript.requests_of(method));
-    if !paginates.into_iter().any(|page| next_cursor(page).is_some_and(Value::is_string)) {
-        return CheckOutcome::not_applicable("the server does not paginate");
+fn own_cursors(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for (method, ..) in LISTS {
+        let mut returned: BTreeSet<&str> = BTreeSet::new();
+        for page in transcript.requests_of(method) {
+            if page.param("cursor").and_then(Value::as_str).is_some_and(|cursor| returned.contains(cursor)) {
+                let fault =
+                    page.error().map(|error| format!("`{method}` rejects its own cursor with {}", brief(error)));
+                findings.check(page.last_frame(), fault.map_or(Ok(()), Err));
+            }
+            returned.extend(next_cursor(page).and_then(Value::as_str));
+        }
     }
+    findings.or_not_applicable("pages", "no list has more than one page")
+}
+
+/// The items of a page by their identity.
+fn identities<'a>(page: &RequestResponse<'a>, key: &str, identity: &str) -> Option<Vec<&'a str>> {
+    let items = page.result()?.get(key)?.as_array()?;
+    Some(items.iter().filter_map(|item| item.get(identity)?.as_str()).collect())
+}
+
+/// Whether the server announced a change of the list, so that two listings may differ.
+fn changed(transcript: &Transcript<'_>, method: &str) -> bool {
+    let list = method.split('/').next().unwrap_or_default();
+    let announcement = format!("notifications/{list}/list_changed");
+    transcript.server_messages().any(|message| message.is(&announcement))
+}
+
+fn stable(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for (method, key, identity) in LISTS.into_iter().filter(|(method, ..)| !changed(transcript, method)) {
+        let mut first: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for page in transcript.requests_of(method) {
+            let Some(cursor) = page.param("cursor").and_then(Value::as_str) else { continue };
+            let Some(items) = identities(page, key, identity) else { continue };
+            let differs = first.get(cursor).is_some_and(|first| *first != items);
+            let message = || format!("`{method}`: the cursor `{cursor}` gives another page when it is used again");
+            findings.check(page.last_frame(), if differs { Err(message()) } else { Ok(()) });
+            first.entry(cursor).or_insert(items);
+        }
+    }
+    findings.or_not_applicable("pages", "no list has more than one page")
+}
+
+fn last_page(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for (method, key, identity) in LISTS {
+        for walk in walks(transcript, method).into_iter().filter(|walk| walk.len() > 1) {
+            let Some(last) = walk.last().filter(|last| next_cursor(last).is_none()) else { continue };
+            let is_empty = identities(last, key, identity).is_some_and(|items| items.is_empty());
+            let message = || format!("`{method}`: the cursor of the page before leads to no items");
+            findings.check(last.last_frame(), if is_empty { Err(message()) } else { Ok(()) });
+        }
+    }
+    findings.or_not_applicable("lists", "no list has more than one page")
+}
+
+fn invalid(transcript: &Transcript<'_>) -> CheckOutcome {
     let unknown = transcript.unknown.cursor.as_deref().unwrap_or_default();
-    let mut requests = transcript.requests().iter();
-    let request = requests.find(|request| request.param("cursor").is_some_and(|cursor| cursor == unknown));
-    rejected_with(request, &[-32602], "a page with an unknown cursor")
+    let mut findings = Findings::default();
+    for (method, ..) in LISTS {
+        // A server without pages may ignore the parameter.
+        if !transcript.requests_of(method).any(|page| next_cursor(page).is_some_and(Value::is_string)) {
+            continue;
+        }
+        let requests = transcript.requests_of(method);
+        let invalid = requests.filter(|page| page.param("cursor").is_some_and(|cursor| cursor == unknown));
+        for page in invalid {
+            let fault = match (page.code(), page.response) {
+                (Some(-32602), _) => None,
+                (Some(code), _) => Some(format!("`{method}` rejects it with {code}")),
+                (None, Some(response)) => Some(format!("`{method}` answers with {}", brief(response.json))),
+                (None, None) => Some(format!("`{method}`: {NO_RESPONSE}")),
+            };
+            findings.check(page.last_frame(), fault.map_or(Ok(()), Err));
+        }
+    }
+    findings.or_not_applicable("requests", "the server does not paginate")
 }

@@ -1,20 +1,36 @@
 //! Prompts, completion and logging.
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::Value;
 
-use super::{rejected_with, request_with};
+use super::{NO_RESPONSE, rejected_with, request_with};
 use crate::judge::{
-    check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
-    transcript::Transcript,
+    check::{Check, CheckOutcome, Findings, Rule, Scope, brief, quoted},
+    transcript::{RequestResponse, Transcript},
 };
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
-        id: "prompt-shape",
-        requirement: "prompts/shape",
+        id: "prompt-names-are-unique",
+        requirement: "prompts/unique-names",
         scope: Scope::Named,
-        expected: "every prompt has a name, and so does each of its arguments",
-        rule: Rule::Case(shape),
+        expected: "no two prompts of a list have the same name",
+        rule: Rule::Case(unique_names),
+    },
+    Check {
+        id: "listed-prompts-are-available",
+        requirement: "prompts/listed-are-available",
+        scope: Scope::Named,
+        expected: "a listed prompt without required arguments can be requested",
+        rule: Rule::Case(available),
+    },
+    Check {
+        id: "prompt-arguments-are-unique",
+        requirement: "prompts/unique-arguments",
+        scope: Scope::Named,
+        expected: "no two arguments of a prompt have the same name",
+        rule: Rule::Case(unique_arguments),
     },
     Check {
         id: "unknown-prompt-code",
@@ -46,38 +62,86 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-fn shape(transcript: &Transcript<'_>) -> CheckOutcome {
-    let prompts = transcript.items("prompts/list", "prompts");
-    Findings::from_each(prompts, |prompt| prompt_fault(prompt))
-        .or_not_applicable("prompts", "the server lists no prompts")
-}
-
-fn prompt_fault(prompt: &Value) -> Option<String> {
-    let Some(name) = prompt.get("name").and_then(Value::as_str) else { return Some("a prompt has no name".to_owned()) };
-    if !prompt.get("description").is_none_or(Value::is_string) {
-        return Some(format!("`{name}`: description is {}", brief(&prompt["description"])));
-    }
-    let arguments = prompt.get("arguments")?;
-    let Some(arguments) = arguments.as_array() else {
-        return Some(format!("`{name}`: arguments is {}", brief(arguments)));
-    };
-    let good = |argument: &Value| {
-        argument.get("name").is_some_and(Value::is_string) && argument.get("required").is_none_or(Value::is_boolean)
-    };
-    let wrong = arguments.iter().find(|argument| !good(argument));
-    wrong.map(|argument| format!("`{name}`: an argument is {}", brief(argument)))
-}
+const NO_PROMPTS: &str = "the server lists no prompts";
 
 fn unknown(transcript: &Transcript<'_>) -> CheckOutcome {
     let request = request_with(transcript, "prompts/get", "name", transcript.unknown.prompt.as_deref());
     rejected_with(request, &[-32602], "an unknown prompt")
 }
 
+fn available(transcript: &Transcript<'_>) -> CheckOutcome {
+    let required = required_by_name(transcript);
+    let requests = transcript.requests_of("prompts/get").filter_map(|request| {
+        let name = request.param("name")?.as_str()?;
+        required.get(name)?.is_empty().then_some((request.last_frame(), (name, request)))
+    });
+    let fault = |(name, request): &(&str, &RequestResponse<'_>)| {
+        let error = request.error().filter(|error| !asks_for_a_capability(error))?;
+        Some(format!("`{name}` is rejected with {}", brief(error)))
+    };
+    Findings::from_each(requests, fault).or_not_applicable("requests", "no prompt without required arguments is listed")
+}
+
+/// Whether a request is rejected because the client lacks a capability: -32021 in 2026-07-28 (schema,
+/// `MissingRequiredClientCapabilityError`), and any code before.
+fn asks_for_a_capability(error: &Value) -> bool {
+    let mentions = error.get("message").and_then(Value::as_str).is_some_and(|message| message.contains("capabilit"));
+    mentions || error.get("code").and_then(Value::as_i64) == Some(-32021)
+}
+
+/// The required arguments of each listed prompt.
+fn required_by_name<'a>(transcript: &Transcript<'a>) -> HashMap<&'a str, Vec<&'a str>> {
+    let prompts = transcript.items("prompts/list", "prompts");
+    prompts.filter_map(|(_, prompt)| Some((prompt.get("name")?.as_str()?, required(prompt)))).collect()
+}
+
 fn missing_argument(transcript: &Transcript<'_>) -> CheckOutcome {
-    let unknown = transcript.unknown.prompt.as_deref();
-    let known = |name: &Value| unknown.is_none_or(|unknown| name != unknown);
-    let request = transcript.requests_of("prompts/get").find(|request| request.param("name").is_some_and(known));
-    rejected_with(request, &[-32602], "a prompt with a required argument")
+    let required = required_by_name(transcript);
+    let mut findings = Findings::default();
+    for request in transcript.requests_of("prompts/get") {
+        let Some(name) = request.param("name").and_then(Value::as_str) else { continue };
+        let given = request.param("arguments");
+        let is_missing = |argument: &&&str| given.and_then(|given| given.get(**argument)).is_none();
+        let Some(missing) = required.get(name).and_then(|required| required.iter().find(is_missing)) else { continue };
+        let fault = match (request.code(), request.response) {
+            (Some(-32602), _) => None,
+            (Some(code), _) => Some(format!("rejected with {code}")),
+            (None, Some(response)) => Some(format!("answered with {}", brief(response.json))),
+            (None, None) => Some(NO_RESPONSE.to_owned()),
+        };
+        let message = |fault| format!("`{name}` without `{missing}`: {fault}");
+        findings.check(request.last_frame(), fault.map_or(Ok(()), |fault| Err(message(fault))));
+    }
+    findings.or_not_applicable("requests", "no prompt was requested without a required argument")
+}
+
+/// The names of the required arguments of a prompt.
+fn required(prompt: &Value) -> Vec<&str> {
+    let arguments = prompt.get("arguments").and_then(Value::as_array).into_iter().flatten();
+    let required = arguments.filter(|argument| argument.get("required") == Some(&Value::Bool(true)));
+    required.filter_map(|argument| argument.get("name")?.as_str()).collect()
+}
+
+fn unique_names(transcript: &Transcript<'_>) -> CheckOutcome {
+    let pages = transcript.requests_of("prompts/list").filter_map(|page| Some((page.last_frame(), page.result()?)));
+    let lists = pages.filter_map(|(frame, result)| Some((frame, result.get("prompts")?.as_array()?)));
+    let fault = |prompts: &&Vec<Value>| repeated(prompts).map(|name| format!("two prompts have the name `{name}`"));
+    Findings::from_each(lists, fault).or_not_applicable("lists", NO_PROMPTS)
+}
+
+fn unique_arguments(transcript: &Transcript<'_>) -> CheckOutcome {
+    let prompts = transcript.items("prompts/list", "prompts");
+    let fault = |prompt: &&Value| {
+        let name = repeated(prompt.get("arguments")?.as_array()?)?;
+        Some(format!("{} has two arguments with the name `{name}`", quoted(&prompt["name"])))
+    };
+    Findings::from_each(prompts, fault).or_not_applicable("prompts", NO_PROMPTS)
+}
+
+/// The first name that two items have.
+fn repeated(items: &[Value]) -> Option<&str> {
+    let mut names = HashSet::new();
+    items.iter().filter_map(|item| item.get("name")?.as_str()).find(|name| !names.insert(*name))
 }
 
 fn log_level(transcript: &Transcript<'_>) -> CheckOutcome {

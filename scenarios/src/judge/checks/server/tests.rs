@@ -7,13 +7,28 @@ use serde_json::{Value, json};
 
 use super::super::{for_subject, testing::UNKNOWN};
 use crate::{
-    evidence::{Evidence, ObservedProcess, Outcome, ProcessEvidence, StepOutcome},
+    evidence::{Evidence, ObservedProcess, Outcome, ProcessEvidence, StepError, StepOutcome},
     judge::{
         Transcript,
         check::{Check, CheckOutcome},
     },
     model::{Revision, Subject, Transport},
 };
+
+mod behavior;
+mod features;
+mod lifecycle;
+mod lists;
+mod messages;
+mod modern;
+mod newest;
+mod protocol;
+mod shapes;
+mod streams;
+mod transports;
+
+/// The id of a check, a conversation in which it must find its rule broken, and one in which it must find it held.
+type Row = (&'static str, Talk, Talk);
 
 /// A conversation that is being written down.
 struct Talk(Evidence);
@@ -33,6 +48,7 @@ impl Talk {
             omitted_frames: 0,
             broken: None,
             elapsed_us: 0,
+            repetitions: None,
         })
         .knows(&[revision], json!({}))
     }
@@ -101,6 +117,15 @@ impl Talk {
         let value =
             json!({ "revisions": revisions, "capabilities": capabilities, "session": { "visible_ascii": true } });
         self.0.steps = vec![outcome(None, value)];
+        self
+    }
+
+    /// The handshake fails with an error of this kind.
+    fn no_handshake(mut self, kind: &str) -> Self {
+        let error = StepError { kind: kind.to_owned(), message: "no response".to_owned(), code: None };
+        self.0.steps.iter_mut().filter(|step| step.step.is_none()).for_each(|step| {
+            step.outcome = Outcome::Error(error.clone());
+        });
         self
     }
 
@@ -201,10 +226,6 @@ fn listing(method: &str, key: &str, items: Value) -> Talk {
     stdio().result(method, json!({}), json!({ key: items }))
 }
 
-fn read(contents: Value) -> Talk {
-    stdio().result("resources/read", json!({ "uri": "a:1" }), json!({ "contents": contents }))
-}
-
 fn listen(talk: Talk) -> Talk {
     talk.ask(json!({ "jsonrpc": "2.0", "id": 5, "method": "subscriptions/listen", "params": meta() }))
 }
@@ -225,358 +246,22 @@ fn session() -> [(&'static str, &'static str); 1] {
     [("mcp-session-id", "[session]")]
 }
 
-/// A conversation in which the check must find its rule broken, and one in which it must find it held.
-fn table() -> Vec<(&'static str, Talk, Talk)> {
-    [messages(), lifecycle(), features(), lists(), transports(), newest()].into_iter().flatten().collect()
-}
-
-fn messages() -> Vec<(&'static str, Talk, Talk)> {
-    let ok = || stdio().result("ping", json!({}), json!({}));
-    let unknown = "workbench/no-such-method";
-    let strange = json!({ "jsonrpc": "2.0", "method": "notifications/strange" });
-    let broken_json = || stdio().text(Direction::ClientToServer, "{").says(refusal(-32700, json!(null)));
-    vec![
-        ("jsonrpc-version", stdio().ask(call("ping")).says(json!({ "id": 1, "result": {} })), ok()),
-        (
-            "response-is-result-or-error",
-            stdio().ask(call("ping")).says(json!({ "jsonrpc": "2.0", "id": 1, "result": {}, "error": {} })),
-            ok(),
-        ),
-        ("result-is-an-object", stdio().result("ping", json!({}), json!("pong")), ok()),
-        (
-            "error-has-code-and-message",
-            stdio()
-                .ask(call("x"))
-                .says(json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": "-32601", "message": "no" } })),
-            stdio().error("x", json!({}), -32601),
-        ),
-        (
-            "response-has-the-id-of-a-request",
-            stdio().ask(call("ping")).says(json!({ "jsonrpc": "2.0", "id": "1", "result": {} })),
-            ok(),
-        ),
-        (
-            "request-answered-once",
-            stdio().result("ping", json!({}), json!({})).says(json!({ "jsonrpc": "2.0", "id": 0, "result": {} })),
-            ok(),
-        ),
-        (
-            "no-response-to-notification",
-            stdio()
-                .ask(strange.clone())
-                .says(json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32601, "message": "no" } })),
-            stdio().ask(strange.clone()),
-        ),
-        (
-            "server-asks-only-what-was-declared",
-            ok().says(json!({ "jsonrpc": "2.0", "id": 9, "method": "roots/list" })),
-            ok().says(json!({ "jsonrpc": "2.0", "id": 9, "method": "ping" })),
-        ),
-        (
-            "no-request-before-initialized",
-            stdio()
-                .says(json!({ "jsonrpc": "2.0", "id": 9, "method": "roots/list" }))
-                .ask(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })),
-            stdio()
-                .says(json!({ "jsonrpc": "2.0", "id": 9, "method": "ping" }))
-                .ask(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })),
-        ),
-        // A notification in between is no reply.
-        (
-            "requests-are-answered",
-            stdio()
-                .ask(call("ping"))
-                .says(json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": {} })),
-            ok(),
-        ),
-        (
-            "unknown-method-is-refused",
-            stdio().result(unknown, json!({}), json!({})),
-            stdio().error(unknown, json!({}), -32601),
-        ),
-        ("unknown-method-code", stdio().error(unknown, json!({}), -32602), stdio().error(unknown, json!({}), -32601)),
-        (
-            "survives-broken-json",
-            stdio().text(Direction::ClientToServer, "{").ask(call("ping")),
-            stdio().text(Direction::ClientToServer, "{").result("ping", json!({}), json!({})),
-        ),
-        (
-            "broken-json-code",
-            stdio().text(Direction::ClientToServer, "{").says(refusal(-32603, json!(null))),
-            broken_json(),
-        ),
-        (
-            "survives-unknown-notification",
-            stdio().ask(strange.clone()).ask(call("ping")),
-            stdio().ask(strange).result("ping", json!({}), json!({})),
-        ),
-    ]
-}
-
-fn lifecycle() -> Vec<(&'static str, Talk, Talk)> {
-    let old = |version: &str| {
-        stdio().result("initialize", json!({ "protocolVersion": "1999-01-01" }), json!({ "protocolVersion": version }))
-    };
-    let offers = |declared: Value| {
-        stdio()
-            .result("tools/list", json!({}), json!({ "tools": [{ "name": "a" }] }))
-            .knows(&[Revision::V2025_11_25], declared)
-    };
-    let without_name = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": { "version": "1" } });
-    let strange =
-        json!({ "protocolVersion": "3.0", "capabilities": {}, "serverInfo": { "name": "s", "version": "1" } });
-    let flag = json!({ "protocolVersion": "2025-11-25", "capabilities": { "tools": { "listChanged": "yes" } } });
-    vec![
-        ("initialize-result", initialized(stdio(), without_name), initialized(stdio(), greeting())),
-        ("capabilities-shape", initialized(stdio(), flag), initialized(stdio(), greeting())),
-        ("negotiated-revision-exists", initialized(stdio(), strange), initialized(stdio(), greeting())),
-        ("unknown-revision-is-negotiated", old("1999-01-01"), old("2025-06-18")),
-        (
-            "ping-is-answered-empty",
-            stdio().result("ping", json!({}), json!({ "pong": true })),
-            stdio().result("ping", json!({}), json!({})),
-        ),
-        ("offers-only-what-is-declared", offers(json!({})), offers(json!({ "tools": {} }))),
-    ]
-}
-
-fn features() -> Vec<(&'static str, Talk, Talk)> {
-    let tool = |schema: Value| tools(json!([{ "name": "a", "inputSchema": schema }]));
-    let call = json!({ "name": "workbench-no-such-tool", "arguments": {} });
-    let resource = |item: Value| listing("resources/list", "resources", json!([item]));
-    let template = |item: Value| listing("resources/templates/list", "resourceTemplates", json!([item]));
-    let prompt = |item: Value| listing("prompts/list", "prompts", json!([item]));
-    let gone = json!({ "uri": "workbench-test://no-such-resource" });
-    let no_prompt = json!({ "name": "workbench-no-such-prompt" });
-    let no_level = json!({ "level": "workbench-no-such-level" });
-    let complete = json!({ "ref": { "type": "ref/prompt", "name": "workbench-no-such-prompt" } });
-    let twice = |second: &[&str]| {
-        let first = page(modern(), json!({}), &["a", "b"], Value::Null);
-        page(first, json!({}), second, Value::Null)
-    };
-    vec![
-        ("tool-shape", tools(json!([{ "name": 7 }])), tool(json!({ "type": "object" }))),
-        ("tool-input-schema-is-of-an-object", tool(json!({ "type": "array" })), tool(json!({ "type": "object" }))),
-        (
-            "tool-schemas-are-valid",
-            tool(json!({ "type": "object", "required": "a" })),
-            tool(json!({ "type": "object", "required": ["a"] })),
-        ),
-        (
-            "tool-names-are-unique",
-            tools(json!([{ "name": "a" }, { "name": "a" }])),
-            tools(json!([{ "name": "a" }, { "name": "A" }])),
-        ),
-        ("tool-names-are-plain", tools(json!([{ "name": "a b" }])), tools(json!([{ "name": "a_B-3.c" }]))),
-        (
-            "tool-annotations",
-            tools(json!([{ "name": "a", "annotations": { "readOnlyHint": "yes" } }])),
-            tools(json!([{ "name": "a", "annotations": { "readOnlyHint": true } }])),
-        ),
-        ("tools-in-the-same-order", twice(&["b", "a"]), twice(&["a", "b"])),
-        (
-            "unknown-tool-is-refused",
-            stdio().result("tools/call", call.clone(), json!({ "content": [] })),
-            stdio().result("tools/call", call.clone(), json!({ "content": [], "isError": true })),
-        ),
-        (
-            "unknown-tool-is-a-protocol-error",
-            stdio().result("tools/call", call.clone(), json!({ "content": [], "isError": true })),
-            stdio().error("tools/call", call, -32602),
-        ),
-        ("resource-shape", resource(json!({ "uri": "a:1" })), resource(json!({ "uri": "a:1", "name": "one" }))),
-        (
-            "resource-uri-is-a-uri",
-            resource(json!({ "uri": "/etc/hosts", "name": "one" })),
-            resource(json!({ "uri": "a:1", "name": "one" })),
-        ),
-        (
-            "resource-template-shape",
-            template(json!({ "name": "t" })),
-            template(json!({ "name": "t", "uriTemplate": "a:{x}" })),
-        ),
-        (
-            "resource-contents",
-            read(json!([{ "uri": "a:1", "text": "t", "blob": "" }])),
-            read(json!([{ "uri": "a:1", "text": "" }])),
-        ),
-        (
-            "resource-blob-is-base64",
-            read(json!([{ "uri": "a:1", "blob": "not base64!" }])),
-            read(json!([{ "uri": "a:1", "blob": "aGk=" }])),
-        ),
-        (
-            "unknown-resource-code",
-            stdio().error("resources/read", gone.clone(), 0),
-            stdio().error("resources/read", gone.clone(), -32002),
-        ),
-        (
-            "unknown-resource-is-refused",
-            modern().result("resources/read", gone.clone(), json!({ "contents": [] })),
-            modern().error("resources/read", gone, -32602),
-        ),
-        (
-            "prompt-shape",
-            prompt(json!({ "name": "p", "arguments": [{}] })),
-            prompt(json!({ "name": "p", "arguments": [{ "name": "a" }] })),
-        ),
-        (
-            "unknown-prompt-code",
-            stdio().error("prompts/get", no_prompt.clone(), 0),
-            stdio().error("prompts/get", no_prompt, -32602),
-        ),
-        (
-            "missing-prompt-argument-code",
-            stdio().result("prompts/get", json!({ "name": "p" }), json!({ "messages": [] })),
-            stdio().error("prompts/get", json!({ "name": "p" }), -32602),
-        ),
-        (
-            "invalid-log-level-code",
-            stdio().result("logging/setLevel", no_level.clone(), json!({})),
-            stdio().error("logging/setLevel", no_level, -32602),
-        ),
-        (
-            "completion-of-unknown-prompt-code",
-            stdio().result("completion/complete", complete.clone(), json!({})),
-            stdio().error("completion/complete", complete, -32602),
-        ),
-    ]
-}
-
-fn lists() -> Vec<(&'static str, Talk, Talk)> {
-    let first = || page(stdio(), json!({}), &["a"], json!("2"));
-    let invalid = json!({ "cursor": "workbench-no-such-cursor" });
-    vec![
-        ("list-holds-a-list", stdio().result("tools/list", json!({}), json!({})), first()),
-        ("next-cursor-is-a-string", page(stdio(), json!({}), &["a"], json!(2)), first()),
-        (
-            "pages-come-to-an-end",
-            page(first(), json!({ "cursor": "2" }), &["b"], json!("2")),
-            page(first(), json!({ "cursor": "2" }), &["b"], Value::Null),
-        ),
-        (
-            "pages-do-not-overlap",
-            page(first(), json!({ "cursor": "2" }), &["a"], Value::Null),
-            page(first(), json!({ "cursor": "2" }), &["b"], Value::Null),
-        ),
-        (
-            "invalid-cursor-is-refused",
-            page(first(), invalid.clone(), &["a"], Value::Null),
-            first().error("tools/list", invalid, -32602),
-        ),
-    ]
-}
-
-fn transports() -> Vec<(&'static str, Talk, Talk)> {
-    let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    let left =
-        ObservedProcess { pid: 2, parent: 1, command: "sleep".to_owned(), server: true, first_us: 0, last_us: 9 };
-    let strange =
-        |code: u16| http().post(&[("mcp-protocol-version", "1999-01-01")], call("ping")).says_with(code, json!({}));
-    let origin = |code: u16| http().post(&[("origin", "http://evil.invalid")], call("ping")).says_with(code, json!({}));
-    let without = |code: u16| http().ask(call("ping")).says_with(code, json!({}));
-    let delete = |code: u16| http().bodiless("DELETE", &session()).replies(code, "");
-    let after = |code: u16| delete(200).post(&session(), call("ping")).says_with(code, json!({}));
-    let mut bad_session = http();
-    bad_session.0.steps = vec![outcome(None, json!({ "session": { "visible_ascii": false } }))];
-    vec![
-        (
-            "stdout-holds-only-messages",
-            stdio().text(Direction::ServerToClient, "Listening…"),
-            stdio().text(Direction::ServerToClient, " ").says(json!({})),
-        ),
-        (
-            "exits-when-input-closes",
-            stdio().step(json!({ "exited": false, "elapsed_ms": 4000 })).close(),
-            stdio().step(json!({ "exited": true, "elapsed_ms": 3 })).close(),
-        ),
-        (
-            "server-leaves-no-process",
-            stdio().process(ProcessEvidence { left: vec![left], ..ProcessEvidence::default() }),
-            stdio().process(ProcessEvidence::default()),
-        ),
-        (
-            "http-reply-is-json-or-events",
-            http().ask(call("ping")).replies(200, "text/html"),
-            http().ask(call("ping")).replies(200, "Text/Event-Stream; charset=utf-8"),
-        ),
-        ("http-notification-is-accepted", http().ask(told.clone()).replies(200, ""), http().ask(told).replies(202, "")),
-        ("http-session-id-is-visible-ascii", bad_session, http()),
-        (
-            "http-get-opens-a-stream-or-405",
-            http().bodiless("GET", &[]).replies(200, "text/html"),
-            http().bodiless("GET", &[]).replies(405, ""),
-        ),
-        ("http-unsupported-revision-is-400", strange(200), strange(400)),
-        ("http-foreign-origin-is-refused", origin(200), origin(403)),
-        ("http-missing-session-is-400", without(404), without(400)),
-        // A 400 is no working DELETE.
-        ("http-delete-ends-the-session-or-405", delete(400), delete(204)),
-        ("http-ended-session-is-404", after(200), after(404)),
-    ]
-}
-
-fn newest() -> Vec<(&'static str, Talk, Talk)> {
-    let result = |fields: Value| modern().result("server/discover", meta(), fields);
-    let fine = || result(good(json!({ "supportedVersions": ["2026-07-28"], "capabilities": {} })));
-    let list = |talk: Talk, cursor: Option<&str>, scope: &str| {
-        let mut params = meta();
-        if let Some(cursor) = cursor {
-            params["cursor"] = json!(cursor);
-        }
-        talk.result("tools/list", params, good(json!({ "tools": [], "cacheScope": scope })))
-    };
-    let bare = |code: i64| modern().error("server/discover", json!({}), code);
-    let supported = json!({ "supported": ["2026-07-28"], "requested": "1999-01-01" });
-    let unknown =
-        |code: u16, data: Value| discover_with(&[], meta_of("1999-01-01")).says_with(code, refusal(-32022, data));
-    let fits = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/list")];
-    let not_found =
-        |code: u16| modern_http().ask(call("workbench/no-such-method")).says_with(code, refusal(-32601, json!(null)));
-    let handshake = |message: &str| {
-        let error = json!({ "jsonrpc": "2.0", "id": 1, "error": { "code": -32601, "message": message } });
-        modern().ask(call("initialize")).says(error)
-    };
-    vec![
-        ("result-type", result(json!({})), fine()),
-        ("caching-hints", result(good(json!({ "ttlMs": -1 }))), fine()),
-        (
-            "cache-scope-same-on-every-page",
-            list(list(modern(), None, "private"), Some("2"), "public"),
-            list(list(modern(), None, "public"), Some("2"), "public"),
-        ),
-        ("server-info-in-results", result(json!({ "resultType": "complete" })), fine()),
-        (
-            "server-sends-no-requests",
-            fine().says(json!({ "jsonrpc": "2.0", "id": 1, "method": "sampling/createMessage" })),
-            fine(),
-        ),
-        ("reserved-error-codes", modern().error("x", meta(), -32042), modern().error("x", meta(), -32601)),
-        ("discover-result", result(good(json!({ "supportedVersions": "2026-07-28", "capabilities": {} }))), fine()),
-        ("missing-metadata-is-refused", bare(-32601), bare(-32602)),
-        ("unsupported-revision-is-refused", unknown(400, json!({})), unknown(400, supported)),
-        (
-            "http-header-mismatch-is-refused",
-            discover_with(&fits, meta()).says_with(200, json!({ "jsonrpc": "2.0", "id": 1, "result": {} })),
-            discover_with(&fits, meta()).says_with(400, refusal(-32020, json!(null))),
-        ),
-        ("http-unknown-method-is-404", not_found(200), not_found(404)),
-        (
-            "http-get-and-delete-are-405",
-            modern_http().bodiless("GET", &[]).replies(400, ""),
-            modern_http().bodiless("GET", &[]).replies(405, ""),
-        ),
-        (
-            "initialize-names-the-supported-revisions",
-            handshake("no such method"),
-            handshake("only 2026-07-28 is supported"),
-        ),
-        (
-            "subscription-is-acknowledged",
-            listen(modern()).says(on_subscription("notifications/tools/list_changed")),
-            listen(modern()).says(on_subscription("notifications/subscriptions/acknowledged")),
-        ),
-    ]
+/// The rows of all themes.
+fn table() -> Vec<Row> {
+    let themes = [
+        behavior::table(),
+        features::table(),
+        lifecycle::table(),
+        lists::table(),
+        messages::table(),
+        modern::table(),
+        newest::table(),
+        shapes::table(),
+        protocol::table(),
+        streams::table(),
+        transports::table(),
+    ];
+    themes.into_iter().flatten().collect()
 }
 
 impl Talk {

@@ -1,5 +1,4 @@
-//! Tools of a server: form, names and schemas, and an unknown tool. Tools of the server are not called, since their
-//! effects are unknown.
+//! Tools of a server: form, names and schemas, and an unknown tool.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -8,27 +7,13 @@ use serde_json::Value;
 
 use super::{NO_RESPONSE, rejected_with, request_with};
 use crate::judge::{
-    check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
+    check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
     transcript::{RequestResponse, Transcript},
 };
 
 static NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new("^[A-Za-z0-9_.-]{1,128}$").expect("a constant, tested"));
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "tool-shape",
-        requirement: "tools/shape",
-        scope: Scope::Named,
-        expected: "every tool has a name, and its texts are strings",
-        rule: Rule::Case(shape),
-    },
-    Check {
-        id: "tool-input-schema-is-of-an-object",
-        requirement: "tools/input-schema",
-        scope: Scope::Named,
-        expected: "every tool has an inputSchema of type object",
-        rule: Rule::Case(input_schema),
-    },
     Check {
         id: "tool-schemas-are-valid",
         requirement: "tools/valid-schemas",
@@ -49,13 +34,6 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Named,
         expected: "names have 1 to 128 letters, digits, `_`, `-` and `.`",
         rule: Rule::Case(plain_names),
-    },
-    Check {
-        id: "tool-annotations",
-        requirement: "tools/annotations",
-        scope: Scope::Named,
-        expected: "hints are booleans, and the title is a string",
-        rule: Rule::Case(annotations),
     },
     Check {
         id: "tools-in-the-same-order",
@@ -94,27 +72,6 @@ fn each(transcript: &Transcript<'_>, fault: impl Fn(&Value) -> Option<String>) -
     findings.or_not_applicable("tools", NO_TOOLS)
 }
 
-fn shape(transcript: &Transcript<'_>) -> CheckOutcome {
-    each(transcript, |tool| {
-        if !tool.get("name").is_some_and(Value::is_string) {
-            return Some("the name is not a string".to_owned());
-        }
-        let wrong = ["title", "description"].into_iter().find(|key| !tool.get(key).is_none_or(Value::is_string));
-        wrong.map(|key| format!("{key} is {}", brief(&tool[key])))
-    })
-}
-
-fn input_schema(transcript: &Transcript<'_>) -> CheckOutcome {
-    each(transcript, |tool| match tool.get("inputSchema") {
-        None => Some("inputSchema is missing".to_owned()),
-        Some(schema) if !schema.is_object() => Some(format!("inputSchema is {}", brief(schema))),
-        Some(schema) if schema.get("type").is_none_or(|kind| kind != "object") => {
-            Some(format!("its type is {}", brief_or_missing(schema.get("type"))))
-        }
-        Some(_) => None,
-    })
-}
-
 fn valid_schemas(transcript: &Transcript<'_>) -> CheckOutcome {
     each(transcript, |tool| {
         ["inputSchema", "outputSchema"].into_iter().find_map(|key| {
@@ -132,9 +89,35 @@ fn schema_fault(schema: &Value) -> Option<String> {
         Some(_) => jsonschema::meta::validate(schema),
         None => jsonschema::draft202012::meta::validate(schema),
     };
-    let error = error.err()?;
+    let Err(error) = error else { return missing_reference(schema) };
     let path = error.instance_path().to_string();
     Some(format!("at `{path}`: {}", error.to_string().chars().take(160).collect::<String>()))
+}
+
+/// A reference within the schema that leads to nothing. A schema with identifiers or anchors is not judged, since they
+/// change what references are relative to.
+fn missing_reference(schema: &Value) -> Option<String> {
+    let text = schema.to_string();
+    if ["\"$id\"", "\"$anchor\"", "\"$dynamicAnchor\"", "%"].iter().any(|part| text.contains(part)) {
+        return None;
+    }
+    let mut rest = vec![schema];
+    while let Some(part) = rest.pop() {
+        match part {
+            Value::Array(items) => rest.extend(items),
+            Value::Object(members) => {
+                let pointer = members.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
+                if let Some(pointer) = pointer.filter(|pointer| schema.pointer(pointer).is_none()) {
+                    return Some(format!("at `$ref`: `#{pointer}` leads to nothing"));
+                }
+                // Values are no schemas.
+                let values = ["const", "enum", "default", "examples"];
+                rest.extend(members.iter().filter(|(key, _)| !values.contains(&key.as_str())).map(|(_, value)| value));
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 fn unique_names(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -153,19 +136,6 @@ fn plain_names(transcript: &Transcript<'_>) -> CheckOutcome {
     each(transcript, |tool| {
         let name = tool.get("name")?.as_str()?;
         (!NAME.is_match(name)).then(|| "it has other characters or another length".to_owned())
-    })
-}
-
-fn annotations(transcript: &Transcript<'_>) -> CheckOutcome {
-    each(transcript, |tool| {
-        let annotations = tool.get("annotations")?;
-        if !annotations.is_object() {
-            return Some(format!("annotations is {}", brief(annotations)));
-        }
-        let hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
-        let wrong = hints.into_iter().find(|key| !annotations.get(key).is_none_or(Value::is_boolean));
-        let wrong = wrong.or_else(|| (!annotations.get("title").is_none_or(Value::is_string)).then_some("title"));
-        wrong.map(|key| format!("{key} is {}", brief(&annotations[key])))
     })
 }
 
@@ -217,14 +187,21 @@ fn unknown_tool(transcript: &Transcript<'_>) -> CheckOutcome {
         return CheckOutcome::not_applicable("no unknown tool was called");
     };
     let Some(response) = call.response else { return CheckOutcome::failed(NO_RESPONSE, call.frames()) };
-    let is_error = call.result().and_then(|result| result.get("isError")) == Some(&Value::Bool(true));
-    if call.error().is_some() || is_error {
+    if call.error().is_some() || is_error_result(call) {
         CheckOutcome::passed(brief(response.json), call.frames())
     } else {
         CheckOutcome::failed(format!("the call succeeds: {}", brief(response.json)), call.frames())
     }
 }
 
+fn is_error_result(call: &RequestResponse<'_>) -> bool {
+    call.result().and_then(|result| result.get("isError")) == Some(&Value::Bool(true))
+}
+
 fn unknown_tool_code(transcript: &Transcript<'_>) -> CheckOutcome {
+    // The Python and TypeScript SDKs report it in the result, and a tool cannot change that.
+    if let Some(call) = unknown_call(transcript).filter(|call| is_error_result(call)) {
+        return CheckOutcome::passed("a result with isError, as several SDKs do instead of an error", call.frames());
+    }
     rejected_with(unknown_call(transcript), &[-32602], "an unknown tool")
 }

@@ -1,0 +1,144 @@
+//! Validation of one mock server: as a process over stdio, and in this process over HTTP.
+
+use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::Path, sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use mock_servers::{HttpMock, Recorder, profile};
+use reports::{
+    Run,
+    model::{PassPolicy, Verdict},
+};
+use scenarios::{
+    Scenario,
+    catalog::ScenarioCatalog,
+    model::{Subject, Transport},
+    peer::{ServerCommand, ServerTarget, ServerUrl},
+    run::{RunDirectory, RunEvent, RunPlan, ToolPolicy, ValidatePlan, run},
+    select::CheckSelection,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::mutant::{Endpoint, Server};
+use crate::product;
+
+/// Maximum number of concurrent processes or sessions of one server. Most of them wait.
+const JOBS: usize = 8;
+/// Timeout of the first response of a server.
+const STARTUP: Duration = Duration::from_secs(10);
+/// Timeout of the validation of a server.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// The checks of a run that did not pass, with their most severe verdicts.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Findings(pub(super) BTreeMap<String, Finding>);
+
+/// A check that did not pass.
+#[derive(Debug, Clone)]
+pub(super) struct Finding {
+    pub(super) verdict: Verdict,
+    /// The observation of the most severe verdict.
+    pub(super) observed: String,
+}
+
+/// The scenarios for servers.
+#[derive(Debug)]
+pub(super) struct Scenarios {
+    scenarios: Vec<Arc<Scenario>>,
+    /// Whether mutants are validated with all checks instead of those that they name.
+    all_checks: bool,
+}
+
+impl Scenarios {
+    /// The built-in scenarios.
+    pub(super) fn new(all_checks: bool) -> anyhow::Result<Self> {
+        let catalog = ScenarioCatalog::built_in()?;
+        let scenarios = catalog.scenarios().filter(|scenario| scenario.subject == Subject::Server).collect();
+        Ok(Self { scenarios, all_checks })
+    }
+}
+
+/// Validates a server on one endpoint.
+pub(super) async fn validate(server: &Server, endpoint: &Endpoint, scenarios: &Scenarios) -> anyhow::Result<Findings> {
+    let selection = selection(server, scenarios)?;
+    let scenarios = scenarios.scenarios.clone();
+    let directory = tempfile::tempdir()?;
+    let script = directory.path().join("server.json");
+    fs::write(&script, server.script(endpoint).to_string())?;
+    if endpoint.transport == Transport::Stdio {
+        return judge(stdio(&script)?, endpoint, scenarios, selection, directory.path()).await;
+    }
+    let source = script.to_str().context("the path of the directory is not UTF-8")?;
+    let revision = endpoint.revisions.first().context("no revision")?;
+    let mock = HttpMock::start(profile::load(source)?, revision.as_str(), 0, Recorder::default()).await?;
+    let target = ServerTarget::Url(ServerUrl { url: mock.url().parse()?, headers: Vec::new() });
+    judge(target, endpoint, scenarios, selection, directory.path()).await
+}
+
+/// The command of a server over stdio.
+fn stdio(script: &Path) -> anyhow::Result<ServerTarget> {
+    let program = product()?.into_os_string();
+    let args = ["mock".into(), "stdio".into(), script.as_os_str().to_owned()];
+    let text = |value: std::ffi::OsString| value.into_string().ok().context("a path is not UTF-8");
+    let args = args.into_iter().map(text).collect::<anyhow::Result<Vec<_>>>()?;
+    Ok(ServerTarget::Command(ServerCommand { program: text(program)?, args, env: BTreeMap::new(), directory: None }))
+}
+
+/// The checks that the mutant names, or all.
+fn selection(server: &Server, scenarios: &Scenarios) -> anyhow::Result<CheckSelection> {
+    let checks = server.defect.iter().flat_map(|defect| &defect.checks).cloned().collect::<Vec<_>>();
+    if scenarios.all_checks || checks.is_empty() {
+        return Ok(CheckSelection::default());
+    }
+    Ok(CheckSelection::new(&checks, &[], &[], scenarios.scenarios.iter().map(AsRef::as_ref))?)
+}
+
+async fn judge(
+    target: ServerTarget,
+    endpoint: &Endpoint,
+    scenarios: Vec<Arc<Scenario>>,
+    selection: CheckSelection,
+    directory: &Path,
+) -> anyhow::Result<Findings> {
+    let plan = ValidatePlan {
+        target,
+        subject: "mock".to_owned(),
+        scenarios,
+        selection,
+        baseline: None,
+        call_tools: ToolPolicy::default(),
+        seed: 0,
+        revisions: endpoint.revisions.clone(),
+        transport: Some(endpoint.transport).filter(|transport| *transport != Transport::Stdio),
+        startup: STARTUP,
+        jobs: NonZeroUsize::new(JOBS).unwrap_or(NonZeroUsize::MIN),
+        policy: PassPolicy::default(),
+    };
+    let directory = RunDirectory::Exact(directory.join("run"));
+    let cancel = CancellationToken::new();
+    let mut sink = |_: RunEvent<'_>| {};
+    let running = run(RunPlan::Validate(Box::new(plan)), &directory, &mut sink, cancel.clone());
+    tokio::pin!(running);
+    let finished = tokio::select! {
+        finished = &mut running => finished?,
+        () = tokio::time::sleep(LIMIT) => {
+            // The cases that finished are judged.
+            cancel.cancel();
+            running.await?
+        }
+    };
+    Ok(Findings::new(&finished.run))
+}
+
+impl Findings {
+    fn new(run: &Run) -> Self {
+        let mut findings: BTreeMap<String, Finding> = BTreeMap::new();
+        for check in run.cases.iter().flat_map(|case| &case.checks).filter(|check| check.verdict > Verdict::Passed) {
+            let finding = Finding { verdict: check.verdict, observed: check.observed.clone() };
+            match findings.get(&check.id) {
+                Some(known) if known.verdict >= check.verdict => {}
+                _ => drop(findings.insert(check.id.clone(), finding)),
+            }
+        }
+        Self(findings)
+    }
+}

@@ -1,0 +1,68 @@
+//! A validation: the areas first, then the findings, the most severe first.
+
+use super::MAX_DETAILED;
+use crate::{
+    model::{Run, Verdict},
+    render::{
+        Style, Verbosity,
+        case::{self, CaseStyle},
+        findings::{self, Finding},
+        paint::Paint,
+        text,
+    },
+};
+
+/// Maximum number of affected cases that are listed.
+const MAX_AFFECTED: usize = 4;
+
+pub(super) fn push(out: &mut String, run: &Run, style: &Style, paint: Paint) {
+    push_areas(out, run, style, paint);
+    let all = style.verbosity == Verbosity::Verbose;
+    let case_style = CaseStyle { paint, width: style.width, all: false };
+    let found = findings::findings(run);
+    for (position, finding) in found.iter().enumerate() {
+        if position >= MAX_DETAILED || (finding.is_known && !all) {
+            let word = paint.verdict(finding.verdict, finding.verdict.as_str());
+            let note = if finding.is_known { " (known failure)" } else { "" };
+            super::push(out, &format!("{word} {}{note}", text::bounded_line(&finding.check.id, 200)));
+            continue;
+        }
+        super::push(out, &case::check_detail(finding.case, finding.check, case_style));
+        super::push(out, &format!("    affects  {}", affected(finding)));
+        super::push(out, &format!("    repeat   {}\n", findings::repeat_command(run, finding)));
+    }
+}
+
+fn affected(finding: &Finding<'_>) -> String {
+    let listed: Vec<String> =
+        finding.affected.iter().take(MAX_AFFECTED).map(|id| text::bounded_line(id, 200)).collect();
+    match finding.affected.len().saturating_sub(MAX_AFFECTED) {
+        0 => listed.join(", "),
+        more => format!("{} and {more} more", listed.join(", ")),
+    }
+}
+
+fn push_areas(out: &mut String, run: &Run, style: &Style, paint: Paint) {
+    let areas = findings::areas(run);
+    let name = areas.keys().map(|area| area.chars().count()).max().unwrap_or(0).max("area".len());
+    super::push(out, &paint.faint(format!("{:<name$}  passed  failed  warned  skipped", "area")));
+    for (area, counts) in areas {
+        let count = |verdict: Verdict, count: usize| {
+            let text = format!("{count:>6}");
+            if count == 0 { paint.faint(text) } else { paint.verdict(verdict, text) }
+        };
+        let reason = counts.reason.map(|reason| format!("  {}", text::line(reason))).unwrap_or_default();
+        let line = format!(
+            "{area:<name$}  {}  {}  {}  {:>7}",
+            count(Verdict::Passed, counts.passed),
+            count(Verdict::Failed, counts.failed),
+            count(Verdict::Warned, counts.warned),
+            counts.skipped,
+        );
+        // The columns without colors.
+        let used = name + 2 + 6 + 2 + 6 + 2 + 6 + 2 + 7;
+        let room = style.width.saturating_sub(used);
+        super::push(out, &format!("{line}{}", paint.faint(text::fitted(&reason, room))));
+    }
+    out.push('\n');
+}

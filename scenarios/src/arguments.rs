@@ -1,0 +1,106 @@
+//! Arguments for the tools of a server, generated from their input schemas: valid ones, and invalid ones that differ from a
+//! valid one in exactly one place.
+//!
+//! Generation is pure. Values are small and harmless: addresses end in `.invalid`, which never resolves (RFC 6761, 6.4).
+//! Every result is validated before it is returned, so a schema beyond this module gives an error and no wrong value.
+
+use jsonschema::Validator;
+use serde_json::{Map, Value, json};
+use thiserror::Error;
+
+mod generate;
+mod pattern;
+/// A value for an argument of a prompt. Prompts that expect a number get one, and others accept any text.
+pub(crate) fn prompt_argument(name: &str) -> Value {
+    let name = name.to_ascii_lowercase();
+    let is_address = ["uri", "url", "link"].iter().any(|part| name.contains(part));
+    json!(if is_address { "https://workbench.invalid/1" } else { "1" })
+}
+
+#[cfg(test)]
+mod tests;
+mod text;
+mod violate;
+
+/// Number of different attempts to generate a valid value. They differ in the alternatives of `anyOf` and `oneOf`, and in
+/// whether optional properties, defaults and examples are used.
+const ATTEMPTS: usize = 12;
+
+/// Arguments that the input schema forbids.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct InvalidArguments {
+    /// The arguments.
+    pub(crate) arguments: Map<String, Value>,
+    /// The only difference from valid arguments, for example `/count: wrong type`.
+    pub(crate) violates: String,
+}
+
+/// Why no arguments were generated.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub(crate) enum ArgumentError {
+    /// The schema cannot be used to validate values.
+    #[error("its input schema is invalid: {0}")]
+    Schema(String),
+    /// The generator does not find a valid value.
+    #[error("no arguments could be generated for its input schema")]
+    NotFound,
+}
+
+/// Generates arguments for one input schema.
+#[derive(Debug)]
+pub(crate) struct ArgumentGenerator {
+    schema: Value,
+    /// With formats as assertions, so that generated values have them.
+    strict: Validator,
+    /// With formats as annotations, so that an invalid value breaks a rule that every validator knows.
+    lenient: Validator,
+}
+
+impl ArgumentGenerator {
+    /// Compiles an input schema. Without one, any object is valid.
+    ///
+    /// # Errors
+    /// If the schema is invalid, or refers to another document.
+    pub(crate) fn new(schema: Option<&Value>) -> Result<Self, ArgumentError> {
+        let schema = schema.cloned().unwrap_or_else(|| json!({ "type": "object" }));
+        let compile = |formats: bool| {
+            let options = jsonschema::options().should_validate_formats(formats);
+            options.build(&schema).map_err(|cause| ArgumentError::Schema(cause.to_string()))
+        };
+        let (strict, lenient) = (compile(true)?, compile(false)?);
+        Ok(Self { schema, strict, lenient })
+    }
+
+    /// Valid arguments. Optional properties are omitted if possible, so that the defaults of the server apply. The seed
+    /// chooses between the values of an `enum`, and between `examples`.
+    ///
+    /// # Errors
+    /// If none were found.
+    pub(crate) fn valid(&self, seed: u64) -> Result<Map<String, Value>, ArgumentError> {
+        for attempt in 0..ATTEMPTS {
+            let generator = generate::Generator { root: &self.schema, seed, attempt };
+            match generator.value(&self.schema, 0) {
+                Some(value) if self.strict.is_valid(&value) => {
+                    if let Value::Object(arguments) = value {
+                        return Ok(arguments);
+                    }
+                }
+                _ => {}
+            }
+        }
+        Err(ArgumentError::NotFound)
+    }
+
+    /// Invalid arguments, at most one per kind of rule.
+    ///
+    /// Unknown properties are no kind, even if `additionalProperties` is false: widely used libraries omit them before
+    /// they validate, and a tool that never sees them cannot be harmed.
+    ///
+    /// # Errors
+    /// If no valid arguments were found. A schema that accepts everything gives an empty list.
+    pub(crate) fn invalid(&self, seed: u64) -> Result<Vec<InvalidArguments>, ArgumentError> {
+        let valid = self.valid(seed)?;
+        let generator = generate::Generator { root: &self.schema, seed, attempt: 0 };
+        Ok(violate::violations(&generator, &valid, |value| self.lenient.is_valid(value)))
+    }
+}

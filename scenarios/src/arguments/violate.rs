@@ -1,0 +1,184 @@
+//! Invalid values that differ from a valid one in one place.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    InvalidArguments,
+    generate::{Generator, required, type_of, types},
+};
+
+/// Maximum depth of the objects in which a property is changed.
+const MAX_DEPTH: usize = 3;
+/// Maximum length of a string or array that is made too long.
+const MAX_LENGTH: u64 = 10_000;
+/// A string that is in no `enum`.
+const NOT_NAMED: &str = "workbench-not-in-the-schema";
+
+/// A kind of rule, in the order in which the invalid arguments are returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Rule {
+    Required,
+    Type,
+    Enum,
+    Range,
+    Length,
+    Pattern,
+}
+
+impl Rule {
+    const ALL: [Self; 6] = [Self::Required, Self::Type, Self::Enum, Self::Range, Self::Length, Self::Pattern];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Required => "missing",
+            Self::Type => "wrong type",
+            Self::Enum => "not in the enum",
+            Self::Range => "out of range",
+            Self::Length => "wrong length",
+            Self::Pattern => "does not match the pattern",
+        }
+    }
+}
+
+/// A change of one property.
+struct Change {
+    rule: Rule,
+    path: Vec<String>,
+    /// The new value; none removes the property.
+    value: Option<Value>,
+    /// Lower numbers are preferred.
+    rank: usize,
+}
+
+/// The invalid arguments, at most one per rule.
+pub(super) fn violations(
+    generator: &Generator<'_>,
+    valid: &Map<String, Value>,
+    is_valid: impl Fn(&Value) -> bool,
+) -> Vec<InvalidArguments> {
+    let mut changes = Vec::new();
+    if let Some(flat) = generator.flat(generator.root, 0) {
+        collect(generator, &flat, valid, &mut Vec::new(), &mut changes);
+    }
+    changes.sort_by_key(|change| (change.path.len(), change.rank));
+    let first = |rule: Rule| {
+        changes.iter().filter(|change| change.rule == rule).find_map(|change| {
+            let arguments = changed(valid, change)?;
+            let arguments = Some(Value::Object(arguments)).filter(|arguments| !is_valid(arguments))?;
+            let violates = format!("/{}: {}", change.path.join("/"), rule.name());
+            let Value::Object(arguments) = arguments else { return None };
+            Some(InvalidArguments { arguments, violates })
+        })
+    };
+    Rule::ALL.into_iter().filter_map(first).collect()
+}
+
+/// Collects the changes of the properties of an object.
+fn collect(
+    generator: &Generator<'_>,
+    flat: &Map<String, Value>,
+    object: &Map<String, Value>,
+    path: &mut Vec<String>,
+    changes: &mut Vec<Change>,
+) {
+    for (name, schema) in flat.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        let Some(property) = generator.flat(schema, path.len()) else { continue };
+        let is_required = required(flat).any(|required| required == name);
+        path.push(name.clone());
+        let rank = rank(&property) + if is_required { 0 } else { 10 };
+        let mut add = |rule, value| changes.push(Change { rule, path: path.clone(), value, rank });
+        if is_required {
+            add(Rule::Required, None);
+        }
+        for (rule, value) in wrong_values(&property, object.get(name)) {
+            add(rule, Some(value));
+        }
+        if let Some(Value::Object(inner)) = object.get(name)
+            && path.len() < MAX_DEPTH
+        {
+            collect(generator, &property, inner, path, changes);
+        }
+        path.pop();
+    }
+}
+
+/// The preference for changing a property of this type. Libraries that convert values turn almost anything into a boolean or
+/// a string, so those are the last choice.
+fn rank(property: &Map<String, Value>) -> usize {
+    match type_of(property) {
+        "integer" | "number" => 0,
+        _ if property.contains_key("enum") => 1,
+        "array" => 2,
+        "object" => 3,
+        "string" => 4,
+        _ => 5,
+    }
+}
+
+fn wrong_values(property: &Map<String, Value>, valid: Option<&Value>) -> Vec<(Rule, Value)> {
+    let mut wrong = Vec::new();
+    wrong.extend(wrong_type(property).map(|value| (Rule::Type, value)));
+    if property.contains_key("enum") {
+        wrong.push((Rule::Enum, json!(NOT_NAMED)));
+    }
+    let limit = |key: &str| property.get(key).and_then(Value::as_i64);
+    let below = limit("minimum").map(|least| least.saturating_sub(1)).or_else(|| limit("exclusiveMinimum"));
+    let above = limit("maximum").map(|most| most.saturating_add(1)).or_else(|| limit("exclusiveMaximum"));
+    wrong.extend([below, above].into_iter().flatten().map(|number| (Rule::Range, json!(number))));
+    wrong.extend(wrong_lengths(property, valid).into_iter().map(|value| (Rule::Length, value)));
+    if property.contains_key("pattern") {
+        wrong.extend(["!", "", "0 a"].map(|text| (Rule::Pattern, json!(text))));
+    }
+    wrong
+}
+
+/// A value of a type that the schema forbids, and that no library converts.
+fn wrong_type(property: &Map<String, Value>) -> Option<Value> {
+    let allowed = types(property);
+    if allowed.is_empty() {
+        return None;
+    }
+    let object = || (!allowed.contains(&"object")).then(|| json!({ "workbench": [] }));
+    let number = || (!allowed.iter().any(|kind| matches!(*kind, "number" | "integer"))).then(|| json!(7));
+    let text = || (!allowed.contains(&"string")).then(|| json!("not this type"));
+    object().or_else(number).or_else(text)
+}
+
+fn wrong_lengths(property: &Map<String, Value>, valid: Option<&Value>) -> Vec<Value> {
+    let limit = |key: &str| property.get(key).and_then(Value::as_u64);
+    let count = |number: u64| usize::try_from(number).unwrap_or_default();
+    let mut wrong = Vec::new();
+    if let Some(least) = limit("minLength").filter(|least| (1..=MAX_LENGTH).contains(least)) {
+        wrong.push(json!("t".repeat(count(least - 1))));
+    }
+    if let Some(most) = limit("maxLength").filter(|most| *most < MAX_LENGTH) {
+        wrong.push(json!("t".repeat(count(most + 1))));
+    }
+    if limit("minItems").is_some_and(|least| least > 0) {
+        wrong.push(json!([]));
+    }
+    let item = valid.and_then(|valid| valid.as_array()?.first());
+    if let (Some(most), Some(item)) = (limit("maxItems").filter(|most| *most < MAX_LENGTH), item) {
+        wrong.push(Value::Array(vec![item.clone(); count(most + 1)]));
+    }
+    wrong
+}
+
+/// The arguments with the change; `None` if they have no place for it.
+fn changed(valid: &Map<String, Value>, change: &Change) -> Option<Map<String, Value>> {
+    let (name, parents) = change.path.split_last()?;
+    let mut arguments = valid.clone();
+    let mut object = &mut arguments;
+    for parent in parents {
+        object = object.get_mut(parent)?.as_object_mut()?;
+    }
+    match &change.value {
+        Some(value) => {
+            object.insert(name.clone(), value.clone());
+        }
+        None => {
+            object.remove(name)?;
+        }
+    }
+    Some(arguments)
+}

@@ -1,0 +1,95 @@
+//! Notifications about changed lists, and keys of metadata.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::Value;
+
+use super::UNKNOWN_CAPABILITIES;
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope},
+    transcript::{Message, Transcript},
+};
+
+// 2025-06-18, basic/index, `_meta`: an optional prefix of labels, and a name.
+static KEY: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(
+        r"^([A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?(\.[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?)*/)?([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$",
+    )
+    .expect("a constant, tested")
+});
+
+/// A key that FastMCP adds to every item, although a name must begin with a letter or digit.
+const KEY_OF_AN_SDK: &str = "_fastmcp";
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "list-changes-only-if-declared",
+        requirement: "lifecycle/list-changes-declared",
+        scope: Scope::Always,
+        expected: "a server that announces changes of a list declares `listChanged` for it",
+        rule: Rule::Case(declared),
+    },
+    Check {
+        id: "metadata-key-names",
+        requirement: "messages/metadata-key-names",
+        scope: Scope::Always,
+        expected: "keys of `_meta` are a name, with a prefix of labels or without",
+        rule: Rule::Case(keys),
+    },
+];
+
+fn declared(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for message in transcript.server_messages() {
+        let list =
+            message.method().and_then(|method| method.strip_prefix("notifications/")?.strip_suffix("/list_changed"));
+        let Some(list) = list.filter(|list| matches!(*list, "tools" | "resources" | "prompts")) else { continue };
+        let Some(declared) = transcript.declares(&format!("{list}.listChanged")) else {
+            return CheckOutcome::not_applicable(UNKNOWN_CAPABILITIES);
+        };
+        let fault = || format!("`{list}.listChanged` is not declared");
+        findings.check(message.seq(), if declared { Ok(()) } else { Err(fault()) });
+    }
+    findings.or_not_applicable("notifications", "the server announced no change of a list")
+}
+
+/// The objects of a message that may have metadata: the parameters, the result, its items, and their content.
+fn carriers<'a>(message: &Message<'a>) -> Vec<&'a Value> {
+    let mut carriers: Vec<&Value> = message.params().into_iter().chain(message.result()).collect();
+    let lists = ["tools", "resources", "resourceTemplates", "prompts", "contents", "content", "messages"];
+    let items = lists.into_iter().filter_map(|list| message.result()?.get(list)?.as_array()).flatten();
+    for item in items {
+        carriers.push(item);
+        // Of prompt messages and embedded resources.
+        carriers.extend([item.get("content"), item.get("resource")].into_iter().flatten());
+    }
+    carriers
+}
+
+fn keys(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for message in transcript.server_messages() {
+        for meta in carriers(&message).into_iter().filter_map(|carrier| carrier.get("_meta")?.as_object()) {
+            let wrong = meta.keys().find(|key| !KEY.is_match(key) && *key != KEY_OF_AN_SDK);
+            let fault = wrong.map(|key| format!("a key is `{key}`"));
+            findings.check(message.seq(), fault.map_or(Ok(()), Err));
+        }
+    }
+    findings.or_not_applicable("objects", "the server sent no metadata")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::KEY;
+
+    #[test]
+    fn keys_have_the_form_of_the_specification() {
+        for key in ["a", "com.example/a", "io.modelcontextprotocol/related-task", "a_b.c-d", "ui/x", "x.y-z/", ""] {
+            assert!(KEY.is_match(key), "{key}");
+        }
+        for key in ["_a", "a_", "1a.b/c", "a..b/c", "a-/c", "/a", "a b", "a/b/c", "a./b"] {
+            assert!(!KEY.is_match(key), "{key}");
+        }
+    }
+}

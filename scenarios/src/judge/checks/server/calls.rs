@@ -1,0 +1,263 @@
+//! Calls of tools: structured results, rejected arguments, and names. The workbench calls only permitted tools, with generated
+//! arguments.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::is_complete;
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
+    transcript::{RequestResponse, Transcript},
+};
+
+/// A call without a response that was cancelled sooner than this, in microseconds, may just be slow.
+const PATIENCE_US: u64 = 8_000_000;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "structured-content-conforms",
+        requirement: "tools/output-schema-kept",
+        scope: Scope::Named,
+        expected: "the result of a tool with an outputSchema has structuredContent that conforms to it",
+        rule: Rule::Case(structured_content),
+    },
+    Check {
+        id: "structured-content-as-text",
+        requirement: "tools/structured-content-as-text",
+        scope: Scope::Named,
+        expected: "a result with structuredContent also has it as JSON in a text block",
+        rule: Rule::Case(structured_as_text),
+    },
+    Check {
+        id: "invalid-arguments-are-rejected",
+        requirement: "tools/inputs-validated",
+        scope: Scope::Named,
+        expected: "a call with arguments that violate the inputSchema has an error, or a result with isError",
+        rule: Rule::Case(invalid_arguments),
+    },
+    Check {
+        id: "invalid-arguments-code",
+        requirement: "tools/invalid-arguments-code",
+        scope: Scope::Named,
+        expected: "the error for invalid arguments is in a result with isError, or has the code -32602",
+        rule: Rule::Case(invalid_code),
+    },
+    Check {
+        id: "calls-need-no-arguments",
+        requirement: "tools/optional-arguments",
+        scope: Scope::Named,
+        expected: "a call without `arguments` causes no internal error",
+        rule: Rule::Case(no_arguments),
+    },
+    Check {
+        id: "tool-names-are-case-sensitive",
+        requirement: "tools/case-sensitive-names",
+        scope: Scope::Named,
+        expected: "a tool cannot be called under its name in another case",
+        rule: Rule::Case(other_case),
+    },
+    Check {
+        id: "task-tools-reject-plain-calls",
+        requirement: "tools/task-required",
+        scope: Scope::Named,
+        expected: "a tool whose taskSupport is `required` rejects a call without a task with -32601",
+        rule: Rule::Case(task_required),
+    },
+    Check {
+        id: "tool-calls-are-answered",
+        requirement: "tools/calls-answered",
+        scope: Scope::Named,
+        expected: "a call has a response or progress within ten seconds",
+        rule: Rule::Case(answered),
+    },
+];
+
+const NO_CALLS: &str = "no listed tool was called";
+
+/// A call, and the definition of its tool.
+struct Call<'t, 'a> {
+    request: &'t RequestResponse<'a>,
+    name: &'a str,
+    tool: &'a Value,
+}
+
+impl<'a> Call<'_, 'a> {
+    /// The complete result, if the call succeeded.
+    fn success(&self) -> Option<&'a Value> {
+        let result = self.request.result()?;
+        // A task instead of a result (2025-11-25, basic/utilities/tasks) is not judged.
+        let judged = is_complete(result) && result.get("task").is_none();
+        (judged && result.get("isError") != Some(&Value::Bool(true))).then_some(result)
+    }
+}
+
+/// The calls of listed tools.
+fn calls<'t, 'a>(transcript: &'t Transcript<'a>) -> Vec<Call<'t, 'a>> {
+    let mut tools: HashMap<&str, &Value> = HashMap::new();
+    for (_, tool) in transcript.items("tools/list", "tools") {
+        if let Some(name) = tool.get("name").and_then(Value::as_str) {
+            tools.entry(name).or_insert(tool);
+        }
+    }
+    let call = |request: &'t RequestResponse<'a>| {
+        let name = request.param("name")?.as_str()?;
+        Some(Call { request, name, tool: tools.get(name)? })
+    };
+    transcript.requests_of("tools/call").filter_map(call).collect()
+}
+
+fn structured_content(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    let mut validators = HashMap::new();
+    for call in calls(transcript) {
+        let schema = call.tool.get("outputSchema").filter(|schema| schema.is_object());
+        let (Some(schema), Some(result)) = (schema, call.success()) else { continue };
+        let validator = validators.entry(call.name).or_insert_with(|| jsonschema::validator_for(schema).ok());
+        let Some(validator) = validator else { continue };
+        let fault = match result.get("structuredContent") {
+            None => Some("structuredContent is missing".to_owned()),
+            Some(content) => validator.validate(content).err().map(|error| {
+                let path = error.instance_path().to_string();
+                format!("structuredContent at `{path}`: {}", error.to_string().chars().take(160).collect::<String>())
+            }),
+        };
+        let message = |fault| format!("`{}`: {fault}", call.name);
+        findings.check(call.request.last_frame(), fault.map_or(Ok(()), |fault| Err(message(fault))));
+    }
+    findings.or_not_applicable("results", "no tool with an outputSchema was called successfully")
+}
+
+fn structured_as_text(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    let results = transcript.requests_of("tools/call").filter_map(|call| Some((call, call.result()?)));
+    for (call, result) in results.filter(|(_, result)| is_complete(result)) {
+        let Some(structured) = result.get("structuredContent") else { continue };
+        let blocks = result.get("content").and_then(Value::as_array).into_iter().flatten();
+        let texts: Vec<&str> = blocks.filter_map(|block| block.get("text")?.as_str()).collect();
+        let missing = || format!("no text block has the JSON of {}", brief(structured));
+        findings.check(call.last_frame(), if is_in_texts(structured, &texts) { Ok(()) } else { Err(missing()) });
+    }
+    findings.or_not_applicable("results", "no result has structuredContent")
+}
+
+/// Whether text blocks have the structured content. SDKs wrap a value that is not an object into an object with one member, and
+/// write the value itself as text, one block per item of an array.
+fn is_in_texts(structured: &Value, texts: &[&str]) -> bool {
+    let is = |text: &str, value: &Value| {
+        value.as_str() == Some(text) || serde_json::from_str::<Value>(text).is_ok_and(|parsed| parsed == *value)
+    };
+    let as_blocks = |value: &Value| {
+        let items = value.as_array().filter(|items| items.len() == texts.len());
+        items.is_some_and(|items| items.iter().zip(texts).all(|(item, text)| is(text, item)))
+    };
+    let written = |value: &Value| texts.iter().any(|text| is(text, value)) || as_blocks(value);
+    let wrapped =
+        structured.as_object().filter(|members| members.len() == 1).and_then(|members| members.values().next());
+    written(structured) || wrapped.is_some_and(written)
+}
+
+/// Judges the calls whose arguments violate the input schema. The fault gets the violated rule.
+fn judge_invalid(transcript: &Transcript<'_>, fault: impl Fn(&Call<'_, '_>) -> Option<String>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    let mut validators = HashMap::new();
+    let none = json!({});
+    for call in calls(transcript) {
+        let Some(schema) = call.tool.get("inputSchema").filter(|schema| schema.is_object()) else { continue };
+        let validator = validators.entry(call.name).or_insert_with(|| jsonschema::validator_for(schema).ok());
+        let arguments = call.request.param("arguments").unwrap_or(&none);
+        let Some(error) = validator.as_ref().and_then(|validator| validator.validate(arguments).err()) else {
+            continue;
+        };
+        let message = |fault| {
+            let rule = error.to_string().chars().take(160).collect::<String>();
+            format!("`{}` with {}: {fault}, but {rule}", call.name, brief(arguments))
+        };
+        findings.check(call.request.last_frame(), fault(&call).map_or(Ok(()), |fault| Err(message(fault))));
+    }
+    findings.or_not_applicable("calls", "no tool was called with invalid arguments")
+}
+
+fn invalid_arguments(transcript: &Transcript<'_>) -> CheckOutcome {
+    judge_invalid(transcript, |call| match (call.request.response, call.success()) {
+        (None, _) => Some("the server sent no response".to_owned()),
+        (Some(_), Some(_)) => Some("the call succeeds".to_owned()),
+        (Some(_), None) => None,
+    })
+}
+
+fn invalid_code(transcript: &Transcript<'_>) -> CheckOutcome {
+    judge_invalid(transcript, |call| {
+        // A tool that runs only as a task is rejected before its arguments are validated.
+        let code = call.request.code().filter(|code| !matches!(code, -32602 | -32601))?;
+        Some(format!("rejected with {code}"))
+    })
+}
+
+fn no_arguments(transcript: &Transcript<'_>) -> CheckOutcome {
+    let calls = calls(transcript).into_iter().filter(|call| call.request.param("arguments").is_none());
+    let fault = |call: &Call<'_, '_>| {
+        let internal = call.request.error().filter(|_| call.request.code() == Some(-32603))?;
+        Some(format!("`{}`: {}", call.name, brief(internal)))
+    };
+    Findings::from_each(calls.map(|call| (call.request.last_frame(), call)), fault)
+        .or_not_applicable("calls", "no tool was called without `arguments`")
+}
+
+fn other_case(transcript: &Transcript<'_>) -> CheckOutcome {
+    let listed = transcript.items("tools/list", "tools").filter_map(|(_, tool)| tool.get("name")?.as_str());
+    let names: HashMap<String, Vec<&str>> = listed.fold(HashMap::new(), |mut names, name| {
+        names.entry(name.to_ascii_lowercase()).or_default().push(name);
+        names
+    });
+    let calls = transcript.requests_of("tools/call").filter_map(|call| {
+        let name = call.param("name")?.as_str()?;
+        let listed = names.get(&name.to_ascii_lowercase())?;
+        (!listed.contains(&name)).then_some((call.last_frame(), (name, call)))
+    });
+    let fault = |(name, call): &(&str, &RequestResponse<'_>)| {
+        let success = call.result().filter(|result| result.get("isError") != Some(&Value::Bool(true)))?;
+        Some(format!("the call of `{name}` succeeds: {}", brief(success)))
+    };
+    Findings::from_each(calls, fault).or_not_applicable("calls", "no tool was called under a name in another case")
+}
+
+fn task_required(transcript: &Transcript<'_>) -> CheckOutcome {
+    let declared = transcript.declares("tasks.requests.tools.call") == Some(true);
+    let calls = calls(transcript).into_iter().filter(|call| {
+        let support = call.tool.pointer("/execution/taskSupport");
+        declared && support.is_some_and(|support| support == "required") && call.request.param("task").is_none()
+    });
+    let fault = |call: &Call<'_, '_>| {
+        let response = call.request.response.map(|response| response.json);
+        // The TypeScript SDK turns every error of a call into a result.
+        let in_result = call.request.result().is_some_and(|result| result.get("isError") == Some(&Value::Bool(true)));
+        (call.request.code() != Some(-32601) && !in_result)
+            .then(|| format!("`{}`: {}", call.name, brief_or_missing(response)))
+    };
+    Findings::from_each(calls.map(|call| (call.request.last_frame(), call)), fault)
+        .or_not_applicable("calls", "no tool that requires a task was called without one")
+}
+
+fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut cancelled = HashMap::new();
+    let mut progress: Vec<&Value> = Vec::new();
+    for message in transcript.messages() {
+        if let Some(id) = message.cancels() {
+            cancelled.insert(id.to_string(), message.at_us());
+        }
+        if message.is("notifications/progress") {
+            progress.extend(message.param("progressToken"));
+        }
+    }
+    let fault = |call: &Call<'_, '_>| {
+        let request = call.request.request;
+        let given_up = request.id().and_then(|id| cancelled.get(&id.to_string()));
+        let waited = given_up.map_or(PATIENCE_US, |at| at.saturating_sub(request.at_us()));
+        let token = call.request.param("_meta").and_then(|meta| meta.get("progressToken"));
+        let is_slow = waited < PATIENCE_US || token.is_some_and(|token| progress.contains(&token));
+        (call.request.response.is_none() && !is_slow).then(|| format!("no response to the call of `{}`", call.name))
+    };
+    let calls = calls(transcript).into_iter().map(|call| (call.request.last_frame(), call));
+    Findings::from_each(calls, fault).or_not_applicable("calls", NO_CALLS)
+}

@@ -1,0 +1,120 @@
+//! Cancellation of requests, by the client and by the server.
+
+use std::collections::HashSet;
+
+use super::NO_RESPONSE;
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
+    transcript::{IdKey, Message, Session, Transcript},
+};
+
+/// Two streams have no common order, so over HTTP a message may arrive this much later, in microseconds.
+const OTHER_STREAM_US: u64 = 250_000;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "no-response-after-cancellation",
+        requirement: "cancellation/no-response",
+        scope: Scope::Always,
+        expected: "a request that was cancelled while it was open has no response, and no further progress",
+        rule: Rule::Case(no_response),
+    },
+    Check {
+        id: "survives-cancellation",
+        requirement: "cancellation/races",
+        scope: Scope::Named,
+        expected: "the server still responds after late, unknown and malformed cancellations",
+        rule: Rule::Case(survives),
+    },
+    Check {
+        id: "cancels-only-own-requests",
+        requirement: "cancellation/own-requests",
+        scope: Scope::Always,
+        expected: "the server cancels only requests that it sent",
+        rule: Rule::Case(own),
+    },
+];
+
+fn cancellations<'a>(messages: impl Iterator<Item = Message<'a>>) -> impl Iterator<Item = Message<'a>> {
+    messages.filter(|message| message.is("notifications/cancelled"))
+}
+
+fn no_response(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for session in transcript.sessions() {
+        for cancel in cancellations(session.client_messages()) {
+            let Some(id) = cancel.cancels().map(IdKey::new) else { continue };
+            let earlier = session.requests_with(id).take_while(|request| request.seq() < cancel.seq()).last();
+            let Some(request) = earlier.filter(|request| !request.is("initialize")) else { continue };
+            let response = session.answer(&request);
+            if response.is_some_and(|response| response.seq() < cancel.seq()) {
+                continue;
+            }
+            // The response to a later request proves that the server read the cancellation.
+            let Some(read) = first_response_after(session, &cancel) else { continue };
+            findings.saw(cancel.seq());
+            let is_late = |one: &Message<'_>| {
+                one.seq() > read.seq() && (!transcript.is_http() || one.at_us() > read.at_us() + OTHER_STREAM_US)
+            };
+            if let Some(progress) = later_progress(session, &request, is_late) {
+                let message = format!("progress for {} goes on after its cancellation", brief(&request.json["id"]));
+                findings.fail(message, [request.seq(), cancel.seq(), progress.seq()]);
+            }
+            if let Some(response) = response.filter(is_late) {
+                let late_ms = (response.at_us() - cancel.at_us()) / 1000;
+                let message = format!(
+                    "the response to {} arrives {late_ms} ms after its cancellation",
+                    brief(&request.json["id"])
+                );
+                findings.fail(message, [request.seq(), cancel.seq(), response.seq()]);
+            }
+        }
+    }
+    findings.or_not_applicable("cancellations", "no open request was cancelled")
+}
+
+/// The first response to a request that was sent after a cancellation.
+fn first_response_after<'a>(session: &Session<'a>, cancel: &Message<'a>) -> Option<Message<'a>> {
+    let mut later = session.messages_after(cancel.seq()).filter(|one| one.by_client() && one.is_request());
+    later.find_map(|request| session.answer(&request))
+}
+
+/// Progress of a request that follows its cancellation.
+fn later_progress<'a>(
+    session: &Session<'a>,
+    request: &Message<'a>,
+    is_late: impl Fn(&Message<'_>) -> bool,
+) -> Option<Message<'a>> {
+    let token = request.param("_meta")?.get("progressToken")?;
+    let mut later = session.messages_after(request.seq()).filter(|message| message.is("notifications/progress"));
+    later.find(|one| one.param("progressToken") == Some(token) && is_late(one))
+}
+
+fn survives(transcript: &Transcript<'_>) -> CheckOutcome {
+    let Some(last) = cancellations(transcript.client_messages()).last() else {
+        return CheckOutcome::not_applicable("nothing was cancelled");
+    };
+    let Some(later) = transcript.requests().last().filter(|request| request.request.seq() > last.seq()) else {
+        return CheckOutcome::Blocked("no request was sent afterwards".to_owned());
+    };
+    let frames = [vec![last.seq()], later.frames()].concat();
+    match later.response {
+        Some(_) => CheckOutcome::passed("a later request is answered", frames),
+        None => CheckOutcome::failed(NO_RESPONSE, frames),
+    }
+}
+
+fn own(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut sent = HashSet::new();
+    let mut findings = Findings::default();
+    for message in transcript.server_messages() {
+        if message.is_request() {
+            sent.extend(message.id_key());
+        } else if let Some(id) = message.cancels() {
+            let known = sent.contains(&IdKey::new(id));
+            let fault = || format!("it cancels {}, which it did not send", brief(id));
+            findings.check(message.seq(), if known { Ok(()) } else { Err(fault()) });
+        }
+    }
+    findings.or_not_applicable("cancellations", "the server cancelled nothing")
+}

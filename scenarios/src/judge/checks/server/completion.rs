@@ -1,0 +1,141 @@
+//! Completion of the arguments of prompts and resource templates.
+
+use serde_json::Value;
+
+use super::NO_RESPONSE;
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
+    transcript::{RequestResponse, Transcript},
+};
+
+/// Maximum number of values in a result (2024-11-05, server/utilities/completion, completion results).
+const MAX_VALUES: usize = 100;
+/// An argument that no prompt and no template has.
+const UNKNOWN_ARGUMENT: &str = "workbench-no-such-argument";
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "completion-has-at-most-100-values",
+        requirement: "completion/limit",
+        scope: Scope::Named,
+        expected: "a completion has at most 100 values",
+        rule: Rule::Case(limit),
+    },
+    Check {
+        id: "completion-counts-agree",
+        requirement: "completion/counts",
+        scope: Scope::Named,
+        expected: "total is at least the number of values, and hasMore is true if and only if it is higher",
+        rule: Rule::Case(counts),
+    },
+    Check {
+        id: "completion-without-argument-is-refused",
+        requirement: "completion/missing-argument",
+        scope: Scope::Named,
+        expected: "a completion without an argument is rejected with -32602",
+        rule: Rule::Case(missing),
+    },
+    Check {
+        id: "completion-of-unknown-argument-is-empty",
+        requirement: "completion/inputs-validated",
+        scope: Scope::Named,
+        expected: "a completion for an argument that does not exist is rejected, or has no values",
+        rule: Rule::Case(unknown),
+    },
+    Check {
+        id: "declared-completion-is-supported",
+        requirement: "completion/supported",
+        scope: Scope::Named,
+        expected: "a server that declares `completions` knows `completion/complete`",
+        rule: Rule::Case(supported),
+    },
+    Check {
+        id: "completion-needs-the-capability",
+        requirement: "completion/declared",
+        scope: Scope::Named,
+        expected: "a server that completes arguments declares `completions`",
+        rule: Rule::Case(declared),
+    },
+];
+
+const NOTHING: &str = "no completion has a result";
+
+fn results<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = (u64, &'a Value)> + use<'t, 'a> {
+    let requests = transcript.requests_of("completion/complete");
+    requests.filter_map(|request| Some((request.last_frame(), request.result()?.get("completion")?)))
+}
+
+fn count(completion: &Value) -> usize {
+    completion.get("values").and_then(Value::as_array).map_or(0, Vec::len)
+}
+
+fn limit(transcript: &Transcript<'_>) -> CheckOutcome {
+    let fault = |completion: &&Value| {
+        let count = count(completion);
+        (count > MAX_VALUES).then(|| format!("a completion has {count} values"))
+    };
+    Findings::from_each(results(transcript), fault).or_not_applicable("completions", NOTHING)
+}
+
+fn counts(transcript: &Transcript<'_>) -> CheckOutcome {
+    let fault = |completion: &&Value| {
+        let (count, total) = (count(completion) as u64, completion.get("total")?.as_u64()?);
+        let more = completion.get("hasMore").and_then(Value::as_bool);
+        let message = || {
+            format!(
+                "{count} values, total {total}, hasMore {}",
+                brief(completion.get("hasMore").unwrap_or(&Value::Null))
+            )
+        };
+        let agree = total >= count && more.is_none_or(|more| more == (total > count));
+        (!agree).then(message)
+    };
+    Findings::from_each(results(transcript), fault).or_not_applicable("completions", NOTHING)
+}
+
+fn missing(transcript: &Transcript<'_>) -> CheckOutcome {
+    let requests = transcript.requests_of("completion/complete").filter(|request| request.param("argument").is_none());
+    let fault = |request: &&RequestResponse<'_>| match (request.code(), request.response) {
+        (Some(-32602), _) => None,
+        (Some(code), _) => Some(format!("rejected with {code}")),
+        (None, Some(response)) => Some(format!("answered with {}", brief(response.json))),
+        (None, None) => Some(NO_RESPONSE.to_owned()),
+    };
+    Findings::from_each(requests.map(|request| (request.last_frame(), request)), fault)
+        .or_not_applicable("requests", "no completion without an argument was requested")
+}
+
+fn unknown(transcript: &Transcript<'_>) -> CheckOutcome {
+    let requests = transcript.requests_of("completion/complete");
+    let unknown = requests
+        .filter(|request| request.param("argument").is_some_and(|argument| argument["name"] == UNKNOWN_ARGUMENT));
+    let fault = |request: &&RequestResponse<'_>| {
+        let completion = request.result()?.get("completion")?;
+        (count(completion) > 0).then(|| format!("the completion is {}", brief(completion)))
+    };
+    Findings::from_each(unknown.map(|request| (request.last_frame(), request)), fault)
+        .or_not_applicable("requests", "no completion for an unknown argument was requested")
+}
+
+fn supported(transcript: &Transcript<'_>) -> CheckOutcome {
+    if transcript.declares("completions") != Some(true) {
+        return CheckOutcome::not_applicable("the server does not declare `completions`");
+    }
+    let requests = transcript.requests_of("completion/complete").map(|request| (request.last_frame(), request));
+    let fault =
+        |request: &&RequestResponse<'_>| (request.code() == Some(-32601)).then(|| "rejected with -32601".to_owned());
+    Findings::from_each(requests, fault).or_not_applicable("requests", "no completion was requested")
+}
+
+fn declared(transcript: &Transcript<'_>) -> CheckOutcome {
+    let Some(declared) = transcript.declares("completions") else {
+        return CheckOutcome::not_applicable(super::UNKNOWN_CAPABILITIES);
+    };
+    let requests = transcript.requests_of("completion/complete").map(|request| (request.last_frame(), request));
+    let fault = |request: &&RequestResponse<'_>| {
+        let completion = request.result()?.get("completion")?;
+        // An empty completion is what some SDKs return by default.
+        (!declared && count(completion) > 0).then(|| format!("the completion is {}", brief(completion)))
+    };
+    Findings::from_each(requests, fault).or_not_applicable("requests", "no completion was requested")
+}

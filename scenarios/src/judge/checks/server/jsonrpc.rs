@@ -1,0 +1,337 @@
+//! JSON-RPC between request and response: that each request is answered, batches, malformed parameters, and the ids of the
+//! server's own requests.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use crate::{
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
+        transcript::{
+            Body, ConnectionEvent, Frame, IdKey, Message, RequestResponse, Transcript,
+            http::{SESSION_HEADER, header, media_type, status},
+        },
+    },
+    model::{Revision, Transport},
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "requests-are-answered",
+        requirement: "messages/every-request-answered",
+        scope: Scope::Always,
+        expected: "every request is answered under its own id",
+        rule: Rule::Case(answered),
+    },
+    Check {
+        id: "server-request-ids",
+        requirement: "messages/request-id",
+        scope: Scope::Always,
+        expected: "a request of the server has a string or an integer as its id, and no id is used again",
+        rule: Rule::Case(request_ids),
+    },
+    Check {
+        id: "notification-has-no-id",
+        requirement: "messages/notification-without-id",
+        scope: Scope::Always,
+        expected: "a notification of the server has no id",
+        rule: Rule::Case(notification_ids),
+    },
+    Check {
+        id: "messages-are-single",
+        requirement: "messages/no-batches",
+        scope: Scope::Always,
+        expected: "the server sends single messages and no array of messages",
+        rule: Rule::Case(single),
+    },
+    Check {
+        id: "batch-is-answered",
+        requirement: "messages/batch",
+        scope: Scope::Named,
+        expected: "every request of a batch is answered, and over HTTP a batch of notifications gets 202",
+        rule: Rule::Case(batch),
+    },
+    Check {
+        id: "batch-is-answered-by-newer-server",
+        requirement: "messages/batch-of-newer-server",
+        scope: Scope::Named,
+        expected: "every request of a batch is answered, and over HTTP a batch of notifications gets 202",
+        rule: Rule::Case(batch_of_newer_server),
+    },
+    Check {
+        id: "malformed-params-are-refused",
+        requirement: "messages/malformed-params",
+        scope: Scope::Always,
+        expected: "a request whose required parameter is missing or has another type is answered with an error",
+        rule: Rule::Case(malformed_params),
+    },
+    Check {
+        id: "malformed-params-code",
+        requirement: "messages/invalid-params",
+        scope: Scope::Always,
+        expected: "the error code of malformed parameters is -32602 (invalid params)",
+        rule: Rule::Case(malformed_params_code),
+    },
+];
+
+/// How long the server has to answer. Shorter than the timeout of a step, so that every step shows a missing response.
+const ANSWER_US: u64 = 1_900_000;
+/// The same for methods that execute code of the server's author, which can be slow.
+const SLOW_ANSWER_US: u64 = 15_000_000;
+/// The methods that execute code of the server's author.
+const SLOW_METHODS: [&str; 4] = ["tools/call", "resources/read", "prompts/get", "completion/complete"];
+
+fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
+    let waiting = Waiting::new(transcript);
+    let single = transcript.requests().iter().map(|one| (one.request, one.response.is_some()));
+    let mut findings = Findings::default();
+    for (request, answered) in single {
+        if answered {
+            findings.saw(request.seq());
+        } else if let Some(why) = waiting.judge(&request) {
+            findings.check(request.seq(), Err(format!("{why} to {}", brief(request.json))));
+        }
+    }
+    findings.or_not_applicable("requests", "no request was sent")
+}
+
+/// Decides whether a missing response is a violation.
+struct Waiting<'t, 'a> {
+    transcript: &'t Transcript<'a>,
+    cancelled: HashSet<IdKey<'a>>,
+    /// The first frame after which the server may be unable to respond.
+    malformed: u64,
+    /// When the workbench closed the connection.
+    closed_by_us: Option<(u64, u64)>,
+    /// When the server closed its output, over stdio and HTTP+SSE.
+    closed_by_server: Option<u64>,
+}
+
+impl<'t, 'a> Waiting<'t, 'a> {
+    fn new(transcript: &'t Transcript<'a>) -> Self {
+        let frames = &transcript.evidence.frames;
+        let cancels = transcript.client_messages().filter_map(|message| message.cancels());
+        let by_us = |frame: &&Frame| {
+            frame.from_client()
+                && matches!(frame.body, Body::Event(ConnectionEvent::ClosedByPeer | ConnectionEvent::Sigterm))
+        };
+        let by_server =
+            |frame: &&Frame| !transcript.is_http() && frame.body == Body::Event(ConnectionEvent::ClosedByServer);
+        Self {
+            transcript,
+            cancelled: cancels.map(IdKey::new).collect(),
+            malformed: transcript.first_malformed().map_or(u64::MAX, |frame| frame.seq),
+            closed_by_us: frames.iter().find(by_us).map(|frame| (frame.seq, frame.at_us)),
+            closed_by_server: frames.iter().find(by_server).map(|frame| frame.seq),
+        }
+    }
+
+    /// Why the missing response is a violation; `None` if it is none.
+    fn judge(&self, request: &Message<'a>) -> Option<&'static str> {
+        // The receiver of a cancellation should not respond (2025-11-25, basic/utilities/cancellation); the response to a
+        // subscription is its end (2026-07-28, basic/patterns/subscriptions).
+        let cancelled = request.id_key().is_some_and(|id| self.cancelled.contains(&id));
+        let is_subscription = request.method().is_some_and(|method| method == "subscriptions/listen");
+        if cancelled || is_subscription || request.seq() >= self.malformed {
+            return None;
+        }
+        if self.closed_by_us.is_some_and(|(seq, _)| seq < request.seq()) {
+            return None;
+        }
+        if self.transcript.is_http() {
+            return self.judge_exchange(request);
+        }
+        let before_our_close = |seq: u64| self.closed_by_us.is_none_or(|(ours, _)| seq < ours);
+        if self.closed_by_server.is_some_and(before_our_close) {
+            return Some("the server closed the connection without a response");
+        }
+        self.waited_long(request).then_some("no response")
+    }
+
+    fn judge_exchange(&self, request: &Message<'a>) -> Option<&'static str> {
+        let connection = self.transcript.connection_of(request.frame)?;
+        let replies = || connection.frames.iter().filter(|frame| !frame.from_client() && frame.seq > request.seq());
+        // An HTTP error is an answer too; other checks judge the status.
+        if replies().any(|frame| status(frame).is_some_and(|status| (400..500).contains(&status))) {
+            return None;
+        }
+        // The rest of a stream with event ids may be requested with another GET (2025-11-25, basic/transports, 6).
+        let resumable = replies().any(|frame| frame.http.as_ref().is_some_and(|http| http.event_id.is_some()));
+        if resumable {
+            return None;
+        }
+        let is_whole = |frame: &Frame| {
+            let is_stream = media_type(frame).as_deref() == Some("text/event-stream");
+            frame.body == Body::Event(ConnectionEvent::ClosedByServer) || (status(frame).is_some() && !is_stream)
+        };
+        if replies().any(|frame| is_whole(frame)) {
+            return Some("the exchange ended without a response");
+        }
+        self.waited_long(request).then_some("no response")
+    }
+
+    fn waited_long(&self, request: &Message<'a>) -> bool {
+        let end = self.closed_by_us.map_or(self.transcript.evidence.elapsed_us, |(_, at_us)| at_us);
+        let slow = request.method().is_some_and(|method| SLOW_METHODS.contains(&method));
+        end.saturating_sub(request.at_us()) >= if slow { SLOW_ANSWER_US } else { ANSWER_US }
+    }
+}
+
+/// Requests that a server may send to a client of the handshake revisions.
+const SERVER_METHODS: [&str; 4] = ["ping", "roots/list", "sampling/createMessage", "elicitation/create"];
+
+fn request_ids(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut seen: HashMap<IdKey<'_>, u64> = HashMap::new();
+    let one_session = is_one_session(transcript);
+    let mut findings = Findings::default();
+    for message in transcript.server_messages() {
+        let Some(method) = message.method() else { continue };
+        if !message.is_request() && !SERVER_METHODS.contains(&method) {
+            continue;
+        }
+        let id = message.id();
+        if !id.is_some_and(|id| id.is_string() || id.is_i64() || id.is_u64()) {
+            findings.check(message.seq(), Err(format!("the id of `{method}` is {}", brief_or_missing(id))));
+            continue;
+        }
+        findings.saw(message.seq());
+        let Some(earlier) = message.id_key().and_then(|id| seen.insert(id, message.seq())) else { continue };
+        // A resumed stream repeats messages (2025-11-25, basic/transports, resumability).
+        if one_session && !is_resumed(transcript, message.frame) {
+            let text = format!("the id {} of `{method}` was used before", brief_or_missing(message.id()));
+            findings.fail(text, [earlier, message.seq()]);
+        }
+    }
+    findings.or_not_applicable("requests", "the server sent no request")
+}
+
+/// Whether all messages belong to one session. Over HTTP each request is its own session if the server assigns none.
+fn is_one_session(transcript: &Transcript<'_>) -> bool {
+    let handshakes = transcript.client_messages().filter(|message| message.is("initialize")).count();
+    let has_session = || transcript.client_frames().any(|frame| header(frame, SESSION_HEADER).is_some());
+    handshakes <= 1 && (transcript.evidence.transport != Transport::StreamableHttp || has_session())
+}
+
+pub(super) fn is_resumed(transcript: &Transcript<'_>, frame: &Frame) -> bool {
+    if !transcript.is_http() {
+        return false;
+    }
+    let request = transcript.connection_of(frame).and_then(|connection| connection.request());
+    request.is_some_and(|request| header(request, "last-event-id").is_some())
+}
+
+fn notification_ids(transcript: &Transcript<'_>) -> CheckOutcome {
+    let sent = transcript.server_messages();
+    let sent = sent.filter(|message| message.method().is_some_and(|method| method.starts_with("notifications/")));
+    let fault = |message: &Message<'_>| message.id().map(|id| format!("its id is {}", brief(id)));
+    Findings::from_each(sent.map(|message| (message.seq(), message)), fault)
+        .or_not_applicable("notifications", "the server sent no notification")
+}
+
+fn single(transcript: &Transcript<'_>) -> CheckOutcome {
+    let frames = transcript.evidence.frames.iter().filter(|frame| !frame.from_client());
+    let frames = frames.filter_map(|frame| Some((frame.seq, frame.json()?)));
+    let fault = |value: &&Value| value.is_array().then(|| format!("it sent {}", brief(value)));
+    Findings::from_each(frames, fault).or_not_applicable("messages", "the server sent no message")
+}
+
+/// Whether the server supports a revision without batches. Its SDK then no longer has them in any revision.
+fn supports_newer(transcript: &Transcript<'_>) -> bool {
+    let revisions =
+        transcript.server_identity().and_then(|identity| identity.get("revisions")).and_then(Value::as_array);
+    revisions.into_iter().flatten().any(|revision| {
+        let revision = revision.as_str().and_then(|text| text.parse::<Revision>().ok());
+        revision.is_some_and(|revision| revision > Revision::V2025_03_26)
+    })
+}
+
+fn batch(transcript: &Transcript<'_>) -> CheckOutcome {
+    if supports_newer(transcript) {
+        return CheckOutcome::not_applicable("the server supports a revision without batches");
+    }
+    judge_batches(transcript)
+}
+
+fn batch_of_newer_server(transcript: &Transcript<'_>) -> CheckOutcome {
+    if !supports_newer(transcript) {
+        return CheckOutcome::not_applicable("the server supports no revision without batches");
+    }
+    judge_batches(transcript)
+}
+
+fn judge_batches(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut responses: HashMap<IdKey<'_>, u64> = HashMap::new();
+    for response in transcript.server_messages().filter(Message::may_be_response) {
+        if let Some(id) = response.id_key() {
+            responses.insert(id, response.seq());
+        }
+    }
+    let mut findings = Findings::default();
+    for frame in transcript.client_frames().filter(|frame| frame.json().is_some_and(Value::is_array)) {
+        findings.saw(frame.seq);
+        let requests: Vec<_> = Message::all_of(frame).filter(Message::is_request).collect();
+        let open = requests.iter().filter(|request| {
+            let answer = request.id_key().and_then(|id| responses.get(&id));
+            answer.is_none_or(|answer| *answer < frame.seq)
+        });
+        let open: Vec<String> = open.map(|request| brief_or_missing(request.id())).collect();
+        if !open.is_empty() {
+            findings.fail(format!("no response to the ids {} of the batch", open.join(", ")), [frame.seq]);
+        }
+        let status = transcript.reply(frame).and_then(status).filter(|_| transcript.is_http() && requests.is_empty());
+        if let Some(status) = status.filter(|status| *status != 202) {
+            findings.fail(format!("the status of a batch of notifications is {status}"), [frame.seq]);
+        }
+    }
+    findings.or_not_applicable("batches", "no batch was sent")
+}
+
+/// The requests whose required parameter is missing or has another type in every revision.
+fn malformed<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = &'t RequestResponse<'a>> {
+    transcript.requests().iter().filter(|one| {
+        let param = |name: &str| one.param(name);
+        let well_formed = match one.request.method() {
+            Some("tools/call") => {
+                param("name").is_some_and(Value::is_string) && param("arguments").is_none_or(Value::is_object)
+            }
+            Some("prompts/get") => {
+                param("name").is_some_and(Value::is_string) && param("arguments").is_none_or(Value::is_object)
+            }
+            Some("resources/read" | "resources/subscribe" | "resources/unsubscribe") => {
+                param("uri").is_some_and(Value::is_string)
+            }
+            Some("logging/setLevel") => param("level").is_some_and(Value::is_string),
+            Some("completion/complete") => {
+                param("ref").is_some_and(Value::is_object) && param("argument").is_some_and(Value::is_object)
+            }
+            _ => true,
+        };
+        // Parameters that are no object are malformed for JSON-RPC, not for the method.
+        !well_formed && one.request.params().is_none_or(Value::is_object)
+    })
+}
+
+const NO_MALFORMED_PARAMS: &str = "no request with malformed parameters was sent";
+
+fn malformed_params(transcript: &Transcript<'_>) -> CheckOutcome {
+    let requests = malformed(transcript).filter(|one| one.response.is_some());
+    let fault = |one: &&RequestResponse<'_>| {
+        let result = one.result()?;
+        let is_error = one.request.is("tools/call") && result.get("isError") == Some(&Value::Bool(true));
+        (!is_error).then(|| format!("{} is answered with {}", brief(one.request.json), brief(result)))
+    };
+    Findings::from_each(requests.map(|one| (one.last_frame(), one)), fault)
+        .or_not_applicable("requests", NO_MALFORMED_PARAMS)
+}
+
+fn malformed_params_code(transcript: &Transcript<'_>) -> CheckOutcome {
+    // A server without the feature rejects the method, and one of 2026-07-28 may require headers first.
+    let errors = malformed(transcript).filter_map(|one| Some((one.last_frame(), one, one.code()?)));
+    let errors = errors.map(|(seq, one, code)| (seq, (one, code)));
+    let fault = |(one, code): &(&RequestResponse<'_>, i64)| {
+        let valid = matches!(code, -32602 | -32601) || transcript.evidence.revision.is_modern();
+        (!valid).then(|| format!("the code of the error to {} is {code}", brief(one.request.json)))
+    };
+    Findings::from_each(errors, fault).or_not_applicable("errors", NO_MALFORMED_PARAMS)
+}

@@ -1,0 +1,329 @@
+//! Input requests: their form, the capabilities that they need, and the retry with the responses.
+
+use serde_json::Value;
+
+use super::{META_CAPABILITIES, is_modern, meta, modern_requests};
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
+    transcript::{RequestResponse, Transcript},
+};
+
+pub(in super::super) const CHECKS: &[Check] = &[
+    Check {
+        id: "input-required-only-where-allowed",
+        requirement: "input/supported-methods",
+        scope: Scope::Always,
+        expected: "only calls of tools, prompts and reads of resources request input",
+        rule: Rule::Case(supported_methods),
+    },
+    Check {
+        id: "input-required-has-requests-or-state",
+        requirement: "input/requests-or-state",
+        scope: Scope::Always,
+        expected: "a result that requests input has inputRequests or requestState, with their types",
+        rule: Rule::Case(requests_or_state),
+    },
+    Check {
+        id: "input-requests-are-of-a-known-kind",
+        requirement: "input/known-requests",
+        scope: Scope::Always,
+        expected: "an input request is an elicitation, a sampling request or a request for roots, with its parameters",
+        rule: Rule::Case(known_requests),
+    },
+    Check {
+        id: "input-requests-need-declared-capabilities",
+        requirement: "input/declared-capabilities",
+        scope: Scope::Always,
+        expected: "an input request needs only capabilities that the client declared in its request",
+        rule: Rule::Case(declared_capabilities),
+    },
+    Check {
+        id: "sampling-context-needs-its-capability",
+        requirement: "input/sampling-context",
+        scope: Scope::Always,
+        expected: "a sampling request includes context only if the client declared it",
+        rule: Rule::Case(sampling_context),
+    },
+    Check {
+        id: "undeclared-capability-is-refused",
+        requirement: "input/missing-capability",
+        scope: Scope::Named,
+        expected: "a request that needs an undeclared capability is rejected with -32021, if it is rejected",
+        rule: Rule::Case(missing_capability),
+    },
+    Check {
+        id: "input-responses-are-accepted",
+        requirement: "input/responses-accepted",
+        scope: Scope::Named,
+        expected: "a retry with the state and a response to every input request is not rejected",
+        rule: Rule::Case(|transcript| retried(transcript, Retry::Complete, no_request_error)),
+    },
+    Check {
+        id: "missing-input-response-is-requested-again",
+        requirement: "input/missing-responses",
+        scope: Scope::Named,
+        expected: "a retry without the responses is answered with input requests again",
+        rule: Rule::Case(|transcript| retried(transcript, Retry::Missing, no_error)),
+    },
+    Check {
+        id: "unknown-input-responses-are-ignored",
+        requirement: "input/extra-responses",
+        scope: Scope::Named,
+        expected: "a retry with an additional response is not rejected",
+        rule: Rule::Case(|transcript| retried(transcript, Retry::Extra, no_error)),
+    },
+    Check {
+        id: "changed-request-state-is-refused",
+        requirement: "input/state-verified",
+        scope: Scope::Named,
+        expected: "a retry with a changed requestState does not complete the request",
+        rule: Rule::Case(|transcript| retried(transcript, Retry::Changed, not_completed)),
+    },
+    Check {
+        id: "malformed-input-responses-are-refused",
+        requirement: "input/responses-validated",
+        scope: Scope::Named,
+        expected: "a retry with malformed responses is rejected or answered with input requests",
+        rule: Rule::Case(|transcript| retried(transcript, Retry::Malformed, not_completed)),
+    },
+];
+
+/// The results that request input, with their requests.
+fn interim<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = (&'t RequestResponse<'a>, &'a Value)> {
+    let results = modern_requests(transcript).filter_map(|one| Some((one, one.result()?)));
+    results.filter(|(_, result)| requests_input(result))
+}
+
+fn requests_input(result: &Value) -> bool {
+    result.get("resultType").is_some_and(|kind| kind == "input_required")
+}
+
+const NO_INPUT: &str = "the server requested no input";
+
+fn each_interim<'a>(
+    transcript: &Transcript<'a>,
+    fault: impl Fn(&RequestResponse<'a>, &'a Value) -> Option<String>,
+) -> CheckOutcome {
+    let results = interim(transcript).map(|(one, result)| (one.last_frame(), (one, result)));
+    let fault = |(one, result): &(&RequestResponse<'a>, &'a Value)| fault(one, result);
+    Findings::from_each(results, fault).or_not_applicable("results", NO_INPUT)
+}
+
+fn supported_methods(transcript: &Transcript<'_>) -> CheckOutcome {
+    each_interim(transcript, |one, _| {
+        let method = one.request.method().unwrap_or_default();
+        // Extensions may allow it for their own methods.
+        let other = !matches!(method, "tools/call" | "prompts/get" | "resources/read") && !method.starts_with("tasks/");
+        other.then(|| format!("`{method}` requests input"))
+    })
+}
+
+fn requests_or_state(transcript: &Transcript<'_>) -> CheckOutcome {
+    each_interim(transcript, |_, result| {
+        let (requests, state) = (result.get("inputRequests"), result.get("requestState"));
+        if requests.is_none() && state.is_none() {
+            return Some("it has neither inputRequests nor requestState".to_owned());
+        }
+        let wrong = requests.filter(|requests| !requests.is_object()).map(|it| ("inputRequests", it));
+        let wrong = wrong.or_else(|| state.filter(|state| !state.is_string()).map(|it| ("requestState", it)));
+        wrong.map(|(key, value)| format!("{key} is {}", brief(value)))
+    })
+}
+
+/// The first fault among the input requests of each result.
+fn each_request<'a>(
+    transcript: &Transcript<'a>,
+    fault: impl Fn(&RequestResponse<'a>, &'a Value) -> Option<String>,
+) -> CheckOutcome {
+    each_interim(transcript, |one, result| {
+        let requests = result.get("inputRequests").and_then(Value::as_object).into_iter().flatten();
+        requests.into_iter().find_map(|(key, request)| Some(format!("`{key}`: {}", fault(one, request)?)))
+    })
+}
+
+fn known_requests(transcript: &Transcript<'_>) -> CheckOutcome {
+    each_request(transcript, |_, request| match request.get("method").and_then(Value::as_str) {
+        Some("elicitation/create") => elicitation_fault(request.get("params")),
+        Some("sampling/createMessage") => {
+            let messages = request.pointer("/params/messages").is_some_and(Value::is_array);
+            let tokens = request.pointer("/params/maxTokens").is_some_and(Value::is_number);
+            (!messages || !tokens).then(|| format!("it lacks messages or maxTokens: {}", brief(request)))
+        }
+        Some("roots/list") => None,
+        _ => Some(format!("the method is {}", brief_or_missing(request.get("method")))),
+    })
+}
+
+fn elicitation_fault(params: Option<&Value>) -> Option<String> {
+    let Some(params) = params else { return Some("it has no params".to_owned()) };
+    let message = params.get("message");
+    if !message.is_some_and(Value::is_string) {
+        return Some(format!("message is {}", brief_or_missing(message)));
+    }
+    match params.get("mode").map_or(Some("form"), Value::as_str) {
+        Some("form") => form_fault(params.get("requestedSchema")),
+        Some("url") => {
+            let url = params.get("url");
+            let valid = url.and_then(Value::as_str).is_some_and(|url| reqwest::Url::parse(url).is_ok());
+            (!valid).then(|| format!("url is {}", brief_or_missing(url)))
+        }
+        _ => Some(format!("mode is {}", brief_or_missing(params.get("mode")))),
+    }
+}
+
+/// The schema of a form is a flat object of primitive properties (client/elicitation#requested-schema).
+fn form_fault(schema: Option<&Value>) -> Option<String> {
+    let properties = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object);
+    let is_object = schema.and_then(|schema| schema.get("type")).is_some_and(|kind| kind == "object");
+    let Some(properties) = properties.filter(|_| is_object) else {
+        return Some(format!("requestedSchema is {}", brief_or_missing(schema)));
+    };
+    properties.iter().find_map(|(name, property)| {
+        let kind = property.get("type").and_then(Value::as_str);
+        let choices = property.get("items").is_some_and(|items| items.get("enum").or(items.get("anyOf")).is_some());
+        let flat = match kind {
+            Some("string" | "number" | "integer" | "boolean") => true,
+            Some("array") => choices,
+            _ => false,
+        };
+        (!flat).then(|| format!("the field `{name}` is {}", brief(property)))
+    })
+}
+
+fn declared_capabilities(transcript: &Transcript<'_>) -> CheckOutcome {
+    each_request(transcript, |one, request| {
+        let declared = |pointer: &str| meta(one, META_CAPABILITIES).and_then(|all| all.pointer(pointer)).is_some();
+        let param = |key: &str| request.get("params").and_then(|params| params.get(key));
+        let missing = match request.get("method")?.as_str()? {
+            "roots/list" => (!declared("/roots")).then_some("roots"),
+            "sampling/createMessage" if !declared("/sampling") => Some("sampling"),
+            "sampling/createMessage" => {
+                let tools = param("tools").is_some() || param("toolChoice").is_some();
+                (tools && !declared("/sampling/tools")).then_some("sampling.tools")
+            }
+            "elicitation/create" if !declared("/elicitation") => Some("elicitation"),
+            "elicitation/create" if param("mode").is_some_and(|mode| mode == "url") => {
+                (!declared("/elicitation/url")).then_some("elicitation.url")
+            }
+            // Without a mode the capability means forms.
+            "elicitation/create" => {
+                (declared("/elicitation/url") && !declared("/elicitation/form")).then_some("elicitation.form")
+            }
+            _ => None,
+        };
+        missing.map(|missing| format!("it needs `{missing}`, which the client did not declare"))
+    })
+}
+
+fn sampling_context(transcript: &Transcript<'_>) -> CheckOutcome {
+    each_request(transcript, |one, request| {
+        let context = request.pointer("/params/includeContext")?.as_str()?;
+        let declared = meta(one, META_CAPABILITIES).and_then(|all| all.pointer("/sampling/context")).is_some();
+        (context != "none" && !declared).then(|| format!("includeContext is `{context}`"))
+    })
+}
+
+/// The same request without the members that a retry changes.
+fn target<'a>(one: &RequestResponse<'a>) -> (Option<&'a str>, Option<&'a Value>, Option<&'a Value>) {
+    (one.request.method(), one.param("name").or_else(|| one.param("uri")), one.param("arguments"))
+}
+
+fn is_retry(one: &RequestResponse<'_>) -> bool {
+    one.param("inputResponses").is_some() || one.param("requestState").is_some()
+}
+
+fn missing_capability(transcript: &Transcript<'_>) -> CheckOutcome {
+    let bare = |one: &&RequestResponse<'_>| {
+        let declared = meta(one, META_CAPABILITIES).and_then(Value::as_object);
+        !is_retry(one) && declared.is_some_and(serde_json::Map::is_empty)
+    };
+    let asking: Vec<_> = interim(transcript).map(|(one, _)| one).filter(|one| !is_retry(one)).map(target).collect();
+    let requests = modern_requests(transcript).filter(bare).filter(|one| asking.contains(&target(one)));
+    let fault = |one: &&RequestResponse<'_>| {
+        let error = one.error().filter(|_| one.code() != Some(-32021))?;
+        Some(format!("with the capabilities it requests input; without them it is rejected with {}", brief(error)))
+    };
+    let requests = requests.map(|one| (one.last_frame(), one));
+    Findings::from_each(requests, fault).or_not_applicable("requests", NO_INPUT)
+}
+
+/// How a retry relates to the input requests before it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Retry {
+    /// It has the state and exactly the requested responses.
+    Complete,
+    /// It has the state, and no responses although some were requested.
+    Missing,
+    /// It has the state, the requested responses and another one.
+    Extra,
+    /// It has another state.
+    Changed,
+    /// Its responses are not those of the requested kinds.
+    Malformed,
+}
+
+/// The kind of a retry after this result.
+fn retry_kind(before: &Value, retry: &RequestResponse<'_>) -> Retry {
+    let requested = before.get("inputRequests").and_then(Value::as_object);
+    let responses = retry.param("inputResponses");
+    if before.get("requestState") != retry.param("requestState") {
+        return Retry::Changed;
+    }
+    let keys = requested.into_iter().flat_map(serde_json::Map::keys);
+    let given = match responses {
+        None => return if requested.is_none_or(serde_json::Map::is_empty) { Retry::Complete } else { Retry::Missing },
+        Some(Value::Object(given)) => given,
+        Some(_) => return Retry::Malformed,
+    };
+    if given.values().any(|response| !response.is_object()) {
+        return Retry::Malformed;
+    }
+    let missing = keys.clone().any(|key| !given.contains_key(key));
+    match (missing, given.len() > keys.count()) {
+        (true, _) => Retry::Missing,
+        (false, true) => Retry::Extra,
+        (false, false) => Retry::Complete,
+    }
+}
+
+/// Judges the retries of one kind, each after the latest result that requested input for the same target.
+fn retried(
+    transcript: &Transcript<'_>,
+    wanted: Retry,
+    fault: fn(&RequestResponse<'_>) -> Option<String>,
+) -> CheckOutcome {
+    let mut findings = Findings::default();
+    let mut latest: Vec<(_, &Value)> = Vec::new();
+    for one in transcript.requests().iter().filter(|one| is_modern(one)) {
+        let target = target(one);
+        if is_retry(one) {
+            let before = latest.iter().rev().find(|(other, _)| *other == target);
+            if before.is_some_and(|(_, before)| retry_kind(before, one) == wanted) {
+                findings.check(one.last_frame(), fault(one).map_or(Ok(()), Err));
+            }
+        }
+        if let Some(result) = one.result().filter(|result| requests_input(result)) {
+            // A retry that failed does not change the expected responses.
+            latest.retain(|(other, _)| *other != target);
+            latest.push((target, result));
+        }
+    }
+    findings.or_not_applicable("retries", "there was no such retry")
+}
+
+/// The fault of a rejection as a malformed request. Other errors may have their cause in the values.
+fn no_request_error(one: &RequestResponse<'_>) -> Option<String> {
+    let rejected = one.code().is_none_or(|code| (-32602..=-32600).contains(&code) || code == -32021);
+    no_error(one).filter(|_| rejected)
+}
+
+fn no_error(one: &RequestResponse<'_>) -> Option<String> {
+    let response = one.response.map_or_else(|| "the server sent no response".to_owned(), |it| brief(it.json));
+    one.result().is_none().then_some(response)
+}
+
+fn not_completed(one: &RequestResponse<'_>) -> Option<String> {
+    let result = one.result()?;
+    let failed = requests_input(result) || result.get("isError") == Some(&Value::Bool(true));
+    (!failed).then(|| format!("the request is completed: {}", brief(result)))
+}

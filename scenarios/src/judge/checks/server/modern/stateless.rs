@@ -1,0 +1,82 @@
+//! Independence of requests: lists that do not depend on earlier requests or on the connection.
+
+use serde_json::Value;
+
+use super::modern_requests;
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
+    transcript::{RequestResponse, Transcript},
+};
+
+pub(in super::super) const CHECKS: &[Check] = &[
+    Check {
+        id: "lists-are-independent-of-other-requests",
+        requirement: "messages/independent-lists",
+        scope: Scope::Named,
+        expected: "a list is the same before and after other requests, and on another connection",
+        rule: Rule::Case(lists),
+    },
+    Check {
+        id: "requests-need-no-earlier-request",
+        requirement: "messages/stateless",
+        scope: Scope::Named,
+        expected: "the first request of a connection is served without discovery",
+        rule: Rule::Case(first_request),
+    },
+];
+
+/// The list methods and the members of their results.
+const LISTS: [(&str, &str, &str); 3] =
+    [("tools/list", "tools", "name"), ("resources/list", "resources", "uri"), ("prompts/list", "prompts", "name")];
+
+fn lists(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for (method, key, name) in LISTS {
+        let announced = format!("notifications/{key}/list_changed");
+        if transcript.server_messages().any(|message| message.is(&announced)) {
+            continue;
+        }
+        let pages = transcript.requests_of(method).filter(|one| one.param("cursor").is_none());
+        let pages = pages.filter_map(|one| Some((one.last_frame(), names(one, key, name)?)));
+        let mut first: Option<Vec<&Value>> = None;
+        for (seq, names) in pages {
+            let Some(before) = &first else {
+                first = Some(names);
+                continue;
+            };
+            let message = || {
+                let changed = names
+                    .iter()
+                    .find(|one| !before.contains(one))
+                    .or_else(|| before.iter().find(|one| !names.contains(one)));
+                format!(
+                    "`{method}` changed without a notification: {}",
+                    changed.map_or_else(String::new, |one| brief(one))
+                )
+            };
+            findings.check(seq, if *before == names { Ok(()) } else { Err(message()) });
+        }
+    }
+    findings.or_not_applicable("lists", "no list was read twice")
+}
+
+/// The names of the items of a page, sorted.
+fn names<'a>(request: &RequestResponse<'a>, key: &str, name: &str) -> Option<Vec<&'a Value>> {
+    let items = request.result()?.get(key)?.as_array()?;
+    let mut names: Vec<&Value> = items.iter().filter_map(|item| item.get(name)).collect();
+    names.sort_by_cached_key(|name| name.to_string());
+    Some(names)
+}
+
+fn first_request(transcript: &Transcript<'_>) -> CheckOutcome {
+    let Some(first) = modern_requests(transcript).next() else {
+        return CheckOutcome::not_applicable("no request was sent");
+    };
+    match (first.result(), first.response) {
+        (Some(_), _) => CheckOutcome::passed("the first request has a result", first.frames()),
+        (None, Some(response)) => {
+            CheckOutcome::failed(format!("answered with {}", brief(response.json)), first.frames())
+        }
+        (None, None) => CheckOutcome::failed("the server sent no response", first.frames()),
+    }
+}

@@ -1,0 +1,355 @@
+//! Subscriptions: acknowledgement, filter, ids, and end.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::{SUBSCRIPTION, by_id, is_change, is_modern, subscription_of};
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
+    transcript::{Body, ConnectionEvent, Frame, IdKey, Message, RequestResponse, Transcript},
+};
+
+pub(in super::super) const CHECKS: &[Check] = &[
+    Check {
+        id: "subscription-is-acknowledged",
+        requirement: "subscriptions/acknowledged",
+        scope: Scope::Named,
+        expected: "the first message of a subscription is its acknowledgement, with its id",
+        rule: Rule::Case(acknowledged),
+    },
+    Check {
+        id: "acknowledgement-has-only-requested-types",
+        requirement: "subscriptions/acknowledged-subset",
+        scope: Scope::Always,
+        expected: "an acknowledgement lists only types and resources that were requested",
+        rule: Rule::Case(acknowledged_subset),
+    },
+    Check {
+        id: "declared-types-are-acknowledged",
+        requirement: "subscriptions/declared-types",
+        scope: Scope::Always,
+        expected: "a requested type is acknowledged if the server declares its notifications",
+        rule: Rule::Case(declared_types),
+    },
+    Check {
+        id: "subscription-without-filter-is-refused",
+        requirement: "subscriptions/filter-required",
+        scope: Scope::Named,
+        expected: "a subscription without `notifications` is rejected",
+        rule: Rule::Case(filter_required),
+    },
+    Check {
+        id: "subscription-notifications-have-its-id",
+        requirement: "subscriptions/notification-id",
+        scope: Scope::Always,
+        expected: "a notification of a change has the id of a subscription, over HTTP that of its own stream",
+        rule: Rule::Case(notification_ids),
+    },
+    Check {
+        id: "only-requested-types-are-sent",
+        requirement: "subscriptions/requested-types",
+        scope: Scope::Always,
+        expected: "a notification of a change has a type and a resource that its subscription requested",
+        rule: Rule::Case(requested_types),
+    },
+    Check {
+        id: "subscription-ends-when-it-is-cancelled",
+        requirement: "subscriptions/client-cancels",
+        scope: Scope::Always,
+        expected: "no message of a subscription follows its cancellation",
+        rule: Rule::Case(cancelled),
+    },
+    Check {
+        id: "subscription-stays-open",
+        requirement: "subscriptions/stays-open",
+        scope: Scope::Named,
+        expected: "a subscription has no response before it is cancelled",
+        rule: Rule::Case(stays_open),
+    },
+    Check {
+        id: "subscription-result-has-its-id",
+        requirement: "subscriptions/result-id",
+        scope: Scope::Always,
+        expected: "the result of a subscription has its id in `_meta`",
+        rule: Rule::Case(result_id),
+    },
+    Check {
+        id: "equal-subscriptions-get-the-same-changes",
+        requirement: "subscriptions/concurrent",
+        scope: Scope::Named,
+        expected: "a change is announced once on every subscription to it",
+        rule: Rule::Case(all_notified),
+    },
+];
+
+const LISTEN: &str = "subscriptions/listen";
+const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
+/// Time for messages that were sent before the server received a cancellation.
+const IN_FLIGHT_US: u64 = 400_000;
+
+/// The member of the filter for a notification.
+fn filter_key(method: &str) -> Option<&'static str> {
+    match method {
+        "notifications/tools/list_changed" => Some("toolsListChanged"),
+        "notifications/prompts/list_changed" => Some("promptsListChanged"),
+        "notifications/resources/list_changed" => Some("resourcesListChanged"),
+        "notifications/resources/updated" => Some("resourceSubscriptions"),
+        _ => None,
+    }
+}
+
+/// The subscriptions that were requested with a filter.
+fn listens<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = &'t RequestResponse<'a>> {
+    transcript
+        .requests_of(LISTEN)
+        .filter(|one| is_modern(one) && one.param("notifications").is_some_and(Value::is_object))
+}
+
+/// The acknowledgements, each with its subscription.
+fn acknowledgements<'t, 'a>(transcript: &'t Transcript<'a>) -> Vec<(&'t RequestResponse<'a>, Message<'a>)> {
+    let listens = by_id(transcript, LISTEN);
+    let found = transcript.server_messages().filter(|message| message.is(ACKNOWLEDGED));
+    found.filter_map(|message| Some((*listens.get(&IdKey::new(subscription_of(&message)?))?, message))).collect()
+}
+
+/// The first message of each subscription: the one with its id, or over HTTP the first one on its stream.
+fn acknowledged(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut first: HashMap<IdKey<'_>, Message<'_>> = HashMap::new();
+    let mut on_stream: HashMap<u64, Message<'_>> = HashMap::new();
+    for message in transcript.server_messages() {
+        on_stream.entry(message.frame.connection).or_insert(message);
+        if let Some(id) = subscription_of(&message) {
+            first.entry(IdKey::new(id)).or_insert(message);
+        }
+    }
+    let mut findings = Findings::default();
+    for listen in transcript.requests_of(LISTEN).filter(|one| is_modern(one)) {
+        let Some(id) = listen.request.id_key() else { continue };
+        // A server without any such notification needs no subscriptions.
+        if listen.code() == Some(-32601) && !declares_changes(transcript) {
+            continue;
+        }
+        let stream = on_stream.get(&listen.request.frame.connection).filter(|_| transcript.is_http());
+        let found = stream.or_else(|| first.get(&id));
+        let named = |message: &&Message<'_>| subscription_of(message).is_some_and(|other| IdKey::new(other) == id);
+        findings.saw(listen.request.seq());
+        match found {
+            Some(message) if message.is(ACKNOWLEDGED) && named(&message) => findings.saw(message.seq()),
+            Some(message) => {
+                findings.fail(
+                    format!("the first message is {}", brief(message.json)),
+                    [listen.request.seq(), message.seq()],
+                );
+            }
+            None => {
+                let response =
+                    listen.response.map_or_else(String::new, |response| format!(": {}", brief(response.json)));
+                findings.fail(format!("no message has its id{response}"), listen.frames());
+            }
+        }
+    }
+    findings.or_not_applicable("messages", "no subscription was requested")
+}
+
+/// Whether the server declares notifications of changes.
+fn declares_changes(transcript: &Transcript<'_>) -> bool {
+    let capabilities = transcript.server_identity().and_then(|identity| identity.get("capabilities"));
+    let flags = ["/tools/listChanged", "/prompts/listChanged", "/resources/listChanged", "/resources/subscribe"];
+    flags.into_iter().any(|flag| capabilities.and_then(|all| all.pointer(flag)) == Some(&Value::Bool(true)))
+}
+
+fn acknowledged_subset(transcript: &Transcript<'_>) -> CheckOutcome {
+    let found = acknowledgements(transcript).into_iter().map(|(listen, message)| (message.seq(), (listen, message)));
+    let fault = |(listen, message): &(&RequestResponse<'_>, Message<'_>)| {
+        let accepted = message.param("notifications")?.as_object()?;
+        let requested = listen.param("notifications");
+        accepted.iter().find_map(|(key, value)| {
+            let wanted = requested.and_then(|requested| requested.get(key));
+            let known = filter_keys().any(|known| known == key);
+            let within = match value {
+                Value::Bool(false) | Value::Null => true,
+                Value::Array(uris) => uris.iter().all(|uri| wanted.is_some_and(|wanted| contains(wanted, uri))),
+                value => known && wanted == Some(value),
+            };
+            (!within).then(|| format!("it lists {key}: {}, requested was {}", brief(value), brief_or_missing(wanted)))
+        })
+    };
+    Findings::from_each(found, fault).or_not_applicable("acknowledgements", "no subscription was acknowledged")
+}
+
+fn filter_keys() -> impl Iterator<Item = &'static str> {
+    super::CHANGES.into_iter().filter_map(filter_key)
+}
+
+fn contains(list: &Value, item: &Value) -> bool {
+    list.as_array().is_some_and(|list| list.contains(item))
+}
+
+fn declared_types(transcript: &Transcript<'_>) -> CheckOutcome {
+    let capabilities = transcript.server_identity().and_then(|identity| identity.get("capabilities"));
+    let declared = |pointer: &str| capabilities.and_then(|all| all.pointer(pointer)) == Some(&Value::Bool(true));
+    let types = [
+        ("toolsListChanged", "/tools/listChanged"),
+        ("promptsListChanged", "/prompts/listChanged"),
+        ("resourcesListChanged", "/resources/listChanged"),
+    ];
+    let found = acknowledgements(transcript).into_iter().map(|(listen, message)| (message.seq(), (listen, message)));
+    let fault = |(listen, message): &(&RequestResponse<'_>, Message<'_>)| {
+        let is_true =
+            |filter: Option<&Value>, key: &str| filter.and_then(|filter| filter.get(key)) == Some(&Value::Bool(true));
+        let missing = types.into_iter().find(|(key, pointer)| {
+            declared(pointer)
+                && is_true(listen.param("notifications"), key)
+                && !is_true(message.param("notifications"), key)
+        });
+        missing.map(|(key, _)| format!("{key} was requested and declared, and is not acknowledged"))
+    };
+    Findings::from_each(found, fault).or_not_applicable("acknowledgements", "no subscription was acknowledged")
+}
+
+fn filter_required(transcript: &Transcript<'_>) -> CheckOutcome {
+    let without = transcript.requests_of(LISTEN).filter(|one| is_modern(one) && one.param("notifications").is_none());
+    let without = without.map(|one| (one.request.seq(), one));
+    let fault = |one: &&RequestResponse<'_>| {
+        let observed = || one.response.map_or_else(|| "the server sent no response".to_owned(), |it| brief(it.json));
+        one.error().is_none().then(observed)
+    };
+    Findings::from_each(without, fault).or_not_applicable("requests", "no subscription without a filter was requested")
+}
+
+fn notification_ids(transcript: &Transcript<'_>) -> CheckOutcome {
+    let listens = by_id(transcript, LISTEN);
+    let streams = super::by_exchange(transcript);
+    let sent = transcript.server_messages().filter(|message| is_change(message) || message.is(ACKNOWLEDGED));
+    let sent = sent.map(|message| (message.seq(), message));
+    let fault = |message: &Message<'_>| {
+        let Some(id) = subscription_of(message) else {
+            return Some(format!("`{}` has no {SUBSCRIPTION}", message.method().unwrap_or_default()));
+        };
+        let own = streams.get(&message.frame.connection).and_then(|one| one.request.id_key());
+        let right = own.map_or_else(|| listens.contains_key(&IdKey::new(id)), |own| own == IdKey::new(id));
+        (!right).then(|| format!("`{}` has the id {}", message.method().unwrap_or_default(), brief(id)))
+    };
+    Findings::from_each(sent, fault).or_not_applicable("notifications", "the server announced no change")
+}
+
+fn requested_types(transcript: &Transcript<'_>) -> CheckOutcome {
+    let listens = by_id(transcript, LISTEN);
+    let sent = transcript.server_messages().filter(is_change).map(|message| (message.seq(), message));
+    let fault = |message: &Message<'_>| {
+        let method = message.method()?;
+        let listen = subscription_of(message).and_then(|id| listens.get(&IdKey::new(id)));
+        // One without an id was requested by none; another check reports one with an unknown id.
+        let Some(listen) = listen else {
+            return subscription_of(message).is_none().then(|| format!("`{method}` belongs to no subscription"));
+        };
+        let wanted = listen.param("notifications").and_then(|filter| filter.get(filter_key(method)?));
+        let requested = match wanted {
+            Some(Value::Bool(requested)) => *requested,
+            // It may be below the requested resource (schema#resourceupdatednotificationparams).
+            Some(Value::Array(uris)) => {
+                let uri = message.param("uri").and_then(Value::as_str).unwrap_or_default();
+                uris.iter().filter_map(Value::as_str).any(|wanted| uri.starts_with(wanted))
+            }
+            _ => false,
+        };
+        (!requested)
+            .then(|| format!("`{method}` {} was not requested", message.param("uri").map_or_else(String::new, brief)))
+    };
+    Findings::from_each(sent, fault).or_not_applicable("notifications", "the server announced no change")
+}
+
+fn cancelled(transcript: &Transcript<'_>) -> CheckOutcome {
+    if transcript.is_http() {
+        return CheckOutcome::not_applicable("the client closes the stream to cancel");
+    }
+    let listens = by_id(transcript, LISTEN);
+    let cancels = transcript.client_messages().filter_map(|message| Some((IdKey::new(message.cancels()?), message)));
+    let cancels: HashMap<_, _> = cancels.filter(|(id, _)| listens.contains_key(id)).collect();
+    let mut findings = Findings::default();
+    cancels.values().for_each(|cancel| findings.saw(cancel.seq()));
+    for message in transcript.server_messages() {
+        let id = subscription_of(&message).or_else(|| message.id().filter(|_| message.is_response()));
+        let Some(cancel) = id.and_then(|id| cancels.get(&IdKey::new(id))) else { continue };
+        if message.seq() > cancel.seq() && message.at_us() > cancel.at_us() + IN_FLIGHT_US {
+            let after = (message.at_us() - cancel.at_us()) / 1000;
+            findings.fail(format!("{after} ms later it sent {}", brief(message.json)), [cancel.seq(), message.seq()]);
+        }
+    }
+    findings.or_not_applicable("cancellations", "no subscription was cancelled")
+}
+
+fn stays_open(transcript: &Transcript<'_>) -> CheckOutcome {
+    // A subscription to nothing may end at once.
+    let accepts = |value: &Value| *value == Value::Bool(true) || value.as_array().is_some_and(|uris| !uris.is_empty());
+    let accepted = |message: &Message<'_>| {
+        let types = message.param("notifications").and_then(Value::as_object);
+        types.is_some_and(|types| types.values().any(accepts))
+    };
+    let acknowledged = acknowledgements(transcript).into_iter().filter(|(_, message)| accepted(message));
+    let acknowledged: HashSet<IdKey<'_>> = acknowledged.filter_map(|(listen, _)| listen.request.id_key()).collect();
+    let open = listens(transcript).filter(|one| one.request.id_key().is_some_and(|id| acknowledged.contains(&id)));
+    let cancels: HashMap<IdKey<'_>, u64> = transcript
+        .client_messages()
+        .filter_map(|message| Some((IdKey::new(message.cancels()?), message.seq())))
+        .collect();
+    let fault = |one: &&RequestResponse<'_>| {
+        let response = one.response?;
+        let cancelled = one.request.id_key().and_then(|id| cancels.get(&id)).is_some_and(|seq| *seq < response.seq());
+        (!cancelled).then(|| format!("it is answered with {}", brief(response.json)))
+    };
+    let open = open.map(|one| (one.request.seq(), one));
+    Findings::from_each(open, fault).or_not_applicable("subscriptions", "no subscription was acknowledged")
+}
+
+fn result_id(transcript: &Transcript<'_>) -> CheckOutcome {
+    let results = listens(transcript).filter_map(|one| Some((one.response?.seq(), (one, one.result()?))));
+    let fault = |(one, result): &(&RequestResponse<'_>, &Value)| {
+        let id = result.get("_meta").and_then(|meta| meta.get(SUBSCRIPTION));
+        let right = id.is_some_and(|id| Some(IdKey::new(id)) == one.request.id_key());
+        (!right).then(|| format!("the id in the result is {}", brief_or_missing(id)))
+    };
+    Findings::from_each(results, fault).or_not_applicable("results", "no subscription has a result")
+}
+
+/// The number of notifications of each kind by subscription, for subscriptions that were open at the same time.
+fn all_notified(transcript: &Transcript<'_>) -> CheckOutcome {
+    let acknowledged = acknowledgements(transcript);
+    let Some(last) = acknowledged.iter().map(|(_, message)| message.seq()).max().filter(|_| acknowledged.len() > 1)
+    else {
+        return CheckOutcome::not_applicable("there were no two subscriptions");
+    };
+    let cancels = |frame: &&Frame| {
+        frame.body == Body::Event(ConnectionEvent::ClosedByPeer) || frame.method() == Some("notifications/cancelled")
+    };
+    let mut later = transcript.client_frames().filter(|frame| frame.seq > last);
+    let end = later.find(cancels).map_or(u64::MAX, |frame| frame.seq);
+    let mut counts: HashMap<(&str, Option<&Value>), HashMap<IdKey<'_>, usize>> = HashMap::new();
+    let mut findings = Findings::default();
+    for message in transcript.server_messages().filter(|one| is_change(one) && (last..end).contains(&one.seq())) {
+        let (Some(method), Some(id)) = (message.method(), subscription_of(&message)) else { continue };
+        findings.saw(message.seq());
+        *counts.entry((method, message.param("uri"))).or_default().entry(IdKey::new(id)).or_default() += 1;
+    }
+    for ((method, uri), by_subscription) in &counts {
+        let wants = |one: &&(&RequestResponse<'_>, Message<'_>)| {
+            let wanted = one.0.param("notifications").and_then(|filter| filter.get(filter_key(method)?));
+            match (wanted, uri) {
+                (Some(Value::Bool(wanted)), _) => *wanted,
+                (Some(wanted), Some(uri)) => contains(wanted, uri),
+                _ => false,
+            }
+        };
+        let numbers = acknowledged.iter().filter(wants).map(|(listen, message)| {
+            (message.seq(), listen.request.id_key().and_then(|id| by_subscription.get(&id)).copied().unwrap_or(0))
+        });
+        let numbers: Vec<(u64, usize)> = numbers.collect();
+        if numbers.iter().any(|(_, count)| Some(*count) != numbers.first().map(|(_, first)| *first)) {
+            let all: Vec<String> = numbers.iter().map(|(_, count)| count.to_string()).collect();
+            findings
+                .fail(format!("`{method}` was sent {} times", all.join(" and ")), numbers.iter().map(|(seq, _)| *seq));
+        }
+    }
+    findings.or_not_applicable("notifications", "the server announced no change")
+}

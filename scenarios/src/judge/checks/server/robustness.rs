@@ -1,0 +1,124 @@
+//! Reactions to many messages and to unusual but valid ones.
+
+use serde_json::Value;
+
+use crate::{
+    evidence::Outcome,
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
+        transcript::{Message, RequestResponse, Transcript},
+    },
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "latency-does-not-grow",
+        requirement: "workbench/constant-latency",
+        scope: Scope::Named,
+        expected: "the responses at the end of a long session take about as long as at its beginning",
+        rule: Rule::Case(latency),
+    },
+    Check {
+        id: "unknown-methods-are-refused",
+        requirement: "messages/method-names",
+        scope: Scope::Named,
+        expected: "a method name in another case, with other characters or of any length is unknown",
+        rule: Rule::Case(method_names),
+    },
+    Check {
+        id: "invalid-request-code",
+        requirement: "messages/parse-error",
+        scope: Scope::Named,
+        expected: "the error to JSON that is not a valid message has the code -32600, -32602 or -32700",
+        rule: Rule::Case(invalid_request_code),
+    },
+    Check {
+        id: "survives-odd-messages",
+        requirement: "messages/survives-odd-messages",
+        scope: Scope::Named,
+        expected: "the server still responds after messages that are valid JSON but not valid requests",
+        rule: Rule::Case(odd_messages),
+    },
+];
+
+/// A latency below this is never a violation, in microseconds.
+const TOLERATED_US: u64 = 100_000;
+/// How much longer the last responses may take.
+const MAX_GROWTH: u64 = 10;
+
+fn latency(transcript: &Transcript<'_>) -> CheckOutcome {
+    let values = transcript.evidence.steps.iter().filter_map(|step| match &step.outcome {
+        Outcome::Value(value) => Some(value),
+        _ => None,
+    });
+    let number = |value: &Value, name: &str| value.get(name).and_then(Value::as_u64);
+    let found = values.into_iter().find_map(|value| Some((number(value, "first_us")?, number(value, "last_us")?)));
+    let Some((first, last)) = found else { return CheckOutcome::not_applicable("no request was repeated") };
+    let observed = format!("the first take about {} ms, the last {} ms", first / 1000, last / 1000);
+    if last > TOLERATED_US && last > first.max(1) * MAX_GROWTH {
+        CheckOutcome::failed(observed, vec![])
+    } else {
+        CheckOutcome::passed(observed, vec![])
+    }
+}
+
+fn method_names(transcript: &Transcript<'_>) -> CheckOutcome {
+    // Names of the specification begin with a lower-case letter, and are short.
+    let unusual = transcript.requests().iter().filter(|one| {
+        one.request
+            .method()
+            .is_some_and(|name| name.len() > 100 || name.chars().any(|c| c.is_ascii_uppercase() || c == ' '))
+            && !one.request.is("sampling/createMessage")
+            && !one.request.is("logging/setLevel")
+    });
+    let fault = |one: &&RequestResponse<'_>| {
+        let result = one.result()?;
+        Some(format!("the response to {} is {}", brief(one.request.json), brief(result)))
+    };
+    let answered = unusual.filter(|one| one.response.is_some());
+    Findings::from_each(answered.map(|one| (one.last_frame(), one)), fault)
+        .or_not_applicable("requests", "no unusual method was requested")
+}
+
+fn odd_messages(transcript: &Transcript<'_>) -> CheckOutcome {
+    let Some(first) = transcript.first_malformed() else {
+        return CheckOutcome::not_applicable("no malformed message was sent");
+    };
+    let mut findings = Findings::default();
+    // Odd messages may be pings too, and need no response.
+    let pings = transcript.requests_of("ping").filter(|ping| ping.request.seq() > first.seq && is_valid(ping.request));
+    for ping in pings {
+        findings.saw(ping.last_frame());
+        if ping.response.is_none() {
+            let frames = transcript.client_frames().take_while(|frame| frame.seq < ping.request.seq());
+            let before = frames.filter_map(|frame| Some((frame.seq, frame.json()?))).last();
+            let text = before.map_or_else(String::new, |(_, json)| brief(json));
+            let seqs = before.map(|(seq, _)| seq).into_iter().chain([ping.request.seq()]);
+            findings.fail(format!("no response to the ping after {text}"), seqs);
+            break;
+        }
+    }
+    findings.or_not_applicable("pings", "no ping was sent afterwards")
+}
+
+/// Whether a request has the version 2.0 and an id that JSON-RPC allows in requests of MCP.
+fn is_valid(request: Message<'_>) -> bool {
+    let version = request.json.get("jsonrpc").is_some_and(|version| version == "2.0");
+    version && request.id().is_some_and(|id| id.is_string() || id.is_i64() || id.is_u64())
+}
+
+fn invalid_request_code(transcript: &Transcript<'_>) -> CheckOutcome {
+    let Some(first) = transcript.first_malformed() else {
+        return CheckOutcome::not_applicable("no malformed message was sent");
+    };
+    // Without an id, an error can only refer to a malformed message.
+    let errors = transcript.server_messages().filter(|message| message.seq() > first.seq);
+    let errors = errors.filter(|message| message.id().is_none_or(Value::is_null));
+    let errors = errors.filter_map(|message| Some((message.seq(), message.error()?)));
+    let fault = |error: &&Value| {
+        let valid = matches!(error["code"].as_i64(), Some(-32600 | -32602 | -32700));
+        (!valid).then(|| format!("the error is {}", brief(error)))
+    };
+    Findings::from_each(errors, fault)
+        .or_not_applicable("errors", "the server does not answer malformed messages, and need not")
+}

@@ -1,0 +1,336 @@
+//! Streams of events over HTTP: their messages, their ids, their end, and what is sent on which stream.
+
+use std::collections::{HashMap, HashSet};
+
+use super::jsonrpc::is_resumed;
+use crate::{
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
+        transcript::{
+            Body, ConnectionEvent, ConnectionFrames, Frame, IdKey, Message, Transcript,
+            http::{SESSION_HEADER, header, media_type, method},
+        },
+    },
+    model::Transport,
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "event-is-a-message",
+        requirement: "transports/event-data",
+        scope: Scope::Always,
+        expected: "the data of an event is one JSON-RPC message",
+        rule: Rule::Case(event_data),
+    },
+    Check {
+        id: "event-has-the-type-message",
+        requirement: "transports/event-type",
+        scope: Scope::Always,
+        expected: "an event with a message has the type `message` or none",
+        rule: Rule::Case(event_type),
+    },
+    Check {
+        id: "endpoint-event-comes-first",
+        requirement: "transports/endpoint-event",
+        scope: Scope::Always,
+        expected: "the first event of a stream is `endpoint`",
+        rule: Rule::Case(endpoint_first),
+    },
+    Check {
+        id: "event-ids-are-unique",
+        requirement: "transports/event-ids",
+        scope: Scope::Always,
+        expected: "no two events of a session have the same id",
+        rule: Rule::Case(event_ids),
+    },
+    Check {
+        id: "response-ends-the-stream",
+        requirement: "transports/stream-end",
+        scope: Scope::Always,
+        expected: "the server closes the stream of a request after the response",
+        rule: Rule::Case(stream_end),
+    },
+    Check {
+        id: "no-response-on-another-stream",
+        requirement: "transports/no-response-on-get",
+        scope: Scope::Always,
+        expected: "a stream that the client opened with GET has no responses",
+        rule: Rule::Case(responses_on_get),
+    },
+    Check {
+        id: "response-on-the-stream-of-its-request",
+        requirement: "transports/response-on-its-stream",
+        scope: Scope::Always,
+        expected: "a response is sent on the stream of its request",
+        rule: Rule::Case(response_stream),
+    },
+    Check {
+        id: "message-on-one-stream",
+        requirement: "transports/one-stream",
+        scope: Scope::Always,
+        expected: "no message is sent on several streams",
+        rule: Rule::Case(one_stream),
+    },
+    Check {
+        id: "resumed-stream-has-its-own-messages",
+        requirement: "transports/resumption",
+        scope: Scope::Always,
+        expected: "a resumed stream replays only messages of the same stream",
+        rule: Rule::Case(resumption),
+    },
+    Check {
+        id: "sessions-are-separate",
+        requirement: "transports/separate-sessions",
+        scope: Scope::Always,
+        expected: "an idle session gets no message that belongs to a request of another session",
+        rule: Rule::Case(separate_sessions),
+    },
+];
+
+/// How long a stream may stay open after the response.
+const STREAM_END_US: u64 = 1_000_000;
+const NO_STREAM: &str = "the server sent no stream of events";
+const NO_GET_STREAM: &str = "no stream was opened with GET";
+
+/// Whether a frame of the server was sent in a stream of events.
+fn is_event(frame: &Frame) -> bool {
+    let named = frame.http.as_ref().is_some_and(|http| http.event.is_some());
+    !frame.from_client() && (named || media_type(frame).as_deref() == Some("text/event-stream"))
+}
+
+/// The events with data.
+fn events<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = &'a Frame> + use<'a> {
+    let frames = transcript.evidence.frames.iter();
+    frames.filter(|frame| is_event(frame) && !matches!(frame.body, Body::Event(_)) && !is_endpoint(frame))
+}
+
+fn is_endpoint(frame: &Frame) -> bool {
+    frame.http.as_ref().is_some_and(|http| http.event.as_deref() == Some("endpoint"))
+}
+
+fn event_data(transcript: &Transcript<'_>) -> CheckOutcome {
+    let fault = |frame: &&Frame| match &frame.body {
+        Body::Text(text) => Some(format!("the data is `{}`", text.chars().take(120).collect::<String>())),
+        Body::Json(value) if !(value.is_object() || value.is_array()) => Some(format!("the data is {}", brief(value))),
+        _ => None,
+    };
+    Findings::from_each(events(transcript).map(|frame| (frame.seq, frame)), fault)
+        .or_not_applicable("events", NO_STREAM)
+}
+
+fn event_type(transcript: &Transcript<'_>) -> CheckOutcome {
+    let fault = |frame: &&Frame| {
+        let kind = frame.http.as_ref()?.event.as_deref()?;
+        (!matches!(kind, "message" | "")).then(|| format!("the type is `{kind}`"))
+    };
+    // Other types without a message may be for other purposes.
+    let with_message =
+        events(transcript).filter(|frame| frame.json().is_some_and(|json| json.get("jsonrpc").is_some()));
+    Findings::from_each(with_message.map(|frame| (frame.seq, frame)), fault).or_not_applicable("events", NO_STREAM)
+}
+
+fn endpoint_first(transcript: &Transcript<'_>) -> CheckOutcome {
+    if transcript.evidence.transport != Transport::HttpSse {
+        return CheckOutcome::not_applicable("the transport is not HTTP+SSE");
+    }
+    let first = transcript.evidence.frames.iter().find(|frame| !frame.from_client() && frame.connection == 0);
+    match first {
+        Some(frame) if is_endpoint(frame) => CheckOutcome::passed("it comes first", vec![frame.seq]),
+        Some(frame) => CheckOutcome::failed("another event comes first", vec![frame.seq]),
+        None => CheckOutcome::not_applicable(NO_STREAM),
+    }
+}
+
+/// The session of the exchange of a frame, as records name it.
+fn session_of<'a>(connection: &ConnectionFrames<'a>) -> Option<&'a str> {
+    connection.request().and_then(|request| header(request, SESSION_HEADER))
+}
+
+fn event_ids(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut seen: HashSet<(Option<&str>, &str)> = HashSet::new();
+    let mut findings = Findings::default();
+    for connection in transcript.connections() {
+        let session = session_of(connection);
+        // A resumed stream repeats events with their ids, and the first exchange of a session does not name it.
+        let is_resumed = connection.request().is_some_and(|request| header(request, "last-event-id").is_some());
+        for frame in connection.frames.iter().filter(|frame| !frame.from_client() && !is_resumed) {
+            let Some(id) = frame.http.as_ref().and_then(|http| http.event_id.as_deref()) else { continue };
+            let repeated = !seen.insert((session, id));
+            let judged = transcript.evidence.transport == Transport::HttpSse || session.is_some();
+            let message = || format!("the id `{id}` was used before");
+            findings.check(frame.seq, if repeated && judged { Err(message()) } else { Ok(()) });
+        }
+    }
+    findings.or_not_applicable("ids", "no event has an id")
+}
+
+fn stream_end(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for connection in transcript.connections() {
+        let posted = connection.request().filter(|request| method(request) == Some("POST") && request.is_request());
+        let Some(request) = posted else { continue };
+        let answer = connection.frames.iter().find(|frame| {
+            is_event(frame)
+                && frame.json().is_some_and(|json| json.get("method").is_none() && json.get("id") == request.id())
+        });
+        let Some(answer) = answer else { continue };
+        let end = connection
+            .frames
+            .iter()
+            .find(|frame| !frame.from_client() && frame.body == Body::Event(ConnectionEvent::ClosedByServer));
+        let until = end.map_or(transcript.evidence.elapsed_us, |frame| frame.at_us);
+        let open_us = until.saturating_sub(answer.at_us);
+        let message = || format!("the stream is open {} ms after the response", open_us / 1000);
+        findings.check(answer.seq, if open_us > STREAM_END_US { Err(message()) } else { Ok(()) });
+    }
+    findings.or_not_applicable("streams", NO_STREAM)
+}
+
+/// The streams that the client opened with GET and did not resume.
+fn get_streams<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = &'t ConnectionFrames<'a>> {
+    transcript.connections().iter().filter(|connection| {
+        let request = connection.request();
+        request.is_some_and(|request| method(request) == Some("GET") && header(request, "last-event-id").is_none())
+    })
+}
+
+fn messages<'a>(connection: &ConnectionFrames<'a>) -> impl Iterator<Item = Message<'a>> {
+    let frames: Vec<&'a Frame> = connection.frames.iter().copied().filter(|frame| is_event(frame)).collect();
+    frames.into_iter().flat_map(Message::all_of)
+}
+
+fn responses_on_get(transcript: &Transcript<'_>) -> CheckOutcome {
+    if !transcript.is_http() {
+        return CheckOutcome::not_applicable(NO_GET_STREAM);
+    }
+    let mut findings = Findings::default();
+    for stream in get_streams(transcript) {
+        let Some(first) = stream.frames.iter().find(|frame| is_event(frame)) else { continue };
+        findings.saw(first.seq);
+        for message in messages(stream).filter(|message| message.is_response()) {
+            findings.fail(brief(message.json), [message.seq()]);
+        }
+    }
+    findings.or_not_applicable("streams", NO_GET_STREAM)
+}
+
+fn response_stream(transcript: &Transcript<'_>) -> CheckOutcome {
+    if !transcript.is_http() {
+        return CheckOutcome::not_applicable("the transport is not Streamable HTTP");
+    }
+    let mut posts: HashMap<IdKey<'_>, HashSet<u64>> = HashMap::new();
+    for request in transcript.client_messages().filter(Message::is_request) {
+        if let Some(id) = request.id_key() {
+            posts.entry(id).or_default().insert(request.frame.connection);
+        }
+    }
+    let mut findings = Findings::default();
+    for response in transcript.server_messages().filter(Message::is_response) {
+        // An error without an id refers to no request.
+        let id = response.id_key().filter(|_| !response.id().is_none_or(serde_json::Value::is_null));
+        let Some(connections) = id.and_then(|id| posts.get(&id)) else { continue };
+        let connection = transcript.connection_of(response.frame);
+        let request = connection.and_then(|connection| connection.request());
+        // Other checks judge the streams that GET opened.
+        if request.is_none_or(|request| method(request) != Some("POST")) {
+            continue;
+        }
+        let misplaced = !connections.contains(&response.frame.connection);
+        let message = || format!("the response {} arrives on another exchange", brief(response.json));
+        findings.check(response.seq(), if misplaced { Err(message()) } else { Ok(()) });
+    }
+    findings.or_not_applicable("responses", "the server sent no response")
+}
+
+fn one_stream(transcript: &Transcript<'_>) -> CheckOutcome {
+    if !transcript.is_http() {
+        return CheckOutcome::not_applicable("the transport is not Streamable HTTP");
+    }
+    let mut seen: HashMap<(Option<&str>, String), (u64, u64, bool)> = HashMap::new();
+    let mut findings = Findings::default();
+    for connection in transcript.connections() {
+        let session = session_of(connection);
+        let listens = connection.request().is_some_and(|request| method(request) == Some("GET"));
+        for message in messages(connection).filter(|message| !is_resumed(transcript, message.frame)) {
+            // Other checks judge responses, which belong to the stream of their request.
+            if message.method().is_none() {
+                continue;
+            }
+            let is_unique = message.is_request() || message.is("notifications/progress");
+            findings.saw(message.seq());
+            let key = (session, message.json.to_string());
+            let this = (message.seq(), connection_number(connection), listens);
+            let (first, other, other_listens) = *seen.entry(key).or_insert(this);
+            let apart = message.frame.at_us.abs_diff(frame_time(transcript, first));
+            let elsewhere = other != connection_number(connection);
+            // Notifications about two requests can be equal. A copy on the stream for all other messages is sent at the
+            // same time.
+            if elsewhere && (is_unique || (apart < SAME_TIME_US && (listens || other_listens))) {
+                findings.fail(format!("{} is sent on two streams", brief(message.json)), [first, message.seq()]);
+            }
+        }
+    }
+    findings.or_not_applicable("messages", NO_STREAM)
+}
+
+/// Copies of one message are sent within this time.
+const SAME_TIME_US: u64 = 100_000;
+
+fn connection_number(connection: &ConnectionFrames<'_>) -> u64 {
+    connection.frames.first().map_or(0, |frame| frame.connection)
+}
+
+fn frame_time(transcript: &Transcript<'_>, seq: u64) -> u64 {
+    let frames = &transcript.evidence.frames;
+    let position = frames.partition_point(|frame| frame.seq < seq);
+    frames.get(position).map_or(0, |frame| frame.at_us)
+}
+
+fn resumption(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut stream_of_id: HashMap<&str, u64> = HashMap::new();
+    let mut streams: HashMap<String, HashSet<u64>> = HashMap::new();
+    let mut findings = Findings::default();
+    for connection in transcript.connections() {
+        let last = connection.request().and_then(|request| header(request, "last-event-id"));
+        let number = connection_number(connection);
+        let Some(last) = last else {
+            for frame in connection.frames.iter().filter(|frame| !frame.from_client()) {
+                if let Some(id) = frame.http.as_ref().and_then(|http| http.event_id.as_deref()) {
+                    stream_of_id.entry(id).or_insert(number);
+                }
+                if let Some(json) = frame.json() {
+                    streams.entry(json.to_string()).or_default().insert(number);
+                }
+            }
+            continue;
+        };
+        let Some(origin) = stream_of_id.get(last) else { continue };
+        for message in messages(connection) {
+            let known = streams.get(&message.json.to_string());
+            let foreign = known.is_some_and(|known| !known.contains(origin));
+            let text = || format!("it replays {} of another stream", brief(message.json));
+            findings.check(message.seq(), if foreign { Err(text()) } else { Ok(()) });
+        }
+        if let Some(first) = connection.frames.first() {
+            findings.saw(first.seq);
+        }
+    }
+    findings.or_not_applicable("messages", "no stream was resumed")
+}
+
+fn separate_sessions(transcript: &Transcript<'_>) -> CheckOutcome {
+    let is_other =
+        |stream: &&ConnectionFrames<'_>| session_of(stream).is_some_and(|session| session.starts_with("[session "));
+    let mut findings = Findings::default();
+    for stream in get_streams(transcript).filter(is_other) {
+        let Some(first) = stream.frames.iter().find(|frame| is_event(frame)) else { continue };
+        findings.saw(first.seq);
+        for message in messages(stream) {
+            let belongs_to_a_request = message.is_response() || message.is("notifications/progress");
+            if belongs_to_a_request {
+                findings.fail(format!("it gets {}", brief(message.json)), [message.seq()]);
+            }
+        }
+    }
+    findings.or_not_applicable("sessions", "no second session was opened with a stream")
+}

@@ -1,0 +1,363 @@
+//! Checks of the behavior of features: calls, reads, completion, pages, log messages, progress and cancellation.
+
+use super::*;
+
+/// A list of one tool, and a call of it.
+fn called(talk: Talk, tool: Value, arguments: Value, result: Value) -> Talk {
+    let name = tool["name"].clone();
+    talk.result("tools/list", json!({}), json!({ "tools": [tool] })).result(
+        "tools/call",
+        json!({ "name": name, "arguments": arguments }),
+        result,
+    )
+}
+
+fn content(block: Value) -> Value {
+    json!({ "content": [block] })
+}
+
+fn prompt_of(block: Value) -> Talk {
+    stdio().result("prompts/get", json!({ "name": "p" }), json!({ "messages": [{ "role": "user", "content": block }] }))
+}
+
+fn declaring(capabilities: Value) -> Talk {
+    stdio().knows(&[Revision::V2025_11_25], capabilities)
+}
+
+/// A listed resource, and a read of it.
+fn read_of(listed: Value, content: Value) -> Talk {
+    let uri = listed["uri"].clone();
+    listing("resources/list", "resources", json!([listed])).result(
+        "resources/read",
+        json!({ "uri": uri }),
+        json!({ "contents": [content] }),
+    )
+}
+
+fn note(method: &str, params: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "method": method, "params": params })
+}
+
+/// A call with a progress token that is not answered yet.
+fn running(talk: Talk, token: Value) -> Talk {
+    talk.ask(json!({ "jsonrpc": "2.0", "id": 50, "method": "tools/call",
+        "params": { "name": "a", "_meta": { "progressToken": token } } }))
+}
+
+fn progress(token: Value, value: f64) -> Value {
+    note("notifications/progress", json!({ "progressToken": token, "progress": value }))
+}
+
+fn done() -> Value {
+    json!({ "jsonrpc": "2.0", "id": 50, "result": {} })
+}
+
+fn logged(level: &str) -> Value {
+    note("notifications/message", json!({ "level": level, "data": "x" }))
+}
+
+fn completes(completion: Value) -> Talk {
+    let params = json!({ "ref": { "type": "ref/prompt", "name": "p" }, "argument": { "name": "a", "value": "" } });
+    stdio().result("completion/complete", params, json!({ "completion": completion }))
+}
+
+pub(super) fn table() -> Vec<Row> {
+    [calls(), contents(), reads(), prompts(), completions(), pages(), logs(), progresses(), others()]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn calls() -> Vec<Row> {
+    let input = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
+    let typed = json!({ "name": "a", "inputSchema": input });
+    let output = json!({ "type": "object", "properties": { "x": { "type": "number" } }, "required": ["x"] });
+    let structured = json!({ "name": "a", "outputSchema": output });
+    let task = json!({ "name": "a", "execution": { "taskSupport": "required" } });
+    let tasks = || declaring(json!({ "tools": {}, "tasks": { "requests": { "tools": { "call": {} } } } }));
+    let text = |text: &str| json!([{ "type": "text", "text": text }]);
+    let without = || stdio().result("tools/list", json!({}), json!({ "tools": [{ "name": "a" }] }));
+    let refused = |code: i64| {
+        stdio().result("tools/list", json!({}), json!({ "tools": [typed.clone()] })).error(
+            "tools/call",
+            json!({ "name": "a", "arguments": {} }),
+            code,
+        )
+    };
+    let again = |name: &str, result: Value| {
+        called(stdio(), typed.clone(), json!({ "n": 1 }), json!({ "content": [] })).result(
+            "tools/call",
+            json!({ "name": name, "arguments": { "n": 1 } }),
+            result,
+        )
+    };
+    vec![
+        (
+            "structured-content-conforms",
+            called(stdio(), structured.clone(), json!({}), json!({ "content": [] })),
+            called(stdio(), structured.clone(), json!({}), json!({ "content": [], "structuredContent": { "x": 1 } })),
+        ),
+        (
+            "structured-content-as-text",
+            called(stdio(), structured.clone(), json!({}), json!({ "content": [], "structuredContent": { "x": 1 } })),
+            called(
+                stdio(),
+                structured,
+                json!({}),
+                json!({ "content": text("{\"x\": 1}"), "structuredContent": { "x": 1 } }),
+            ),
+        ),
+        (
+            "invalid-arguments-are-rejected",
+            called(stdio(), typed.clone(), json!({}), json!({ "content": [] })),
+            called(stdio(), typed.clone(), json!({}), json!({ "content": [], "isError": true })),
+        ),
+        ("invalid-arguments-code", refused(-32603), refused(-32602)),
+        (
+            "calls-need-no-arguments",
+            without().error("tools/call", json!({ "name": "a" }), -32603),
+            without().error("tools/call", json!({ "name": "a" }), -32602),
+        ),
+        (
+            "tool-names-are-case-sensitive",
+            again("A", json!({ "content": [] })),
+            again("A", json!({ "content": [], "isError": true })),
+        ),
+        (
+            "task-tools-reject-plain-calls",
+            called(tasks(), task.clone(), json!({}), json!({ "content": [] })),
+            tasks().result("tools/list", json!({}), json!({ "tools": [task] })).error(
+                "tools/call",
+                json!({ "name": "a" }),
+                -32601,
+            ),
+        ),
+        (
+            "tool-calls-are-answered",
+            stdio()
+                .result("tools/list", json!({}), json!({ "tools": [typed] }))
+                .ask(json!({ "jsonrpc": "2.0", "id": 50, "method": "tools/call", "params": { "name": "a" } })),
+            again("a", json!({ "content": [] })),
+        ),
+    ]
+}
+
+fn contents() -> Vec<Row> {
+    let tool = || json!({ "name": "a" });
+    let called = |block: Value| called(stdio(), tool(), json!({}), content(block));
+    let image = |data: &str, kind: &str| json!({ "type": "image", "data": data, "mimeType": kind });
+    let resource = |resource: Value| json!({ "type": "resource", "resource": resource });
+    let link = json!({ "type": "resource_link", "uri": "demo:1", "name": "one" });
+    let linked = |talk: Talk| talk.result("tools/call", json!({ "name": "a" }), content(link.clone()));
+    let with_resources = || declaring(json!({ "resources": {} }));
+    let whole = json!({ "uri": "demo:1", "mimeType": "text/plain", "text": "x" });
+    vec![
+        ("tool-media-are-base64", called(image("%", "image/png")), called(image("aGk=", "image/png"))),
+        ("tool-resources-are-complete", called(resource(json!({ "uri": "a:1" }))), called(resource(whole.clone()))),
+        (
+            "embedded-resources-need-the-capability",
+            stdio().result("tools/call", json!({ "name": "a" }), content(resource(whole.clone()))),
+            with_resources().result("tools/call", json!({ "name": "a" }), content(resource(whole.clone()))),
+        ),
+        (
+            "linked-resources-are-readable",
+            linked(with_resources()).error("resources/read", json!({ "uri": "demo:1" }), -32002),
+            linked(with_resources()).result("resources/read", json!({ "uri": "demo:1" }), json!({ "contents": [] })),
+        ),
+        ("prompt-media-are-base64", prompt_of(image("aGk=", "png")), prompt_of(image("aGk=", "image/png"))),
+        (
+            "prompt-resources-are-complete",
+            prompt_of(resource(json!({ "uri": "demo:1", "text": "x" }))),
+            prompt_of(resource(whole)),
+        ),
+    ]
+}
+
+fn reads() -> Vec<Row> {
+    let listed = || json!({ "uri": "a:1", "name": "one", "mimeType": "text/plain", "size": 3 });
+    let read = |content: Value| read_of(listed(), content);
+    let good = || read(json!({ "uri": "a:1", "mimeType": "text/plain; charset=utf-8", "text": "abc" }));
+    let list =
+        |uris: [&str; 2]| listing("resources/list", "resources", json!([{ "uri": uris[0] }, { "uri": uris[1] }]));
+    let template =
+        |text: &str| listing("resources/templates/list", "resourceTemplates", json!([{ "uriTemplate": text }]));
+    let outside = json!({ "uri": "file:///a/../../etc/hostname" });
+    let subscribing = |talk: Talk| talk.result("resources/subscribe", json!({ "uri": "a:1" }), json!({}));
+    let unsubscribing = |talk: Talk| talk.result("resources/unsubscribe", json!({ "uri": "a:1" }), json!({}));
+    let updated = |uri: &str| note("notifications/resources/updated", json!({ "uri": uri }));
+    let with_updates = || declaring(json!({ "resources": { "subscribe": true } }));
+    vec![
+        ("resource-uris-are-unique", list(["a:1", "a:1"]), list(["a:1", "a:2"])),
+        (
+            "listed-resources-exist",
+            listing("resources/list", "resources", json!([listed()])).error(
+                "resources/read",
+                json!({ "uri": "a:1" }),
+                -32002,
+            ),
+            good(),
+        ),
+        ("contents-have-the-uri-of-the-resource", read(json!({ "uri": "b:2", "text": "abc" })), good()),
+        (
+            "contents-have-the-listed-type",
+            read(json!({ "uri": "a:1", "mimeType": "image/png", "text": "abc" })),
+            good(),
+        ),
+        ("resource-size-is-right", read(json!({ "uri": "a:1", "text": "abcd" })), good()),
+        (
+            "invalid-resource-uri-is-refused",
+            stdio().result("resources/read", json!({ "uri": "no uri" }), json!({ "contents": [] })),
+            stdio().error("resources/read", json!({ "uri": "no uri" }), -32602),
+        ),
+        (
+            "traversal-is-refused",
+            stdio().result("resources/read", outside.clone(), json!({ "contents": [{ "uri": "a:1", "text": "" }] })),
+            stdio().error("resources/read", outside, -32002),
+        ),
+        ("resource-templates-are-valid", template("a:{x"), template("a:{x}")),
+        (
+            "subscription-is-accepted",
+            list(["a:1", "a:2"]).error("resources/subscribe", json!({ "uri": "a:1" }), -32601),
+            subscribing(list(["a:1", "a:2"])),
+        ),
+        ("updates-only-if-declared", stdio().says(updated("a:1")), with_updates().says(updated("a:1"))),
+        (
+            "updates-only-for-subscriptions",
+            subscribing(with_updates()).says(updated("b:2")),
+            subscribing(with_updates()).says(updated("a:1/part")),
+        ),
+        (
+            "no-updates-after-unsubscribe",
+            unsubscribing(subscribing(with_updates())).says(updated("a:1")),
+            unsubscribing(subscribing(with_updates()).says(updated("a:1"))),
+        ),
+    ]
+}
+
+fn prompts() -> Vec<Row> {
+    let list =
+        |names: [&str; 2]| listing("prompts/list", "prompts", json!([{ "name": names[0] }, { "name": names[1] }]));
+    let arguments = |names: [&str; 2]| {
+        let arguments = json!([{ "name": names[0] }, { "name": names[1] }]);
+        listing("prompts/list", "prompts", json!([{ "name": "p", "arguments": arguments }]))
+    };
+    vec![
+        ("prompt-names-are-unique", list(["a", "a"]), list(["a", "b"])),
+        (
+            "listed-prompts-are-available",
+            list(["a", "b"]).error("prompts/get", json!({ "name": "a" }), -32603),
+            list(["a", "b"]).result("prompts/get", json!({ "name": "a" }), json!({ "messages": [] })),
+        ),
+        ("prompt-arguments-are-unique", arguments(["a", "a"]), arguments(["a", "b"])),
+    ]
+}
+
+fn completions() -> Vec<Row> {
+    let many: Vec<String> = (0..101).map(|number| number.to_string()).collect();
+    let incomplete = json!({ "ref": { "type": "ref/prompt", "name": "p" } });
+    let unknown = json!({ "argument": { "name": "workbench-no-such-argument", "value": "" } });
+    let some = || json!({ "completion": { "values": ["a"] } });
+    vec![
+        (
+            "completion-has-at-most-100-values",
+            completes(json!({ "values": many })),
+            completes(json!({ "values": ["a"] })),
+        ),
+        (
+            "completion-counts-agree",
+            completes(json!({ "values": ["a"], "total": 2, "hasMore": false })),
+            completes(json!({ "values": ["a"], "total": 2, "hasMore": true })),
+        ),
+        (
+            "completion-without-argument-is-refused",
+            stdio().result("completion/complete", incomplete.clone(), some()),
+            stdio().error("completion/complete", incomplete, -32602),
+        ),
+        (
+            "completion-of-unknown-argument-is-empty",
+            stdio().result("completion/complete", unknown.clone(), some()),
+            stdio().error("completion/complete", unknown, -32602),
+        ),
+        (
+            "declared-completion-is-supported",
+            declaring(json!({ "completions": {} })).error("completion/complete", json!({}), -32601),
+            declaring(json!({ "completions": {} })).error("completion/complete", json!({}), -32602),
+        ),
+        (
+            "completion-needs-the-capability",
+            completes(json!({ "values": ["a"] })),
+            completes(json!({ "values": ["a"] })).knows(&[Revision::V2025_11_25], json!({ "completions": {} })),
+        ),
+    ]
+}
+
+fn pages() -> Vec<Row> {
+    let first = |talk: Talk| page(talk, json!({}), &["a"], json!("2"));
+    let second = |talk: Talk, names: &[&str]| page(talk, json!({ "cursor": "2" }), names, Value::Null);
+    vec![
+        (
+            "own-cursors-are-accepted",
+            first(stdio()).error("tools/list", json!({ "cursor": "2" }), -32602),
+            second(first(stdio()), &["b"]),
+        ),
+        (
+            "cursors-are-stable",
+            second(second(first(stdio()), &["b"]), &["c"]),
+            second(second(first(stdio()), &["b"]), &["b"]),
+        ),
+        ("last-page-has-no-cursor", second(first(stdio()), &[]), second(first(stdio()), &["b"])),
+    ]
+}
+
+fn logs() -> Vec<Row> {
+    let set = |level: &str| stdio().result("logging/setLevel", json!({ "level": level }), json!({}));
+    vec![
+        (
+            "log-levels-are-accepted",
+            stdio().error("logging/setLevel", json!({ "level": "notice" }), -32602),
+            set("notice"),
+        ),
+        ("logging-is-declared", stdio().says(logged("info")), declaring(json!({ "logging": {} })).says(logged("info"))),
+        ("log-messages-have-the-minimum-level", set("error").says(logged("info")), set("error").says(logged("error"))),
+    ]
+}
+
+fn progresses() -> Vec<Row> {
+    let one = || running(stdio(), json!("t")).says(progress(json!("t"), 1.0));
+    let many = |count: u16| {
+        (0..count).fold(running(stdio(), json!(7)), |talk, step| talk.says(progress(json!(7), step.into())))
+    };
+    vec![
+        ("progress-has-a-known-token", running(stdio(), json!(7)).says(progress(json!("7"), 1.0)), one()),
+        ("progress-stops-with-the-response", one().says(done()).says(progress(json!("t"), 2.0)), one().says(done())),
+        ("progress-increases", one().says(progress(json!("t"), 1.0)), one().says(progress(json!("t"), 1.5))),
+        ("progress-is-limited", many(1001), many(1000)),
+    ]
+}
+
+fn others() -> Vec<Row> {
+    let cancel = |id: Value| note("notifications/cancelled", json!({ "requestId": id }));
+    let cancelled = || running(stdio(), json!(1)).ask(cancel(json!(50))).result("ping", json!({}), json!({}));
+    let late = cancelled().says(done());
+    let changed = note("notifications/tools/list_changed", json!({}));
+    let keyed = |key: &str| stdio().result("ping", json!({}), json!({ "_meta": { key: 1 } }));
+    vec![
+        ("no-response-after-cancellation", late, cancelled()),
+        (
+            "survives-cancellation",
+            stdio().ask(cancel(json!(9))).ask(call("ping")),
+            stdio().ask(cancel(json!(9))).result("ping", json!({}), json!({})),
+        ),
+        (
+            "cancels-only-own-requests",
+            stdio().says(cancel(json!(9))),
+            stdio().says(json!({ "jsonrpc": "2.0", "id": 9, "method": "ping" })).says(cancel(json!(9))),
+        ),
+        (
+            "list-changes-only-if-declared",
+            stdio().says(changed.clone()),
+            declaring(json!({ "tools": { "listChanged": true } })).says(changed),
+        ),
+        ("metadata-key-names", keyed("-a/b"), keyed("com.example/b")),
+    ]
+}

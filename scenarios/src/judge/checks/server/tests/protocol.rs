@@ -1,0 +1,236 @@
+//! Checks of the order of messages, of negotiation, of robustness and of security.
+
+use super::*;
+
+const LONG_US: u64 = 20_000_000;
+
+fn lasting(mut talk: Talk) -> Talk {
+    talk.0.elapsed_us = LONG_US;
+    talk
+}
+
+fn first_lines() -> Talk {
+    let mut talk = Talk::new(Transport::Stdio, Revision::V2025_03_26);
+    talk.0.steps.clear();
+    talk
+}
+
+fn batch(revisions: &[Revision], answered: bool) -> Talk {
+    let batch = json!([call("ping"), { "jsonrpc": "2.0", "id": 2, "method": "ping" }]);
+    let talk = first_lines().knows(revisions, json!({})).ask(batch);
+    let talk = talk.says(json!([{ "jsonrpc": "2.0", "id": 1, "result": {} }]));
+    if answered { talk.says(json!({ "jsonrpc": "2.0", "id": 2, "result": {} })) } else { talk }
+}
+
+fn declaring(capabilities: Value) -> Talk {
+    stdio().knows(&[Revision::V2025_11_25], capabilities)
+}
+
+fn hello(talk: Talk, revision: &str) -> Talk {
+    talk.result("initialize", json!({ "protocolVersion": revision }), greeting())
+}
+
+fn note(method: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "method": method })
+}
+
+fn described(text: &str) -> Talk {
+    tools(json!([{ "name": "a", "description": text }]))
+}
+
+fn passwd(contents: &str) -> Talk {
+    let contents = json!({ "contents": [{ "uri": "file:///x", "text": contents }] });
+    stdio().result("resources/read", json!({ "uri": "file:///../../etc/passwd" }), contents)
+}
+
+pub(super) fn table() -> Vec<Row> {
+    let roots = |id: Value| json!({ "jsonrpc": "2.0", "id": id, "method": "roots/list" });
+    let old = [Revision::V2025_03_26];
+    let new = [Revision::V2025_03_26, Revision::V2025_11_25];
+    let initialized = || note("notifications/initialized");
+    let unknown = UNKNOWN.revision.as_deref().unwrap_or_default();
+    let error = |message: &str| {
+        let error = json!({ "code": -32603, "message": message });
+        stdio().ask(call("ping")).says(json!({ "jsonrpc": "2.0", "id": 1, "error": error }))
+    };
+    vec![
+        (
+            "requests-are-answered",
+            lasting(stdio().ask(call("ping")).says(note("x"))),
+            stdio().result("ping", json!({}), json!({})),
+        ),
+        (
+            "server-request-ids",
+            stdio().says(roots(json!(1))).says(roots(json!(1))),
+            stdio().says(roots(json!(1))).says(roots(json!("1"))),
+        ),
+        (
+            "notification-has-no-id",
+            stdio().says(json!({ "jsonrpc": "2.0", "id": 1, "method": "notifications/message" })),
+            stdio().says(note("notifications/message")),
+        ),
+        (
+            "messages-are-single",
+            stdio().says(json!([note("notifications/message")])),
+            stdio().says(note("notifications/message")),
+        ),
+        ("batch-is-answered", batch(&old, false), batch(&old, true)),
+        ("batch-is-answered-by-newer-server", batch(&new, false), batch(&new, true)),
+        (
+            "malformed-params-are-refused",
+            stdio().result("tools/call", json!({}), json!({ "content": [] })),
+            stdio().result("tools/call", json!({ "name": 5 }), json!({ "content": [], "isError": true })),
+        ),
+        (
+            "malformed-params-code",
+            stdio().error("resources/read", json!({ "uri": 5 }), -32603),
+            stdio().error("resources/read", json!({}), -32602),
+        ),
+        (
+            "unknown-revision-gets-another",
+            stdio().error("initialize", json!({ "protocolVersion": unknown }), -32602),
+            hello(stdio(), unknown),
+        ),
+        (
+            "ping-during-initialization",
+            stdio().ask(call("ping")).ask(initialized()),
+            stdio().result("ping", json!({}), json!({})).ask(initialized()),
+        ),
+        (
+            "initialization-comes-first",
+            hello(stdio().says(note("notifications/tools/list_changed")), "2025-11-25"),
+            hello(stdio().says(note("notifications/message")), "2025-11-25"),
+        ),
+        (
+            "survives-second-initialize",
+            hello(hello(stdio(), "2025-11-25"), "2025-11-25").ask(call("ping")),
+            hello(hello(stdio(), "2025-11-25"), "2025-11-25").result("ping", json!({}), json!({})),
+        ),
+        (
+            "declared-lists-exist",
+            declaring(json!({ "prompts": {} })).error("prompts/list", json!({}), -32601),
+            declaring(json!({ "prompts": {} })).result("prompts/list", json!({}), json!({ "prompts": [] })),
+        ),
+        (
+            "declared-methods-exist",
+            declaring(json!({ "logging": {} })).error("logging/setLevel", json!({ "level": "info" }), -32601),
+            declaring(json!({ "logging": {} })).result("logging/setLevel", json!({ "level": "info" }), json!({})),
+        ),
+        (
+            "latency-does-not-grow",
+            stdio().step(json!({ "count": 500, "first_us": 2_000, "last_us": 200_000 })),
+            stdio().step(json!({ "count": 500, "first_us": 2_000, "last_us": 9_000 })),
+        ),
+        (
+            "unknown-methods-are-refused",
+            stdio().result("TOOLS/LIST", json!({}), json!({ "tools": [] })),
+            stdio().error("TOOLS/LIST", json!({}), -32601),
+        ),
+        (
+            "invalid-request-code",
+            stdio()
+                .ask(json!({}))
+                .says(json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32603, "message": "no" } })),
+            stdio().ask(json!({})).says(json!({ "jsonrpc": "2.0", "error": { "code": -32600, "message": "no" } })),
+        ),
+        (
+            "survives-odd-messages",
+            stdio().ask(json!({})).ask(call("ping")),
+            stdio().ask(json!({})).result("ping", json!({}), json!({})),
+        ),
+        ("errors-have-no-stack-trace", error("no\n    at f (server.js:1:2)"), error("no such file /a/b")),
+        (
+            "descriptions-have-no-hidden-characters",
+            described("add\u{e0041}\u{e0042}"),
+            described("flag \u{1f3f4}\u{e0067}\u{e007f}"),
+        ),
+        ("resources-stay-in-their-directory", passwd("root:x:0:0:root"), passwd("no")),
+        (
+            "exits-on-sigterm",
+            stdio()
+                .frame(Direction::ClientToServer, Body::Event(ConnectionEvent::Sigterm), None)
+                .step(json!({ "exited": false, "elapsed_ms": 4000 })),
+            stdio()
+                .frame(Direction::ClientToServer, Body::Event(ConnectionEvent::Sigterm), None)
+                .step(json!({ "exited": true, "elapsed_ms": 4 })),
+        ),
+    ]
+}
+
+fn outcome_of(id: &str, talk: &Talk) -> CheckOutcome {
+    run(all().find(|check| check.id == id).expect("a check"), &talk.0)
+}
+
+fn fails(id: &str, talk: &Talk) -> bool {
+    matches!(outcome_of(id, talk), CheckOutcome::Failed { .. })
+}
+
+#[test]
+fn a_missing_response_has_excuses() {
+    let id = "requests-are-answered";
+    let open = || stdio().ask(call("ping"));
+    assert!(fails(id, &lasting(open())));
+    assert!(!fails(id, &open()), "the case ended at once");
+    assert!(!fails(id, &lasting(open().close())), "the workbench closed the input at once");
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
+    assert!(!fails(id, &lasting(open().ask(cancel))), "it was cancelled");
+    assert!(!fails(id, &lasting(stdio().ask(json!({})).ask(call("ping")))), "a malformed message precedes it");
+    let ended = open().frame(Direction::ServerToClient, Body::Event(ConnectionEvent::ClosedByServer), None);
+    assert!(fails(id, &ended), "the server closed the connection");
+    let mut slow = stdio().ask(call("tools/call"));
+    slow.0.elapsed_us = 10_000_000;
+    assert!(!fails(id, &slow), "a tool can be slow");
+    assert!(fails(id, &lasting(stdio().ask(call("tools/call")))));
+    assert!(!fails(id, &lasting(http().ask(call("ping")).replies(400, ""))), "HTTP has an error of its own");
+    assert!(fails(id, &lasting(http().ask(call("ping")).replies(500, ""))));
+}
+
+#[test]
+fn declared_capabilities_of_the_client_permit_requests() {
+    let id = "server-asks-only-what-was-declared";
+    let params = json!({ "protocolVersion": "2025-11-25", "capabilities": { "roots": {} } });
+    let talk = || stdio().result("initialize", params.clone(), greeting());
+    assert!(!fails(id, &talk().says(json!({ "jsonrpc": "2.0", "id": 9, "method": "roots/list" }))));
+    assert!(fails(id, &talk().says(json!({ "jsonrpc": "2.0", "id": 9, "method": "sampling/createMessage" }))));
+}
+
+#[test]
+fn responses_to_malformed_messages_answer_no_notification() {
+    let refusal = json!({ "jsonrpc": "2.0", "id": null, "error": { "code": -32600, "message": "no" } });
+    let talk = stdio().ask(note("notifications/initialized")).ask(json!({})).says(refusal);
+    assert!(!fails("no-response-to-notification", &talk));
+}
+
+#[test]
+fn the_responses_to_a_batch_have_its_ids() {
+    let talk = batch(&[Revision::V2025_03_26], true);
+    assert!(!fails("response-has-the-id-of-a-request", &talk));
+    assert!(!fails("request-answered-once", &talk));
+}
+
+#[test]
+fn logs_after_malformed_input_need_no_capability() {
+    let talk = declaring(json!({})).text(Direction::ClientToServer, "{").says(note("notifications/message"));
+    assert!(!fails("logging-is-declared", &talk));
+}
+
+#[test]
+fn a_launcher_that_gets_the_signal_leaves_its_server() {
+    let left = ObservedProcess { pid: 2, parent: 1, command: "node".to_owned(), server: true, first_us: 0, last_us: 9 };
+    let process = || ProcessEvidence { left: vec![left.clone()], ..ProcessEvidence::default() };
+    let sigterm = Body::Event(ConnectionEvent::Sigterm);
+    let talk = stdio().frame(Direction::ClientToServer, sigterm, None).process(process());
+    assert!(!fails("server-leaves-no-process", &talk));
+    assert!(fails("server-leaves-no-process", &stdio().process(process())));
+}
+
+#[test]
+fn the_text_after_which_no_response_comes_is_named() {
+    let talk = stdio()
+        .text(Direction::ClientToServer, "{")
+        .result("ping", json!({}), json!({}))
+        .text(Direction::ClientToServer, "fatal")
+        .ask(call("ping"));
+    let CheckOutcome::Failed { observed, .. } = outcome_of("survives-broken-json", &talk) else { panic!("it fails") };
+    assert!(observed.contains("fatal"), "{observed}");
+}

@@ -1,0 +1,156 @@
+//! Checks of the streams and sessions of HTTP.
+
+use super::*;
+
+const SESSION: [(&str, &str); 1] = [("mcp-session-id", "[session]")];
+const OTHER: [(&str, &str); 1] = [("mcp-session-id", "[session 2]")];
+const RESUMED: [(&str, &str); 2] = [("mcp-session-id", "[session]"), ("last-event-id", "a-1")];
+
+fn event(talk: Talk, id: Option<&str>, body: Body) -> Talk {
+    let http = Http { event_id: id.map(str::to_owned), ..status(200, "text/event-stream") };
+    talk.frame(Direction::ServerToClient, body, Some(http))
+}
+
+fn says(talk: Talk, id: Option<&str>, message: Value) -> Talk {
+    event(talk, id, Body::Json(message))
+}
+
+fn ended(talk: Talk, after_us: u64) -> Talk {
+    let mut talk = talk.frame(Direction::ServerToClient, Body::Event(ConnectionEvent::ClosedByServer), None);
+    if let Some(last) = talk.0.frames.last_mut() {
+        last.at_us += after_us;
+    }
+    talk
+}
+
+fn reply(id: u64) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "result": { "of": id } })
+}
+
+fn ping(id: u64) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": "ping" })
+}
+
+fn progress() -> Value {
+    json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progressToken": 1, "progress": 1 } })
+}
+
+fn post(id: u64) -> Talk {
+    http().post(&SESSION, ping(id))
+}
+
+fn sse(first: &str) -> Talk {
+    let http = Http { status: Some(200), event: Some(first.to_owned()), ..Http::default() };
+    let talk = Talk::new(Transport::HttpSse, Revision::V2024_11_05);
+    talk.frame(Direction::ServerToClient, Body::Text("/messages".to_owned()), Some(http))
+}
+
+fn typed(kind: &str) -> Talk {
+    let http = Http { event: Some(kind.to_owned()), ..status(200, "text/event-stream") };
+    post(1).frame(Direction::ServerToClient, Body::Json(reply(1)), Some(http))
+}
+
+/// Two streams with ids, of which the first one is resumed and replays this.
+fn resumed(message: Value) -> Talk {
+    let talk = says(post(1), Some("a-1"), progress());
+    let talk = says(talk, Some("a-2"), reply(1));
+    let talk = says(talk.post(&SESSION, ping(2)), Some("b-1"), reply(2));
+    says(talk.bodiless("GET", &RESUMED), Some("a-2"), message)
+}
+
+fn variety(bits: u64) -> Talk {
+    http().step(json!({ "assigned": 9, "distinct": 9, "bits": bits }))
+}
+
+fn in_unknown_session(code: u16) -> Talk {
+    http().post(&[("mcp-session-id", "workbench-no-such-session")], call("ping")).says_with(code, json!({}))
+}
+
+fn after_delete(code: u16) -> Talk {
+    http().bodiless("DELETE", &SESSION).replies(200, "").post(&SESSION, call("ping")).says_with(code, json!({}))
+}
+
+pub(super) fn table() -> Vec<Row> {
+    let get = |headers: &[(&str, &str)]| http().bodiless("GET", headers);
+    let both = |first: Value, second: Value| says(says(post(1), None, first).bodiless("GET", &SESSION), None, second);
+    let charset = |code: u16| {
+        http().post(&[("content-type", "application/json; charset=utf-8")], call("ping")).says_with(code, reply(1))
+    };
+    let broken = |code: u16| {
+        let sent = Body::Text("{".to_owned());
+        http().frame(Direction::ClientToServer, sent, Some(envelope("POST", &[]))).says_with(code, json!({}))
+    };
+    let answer = || http().post(&SESSION, reply(7));
+    let misplaced = || {
+        let talk = http().post(&SESSION, ping(1)).post(&SESSION, ping(2));
+        says(talk, None, reply(1))
+    };
+    vec![
+        ("event-is-a-message", event(post(1), None, Body::Text("pong".to_owned())), says(post(1), None, reply(1))),
+        ("event-has-the-type-message", typed("response"), typed("message")),
+        ("endpoint-event-comes-first", sse("message"), sse("endpoint")),
+        (
+            "event-ids-are-unique",
+            says(says(post(1), Some("1"), reply(1)).post(&SESSION, ping(2)), Some("1"), reply(2)),
+            says(says(post(1), Some("1"), reply(1)).post(&SESSION, ping(2)), Some("2"), reply(2)),
+        ),
+        (
+            "response-ends-the-stream",
+            ended(says(post(1), None, reply(1)), 2_000_000),
+            ended(says(post(1), None, reply(1)), 1_000),
+        ),
+        ("no-response-on-another-stream", says(get(&SESSION), None, reply(1)), says(get(&SESSION), None, progress())),
+        ("response-on-the-stream-of-its-request", misplaced(), says(post(1), None, reply(1))),
+        ("message-on-one-stream", both(progress(), progress()), both(progress(), ping(9))),
+        ("resumed-stream-has-its-own-messages", resumed(reply(2)), resumed(reply(1))),
+        ("sessions-are-separate", says(get(&OTHER), None, progress()), says(get(&OTHER), None, ping(3))),
+        ("http-session-ids-are-random", variety(13), variety(122)),
+        ("http-unknown-session-is-rejected", in_unknown_session(200), in_unknown_session(404)),
+        ("http-unknown-session-is-404", in_unknown_session(400), in_unknown_session(404)),
+        ("http-ended-session-is-rejected", after_delete(200), after_delete(400)),
+        (
+            "http-missing-revision-is-tolerated",
+            http().ask(call("ping")).says_with(400, json!({})),
+            http().ask(call("ping")).says(reply(1)),
+        ),
+        ("http-response-is-accepted", answer().replies(200, ""), answer().replies(202, "")),
+        ("http-broken-json-is-4xx", broken(200), broken(400)),
+        ("http-valid-header-forms", charset(415), charset(200)),
+        (
+            "http-json-body-is-one-object",
+            http().ask(call("ping")).says(json!([reply(1)])),
+            http().ask(call("ping")).says(reply(1)),
+        ),
+    ]
+}
+
+fn outcome_of(id: &str, talk: &Talk) -> CheckOutcome {
+    run(all().find(|check| check.id == id).expect("a check"), &talk.0)
+}
+
+#[test]
+fn a_server_without_sessions_may_ignore_session_ids() {
+    let mut talk = in_unknown_session(200);
+    talk.0.steps = vec![outcome(None, json!({ "revisions": ["2025-11-25"] }))];
+    assert!(matches!(outcome_of("http-unknown-session-is-rejected", &talk), CheckOutcome::NotApplicable(_)));
+}
+
+#[test]
+fn a_resumed_stream_may_repeat_responses_and_ids() {
+    let talk = resumed(reply(1));
+    for id in
+        ["event-ids-are-unique", "request-answered-once", "message-on-one-stream", "no-response-on-another-stream"]
+    {
+        assert!(!matches!(outcome_of(id, &talk), CheckOutcome::Failed { .. }), "{id}");
+    }
+}
+
+#[test]
+fn a_stream_with_event_ids_may_be_closed_before_the_response() {
+    let mut talk = ended(event(post(1), Some("a-1"), Body::Event(ConnectionEvent::Bodiless)), 0);
+    talk.0.elapsed_us = 20_000_000;
+    assert!(!matches!(outcome_of("requests-are-answered", &talk), CheckOutcome::Failed { .. }));
+    let mut talk = ended(event(post(1), None, Body::Event(ConnectionEvent::Bodiless)), 0);
+    talk.0.elapsed_us = 20_000_000;
+    assert!(matches!(outcome_of("requests-are-answered", &talk), CheckOutcome::Failed { .. }));
+}

@@ -1,0 +1,52 @@
+//! Checks of transports and processes.
+
+use super::*;
+
+pub(super) fn table() -> Vec<Row> {
+    let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let left =
+        ObservedProcess { pid: 2, parent: 1, command: "sleep".to_owned(), server: true, first_us: 0, last_us: 9 };
+    let strange =
+        |code: u16| http().post(&[("mcp-protocol-version", "1999-01-01")], call("ping")).says_with(code, json!({}));
+    let origin = |code: u16| http().post(&[("origin", "http://evil.invalid")], call("ping")).says_with(code, json!({}));
+    let without = |code: u16| http().ask(call("ping")).says_with(code, json!({}));
+    let delete = |code: u16| http().bodiless("DELETE", &session()).replies(code, "");
+    let after = |code: u16| delete(200).post(&session(), call("ping")).says_with(code, json!({}));
+    let mut bad_session = http();
+    bad_session.0.steps = vec![outcome(None, json!({ "session": { "visible_ascii": false } }))];
+    vec![
+        (
+            "stdout-holds-only-messages",
+            stdio().text(Direction::ServerToClient, "Listening…"),
+            stdio().text(Direction::ServerToClient, " ").says(call("ping")),
+        ),
+        (
+            "exits-when-input-closes",
+            stdio().step(json!({ "exited": false, "elapsed_ms": 4000 })).close(),
+            stdio().step(json!({ "exited": true, "elapsed_ms": 3 })).close(),
+        ),
+        (
+            "server-leaves-no-process",
+            stdio().process(ProcessEvidence { left: vec![left], ..ProcessEvidence::default() }),
+            stdio().process(ProcessEvidence::default()),
+        ),
+        (
+            "http-reply-is-json-or-events",
+            http().ask(call("ping")).replies(200, "text/html"),
+            http().ask(call("ping")).replies(200, "Text/Event-Stream; charset=utf-8"),
+        ),
+        ("http-notification-is-accepted", http().ask(told.clone()).replies(200, ""), http().ask(told).replies(202, "")),
+        ("http-session-id-is-visible-ascii", bad_session, http()),
+        (
+            "http-get-opens-a-stream-or-405",
+            http().bodiless("GET", &[]).replies(200, "text/html"),
+            http().bodiless("GET", &[]).replies(405, ""),
+        ),
+        ("http-unsupported-revision-is-400", strange(200), strange(400)),
+        ("http-foreign-origin-is-refused", origin(200), origin(403)),
+        ("http-missing-session-is-400", without(404), without(400)),
+        // A 400 is no working DELETE.
+        ("http-delete-ends-the-session-or-405", delete(400), delete(204)),
+        ("http-ended-session-is-404", after(200), after(404)),
+    ]
+}

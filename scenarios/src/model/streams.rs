@@ -1,0 +1,74 @@
+//! Steps for concurrent requests, streams and sessions of a server.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use mock_servers::HumanDuration;
+
+use super::expect::Expect;
+
+/// Several concurrent requests.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Together {
+    /// The requests.
+    pub requests: Vec<ConcurrentRequest>,
+    /// Timeout for each response [default: 5s].
+    #[serde(default)]
+    pub within: Option<HumanDuration>,
+    /// The expected outcome.
+    #[serde(default)]
+    pub expect: Expect,
+}
+
+/// One of several concurrent requests.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConcurrentRequest {
+    /// The JSON-RPC method.
+    pub method: String,
+    /// The parameters. `_meta` is added if the revision requires it.
+    #[serde(default)]
+    pub params: Option<Map<String, Value>>,
+    /// The id, of any type [default: the next number].
+    #[serde(default)]
+    pub id: Option<Value>,
+}
+
+/// A stream that the client opens with GET.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Listen {
+    /// The session of the stream [default: current].
+    #[serde(default)]
+    pub session: ListenSession,
+    /// Whether to resume the first stream whose events had ids, after its first event.
+    #[serde(default)]
+    pub resume: bool,
+    /// The expected outcome.
+    #[serde(default)]
+    pub expect: Expect,
+}
+
+/// The session of a stream.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ListenSession {
+    /// That of the case.
+    #[default]
+    Current,
+    /// A new one, in which nothing else happens.
+    New,
+}
+
+/// Further sessions.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Sessions {
+    /// Number of sessions.
+    pub count: u8,
+    /// The expected outcome.
+    #[serde(default)]
+    pub expect: Expect,
+}

@@ -1,0 +1,233 @@
+//! Calls of the tools of a server with generated arguments, and requests of its prompts.
+
+use std::time::Duration;
+
+use mock_servers::HumanDuration;
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use crate::{
+    arguments::{ArgumentGenerator, InvalidArguments, prompt_argument},
+    evidence::StepError,
+    model::{ArgumentKind, CallTools, GetPrompts},
+    peer::{Outgoing, Peer, Sent},
+    run::ToolPolicy,
+};
+
+use super::{Failure, fill};
+
+/// Default timeout of a call.
+const CALL: Duration = Duration::from_secs(10);
+/// A call that has progress but no response after this time is cancelled.
+const BRIEF: Duration = Duration::from_secs(1);
+/// Default maximum number of tools or prompts.
+const MAX: usize = 30;
+/// A call that is to be cancelled and has no response after this time is slow enough.
+const SLOW: Duration = Duration::from_millis(150);
+/// How long to wait for a response to a cancelled call.
+const AFTER_CANCEL: Duration = Duration::from_millis(500);
+/// Seed of generated arguments. It is fixed, so that two runs against a server send the same calls.
+const SEED: u64 = 0;
+/// The key in the metadata of a request with its log level (2026-07-28, server/utilities/logging).
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+
+/// One call to make.
+struct Planned {
+    name: String,
+    arguments: Option<Map<String, Value>>,
+    violates: Option<String>,
+}
+
+impl Planned {
+    fn valid(name: &str, arguments: Map<String, Value>) -> Self {
+        Self { name: name.to_owned(), arguments: Some(arguments), violates: None }
+    }
+
+    fn invalid(name: &str, arguments: Option<Map<String, Value>>, violates: &str) -> Self {
+        Self { name: name.to_owned(), arguments, violates: Some(violates.to_owned()) }
+    }
+}
+
+/// Calls every permitted tool.
+pub(super) async fn call_tools(
+    peer: &mut Peer,
+    step: &CallTools,
+    values: &[Value],
+    policy: &ToolPolicy,
+) -> Result<Value, Failure> {
+    let tools = fill::select(&step.tools, &fill::values(values, None)).map_err(Failure::Nothing)?;
+    let (mut calls, mut not_called) = (Vec::new(), Vec::new());
+    for tool in &tools {
+        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+        match plan(step, tool, name, policy) {
+            Ok(planned) if calls.len() < step.max.unwrap_or(MAX) => calls.push(planned),
+            Ok(_) => not_called.push(json!({ "tool": name, "reason": "the limit of the step is reached" })),
+            Err(reason) => not_called.push(json!({ "tool": name, "reason": reason })),
+        }
+    }
+    if step.arguments == ArgumentKind::Invalid {
+        calls.extend(other_case(&tools, &calls).map(|planned| vec![planned]));
+    }
+    let mut made = Vec::new();
+    for planned in calls.into_iter().flatten() {
+        // A slow tool is called once in a session, and cancelled as often as a step asks.
+        if !step.cancel && peer.is_slow(&planned.name) {
+            not_called.push(json!({ "tool": planned.name, "reason": "an earlier call had no response in time" }));
+            continue;
+        }
+        let response = call(peer, step, &planned).await?;
+        let mut entry = json!({ "tool": planned.name, "arguments": planned.arguments, "response": response });
+        if let Some(violates) = planned.violates {
+            entry["violates"] = json!(violates);
+        }
+        made.push(entry);
+    }
+    if made.is_empty() {
+        return Err(Failure::Nothing(nothing_called(&not_called)));
+    }
+    Ok(json!({ "calls": made, "not_called": not_called }))
+}
+
+fn nothing_called(not_called: &[Value]) -> String {
+    match not_called {
+        [] => "the server lists no tool that can be called".to_owned(),
+        [first, ..] => format!("no tool may be called; `{}`: {}", text(&first["tool"]), text(&first["reason"])),
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+/// The calls of one tool.
+fn plan(step: &CallTools, tool: &Value, name: &str, policy: &ToolPolicy) -> Result<Vec<Planned>, String> {
+    policy.permits(tool)?;
+    // A tool that runs only as a task rejects plain calls (2025-11-25, basic/utilities/tasks, tool-level negotiation).
+    let needs_task = tool.pointer("/execution/taskSupport").is_some_and(|support| support == "required");
+    let generator = ArgumentGenerator::new(tool.get("inputSchema")).map_err(|cause| cause.to_string())?;
+    let valid = generator.valid(SEED).map_err(|cause| cause.to_string())?;
+    match step.arguments {
+        ArgumentKind::Valid if needs_task => Err("it runs only as a task".to_owned()),
+        ArgumentKind::Valid => Ok(vec![Planned::valid(name, valid)]),
+        ArgumentKind::Invalid if needs_task => Ok(vec![Planned::invalid(name, Some(valid), "call without a task")]),
+        ArgumentKind::Invalid => {
+            let invalid = generator.invalid(SEED).map_err(|cause| cause.to_string())?;
+            Ok(invalid_calls(name, invalid))
+        }
+    }
+}
+
+fn invalid_calls(name: &str, invalid: Vec<InvalidArguments>) -> Vec<Planned> {
+    let mut calls: Vec<Planned> =
+        invalid.into_iter().map(|one| Planned::invalid(name, Some(one.arguments), &one.violates)).collect();
+    // Allowed if the tool has no required arguments; a check validates the empty object instead.
+    calls.push(Planned::invalid(name, None, "no arguments"));
+    calls
+}
+
+/// A call of the first tool under its name in another case, which no tool has.
+fn other_case(tools: &[Value], planned: &[Vec<Planned>]) -> Option<Planned> {
+    let names: Vec<&str> = tools.iter().filter_map(|tool| tool.get("name")?.as_str()).collect();
+    planned.iter().flatten().find_map(|call| {
+        let other: String = call.name.chars().map(in_other_case).collect();
+        let listed = names.iter().any(|name| *name == other);
+        let tool = tools.iter().find(|tool| tool.get("name").is_some_and(|name| *name == call.name))?;
+        let arguments = ArgumentGenerator::new(tool.get("inputSchema")).ok()?.valid(SEED).ok()?;
+        (!listed).then(|| Planned::invalid(&other, Some(arguments), "name in another case"))
+    })
+}
+
+fn in_other_case(letter: char) -> char {
+    if letter.is_ascii_lowercase() { letter.to_ascii_uppercase() } else { letter.to_ascii_lowercase() }
+}
+
+/// Makes one call. A call without a response is cancelled, and has the error as its response.
+async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<Value, StepError> {
+    let mut params = Map::from_iter([("name".to_owned(), json!(planned.name))]);
+    if let Some(arguments) = &planned.arguments {
+        params.insert("arguments".to_owned(), json!(arguments));
+    }
+    let meta = metadata(step, peer.next_id());
+    if !meta.is_empty() {
+        params.insert("_meta".to_owned(), Value::Object(meta));
+    }
+    let outgoing = Outgoing { method: "tools/call".to_owned(), params: Some(params), ..Outgoing::default() };
+    let sent = peer.send(outgoing).await?;
+    let within = peer.response_timeout(Some(step.within.map_or(CALL, |HumanDuration(within)| within)));
+    let response =
+        if step.cancel { peer.response(&sent, SLOW).await } else { response_or_progress(peer, &sent, within).await };
+    let response = match response {
+        Err(error) if error.kind == "timed-out" => {
+            peer.note_slow(&planned.name);
+            peer.cancel(&sent).await;
+            if step.cancel {
+                // Its response proves that the server read the cancellation.
+                let ping = Outgoing { method: "ping".to_owned(), ..Outgoing::default() };
+                drop(peer.request(ping, AFTER_CANCEL).await);
+                peer.response(&sent, AFTER_CANCEL).await
+            } else {
+                Err(error)
+            }
+        }
+        other => other,
+    };
+    match response {
+        Ok(response) => Ok(response),
+        Err(error) if error.kind == "closed" => Err(error),
+        Err(error) => Ok(json!({ "error": { "message": error.message } })),
+    }
+}
+
+/// Waits for the response. Progress shows that the tool works, so the call needs no more time.
+async fn response_or_progress(peer: &Peer, sent: &Sent, within: Duration) -> Result<Value, StepError> {
+    let deadline = Instant::now() + within;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match peer.response(sent, left.min(peer.response_timeout(Some(BRIEF)))).await {
+            Err(error) if error.kind == "timed-out" && left > BRIEF && !peer.has_progress(sent) => {}
+            other => return other,
+        }
+    }
+}
+
+/// The metadata of a call: the log level, and a progress token, in turn a string and a number. `id` makes it unique in the
+/// session.
+fn metadata(step: &CallTools, id: i64) -> Map<String, Value> {
+    let mut meta = Map::new();
+    if step.progress {
+        let token = if id % 2 == 0 { json!(format!("progress-{id}")) } else { json!(1_000_000 + id) };
+        meta.insert("progressToken".to_owned(), token);
+    }
+    if let Some(level) = &step.log_level {
+        meta.insert(LOG_LEVEL.to_owned(), json!(level));
+    }
+    meta
+}
+
+/// Requests every prompt with a value for each required argument.
+pub(super) async fn get_prompts(peer: &mut Peer, step: &GetPrompts, values: &[Value]) -> Result<Value, Failure> {
+    let prompts = fill::select(&step.prompts, &fill::values(values, None)).map_err(Failure::Nothing)?;
+    let mut answers = Vec::new();
+    for prompt in prompts.iter().take(step.max.unwrap_or(MAX)) {
+        let arguments = prompt.get("arguments").and_then(Value::as_array).into_iter().flatten();
+        let required = arguments.filter(|argument| argument.get("required") == Some(&Value::Bool(true)));
+        let arguments: Map<String, Value> = required
+            .filter_map(|argument| argument.get("name")?.as_str())
+            .map(|name| (name.to_owned(), prompt_argument(name)))
+            .collect();
+        let mut params = Map::from_iter([("name".to_owned(), prompt.get("name").cloned().unwrap_or_default())]);
+        if !arguments.is_empty() {
+            params.insert("arguments".to_owned(), Value::Object(arguments));
+        }
+        let outgoing = Outgoing { method: "prompts/get".to_owned(), params: Some(params), ..Outgoing::default() };
+        match peer.request(outgoing, peer.response_timeout(None)).await {
+            Ok(response) => answers.push(response),
+            Err(error) if error.kind == "closed" => return Err(error.into()),
+            Err(error) => answers.push(json!({ "error": { "message": error.message } })),
+        }
+    }
+    if answers.is_empty() {
+        return Err(Failure::Nothing("the server lists no prompts".to_owned()));
+    }
+    Ok(json!({ "answers": answers }))
+}

@@ -1,0 +1,170 @@
+//! One session for many scenarios of a revision, one after another.
+
+use std::{ops::Range, sync::Arc, time::Duration};
+
+use evidence::Frame;
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    evidence::{Evidence, Outcome, StepOutcome},
+    model::{Revision, Scenario, ServerStep},
+    peer::{FinishedPeer, Peer, ProbeResult, ServerTarget},
+    run::ToolPolicy,
+};
+
+use super::{description, handshake, ownership, take_steps};
+
+/// Maximum number of sessions for the scenarios of a revision. A server that ends more of them is not tested further.
+const MAX_SESSIONS: usize = 4;
+
+/// The scenarios of a revision that share a session.
+pub(crate) struct SharedSession<'r> {
+    pub(crate) target: &'r ServerTarget,
+    pub(crate) facts: &'r ProbeResult,
+    pub(crate) revision: Revision,
+    /// Timeout of a handshake.
+    pub(crate) startup: Duration,
+    /// The tools that may be called.
+    pub(crate) call_tools: &'r ToolPolicy,
+    /// Ends the session before its next scenario.
+    pub(crate) cancel: &'r CancellationToken,
+}
+
+/// The evidence of a shared session.
+pub(crate) struct SharedEvidence {
+    /// Of each scenario that ran, in their order.
+    pub(crate) scenarios: Vec<Evidence>,
+    /// Of the whole session. If the server ended a session, it has the frames of all.
+    pub(crate) whole: Evidence,
+}
+
+/// The part of one session in which a scenario ran.
+struct Part {
+    frames: Range<u64>,
+    steps: Vec<StepOutcome>,
+    timed_out: bool,
+    began_us: u64,
+    ended_us: u64,
+}
+
+impl SharedSession<'_> {
+    /// Runs the scenarios in an open session after its handshake.
+    pub(crate) async fn run(&self, mut peer: Peer, scenarios: &[Arc<Scenario>]) -> SharedEvidence {
+        let whole = Evidence::without_records("", self.facts.transport, self.revision);
+        let mut collected = SharedEvidence { scenarios: Vec::new(), whole };
+        for session in 1..=MAX_SESSIONS {
+            let rest = &scenarios[collected.scenarios.len()..];
+            let next_id = self.run_session(peer, rest, &mut collected).await;
+            if collected.scenarios.len() == scenarios.len() || self.cancel.is_cancelled() {
+                return collected;
+            }
+            let opened = match Peer::open(self.target, self.facts.transport, self.revision).await {
+                Ok(opened) if session < MAX_SESSIONS => Ok(opened.continuing(next_id)),
+                Ok(_) => Err(format!("the server ended or stopped responding in {MAX_SESSIONS} sessions")),
+                Err(error) => Err(error.to_string()),
+            };
+            let opened = match opened {
+                Ok(mut opened) => match handshake(&mut opened, self.facts, self.startup).await.1 {
+                    None => Ok(opened),
+                    Some(error) => Err(error),
+                },
+                error => error,
+            };
+            match opened {
+                Ok(opened) => peer = opened,
+                Err(error) => {
+                    let rest = scenarios[collected.scenarios.len()..].iter();
+                    collected.scenarios.extend(rest.map(|scenario| self.broken(scenario, &error)));
+                    return collected;
+                }
+            }
+        }
+        collected
+    }
+
+    /// Runs scenarios until one of them ends the session. Returns the next request id.
+    async fn run_session(&self, mut peer: Peer, scenarios: &[Arc<Scenario>], collected: &mut SharedEvidence) -> i64 {
+        let greeting = peer.frame_count();
+        let now = peer.now_us();
+        let outcome = Outcome::Value(description(&peer, self.facts));
+        let greeted = StepOutcome { step: None, server: None, began_us: 0, ended_us: now, outcome };
+        let mut parts = Vec::new();
+        for scenario in scenarios {
+            if self.cancel.is_cancelled() {
+                break;
+            }
+            let (from, began_us) = (peer.frame_count(), peer.now_us());
+            let mut steps = vec![greeted.clone()];
+            let timed_out = take_steps(&mut peer, scenario, self.call_tools, &mut steps).await;
+            let lost = steps.iter().any(|step| is_lost(&step.outcome)) && peer.is_lost().await;
+            let frames = from..peer.frame_count();
+            parts.push(Part { frames, steps, timed_out, began_us, ended_us: peer.now_us() });
+            if lost || ends_session(scenario) {
+                break;
+            }
+        }
+        let next_id = peer.next_id();
+        self.collect(peer.end().await, greeting, greeted, parts, scenarios, collected);
+        next_id
+    }
+
+    fn collect(
+        &self,
+        finished: FinishedPeer,
+        greeting: u64,
+        greeted: StepOutcome,
+        parts: Vec<Part>,
+        scenarios: &[Arc<Scenario>],
+        collected: &mut SharedEvidence,
+    ) {
+        let FinishedPeer { frames, process, stderr, elapsed_us } = finished;
+        let ranges: Vec<Range<u64>> = parts.iter().map(|part| part.frames.clone()).collect();
+        let assigned = ownership::assign(&frames, greeting, &ranges);
+        for ((part, frames), scenario) in parts.into_iter().zip(assigned).zip(scenarios) {
+            let Part { steps, timed_out, began_us, ended_us, .. } = part;
+            collected.scenarios.push(Evidence {
+                frames,
+                steps,
+                timed_out,
+                stderr: stderr.clone(),
+                elapsed_us: ended_us - began_us,
+                ..Evidence::empty(scenario, self.facts.transport, self.revision)
+            });
+        }
+        append(&mut collected.whole, frames);
+        if collected.whole.steps.is_empty() {
+            collected.whole.steps.push(greeted);
+        }
+        collected.whole.process = process;
+        collected.whole.stderr = stderr;
+        collected.whole.elapsed_us += elapsed_us;
+    }
+
+    fn broken(&self, scenario: &Scenario, why: &str) -> Evidence {
+        let broken = Some(why.to_owned());
+        Evidence { broken, ..Evidence::empty(scenario, self.facts.transport, self.revision) }
+    }
+}
+
+/// Whether a scenario closes the session.
+fn ends_session(scenario: &Scenario) -> bool {
+    scenario.steps.server().iter().any(|step| matches!(step, ServerStep::Close(_) | ServerStep::Terminate(_)))
+}
+
+/// Adds the frames of a later session, with numbers and times after those before.
+fn append(whole: &mut Evidence, frames: Vec<Frame>) {
+    let seq = whole.frames.last().map_or(0, |frame| frame.seq + 1);
+    let connection = whole.frames.iter().map(|frame| frame.connection + 1).max().unwrap_or(0);
+    let elapsed_us = whole.elapsed_us;
+    whole.frames.extend(frames.into_iter().map(|frame| Frame {
+        seq: frame.seq + seq,
+        at_us: frame.at_us + elapsed_us,
+        connection: frame.connection + connection,
+        ..frame
+    }));
+}
+
+/// Whether a step suggests that the server no longer responds.
+fn is_lost(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Error(error) if matches!(error.kind.as_str(), "timed-out" | "closed"))
+}

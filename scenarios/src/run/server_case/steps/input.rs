@@ -1,0 +1,239 @@
+//! Requests whose results may request input, and the retries with responses (2026-07-28, basic/patterns/mrtr).
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::{Failure, MAX_ITEMS};
+use crate::{
+    arguments::prompt_argument,
+    evidence::StepError,
+    model::{Input, Responses},
+    peer::{Outgoing, Peer},
+    run::server_case::fill,
+};
+
+/// Timeout of one response. A tool that takes longer is skipped.
+const WITHIN: Duration = Duration::from_secs(3);
+/// Maximum number of rounds until a request is complete.
+const MAX_ROUNDS: usize = 5;
+/// The key in the metadata of a request with the capabilities of the client.
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+
+/// Sends the request for each item, and the retries after each result that requests input.
+pub(super) async fn take(peer: &mut Peer, step: &Input, values: &[Value]) -> Result<Value, Failure> {
+    let items = fill::select(&step.each, &fill::values(values, None)).map_err(Failure::Nothing)?;
+    let targets = items.iter().filter_map(|item| Target::new(&step.method, item));
+    let targets: Vec<Target> = targets.take(step.max.unwrap_or(MAX_ITEMS)).collect();
+    if targets.is_empty() {
+        return Err(Failure::Nothing(format!("the server has no usable item at `{}`", step.each)));
+    }
+    let mut answers = Vec::new();
+    for target in &targets {
+        let Some(answer) = target.send(peer, all_capabilities(), Map::new()).await? else { continue };
+        let interim = requested_input(&answer).is_some();
+        answers.push(answer);
+        if interim {
+            for capabilities in partial_capabilities() {
+                target.send(peer, capabilities, Map::new()).await?;
+            }
+            for responses in &step.responses {
+                answers.extend(target.retry(peer, *responses).await?);
+            }
+        }
+    }
+    Ok(json!({ "answers": answers }))
+}
+
+/// Every client capability that a server can use.
+fn all_capabilities() -> Value {
+    json!({ "elicitation": { "form": {}, "url": {} }, "sampling": { "tools": {}, "context": {} }, "roots": {} })
+}
+
+/// Sets of capabilities that lack one which the server may need.
+fn partial_capabilities() -> [Value; 5] {
+    [
+        json!({}),
+        json!({ "elicitation": {} }),
+        json!({ "elicitation": { "url": {} } }),
+        json!({ "sampling": {} }),
+        json!({ "roots": {} }),
+    ]
+}
+
+/// The input requests and the state of a result that requests input.
+fn requested_input(response: &Value) -> Option<(Map<String, Value>, Option<Value>)> {
+    let result = response.get("result")?;
+    result.get("resultType").filter(|kind| *kind == "input_required")?;
+    let requests = result.get("inputRequests").and_then(Value::as_object).cloned().unwrap_or_default();
+    Some((requests, result.get("requestState").cloned()))
+}
+
+/// A tool, a prompt or a resource.
+struct Target {
+    method: String,
+    params: Map<String, Value>,
+}
+
+impl Target {
+    /// `None` for a tool that may change something.
+    fn new(method: &str, item: &Value) -> Option<Self> {
+        let params = match method {
+            "tools/call" if may_be_called(item) => {
+                let arguments = item.get("inputSchema").map_or_else(|| json!({}), sample);
+                json!({ "name": item.get("name")?, "arguments": arguments })
+            }
+            "prompts/get" => {
+                let arguments = item.get("arguments").and_then(Value::as_array).into_iter().flatten();
+                let names = arguments.filter_map(|one| one.get("name")?.as_str());
+                let arguments = names.map(|name| (name.to_owned(), prompt_argument(name)));
+                json!({ "name": item.get("name")?, "arguments": arguments.collect::<Map<_, _>>() })
+            }
+            "resources/read" => json!({ "uri": item.get("uri")? }),
+            _ => return None,
+        };
+        Some(Self { method: method.to_owned(), params: params.as_object().cloned()? })
+    }
+
+    /// Sends the request with these capabilities and additional parameters. `None` if it timed out.
+    async fn send(
+        &self,
+        peer: &mut Peer,
+        capabilities: Value,
+        more: Map<String, Value>,
+    ) -> Result<Option<Value>, StepError> {
+        let mut params = self.params.clone();
+        params.insert("_meta".to_owned(), json!({ CAPABILITIES: capabilities }));
+        params.extend(more);
+        let outgoing = Outgoing { method: self.method.clone(), params: Some(params), ..Outgoing::default() };
+        let sent = peer.send(outgoing).await?;
+        match peer.response(&sent, WITHIN).await {
+            Ok(response) => Ok(Some(response)),
+            Err(error) if error.kind == "timed-out" => {
+                peer.give_up(&sent).await;
+                Ok(None)
+            }
+            Err(error) if matches!(error.kind.as_str(), "http-status" | "no-answer") => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Sends a new first request, then retries it with responses. Returns the last response.
+    async fn retry(&self, peer: &mut Peer, responses: Responses) -> Result<Option<Value>, StepError> {
+        let mut answer = self.send(peer, all_capabilities(), Map::new()).await?;
+        for _ in 0..MAX_ROUNDS {
+            let Some((requests, state)) = answer.as_ref().and_then(requested_input) else { break };
+            let Some(more) = retry_params(&requests, state, responses) else { break };
+            answer = self.send(peer, all_capabilities(), more).await?;
+            if responses != Responses::Complete {
+                break;
+            }
+        }
+        Ok(answer)
+    }
+}
+
+/// Whether calling a tool is harmless by its own account.
+fn may_be_called(tool: &Value) -> bool {
+    let hint = |name: &str| tool.get("annotations").and_then(|all| all.get(name)).and_then(Value::as_bool);
+    hint("readOnlyHint") == Some(true) || hint("destructiveHint") != Some(true)
+}
+
+/// The parameters of a retry; `None` if the variant needs a state or requests that the result lacks.
+fn retry_params(
+    requests: &Map<String, Value>,
+    state: Option<Value>,
+    responses: Responses,
+) -> Option<Map<String, Value>> {
+    let state = match (state, responses) {
+        (Some(state), Responses::ChangedState) => Some(changed(&state)?),
+        (None, Responses::ChangedState) => return None,
+        (state, _) => state,
+    };
+    let mut given: Map<String, Value> =
+        requests.iter().map(|(key, one)| (key.clone(), response(one, responses))).collect();
+    match responses {
+        Responses::Missing | Responses::Malformed | Responses::Declined if requests.is_empty() => return None,
+        Responses::Missing => given.clear(),
+        Responses::Extra => drop(given.insert("workbench_unknown".to_owned(), json!({ "action": "cancel" }))),
+        _ => {}
+    }
+    let mut params = Map::new();
+    if !requests.is_empty() || !given.is_empty() {
+        params.insert("inputResponses".to_owned(), Value::Object(given));
+    }
+    if let Some(state) = state {
+        params.insert("requestState".to_owned(), state);
+    }
+    Some(params)
+}
+
+/// The state with another letter or digit in its middle.
+fn changed(state: &Value) -> Option<Value> {
+    let text = state.as_str()?;
+    let (half, swap) = (text.len() / 2, |byte: u8| if byte == b'A' { 'B' } else { 'A' });
+    let found = text.bytes().enumerate().skip(half).find(|(_, byte)| byte.is_ascii_alphanumeric());
+    let (at, byte) = found.or_else(|| text.bytes().enumerate().find(|(_, byte)| byte.is_ascii_alphanumeric()))?;
+    Some(json!(format!("{}{}{}", &text[..at], swap(byte), &text[at + 1..])))
+}
+
+/// The response to an input request.
+fn response(request: &Value, responses: Responses) -> Value {
+    if responses == Responses::Malformed {
+        return json!("workbench");
+    }
+    match request.get("method").and_then(Value::as_str) {
+        Some("sampling/createMessage") => json!({
+            "role": "assistant", "model": "workbench", "stopReason": "endTurn",
+            "content": { "type": "text", "text": "workbench" },
+        }),
+        Some("roots/list") => json!({ "roots": [{ "uri": "file:///workbench", "name": "workbench" }] }),
+        _ if responses == Responses::Declined => json!({ "action": "decline" }),
+        _ => match request.pointer("/params/requestedSchema") {
+            Some(schema) => json!({ "action": "accept", "content": sample(schema) }),
+            None => json!({ "action": "accept" }),
+        },
+    }
+}
+
+/// A value that a simple schema permits, with the required members of objects.
+fn sample(schema: &Value) -> Value {
+    let first = |key: &str| schema.get(key).and_then(Value::as_array).and_then(|items| items.first());
+    let fixed = schema.get("const").or_else(|| schema.get("default")).or_else(|| first("enum"));
+    if let Some(value) = fixed {
+        return value.clone();
+    }
+    if let Some(choice) = first("oneOf").or_else(|| first("anyOf")) {
+        return sample(choice);
+    }
+    match schema.get("type").and_then(Value::as_str) {
+        Some("integer") => schema.get("minimum").cloned().unwrap_or_else(|| json!(1)),
+        Some("number") => schema.get("minimum").cloned().unwrap_or_else(|| json!(0.5)),
+        Some("boolean") => json!(true),
+        Some("array") => {
+            let least = schema.get("minItems").and_then(Value::as_u64).unwrap_or(1).min(10);
+            (0..least).map(|_| sample(&schema["items"])).collect()
+        }
+        Some("null") => Value::Null,
+        Some("string") => json!(sample_text(schema)),
+        _ => {
+            let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+            let members = required.filter_map(Value::as_str);
+            members.map(|name| (name.to_owned(), sample(&schema["properties"][name]))).collect::<Map<_, _>>().into()
+        }
+    }
+}
+
+fn sample_text(schema: &Value) -> String {
+    let text = match schema.get("format").and_then(Value::as_str) {
+        Some("email") => "workbench@example.com",
+        Some("uri") => "https://example.com/workbench",
+        Some("date") => "2026-07-28",
+        Some("date-time") => "2026-07-28T12:00:00Z",
+        _ => "workbench",
+    };
+    let limit = |key: &str| schema.get(key).and_then(Value::as_u64).and_then(|limit| usize::try_from(limit).ok());
+    let least = limit("minLength").unwrap_or(0).min(1_000);
+    let padded = format!("{text:x<least$}");
+    padded.chars().take(limit("maxLength").unwrap_or(usize::MAX)).collect()
+}
