@@ -83,8 +83,8 @@ impl HttpPeer {
         answers: bool,
         recorder: Arc<TranscriptRecorder>,
     ) -> Result<Self, PeerError> {
-        let client = build_client()?;
-        let title_case_client = client_builder().http1_title_case_headers().build();
+        let client = build_client(&url)?;
+        let title_case_client = client_builder(&url).http1_title_case_headers().build();
         let shared = Shared {
             client,
             title_case_client: title_case_client.map_err(|source| PeerError::Client { source })?,
@@ -337,11 +337,11 @@ impl Shared {
 }
 
 /// A client that follows redirects only within an origin, since requests contain the user's headers.
-pub(super) fn build_client() -> Result<reqwest::Client, PeerError> {
-    client_builder().build().map_err(|source| PeerError::Client { source })
+pub(super) fn build_client(url: &Url) -> Result<reqwest::Client, PeerError> {
+    client_builder(url).build().map_err(|source| PeerError::Client { source })
 }
 
-fn client_builder() -> reqwest::ClientBuilder {
+fn client_builder(url: &Url) -> reqwest::ClientBuilder {
     let redirects = reqwest::redirect::Policy::custom(|attempt| {
         let first = attempt.previous().first().map(Url::origin);
         if attempt.previous().len() <= 3 && first == Some(attempt.url().origin()) {
@@ -350,7 +350,9 @@ fn client_builder() -> reqwest::ClientBuilder {
             attempt.stop()
         }
     });
-    client::http_client::builder().connect_timeout(CONNECT).redirect(redirects).no_proxy()
+    let builder = client::http_client::builder().connect_timeout(CONNECT).redirect(redirects).no_proxy();
+    // Each session has a client, and reading the certificates of the system takes longer than most cases.
+    if url.scheme() == "http" { builder.tls_certs_only([]) } else { builder }
 }
 
 /// Replaces the session id and other credentials in records.

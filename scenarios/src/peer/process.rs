@@ -32,6 +32,8 @@ const OUTLIVED: Duration = Duration::from_millis(500);
 const LEFT: Duration = Duration::from_millis(100);
 /// Interval of observing processes.
 const OBSERVE_INTERVAL: Duration = Duration::from_millis(15);
+/// Minimum time between observations of a server in use. An observation reads all processes of the system.
+const IN_USE_INTERVAL: Duration = Duration::from_millis(250);
 
 /// A running server and the observed processes below it.
 #[derive(Debug)]
@@ -41,6 +43,7 @@ pub(super) struct ServerProcess {
     folder: TempDir,
     recorder: Arc<TranscriptRecorder>,
     seen: BTreeMap<i32, ObservedProcess>,
+    observed: Option<Instant>,
     evidence: ProcessEvidence,
 }
 
@@ -76,11 +79,19 @@ impl ServerProcess {
             return Err(io::Error::other("the streams of the process are missing"));
         };
         let (seen, evidence) = (BTreeMap::new(), ProcessEvidence::default());
-        Ok((Self { supervised, folder, recorder, seen, evidence }, Streams { stdin, stdout, stderr }))
+        Ok((Self { supervised, folder, recorder, seen, observed: None, evidence }, Streams { stdin, stdout, stderr }))
+    }
+
+    /// Records the processes of a server in use, now and then.
+    pub(super) fn observe_in_use(&mut self) {
+        if self.observed.is_none_or(|observed| observed.elapsed() >= IN_USE_INTERVAL) {
+            self.observe();
+        }
     }
 
     /// Records and returns the processes below the supervisor.
     pub(super) fn observe(&mut self) -> Vec<ProcessEntry> {
+        self.observed = Some(Instant::now());
         let living = descendants(self.supervised.pid);
         let now = self.recorder.now_us();
         for process in &living {

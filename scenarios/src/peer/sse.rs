@@ -48,7 +48,7 @@ impl SsePeer {
         secret: HeaderMap,
         recorder: Arc<TranscriptRecorder>,
     ) -> Result<Self, PeerError> {
-        let client = build_client()?;
+        let client = build_client(url)?;
         let unreachable = |error: String| PeerError::Unreachable { url: url.to_string(), error };
         let request = client.get(url.clone()).header("accept", "text/event-stream").headers(secret.clone());
         let sent = Http { method: Some("GET".to_owned()), path: Some(url.path().to_owned()), ..Http::default() };

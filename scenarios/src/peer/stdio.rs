@@ -86,9 +86,9 @@ impl StdioPeer {
         Ok(())
     }
 
-    /// Observes the processes, so that those that leave the tree later are known.
+    /// Observes the processes now and then, so that those that leave the tree later are known.
     pub(super) async fn observe(&self) {
-        self.process.lock().await.observe();
+        self.process.lock().await.observe_in_use();
     }
 
     /// Closes the server's input and waits for its exit. Returns whether it exited, and its code.

@@ -12,13 +12,18 @@ use std::{
 
 use reports::{
     journal::{self as journal_format, Line},
-    model::{CaseResult, FORMAT, LoadResult, PassPolicy, Run, RunHeader, RunKind, Verdict},
+    model::{CaseResult, CheckResult, FORMAT, LoadResult, PassPolicy, Run, RunHeader, RunKind, Verdict},
 };
 use tokio::runtime::{Builder, Runtime};
 
 use super::{Baseline, EventSink, FinishedRun, RunDirectory, RunError, RunEvent, journal::Journal};
 use crate::{
-    Evidence, Scenario, bench::Progress, evidence::Outcome, judge, model::Subject, peer::ProbeResult,
+    Evidence, Scenario,
+    bench::Progress,
+    evidence::Outcome,
+    judge::{self, checks},
+    model::Subject,
+    peer::ProbeResult,
     select::CheckSelection,
 };
 
@@ -98,6 +103,18 @@ impl<'e> Session<'e> {
             result.frames = Vec::new();
         }
         self.cases.insert(index, result);
+    }
+
+    /// Whether finished cases have the same failures and warnings: each check failed in any of them, and each step in the
+    /// same scenario in another revision.
+    pub(super) fn has_confirmed(&self, judged: &JudgedCase) -> bool {
+        let found = |result: &CaseResult, check: &CheckResult| {
+            result.checks.iter().any(|known| known.id == check.id && known.verdict == check.verdict)
+                && (checks::for_subject(Subject::Server).any(|known| known.id == check.id)
+                    || result.scenario == judged.result.scenario)
+        };
+        let mut doubtful = judged.result.checks.iter().filter(|check| check.verdict > Verdict::Passed);
+        doubtful.all(|check| self.cases.values().any(|result| found(result, check)))
     }
 
     pub(super) fn load_progress(&mut self, progress: Progress) {

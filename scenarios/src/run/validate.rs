@@ -266,7 +266,8 @@ impl<'r> Run<'r> {
     ) -> Result<(), RunError> {
         let deadline = tokio::time::Instant::now() + REPETITIONS;
         for (case, first) in doubtful {
-            if self.cancel.is_cancelled() || tokio::time::Instant::now() > deadline {
+            let known = session.has_confirmed(&first);
+            if known || self.cancel.is_cancelled() || tokio::time::Instant::now() > deadline {
                 session.case_finished(first);
                 continue;
             }
