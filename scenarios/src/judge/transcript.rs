@@ -157,6 +157,16 @@ impl<'a> Transcript<'a> {
         self.shapes.get_or_init(|| MessageShapes::compare(self))
     }
 
+    /// Whether the server surely sent a message after the client received the frame `seq`. Over HTTP two streams have no
+    /// common order, but the exchange of a later request has only later messages.
+    pub(super) fn is_sent_after(&self, message: &Message<'_>, seq: u64) -> bool {
+        if self.evidence.transport != Transport::StreamableHttp {
+            return message.seq() > seq;
+        }
+        let request = self.connection_of(message.frame).and_then(ConnectionFrames::request);
+        request.is_some_and(|request| request.seq > seq)
+    }
+
     /// The requests of one method, in order.
     pub(super) fn requests_of<'t>(&'t self, method: &str) -> impl Iterator<Item = &'t RequestResponse<'a>> {
         let Requests { all, by_method } = self.indexed_requests();

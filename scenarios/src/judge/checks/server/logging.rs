@@ -13,9 +13,6 @@ use crate::judge::{
 /// The levels in ascending order (RFC 5424, section 6.2.1).
 const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-/// Two streams have no common order, so a message on another stream may arrive this much later, in microseconds.
-const OTHER_STREAM_US: u64 = 500_000;
-
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "log-levels-are-accepted",
@@ -80,7 +77,7 @@ fn minimum(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut pending: HashMap<IdKey<'_>, usize> = HashMap::new();
     // The level that is in force. While another one is being set, either may be.
     let mut least: Option<usize> = None;
-    let mut settled_us = 0;
+    let mut settled = 0;
     for message in transcript.messages() {
         if message.is("logging/setLevel") && message.by_client() {
             let level = message.param("level").and_then(severity);
@@ -92,10 +89,12 @@ fn minimum(transcript: &Transcript<'_>) -> CheckOutcome {
             let set = message.id_key().and_then(|id| pending.remove(&id));
             if let Some(level) = set.filter(|_| message.result().is_some()) {
                 least = Some(level);
-                // Over HTTP a message on another stream may arrive after the response to a later request.
-                settled_us = if transcript.is_http() { message.at_us() + OTHER_STREAM_US } else { 0 };
+                settled = message.seq();
             }
-        } else if message.is("notifications/message") && !message.by_client() && message.at_us() >= settled_us {
+        } else if message.is("notifications/message")
+            && !message.by_client()
+            && transcript.is_sent_after(&message, settled)
+        {
             let (Some(least), Some(level)) = (least, message.param("level").and_then(severity)) else { continue };
             let fault = || format!("a message has the level {}, and {} was set", LEVELS[level], LEVELS[least]);
             findings.check(message.seq(), if level < least { Err(fault()) } else { Ok(()) });

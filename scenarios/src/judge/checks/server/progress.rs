@@ -9,9 +9,6 @@ use crate::judge::{
     transcript::{IdKey, Message, RequestResponse, Transcript},
 };
 
-/// Two streams have no common order, so a notification on another stream than the response may arrive this much later, in
-/// microseconds.
-const OTHER_STREAM_US: u64 = 500_000;
 /// Maximum number of notifications for one request.
 const MAX_NOTIFICATIONS: usize = 1_000;
 
@@ -86,9 +83,9 @@ fn stops(transcript: &Transcript<'_>) -> CheckOutcome {
         // The token of a task stays valid until the task ends (2025-11-25, basic/utilities/progress).
         let request = one.request.filter(|request| request.param("task").is_none())?;
         let response = request.response?;
+        // Two streams have no common order.
         let same_stream = response.frame.connection == one.message.frame.connection;
-        let late = one.message.seq() > response.seq()
-            && (same_stream || one.message.at_us() > response.at_us() + OTHER_STREAM_US);
+        let late = same_stream && one.message.seq() > response.seq();
         late.then(|| format!("progress for {} follows the response", brief(one.token)))
     };
     let found = notifications(transcript).into_iter().map(|one| (one.message.seq(), one));
@@ -97,11 +94,12 @@ fn stops(transcript: &Transcript<'_>) -> CheckOutcome {
 
 fn increases(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    let mut last: HashMap<u64, f64> = HashMap::new();
+    let mut last: HashMap<(u64, u64), f64> = HashMap::new();
     for one in notifications(transcript) {
         let progress = one.message.param("progress").and_then(Value::as_f64);
         let (Some(request), Some(progress)) = (one.request, progress) else { continue };
-        let before = last.insert(request.request.seq(), progress);
+        // Two streams have no common order.
+        let before = last.insert((request.request.seq(), one.message.frame.connection), progress);
         let message = |before| format!("progress {progress} for {} follows {before}", brief(one.token));
         let result = match before {
             Some(before) if progress <= before => Err(message(before)),

@@ -10,9 +10,6 @@ use crate::judge::{
     transcript::{Message, RequestResponse, Transcript},
 };
 
-/// Over HTTP an update that was sent before the end of the subscription may arrive this much later, in microseconds.
-const IN_FLIGHT_US: u64 = 500_000;
-
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "subscription-is-accepted",
@@ -79,10 +76,10 @@ fn declared(transcript: &Transcript<'_>) -> CheckOutcome {
         .or_not_applicable("updates", NO_UPDATE)
 }
 
-/// When a URI was subscribed, and until when, in numbers of frames and in time.
+/// When a URI was subscribed, and until when, in numbers of frames.
 struct Period {
     from: u64,
-    until: Option<(u64, u64)>,
+    until: Option<u64>,
 }
 
 fn periods<'a>(transcript: &Transcript<'a>) -> HashMap<&'a str, Vec<Period>> {
@@ -95,7 +92,7 @@ fn periods<'a>(transcript: &Transcript<'a>) -> HashMap<&'a str, Vec<Period>> {
             && let Some(period) = periods.get_mut(uri).and_then(|periods| periods.last_mut())
         {
             // Without a response, the subscription has not ended.
-            period.until = request.response.map(|response| (response.seq(), response.at_us()));
+            period.until = request.response.map(|response| response.seq());
         }
     }
     periods
@@ -123,13 +120,8 @@ fn subscribed(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 fn ended(transcript: &Transcript<'_>) -> CheckOutcome {
-    let is_http = transcript.is_http();
     judge(transcript, |message, earlier| {
-        let is_over = |period: &&Period| {
-            // Over HTTP two streams have no common order.
-            let late = |at: u64| !is_http || message.at_us() > at + IN_FLIGHT_US;
-            period.until.is_some_and(|(seq, at)| seq < message.seq() && late(at))
-        };
+        let is_over = |period: &&Period| period.until.is_some_and(|seq| transcript.is_sent_after(message, seq));
         (!earlier.is_empty() && earlier.iter().all(is_over)).then_some("after the end of the subscription")
     })
 }

@@ -141,38 +141,38 @@ fn plain_names(transcript: &Transcript<'_>) -> CheckOutcome {
 
 fn order(transcript: &Transcript<'_>) -> CheckOutcome {
     let listings = listings(transcript);
-    let [first, second, ..] = listings.as_slice() else {
+    if listings.len() < 2 {
         return CheckOutcome::not_applicable("the tools were not listed twice");
-    };
+    }
     if transcript.server_messages().any(|message| message.is("notifications/tools/list_changed")) {
         return CheckOutcome::not_applicable("the server announced a change of its tools");
     }
     let names = |listing: &[(u64, &str)]| listing.iter().map(|(_, name)| (*name).to_owned()).collect::<Vec<_>>();
     let mut findings = Findings::default();
-    first.iter().chain(second).for_each(|(frame, _)| findings.saw(*frame));
-    if names(first) != names(second) {
-        findings.fail("the listings differ", first.iter().chain(second).map(|(frame, _)| *frame));
+    listings.iter().flatten().for_each(|(frame, _)| findings.saw(*frame));
+    for pair in listings.windows(2).filter(|pair| names(&pair[0]) != names(&pair[1])) {
+        findings.fail("the listings differ", pair.iter().flatten().map(|(frame, _)| *frame));
     }
     findings.or_not_applicable("tools", NO_TOOLS)
 }
 
-/// The names of each complete listing, from a request without a cursor to the next.
+/// The names of each complete listing, from a request without a cursor to a result without one.
 fn listings<'a>(transcript: &Transcript<'a>) -> Vec<Vec<(u64, &'a str)>> {
-    let mut found: Vec<Vec<(u64, &str)>> = Vec::new();
+    let (mut found, mut listing) = (Vec::new(), Vec::new());
     let mut returned = None;
     for request in transcript.requests_of("tools/list") {
         let Some(result) = request.result() else { continue };
         if request.param("cursor").is_none() {
-            found.push(Vec::new());
-        } else if request.param("cursor") != returned {
-            // The response to an invented cursor is not a page of the listing.
+            listing.clear();
+        } else if returned.is_none() || request.param("cursor") != returned {
+            // The response to an invented or an old cursor is not a page of the listing.
             continue;
         }
         returned = result.get("nextCursor");
         let tools = result.get("tools").and_then(Value::as_array).into_iter().flatten();
-        let names = tools.filter_map(|tool| Some((request.last_frame(), tool.get("name")?.as_str()?)));
-        if let Some(listing) = found.last_mut() {
-            listing.extend(names);
+        listing.extend(tools.filter_map(|tool| Some((request.last_frame(), tool.get("name")?.as_str()?))));
+        if returned.is_none() {
+            found.push(std::mem::take(&mut listing));
         }
     }
     found
