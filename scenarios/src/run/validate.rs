@@ -103,7 +103,10 @@ pub(super) async fn execute(
     let judge = Judge::with_selection(plan.selection.clone()).map_err(RunError::Thread)?;
     let run = Run { plan: &plan, facts: &facts, cancel };
     let mut doubtful = Vec::new();
-    let mut running = stream::iter(run.units(&cases, sessions, failed)).buffer_unordered(plan.jobs.get());
+    let units = run.units(&cases, sessions, failed);
+    // The shared sessions are open already, and mostly wait.
+    let shared = stream::iter(units.shared).buffer_unordered(Revision::ALL.len());
+    let mut running = stream::select(shared, stream::iter(units.own).buffer_unordered(plan.jobs.get()));
     while let Some(recorded) = running.next().await {
         for (case, evidence) in recorded {
             let judged = judge.judge(case.recorded(evidence)).await?;
@@ -134,13 +137,15 @@ fn cases(scenarios: &[Arc<Scenario>], facts: &ProbeResult) -> Vec<ServerCase> {
     in_order(cases.collect())
 }
 
-/// The position of a scenario in a shared session: those that may end it come last.
+/// The position of a scenario in a shared session: those that may end it come last, after those that send raw text,
+/// as the responses after malformed text are judged less strictly.
 fn position(case: &ServerCase) -> u8 {
-    let ends = |step: &ServerStep| matches!(step, ServerStep::Close(_) | ServerStep::Terminate(_));
-    match case.scenario.steps.server().iter().any(ends) {
-        true => 2,
-        false => u8::from(case.scenario.once),
-    }
+    let of_step = |step: &ServerStep| match step {
+        ServerStep::Close(_) | ServerStep::Terminate(_) => 3,
+        ServerStep::Raw(_) => 2,
+        _ => u8::from(case.scenario.once),
+    };
+    case.scenario.steps.server().iter().map(of_step).max().unwrap_or_default()
 }
 
 /// The cases for a server without a successful handshake: the handshake alone.
@@ -163,6 +168,15 @@ fn in_order(mut cases: Vec<ServerCase>) -> Vec<ServerCase> {
 
 type Recorded = Vec<(ServerCase, Evidence)>;
 
+/// What runs at the same time.
+#[derive(Default)]
+struct Units<'r> {
+    /// The shared session of each revision.
+    shared: Vec<BoxFuture<'r, Recorded>>,
+    /// Each case with a session of its own.
+    own: Vec<BoxFuture<'r, Recorded>>,
+}
+
 struct Run<'r> {
     plan: &'r ValidatePlan,
     facts: &'r ProbeResult,
@@ -170,17 +184,13 @@ struct Run<'r> {
 }
 
 impl<'r> Run<'r> {
-    /// What runs at the same time: the shared session of each revision, and each case with a session of its own.
-    fn units(
-        &self,
-        cases: &[ServerCase],
-        sessions: Vec<Peer>,
-        failed: Option<FailedHandshake>,
-    ) -> Vec<BoxFuture<'r, Recorded>> {
-        let mut units: Vec<BoxFuture<'r, Recorded>> = Vec::new();
+    /// What runs at the same time.
+    fn units(&self, cases: &[ServerCase], sessions: Vec<Peer>, failed: Option<FailedHandshake>) -> Units<'r> {
+        let mut units = Units::default();
         if let Some(failed) = failed {
             let recorded = cases.iter().map(|case| (case.clone(), self.handshake_evidence(case, &failed))).collect();
-            return vec![async move { recorded }.boxed()];
+            units.own.push(async move { recorded }.boxed());
+            return units;
         }
         let mut own = Vec::new();
         let mut shared: Vec<Vec<ServerCase>> = sessions.iter().map(|_| Vec::new()).collect();
@@ -195,11 +205,11 @@ impl<'r> Run<'r> {
                 shared[position].push(case.clone());
             }
         }
-        units.push(async move { skipped }.boxed());
+        units.own.push(async move { skipped }.boxed());
         for (peer, cases) in sessions.into_iter().zip(shared) {
-            units.push(self.share(peer, cases).boxed());
+            units.shared.push(self.share(peer, cases).boxed());
         }
-        units.extend(own.into_iter().map(|case| self.alone(case, 1).boxed()));
+        units.own.extend(own.into_iter().map(|case| self.alone(case, 1).boxed()));
         units
     }
 

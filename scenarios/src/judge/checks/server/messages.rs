@@ -114,10 +114,10 @@ fn known_id(transcript: &Transcript<'_>) -> CheckOutcome {
         }
     }
     // A malformed message of the client may have an id that the server was able to read.
-    let garbage = transcript.first_malformed().is_some();
-    let findings = each(responses_with_id(transcript), |response| {
+    let malformed = first_malformed(transcript);
+    let findings = each(responses_with_id(transcript).filter(|response| response.seq() < malformed), |response| {
         let known = response.id_key().and_then(|id| first.get(&id)).is_some_and(|sent| *sent < response.seq());
-        (!known && !garbage).then(|| format!("no request had the id {}", response.json["id"]))
+        (!known).then(|| format!("no request had the id {}", response.json["id"]))
     });
     findings.or_not_applicable("responses", NO_RESPONSES)
 }
@@ -127,7 +127,7 @@ fn once(transcript: &Transcript<'_>) -> CheckOutcome {
     for id in transcript.client_messages().filter(Message::is_request).filter_map(|request| request.id_key()) {
         *open.entry(id).or_default() += 1;
     }
-    let malformed = transcript.first_malformed().map_or(u64::MAX, |frame| frame.seq);
+    let malformed = first_malformed(transcript);
     let mut findings = Findings::default();
     for response in responses_with_id(transcript) {
         // A resumed stream repeats responses (2025-11-25, basic/transports, resumability).
@@ -152,14 +152,21 @@ fn notification(transcript: &Transcript<'_>) -> CheckOutcome {
         first = first.min(frame.seq);
         findings.saw(frame.seq);
     }
-    let garbage = transcript.first_malformed().is_some();
-    for response in responses(transcript).filter(|one| one.id().is_none_or(Value::is_null) && one.seq() > first) {
+    let after = first..first_malformed(transcript);
+    for response in
+        responses(transcript).filter(|one| one.id().is_none_or(Value::is_null) && after.contains(&one.seq()))
+    {
         // Over HTTP the response to a rejected notification may be an error without an id (2025-11-25, transports).
-        if !garbage && !has_error_status(response.frame) {
+        if !has_error_status(response.frame) {
             findings.fail(brief(response.json), [response.seq()]);
         }
     }
     findings.or_not_applicable("notifications", "no notification was sent")
+}
+
+/// Number of the first malformed message of the client, whose responses say nothing about the others.
+fn first_malformed(transcript: &Transcript<'_>) -> u64 {
+    transcript.first_malformed().map_or(u64::MAX, |frame| frame.seq)
 }
 
 fn undeclared(transcript: &Transcript<'_>) -> CheckOutcome {
