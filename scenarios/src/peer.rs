@@ -62,6 +62,8 @@ pub(crate) struct Peer {
     slowest_us: AtomicU64,
     /// Factor of all timeouts.
     leniency: u32,
+    /// Timeout of the first response of a process without a handshake, which includes its start.
+    startup: Duration,
     /// The tools with a call that had no response in time.
     slow_tools: BTreeSet<String>,
     /// The methods of requests that had no response in time.
@@ -145,6 +147,7 @@ impl Peer {
             next_id: 1,
             slowest_us: AtomicU64::new(0),
             leniency: 1,
+            startup: Duration::ZERO,
             slow_tools: BTreeSet::new(),
             unanswered: Mutex::default(),
             open: BTreeMap::new(),
@@ -176,7 +179,7 @@ impl Peer {
 
     /// The timeout of a case.
     pub(crate) fn limit(&self, given: Duration) -> Duration {
-        given * self.leniency
+        given * self.leniency + self.startup
     }
 
     /// Notes a tool with a call that had no response in time.
@@ -255,7 +258,11 @@ impl Peer {
     pub(crate) async fn response(&self, sent: &Sent, within: Duration) -> Result<Value, StepError> {
         // What a server did not answer once is waited for briefly, so that such a server does not take minutes.
         let mut unanswered = lock(&self.unanswered).contains(&sent.method);
-        let within = if unanswered { within.min(UNANSWERED * self.leniency) } else { within };
+        let within = match () {
+            () if unanswered => within.min(UNANSWERED * self.leniency),
+            () if self.is_starting() => within.max(self.startup),
+            () => within,
+        };
         let found = self.recorder.wait(within, |state| find_response(state, sent)).await;
         if let PeerTransport::Stdio(connection) = &self.transport {
             connection.observe().await;
@@ -268,6 +275,11 @@ impl Peer {
             lock(&self.unanswered).insert(sent.method.clone());
         }
         found.unwrap_or_else(|| Err(failure("timed-out", format!("no response within {} ms", within.as_millis()))))
+    }
+
+    /// Whether the server may not have read the first request yet.
+    fn is_starting(&self) -> bool {
+        self.recorder.received() == 0 && lock(&self.unanswered).is_empty()
     }
 
     /// Waits for any response, even one without the id, as no other request is open.

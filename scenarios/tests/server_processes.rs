@@ -51,6 +51,7 @@ fn main() -> ExitCode {
         trial("an_answer_is_found_by_its_id_among_other_messages", an_answer_is_found_by_its_id_among_other_messages),
         trial("a_step_without_anything_to_take_it_with_is_skipped", a_step_without_anything_to_take_it_with_is_skipped),
         trial("a_silent_server_costs_its_own_time_and_no_more", a_silent_server_costs_its_own_time_and_no_more),
+        trial("a_server_without_a_handshake_may_start_slowly", a_server_without_a_handshake_may_start_slowly),
         trial("a_banner_on_standard_output_is_recorded_and_judged", a_banner_on_standard_output_is_recorded_and_judged),
         trial(
             "a_process_that_outlives_its_server_is_named_and_killed",
@@ -192,6 +193,14 @@ async fn a_silent_server_costs_its_own_time_and_no_more() {
     let (evidence, _) = run(&silent, &scenario("limit: 300ms\nsteps:\n  - request: { method: ping }\n")).await;
     assert!(evidence.timed_out);
     assert!(matches!(&evidence.steps[1].outcome, Outcome::Error(error) if error.kind == "timed-out"));
+}
+
+async fn a_server_without_a_handshake_may_start_slowly() {
+    let scenario = scenario("revisions: [\"2026-07-28\"]\nlimit: 2s\nsteps:\n  - request: { method: ping }\n");
+    let (timeouts, policy) = (Timeouts { startup: STARTUP, leniency: 1 }, ToolPolicy::default());
+    let slow = server(&format!("sleep 3\n{GOOD}"));
+    let evidence = run_server_case(&slow, &scenario, &facts(), Revision::V2026_07_28, timeouts, &policy).await;
+    assert!(matches!(evidence.steps[1].outcome, Outcome::Value(_)), "{:?}", evidence.steps);
 }
 
 async fn a_banner_on_standard_output_is_recorded_and_judged() {

@@ -148,6 +148,8 @@ pub(super) struct Findings {
     failures: usize,
     messages: Vec<String>,
     failed_frames: Vec<u64>,
+    /// Deviations that an SDK causes and its users cannot change. They do not fail the check.
+    known: Option<String>,
 }
 
 impl Findings {
@@ -192,6 +194,12 @@ impl Findings {
         }
     }
 
+    /// Notes a deviation that an SDK causes. The outcome names the first one.
+    pub(super) fn known(&mut self, seq: u64, message: String) {
+        self.saw(seq);
+        self.known.get_or_insert(message);
+    }
+
     /// The outcome; not applicable for this reason if no frame was noted. `things` says what was checked.
     pub(super) fn or_not_applicable(self, things: &str, reason: &str) -> CheckOutcome {
         self.outcome(things, || CheckOutcome::NotApplicable(reason.to_owned()))
@@ -213,7 +221,8 @@ impl Findings {
         if self.seen == 0 {
             return nothing();
         }
-        CheckOutcome::passed(format!("checked: {} {things}", self.seen), self.seen_frames)
+        let known = self.known.map_or_else(String::new, |message| format!("; {message}"));
+        CheckOutcome::passed(format!("checked: {} {things}{known}", self.seen), self.seen_frames)
     }
 }
 

@@ -23,6 +23,10 @@ impl Peer {
     /// `initialize`, or `None` in 2026-07-28, which has no handshake.
     pub(crate) async fn handshake(&mut self, within: Duration) -> Result<Option<Value>, StepError> {
         if self.revision.is_modern() {
+            // Over HTTP the server runs already.
+            if let PeerTransport::Stdio(_) = &self.transport {
+                self.startup = within;
+            }
             return Ok(None);
         }
         let sent = self.send(initialize(self.revision.as_str())).await?;

@@ -22,8 +22,9 @@ use crate::{
 
 /// Factor of the timeouts of a repetition.
 const LENIENCY: u32 = 3;
-/// Maximum time of all repetitions. What failed after it is reported as it is.
-const REPETITIONS: Duration = Duration::from_secs(45);
+/// Maximum time of the repetitions of warnings, and of all. What failed after it is reported as it is.
+const REPEATED_WARNINGS: Duration = Duration::from_secs(45);
+const REPETITIONS: Duration = Duration::from_secs(180);
 
 /// Scenarios against a server.
 #[derive(Debug)]
@@ -270,14 +271,17 @@ impl<'r> Run<'r> {
     /// Repeats cases one at a time, each in a session of its own and with longer timeouts.
     async fn repeat(
         &self,
-        doubtful: Vec<(ServerCase, JudgedCase)>,
+        mut doubtful: Vec<(ServerCase, JudgedCase)>,
         judge: &Judge,
         session: &mut Session<'_>,
     ) -> Result<(), RunError> {
-        let deadline = tokio::time::Instant::now() + REPETITIONS;
+        // Failures come first, as they decide about the run.
+        doubtful.sort_by_key(|(_, judged)| !judged.result.verdict.is_failure());
+        let began = tokio::time::Instant::now();
         for (case, first) in doubtful {
             let known = session.has_confirmed(&first);
-            if known || self.cancel.is_cancelled() || tokio::time::Instant::now() > deadline {
+            let limit = if first.result.verdict.is_failure() { REPETITIONS } else { REPEATED_WARNINGS };
+            if known || self.cancel.is_cancelled() || began.elapsed() > limit {
                 session.case_finished(first);
                 continue;
             }

@@ -17,6 +17,7 @@ mod errors;
 mod handshake;
 mod http;
 mod jsonrpc;
+mod known;
 mod lifecycle;
 mod logging;
 mod messages;
@@ -115,5 +116,14 @@ fn rejected_with(request: Option<&RequestResponse<'_>>, codes: &[i64], what: &st
         Some(code) if codes.contains(&code) => CheckOutcome::passed(format!("rejected with {code}"), request.frames()),
         Some(code) => CheckOutcome::failed(format!("rejected with {code}"), request.frames()),
         None => CheckOutcome::failed(format!("answered with {}", brief(response.json)), request.frames()),
+    }
+}
+
+/// The same for a SHOULD: the code that an SDK chose passes too.
+fn rejected_with_or_as_sdk(request: Option<&RequestResponse<'_>>, codes: &[i64], what: &str) -> CheckOutcome {
+    let of_sdk = request.and_then(|request| Some((request, request.code()?, known::sdk_of(request)?)));
+    match of_sdk.filter(|(_, code, _)| !codes.contains(code)) {
+        Some((request, code, sdk)) => CheckOutcome::passed(known::rejection(code, sdk), request.frames()),
+        None => rejected_with(request, codes, what),
     }
 }

@@ -162,7 +162,8 @@ fn judge_invalid(transcript: &Transcript<'_>, fault: impl Fn(&Call<'_, '_>) -> O
     let mut findings = Findings::default();
     let mut validators = HashMap::new();
     let none = json!({});
-    for call in calls(transcript) {
+    // Another check judges missing responses.
+    for call in calls(transcript).into_iter().filter(|call| call.request.response.is_some()) {
         let Some(schema) = call.tool.get("inputSchema").filter(|schema| schema.is_object()) else { continue };
         let validator = validators.entry(call.name).or_insert_with(|| jsonschema::validator_for(schema).ok());
         let arguments = call.request.param("arguments").unwrap_or(&none);
@@ -179,11 +180,7 @@ fn judge_invalid(transcript: &Transcript<'_>, fault: impl Fn(&Call<'_, '_>) -> O
 }
 
 fn invalid_arguments(transcript: &Transcript<'_>) -> CheckOutcome {
-    judge_invalid(transcript, |call| match (call.request.response, call.success()) {
-        (None, _) => Some("the server sent no response".to_owned()),
-        (Some(_), Some(_)) => Some("the call succeeds".to_owned()),
-        (Some(_), None) => None,
-    })
+    judge_invalid(transcript, |call| call.success().map(|_| "the call succeeds".to_owned()))
 }
 
 fn invalid_code(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -195,7 +192,11 @@ fn invalid_code(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 fn no_arguments(transcript: &Transcript<'_>) -> CheckOutcome {
-    let calls = calls(transcript).into_iter().filter(|call| call.request.param("arguments").is_none());
+    let (with, without): (Vec<_>, Vec<_>) =
+        calls(transcript).into_iter().partition(|call| call.request.param("arguments").is_some());
+    // A tool that also fails with arguments lacks something else, such as its network.
+    let fails_anyway = |name: &str| with.iter().any(|call| call.name == name && call.request.code() == Some(-32603));
+    let calls = without.into_iter().filter(|call| !fails_anyway(call.name));
     let fault = |call: &Call<'_, '_>| {
         let internal = call.request.error().filter(|_| call.request.code() == Some(-32603))?;
         Some(format!("`{}`: {}", call.name, brief(internal)))

@@ -5,7 +5,10 @@ use std::collections::HashSet;
 use super::NO_RESPONSE;
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
-    transcript::{IdKey, Message, Session, Transcript},
+    transcript::{
+        IdKey, Message, Session, Transcript,
+        http::{SESSION_HEADER, header},
+    },
 };
 
 /// Two streams have no common order, so over HTTP a message may arrive this much later, in microseconds.
@@ -40,6 +43,11 @@ fn cancellations<'a>(messages: impl Iterator<Item = Message<'a>>) -> impl Iterat
 }
 
 fn no_response(transcript: &Transcript<'_>) -> CheckOutcome {
+    let has_session = || transcript.client_frames().any(|frame| header(frame, SESSION_HEADER).is_some());
+    if transcript.is_http() && !has_session() {
+        // A receiver may ignore the cancellation of an unknown request (2025-11-25, basic/utilities/cancellation).
+        return CheckOutcome::not_applicable("the server has no sessions, so it cannot know the cancelled request");
+    }
     let mut findings = Findings::default();
     for session in transcript.sessions() {
         for cancel in cancellations(session.client_messages()) {

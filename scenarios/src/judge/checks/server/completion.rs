@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::NO_RESPONSE;
+use super::{NO_RESPONSE, known};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
     transcript::{RequestResponse, Transcript},
@@ -95,14 +95,23 @@ fn counts(transcript: &Transcript<'_>) -> CheckOutcome {
 
 fn missing(transcript: &Transcript<'_>) -> CheckOutcome {
     let requests = transcript.requests_of("completion/complete").filter(|request| request.param("argument").is_none());
-    let fault = |request: &&RequestResponse<'_>| match (request.code(), request.response) {
-        (Some(-32602), _) => None,
-        (Some(code), _) => Some(format!("rejected with {code}")),
-        (None, Some(response)) => Some(format!("answered with {}", brief(response.json))),
-        (None, None) => Some(NO_RESPONSE.to_owned()),
-    };
-    Findings::from_each(requests.map(|request| (request.last_frame(), request)), fault)
-        .or_not_applicable("requests", "no completion without an argument was requested")
+    let mut findings = Findings::default();
+    for request in requests {
+        let fault = match (request.code(), request.response) {
+            (Some(-32602), _) => None,
+            (Some(code), _) => match known::sdk_of(request) {
+                Some(sdk) => {
+                    findings.known(request.last_frame(), known::rejection(code, sdk));
+                    continue;
+                }
+                None => Some(format!("rejected with {code}")),
+            },
+            (None, Some(response)) => Some(format!("answered with {}", brief(response.json))),
+            (None, None) => Some(NO_RESPONSE.to_owned()),
+        };
+        findings.check(request.last_frame(), fault.map_or(Ok(()), Err));
+    }
+    findings.or_not_applicable("requests", "no completion without an argument was requested")
 }
 
 fn unknown(transcript: &Transcript<'_>) -> CheckOutcome {

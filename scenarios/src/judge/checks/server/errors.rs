@@ -1,6 +1,6 @@
 //! Reactions of a server to input that it cannot understand: unknown methods, broken JSON, unknown notifications.
 
-use super::NO_RESPONSE;
+use super::{NO_RESPONSE, known};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
     transcript::{Body, Frame, RequestResponse, Transcript},
@@ -67,7 +67,10 @@ fn unknown_method_code(transcript: &Transcript<'_>) -> CheckOutcome {
     let Some(request) = unknown_request(transcript) else { return CheckOutcome::not_applicable(NO_UNKNOWN_METHOD) };
     match request.code() {
         Some(-32601) => CheckOutcome::passed("the code is -32601", request.frames()),
-        Some(code) => CheckOutcome::failed(format!("the code is {code}"), request.frames()),
+        Some(code) => match known::sdk_of(request) {
+            Some(sdk) => CheckOutcome::passed(known::rejection(code, sdk), request.frames()),
+            None => CheckOutcome::failed(format!("the code is {code}"), request.frames()),
+        },
         None => CheckOutcome::Blocked("the method was not rejected with a code".to_owned()),
     }
 }

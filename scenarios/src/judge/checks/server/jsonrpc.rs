@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
+use super::known;
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
@@ -142,6 +143,10 @@ impl<'t, 'a> Waiting<'t, 'a> {
         if self.transcript.is_http() {
             return self.judge_exchange(request);
         }
+        // Over HTTP+SSE the server may reject the POST, for example one that is too large.
+        if self.transcript.reply(request.frame).and_then(status).is_some_and(is_client_error) {
+            return None;
+        }
         let before_our_close = |seq: u64| self.closed_by_us.is_none_or(|(ours, _)| seq < ours);
         if self.closed_by_server.is_some_and(before_our_close) {
             return Some("the server closed the connection without a response");
@@ -153,7 +158,7 @@ impl<'t, 'a> Waiting<'t, 'a> {
         let connection = self.transcript.connection_of(request.frame)?;
         let replies = || connection.frames.iter().filter(|frame| !frame.from_client() && frame.seq > request.seq());
         // An HTTP error is an answer too; other checks judge the status.
-        if replies().any(|frame| status(frame).is_some_and(|status| (400..500).contains(&status))) {
+        if replies().any(|frame| status(frame).is_some_and(is_client_error)) {
             return None;
         }
         // The rest of a stream with event ids may be requested with another GET (2025-11-25, basic/transports, 6).
@@ -176,6 +181,10 @@ impl<'t, 'a> Waiting<'t, 'a> {
         let slow = request.method().is_some_and(|method| SLOW_METHODS.contains(&method));
         end.saturating_sub(request.at_us()) >= if slow { SLOW_ANSWER_US } else { ANSWER_US }
     }
+}
+
+fn is_client_error(status: u16) -> bool {
+    (400..500).contains(&status)
 }
 
 /// Requests that a server may send to a client of the handshake revisions.
@@ -257,7 +266,18 @@ fn batch_of_newer_server(transcript: &Transcript<'_>) -> CheckOutcome {
     if !supports_newer(transcript) {
         return CheckOutcome::not_applicable("the server supports no revision without batches");
     }
+    if !answers_in_batches(transcript) {
+        return CheckOutcome::not_applicable("no request of a batch is answered, as SDKs removed batches in all revisions");
+    }
     judge_batches(transcript)
+}
+
+/// Whether a request of a batch has a response.
+fn answers_in_batches(transcript: &Transcript<'_>) -> bool {
+    let batches = transcript.client_frames().filter(|frame| frame.json().is_some_and(Value::is_array));
+    let ids: HashSet<_> = batches.flat_map(Message::all_of).filter_map(|request| request.id_key()).collect();
+    let mut responses = transcript.server_messages().filter(Message::may_be_response);
+    responses.any(|response| response.id_key().is_some_and(|id| ids.contains(&id)))
 }
 
 fn judge_batches(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -326,12 +346,18 @@ fn malformed_params(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 fn malformed_params_code(transcript: &Transcript<'_>) -> CheckOutcome {
-    // A server without the feature rejects the method, and one of 2026-07-28 may require headers first.
-    let errors = malformed(transcript).filter_map(|one| Some((one.last_frame(), one, one.code()?)));
-    let errors = errors.map(|(seq, one, code)| (seq, (one, code)));
-    let fault = |(one, code): &(&RequestResponse<'_>, i64)| {
+    let mut findings = Findings::default();
+    for one in malformed(transcript) {
+        let Some(code) = one.code() else { continue };
+        // A server without the feature rejects the method, and one of 2026-07-28 may require headers first.
         let valid = matches!(code, -32602 | -32601) || transcript.evidence.revision.is_modern();
-        (!valid).then(|| format!("the code of the error to {} is {code}", brief(one.request.json)))
-    };
-    Findings::from_each(errors, fault).or_not_applicable("errors", NO_MALFORMED_PARAMS)
+        match known::sdk_of(one).filter(|_| !valid) {
+            Some(sdk) => findings.known(one.last_frame(), known::rejection(code, sdk)),
+            None => {
+                let fault = || format!("the code of the error to {} is {code}", brief(one.request.json));
+                findings.check(one.last_frame(), if valid { Ok(()) } else { Err(fault()) });
+            }
+        }
+    }
+    findings.or_not_applicable("errors", NO_MALFORMED_PARAMS)
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::jsonrpc::is_resumed;
+use super::{jsonrpc::is_resumed, known};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
     transcript::{Frame, IdKey, Message, Transcript, http::status},
@@ -73,7 +73,8 @@ fn responses<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = Mes
 }
 
 fn responses_with_id<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = Message<'a>> + use<'t, 'a> {
-    responses(transcript).filter(|response| !response.id().is_none_or(Value::is_null))
+    responses(transcript)
+        .filter(|response| !response.id().is_none_or(Value::is_null) && !known::has_placeholder_id(response))
 }
 
 fn has_error_status(frame: &Frame) -> bool {
@@ -115,10 +116,14 @@ fn known_id(transcript: &Transcript<'_>) -> CheckOutcome {
     }
     // A malformed message of the client may have an id that the server was able to read.
     let malformed = first_malformed(transcript);
-    let findings = each(responses_with_id(transcript).filter(|response| response.seq() < malformed), |response| {
+    let mut findings = each(responses_with_id(transcript).filter(|response| response.seq() < malformed), |response| {
         let known = response.id_key().and_then(|id| first.get(&id)).is_some_and(|sent| *sent < response.seq());
         (!known).then(|| format!("no request had the id {}", response.json["id"]))
     });
+    if let Some(error) = responses(transcript).find(known::has_placeholder_id) {
+        let text = "errors with an HTTP error status have the id `server-error`, as the Python SDK 1.x does";
+        findings.known(error.seq(), text.to_owned());
+    }
     findings.or_not_applicable("responses", NO_RESPONSES)
 }
 

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{NO_RESPONSE, rejected_with, request_with};
+use super::{NO_RESPONSE, known, rejected_with_or_as_sdk, request_with};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief, quoted},
     transcript::{RequestResponse, Transcript},
@@ -66,7 +66,7 @@ const NO_PROMPTS: &str = "the server lists no prompts";
 
 fn unknown(transcript: &Transcript<'_>) -> CheckOutcome {
     let request = request_with(transcript, "prompts/get", "name", transcript.unknown.prompt.as_deref());
-    rejected_with(request, &[-32602], "an unknown prompt")
+    rejected_with_or_as_sdk(request, &[-32602], "an unknown prompt")
 }
 
 fn available(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -103,6 +103,10 @@ fn missing_argument(transcript: &Transcript<'_>) -> CheckOutcome {
         let given = request.param("arguments");
         let is_missing = |argument: &&&str| given.and_then(|given| given.get(**argument)).is_none();
         let Some(missing) = required.get(name).and_then(|required| required.iter().find(is_missing)) else { continue };
+        if let (Some(sdk), Some(code)) = (known::sdk_of(request), request.code()) {
+            findings.known(request.last_frame(), known::rejection(code, sdk));
+            continue;
+        }
         let fault = match (request.code(), request.response) {
             (Some(-32602), _) => None,
             (Some(code), _) => Some(format!("rejected with {code}")),
@@ -146,7 +150,7 @@ fn repeated(items: &[Value]) -> Option<&str> {
 
 fn log_level(transcript: &Transcript<'_>) -> CheckOutcome {
     let request = request_with(transcript, "logging/setLevel", "level", transcript.unknown.log_level.as_deref());
-    rejected_with(request, &[-32602], "an unknown log level")
+    rejected_with_or_as_sdk(request, &[-32602], "an unknown log level")
 }
 
 fn completion(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -154,5 +158,5 @@ fn completion(transcript: &Transcript<'_>) -> CheckOutcome {
     let request = transcript
         .requests_of("completion/complete")
         .find(|request| request.param("ref").is_some_and(|reference| reference["name"] == unknown));
-    rejected_with(request, &[-32602], "a completion for an unknown prompt")
+    rejected_with_or_as_sdk(request, &[-32602], "a completion for an unknown prompt")
 }

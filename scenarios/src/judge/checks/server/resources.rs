@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::{rejected_with, request_with};
+use super::{rejected_with, rejected_with_or_as_sdk, request_with};
 use crate::judge::{
     check::{Check, CheckOutcome, Rule, Scope},
     transcript::{RequestResponse, Transcript},
@@ -41,7 +41,7 @@ fn unknown_legacy(transcript: &Transcript<'_>) -> CheckOutcome {
         // The code of 2026-07-28, which the TypeScript SDK uses in every revision.
         return CheckOutcome::passed("rejected with -32602, as several SDKs do in every revision", request.frames());
     }
-    rejected_with(request, &[-32002], "an unknown resource")
+    rejected_with_or_as_sdk(request, &[-32002], "an unknown resource")
 }
 
 fn unknown_modern(transcript: &Transcript<'_>) -> CheckOutcome {

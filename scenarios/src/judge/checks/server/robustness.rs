@@ -6,7 +6,7 @@ use crate::{
     evidence::Outcome,
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
-        transcript::{Message, RequestResponse, Transcript},
+        transcript::{ConnectionFrames, Frame, Message, RequestResponse, Transcript},
     },
 };
 
@@ -114,6 +114,11 @@ fn invalid_request_code(transcript: &Transcript<'_>) -> CheckOutcome {
     // Without an id, an error can only refer to a malformed message.
     let errors = transcript.server_messages().filter(|message| message.seq() > first.seq);
     let errors = errors.filter(|message| message.id().is_none_or(Value::is_null));
+    // A response that belongs to no request of the server is a valid message.
+    let errors = errors.filter(|message| {
+        let connection = transcript.connection_of(message.frame).filter(|_| transcript.is_http());
+        !connection.and_then(ConnectionFrames::request).is_some_and(Frame::is_response)
+    });
     let errors = errors.filter_map(|message| Some((message.seq(), message.error()?)));
     let fault = |error: &&Value| {
         let valid = matches!(error["code"].as_i64(), Some(-32600 | -32602 | -32700));

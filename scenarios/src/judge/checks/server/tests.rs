@@ -23,6 +23,7 @@ mod messages;
 mod modern;
 mod newest;
 mod protocol;
+mod sdks;
 mod shapes;
 mod streams;
 mod transports;

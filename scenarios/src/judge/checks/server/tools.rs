@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use regex::Regex;
 use serde_json::Value;
 
-use super::{NO_RESPONSE, rejected_with, request_with};
+use super::{NO_RESPONSE, rejected_with_or_as_sdk, request_with};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
     transcript::{RequestResponse, Transcript},
@@ -203,5 +203,5 @@ fn unknown_tool_code(transcript: &Transcript<'_>) -> CheckOutcome {
     if let Some(call) = unknown_call(transcript).filter(|call| is_error_result(call)) {
         return CheckOutcome::passed("a result with isError, as several SDKs do instead of an error", call.frames());
     }
-    rejected_with(unknown_call(transcript), &[-32602], "an unknown tool")
+    rejected_with_or_as_sdk(unknown_call(transcript), &[-32602], "an unknown tool")
 }

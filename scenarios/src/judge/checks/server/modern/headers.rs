@@ -92,7 +92,14 @@ fn matching(transcript: &Transcript<'_>) -> CheckOutcome {
     let plain = |one: &&RequestResponse<'_>| {
         one.param("arguments").and_then(Value::as_object).is_none_or(serde_json::Map::is_empty)
     };
-    let right = modern_requests(transcript).filter(plain).filter(|one| headers_match(one.request.frame));
+    // No header can mirror a name that is no string.
+    let unnamed = |one: &&RequestResponse<'_>| match one.request.method() {
+        Some("tools/call" | "prompts/get") => !one.param("name").is_some_and(Value::is_string),
+        Some("resources/read") => !one.param("uri").is_some_and(Value::is_string),
+        _ => false,
+    };
+    let right = modern_requests(transcript).filter(plain).filter(|one| !unnamed(one));
+    let right = right.filter(|one| headers_match(one.request.frame));
     // A server may look at the headers of an unknown method as it likes.
     let right = right.filter(|one| !one.request.method().is_some_and(is_removed));
     let fault = |one: &&RequestResponse<'_>| {

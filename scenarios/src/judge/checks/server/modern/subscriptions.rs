@@ -126,8 +126,8 @@ fn acknowledged(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
     for listen in transcript.requests_of(LISTEN).filter(|one| is_modern(one)) {
         let Some(id) = listen.request.id_key() else { continue };
-        // A server without any such notification needs no subscriptions.
-        if listen.code() == Some(-32601) && !declares_changes(transcript) {
+        // A server without any such notification needs no subscriptions, and may limit their number to zero.
+        if listen.error().is_some() && !declares_changes(transcript) {
             continue;
         }
         let stream = on_stream.get(&listen.request.frame.connection).filter(|_| transcript.is_http());

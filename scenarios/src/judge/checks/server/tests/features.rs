@@ -42,7 +42,7 @@ pub(super) fn table() -> Vec<Row> {
         ),
         (
             "unknown-resource-code",
-            stdio().error("resources/read", gone.clone(), 0),
+            stdio().error("resources/read", gone.clone(), -32603),
             stdio().error("resources/read", gone.clone(), -32002),
         ),
         (
@@ -52,7 +52,7 @@ pub(super) fn table() -> Vec<Row> {
         ),
         (
             "unknown-prompt-code",
-            stdio().error("prompts/get", no_prompt.clone(), 0),
+            stdio().error("prompts/get", no_prompt.clone(), -32603),
             stdio().error("prompts/get", no_prompt, -32602),
         ),
         (

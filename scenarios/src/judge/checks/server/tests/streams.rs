@@ -96,7 +96,7 @@ pub(super) fn table() -> Vec<Row> {
         ),
         (
             "response-ends-the-stream",
-            ended(says(post(1), None, reply(1)), 2_000_000),
+            ended(says(post(1), None, reply(1)), 6_000_000),
             ended(says(post(1), None, reply(1)), 1_000),
         ),
         ("no-response-on-another-stream", says(get(&SESSION), None, reply(1)), says(get(&SESSION), None, progress())),

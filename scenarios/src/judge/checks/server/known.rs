@@ -1,0 +1,39 @@
+//! Deviations that come from an SDK, so that the author of a server cannot change them. Checks of a SHOULD name them in a
+//! passed result instead of a warning.
+
+use serde_json::Value;
+
+use crate::judge::transcript::{Message, RequestResponse, http::status};
+
+/// The SDK that chose the code of an error.
+pub(super) fn sdk_of(request: &RequestResponse<'_>) -> Option<&'static str> {
+    let error = request.error()?;
+    let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
+    match request.code()? {
+        // Every exception that is no MCP error gets this code.
+        0 => Some("the Python SDK"),
+        // Its requests are a union of the known methods.
+        -32602 if message == "Invalid request parameters" => Some("the Python SDK"),
+        -32603 if message.starts_with("Error rendering prompt ") => Some("FastMCP"),
+        -32603 if lists_issues(message) => Some("the TypeScript SDK"),
+        _ => None,
+    }
+}
+
+/// Whether the message is the JSON of the issues that Zod found in a request.
+fn lists_issues(message: &str) -> bool {
+    let Ok(Value::Array(issues)) = serde_json::from_str(message) else { return false };
+    let is_issue = |issue: &Value| issue.get("code").is_some() && issue.get("path").is_some();
+    !issues.is_empty() && issues.iter().all(is_issue)
+}
+
+/// Whether this is an error with an HTTP error status and the id that the Python SDK 1.x uses instead of none.
+pub(super) fn has_placeholder_id(response: &Message<'_>) -> bool {
+    let is_placeholder = response.id().is_some_and(|id| id == "server-error");
+    is_placeholder && response.error().is_some() && status(response.frame).is_some_and(|status| status >= 400)
+}
+
+/// The observation of a rejection with another code.
+pub(super) fn rejection(code: i64, sdk: &str) -> String {
+    format!("rejected with {code}, as {sdk} does")
+}
