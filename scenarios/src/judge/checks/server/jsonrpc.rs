@@ -267,7 +267,9 @@ fn batch_of_newer_server(transcript: &Transcript<'_>) -> CheckOutcome {
         return CheckOutcome::not_applicable("the server supports no revision without batches");
     }
     if !answers_in_batches(transcript) {
-        return CheckOutcome::not_applicable("no request of a batch is answered, as SDKs removed batches in all revisions");
+        return CheckOutcome::not_applicable(
+            "no request of a batch is answered, as SDKs removed batches in all revisions",
+        );
     }
     judge_batches(transcript)
 }

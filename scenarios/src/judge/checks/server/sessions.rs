@@ -193,7 +193,8 @@ fn one_object(transcript: &Transcript<'_>) -> CheckOutcome {
     let replies = replies.filter_map(|frame| transcript.reply(frame));
     let replies = replies.filter(|reply| {
         // 202 has no body: the server took a malformed request for a notification.
-        status(reply).is_some_and(|status| status < 300 && status != 202) && media_type(reply).as_deref() == Some("application/json")
+        status(reply).is_some_and(|status| status < 300 && status != 202)
+            && media_type(reply).as_deref() == Some("application/json")
     });
     let fault = |reply: &&Frame| match &reply.body {
         Body::Json(value) if value.is_object() => None,

@@ -26,12 +26,15 @@ const ISSUES: &str = r#"[{ "code": "invalid_type", "path": ["params", "name"], "
 
 #[test]
 fn codes_that_an_sdk_chose_are_named_instead_of_warned() {
-    let malformed = |answer: Value| stdio().ask(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call" })).says(answer);
+    let malformed =
+        |answer: Value| stdio().ask(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call" })).says(answer);
     assert!(passes("malformed-params-code", &malformed(error(-32603, ISSUES))).contains("TypeScript"));
     assert!(passes("malformed-params-code", &malformed(error(0, "no"))).contains("Python"));
     assert!(fails("malformed-params-code", &malformed(error(-32603, "[]"))));
     let prompt = json!({ "jsonrpc": "2.0", "id": 1, "method": "prompts/get", "params": { "name": UNKNOWN.prompt } });
-    assert!(passes("unknown-prompt-code", &stdio().ask(prompt.clone()).says(error(0, "no"))).contains("rejected with 0"));
+    assert!(
+        passes("unknown-prompt-code", &stdio().ask(prompt.clone()).says(error(0, "no"))).contains("rejected with 0")
+    );
     assert!(fails("unknown-prompt-code", &stdio().ask(prompt).says(error(-32603, "no"))));
     let method = || stdio().ask(call(UNKNOWN.method.as_deref().unwrap_or_default()));
     let observed = passes("unknown-method-code", &method().says(error(-32602, "Invalid request parameters")));
@@ -57,7 +60,8 @@ fn the_placeholder_id_of_the_python_sdk_is_named() {
         http().ask(call("ping")).says_with(400, error)
     };
     assert!(passes("response-has-the-id-of-a-request", &refused()).contains("Python SDK"));
-    let twice = refused().ask(call("ping")).says_with(400, json!({ "jsonrpc": "2.0", "id": "server-error", "error": {} }));
+    let twice =
+        refused().ask(call("ping")).says_with(400, json!({ "jsonrpc": "2.0", "id": "server-error", "error": {} }));
     assert!(!fails("request-answered-once", &twice));
     let result = json!({ "jsonrpc": "2.0", "id": "server-error", "result": {} });
     assert!(fails("response-has-the-id-of-a-request", &http().ask(call("ping")).says_with(200, result)));
@@ -114,7 +118,8 @@ fn the_code_for_an_unexpected_response_is_free() {
 fn a_server_without_sessions_cannot_cancel() {
     let cancelled = |headers: &[(&str, &str)]| {
         let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
-        let talk = http().post(headers, json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call" })).post(headers, cancel);
+        let talk =
+            http().post(headers, json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call" })).post(headers, cancel);
         let mut talk = talk.post(headers, json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" }));
         talk = talk.says(json!({ "jsonrpc": "2.0", "id": 2, "result": {} }));
         talk = talk.says(json!({ "jsonrpc": "2.0", "id": 1, "result": {} }));
@@ -156,7 +161,8 @@ fn a_tool_may_fail_for_another_reason_than_its_arguments() {
     assert!(fails("calls-need-no-arguments", &without));
     assert!(!fails("calls-need-no-arguments", &failing(json!({ "name": "a", "arguments": {} }), without)));
     let typed = json!([{ "name": "a", "inputSchema": { "type": "object", "required": ["b"] } }]);
-    let open = tools(typed).ask(json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": "a", "arguments": {} } }));
+    let open = tools(typed)
+        .ask(json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": "a", "arguments": {} } }));
     assert!(!fails("invalid-arguments-are-rejected", &open), "another check judges missing responses");
 }
 
