@@ -12,8 +12,8 @@ use serde::Serialize;
 
 use super::{
     Level,
-    mutant::{Defect, Endpoint, Server},
-    validation::Findings,
+    mutant::{Defect, Endpoint, STEPS, Server},
+    validation::{Finding, Findings},
 };
 
 /// More failed checks than this for one defect are reported: one cause should give one finding.
@@ -63,6 +63,10 @@ impl Row {
 
 /// Whether one of the named checks detects the defect. A check that could not be judged does not.
 fn detected(defect: &Defect, findings: &Findings) -> bool {
+    let step = |(id, finding): (&String, &Finding)| id.starts_with("steps[") && finding.verdict.is_failure();
+    if defect.checks.contains(STEPS) && findings.0.iter().any(step) {
+        return true;
+    }
     let named = |id: &String| defect.checks.is_empty() || defect.checks.contains(id);
     let enough = |verdict| match defect.level {
         Level::Must => verdict == Verdict::Failed,

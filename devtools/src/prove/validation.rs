@@ -18,7 +18,7 @@ use scenarios::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::mutant::{Endpoint, Server};
+use super::mutant::{Endpoint, STEPS, Server};
 use crate::product;
 
 /// Maximum number of concurrent processes or sessions of one server. Most of them wait.
@@ -86,7 +86,7 @@ fn stdio(script: &Path) -> anyhow::Result<ServerTarget> {
 /// The checks that the mutant names, or all.
 fn selection(server: &Server, scenarios: &Scenarios) -> anyhow::Result<CheckSelection> {
     let checks = server.defect.iter().flat_map(|defect| &defect.checks).cloned().collect::<Vec<_>>();
-    if scenarios.all_checks || checks.is_empty() {
+    if scenarios.all_checks || checks.is_empty() || checks.iter().any(|check| check == STEPS) {
         return Ok(CheckSelection::default());
     }
     Ok(CheckSelection::new(&checks, &[], &[], scenarios.scenarios.iter().map(AsRef::as_ref))?)
