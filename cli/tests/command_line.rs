@@ -6,6 +6,8 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use serde_json::json;
+
 const PROGRAM: &str = env!("CARGO_BIN_EXE_mcp-workbench");
 
 const XTASK_HELP: &str = include_str!("../../xtask/src/help.txt");
@@ -184,4 +186,23 @@ fn requirements_and_checks_are_explained() {
     assert!(unknown.contains("did you mean `tools/unique-names`?"), "{unknown}");
     let listed = run(&["list", "--requirements"]);
     assert!(String::from_utf8_lossy(&listed.stdout).lines().any(|line| line == "tools/unique-names"));
+}
+
+#[test]
+fn a_configured_server_is_validated() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("servers.json");
+    let mock = json!({ "command": PROGRAM, "args": ["mock", "stdio", "minimal"], "env": { "UNUSED": "1" } });
+    let helper = json!({ "type": "http", "url": "http://127.0.0.1:9/mcp", "headersHelper": "true" });
+    let unset = json!({ "type": "http", "url": "http://127.0.0.1:9/mcp", "bearerTokenEnvVar": "WORKBENCH_UNSET" });
+    let servers = json!({ "mcpServers": { "mock": mock, "helper": helper, "unset": unset } });
+    fs::write(&file, servers.to_string()).expect("the file is written");
+    let validate = |name| ["validate", "--quiet", "--only", "ping-*", "--config", path(&file), "--server", name];
+    let output = run(&validate("mock"));
+    let report = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && report.contains("validation of mock"), "{report}");
+    let unknown = stderr_of(&validate("mok"), 2);
+    assert!(unknown.contains("no server `mok` is configured") && unknown.contains("`mock`"), "{unknown}");
+    assert!(stderr_of(&validate("helper"), 2).contains("`--header`"));
+    assert!(stderr_of(&validate("unset"), 2).contains("WORKBENCH_UNSET"));
 }

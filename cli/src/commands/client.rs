@@ -2,7 +2,7 @@
 
 mod access;
 mod call;
-mod config;
+pub(super) mod config;
 mod conformance;
 mod connect;
 mod drive;

@@ -11,11 +11,19 @@ use scenarios::{
     catalog::ScenarioCatalog,
     load::Vocabulary,
     model::{Revision, Transport},
+    peer::ServerTarget,
     run::{Baseline, RunPlan, ToolPolicy, ValidatePlan, fresh_seed},
     select::{CheckSelection, Runner, server_checks},
 };
 
-use super::{selection::catalog_with, target::TargetArgs};
+use super::{
+    client::{
+        config::{self, Files},
+        error::ClientCommandError,
+    },
+    selection::catalog_with,
+    target::TargetArgs,
+};
 use crate::{
     error::{CommandError, CommandResult},
     output::OutputArgs,
@@ -28,6 +36,11 @@ use crate::{
 pub(crate) struct Args {
     #[command(flatten)]
     target: TargetArgs,
+    /// Name of a configured server.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["url", "command", "transport"])]
+    server: Option<String>,
+    #[command(flatten)]
+    files: Files,
     /// Only checks, scenarios or cases whose id matches (`unknown-tool-*`, `server/tools`).
     #[arg(long, value_name = "GLOB")]
     only: Vec<String>,
@@ -99,8 +112,8 @@ pub(crate) fn run(args: Args) -> CommandResult {
         return list(&selection, &scenarios);
     }
     let plan = ValidatePlan {
-        target: args.target.server()?,
-        subject: args.target.subject(),
+        target: args.target()?,
+        subject: args.server.clone().unwrap_or_else(|| args.target.subject()),
         selection,
         baseline: args.baseline(&scenarios)?,
         scenarios,
@@ -116,6 +129,12 @@ pub(crate) fn run(args: Args) -> CommandResult {
 }
 
 impl Args {
+    fn target(&self) -> Result<ServerTarget, CommandError> {
+        let Some(name) = &self.server else { return self.target.server() };
+        let server = config::server(&self.files, name).map_err(ClientCommandError::into_inner)?;
+        TargetArgs::configured(&server)
+    }
+
     fn scenarios(&self) -> Result<Vec<Arc<Scenario>>, CommandError> {
         let runner = Runner::Validate;
         let catalog = if self.no_built_in {

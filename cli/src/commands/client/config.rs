@@ -14,7 +14,7 @@ use agent::config::{
 };
 use anyhow::anyhow;
 use client::{
-    Endpoint, ManagedServer,
+    Endpoint, ManagedServer, ServerConfig,
     auth::{AuthSettings, callback::CallbackOptions},
 };
 use serde_json::json;
@@ -25,7 +25,7 @@ use crate::{error::CommandError, print};
 
 /// Selects the configuration.
 #[derive(Debug, Clone, Default, clap::Args)]
-pub(super) struct Files {
+pub(crate) struct Files {
     /// Use only this configuration file (`.toml`, `.json`).
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -155,6 +155,14 @@ pub(super) fn settings() -> Result<Settings, CommandError> {
 /// The entry of this name.
 pub(super) fn entry<'c>(configuration: &'c Configuration, name: &str) -> Result<&'c Configured, ClientCommandError> {
     configuration.entry(name).map_err(lookup_error)
+}
+
+/// The server of an entry, if the policy of this machine allows it.
+pub(crate) fn server(files: &Files, name: &str) -> Result<ServerConfig, ClientCommandError> {
+    let (configuration, settings) = (files.load()?, settings()?);
+    let server = entry(&configuration, name)?.managed(&variable, &settings).map_err(lookup_error)?.config;
+    policy::enforce(&policy::machine_policy(), &server, true)?;
+    Ok(server)
 }
 
 /// Parses a URL. Names such as `plugin:a:b` are not URLs here.

@@ -33,6 +33,11 @@ impl ClientCommandError {
         Self { kind: kind.to_owned(), command: None, error: CommandError::rejected(cause) }
     }
 
+    /// The error, for a command that prints no JSON errors.
+    pub(crate) fn into_inner(self) -> CommandError {
+        self.error
+    }
+
     /// Replaces the help of the kind of error.
     pub(crate) fn with_help(self, help: impl Into<String>) -> Self {
         Self { error: self.error.with_help(help), ..self }
