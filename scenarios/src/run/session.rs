@@ -267,11 +267,49 @@ impl Judge {
 /// Whether a failure may have been caused by a timeout, an exit or a lost connection, so that it is repeated before it
 /// counts.
 fn depends_on_time(evidence: &Evidence, result: &CaseResult) -> bool {
-    let lost = |outcome: &Outcome| match outcome {
+    let failed = result.verdict.is_failure();
+    let lost = |outcome: &Outcome| is_lost(outcome) || failed && is_silent(outcome);
+    let counts = failed || result.verdict == Verdict::Warned;
+    counts && (evidence.timed_out || evidence.broken.is_some() || evidence.steps.iter().any(|step| lost(&step.outcome)))
+}
+
+fn is_lost(outcome: &Outcome) -> bool {
+    match outcome {
         Outcome::Error(error) => matches!(error.kind.as_str(), "timed-out" | "closed" | "no-answer"),
         Outcome::Value(value) => value.get("exited").is_some_and(|exited| exited == false),
         Outcome::Skipped(_) => false,
+    }
+}
+
+/// Whether raw text had no reply. The server may still have been starting.
+fn is_silent(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Value(value) if value["replies"].as_array().is_some_and(Vec::is_empty))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{
+        evidence::StepOutcome,
+        model::{Revision, Transport},
     };
-    let failed = result.verdict.is_failure() || result.verdict == Verdict::Warned;
-    failed && (evidence.timed_out || evidence.broken.is_some() || evidence.steps.iter().any(|step| lost(&step.outcome)))
+
+    #[test]
+    fn a_failure_after_raw_text_without_a_reply_depends_on_time() {
+        let result = |verdict: &str| -> CaseResult {
+            let case = json!({ "id": "a", "scenario": "a", "transport": "stdio", "revision": "2025-11-25", "title": "a",
+                "verdict": verdict, "checks": [], "frames": [], "elapsed_ms": 0 });
+            serde_json::from_value(case).expect("a result")
+        };
+        let raw = |replies: serde_json::Value| {
+            let outcome = Outcome::Value(json!({ "replies": replies }));
+            let step = StepOutcome { step: Some(0), server: None, began_us: 0, ended_us: 1, outcome };
+            Evidence { steps: vec![step], ..Evidence::without_records("a", Transport::Stdio, Revision::V2025_11_25) }
+        };
+        assert!(depends_on_time(&raw(json!([])), &result("failed")));
+        assert!(!depends_on_time(&raw(json!([{}])), &result("failed")));
+        assert!(!depends_on_time(&raw(json!([])), &result("warned")), "silence is a valid reaction to raw text");
+    }
 }
