@@ -5,6 +5,7 @@ use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
 use reports::model::{PassPolicy, RunKind};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -103,25 +104,35 @@ pub(super) async fn execute(
     let mut session = Session::start(&start, directory, events);
     let judge = Judge::with_selection(plan.selection.clone()).map_err(RunError::Thread)?;
     let run = Run { plan: &plan, facts: &facts, cancel };
-    let mut doubtful = Vec::new();
     let units = run.units(&cases, sessions, failed);
     // The shared sessions are open already, and mostly wait.
     let shared = stream::iter(units.shared).buffer_unordered(Revision::ALL.len());
     let mut running = stream::select(shared, stream::iter(units.own).buffer_unordered(plan.jobs.get()));
-    while let Some(recorded) = running.next().await {
-        for (case, evidence) in recorded {
-            let judged = judge.judge(case.recorded(evidence)).await?;
-            if judged.depends_on_time {
-                doubtful.push((case, judged));
-            } else {
-                session.case_finished(judged);
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    // Cases go on while others are judged.
+    let running = async move {
+        while let Some(recorded) = running.next().await {
+            if cancel.is_cancelled() || sender.send(recorded).is_err() {
+                break;
             }
         }
-        if cancel.is_cancelled() {
-            break;
+        Ok::<(), RunError>(())
+    };
+    let judging = async {
+        let mut doubtful = Vec::new();
+        while let Some(recorded) = receiver.recv().await {
+            for (case, evidence) in recorded {
+                let judged = judge.judge(case.recorded(evidence)).await?;
+                if judged.depends_on_time {
+                    doubtful.push((case, judged));
+                } else {
+                    session.case_finished(judged);
+                }
+            }
         }
-    }
-    drop(running);
+        Ok(doubtful)
+    };
+    let ((), doubtful) = futures::try_join!(running, judging)?;
     run.repeat(doubtful, &judge, &mut session).await?;
     Ok(session.finish(!cancel.is_cancelled(), plan.baseline.as_ref()).await)
 }
