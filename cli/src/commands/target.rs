@@ -70,7 +70,7 @@ impl TargetArgs {
                 Ok(ServerTarget::Command(ServerCommand { program, args, env, directory }))
             }
             Endpoint::StreamableHttp(http) | Endpoint::Sse(http) | Endpoint::Auto(http) => {
-                let url = url::Url::parse(&http.url).map_err(|cause| CommandError::input(cause))?;
+                let url = url::Url::parse(&http.url).map_err(CommandError::input)?;
                 Ok(ServerTarget::Url(ServerUrl { url, headers: headers(http)? }))
             }
         }

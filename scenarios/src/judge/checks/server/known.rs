@@ -10,7 +10,7 @@ pub(super) fn sdk_of(request: &RequestResponse<'_>) -> Option<&'static str> {
     let error = request.error()?;
     let message = error.get("message").and_then(Value::as_str).unwrap_or_default();
     match request.code()? {
-        // Every exception that is no MCP error gets this code.
+        // Every exception that is not an MCP error gets this code.
         0 => Some("the Python SDK"),
         // Its requests are a union of the known methods.
         -32602 if message == "Invalid request parameters" => Some("the Python SDK"),

@@ -176,7 +176,7 @@ fn stream_end(transcript: &Transcript<'_>) -> CheckOutcome {
                 && frame.json().is_some_and(|json| json.get("method").is_none() && json.get("id") == request.id())
         });
         let Some(answer) = answer else { continue };
-        let closed = |by: ConnectionEvent| connection.frames.iter().find(|frame| frame.body == Body::Event(by.clone()));
+        let closed = |by: ConnectionEvent| connection.frames.iter().find(|frame| frame.body == Body::Event(by));
         let by_server = closed(ConnectionEvent::ClosedByServer);
         let end = by_server.or_else(|| closed(ConnectionEvent::ClosedByPeer));
         let until = end.map_or(transcript.evidence.elapsed_us, |frame| frame.at_us);

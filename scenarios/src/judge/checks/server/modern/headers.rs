@@ -92,7 +92,7 @@ fn matching(transcript: &Transcript<'_>) -> CheckOutcome {
     let plain = |one: &&RequestResponse<'_>| {
         one.param("arguments").and_then(Value::as_object).is_none_or(serde_json::Map::is_empty)
     };
-    // No header can mirror a name that is no string.
+    // No header can mirror a name that is not a string.
     let unnamed = |one: &&RequestResponse<'_>| match one.request.method() {
         Some("tools/call" | "prompts/get") => !one.param("name").is_some_and(Value::is_string),
         Some("resources/read") => !one.param("uri").is_some_and(Value::is_string),
