@@ -79,6 +79,10 @@ enum PeerTransport {
     Sse(SsePeer),
 }
 
+fn timed_out(what: &str, within: Duration) -> StepError {
+    failure("timed-out", format!("no {what} within {} ms", within.as_millis()))
+}
+
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -274,7 +278,7 @@ impl Peer {
         if unanswered && found.is_none() && sent.method != "tools/call" {
             lock(&self.unanswered).insert(sent.method.clone());
         }
-        found.unwrap_or_else(|| Err(failure("timed-out", format!("no response within {} ms", within.as_millis()))))
+        found.unwrap_or_else(|| Err(timed_out("response", within)))
     }
 
     /// Whether the server may not have read the first request yet.
@@ -290,13 +294,13 @@ impl Peer {
             response.map(|response| Ok(response.clone())).or_else(|| dead_end(state, sent))
         };
         let found = self.recorder.wait(within, any).await;
-        found.unwrap_or_else(|| Err(failure("timed-out", format!("no response within {} ms", within.as_millis()))))
+        found.unwrap_or_else(|| Err(timed_out("response", within)))
     }
 
     /// Waits for a notification after a request.
     pub(crate) async fn notification(&self, sent: &Sent, method: &str, within: Duration) -> Result<Value, StepError> {
         let found = self.recorder.wait(within, |state| find_notification(state, sent, method)).await;
-        found.unwrap_or_else(|| Err(failure("timed-out", format!("no {method} within {} ms", within.as_millis()))))
+        found.unwrap_or_else(|| Err(timed_out(method, within)))
     }
 
     /// Cancels an open request.
@@ -306,11 +310,14 @@ impl Peer {
                 connection.drop_exchange(exchange);
             }
         } else {
-            let params = json!({ "requestId": sent.id });
-            let params = params.as_object().cloned();
-            let cancel = Outgoing { method: "notifications/cancelled".to_owned(), params, ..Outgoing::default() };
-            let _ = self.notify(&cancel).await;
+            self.notify_cancelled(sent).await;
         }
+    }
+
+    async fn notify_cancelled(&mut self, sent: &Sent) {
+        let params = json!({ "requestId": sent.id }).as_object().cloned();
+        let cancel = Outgoing { method: "notifications/cancelled".to_owned(), params, ..Outgoing::default() };
+        let _ = self.notify(&cancel).await;
     }
 
     /// Leaves a request open under a name.
@@ -328,11 +335,10 @@ impl Peer {
     /// Cancels an open request as its revision and transport define (2026-07-28, basic/patterns/cancellation).
     pub(crate) async fn cancel(&mut self, sent: &Sent) {
         if self.revision.is_modern() {
-            return self.give_up(sent).await;
+            self.give_up(sent).await;
+        } else {
+            self.notify_cancelled(sent).await;
         }
-        let params = json!({ "requestId": sent.id }).as_object().cloned();
-        let cancel = Outgoing { method: "notifications/cancelled".to_owned(), params, ..Outgoing::default() };
-        let _ = self.notify(&cancel).await;
     }
 
     /// Sends a notification. Over HTTP it waits for the HTTP response, so that the server can take the next message.

@@ -261,12 +261,16 @@ impl<'a> Transcript<'a> {
     /// may be unable to continue.
     pub(super) fn first_malformed(&self) -> Option<&'a Frame> {
         self.client_frames().find(|frame| match &frame.body {
-            Body::Text(_) => true,
             // Many servers of newer revisions reject a batch, with an error that has no id.
-            Body::Json(Value::Array(_)) => true,
+            Body::Text(_) | Body::Json(Value::Array(_)) => true,
             Body::Json(message) => !is_well_formed(message),
             Body::Event(_) => false,
         })
+    }
+
+    /// Number of the first malformed message of the client, whose responses say nothing about the others.
+    pub(super) fn malformed_from(&self) -> u64 {
+        self.first_malformed().map_or(u64::MAX, |frame| frame.seq)
     }
 
     /// Whether the workbench killed the subject on purpose.

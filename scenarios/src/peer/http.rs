@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
@@ -20,7 +20,7 @@ use sse_stream::SseStream;
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::{
-    PeerError, answer,
+    PeerError, answer, lock,
     transcript::{Ended, TranscriptRecorder},
 };
 
@@ -408,8 +408,4 @@ pub(super) fn chain(error: &dyn std::error::Error) -> String {
         cause = source.source();
     }
     text
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -66,6 +66,12 @@ struct ServerCase {
 }
 
 impl ServerCase {
+    /// A case whose position is not known yet.
+    fn new(scenario: &Arc<Scenario>, facts: &ProbeResult, revision: Revision) -> Self {
+        let id = case_id(&scenario.scenario, facts.transport, revision);
+        Self { index: 0, id, scenario: Arc::clone(scenario), revision }
+    }
+
     fn recorded(&self, evidence: Evidence) -> RecordedCase {
         let Self { index, id, scenario, .. } = self.clone();
         RecordedCase { index, id, scenario, evidence: Box::new(move || evidence) }
@@ -141,10 +147,10 @@ pub(super) async fn execute(
 fn cases(scenarios: &[Arc<Scenario>], facts: &ProbeResult) -> Vec<ServerCase> {
     let scenarios = scenarios.iter().filter(|scenario| scenario.subject == Subject::Server);
     let cases = scenarios.flat_map(|scenario| {
-        facts.revisions().filter(|revision| !scenario.once || facts.is_newest(*revision)).map(move |revision| {
-            let id = case_id(&scenario.scenario, facts.transport, revision);
-            ServerCase { index: 0, id, scenario: Arc::clone(scenario), revision }
-        })
+        facts
+            .revisions()
+            .filter(|revision| !scenario.once || facts.is_newest(*revision))
+            .map(move |revision| ServerCase::new(scenario, facts, revision))
     });
     in_order(cases.collect())
 }
@@ -163,11 +169,7 @@ fn position(case: &ServerCase) -> u8 {
 /// The cases for a server without a successful handshake: the handshake alone.
 fn failed_cases(scenarios: &[Arc<Scenario>], facts: &ProbeResult, failed: &FailedHandshake) -> Vec<ServerCase> {
     let scenarios = scenarios.iter().filter(|scenario| scenario.judges_handshake());
-    let cases = scenarios.map(|scenario| {
-        let id = case_id(&scenario.scenario, facts.transport, failed.revision);
-        ServerCase { index: 0, id, scenario: Arc::clone(scenario), revision: failed.revision }
-    });
-    in_order(cases.collect())
+    in_order(scenarios.map(|scenario| ServerCase::new(scenario, facts, failed.revision)).collect())
 }
 
 fn in_order(mut cases: Vec<ServerCase>) -> Vec<ServerCase> {

@@ -122,7 +122,7 @@ impl<'t, 'a> Waiting<'t, 'a> {
         Self {
             transcript,
             cancelled: cancels.map(IdKey::new).collect(),
-            malformed: transcript.first_malformed().map_or(u64::MAX, |frame| frame.seq),
+            malformed: transcript.malformed_from(),
             closed_by_us: frames.iter().find(by_us).map(|frame| (frame.seq, frame.at_us)),
             closed_by_server: frames.iter().find(by_server).map(|frame| frame.seq),
         }

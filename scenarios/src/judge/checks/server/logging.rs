@@ -66,7 +66,7 @@ fn declared(transcript: &Transcript<'_>) -> CheckOutcome {
         return CheckOutcome::not_applicable(UNKNOWN_CAPABILITIES);
     };
     // An SDK may log about malformed input whether or not the server has the capability.
-    let malformed = transcript.first_malformed().map_or(u64::MAX, |frame| frame.seq);
+    let malformed = transcript.malformed_from();
     let messages = log_messages(transcript).filter(|(seq, _)| *seq < malformed);
     let fault = |message: &Message<'_>| (!declared).then(|| format!("it sent {}", brief(message.json)));
     Findings::from_each(messages, fault).or_not_applicable("messages", NO_MESSAGES)

@@ -115,7 +115,7 @@ fn known_id(transcript: &Transcript<'_>) -> CheckOutcome {
         }
     }
     // A malformed message of the client may have an id that the server was able to read.
-    let malformed = first_malformed(transcript);
+    let malformed = transcript.malformed_from();
     let mut findings = each(responses_with_id(transcript).filter(|response| response.seq() < malformed), |response| {
         let known = response.id_key().and_then(|id| first.get(&id)).is_some_and(|sent| *sent < response.seq());
         (!known).then(|| format!("no request had the id {}", response.json["id"]))
@@ -132,7 +132,7 @@ fn once(transcript: &Transcript<'_>) -> CheckOutcome {
     for id in transcript.client_messages().filter(Message::is_request).filter_map(|request| request.id_key()) {
         *open.entry(id).or_default() += 1;
     }
-    let malformed = first_malformed(transcript);
+    let malformed = transcript.malformed_from();
     let mut findings = Findings::default();
     for response in responses_with_id(transcript) {
         // A resumed stream repeats responses (2025-11-25, basic/transports, resumability).
@@ -157,7 +157,7 @@ fn notification(transcript: &Transcript<'_>) -> CheckOutcome {
         first = first.min(frame.seq);
         findings.saw(frame.seq);
     }
-    let after = first..first_malformed(transcript);
+    let after = first..transcript.malformed_from();
     for response in
         responses(transcript).filter(|one| one.id().is_none_or(Value::is_null) && after.contains(&one.seq()))
     {
@@ -167,11 +167,6 @@ fn notification(transcript: &Transcript<'_>) -> CheckOutcome {
         }
     }
     findings.or_not_applicable("notifications", "no notification was sent")
-}
-
-/// Number of the first malformed message of the client, whose responses say nothing about the others.
-fn first_malformed(transcript: &Transcript<'_>) -> u64 {
-    transcript.first_malformed().map_or(u64::MAX, |frame| frame.seq)
 }
 
 fn undeclared(transcript: &Transcript<'_>) -> CheckOutcome {
