@@ -76,6 +76,9 @@ pub struct Scenario<S = Steps> {
     /// `resources.subscribe`.
     #[serde(default)]
     pub needs: Option<String>,
+    /// Whether the scenario applies only to servers that support no revision with a handshake (subject `server`).
+    #[serde(default)]
+    pub without_handshake: bool,
     /// Names and values in the steps that no server has (subject `server`). Checks find the requests by them.
     #[serde(default)]
     pub unknown: UnknownNames,
@@ -116,6 +119,7 @@ impl<S> Scenario<S> {
             servers: self.servers,
             client: self.client,
             needs: self.needs,
+            without_handshake: self.without_handshake,
             unknown: self.unknown,
             session: self.session,
             once: self.once,

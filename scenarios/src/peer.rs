@@ -196,6 +196,11 @@ impl Peer {
         self.slow_tools.contains(tool)
     }
 
+    /// Whether the server may still work on calls that had no response in time.
+    pub(crate) fn is_busy(&self) -> bool {
+        !self.slow_tools.is_empty()
+    }
+
     /// Whether progress was received since a request was sent.
     pub(crate) fn has_progress(&self, sent: &Sent) -> bool {
         let received = self.recorder.received_since(sent.since);
@@ -289,7 +294,7 @@ impl Peer {
     /// Waits for any response, even one without the id, as no other request is open.
     async fn only_response(&self, sent: &Sent, within: Duration) -> Result<Value, StepError> {
         let any = |state: &State| {
-            let mut received = state.received.iter().skip(sent.since).map(|received| &received.value);
+            let mut received = state.received.iter().skip(sent.since);
             let response = received.find(|message| message.get("result").is_some() || message.get("error").is_some());
             response.map(|response| Ok(response.clone())).or_else(|| dead_end(state, sent))
         };
@@ -363,11 +368,13 @@ impl Peer {
             PeerTransport::Sse(connection) => connection.post(&text).await.map(|()| None).or(Ok(None)),
         };
         let exchange = exchange.map_err(|error| failure("closed", error))?;
-        // Over HTTP the end of the response is the end of the messages; elsewhere the first message or the timeout is.
+        // Over HTTP the end of the response is the end of the messages; elsewhere the first response or the timeout is.
+        let within = if exchange.is_some() { within.max(SHORTEST) } else { within };
+        let is_response = |message: &Value| message.get("method").is_none();
         self.recorder
             .wait(within, |state| match exchange {
                 Some(exchange) => state.ended.get(&exchange).map(|_| ()),
-                None => (state.received.len() > since || state.closed.is_some()).then_some(()),
+                None => (state.received.iter().skip(since).any(is_response) || state.closed.is_some()).then_some(()),
             })
             .await;
         Ok(self.recorder.received_since(since))
@@ -483,9 +490,10 @@ impl Peer {
 
     /// Terminates the process and all processes below it, or the session.
     pub(crate) async fn end(self) -> FinishedPeer {
+        let busy = self.is_busy();
         let (process, stderr) = match self.transport {
             PeerTransport::Stdio(connection) => {
-                let (process, stderr) = connection.end().await;
+                let (process, stderr) = connection.end(busy).await;
                 (Some(process), stderr)
             }
             PeerTransport::Http(connection) => {
@@ -517,7 +525,7 @@ impl Peer {
 }
 
 fn find_response(state: &State, sent: &Sent) -> Option<Result<Value, StepError>> {
-    let received = || state.received.iter().skip(sent.since).map(|received| &received.value);
+    let received = || state.received.iter().skip(sent.since);
     let mut responses = received().filter(|message| message.get("method").is_none());
     let response = responses.find(|message| message.get("id").is_some_and(|id| same_id(id, &sent.id)));
     // A check reports an id of the wrong type; the run goes on with the response.
@@ -534,7 +542,7 @@ fn find_response(state: &State, sent: &Sent) -> Option<Result<Value, StepError>>
 
 fn find_notification(state: &State, sent: &Sent, method: &str) -> Option<Result<Value, StepError>> {
     let wanted = |message: &&Value| message.get("id").is_none() && message["method"] == method;
-    if let Some(found) = state.received.iter().skip(sent.since).map(|received| &received.value).find(wanted) {
+    if let Some(found) = state.received.iter().skip(sent.since).find(wanted) {
         return Some(Ok(found.get("params").cloned().unwrap_or(Value::Null)));
     }
     match find_response(state, sent) {

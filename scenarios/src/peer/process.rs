@@ -155,9 +155,9 @@ impl ServerProcess {
         self.evidence.ended_us.is_some()
     }
 
-    /// Terminates the tree of a server with closed input: waits, then sends SIGTERM, then SIGKILL.
-    pub(super) async fn end(mut self) -> ProcessEvidence {
-        if self.wait(INPUT_CLOSED).await {
+    /// Terminates the tree of a server with closed input: waits unless the server is busy, then sends SIGTERM, then SIGKILL.
+    pub(super) async fn end(mut self, busy: bool) -> ProcessEvidence {
+        if !busy && self.wait(INPUT_CLOSED).await {
             // The supervisor terminates left processes after their grace period.
             self.supervised.ended_within(OUTLIVED + LEFT + TERMINATED).await;
         }

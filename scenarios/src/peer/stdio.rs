@@ -29,7 +29,7 @@ const MAX_STDERR: usize = 8 << 10;
 /// Timeout of writing a message.
 const WRITE: Duration = Duration::from_secs(5);
 /// Pause between the pieces of a line.
-const PAUSE: Duration = Duration::from_millis(40);
+const PAUSE: Duration = Duration::from_millis(10);
 /// The only connection over stdio.
 const CONNECTION: u64 = 0;
 
@@ -106,11 +106,11 @@ impl StdioPeer {
         Ok((process.wait(within).await, process.code()))
     }
 
-    /// Terminates the server and all processes below it.
-    pub(super) async fn end(self) -> (ProcessEvidence, String) {
+    /// Terminates the server and all processes below it. A busy one is not waited for.
+    pub(super) async fn end(self, busy: bool) -> (ProcessEvidence, String) {
         self.process.lock().await.observe();
         self.shut_input().await;
-        let evidence = self.process.into_inner().end().await;
+        let evidence = self.process.into_inner().end(busy).await;
         // The streams end with the processes. The timeouts are for a process that escaped.
         let _ = tokio::time::timeout(Duration::from_millis(200), self.reader).await;
         let _ = tokio::time::timeout(Duration::from_millis(100), self.stderr_reader).await;

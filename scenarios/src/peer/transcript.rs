@@ -35,7 +35,7 @@ pub(super) struct State {
     frames: Vec<Frame>,
     bytes: usize,
     /// The JSON messages from the server, in order.
-    pub(super) received: Vec<Received>,
+    pub(super) received: Vec<Value>,
     /// The finished HTTP exchanges.
     pub(super) ended: BTreeMap<u64, Ended>,
     /// Why the connection is closed, if it is.
@@ -44,12 +44,6 @@ pub(super) struct State {
     declared: Value,
     /// The first event id of a stream.
     first_event_id: Option<String>,
-}
-
-/// A message from the server.
-#[derive(Debug, Clone)]
-pub(super) struct Received {
-    pub(super) value: Value,
 }
 
 /// The end of an HTTP exchange.
@@ -145,7 +139,7 @@ impl TranscriptRecorder {
             single => vec![single.clone()],
         };
         let requests = messages.iter().filter(|message| is_request(message)).cloned().collect();
-        self.lock().received.extend(messages.into_iter().map(|value| Received { value }));
+        self.lock().received.extend(messages);
         self.record(connection, Direction::ServerToClient, Body::Json(value), http);
         requests
     }
@@ -169,7 +163,7 @@ impl TranscriptRecorder {
 
     /// The messages received from this position on.
     pub(super) fn received_since(&self, position: usize) -> Vec<Value> {
-        self.lock().received.iter().skip(position).map(|received| received.value.clone()).collect()
+        self.lock().received.iter().skip(position).cloned().collect()
     }
 
     /// Waits until `find` returns a value; `None` after the timeout.

@@ -48,6 +48,9 @@ pub fn applies(scenario: &Scenario, probe_result: &ProbeResult, revision: Revisi
     if !transports_of(scenario).contains(&probe_result.transport) {
         return Err(format!("the scenario does not apply over {}", probe_result.transport));
     }
+    if scenario.without_handshake && probe_result.revisions().any(|revision| !revision.is_modern()) {
+        return Err("the server supports revisions with a handshake".to_owned());
+    }
     match &scenario.needs {
         Some(needs) if !probe_result.declares(revision, needs) => Err(format!("the server does not declare `{needs}`")),
         _ => Ok(()),

@@ -149,10 +149,19 @@ fn cases(scenarios: &[Arc<Scenario>], facts: &ProbeResult) -> Vec<ServerCase> {
     let cases = scenarios.flat_map(|scenario| {
         facts
             .revisions()
-            .filter(|revision| !scenario.once || facts.is_newest(*revision))
+            .filter(|revision| !scenario.once || runs_once_in(scenario, facts, *revision))
             .map(move |revision| ServerCase::new(scenario, facts, revision))
     });
     in_order(cases.collect())
+}
+
+/// Whether a scenario that runs once runs in a revision: the newest of its era. The one that sends SIGTERM runs in the oldest
+/// of all, so that it needs no process of its own: the end of the input ends the newest sessions.
+fn runs_once_in(scenario: &Scenario, facts: &ProbeResult, revision: Revision) -> bool {
+    if scenario.steps.server().iter().any(|step| matches!(step, ServerStep::Terminate(_))) {
+        return facts.revisions().next() == Some(revision);
+    }
+    facts.is_newest(revision)
 }
 
 /// The position of a scenario in a shared session: those that may end it come last, after those that send raw text,

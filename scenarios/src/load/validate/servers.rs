@@ -30,11 +30,10 @@ fn check_client_scenario(case: &Case<'_>, findings: &mut Findings<'_>) {
             findings.key(root.key("servers").key(name), message, format!("write 1 to {MAX_NAME} characters"));
         }
     }
-    if root.has("session") {
-        findings.key(root.key("session"), "`session` in a scenario for clients", "remove it");
-    }
-    if root.has("once") {
-        findings.key(root.key("once"), "`once` in a scenario for clients", "remove it");
+    for key in ["session", "once", "without_handshake"] {
+        if root.has(key) {
+            findings.key(root.key(key), format!("`{key}` in a scenario for clients"), "remove it");
+        }
     }
     if root.has("needs") {
         findings.key(
