@@ -1,7 +1,7 @@
 //! The client against servers with every fault at once, each on one message in a hundred: nothing hangs, nothing panics,
 //! nothing stays behind, and each call ends, with its own result or a typed error, within its limit.
 //!
-//! Ten seconds, or as long as `MCP_WORKBENCH_SOAK` says: `10m`, say. From a minute on each fault must have acted.
+//! Ten seconds, or as long as `MCP_WORKBENCH_SOAK` says: `10m`, say. Some fault must have acted, and from a minute on each.
 
 #![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
 #![expect(clippy::print_stdout, reason = "what the calls came to is for people to read")]
@@ -117,7 +117,7 @@ async fn soak() {
         wrong.extend(found);
         let never: Vec<_> =
             faults::names(variant).into_iter().filter(|name| acts.get(name).is_none_or(|acts| *acts == 0)).collect();
-        if length >= LONG && !never.is_empty() {
+        if acts.values().all(|acts| *acts == 0) || length >= LONG && !never.is_empty() {
             wrong.push(format!("{}: faults that never acted: {never:?}", variant.name));
         }
     }

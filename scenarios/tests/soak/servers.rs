@@ -139,7 +139,7 @@ fn serve(mark: &str, revision: &str, seed: u64, acts: &str) -> ExitCode {
 /// Each event of the faults is a line, and is in the file before the fault acts: some of them end the process.
 fn write_events(file: File) {
     let subscriber = tracing_subscriber::fmt()
-        .with_env_filter("mcp_workbench_mock_servers::faults=debug")
+        .with_env_filter("mcp_workbench_mock_servers=debug")
         .without_time()
         .with_ansi(false)
         .with_writer(Mutex::new(file));
