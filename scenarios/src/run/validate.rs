@@ -222,7 +222,7 @@ impl<'r> Run<'r> {
             if let Err(reason) = applies(&case.scenario, self.facts, case.revision) {
                 let evidence = Evidence::skipped(&case.scenario, self.facts.transport, case.revision, reason);
                 skipped.push((case.clone(), evidence));
-            } else if case.scenario.session == SessionUse::Own {
+            } else if case.scenario.session == SessionUse::Own || self.is_better_alone(case) {
                 own.push(case.clone());
             } else if let Some(position) = sessions.iter().position(|peer| peer.revision() == case.revision) {
                 shared[position].push(case.clone());
@@ -234,6 +234,11 @@ impl<'r> Run<'r> {
         }
         units.own.extend(own.into_iter().map(|case| self.alone(case, 1).boxed()));
         units
+    }
+
+    /// A session of a URL costs no process, so long scenarios run beside the others.
+    fn is_better_alone(&self, case: &ServerCase) -> bool {
+        self.facts.transport != Transport::Stdio && case.scenario.once && case.scenario.session == SessionUse::Shared
     }
 
     fn alone(&self, case: ServerCase, leniency: u32) -> impl Future<Output = Recorded> + Send + use<'r> {
