@@ -66,6 +66,8 @@ pub(crate) struct Peer {
     startup: Duration,
     /// The tools with a call that had no response in time.
     slow_tools: BTreeSet<String>,
+    /// Whether the server may still work on calls that were cancelled.
+    busy: bool,
     /// The methods of requests that had no response in time.
     unanswered: Mutex<BTreeSet<String>>,
     /// The requests that a step left open, by name.
@@ -153,6 +155,7 @@ impl Peer {
             leniency: 1,
             startup: Duration::ZERO,
             slow_tools: BTreeSet::new(),
+            busy: false,
             unanswered: Mutex::default(),
             open: BTreeMap::new(),
         })
@@ -196,9 +199,9 @@ impl Peer {
         self.slow_tools.contains(tool)
     }
 
-    /// Whether the server may still work on calls that had no response in time.
+    /// Whether the server may still work on calls that were cancelled.
     pub(crate) fn is_busy(&self) -> bool {
-        !self.slow_tools.is_empty()
+        self.busy
     }
 
     /// Whether progress was received since a request was sent.
@@ -337,8 +340,9 @@ impl Peer {
         true
     }
 
-    /// Cancels an open request as its revision and transport define (2026-07-28, basic/patterns/cancellation).
+    /// Cancels an open call as its revision and transport define (2026-07-28, basic/patterns/cancellation).
     pub(crate) async fn cancel(&mut self, sent: &Sent) {
+        self.busy = true;
         if self.revision.is_modern() {
             self.give_up(sent).await;
         } else {

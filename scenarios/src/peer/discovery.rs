@@ -17,9 +17,6 @@ use super::{
     FinishedPeer, Outgoing, Peer, PeerError, PeerTransport, ServerTarget, SilentServer, failure, handshake, rpc_error,
 };
 
-/// Timeout of `server/discover` if the server responded to `initialize` before.
-const PROBE: Duration = Duration::from_secs(3);
-
 /// Transport, revisions and capabilities of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProbeResult {
@@ -187,7 +184,7 @@ impl Search<'_> {
             // A server that starts slowly gets more time than it took before; one without a response not the whole time.
             let patience = async {
                 match response.await {
-                    Ok(took) => tokio::time::sleep((took * 3).max(PROBE).min(startup)).await,
+                    Ok(took) => tokio::time::sleep((took * 3).max(handshake::PROBE).min(startup)).await,
                     Err(_) => tokio::time::sleep(startup).await,
                 }
             };
@@ -228,9 +225,7 @@ impl Search<'_> {
             () = patience => Err(failure("timed-out", "no response to `server/discover`")),
         };
         if response.is_ok() {
-            // Over stdio, servers of both eras choose one by the first request that only one era has.
-            let first = Outgoing { method: "tools/list".to_owned(), ..Outgoing::default() };
-            drop(peer.request(first, PROBE).await);
+            peer.choose_era().await;
         }
         Ok(Attempt { revision, peer, response })
     }
@@ -345,7 +340,7 @@ async fn undiscovered_identity(peer: &mut Peer, error: StepError) -> Result<Serv
     let mut capabilities = Map::new();
     for (name, method) in [("tools", "tools/list"), ("resources", "resources/list"), ("prompts", "prompts/list")] {
         let outgoing = Outgoing { method: method.to_owned(), ..Outgoing::default() };
-        let response = peer.request(outgoing, PROBE).await.unwrap_or_default();
+        let response = peer.request(outgoing, handshake::PROBE).await.unwrap_or_default();
         if response.pointer("/result/resultType").is_some() {
             capabilities.insert(name.to_owned(), json!({}));
         }

@@ -18,6 +18,9 @@ const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
+/// Timeout of a request of 2026-07-28 to a server that responded before.
+pub(super) const PROBE: Duration = Duration::from_secs(3);
+
 impl Peer {
     /// Performs the handshake of the revision: `initialize` and `notifications/initialized`. Returns the result of
     /// `initialize`, or `None` in 2026-07-28, which has no handshake.
@@ -44,6 +47,15 @@ impl Peer {
         let initialized = Outgoing { method: "notifications/initialized".to_owned(), ..Outgoing::default() };
         self.notify(&initialized).await?;
         Ok(Some(result))
+    }
+
+    /// Sends a request of 2026-07-28. Over stdio, servers of both eras choose one by the first request that only one era has,
+    /// and `ping` belongs to the other.
+    pub(crate) async fn choose_era(&mut self) {
+        if self.revision.is_modern() {
+            let first = Outgoing { method: "tools/list".to_owned(), ..Outgoing::default() };
+            drop(self.request(first, PROBE).await);
+        }
     }
 
     /// Whether the session id has only visible ASCII characters; `None` without a session.

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::{
     evidence::{Evidence, Outcome, StepError, StepOutcome},
-    model::{Revision, Scenario, ServerStep, Subject},
+    model::{Revision, Scenario, ServerStep, SessionUse, Subject},
     peer::{FinishedPeer, Peer, PeerError, ProbeResult, ServerTarget, failure},
     plan::{limit_of, revisions_of, transports_of},
     run::ToolPolicy,
@@ -98,6 +98,9 @@ async fn converse(
         let (outcome, error) = handshake(&mut peer, probe_result, startup).await;
         outcomes.push(outcome);
         is_open = error.is_none();
+        if is_open && scenario.session == SessionUse::Shared {
+            peer.choose_era().await;
+        }
         // The check judges why the handshake failed.
         broken = error.filter(|_| !scenario.judges_handshake());
     }

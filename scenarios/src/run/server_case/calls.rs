@@ -19,7 +19,7 @@ use super::{Failure, fill};
 /// Default timeout of a call.
 const CALL: Duration = Duration::from_secs(10);
 /// A call that has progress but no response after this time is cancelled.
-const BRIEF: Duration = Duration::from_secs(1);
+const BRIEF: Duration = Duration::from_millis(400);
 /// Default maximum number of tools or prompts.
 const MAX: usize = 30;
 /// A call that is to be cancelled and has no response after this time is slow enough.
@@ -70,7 +70,7 @@ pub(super) async fn call_tools(
     }
     let mut made = Vec::new();
     for planned in calls.into_iter().flatten() {
-        // A slow tool is called once in a session, and cancelled as often as a step asks.
+        // A tool without a response in time is called once in a session, and cancelled as often as a step asks.
         if !step.cancel && peer.is_slow(&planned.name) {
             not_called.push(json!({ "tool": planned.name, "reason": "an earlier call had no response in time" }));
             continue;
@@ -158,7 +158,6 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<Va
         if step.cancel { peer.response(&sent, SLOW).await } else { response_or_progress(peer, &sent, within).await };
     let response = match response {
         Err(error) if error.kind == "timed-out" => {
-            peer.note_slow(&planned.name);
             peer.cancel(&sent).await;
             if step.cancel {
                 // Its response proves that the server read the cancellation.
@@ -166,6 +165,7 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<Va
                 drop(peer.request(ping, AFTER_CANCEL).await);
                 peer.response(&sent, AFTER_CANCEL).await
             } else {
+                peer.note_slow(&planned.name);
                 Err(error)
             }
         }

@@ -65,7 +65,10 @@ impl SharedSession<'_> {
             };
             let opened = match opened {
                 Ok(mut opened) => match handshake(&mut opened, self.facts, self.startup).await.1 {
-                    None => Ok(opened),
+                    None => {
+                        opened.choose_era().await;
+                        Ok(opened)
+                    }
                     Some(error) => Err(error),
                 },
                 error => error,
