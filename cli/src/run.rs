@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use scenarios::{
     bench::connect::LoadConnectError,
+    peer::PeerError,
     run::{LoadCaseError, RunDirectory, RunError, RunEvent, RunPlan},
 };
 use tokio_util::sync::CancellationToken;
@@ -49,6 +50,8 @@ fn failure(error: RunError) -> CommandError {
             | LoadCaseError::NoServer(_)
             | LoadCaseError::Connect(LoadConnectError::UnknownTool { .. } | LoadConnectError::RejectedTool { .. }),
         ) => CommandError::input(error),
+        RunError::Peer(PeerError::Unauthorized { .. }) => CommandError::environment(error)
+            .with_help("add `--oauth` to log in, or `--header 'Authorization: Bearer TOKEN'`"),
         _ => CommandError::environment(error),
     }
 }

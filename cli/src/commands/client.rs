@@ -10,7 +10,7 @@ mod elicitation;
 pub(super) mod error;
 mod explain;
 mod lines;
-mod login;
+pub(super) mod login;
 mod logout;
 pub(super) mod policy;
 mod prompt;

@@ -20,6 +20,7 @@ use super::{
     client::{
         config::{self, Files},
         error::ClientCommandError,
+        login,
     },
     selection::catalog_with,
     target::TargetArgs,
@@ -41,6 +42,9 @@ pub(crate) struct Args {
     server: Option<String>,
     #[command(flatten)]
     files: Files,
+    /// Use the stored login of the server (see `client login`), or log in first.
+    #[arg(long, conflicts_with = "command")]
+    oauth: bool,
     /// Only checks, scenarios or cases whose id matches (`unknown-tool-*`, `server/tools`).
     #[arg(long, value_name = "GLOB")]
     only: Vec<String>,
@@ -130,9 +134,18 @@ pub(crate) fn run(args: Args) -> CommandResult {
 
 impl Args {
     fn target(&self) -> Result<ServerTarget, CommandError> {
-        let Some(name) = &self.server else { return self.target.server() };
-        let server = config::server(&self.files, name).map_err(ClientCommandError::into_inner)?;
-        TargetArgs::configured(&server)
+        let mut target = match &self.server {
+            Some(name) => {
+                let server = config::server(&self.files, name).map_err(ClientCommandError::into_inner)?;
+                TargetArgs::configured(&server)?
+            }
+            None => self.target.server()?,
+        };
+        if let (true, ServerTarget::Url(server)) = (self.oauth, &mut target) {
+            let name = self.server.as_deref().unwrap_or(server.url.as_str());
+            server.headers.extend(login::authorization_headers(&self.files, name)?);
+        }
+        Ok(target)
     }
 
     fn scenarios(&self) -> Result<Vec<Arc<Scenario>>, CommandError> {

@@ -242,3 +242,15 @@ async fn login_at_a_server_without_authorization_fails() {
     assert_eq!((login.code, &output["error"]["kind"]), (Some(3), &json!("authorization-server-not-found")), "{output}");
     assert_eq!(output["error"]["command"], Value::Null);
 }
+
+#[tokio::test]
+async fn validation_uses_the_stored_login() {
+    let oauth = OAuthFixture::start("{}\n").await;
+    let rejected = oauth.validate(&[]).await;
+    assert_eq!(rejected.code, Some(3), "{rejected:?}");
+    assert!(rejected.stderr.contains("requires authorization") && rejected.stderr.contains("--oauth"), "{rejected:?}");
+    oauth.log_in(&[]).await.success();
+    let validated = oauth.validate(&["--oauth"]).await;
+    assert!(validated.success().contains("PASSED"), "{validated:?}");
+    assert!(!validated.stdout.contains("Bearer"), "{validated:?}");
+}

@@ -41,10 +41,21 @@ impl OAuthFixture {
     }
 
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = command(arguments);
+        self.with_store(command(arguments))
+    }
+
+    fn with_store(&self, mut command: Command) -> Command {
         command.env("MCP_WORKBENCH_CREDENTIALS", "file").env("MCP_WORKBENCH_CREDENTIALS_DIR", self.store());
         command.env_remove("BROWSER").env_remove("MCP_WORKBENCH_CLIENT_SECRET");
         command
+    }
+
+    /// Validates the protected resource.
+    pub(crate) async fn validate(&self, arguments: &[&str]) -> Ran {
+        let mut command = Command::new(PROGRAM);
+        command.args(["validate", "--quiet", "--only", "server/tools", "--url", &self.url]).args(arguments);
+        command.stdin(Stdio::null()).kill_on_drop(true).env("MCP_WORKBENCH_RUNS", self.directory.path());
+        Ran::run(self.with_store(command)).await
     }
 
     pub(crate) async fn client(&self, arguments: &[&str]) -> Ran {

@@ -2,18 +2,21 @@
 
 use std::{process::ExitCode, sync::Arc, time::Duration};
 
+use anyhow::anyhow;
 use client::auth::{
-    AuthSettings, BrowserError, ConfiguredClient, LoginUi, LoopbackBrowser,
+    AuthSettings, Authorize as _, BrowserError, ConfiguredClient, LoginUi, LoopbackBrowser,
     callback::{self, CallbackOptions, InvalidCallback},
     credentials::{CredentialKey, Credentials},
 };
 use futures::future::BoxFuture;
+use reqwest::{Method, header::HeaderValue};
 use serde_json::json;
 use tokio::{sync::Mutex, time::timeout};
 use url::Url;
 
 use super::{
-    access, config,
+    access,
+    config::{self, Files},
     error::{ClientCommandError, settle},
     lines::StdinLines,
 };
@@ -63,16 +66,52 @@ pub(crate) fn run(args: &Args) -> CommandResult {
     done
 }
 
+/// The headers that authorize requests to a server, by URL or by its name in the configuration: with its stored login, or
+/// after a new one.
+pub(crate) fn authorization_headers(files: &Files, server: &str) -> Result<Vec<(String, String)>, CommandError> {
+    let runtime = interrupt::runtime()?;
+    let headers = runtime.block_on(async {
+        let mut interrupts = Interrupts::watch()?;
+        tokio::select! {
+            interrupt = interrupts.next() => Err(interrupt.terminate()),
+            headers = stored_or_new(files, server) => headers.map_err(ClientCommandError::into_inner),
+        }
+    });
+    // A browser in the terminal may still be running.
+    runtime.shutdown_background();
+    headers
+}
+
+async fn stored_or_new(files: &Files, server: &str) -> Result<Vec<(String, String)>, ClientCommandError> {
+    let (url, settings, options) = configured(files, server)?;
+    let user = TerminalUser { opens: true, lines: Mutex::default() };
+    let browser = LoopbackBrowser::with_ui(options, Arc::new(user));
+    let key = CredentialKey::from_url(&url);
+    let authorizer = access::authorizer(&url, key, settings, access::store()?, Some(Arc::new(browser)))?;
+    let mut headers = authorizer.headers(&Method::POST, &url).await?;
+    if headers.is_empty() {
+        authorizer.login().await?;
+        headers = authorizer.headers(&Method::POST, &url).await?;
+    }
+    if headers.contains_key("dpop") {
+        let cause = anyhow!("the tokens of {url} are valid only with a new proof in each request (DPoP)");
+        return Err(ClientCommandError::input("dpop", cause).with_help("log in with a client that gets bearer tokens"));
+    }
+    let text = |value: &HeaderValue| value.to_str().map(str::to_owned).unwrap_or_default();
+    Ok(headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect())
+}
+
+/// URL and settings of the login of a server, by URL or by its name in the configuration.
+fn configured(files: &Files, server: &str) -> Result<(Url, AuthSettings, CallbackOptions), ClientCommandError> {
+    let Some(url) = config::url(server) else { return config::login(files, server) };
+    let port = config::settings()?.callback_port.unwrap_or_default();
+    Ok((url, AuthSettings::default(), CallbackOptions { port, ..CallbackOptions::default() }))
+}
+
 /// URL and settings of the login; the command line overrides the configuration.
 fn settings(args: &Args) -> Result<(Url, AuthSettings, CallbackOptions), ClientCommandError> {
     let environment = config::settings()?;
-    let (url, mut settings, mut options) = match config::url(&args.target.server) {
-        Some(url) => {
-            let port = environment.callback_port.unwrap_or_default();
-            (url, AuthSettings::default(), CallbackOptions { port, ..CallbackOptions::default() })
-        }
-        None => config::login(&args.target.files, &args.target.server)?,
-    };
+    let (url, mut settings, mut options) = configured(&args.target.files, &args.target.server)?;
     if let Some(id) = &args.client_id {
         settings.client = Some(ConfiguredClient { secret: environment.client_secret, ..ConfiguredClient::new(id) });
     }
