@@ -56,6 +56,45 @@ pub struct RunHeader {
     /// The verdicts that fail the run.
     #[serde(default, skip_serializing_if = "PassPolicy::is_default")]
     pub policy: PassPolicy,
+    /// The requirements by which a client is judged; absent for other runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Profile>,
+}
+
+/// The kind of a client: decides which requirements it must meet, and how severe a violation is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Profile {
+    /// A library that implements the protocol. Only violations of a MUST fail, those of a SHOULD warn, and all others are
+    /// noted.
+    Sdk,
+    /// An application that uses servers for a model. It must also meet the requirements that no specification has.
+    #[default]
+    Agent,
+}
+
+impl Profile {
+    /// All profiles.
+    pub const ALL: [Self; 2] = [Self::Sdk, Self::Agent];
+
+    /// The name in options and files.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Sdk => "sdk",
+            Self::Agent => "agent",
+        }
+    }
+
+    /// The verdict on the violation of a requirement of this level.
+    #[must_use]
+    pub fn violation(self, level: Level) -> Verdict {
+        match (level, self) {
+            (Level::Must, _) | (Level::Expected, Self::Agent) => Verdict::Failed,
+            (Level::Should, _) => Verdict::Warned,
+            (Level::Expected, Self::Sdk) => Verdict::Noted,
+        }
+    }
 }
 
 /// The verdicts that fail a run, in addition to `failed` and `blocked`.
@@ -105,6 +144,8 @@ pub enum Verdict {
     Skipped,
     /// Met the requirement.
     Passed,
+    /// Violates an EXPECTED requirement, which is only information about a client with the profile `sdk`.
+    Noted,
     /// Violates a SHOULD.
     Warned,
     /// Failed in some of several runs. Counts as a failure unless the run allows it.
@@ -128,6 +169,7 @@ impl Verdict {
         match self {
             Self::Skipped => "skipped",
             Self::Passed => "passed",
+            Self::Noted => "noted",
             Self::Warned => "warned",
             Self::Flaky => "flaky",
             Self::Blocked => "blocked",
@@ -329,6 +371,9 @@ pub struct Counts {
     pub failed: usize,
     /// Cases with a warning.
     pub warned: usize,
+    /// Cases that violate only EXPECTED requirements, with the profile `sdk`.
+    #[serde(default)]
+    pub noted: usize,
     /// Flaky cases.
     #[serde(default)]
     pub flaky: usize,
@@ -348,6 +393,7 @@ impl Run {
                 Verdict::Passed => &mut counts.passed,
                 Verdict::Failed => &mut counts.failed,
                 Verdict::Warned => &mut counts.warned,
+                Verdict::Noted => &mut counts.noted,
                 Verdict::Flaky => &mut counts.flaky,
                 Verdict::Blocked => &mut counts.blocked,
                 Verdict::Skipped => &mut counts.skipped,

@@ -4,6 +4,7 @@
 //! start of the case.
 
 use evidence::Frame;
+use reports::model::Profile;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -18,6 +19,9 @@ pub struct Evidence {
     pub transport: Transport,
     /// The revision.
     pub revision: Revision,
+    /// The requirements by which a client is judged.
+    #[serde(default, skip_serializing_if = "is_agent")]
+    pub profile: Profile,
     /// Every frame, of all servers, in order of time; `seq` counts from 0.
     pub frames: Vec<Frame>,
     /// Number of frames that were omitted because the case recorded too many.
@@ -64,6 +68,7 @@ impl Evidence {
             scenario: scenario.to_owned(),
             transport,
             revision,
+            profile: Profile::default(),
             frames: Vec::new(),
             omitted_frames: 0,
             steps: Vec::new(),
@@ -84,6 +89,11 @@ impl Evidence {
         let steps = vec![StepOutcome { step: None, server: None, began_us: 0, ended_us: 0, outcome }];
         Self { steps, ..Self::empty(scenario, transport, revision) }
     }
+}
+
+// serde passes a reference.
+fn is_agent(profile: &Profile) -> bool {
+    *profile == Profile::Agent
 }
 
 // serde passes a reference.

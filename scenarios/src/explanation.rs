@@ -1,7 +1,7 @@
 //! What is known about a requirement or a check: rule, specification page, checks and scenarios.
 
 use diagnostics::nearest;
-use reports::model::Requirement;
+use reports::model::{Profile, Requirement};
 use serde::Serialize;
 use thiserror::Error;
 
@@ -16,6 +16,8 @@ use crate::{
 pub struct Explanation {
     /// The rule.
     pub requirement: Requirement,
+    /// The kinds of clients that it applies to, if it is a requirement on clients.
+    pub profiles: Vec<Profile>,
     /// Its checks; only the check that was asked for, if it was one.
     pub checks: Vec<CheckSummary>,
     /// The ids of the scenarios that test the requirement or name one of the checks.
@@ -68,6 +70,7 @@ impl Register {
         };
         let scenarios = scenarios.into_iter().filter(tests).map(|scenario| scenario.scenario.clone()).collect();
         let checks = checks.iter().map(|check| CheckSummary { id: check.id, expected: check.expected }).collect();
-        Ok(Explanation { requirement, checks, scenarios })
+        let profiles = Profile::ALL.into_iter().filter(|profile| self.applies_to(&requirement.id, *profile)).collect();
+        Ok(Explanation { requirement, profiles, checks, scenarios })
     }
 }

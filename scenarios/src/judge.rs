@@ -7,9 +7,12 @@
 //! - The transcript also compares messages with their shapes, once for all checks of shapes.
 //! - `expectations` compares steps, frames, processes and events; `values` evaluates JSONPath expectations.
 
+mod capabilities;
 mod case;
 pub mod check;
 pub mod checks;
+mod contradictions;
+mod derived;
 mod expectations;
 mod transcript;
 mod values;

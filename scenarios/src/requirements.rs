@@ -12,7 +12,7 @@ use diagnostics::{
     document::{Document, Format, Limits, Source},
 };
 use include_dir::{Dir, include_dir};
-use reports::model::{Level, Requirement};
+use reports::model::{Level, Profile, Requirement};
 use serde::{Deserialize, de::DeserializeOwned};
 
 pub use self::features::{Feature, features};
@@ -76,6 +76,9 @@ struct Entry {
     /// The transports that it applies over [default: all].
     #[serde(default)]
     transports: Option<Vec<Transport>>,
+    /// The kinds of clients with the requirement [default: all].
+    #[serde(default)]
+    profiles: Option<Vec<Profile>>,
 }
 
 /// The revisions with a requirement.
@@ -117,6 +120,13 @@ impl Register {
     pub fn applies_over(&self, id: &str, transport: Transport) -> bool {
         let transports = self.entries.get(id).and_then(|entry| entry.transports.as_ref());
         transports.is_none_or(|transports| transports.contains(&transport))
+    }
+
+    /// Whether clients with this profile have a requirement.
+    #[must_use]
+    pub fn applies_to(&self, id: &str, profile: Profile) -> bool {
+        let profiles = self.entries.get(id).and_then(|entry| entry.profiles.as_ref());
+        profiles.is_none_or(|profiles| profiles.contains(&profile))
     }
 
     /// The requirement with this id, as it is to be read in this revision. Where the revision has no page of its own

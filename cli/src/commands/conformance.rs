@@ -3,6 +3,7 @@
 use std::{fs, num::NonZeroUsize, path::PathBuf};
 
 use anyhow::Context as _;
+use reports::model::Profile;
 use scenarios::{
     run::{Baseline, ClientUnderTest, ConformancePlan, RunPlan, fresh_seed},
     select::Runner,
@@ -24,6 +25,10 @@ pub(crate) struct Args {
     /// MCP_CONFORMANCE_SCENARIO, MCP_CONFORMANCE_PROTOCOL_VERSION and MCP_CONFORMANCE_CONTEXT.
     #[arg(long, value_name = "COMMAND")]
     client_command: Option<String>,
+    /// Requirements by which the client is judged: `sdk` for a library, `agent` for an application that uses servers for a
+    /// model [default: sdk with --client-command, else agent].
+    #[arg(long, value_name = "PROFILE", value_parser = profile)]
+    profile: Option<Profile>,
     /// Number of cases to run in parallel [default: 24 per core, up to 96].
     #[arg(long, short)]
     jobs: Option<NonZeroUsize>,
@@ -56,12 +61,18 @@ pub(crate) fn run(args: Args) -> CommandResult {
             None => ClientUnderTest::BuiltIn,
             Some(command) => ClientUnderTest::External { command, hidden_variables: vec![] },
         },
+        profile: args.profile,
         plan,
         seed,
         jobs: args.jobs.unwrap_or_else(default_jobs),
         baseline,
     };
     run::execute(RunPlan::Conformance(plan), &args.output)
+}
+
+fn profile(name: &str) -> Result<Profile, String> {
+    let known = Profile::ALL.into_iter().find(|profile| profile.as_str() == name);
+    known.ok_or_else(|| "the profiles are `sdk` and `agent`".to_owned())
 }
 
 /// Most cases mostly wait for timeouts, so there are many more of them than cores.

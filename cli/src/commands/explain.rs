@@ -42,9 +42,12 @@ pub(crate) fn run(args: &Args) -> CommandResult {
 }
 
 fn text(explanation: &Explanation) -> String {
-    let Explanation { requirement, checks, scenarios } = explanation;
+    let Explanation { requirement, profiles, checks, scenarios } = explanation;
     let mut text =
         format!("{}: {} {}\n{}\n", requirement.id, requirement.level.as_str(), requirement.text, requirement.url);
+    if let [only] = profiles.as_slice() {
+        text.push_str(&format!("profile {}\n", only.as_str()));
+    }
     for check in checks {
         text.push_str(&format!("\ncheck {}\n    {}\n", check.id, check.expected));
     }

@@ -13,6 +13,7 @@ mod driver;
 mod fault;
 mod greeting;
 mod http;
+mod idle;
 mod inbox;
 mod link;
 mod listing;
@@ -25,6 +26,7 @@ mod tasks;
 mod user;
 
 pub(crate) use defect::Defect;
+pub(crate) use idle::ClientMode;
 
 use std::process::ExitCode;
 
@@ -35,10 +37,10 @@ use serde_json::Value;
 /// Environment variable with the context of a case: the servers, the steps, and the report file.
 pub(crate) const CONTEXT: &str = "MCP_CONFORMANCE_CONTEXT";
 
-/// Executes the steps of the context. The arguments are `--defect <name>` and the URL of the server, which the context
-/// contains too.
+/// Executes the steps of the context. The arguments are `--defect <name>`, `--mode <name>` and the URL of the server,
+/// which the context contains too.
 pub(crate) fn main(mut arguments: impl Iterator<Item = String>) -> ExitCode {
-    let mut flaw = Flaw::default();
+    let (mut flaw, mut mode) = (Flaw::default(), ClientMode::default());
     while let Some(argument) = arguments.next() {
         if argument == "--defect" {
             let name = arguments.next().unwrap_or_default();
@@ -47,18 +49,25 @@ pub(crate) fn main(mut arguments: impl Iterator<Item = String>) -> ExitCode {
             };
             flaw = Flaw(Some(defect));
         }
+        if argument == "--mode" {
+            let name = arguments.next().unwrap_or_default();
+            let Ok(named) = ClientMode::from_str(&name, false) else {
+                return report_error(&anyhow::anyhow!("unknown mode `{name}`"));
+            };
+            mode = named;
+        }
     }
-    match run(flaw) {
+    match run(flaw, mode) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => report_error(&error),
     }
 }
 
-fn run(flaw: Flaw) -> anyhow::Result<()> {
+fn run(flaw: Flaw, mode: ClientMode) -> anyhow::Result<()> {
     let context: Value = serde_json::from_str(&std::env::var(CONTEXT)?)?;
     anyhow::ensure!(context["format"] == 1, "the context has another version of the contract");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let driven = runtime.block_on(driver::drive(&context, flaw));
+    let driven = runtime.block_on(idle::act(&context, flaw, mode));
     // Tasks may still read from servers.
     runtime.shutdown_background();
     driven

@@ -24,14 +24,15 @@ pub(crate) struct Ran {
     pub(crate) left: Vec<String>,
 }
 
-/// Runs cases against the client of this command.
-pub(crate) fn conformance(client: &str, cases: &[&str], jobs: usize) -> anyhow::Result<Ran> {
+/// Runs cases against the client of this command. The profile is that of the workbench for commands, unless it is given.
+pub(crate) fn conformance(client: &str, profile: Option<&str>, cases: &[&str], jobs: usize) -> anyhow::Result<Ran> {
     // All processes of the run have this directory in their environment or command line, which identifies remaining ones.
     let marked = tempfile::Builder::new().prefix("broken-clients-").tempdir()?;
     let output = marked.path().join("output");
     let ended = Command::new(env!("CARGO_BIN_EXE_mcp-workbench"))
         .arg("conformance")
         .args(cases)
+        .args(profile.map(|profile| format!("--profile={profile}")))
         .args(["--client-command", client, "--format", "json", "--quiet", "--jobs", &jobs.to_string(), "--output"])
         .arg(&output)
         .env("TMPDIR", marked.path())

@@ -84,7 +84,7 @@ pub(super) fn areas(run: &Run) -> BTreeMap<&str, AreaCounts<'_>> {
                 counts.skipped += 1;
                 *reasons.entry(area).or_default().entry(&check.observed).or_default() += 1;
             }
-            Verdict::Warned => counts.warned += 1,
+            Verdict::Noted | Verdict::Warned => counts.warned += 1,
             Verdict::Flaky | Verdict::Blocked | Verdict::Failed => counts.failed += 1,
         }
     }

@@ -66,7 +66,7 @@ fn scenario_suites(run: &Run) -> Vec<TestSuite> {
             suites.len() - 1
         });
         let suite = &mut suites[position];
-        if result.verdict == Verdict::Warned {
+        if matches!(result.verdict, Verdict::Noted | Verdict::Warned) {
             append_warning(suite, result);
         }
         suite.add_test_case(scenario_case(run, result, &area));
@@ -102,7 +102,7 @@ fn scenario_case(run: &Run, result: &CaseResult, area: &str) -> TestCase {
             }
             Verdict::Blocked => non_success(NonSuccessKind::Error, kind, &message, &detail()),
             verdict if !run.header.policy.fails(verdict) => TestCaseStatus::success(),
-            Verdict::Passed | Verdict::Warned | Verdict::Flaky | Verdict::Failed => {
+            Verdict::Passed | Verdict::Noted | Verdict::Warned | Verdict::Flaky | Verdict::Failed => {
                 non_success(NonSuccessKind::Failure, kind, &message, &detail())
             }
         }
@@ -158,12 +158,12 @@ fn attribute(value: &str) -> String {
     text::bounded_line(value, MAX_ATTRIBUTE)
 }
 
-/// Appends a warning to the output of its suite. Neither schema allows a warning in a test case that passed.
+/// Appends a warning or note to the output of its suite. Neither schema allows a warning in a test case that passed.
 fn append_warning(suite: &mut TestSuite, result: &CaseResult) {
     let style = CaseStyle { paint: Paint::PLAIN, width: WIDTH, all: false };
     let before = suite.system_out.take().map(|text| text.to_string()).unwrap_or_default();
     let id = text::bounded_line(&result.id, MAX_ATTRIBUTE);
-    suite.set_system_out(format!("{before}warned {id}\n{}\n\n", case::detail(result, style)));
+    suite.set_system_out(format!("{before}{} {id}\n{}\n\n", result.verdict.as_str(), case::detail(result, style)));
 }
 
 /// Adds the properties, outputs and attributes that the Ant task's schema requires.

@@ -44,15 +44,18 @@ impl Format for Markdown {
 
 fn push_counts(out: &mut String, run: &Run) {
     let counts = run.counts();
-    out.push_str("| failed | blocked | flaky | warned | passed | skipped | planned | known failures | time | seed |\n");
-    out.push_str("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
+    out.push_str(
+        "| failed | blocked | flaky | warned | noted | passed | skipped | planned | known failures | time | seed |\n",
+    );
+    out.push_str("| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |\n");
     let (known, time) = (outcome::known_failures(run), duration(run.elapsed_ms));
     out.push_str(&format!(
-        "| {} | {} | {} | {} | {} | {} | {} | {known} | {time} | {} |\n",
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {known} | {time} | {} |\n",
         counts.failed,
         counts.blocked,
         counts.flaky,
         counts.warned,
+        counts.noted,
         counts.passed,
         counts.skipped,
         run.header.planned,

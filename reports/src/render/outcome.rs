@@ -38,10 +38,9 @@ pub(super) fn incomplete(run: &Run) -> String {
     format!("the run was interrupted: {finished} of {planned} planned cases finished; the rest count as failed")
 }
 
-/// Cases to report: failures and warnings, most severe first; known failures last.
+/// Cases to report: failures, warnings and notes, most severe first; known failures last.
 pub(super) fn reported(run: &Run) -> Vec<&CaseResult> {
-    let mut cases: Vec<_> =
-        run.cases.iter().filter(|case| case.verdict.is_failure() || case.verdict == Verdict::Warned).collect();
+    let mut cases: Vec<_> = run.cases.iter().filter(|case| case.verdict > Verdict::Passed).collect();
     cases.sort_by_key(|case| (is_known(run, case), std::cmp::Reverse(case.verdict)));
     cases
 }
@@ -54,6 +53,7 @@ pub(super) fn counts(run: &Run) -> Vec<(Verdict, usize)> {
         (Verdict::Blocked, counts.blocked),
         (Verdict::Flaky, counts.flaky),
         (Verdict::Warned, counts.warned),
+        (Verdict::Noted, counts.noted),
         (Verdict::Passed, counts.passed),
         (Verdict::Skipped, counts.skipped),
     ]

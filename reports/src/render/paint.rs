@@ -17,7 +17,7 @@ impl Paint {
 
     pub(super) fn verdict(self, verdict: Verdict, text: impl Display) -> String {
         let color = match verdict {
-            Verdict::Skipped => AnsiColor::Cyan,
+            Verdict::Skipped | Verdict::Noted => AnsiColor::Cyan,
             Verdict::Passed => AnsiColor::Green,
             Verdict::Warned => AnsiColor::Yellow,
             Verdict::Flaky | Verdict::Blocked => AnsiColor::Magenta,

@@ -10,7 +10,7 @@ use super::{
     paint::Paint,
     text,
 };
-use crate::model::{CaseResult, Run, RunKind, Verdict};
+use crate::model::{CaseResult, Profile, Run, RunKind, Verdict};
 
 mod load;
 mod validation;
@@ -113,7 +113,8 @@ fn push_result(out: &mut String, run: &Run, paint: Paint) {
         RunKind::Bench => "load test",
     };
     let header = &run.header;
-    push(out, &format!("{kind} of {}", paint.strong(text::bounded_line(&header.subject, 300))));
+    let profile = header.profile.filter(|profile| *profile == Profile::Sdk).map_or("", |_| " (profile sdk)");
+    push(out, &format!("{kind} of {}{profile}", paint.strong(text::bounded_line(&header.subject, 300))));
     let counts: Vec<String> = outcome::counts(run)
         .into_iter()
         .map(|(verdict, count)| paint.verdict(verdict, format!("{count} {}", verdict.as_str())))

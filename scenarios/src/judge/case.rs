@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 
 use evidence::{Body, Frame, Http};
-use reports::model::{CaseResult, CheckResult, FrameBody, Level, ReportFrame, Requirement, Verdict};
+use reports::model::{CaseResult, CheckResult, FrameBody, Level, Profile, ReportFrame, Requirement, Verdict};
 use serde_json::Value;
 
 use super::{
     Transcript,
-    check::{Check, CheckOutcome, Scope, violation},
+    capabilities::undeclared_capability,
+    check::{Check, CheckOutcome, Scope},
     checks,
+    contradictions::contradiction,
     expectations::Expected,
 };
 use crate::{
@@ -24,18 +26,23 @@ const MAX_FRAMES: usize = 40;
 const MAX_BODY: usize = 4096;
 /// The requirement of results about the run itself, for which no scenario has one.
 const RUN: &str = "workbench/subject-takes-part";
+/// The requirement on reports of clients.
+const REPORT: &str = "workbench/report-matches-frames";
 
 /// Judges one case. The same scenario and evidence give the same result.
 #[must_use]
 pub fn judge(id: &str, scenario: &Scenario, evidence: &Evidence) -> CaseResult {
     let mut results = match &evidence.broken {
         Some(reason) => vec![stopped(Verdict::Blocked, "the case can be run", reason, evidence)],
-        None => match not_applicable(evidence) {
-            Some(reason) => vec![stopped(Verdict::Skipped, "the scenario applies to the subject", reason, evidence)],
-            None => judge_steps_and_checks(scenario, evidence),
+        None => match (not_applicable(evidence), scenario.subject) {
+            (Some(reason), _) => {
+                vec![stopped(Verdict::Skipped, "the scenario applies to the subject", reason, evidence)]
+            }
+            (None, Subject::Client) => judge_client(scenario, evidence),
+            (None, Subject::Server) => judge_server(scenario, evidence),
         },
     };
-    if results.iter().all(|result| result.verdict == Verdict::Skipped) && !skipped_on_purpose(evidence) {
+    if results.iter().all(|result| result.verdict == Verdict::Skipped) && !skipped_on_purpose(scenario, evidence) {
         let reason = "nothing in the case could be judged";
         results.push(stopped(Verdict::Blocked, "the case has evidence", reason, evidence));
     }
@@ -58,30 +65,75 @@ pub fn judge(id: &str, scenario: &Scenario, evidence: &Evidence) -> CaseResult {
     }
 }
 
-fn judge_steps_and_checks(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
+/// The results of a case of a client.
+fn judge_client(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
+    let requirement = requirement_of(scenario, evidence);
     let mut found = Vec::new();
     if evidence.timed_out {
-        found.push(stopped(Verdict::Failed, "the case finishes within its timeout", "it was stopped", evidence));
+        // A client that waits for too long violates the requirement of the scenario, and no other.
+        let verdict = evidence.profile.violation(requirement.level);
+        found.push(stopped(verdict, "the case finishes within its timeout", "it was stopped", evidence));
     }
-    if scenario.subject == Subject::Client && took_no_part(evidence) {
+    if took_no_part(evidence) {
+        if evidence.profile == Profile::Sdk && evidence.steps.is_empty() && offers_no_server(scenario) {
+            let reason = "only a report can show that no server was started";
+            found.push(stopped(Verdict::Skipped, "the scenario applies to the client", reason, evidence));
+            return found;
+        }
         let reason = "the client exited, sent no message to a server, and reported no outcome";
         found.push(stopped(Verdict::Failed, "the client takes part", reason, evidence));
         return found;
     }
     let transcript = Transcript::new(evidence, &scenario.unknown);
+    let checks = run_checks(Subject::Client, &transcript, |check| applies(scenario, check));
+    if let Some(capability) = undeclared_capability(scenario, &transcript) {
+        let reason = format!("the client did not declare the capability `{capability}`");
+        found.push(stopped(Verdict::Skipped, "the scenario applies to the client", &reason, evidence));
+        found.extend(checks.into_iter().filter(is_violation));
+        return found;
+    }
+    if let Some(observed) = contradiction(scenario, &transcript) {
+        let requirement = cite(REPORT, evidence);
+        let (id, expected) = ("report-matches-frames".to_owned(), "the report agrees with the messages".to_owned());
+        found.push(CheckResult { id, verdict: Verdict::Failed, requirement, expected, observed, frames: vec![] });
+    }
+    let expected = Expected::new(scenario, &transcript, requirement).judge();
+    let steps = || expected.iter().filter(|result| result.id.starts_with("steps["));
+    // A client that only skips does not pass because it did nothing wrong meanwhile.
+    let nothing_judged = steps().next().is_some() && steps().all(|result| result.verdict == Verdict::Skipped);
+    found.extend(expected.into_iter().chain(checks));
+    if nothing_judged {
+        found.retain(|result| result.verdict == Verdict::Skipped || is_violation(result));
+    }
+    found
+}
+
+fn is_violation(result: &CheckResult) -> bool {
+    result.verdict > Verdict::Passed
+}
+
+/// The results of a case of a server.
+fn judge_server(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
+    let mut found = Vec::new();
+    if evidence.timed_out {
+        found.push(stopped(Verdict::Failed, "the case finishes within its timeout", "it was stopped", evidence));
+    }
+    let transcript = Transcript::new(evidence, &scenario.unknown);
     // Without a handshake the steps say nothing; the check explains it.
     if handshake_failed(evidence) && scenario.judges_handshake() {
         let applies = |check: &Check| check.scope == Scope::Always || check.id == HANDSHAKE_CHECK;
-        found.extend(run_checks(scenario.subject, &transcript, applies));
+        found.extend(run_checks(Subject::Server, &transcript, applies));
         return found;
     }
-    found.extend(Expected::new(scenario, evidence, requirement_of(scenario, evidence)).judge());
-    // Those of a shared session are judged once, for the whole session.
-    let always = scenario.session != SessionUse::Shared;
-    let applies =
-        |check: &Check| (always && check.scope == Scope::Always) || scenario.checks.iter().any(|id| id == check.id);
-    found.extend(run_checks(scenario.subject, &transcript, applies));
+    found.extend(Expected::new(scenario, &transcript, requirement_of(scenario, evidence)).judge());
+    found.extend(run_checks(Subject::Server, &transcript, |check| applies(scenario, check)));
     found
+}
+
+/// Whether a check is one of the scenario. Those of a shared session are judged once, for the whole session.
+fn applies(scenario: &Scenario, check: &Check) -> bool {
+    let always = scenario.session != SessionUse::Shared && check.scope == Scope::Always;
+    always || scenario.checks.iter().any(|id| id == check.id)
 }
 
 fn run_checks(subject: Subject, transcript: &Transcript<'_>, applies: impl Fn(&Check) -> bool) -> Vec<CheckResult> {
@@ -103,31 +155,41 @@ fn differ(result: &mut CheckResult, repetitions: Repetitions) {
 
 /// A client that does nothing must not pass because it did nothing wrong.
 fn took_no_part(evidence: &Evidence) -> bool {
-    evidence.steps.is_empty() && !evidence.frames.iter().any(|frame| frame.from_client() && frame.json().is_some())
+    let is_skipped = |step: &StepOutcome| matches!(step.outcome, Outcome::Skipped(_));
+    evidence.frames.is_empty() && evidence.steps.iter().all(is_skipped)
+}
+
+/// Whether no server of the scenario can be contacted.
+fn offers_no_server(scenario: &Scenario) -> bool {
+    scenario.scripts().all(|(_, script)| script.process.command.is_some())
 }
 
 fn handshake_failed(evidence: &Evidence) -> bool {
     evidence.steps.iter().any(|step| step.step.is_none() && matches!(step.outcome, Outcome::Error(_)))
 }
 
-/// Why the case was not run, if it does not apply.
+/// Why the case was not run, if it does not apply. A client that was started cannot decide that.
 fn not_applicable(evidence: &Evidence) -> Option<&str> {
     match evidence.steps.as_slice() {
-        [StepOutcome { step: None, outcome: Outcome::Skipped(reason), .. }] => Some(reason),
+        [StepOutcome { step: None, outcome: Outcome::Skipped(reason), .. }] if evidence.process.is_none() => {
+            Some(reason)
+        }
         _ => None,
     }
 }
 
-/// Whether a step was skipped. That is a choice of the scenario, and not a lack of evidence.
-fn skipped_on_purpose(evidence: &Evidence) -> bool {
-    evidence.steps.iter().any(|step| matches!(step.outcome, Outcome::Skipped(_)))
+/// Whether a step was skipped. That is a choice of the scenario, and not a lack of evidence. A client has no such choice.
+fn skipped_on_purpose(scenario: &Scenario, evidence: &Evidence) -> bool {
+    scenario.subject == Subject::Client || evidence.steps.iter().any(|step| matches!(step.outcome, Outcome::Skipped(_)))
 }
 
 fn run(check: &Check, transcript: &Transcript<'_>) -> CheckResult {
     let requirement = cite(check.requirement, transcript.evidence);
     let (verdict, observed, frames) = match check.run(transcript) {
         CheckOutcome::Passed { observed, frames } => (Verdict::Passed, observed, frames),
-        CheckOutcome::Failed { observed, frames } => (violation(requirement.level), observed, frames),
+        CheckOutcome::Failed { observed, frames } => {
+            (transcript.evidence.profile.violation(requirement.level), observed, frames)
+        }
         CheckOutcome::NotApplicable(reason) => (Verdict::Skipped, reason, vec![]),
         CheckOutcome::Blocked(reason) => (Verdict::Blocked, reason, vec![]),
     };

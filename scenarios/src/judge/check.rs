@@ -1,6 +1,5 @@
 //! Checks and their outcomes. A check is a pure function over the transcript of a case, bound to one requirement.
 
-use reports::model::{Level, Verdict};
 use serde_json::Value;
 
 use super::transcript::Transcript;
@@ -50,14 +49,6 @@ pub(super) enum Rule {
     Shape(&'static [&'static str]),
 }
 
-/// The verdict on the violation of a requirement of this level.
-pub(super) fn violation(level: Level) -> Verdict {
-    match level {
-        Level::Must | Level::Expected => Verdict::Failed,
-        Level::Should => Verdict::Warned,
-    }
-}
-
 impl Check {
     /// Whether it compares messages with their shape.
     pub(super) fn is_of_shape(&self) -> bool {
@@ -80,6 +71,10 @@ impl Check {
         let (transport, revision) = (transcript.evidence.transport, transcript.evidence.revision);
         if !register.applies_over(self.requirement, transport) {
             return CheckOutcome::NotApplicable(format!("the requirement does not apply over {transport}"));
+        }
+        if !register.applies_to(self.requirement, transcript.evidence.profile) {
+            let profile = transcript.evidence.profile.as_str();
+            return CheckOutcome::NotApplicable(format!("the requirement does not apply to the profile `{profile}`"));
         }
         let range = register.range_of(self.requirement);
         match self.rule {

@@ -4,11 +4,13 @@ use std::borrow::Cow;
 
 use evidence::{Body, ConnectionEvent, Direction, Frame, Http};
 use regex::Regex;
-use reports::model::{CheckResult, Requirement, Verdict};
+use reports::model::{CheckResult, Profile, Requirement, Verdict};
 use serde_json::Value;
 
 use super::{
-    check::{brief, violation},
+    Transcript,
+    check::brief,
+    derived::{Observed, Shown, derive},
     values::evaluate,
 };
 use crate::{
@@ -26,12 +28,15 @@ pub(super) struct Expected<'a> {
     scenario: &'a Scenario,
     evidence: &'a Evidence,
     requirement: Requirement,
+    /// What the frames show of each step of a client.
+    shown: Vec<Shown>,
     found: Vec<CheckResult>,
 }
 
 impl<'a> Expected<'a> {
-    pub(super) fn new(scenario: &'a Scenario, evidence: &'a Evidence, requirement: Requirement) -> Self {
-        Self { scenario, evidence, requirement, found: Vec::new() }
+    pub(super) fn new(scenario: &'a Scenario, transcript: &Transcript<'a>, requirement: Requirement) -> Self {
+        let shown = derive(scenario, transcript);
+        Self { scenario, evidence: transcript.evidence, requirement, shown, found: Vec::new() }
     }
 
     /// Returns the results of all expectations.
@@ -54,13 +59,18 @@ impl<'a> Expected<'a> {
     }
 
     fn add(&mut self, id: impl Into<String>, held: bool, expected: String, observed: String, frames: Vec<u64>) {
-        let verdict = if held { Verdict::Passed } else { violation(self.requirement.level) };
+        let verdict = if held { Verdict::Passed } else { self.violation() };
         self.push(id, verdict, expected, observed, frames);
     }
 
     fn push(&mut self, id: impl Into<String>, verdict: Verdict, expected: String, observed: String, frames: Vec<u64>) {
         let requirement = self.requirement.clone();
         self.found.push(CheckResult { id: id.into(), verdict, requirement, expected, observed, frames });
+    }
+
+    /// The verdict on a violation of the scenario's requirement.
+    fn violation(&self) -> Verdict {
+        self.evidence.profile.violation(self.requirement.level)
     }
 
     /// Connections without a step must succeed too.
@@ -71,7 +81,7 @@ impl<'a> Expected<'a> {
             let server = outcome.server.as_deref().unwrap_or("server");
             // The handshake scenarios cover a server that rejects the handshake; others cannot judge it.
             let verdict = match self.scenario.subject {
-                Subject::Client => violation(self.requirement.level),
+                Subject::Client => self.violation(),
                 Subject::Server => Verdict::Blocked,
             };
             self.push(
@@ -91,15 +101,23 @@ impl<'a> Expected<'a> {
             let observed = if killed { "it was killed" } else { "it did not reach this step" };
             return self.add(id, killed, "the client reaches this step and is killed".into(), observed.into(), vec![]);
         }
+        let is_sdk = self.evidence.profile == Profile::Sdk;
+        if is_sdk && let AnyStep::Client(ClientStep::Await(_) | ClientStep::Refresh(_)) = step {
+            let reason = "only agents report events and changes".to_owned();
+            return self.push(id, Verdict::Skipped, "the step finishes".into(), reason, vec![]);
+        }
         let outcome = self.evidence.steps.iter().find(|outcome| outcome.step == Some(index));
         let Some(outcome) = outcome else {
-            let (verdict, observed) = self.why_missing();
-            return self.push(id, verdict, "the step finishes".into(), observed, vec![]);
+            return self.unreported(index, id, step);
         };
         let frames = || self.frames_of(outcome);
         match (&outcome.outcome, &step.expect().error) {
             (Outcome::Skipped(reason), _) => {
-                self.push(id, Verdict::Skipped, "the step finishes".into(), reason.clone(), vec![]);
+                let (verdict, reason) = match self.scenario.subject {
+                    Subject::Client => (Verdict::Blocked, format!("the client skipped it: {reason}")),
+                    Subject::Server => (Verdict::Skipped, reason.clone()),
+                };
+                self.push(id, verdict, "the step finishes".into(), reason, vec![]);
             }
             (Outcome::Value(value), None) => {
                 self.add(&id, true, "the step succeeds".into(), brief(value), vec![]);
@@ -128,11 +146,96 @@ impl<'a> Expected<'a> {
                 self.add(id, false, "the step succeeds".into(), describe(error), frames);
             }
             (Outcome::Error(error), Some(wanted)) => {
-                let held = wanted.split('|').any(|kind| kind.trim() == error.kind);
+                if let Some(reason) = self.unattempted(index, wanted) {
+                    return self.push(id, Verdict::Blocked, "the step fails with the server".into(), reason, vec![]);
+                }
+                // The kinds of errors are those of the contract, which a library need not have.
+                let held = is_sdk || wanted.split('|').any(|kind| kind.trim() == error.kind);
                 self.add(&id, held, format!("it fails with `{wanted}`"), describe(error), vec![]);
                 self.error(&id, step.expect(), error);
                 self.timing(&id, step.expect(), outcome);
             }
+        }
+    }
+
+    /// Why a reported error is not the expected one: the client did not even contact the server.
+    fn unattempted(&self, index: usize, wanted: &str) -> Option<String> {
+        let is_local = ["spawn-failed", "stale", "unknown-tool"].iter().any(|kind| wanted.contains(kind));
+        match self.shown.get(index)? {
+            Shown::NotDone(reason) if !is_local && !self.evidence.timed_out => Some(reason.clone()),
+            _ => None,
+        }
+    }
+
+    /// Judges a step that the client did not report by the frames.
+    fn unreported(&mut self, index: usize, id: String, step: AnyStep<'_>) {
+        let expected = "the step finishes".to_owned();
+        // What follows a violation is a consequence of it.
+        if self.found.iter().any(|result| result.id.starts_with("steps[") && result.verdict > Verdict::Passed) {
+            let observed = "an earlier step already failed".to_owned();
+            return self.push(id, Verdict::Skipped, expected, observed, vec![]);
+        }
+        let shown = self.shown.get(index).filter(|_| self.evidence.profile == Profile::Sdk).cloned();
+        let (is_timed, outcome) = match shown {
+            Some(Shown::Outcome(Observed { outcome, is_timed })) => (is_timed, outcome),
+            Some(Shown::Nothing) => {
+                let observed = "only a report can show it".to_owned();
+                return self.push(id, Verdict::Skipped, expected, observed, vec![]);
+            }
+            Some(Shown::NotDone(observed)) if !self.evidence.timed_out => {
+                return self.push(id, Verdict::Blocked, expected, observed, vec![]);
+            }
+            Some(Shown::NotDone(_)) | None => {
+                let (verdict, observed) = self.why_missing();
+                return self.push(id, verdict, expected, observed, vec![]);
+            }
+        };
+        let expect = step.expect();
+        let is_connect = matches!(step, AnyStep::Client(ClientStep::Connect(_) | ClientStep::Reconnect(_)));
+        match (&outcome.outcome, &expect.error) {
+            (Outcome::Value(value), None) => {
+                self.add(
+                    &id,
+                    true,
+                    "the step succeeds".into(),
+                    format!("the messages show it: {}", brief(value)),
+                    vec![],
+                );
+                self.visible_value(&id, step, value);
+            }
+            (Outcome::Value(value), Some(_)) if is_connect => {
+                let observed = format!("the client connected: {}", brief(value));
+                self.add(id, false, "the connection fails".into(), observed, vec![]);
+            }
+            (Outcome::Value(_) | Outcome::Skipped(_), _) => {
+                let observed = "only a report can show whether the client rejected it".to_owned();
+                self.push(id, Verdict::Skipped, expected, observed, vec![]);
+            }
+            (Outcome::Error(error), None) => {
+                let held = expect.either || self.evidence.omitted_frames > 0;
+                self.add(id, held, "the step succeeds".into(), error.message.clone(), vec![]);
+            }
+            (Outcome::Error(error), Some(_)) => {
+                self.add(&id, true, "the step fails".into(), error.message.clone(), vec![]);
+                if is_timed {
+                    // The request may have been recorded long after it was sent.
+                    let expect = Expect { not_before: None, ..expect.clone() };
+                    self.timing(&id, &expect, &outcome);
+                }
+            }
+        }
+    }
+
+    /// Judges the parts of a value that the frames show: what a client makes of a list, for example, is not visible.
+    fn visible_value(&mut self, id: &str, step: AnyStep<'_>, value: &Value) {
+        match step {
+            AnyStep::Client(ClientStep::Call(_) | ClientStep::Finish(_)) => self.value(id, step.expect(), value),
+            AnyStep::Client(ClientStep::Connect(_)) => {
+                let mut expect = step.expect().clone();
+                expect.values.retain(|expectation| expectation.path == "$.revision");
+                self.value(id, &expect, value);
+            }
+            _ => {}
         }
     }
 
@@ -154,7 +257,7 @@ impl<'a> Expected<'a> {
     /// `failed`; but without evidence the step does not pass either.
     fn why_missing(&self) -> (Verdict, String) {
         if self.evidence.timed_out {
-            (violation(self.requirement.level), "it did not finish within the timeout of the case".into())
+            (self.violation(), "it did not finish within the timeout of the case".into())
         } else if self.evidence.steps.is_empty() {
             (Verdict::Blocked, "the subject reported no outcome of any step, so it cannot be judged".into())
         } else {
@@ -175,12 +278,18 @@ impl<'a> Expected<'a> {
             );
         }
         for (index, expectation) in expect.values.iter().enumerate() {
+            if self.evidence.profile == Profile::Sdk && is_of_agents(&expectation.path) {
+                continue;
+            }
             let finding = evaluate(&filled(expectation, self.evidence), value);
             self.add(format!("{id}.values[{index}]"), finding.held, finding.expected, finding.observed, vec![]);
         }
     }
 
     fn error(&mut self, id: &str, expect: &Expect, error: &StepError) {
+        if self.evidence.profile == Profile::Sdk && error.code.is_none() {
+            return;
+        }
         if let Some(wanted) = expect.code {
             self.add(
                 format!("{id}.code"),
@@ -190,7 +299,7 @@ impl<'a> Expected<'a> {
                 vec![],
             );
         }
-        if let Some(wanted) = &expect.message {
+        if let Some(wanted) = expect.message.as_ref().filter(|_| self.evidence.profile == Profile::Agent) {
             let held = error.message.contains(wanted.as_str());
             self.add(
                 format!("{id}.message"),
@@ -270,10 +379,14 @@ impl<'a> Expected<'a> {
         if let Some(limit) = expected.gone_after_disconnect {
             let began = self.evidence.steps.iter().find(|outcome| {
                 let step = outcome.step.and_then(|index| self.scenario.steps.client().get(index));
-                matches!(step, Some(ClientStep::Disconnect(_)))
+                let happened = !matches!(outcome.outcome, Outcome::Skipped(_));
+                happened && matches!(step, Some(ClientStep::Disconnect(_)))
             });
             let expected = format!("no server process exists {limit} after the start of the disconnect");
             let Some(began) = began.map(|outcome| outcome.began_us) else {
+                if self.evidence.profile == Profile::Sdk {
+                    return;
+                }
                 let observed = "the client did not reach the disconnect".to_owned();
                 return self.push(
                     "expect.processes.gone_after_disconnect",
@@ -297,6 +410,9 @@ impl<'a> Expected<'a> {
     }
 
     fn events(&mut self) {
+        if self.evidence.profile == Profile::Sdk {
+            return;
+        }
         for wanted in &self.scenario.expect.events {
             let times = self.evidence.events.iter().filter(|noticed| noticed.event == *wanted).count();
             self.add(
@@ -308,6 +424,11 @@ impl<'a> Expected<'a> {
             );
         }
     }
+}
+
+/// Whether a path selects a part of a value that only agents report.
+fn is_of_agents(path: &str) -> bool {
+    ["qualified", "rejected", "failed", "breaking", "compatible", "cosmetic"].iter().any(|part| path.contains(part))
 }
 
 /// Replaces `{{revision}}` and `{{transport}}` in an expected string.

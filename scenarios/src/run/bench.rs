@@ -44,6 +44,7 @@ pub(super) async fn execute(
     cancel: &CancellationToken,
 ) -> Result<FinishedRun, RunError> {
     let start = Start {
+        profile: None,
         kind: RunKind::Bench,
         subject: plan.subject,
         seed: plan.seed,

@@ -11,6 +11,7 @@ use evidence::{
     recorder::{BoundedRecord, RecordError, read_bounded},
 };
 use mock_servers::HumanDuration;
+use reports::model::Profile;
 use tempfile::TempDir;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
@@ -23,8 +24,9 @@ use crate::{
     contract::{CONTEXT, Context, PROTOCOL_VERSION, ReportLine, SCENARIO, now_us},
     error_text,
     evidence::{Evidence, ProcessEvidence, ReportedEvent, StepOutcome},
-    model::ClientStep,
+    model::{ClientStep, Scenario},
     plan::Case,
+    requirements::Register,
 };
 
 /// Maximum size of the frames of a case as JSON. The largest case of the catalog has 2 MB.
@@ -99,10 +101,15 @@ impl CaseFiles {
     }
 }
 
-/// Executes one case. Errors are part of the evidence.
-pub(super) async fn run(case: &Case, program: &Path, client: &ClientUnderTest) -> RecordedClientCase {
+/// Executes one case, unless clients with this profile do not have its requirement. Errors are part of the evidence.
+pub(super) async fn run(case: &Case, profile: Profile, program: &Path, client: &ClientUnderTest) -> RecordedClientCase {
     let began_us = now_us();
-    let mut evidence = Evidence::empty(&case.scenario, case.transport, case.revision);
+    let scenario = &*case.scenario;
+    if let Some(reason) = not_applicable(scenario, profile) {
+        let evidence = Evidence { profile, ..Evidence::skipped(scenario, case.transport, case.revision, reason) };
+        return RecordedClientCase { evidence, began_us: 0, files: None };
+    }
+    let mut evidence = Evidence { profile, ..Evidence::empty(scenario, case.transport, case.revision) };
     let files = match record(case, program, client, &mut evidence).await {
         Ok(files) => Some(files),
         Err(error) => {
@@ -112,6 +119,13 @@ pub(super) async fn run(case: &Case, program: &Path, client: &ClientUnderTest) -
     };
     evidence.elapsed_us = now_us().saturating_sub(began_us);
     RecordedClientCase { evidence, began_us, files }
+}
+
+/// Why clients with this profile do not have the requirement of a scenario.
+fn not_applicable(scenario: &Scenario, profile: Profile) -> Option<String> {
+    let id = scenario.requirement.as_deref()?;
+    let applies = Register::built_in().applies_to(id, profile);
+    (!applies).then(|| format!("the requirement `{id}` does not apply to the profile `{}`", profile.as_str()))
 }
 
 async fn record(
@@ -164,7 +178,7 @@ fn context(case: &Case, mocks: &Mocks, folder: &Path) -> Context {
         revision: case.revision,
         servers: mocks.endpoints.clone(),
         client: case.scenario.client.clone(),
-        steps: case.scenario.steps.client().to_vec(),
+        steps: case.scenario.steps.client().iter().map(ClientStep::without_expect).collect(),
         report: folder.join("report.jsonl"),
     }
 }

@@ -12,6 +12,7 @@ use client::process::{
     subtree::descendants,
     supervisor::{MARKER, Supervision, SupervisorReport},
 };
+use reports::model::Profile;
 use rustix::process::Signal;
 use tokio::{
     io::{AsyncRead, AsyncReadExt},
@@ -44,6 +45,15 @@ pub enum ClientUnderTest {
 }
 
 impl ClientUnderTest {
+    /// The profile of a client without a given one.
+    #[must_use]
+    pub fn default_profile(&self) -> Profile {
+        match self {
+            Self::BuiltIn => Profile::Agent,
+            Self::External { .. } => Profile::Sdk,
+        }
+    }
+
     /// Name of the client in reports.
     #[must_use]
     pub fn name(&self) -> &str {

@@ -2,7 +2,7 @@
 
 use std::{cmp::Reverse, num::NonZeroUsize, path::PathBuf, sync::Arc};
 
-use reports::model::{PassPolicy, RunKind};
+use reports::model::{PassPolicy, Profile, RunKind};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +19,9 @@ pub struct ConformancePlan {
     pub program: PathBuf,
     /// The client under test.
     pub client: ClientUnderTest,
+    /// The requirements by which the client is judged [default: those of an agent for the built-in client, else those of an
+    /// SDK].
+    pub profile: Option<Profile>,
     /// The cases.
     pub plan: Plan,
     /// Seed of the plan.
@@ -38,12 +41,14 @@ pub(super) async fn execute(
     let mut waiting = std::mem::take(&mut plan.plan.cases);
     // Cases are taken from the end: those that wait longest start first.
     waiting.sort_by_cached_key(|case| (case.longest_wait(), Reverse(case.index)));
+    let profile = plan.profile.unwrap_or_else(|| plan.client.default_profile());
     let start = Start {
         kind: RunKind::Conformance,
         subject: plan.client.name().to_owned(),
         seed: plan.seed,
         planned: waiting.len(),
         policy: PassPolicy::default(),
+        profile: Some(profile),
         jobs: plan.jobs.get(),
         probe: None,
     };
@@ -55,7 +60,7 @@ pub(super) async fn execute(
         while running.len() < plan.jobs.get() {
             let Some(case) = waiting.pop() else { break };
             session.case_started(&case.id);
-            running.spawn(execute_case(Arc::clone(&plan), case, judge.clone()));
+            running.spawn(execute_case(Arc::clone(&plan), profile, case, judge.clone()));
         }
         let finished = tokio::select! {
             biased;
@@ -74,8 +79,13 @@ pub(super) async fn execute(
     Ok(session.finish(complete, plan.baseline.as_ref()).await)
 }
 
-async fn execute_case(plan: Arc<ConformancePlan>, case: Case, judge: Judge) -> Result<JudgedCase, RunError> {
-    let recorded = client_case::run(&case, &plan.program, &plan.client).await;
+async fn execute_case(
+    plan: Arc<ConformancePlan>,
+    profile: Profile,
+    case: Case,
+    judge: Judge,
+) -> Result<JudgedCase, RunError> {
+    let recorded = client_case::run(&case, profile, &plan.program, &plan.client).await;
     let Case { index, id, scenario, .. } = case;
     judge.judge(RecordedCase { index, id, scenario, evidence: Box::new(move || recorded.load()) }).await
 }

@@ -12,7 +12,7 @@ use std::{
 
 use reports::{
     journal::{self as journal_format, Line},
-    model::{CaseResult, CheckResult, FORMAT, LoadResult, PassPolicy, Run, RunHeader, RunKind, Verdict},
+    model::{CaseResult, CheckResult, FORMAT, LoadResult, PassPolicy, Profile, Run, RunHeader, RunKind, Verdict},
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -39,6 +39,7 @@ pub(super) struct Start<'a> {
     pub(super) jobs: usize,
     pub(super) probe: Option<&'a ProbeResult>,
     pub(super) policy: PassPolicy,
+    pub(super) profile: Option<Profile>,
 }
 
 impl Start<'_> {
@@ -58,6 +59,7 @@ impl Start<'_> {
             seed: self.seed,
             planned: self.planned,
             policy: self.policy,
+            profile: self.profile,
         }
     }
 }

@@ -99,6 +99,7 @@ pub(super) async fn execute(
         cases = failed_cases(&plan.scenarios, &facts, failed);
     }
     let start = Start {
+        profile: None,
         kind: RunKind::Validate,
         subject: plan.subject.clone(),
         seed: plan.seed,

@@ -11,6 +11,8 @@ use scenarios::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use reports::model::Profile;
+
 use super::{
     Call,
     report::RunReport,
@@ -34,6 +36,9 @@ pub(super) struct Arguments {
     /// MCP_CONFORMANCE_PROTOCOL_VERSION and MCP_CONFORMANCE_CONTEXT. Default: the built-in client.
     #[serde(default)]
     client_command: Option<String>,
+    /// Kind of the client: `sdk` or `agent`. Default: `sdk` for a command, `agent` for the built-in client.
+    #[serde(default)]
+    profile: Option<Profile>,
     /// Globs for ids of scenarios or cases (`pagination/*`, `*@stdio@2025-11-25`).
     #[serde(default)]
     scenarios: Vec<String>,
@@ -80,6 +85,7 @@ pub(super) async fn run_scenarios(call: Call, arguments: Arguments) -> Result<Ru
             Some(command) => ClientUnderTest::External { command, hidden_variables: vec![TOKEN_VARIABLE.to_owned()] },
             None => ClientUnderTest::BuiltIn,
         },
+        profile: arguments.profile,
         plan: Plan::new(scenarios, &selection, seed)?,
         seed,
         jobs: arguments.jobs.unwrap_or(max_jobs).min(max_jobs),

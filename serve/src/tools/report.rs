@@ -127,13 +127,15 @@ impl RunReport {
             cases.take(MAX_CASES).map(FailedCase::new).collect()
         };
         let failures = details(Verdict::is_failure);
-        let warnings = details(|verdict| verdict == Verdict::Warned);
+        let warnings = details(|verdict| matches!(verdict, Verdict::Warned | Verdict::Noted));
         Ok(Self {
             passed: run.passed(),
             counts,
             elapsed_ms: run.elapsed_ms,
             seed: run.header.seed,
-            omitted: counts.failed + counts.blocked + counts.flaky + counts.warned - failures.len() - warnings.len(),
+            omitted: counts.failed + counts.blocked + counts.flaky + counts.warned + counts.noted
+                - failures.len()
+                - warnings.len(),
             failures,
             warnings,
             subject: run.header.subject,
@@ -145,7 +147,7 @@ impl RunReport {
 
 impl FailedCase {
     fn new(case: &CaseResult) -> Self {
-        let broken = |check: &&CheckResult| check.verdict.is_failure() || check.verdict == Verdict::Warned;
+        let broken = |check: &&CheckResult| check.verdict > Verdict::Passed;
         Self {
             id: case.id.clone(),
             title: case.title.clone(),
@@ -179,11 +181,11 @@ impl Frame {
 
 impl super::Output for RunReport {
     fn text(&self) -> String {
-        let Counts { passed, failed, flaky, warned, blocked, skipped } = self.counts;
+        let Counts { passed, failed, flaky, warned, noted, blocked, skipped } = self.counts;
         let seconds = self.elapsed_ms as f64 / 1_000.0;
         let outcome = if self.passed { "passed" } else { "FAILED" };
         let mut text = format!(
-            "{} {outcome}: {passed} passed, {failed} failed, {blocked} blocked, {flaky} flaky, {warned} warned, {skipped} skipped, \
+            "{} {outcome}: {passed} passed, {failed} failed, {blocked} blocked, {flaky} flaky, {warned} warned, {noted} noted, {skipped} skipped, \
              in {seconds:.1} s\n",
             printable(&self.subject)
         );

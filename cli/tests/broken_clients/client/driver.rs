@@ -5,7 +5,6 @@ mod lists;
 
 use std::{
     collections::{BTreeMap, HashMap},
-    path::Path,
     sync::Arc,
     time::Duration,
 };
@@ -46,18 +45,8 @@ struct Driver<'a> {
 }
 
 /// Executes all steps. It does not return from a `die` step.
-pub(crate) async fn drive(context: &Value, flaw: Flaw) -> anyhow::Result<()> {
-    let mut driver = Driver {
-        context,
-        setup: Setup::read(context, flaw),
-        report: Report::open(Path::new(context["report"].as_str().unwrap_or_default()))?,
-        flaw,
-        connections: BTreeMap::new(),
-        calls: HashMap::new(),
-        seen: HashMap::new(),
-        latest: HashMap::new(),
-        catalogue: HashMap::new(),
-    };
+pub(crate) async fn drive(context: &Value, report: Report, flaw: Flaw) -> anyhow::Result<()> {
+    let mut driver = Driver::new(context, report, flaw);
     // Each step is an object with one member, whose name is the kind of the step.
     let steps = context["steps"].as_array().into_iter().flatten().filter_map(|step| step.as_object()?.iter().next());
     let steps: Vec<(&String, &Value)> = steps.collect();
@@ -69,6 +58,29 @@ pub(crate) async fn drive(context: &Value, flaw: Flaw) -> anyhow::Result<()> {
     }
     driver.end().await;
     Ok(())
+}
+
+/// Connects to all servers and disconnects.
+pub(crate) async fn only_connect(context: &Value, report: Report, flaw: Flaw) {
+    let mut driver = Driver::new(context, report, flaw);
+    driver.connect_by_default().await;
+    driver.end().await;
+}
+
+impl<'a> Driver<'a> {
+    fn new(context: &'a Value, report: Report, flaw: Flaw) -> Self {
+        Self {
+            context,
+            setup: Setup::read(context, flaw),
+            report,
+            flaw,
+            connections: BTreeMap::new(),
+            calls: HashMap::new(),
+            seen: HashMap::new(),
+            latest: HashMap::new(),
+            catalogue: HashMap::new(),
+        }
+    }
 }
 
 impl Driver<'_> {

@@ -17,7 +17,8 @@ use super::fault::Fault;
 /// The report of this process. Clones write to the same file.
 #[derive(Clone)]
 pub(crate) struct Report {
-    file: Arc<File>,
+    /// Absent for a client that does not report.
+    file: Option<Arc<File>>,
     noticed: Arc<Mutex<Vec<Noticed>>>,
     more: Arc<Notify>,
 }
@@ -33,7 +34,12 @@ struct Noticed {
 impl Report {
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         let file = OpenOptions::new().create(true).append(true).open(path)?;
-        Ok(Self { file: Arc::new(file), noticed: Arc::default(), more: Arc::default() })
+        Ok(Self { file: Some(Arc::new(file)), ..Self::none() })
+    }
+
+    /// No report.
+    pub(crate) fn none() -> Self {
+        Self { file: None, noticed: Arc::default(), more: Arc::default() }
     }
 
     /// Reports the outcome of a step, or, without a number, of a connection without a step.
@@ -53,6 +59,13 @@ impl Report {
             line["server"] = server.into();
         }
         self.write(&json!({ "step": line }));
+    }
+
+    /// Reports a step as skipped.
+    pub(crate) fn skipped(&self, step: Option<usize>) {
+        let outcome = json!({ "skipped": "not supported" });
+        let now = now_us();
+        self.write(&json!({ "step": { "step": step, "began_us": now, "ended_us": now, "outcome": outcome } }));
     }
 
     /// Reports that the client reached a `die` step.
@@ -94,7 +107,8 @@ impl Report {
 
     fn write(&self, line: &Value) {
         // One write per line, so that lines do not mix. Without a report, only the frames are judged.
-        let _ = (&*self.file).write_all(format!("{line}\n").as_bytes());
+        let Some(file) = &self.file else { return };
+        let _ = (&**file).write_all(format!("{line}\n").as_bytes());
     }
 }
 

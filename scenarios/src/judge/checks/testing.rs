@@ -32,6 +32,7 @@ pub(crate) struct EvidenceBuilder {
 impl EvidenceBuilder {
     pub(crate) fn new(transport: Transport, revision: Revision) -> Self {
         let evidence = Evidence {
+            profile: reports::model::Profile::Agent,
             scenario: "test/evidence".to_owned(),
             transport,
             revision,

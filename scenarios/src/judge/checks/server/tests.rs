@@ -37,6 +37,7 @@ struct Talk(Evidence);
 impl Talk {
     fn new(transport: Transport, revision: Revision) -> Self {
         Self(Evidence {
+            profile: reports::model::Profile::Agent,
             scenario: "server/test".to_owned(),
             transport,
             revision,

@@ -1,0 +1,55 @@
+//! The capabilities that a scenario needs of a client, and those that the client declared in its messages.
+
+use serde_json::Value;
+
+use super::transcript::Transcript;
+use crate::model::{ClientStep, Scenario};
+
+/// The capabilities of a client in a request of 2026-07-28 (basic/index#meta).
+const MODERN: &str = "/params/_meta/io.modelcontextprotocol~1clientCapabilities";
+/// The capabilities of a client in `initialize` (basic/lifecycle#initialization).
+const LEGACY: &str = "/params/capabilities";
+/// The extension for tasks (2026-07-28).
+const TASKS: &str = "/extensions/io.modelcontextprotocol~1tasks";
+
+/// The name of a capability, and whether an object of capabilities has it.
+type Capability = (&'static str, fn(&Value) -> bool);
+
+/// The first capability that the scenario needs and the client did not declare. `None` also if the client declared
+/// nothing at all, because it sent no message that has capabilities.
+pub(super) fn undeclared_capability(scenario: &Scenario, transcript: &Transcript<'_>) -> Option<&'static str> {
+    let needed = needed(scenario);
+    if needed.is_empty() {
+        return None;
+    }
+    let declarations: Vec<&Value> = transcript
+        .client_messages()
+        .filter_map(|message| message.json.pointer(if message.is("initialize") { LEGACY } else { MODERN }))
+        .collect();
+    let is_missing = |(_, has): &&Capability| !declarations.iter().any(|declared| has(declared));
+    needed.iter().find(is_missing).filter(|_| !declarations.is_empty()).map(|(name, _)| *name)
+}
+
+fn needed(scenario: &Scenario) -> Vec<Capability> {
+    let user = scenario.client.user.as_ref();
+    let changes_roots = scenario.steps.client().iter().any(|step| matches!(step, ClientStep::Roots(_)));
+    let all: [(bool, Capability); 6] = [
+        (user.is_some_and(|user| user.form.is_some()), ("elicitation", declares_forms)),
+        (user.is_some_and(|user| user.url.is_some()), ("elicitation.url", |it| has(it, "/elicitation/url"))),
+        (user.is_some_and(|user| user.sampling.is_some()), ("sampling", |it| has(it, "/sampling"))),
+        (user.is_some_and(|user| user.roots.is_some()), ("roots", |it| has(it, "/roots"))),
+        (changes_roots, ("roots.listChanged", |it| it.pointer("/roots/listChanged") == Some(&Value::Bool(true)))),
+        (scenario.client.tasks, ("extensions.io.modelcontextprotocol/tasks", |it| has(it, TASKS))),
+    ];
+    all.into_iter().filter(|(is_needed, _)| *is_needed).map(|(_, capability)| capability).collect()
+}
+
+fn has(capabilities: &Value, pointer: &str) -> bool {
+    capabilities.pointer(pointer).is_some_and(Value::is_object)
+}
+
+/// Elicitation without members means forms (2025-11-25, client/elicitation#capabilities).
+fn declares_forms(capabilities: &Value) -> bool {
+    let elicitation = capabilities.get("elicitation").and_then(Value::as_object);
+    elicitation.is_some_and(|modes| modes.contains_key("form") || !modes.contains_key("url"))
+}
