@@ -205,8 +205,7 @@ impl<'t, 'a> Frames<'t, 'a> {
             };
         };
         let (mut last, mut tools) = (first, Vec::new());
-        loop {
-            let Some(result) = last.result() else { break };
+        while let Some(result) = last.result() {
             tools.extend(result.get("tools").and_then(Value::as_array).into_iter().flatten().cloned());
             let next = result.get("nextCursor").filter(|cursor| !cursor.is_null());
             let Some(next) = next else {
@@ -296,13 +295,13 @@ impl<'t, 'a> Frames<'t, 'a> {
     }
 
     fn session_of(&self, request: &Message<'a>) -> Option<&'t Session<'a>> {
-        let sessions = self.transcript.sessions().iter().filter(|session| session.server == request.frame.server);
-        sessions.filter(|session| session.frames.first().is_some_and(|first| first.seq <= request.seq())).last()
+        let mut sessions = self.transcript.sessions().iter().filter(|session| session.server == request.frame.server);
+        sessions.rfind(|session| session.frames.first().is_some_and(|first| first.seq <= request.seq()))
     }
 
     fn disconnect(&self, server: Option<&'t str>) -> Shown {
         let ours = |session: &&Session<'a>| server.is_none_or(|server| session.server == server);
-        let last = self.transcript.sessions().iter().filter(ours).last();
+        let last = self.transcript.sessions().iter().rfind(ours);
         let ended = last.and_then(|session| {
             let deleted = session.frames.iter().find(|frame| method(frame) == Some("DELETE"));
             session.end_after(0).or(deleted.copied())
