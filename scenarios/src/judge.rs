@@ -18,4 +18,5 @@ mod transcript;
 mod values;
 
 pub use case::judge;
+pub(crate) use case::judge_with;
 pub use transcript::Transcript;

@@ -32,6 +32,16 @@ const REPORT: &str = "workbench/report-matches-frames";
 /// Judges one case. The same scenario and evidence give the same result.
 #[must_use]
 pub fn judge(id: &str, scenario: &Scenario, evidence: &Evidence) -> CaseResult {
+    judge_with(id, scenario, evidence, &|_| true)
+}
+
+/// Judges one case; that of a server with the selected checks.
+pub(crate) fn judge_with(
+    id: &str,
+    scenario: &Scenario,
+    evidence: &Evidence,
+    selected: &dyn Fn(&Check) -> bool,
+) -> CaseResult {
     let mut results = match &evidence.broken {
         Some(reason) => vec![stopped(Verdict::Blocked, "the case can be run", reason, evidence)],
         None => match (not_applicable(evidence), scenario.subject) {
@@ -39,7 +49,7 @@ pub fn judge(id: &str, scenario: &Scenario, evidence: &Evidence) -> CaseResult {
                 vec![stopped(Verdict::Skipped, "the scenario applies to the subject", reason, evidence)]
             }
             (None, Subject::Client) => judge_client(scenario, evidence),
-            (None, Subject::Server) => judge_server(scenario, evidence),
+            (None, Subject::Server) => judge_server(scenario, evidence, selected),
         },
     };
     if results.iter().all(|result| result.verdict == Verdict::Skipped) && !skipped_on_purpose(scenario, evidence) {
@@ -113,7 +123,7 @@ fn is_violation(result: &CheckResult) -> bool {
 }
 
 /// The results of a case of a server.
-fn judge_server(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
+fn judge_server(scenario: &Scenario, evidence: &Evidence, selected: &dyn Fn(&Check) -> bool) -> Vec<CheckResult> {
     let mut found = Vec::new();
     if evidence.timed_out {
         found.push(stopped(Verdict::Failed, "the case finishes within its timeout", "it was stopped", evidence));
@@ -122,11 +132,11 @@ fn judge_server(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
     // Without a handshake the steps say nothing; the check explains it.
     if handshake_failed(evidence) && scenario.judges_handshake() {
         let applies = |check: &Check| check.scope == Scope::Always || check.id == HANDSHAKE_CHECK;
-        found.extend(run_checks(Subject::Server, &transcript, applies));
+        found.extend(run_checks(Subject::Server, &transcript, |check| selected(check) && applies(check)));
         return found;
     }
     found.extend(Expected::new(scenario, &transcript, requirement_of(scenario, evidence)).judge());
-    found.extend(run_checks(Subject::Server, &transcript, |check| applies(scenario, check)));
+    found.extend(run_checks(Subject::Server, &transcript, |check| selected(check) && applies(scenario, check)));
     found
 }
 

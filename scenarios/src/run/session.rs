@@ -21,7 +21,7 @@ use crate::{
     Evidence, Scenario,
     bench::Progress,
     evidence::Outcome,
-    judge::{self, checks},
+    judge::{self, check::Check, checks},
     model::Subject,
     peer::ProbeResult,
     select::CheckSelection,
@@ -253,8 +253,13 @@ impl Judge {
         self.execute(move || {
             let RecordedCase { index, id, scenario, evidence } = case;
             let evidence = evidence();
-            let mut result = judge::judge(&id, &scenario, &evidence);
+            let selected = |check: &Check| selection.may_retain(check, &scenario.scenario, &id);
+            let mut result = judge::judge_with(&id, &scenario, &evidence, &selected);
             let is_selected = selection.retain(&mut result);
+            if !is_selected {
+                let line = Ok(Vec::new());
+                return JudgedCase { index, result, line, idle_exit: None, depends_on_time: false, is_selected };
+            }
             let line = journal_format::case_line(index, &result, &evidence).map_err(io::Error::from);
             let code = evidence.process.as_ref().and_then(|process| process.code);
             let idle = evidence.frames.is_empty() && evidence.steps.is_empty();

@@ -76,7 +76,7 @@ impl CheckSelection {
         if self.only.is_empty() && self.areas.is_empty() && self.skip.is_empty() {
             return true;
         }
-        let whole = matches(&self.only, &result.scenario) || matches(&self.only, &result.id);
+        let whole = self.is_whole(&result.scenario, &result.id);
         let is_check = |check: &CheckResult| ids().any(|id| id == check.id);
         result.checks.retain(|check| {
             let skipped = matches(&self.skip, &check.id) || matches(&self.skip, &result.id);
@@ -89,6 +89,16 @@ impl CheckSelection {
             result.verdict = verdict;
         }
         !result.checks.is_empty()
+    }
+
+    /// Whether [`retain`](Self::retain) may keep the result of a check in a case.
+    pub(crate) fn may_retain(&self, check: &Check, scenario: &str, case: &str) -> bool {
+        self.only.is_empty() || self.is_whole(scenario, case) || self.wants(check.id, check.requirement)
+    }
+
+    /// Whether all results of a case are selected.
+    fn is_whole(&self, scenario: &str, case: &str) -> bool {
+        matches(&self.only, scenario) || matches(&self.only, case)
     }
 
     /// Whether a check is selected.
