@@ -1,4 +1,4 @@
-//! Content of tool results and prompts: images, audio, embedded resources and links to resources.
+//! Content of tool results and prompts: images, audio, embedded resources and links to resources, and their annotations.
 
 use std::{collections::HashSet, sync::LazyLock};
 
@@ -18,7 +18,24 @@ static MEDIA_TYPE: LazyLock<Regex> = LazyLock::new(|| {
         .expect("a constant, tested")
 });
 
+// ISO 8601: a date with or without hyphens, in the calendar, of a week or of the year, and optionally a time.
+static ISO_8601: LazyLock<Regex> = LazyLock::new(|| {
+    let month_and_day = "(?:0[1-9]|1[0-2])(?:-?(?:0[1-9]|[12][0-9]|3[01]))?";
+    let week = "W(?:0[1-9]|[1-4][0-9]|5[0-3])(?:-?[1-7])?";
+    let time = "(?:[01][0-9]|2[0-4])(?::?[0-5][0-9](?::?[0-6][0-9])?)?(?:[.,][0-9]+)?";
+    let zone = "(?:Z|[+-][0-9]{2}(?::?[0-9]{2})?)?";
+    Regex::new(&format!("^[0-9]{{4}}(?:-?(?:{month_and_day}|{week}|[0-3][0-9]{{2}}))?(?:T{time}{zone})?$"))
+        .expect("a constant, tested")
+});
+
 pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "modification-times-are-dates",
+        requirement: "resources/modification-times",
+        scope: Scope::Always,
+        expected: "lastModified is a date or a time in ISO 8601",
+        rule: Rule::Case(modification_times),
+    },
     Check {
         id: "tool-media-are-base64",
         requirement: "tools/media",
@@ -146,6 +163,22 @@ fn resource_fault(resource: &Value, needs_type: bool) -> Option<String> {
     let media_type = resource.get("mimeType");
     let valid = media_type.and_then(Value::as_str).is_some_and(|media_type| MEDIA_TYPE.is_match(media_type));
     (needs_type && !valid).then(|| format!("the mimeType of an embedded resource is {}", brief_or_missing(media_type)))
+}
+
+/// The parts of a result that can have annotations.
+fn annotated(result: &Value) -> impl Iterator<Item = &Value> {
+    let lists = ["resources", "resourceTemplates", "content"];
+    let items = lists.into_iter().filter_map(|key| result.get(key)?.as_array()).flatten();
+    let messages = result.get("messages").and_then(Value::as_array).into_iter().flatten();
+    items.chain(messages.filter_map(|message| message.get("content")))
+}
+
+fn modification_times(transcript: &Transcript<'_>) -> CheckOutcome {
+    let results = transcript.server_messages().filter_map(|message| Some((message.seq(), message.result()?)));
+    let items = results.flat_map(|(seq, result)| annotated(result).map(move |item| (seq, item)));
+    let times = items.filter_map(|(seq, item)| Some((seq, item.pointer("/annotations/lastModified")?.as_str()?)));
+    let fault = |time: &&str| (!ISO_8601.is_match(time)).then(|| format!("lastModified is `{time}`"));
+    Findings::from_each(times, fault).or_not_applicable("times", "no annotation has lastModified")
 }
 
 fn capability(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -24,6 +24,10 @@ fn declaring(capabilities: Value) -> Talk {
     stdio().knows(&[Revision::V2025_11_25], capabilities)
 }
 
+fn modified(time: &str) -> Value {
+    json!([{ "uri": "a:1", "name": "a", "annotations": { "lastModified": time } }])
+}
+
 /// A listed resource, and a read of it.
 fn read_of(listed: Value, content: Value) -> Talk {
     let uri = listed["uri"].clone();
@@ -204,6 +208,11 @@ fn reads() -> Vec<Row> {
             good(),
         ),
         ("resource-size-is-right", read(json!({ "uri": "a:1", "text": "abcd" })), good()),
+        (
+            "modification-times-are-dates",
+            listing("resources/list", "resources", modified("12.01.2025")),
+            listing("resources/list", "resources", modified("2025-01-12T15:00:58Z")),
+        ),
         (
             "invalid-resource-uri-is-refused",
             stdio().result("resources/read", json!({ "uri": "no uri" }), json!({ "contents": [] })),
