@@ -442,7 +442,7 @@ pub struct Request {
     #[serde(default)]
     pub times: Option<u16>,
     /// Send this many requests one after another, each with its own id. Value: `{ count, first_us, last_us }`, with the
-    /// median durations of the first and last tenth.
+    /// shortest durations of the first and last tenth.
     #[serde(default)]
     pub repeat: Option<u16>,
     /// Wait for a notification with this method instead of the response, then cancel the request.
