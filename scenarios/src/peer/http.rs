@@ -284,7 +284,10 @@ impl Shared {
         if is_stream(&http) {
             return self.read_stream(number, response, http).await;
         }
-        let text = read_text(response).await?;
+        let text = match read_text(response).await {
+            Ok(text) => text,
+            Err(cause) => return Err(self.broken_off(number, http, cause)),
+        };
         if text.trim().is_empty() {
             self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::Bodiless, Some(http));
         } else {
@@ -298,7 +301,10 @@ impl Shared {
         let mut events = Box::pin(SseStream::from_bytes_stream(bounded(response)));
         let mut empty = true;
         while let Some(event) = events.next().await {
-            let event = event.map_err(|cause| cause.to_string())?;
+            let event = match event {
+                Ok(event) => event,
+                Err(cause) => return Err(self.broken_off(number, http, cause.to_string())),
+            };
             let http = Http { event: event.event, event_id: event.id, ..http.clone() };
             let Some(data) = event.data.filter(|data| !data.trim().is_empty()) else {
                 // An event without data only provides an event id for resumption (2025-11-25, basic/transports).
@@ -317,6 +323,12 @@ impl Shared {
         }
         self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::ClosedByServer, None);
         Ok(())
+    }
+
+    /// Records that a body ended before its end. Returns the cause.
+    fn broken_off(&self, number: u64, http: Http, cause: String) -> String {
+        self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::ClosedByServer, Some(http));
+        cause
     }
 
     async fn answer(&self, requests: Vec<Value>) {

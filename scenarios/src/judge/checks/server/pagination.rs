@@ -63,6 +63,9 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
+/// How late an announcement may be, in microseconds.
+const IN_FLIGHT_US: u64 = 1_000_000;
+
 /// The member of a page with the next cursor.
 fn next_cursor<'a>(page: &RequestResponse<'a>) -> Option<&'a Value> {
     page.result()?.get("nextCursor")
@@ -142,24 +145,29 @@ fn identities<'a>(page: &RequestResponse<'a>, key: &str, identity: &str) -> Opti
     Some(items.iter().filter_map(|item| item.get(identity)?.as_str()).collect())
 }
 
-/// Whether the server announced a change of the list, so that two listings may differ.
-fn changed(transcript: &Transcript<'_>, method: &str) -> bool {
+/// When the server announced changes of the list, after which a listing may differ, in microseconds.
+fn announcements(transcript: &Transcript<'_>, method: &str) -> Vec<u64> {
     let list = method.split('/').next().unwrap_or_default();
     let announcement = format!("notifications/{list}/list_changed");
-    transcript.server_messages().any(|message| message.is(&announcement))
+    transcript.server_messages().filter(|message| message.is(&announcement)).map(|message| message.at_us()).collect()
 }
 
 fn stable(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    for (method, key, identity) in LISTS.into_iter().filter(|(method, ..)| !changed(transcript, method)) {
-        let mut first: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (method, key, identity) in LISTS {
+        let announced = announcements(transcript, method);
+        let mut earlier: BTreeMap<&str, (u64, Vec<&str>)> = BTreeMap::new();
         for page in transcript.requests_of(method) {
             let Some(cursor) = page.param("cursor").and_then(Value::as_str) else { continue };
-            let Some(items) = identities(page, key, identity) else { continue };
-            let differs = first.get(cursor).is_some_and(|first| *first != items);
+            let (Some(items), Some(response)) = (identities(page, key, identity), page.response) else { continue };
+            let differs = earlier.get(cursor).is_some_and(|(began, before)| {
+                // An announcement may arrive shortly after the page that shows its change.
+                let between = *began..response.at_us() + IN_FLIGHT_US;
+                *before != items && !announced.iter().any(|change| between.contains(change))
+            });
             let message = || format!("`{method}`: the cursor `{cursor}` gives another page when it is used again");
             findings.check(page.last_frame(), if differs { Err(message()) } else { Ok(()) });
-            first.entry(cursor).or_insert(items);
+            earlier.insert(cursor, (page.request.at_us(), items));
         }
     }
     findings.or_not_applicable("pages", "no list has more than one page")
