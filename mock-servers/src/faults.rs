@@ -38,7 +38,7 @@ use self::{
 pub use self::{
     connection::{CloseMethod, Disconnect, DisconnectPoint, StreamError, Truncate},
     encoding::{DeepNesting, InvalidUtf8, Malformation, MalformedJson, Sequence},
-    framing::{BadRetry, Coalesce, Cut, Fragment, LineEnd, SlowDrip},
+    framing::{BadRetry, Coalesce, Cut, EventFields, Fragment, LineEnd, SlowDrip},
     hooks::{ParameterProblem, ProblemSite},
     http::{HttpHead, HttpStatus, Redirect, RedirectTarget, RetryAfter, WrongContentType},
     message::Oversize,
@@ -99,6 +99,7 @@ fault_set! {
         encoding::MalformedJson(MalformedJson, any)                       => class(Bytes, ALL, Both, Every, Seeded);
         framing::LineEnds(LineEnd, any)                                   => class(Bytes, ALL, ToClient, Every, Fixed);
         framing::NoEventId                                                => class(Bytes, STREAMABLE_HTTP, ToClient, Every, Fixed);
+        framing::EventFields(EventFields, any)                            => class(Bytes, STREAMABLE_HTTP, ToClient, Every, Fixed);
         framing::BadRetry(BadRetry, any)                                  => class(Bytes, HTTP, ToClient, Every, Fixed);
         http::WrongContentType(WrongContentType, any)                     => class(Bytes, HTTP, ToClient, Every, Fixed);
         http::HttpHead(HttpHead, HttpHead::problems)                      => class(Bytes, STREAMABLE_HTTP, ToClient, Every, Fixed);

@@ -7,7 +7,7 @@ use super::{
     dispatch::{Dispatch, Flow, State},
     features::Rules,
     inbound::InboundMessage,
-    message::{INVALID_MESSAGE, Kind, Outcome, method, param, placeholder},
+    message::{CLIENT_RESPONSE, INVALID_MESSAGE, Kind, Outcome, method, param, placeholder},
     rules::MatchInput,
 };
 use crate::script::Action;
@@ -30,7 +30,7 @@ impl Engine {
         match Kind::new(message) {
             Kind::Request | Kind::Notification => self.apply_faults(&mut dispatch, message),
             Kind::Invalid => self.prepare_invalid(&mut dispatch, INVALID_MESSAGE),
-            Kind::Response => {}
+            Kind::Response => self.prepare_rule(&mut dispatch, &placeholder(CLIENT_RESPONSE)),
         }
         match Kind::new(message) {
             Kind::Response if dispatch.rejection.is_none() => self.resume(origin.session, message, out),
@@ -58,8 +58,13 @@ impl Engine {
     pub(crate) fn prepare_invalid(&mut self, dispatch: &mut Dispatch, name: &str) {
         let placeholder = placeholder(name);
         self.apply_faults(dispatch, &placeholder);
+        self.prepare_rule(dispatch, &placeholder);
+    }
+
+    /// Applies the rule for the message with this placeholder.
+    fn prepare_rule(&mut self, dispatch: &mut Dispatch, placeholder: &Value) {
         let revision = self.sessions.negotiated_revision(dispatch.session).map(str::to_owned).unwrap_or_default();
-        let input = MatchInput { message: &placeholder, revision: &revision, session: dispatch.session };
+        let input = MatchInput { message: placeholder, revision: &revision, session: dispatch.session };
         if let Some(decision) = self.rules.decide(input) {
             dispatch.nth = decision.nth;
             dispatch.remaining = decision.actions.into();

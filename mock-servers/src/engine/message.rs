@@ -19,7 +19,10 @@ pub(crate) const INVALID_JSON: &str = "invalid-json";
 /// The name by which they select JSON that is not a JSON-RPC message.
 pub(crate) const INVALID_MESSAGE: &str = "invalid-message";
 
-/// The placeholder of an invalid message, as rules and persistent faults see it.
+/// The name by which rules select a response of the client.
+pub(crate) const CLIENT_RESPONSE: &str = "response";
+
+/// The placeholder of an invalid message or of a response, as rules and persistent faults see it.
 pub(crate) fn placeholder(name: &str) -> Value {
     json!({ "jsonrpc": "2.0", "method": name })
 }

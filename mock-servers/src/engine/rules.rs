@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     SessionKey,
-    message::{INVALID_JSON, INVALID_MESSAGE},
+    message::{CLIENT_RESPONSE, INVALID_JSON, INVALID_MESSAGE},
 };
 use crate::script::{Action, Rule, When};
 
@@ -80,8 +80,10 @@ impl Rules {
 pub(crate) fn matches(when: &When, arrived: MatchInput<'_>, run: u64) -> bool {
     let MatchInput { message, revision, session } = arrived;
     let method = message.get("method").and_then(Value::as_str);
-    // GET, DELETE and invalid input are not messages, so only rules that name them match.
-    if matches!(method, Some("GET" | "DELETE" | INVALID_JSON | INVALID_MESSAGE)) && when.method.is_none() {
+    // GET, DELETE and invalid input are not messages, and responses have no method, so only rules that name them match.
+    if matches!(method, Some("GET" | "DELETE" | INVALID_JSON | INVALID_MESSAGE | CLIENT_RESPONSE))
+        && when.method.is_none()
+    {
         return false;
     }
     let param = |name| message.get("params").and_then(|params| params.get(name));

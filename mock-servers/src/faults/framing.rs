@@ -166,15 +166,46 @@ pub(super) struct NoEventId;
 impl FaultHooks for NoEventId {
     fn rewrite_frame(&self, framed: &mut Framed) {
         if framed.event {
-            framed.rewrite_envelope(|part| {
-                let lines = part.split_inclusive(|byte| *byte == b'\n');
-                lines.filter(|line| !line.starts_with(b"id:")).flatten().copied().collect()
-            });
+            remove_field(framed, "id");
         }
     }
 
     fn omits_event_ids(&self) -> bool {
         true
+    }
+}
+
+/// Removes a field of an event.
+fn remove_field(framed: &mut Framed, name: &str) {
+    let field = format!("{name}:");
+    framed.rewrite_envelope(|part| {
+        let lines = part.split_inclusive(|byte| *byte == b'\n');
+        lines.filter(|line| !line.starts_with(field.as_bytes())).flatten().copied().collect()
+    });
+}
+
+/// Sends events with these fields in place of their own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EventFields {
+    /// The `id`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The `event`, which is `message` otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
+}
+
+impl FaultHooks for EventFields {
+    fn rewrite_frame(&self, framed: &mut Framed) {
+        let fields = [("id", &self.id), ("event", &self.event)];
+        let fields = fields.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        if framed.event {
+            for (name, value) in fields {
+                remove_field(framed, name);
+                framed.insert(0, format!("{name}: {value}\n").as_bytes());
+            }
+        }
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Rule {
 pub struct When {
     /// The JSON-RPC method, exactly. Over HTTP also `GET` (the client opens a stream) and, over Streamable HTTP,
     /// `DELETE` (it ends its session). `invalid-json` is text that is not JSON, and `invalid-message` is JSON that is not
-    /// a JSON-RPC message.
+    /// a JSON-RPC message. `response` is a response of the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub method: Option<String>,
     /// The tool of a `tools/call`, exactly.

@@ -58,8 +58,11 @@ impl Row {
 
     /// Whether a notification precedes the response, so that the response is an event over Streamable HTTP too.
     pub(super) fn is_streamed(&self) -> bool {
-        use Fault::{BadRetry, Coalesce, Fragment, LineEnds, NoEventId, SlowDrip};
-        matches!(self.fault, Fragment(_) | Coalesce(_) | SlowDrip(_) | LineEnds(_) | NoEventId | BadRetry(_))
+        use Fault::{BadRetry, Coalesce, EventFields, Fragment, LineEnds, NoEventId, SlowDrip};
+        matches!(
+            self.fault,
+            Fragment(_) | Coalesce(_) | SlowDrip(_) | LineEnds(_) | NoEventId | EventFields(_) | BadRetry(_)
+        )
     }
 
     /// Whether the bytes on this transport depend on the seed.
@@ -95,7 +98,7 @@ fn talks(fault: &Fault) -> [Talk; 3] {
         Fault::DeepNesting(_) | Fault::Oversize(_) => [Calls; 3],
         Fault::ByteOrderMark | Fault::InvalidUtf8(_) | Fault::MalformedJson(_) => [Calls; 3],
         Fault::Fragment(_) | Fault::Coalesce(_) | Fault::SlowDrip(_) => [Calls; 3],
-        Fault::LineEnds(_) | Fault::NoEventId | Fault::BadRetry(_) => [Calls; 3],
+        Fault::LineEnds(_) | Fault::NoEventId | Fault::EventFields(_) | Fault::BadRetry(_) => [Calls; 3],
     }
 }
 
@@ -129,6 +132,7 @@ pub(super) fn rows() -> Vec<Row> {
         json!({"coalesce": {"messages": 3}}),
         json!({"slow-drip": {"bytes": 20, "every": "1ms"}}),
         json!({"line-ends": "crlf"}),
+        json!({"event-fields": {"id": "same", "event": "update"}}),
         json!({"bad-retry": "soon"}),
     ];
     let has_sample = |name: &String| samples.iter().any(|sample| sample.get(name).is_some());
