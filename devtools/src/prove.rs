@@ -7,7 +7,7 @@ mod mutant;
 mod report;
 mod validation;
 
-use std::{fmt, num::NonZeroUsize, thread};
+use std::{fmt, num::NonZeroUsize, thread, time::Instant};
 
 use anyhow::anyhow;
 use futures::{StreamExt as _, stream};
@@ -29,7 +29,7 @@ pub(crate) struct Args {
     /// Number of servers to validate in parallel [default: four per core].
     #[arg(long, short)]
     jobs: Option<NonZeroUsize>,
-    /// Validate mutants with all checks instead of those that they name, and report defects that many checks detect.
+    /// Validate mutants with all checks and scenarios, and report defects that many checks detect.
     #[arg(long)]
     all_checks: bool,
     /// Print JSON.
@@ -82,7 +82,9 @@ async fn validate_all(servers: &Servers, scenarios: &Scenarios, jobs: usize) -> 
     let work = servers.servers.iter().flat_map(|server: &Server| server.endpoints.iter().map(endpoints(server)));
     let validations =
         work.enumerate().map(|(position, (server, endpoint)): (usize, (&Server, &Endpoint))| async move {
-            (position, Row::new(server, endpoint, validation::validate(server, endpoint, scenarios).await))
+            let began = Instant::now();
+            let found = validation::validate(server, endpoint, scenarios).await;
+            (position, Row::new(server, endpoint, found, began.elapsed()))
         });
     // A server that does not respond must not delay those after it.
     let mut rows: Vec<(usize, Row)> = stream::iter(validations).buffer_unordered(jobs).collect().await;

@@ -26,7 +26,6 @@ mod handshake;
 mod http;
 mod lines;
 mod process;
-mod responses;
 mod sse;
 mod stdio;
 mod target;
@@ -36,11 +35,10 @@ pub(crate) use discovery::{Discovery, FailedHandshake, discover};
 pub use discovery::{DiscoveryOptions, ProbeResult, ServerIdentity};
 pub use target::{PeerError, ServerCommand, ServerTarget, ServerUrl, SilentServer};
 
-pub(crate) use transcript::same_text;
+pub(crate) use transcript::{same_id, same_text};
 
 use http::HttpPeer;
 pub(crate) use http::{Headers, TITLE_CASE};
-use responses::{dead_end, find_notification, find_response};
 use sse::SsePeer;
 use stdio::StdioPeer;
 use target::{headers, secrets};
@@ -528,6 +526,48 @@ impl Peer {
         };
         posted.map_err(|error| failure("closed", error))
     }
+}
+
+fn find_response(state: &State, sent: &Sent) -> Option<Result<Value, StepError>> {
+    let received = || state.received.iter().skip(sent.since);
+    let mut responses = received().filter(|message| message.get("method").is_none());
+    let response = responses.find(|message| message.get("id").is_some_and(|id| same_id(id, &sent.id)));
+    // A check reports an id of the wrong type; the run goes on with the response.
+    let similar = || {
+        received().find(|message| {
+            message.get("method").is_none() && message.get("id").is_some_and(|id| same_text(id, &sent.id))
+        })
+    };
+    match response.or_else(similar) {
+        Some(response) => Some(Ok(response.clone())),
+        None => dead_end(state, sent),
+    }
+}
+
+fn find_notification(state: &State, sent: &Sent, method: &str) -> Option<Result<Value, StepError>> {
+    let wanted = |message: &&Value| message.get("id").is_none() && message["method"] == method;
+    if let Some(found) = state.received.iter().skip(sent.since).find(wanted) {
+        return Some(Ok(found.get("params").cloned().unwrap_or(Value::Null)));
+    }
+    match find_response(state, sent) {
+        Some(Ok(response)) => Some(Err(rpc_error(&response)
+            .unwrap_or_else(|| failure("closed", format!("the response arrived before a `{method}`"))))),
+        other => other,
+    }
+}
+
+/// The error if no response can arrive anymore.
+fn dead_end(state: &State, sent: &Sent) -> Option<Result<Value, StepError>> {
+    if let Some(ended) = sent.exchange.and_then(|exchange| state.ended.get(&exchange)) {
+        let message = match (&ended.error, ended.status) {
+            (Some(error), _) => error.clone(),
+            (None, Some(status)) => format!("the HTTP response ({status}) contains no response to the request"),
+            (None, None) => "no HTTP response".to_owned(),
+        };
+        let kind = if ended.status.is_some_and(|status| status >= 400) { "http-status" } else { "no-answer" };
+        return Some(Err(failure(kind, message)));
+    }
+    state.closed.as_ref().map(|why| Err(failure("closed", why.clone())))
 }
 
 /// The error of an error response.

@@ -40,7 +40,7 @@ const fn step(name: &'static str, program: Option<Program>, arguments: &'static 
     Step { name, program, arguments, optional: false }
 }
 
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     step("format", None, &["fmt", "--all", "--check"]),
     step("lints", None, &["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]),
     step("build", None, &["test", "--workspace", "--no-run"]),
@@ -50,6 +50,7 @@ const STEPS: [Step; 8] = [
     step("conformance", Some(Program::Product), &["conformance"]),
     step("features", Some(Program::Devtools), &["features"]),
     step("requirements", Some(Program::Devtools), &["requirements"]),
+    step("mutants", Some(Program::Devtools), &["prove"]),
 ];
 const INTEROP: Step =
     Step { name: "interop", program: Some(Program::Devtools), arguments: &["interop"], optional: true };

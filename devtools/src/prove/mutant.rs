@@ -4,10 +4,13 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use anyhow::{Context as _, bail, ensure};
 use scenarios::{
+    Scenario,
+    catalog::ScenarioCatalog,
     judge::checks,
     model::{Revision, Subject, Transport},
 };
@@ -26,6 +29,11 @@ const UNPROVED: &str = "unproved.yaml";
 /// In place of a check: a step of a scenario fails.
 pub(super) const STEPS: &str = "steps";
 
+/// The beginning of the ids of all scenarios for servers.
+const AREA: &str = "server/";
+/// The scenario of the whole session, in which the checks on all messages are judged.
+const SESSION: &str = "session";
+
 /// One server.
 #[derive(Debug, Clone)]
 pub(super) struct Server {
@@ -37,6 +45,8 @@ pub(super) struct Server {
     pub(super) defect: Option<Defect>,
     /// The transports and revisions in which it is validated.
     pub(super) endpoints: Vec<Endpoint>,
+    /// The scenarios that show the defect, without their area, besides those that name its checks. Empty: all.
+    pub(super) scenarios: BTreeSet<String>,
     /// The script, without the revisions.
     script: Map<String, Value>,
 }
@@ -78,6 +88,16 @@ impl Server {
         Value::Object(script)
     }
 
+    /// Whether a scenario shows the defect, or names one of its checks.
+    pub(super) fn is_shown_by(&self, scenario: &Scenario) -> bool {
+        let name = scenario.scenario.strip_prefix(AREA).unwrap_or_default();
+        let names_check = |defect: &Defect| scenario.checks.iter().any(|check| defect.checks.contains(check));
+        self.scenarios.is_empty()
+            || name == SESSION
+            || self.scenarios.contains(name)
+            || self.defect.as_ref().is_some_and(names_check)
+    }
+
     /// Whether a pattern selects it: an id, an area, or the beginning of an id with `*`.
     pub(super) fn matches(&self, pattern: &str) -> bool {
         match pattern.strip_suffix('*') {
@@ -108,6 +128,8 @@ struct MutantDefaults {
     level: Level,
     transports: Vec<Transport>,
     revisions: Vec<Revision>,
+    #[serde(default)]
+    scenarios: BTreeSet<String>,
 }
 
 /// A mutant: one persistent `fault` for the messages of `when`, or a `script` that extends the correct server.
@@ -119,6 +141,10 @@ struct MutantEntry {
     level: Option<Level>,
     transports: Option<Vec<Transport>>,
     revisions: Option<Vec<Revision>>,
+    /// Whether the server supports all revisions at once.
+    #[serde(default)]
+    together: bool,
+    scenarios: Option<BTreeSet<String>>,
     fault: Option<Value>,
     when: Option<Value>,
     direction: Option<Value>,
@@ -208,15 +234,17 @@ impl MutantEntry {
         script.insert("extends".to_owned(), json!([peer]));
         let revisions = self.revisions.as_ref().unwrap_or(&defaults.revisions);
         let transports = self.transports.as_ref().unwrap_or(&defaults.transports);
-        // Every revision is validated on its own: a defect must be found in each of them.
+        // Without `together` every revision is validated on its own: a defect must be found in each of them.
+        let size = if self.together { revisions.len() } else { 1 };
         let endpoints = transports.iter().flat_map(|&transport| {
-            revisions.iter().map(move |&revision| Endpoint { transport, revisions: vec![revision] })
+            revisions.chunks(size.max(1)).map(move |some| Endpoint { transport, revisions: some.to_vec() })
         });
         Ok(Server {
             endpoints: endpoints.collect(),
             id: self.id,
             about: self.defect,
             defect: Some(Defect { level: self.level.unwrap_or(defaults.level), checks: self.checks }),
+            scenarios: self.scenarios.unwrap_or_else(|| defaults.scenarios.clone()),
             script,
         })
     }
@@ -240,6 +268,7 @@ impl CorrectFile {
                 id: format!("correct/{}", entry.id),
                 about: entry.about,
                 defect: None,
+                scenarios: BTreeSet::new(),
                 script,
             }
         })
@@ -247,13 +276,19 @@ impl CorrectFile {
 }
 
 impl Servers {
-    /// Checks ids and the names of checks.
+    /// Checks ids and the names of checks and scenarios.
     fn validate(&self) -> anyhow::Result<()> {
         let known: BTreeSet<&str> = checks::for_subject(Subject::Server).map(|check| check.id).collect();
+        let catalog = ScenarioCatalog::built_in()?;
+        let name = |scenario: Arc<Scenario>| scenario.scenario.strip_prefix(AREA).map(str::to_owned);
+        let scenarios: BTreeSet<String> = catalog.scenarios().filter_map(name).collect();
         let mut ids = BTreeSet::new();
         for server in &self.servers {
             if !ids.insert(&server.id) {
                 bail!("the id `{}` occurs twice", server.id);
+            }
+            if let Some(unknown) = server.scenarios.iter().find(|name| !scenarios.contains(*name)) {
+                bail!("`{}` names the unknown scenario `{unknown}`", server.id);
             }
             let named = server.defect.iter().flat_map(|defect| &defect.checks);
             let mut named = named.filter(|check| *check != STEPS);

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::{self, Write},
+    time::Duration,
 };
 
 use diagnostics::printable;
@@ -31,6 +32,8 @@ pub(super) struct Row {
     /// The checks of which at least one has to detect the defect.
     expected: BTreeSet<String>,
     passed: bool,
+    /// The duration of its validation.
+    elapsed_ms: u128,
     /// The checks that failed or could not be judged, each with its observation.
     failed: BTreeMap<String, String>,
     /// The checks that warned.
@@ -40,7 +43,13 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn new(server: &Server, endpoint: &Endpoint, found: anyhow::Result<Findings>) -> Self {
+    pub(super) fn new(
+        server: &Server,
+        endpoint: &Endpoint,
+        found: anyhow::Result<Findings>,
+        elapsed: Duration,
+    ) -> Self {
+        let elapsed_ms = elapsed.as_millis();
         let (findings, error) = match found {
             Ok(findings) => (findings, None),
             Err(error) => (Findings::default(), Some(format!("{error:#}"))),
@@ -57,7 +66,19 @@ impl Row {
         let level = server.defect.as_ref().map(|defect| defect.level);
         let expected = server.defect.as_ref().map(|defect| defect.checks.clone()).unwrap_or_default();
         let (id, area, endpoint) = (server.id.clone(), server.area().to_owned(), endpoint.name());
-        Self { id, area, endpoint, about: server.about.clone(), level, expected, passed, failed, warned, error }
+        Self {
+            id,
+            area,
+            endpoint,
+            about: server.about.clone(),
+            level,
+            expected,
+            passed,
+            elapsed_ms,
+            failed,
+            warned,
+            error,
+        }
     }
 }
 

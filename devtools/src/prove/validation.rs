@@ -60,7 +60,8 @@ impl Scenarios {
 /// Validates a server on one endpoint.
 pub(super) async fn validate(server: &Server, endpoint: &Endpoint, scenarios: &Scenarios) -> anyhow::Result<Findings> {
     let selection = selection(server, scenarios)?;
-    let scenarios = scenarios.scenarios.clone();
+    let shown = |scenario: &&Arc<Scenario>| scenarios.all_checks || server.is_shown_by(scenario);
+    let scenarios = scenarios.scenarios.iter().filter(shown).cloned().collect();
     let directory = tempfile::tempdir()?;
     let script = directory.path().join("server.json");
     fs::write(&script, server.script(endpoint).to_string())?;
