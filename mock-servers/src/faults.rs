@@ -44,7 +44,7 @@ pub use self::{
     message::Oversize,
     oauth::{OAuthFault, OAuthFaultRule, OAuthStage},
     output::{Garbage, LogLines, LogPosition, NotificationFlood, StderrFlood},
-    process::{ChildScript, Exit, ProcessAction, Signal},
+    process::{ChildScript, Exit, Leak, ProcessAction, Signal},
     rewrite::Rewrite,
     timing::{Delay, LateReply, Latency, Reorder},
     write::WriteFaults,
@@ -70,6 +70,7 @@ fault_set! {
         connection::Close                                                 => class(Envelope, ALL, Both, Every, Fixed);
         connection::Disconnect(Disconnect, any)                           => class(Ending, ALL, Both, Responses, Fixed);
         process::Exit(Exit, any)                                          => class(Action, ALL, Both, Every, Fixed);
+        process::Leak(Leak, any)                                          => class(Action, STDIO, Both, Every, Fixed);
         process::IgnoreSigterm                                            => class(Action, STDIO, Both, Every, Fixed);
         process::Grandchild(ChildScript, any)                             => class(Action, STDIO, Both, Every, Fixed);
         http::HttpStatus(HttpStatus, HttpStatus::problems)                => class(Envelope, ALL, Both, Every, Fixed);

@@ -204,6 +204,12 @@ impl Peer {
         self.busy
     }
 
+    /// Memory of the server's processes in KiB, if the workbench started them.
+    pub(crate) async fn memory_kb(&self) -> Option<u64> {
+        let PeerTransport::Stdio(connection) = &self.transport else { return None };
+        Some(connection.memory_kb().await)
+    }
+
     /// Whether progress was received since a request was sent.
     pub(crate) fn has_progress(&self, sent: &Sent) -> bool {
         let received = self.recorder.received_since(sent.since);

@@ -56,6 +56,14 @@ impl ProcessEntry {
         argv
     }
 
+    /// Its memory in use in KiB, 0 if it has exited.
+    #[must_use]
+    pub fn resident_kb(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap_or_default();
+        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+        resident.and_then(|text| text.split_whitespace().next()?.parse().ok()).unwrap_or_default()
+    }
+
     /// Sends a signal, unless its id was reused.
     pub fn signal(&self, signal: Signal) {
         let Some(pid) = Pid::from_raw(self.pid) else { return };
@@ -102,6 +110,12 @@ mod tests {
         let entry = ProcessEntry::parse(7, &stat).unwrap();
         assert_eq!(entry, ProcessEntry { pid: 7, ppid: 42, zombie: false, started: 99 });
         assert_eq!(ProcessEntry::parse(7, b"7 (x"), None);
+    }
+
+    #[test]
+    fn measures_the_memory_of_a_process() {
+        let own = ProcessEntry::read(i32::try_from(std::process::id()).unwrap()).unwrap();
+        assert!(own.resident_kb() > 100, "{own:?}");
     }
 
     #[test]

@@ -14,6 +14,11 @@ pub enum ProcessAction {
         /// The number of bytes in total.
         bytes: usize,
     },
+    /// Allocate this many bytes, and keep them.
+    Leak {
+        /// The number of bytes.
+        bytes: usize,
+    },
     /// Ignore SIGTERM from now on.
     IgnoreSigterm,
     /// Start a process that the server never reaps.
@@ -31,6 +36,20 @@ pub(super) struct IgnoreSigterm;
 impl FaultHooks for IgnoreSigterm {
     fn action(&self, _: &mut FaultContext<'_>) -> FaultAction {
         process(ProcessAction::IgnoreSigterm)
+    }
+}
+
+/// Allocates memory and keeps it until the process exits (only over stdio), then continues.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub struct Leak {
+    /// The number of bytes.
+    pub bytes: usize,
+}
+
+impl FaultHooks for Leak {
+    fn action(&self, _: &mut FaultContext<'_>) -> FaultAction {
+        process(ProcessAction::Leak { bytes: self.bytes })
     }
 }
 

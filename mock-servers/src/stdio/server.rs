@@ -215,6 +215,8 @@ impl StdioState {
                 self.output.flush();
                 flood(bytes);
             }
+            // Not zero, so that every page is used.
+            ProcessAction::Leak { bytes } => drop(vec![1_u8; bytes].leak()),
             ProcessAction::IgnoreSigterm => self.exit(ExitReason::IgnoreSigterm),
             ProcessAction::Start(script) => match child::spawn(&script, &self.child_arguments) {
                 Ok(()) => self.output.mark(ConnectionEvent::ChildStarted),

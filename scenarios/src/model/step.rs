@@ -441,8 +441,8 @@ pub struct Request {
     /// Send this many requests at once, each with its own id, then wait for all responses.
     #[serde(default)]
     pub times: Option<u16>,
-    /// Send this many requests one after another, each with its own id. Value: `{ count, first_us, last_us }`, with the
-    /// shortest durations of the first and last tenth.
+    /// Send this many requests one after another, each with its own id. Value: `{ count, first_us, last_us, first_kb,
+    /// last_kb }`, with the shortest durations of the first and last tenth, and the memory of the server after each.
     #[serde(default)]
     pub repeat: Option<u16>,
     /// Wait for a notification with this method instead of the response, then cancel the request.

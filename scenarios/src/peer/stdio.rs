@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use client::process::subtree::ProcessEntry;
 use evidence::{ConnectionEvent, Direction};
 use serde_json::Value;
 use tokio::{
@@ -89,6 +90,11 @@ impl StdioPeer {
     /// Observes the processes now and then, so that those that leave the tree later are known.
     pub(super) async fn observe(&self) {
         self.process.lock().await.observe_in_use();
+    }
+
+    /// Memory of the server and all processes below it, in KiB.
+    pub(super) async fn memory_kb(&self) -> u64 {
+        self.process.lock().await.observe().iter().map(ProcessEntry::resident_kb).sum()
     }
 
     /// Closes the server's input and waits for its exit. Returns whether it exited, and its code.

@@ -132,16 +132,23 @@ async fn at_once(peer: &mut Peer, outgoing: &Outgoing, times: u16, within: Durat
 async fn repeated(peer: &mut Peer, outgoing: &Outgoing, count: u16, within: Duration) -> Result<Value, StepError> {
     let mut durations = Vec::with_capacity(usize::from(count));
     let deadline = peer.now_us() + u64::try_from(REPEATED.as_micros()).unwrap_or(u64::MAX);
+    let mut first_kb = None;
     // A slow server gets fewer requests.
     while durations.len() < usize::from(count) && peer.now_us() < deadline {
         let began_us = peer.now_us();
         peer.request(outgoing.clone(), within).await?;
         durations.push(peer.now_us() - began_us);
+        if durations.len() == usize::from(count) / 10 {
+            first_kb = peer.memory_kb().await;
+        }
     }
+    let last_kb = peer.memory_kb().await;
     let tenth = (durations.len() / 10).max(1);
     let (first, last) = (&durations[..tenth.min(durations.len())], &durations[durations.len().saturating_sub(tenth)..]);
     // A busy machine makes some responses slower and none faster, so the shortest duration is that of the server.
-    Ok(json!({ "count": durations.len(), "first_us": first.iter().min(), "last_us": last.iter().min() }))
+    let (first_us, last_us) = (first.iter().min(), last.iter().min());
+    let count = durations.len();
+    Ok(json!({ "count": count, "first_us": first_us, "last_us": last_us, "first_kb": first_kb, "last_kb": last_kb }))
 }
 
 async fn notify(peer: &mut Peer, step: &Request, values: &[Value]) -> Result<Value, Failure> {

@@ -19,6 +19,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(latency),
     },
     Check {
+        id: "memory-does-not-grow",
+        requirement: "workbench/constant-memory",
+        scope: Scope::Named,
+        expected: "the memory of the server grows by less than 128 KiB per request",
+        rule: Rule::Case(memory),
+    },
+    Check {
         id: "unknown-methods-are-refused",
         requirement: "messages/method-names",
         scope: Scope::Named,
@@ -46,14 +53,37 @@ const TOLERATED_US: u64 = 100_000;
 /// How much longer the last responses may take.
 const MAX_GROWTH: u64 = 10;
 
+/// Growth of memory in KiB that is never a violation: that of garbage collection and caches.
+const TOLERATED_KB: u64 = 32 << 10;
+/// How much memory may grow per request, in KiB.
+const MAX_GROWTH_KB: u64 = 128;
+
+/// These numbers of a step that repeated a request.
+fn repeated<const N: usize>(transcript: &Transcript<'_>, names: [&str; N]) -> Option<[u64; N]> {
+    transcript.evidence.steps.iter().find_map(|step| {
+        let Outcome::Value(value) = &step.outcome else { return None };
+        let numbers: Vec<u64> = names.iter().map_while(|name| value.get(name)?.as_u64()).collect();
+        numbers.try_into().ok()
+    })
+}
+
+fn memory(transcript: &Transcript<'_>) -> CheckOutcome {
+    let Some([count, first, last]) = repeated(transcript, ["count", "first_kb", "last_kb"]) else {
+        return CheckOutcome::not_applicable("no request was repeated to a process of the workbench");
+    };
+    let growth = last.saturating_sub(first);
+    let observed = format!("{first} KiB after the first tenth of {count} requests, {last} KiB after the last");
+    if growth > TOLERATED_KB && growth > count * MAX_GROWTH_KB {
+        CheckOutcome::failed(observed, vec![])
+    } else {
+        CheckOutcome::passed(observed, vec![])
+    }
+}
+
 fn latency(transcript: &Transcript<'_>) -> CheckOutcome {
-    let values = transcript.evidence.steps.iter().filter_map(|step| match &step.outcome {
-        Outcome::Value(value) => Some(value),
-        _ => None,
-    });
-    let number = |value: &Value, name: &str| value.get(name).and_then(Value::as_u64);
-    let found = values.into_iter().find_map(|value| Some((number(value, "first_us")?, number(value, "last_us")?)));
-    let Some((first, last)) = found else { return CheckOutcome::not_applicable("no request was repeated") };
+    let Some([first, last]) = repeated(transcript, ["first_us", "last_us"]) else {
+        return CheckOutcome::not_applicable("no request was repeated");
+    };
     let observed = format!("the first take about {} ms, the last {} ms", first / 1000, last / 1000);
     if last > TOLERATED_US && last > first.max(1) * MAX_GROWTH {
         CheckOutcome::failed(observed, vec![])

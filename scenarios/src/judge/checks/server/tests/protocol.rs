@@ -122,6 +122,11 @@ pub(super) fn table() -> Vec<Row> {
             stdio().step(json!({ "count": 500, "first_us": 2_000, "last_us": 9_000 })),
         ),
         (
+            "memory-does-not-grow",
+            stdio().step(json!({ "count": 500, "first_kb": 50_000, "last_kb": 150_000 })),
+            stdio().step(json!({ "count": 500, "first_kb": 50_000, "last_kb": 90_000 })),
+        ),
+        (
             "unknown-methods-are-refused",
             stdio().result("TOOLS/LIST", json!({}), json!({ "tools": [] })),
             stdio().error("TOOLS/LIST", json!({}), -32601),
