@@ -22,6 +22,7 @@ pub mod shapes;
 pub mod statements;
 mod supervised;
 mod uri_template;
+mod variety;
 
 pub use evidence::Evidence;
 pub use model::Scenario;

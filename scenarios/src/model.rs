@@ -16,6 +16,7 @@ mod input;
 mod load;
 mod step;
 mod streams;
+mod tasks;
 mod user;
 
 pub use axes::{Revision, Subject, Transport};
@@ -29,6 +30,7 @@ pub use step::{
     Request, ServerStep, SetRoots, Steps, Target, Wait,
 };
 pub use streams::{ConcurrentRequest, Listen, ListenSession, Sessions, Together};
+pub use tasks::TaskCalls;
 pub use user::{FormAction, Root, UrlAction, UserSetup};
 
 /// The name of the mock server of a scenario with the key `server`.

@@ -24,6 +24,7 @@ use crate::{
 mod discovery;
 mod handshake;
 mod http;
+mod http_steps;
 mod lines;
 mod process;
 mod sse;
@@ -388,80 +389,6 @@ impl Peer {
             })
             .await;
         Ok(self.recorder.received_since(since))
-    }
-
-    /// Sends a raw HTTP request.
-    pub(crate) async fn raw_exchange(
-        &self,
-        method: &str,
-        headers: Headers,
-        body: Option<String>,
-    ) -> Result<Value, StepError> {
-        let PeerTransport::Http(connection) = &self.transport else {
-            return Err(failure("unsupported", "the transport is not HTTP".to_owned()));
-        };
-        let method = Method::from_bytes(method.as_bytes()).map_err(|cause| failure("input", cause.to_string()))?;
-        let mut all = match &body {
-            Some(text) => self.raw_headers(text),
-            None => Headers::new(),
-        };
-        all.extend(headers.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)));
-        connection.raw_exchange(method, all, body).await.map_err(|error| failure("closed", error))
-    }
-
-    /// Opens a stream with GET in the background.
-    pub(crate) async fn listen(&mut self, new_session: bool, resume: bool, within: Duration) -> Outcome {
-        let last = if resume { self.recorder.first_event_id() } else { None };
-        let handshake = self.opening_messages(new_session);
-        let PeerTransport::Http(connection) = &self.transport else {
-            return Outcome::Skipped("the transport is not HTTP".to_owned());
-        };
-        let mut headers = Headers::new();
-        match last {
-            Some(id) => drop(headers.insert("last-event-id".to_owned(), id)),
-            None if resume => return Outcome::Skipped("no event of the server has an id".to_owned()),
-            None => {}
-        }
-        if let Some((initialize, initialized)) = handshake {
-            match connection.open_session(&initialize, Some(&initialized)).await {
-                Ok(Some(session)) => drop(headers.insert(http::SESSION.to_owned(), session)),
-                Ok(None) => return Outcome::Skipped("the server opens no session".to_owned()),
-                Err(error) => return Outcome::Error(failure("closed", error)),
-            }
-        }
-        match connection.listen(headers, within).await {
-            Ok(value) => Outcome::Value(value),
-            Err(error) => Outcome::Error(failure("no-answer", error)),
-        }
-    }
-
-    /// Opens so many sessions and closes them. The value describes the variety of their ids.
-    pub(crate) async fn open_sessions(&mut self, count: u8) -> Outcome {
-        for _ in 0..count {
-            let Some((initialize, _)) = self.opening_messages(true) else { break };
-            let PeerTransport::Http(connection) = &self.transport else { break };
-            if let Err(error) = connection.open_session(&initialize, None).await {
-                return Outcome::Error(failure("closed", error));
-            }
-        }
-        match &self.transport {
-            PeerTransport::Http(connection) => {
-                connection.close_others().await;
-                Outcome::Value(connection.session_variety())
-            }
-            _ => Outcome::Skipped("the transport is not HTTP".to_owned()),
-        }
-    }
-
-    /// The messages that open a further session.
-    fn opening_messages(&mut self, wanted: bool) -> Option<(String, String)> {
-        if !wanted {
-            return None;
-        }
-        let id = self.fresh_id();
-        let initialize = self.message(&handshake::initialize(self.revision.as_str()), Some(&id));
-        let initialized = Outgoing { method: "notifications/initialized".to_owned(), ..Outgoing::default() };
-        Some((initialize.to_string(), self.message(&initialized, None).to_string()))
     }
 
     /// Closes the server's input and waits for its exit; over HTTP it terminates the session.

@@ -1,5 +1,7 @@
 //! The tests: one for each defect, and for clients that have none, do nothing, report nothing, or claim to have done all.
 
+use std::time::{Duration, Instant};
+
 use anyhow::{bail, ensure};
 use clap::ValueEnum;
 use reports::model::{CaseResult, Run, Verdict};
@@ -23,6 +25,8 @@ pub(crate) enum Proof {
     SilentClientPasses,
     /// A client without defects fails no case of the profile `sdk`.
     SoundSdkPasses,
+    /// At the limit of a case all processes of the client end, not only its shell.
+    LimitEndsTheProcessTree,
     /// The checks detect this defect.
     Detected(Defect),
 }
@@ -39,8 +43,13 @@ impl Proof {
             ClientMode::Claims,
             ClientMode::Fails,
         ];
-        let whole =
-            [Self::SilentClientPasses, Self::SoundSdkPasses, Self::NothingPassesForNothing, Self::SoundClientPasses];
+        let whole = [
+            Self::SilentClientPasses,
+            Self::SoundSdkPasses,
+            Self::NothingPassesForNothing,
+            Self::SoundClientPasses,
+            Self::LimitEndsTheProcessTree,
+        ];
         whole.into_iter().chain(idle.map(Self::NothingEarned)).chain(defects.into_iter().map(Self::Detected)).collect()
     }
 
@@ -52,6 +61,7 @@ impl Proof {
             Self::NothingEarned(mode) => format!("nothing_earned::{}", name_of(mode).replace('-', "_")),
             Self::SilentClientPasses => "a_silent_client_fails_no_case".to_owned(),
             Self::SoundSdkPasses => "a_sound_sdk_fails_no_case".to_owned(),
+            Self::LimitEndsTheProcessTree => "the_limit_of_a_case_ends_the_whole_process_tree".to_owned(),
             Self::Detected(defect) => format!("detected::{}", name_of(defect).replace('-', "_")),
         }
     }
@@ -64,6 +74,7 @@ impl Proof {
             Self::NothingEarned(mode) => nothing_is_earned(mode),
             Self::SilentClientPasses => silent_client_passes(),
             Self::SoundSdkPasses => fails_nothing(ClientMode::Reports).map(drop),
+            Self::LimitEndsTheProcessTree => limit_ends_the_process_tree(),
             Self::Detected(defect) => defect_is_detected(defect),
         }
     }
@@ -154,6 +165,16 @@ fn silent_client_passes() -> anyhow::Result<()> {
         others.len(),
         agents.len()
     );
+    Ok(())
+}
+
+fn limit_ends_the_process_tree() -> anyhow::Result<()> {
+    let began = Instant::now();
+    let ran = conformance("setsid sleep 301 & sleep 300; true", None, &["handshake/basic@stdio@2025-11-25"], 1)?;
+    let took = began.elapsed();
+    ensure!(took < Duration::from_secs(60), "it took {took:?}");
+    ensure!(ran.left.is_empty(), "remaining processes: {:?}", ran.left);
+    ensure!(ran.code == Some(1), "the exit code is {:?}", ran.code);
     Ok(())
 }
 

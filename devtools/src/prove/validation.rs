@@ -71,7 +71,9 @@ pub(super) async fn validate(server: &Server, endpoint: &Endpoint, scenarios: &S
     let source = script.to_str().context("the path of the directory is not UTF-8")?;
     let revision = endpoint.revisions.first().context("no revision")?;
     let mock = HttpMock::start(profile::load(source)?, revision.as_str(), 0, Recorder::default()).await?;
-    let target = ServerTarget::Url(ServerUrl { url: mock.url().parse()?, headers: Vec::new() });
+    // Most mocks ignore it. It makes the workbench compare requests with and without authorization.
+    let headers = vec![("Authorization".to_owned(), "Bearer token-of-the-user".to_owned())];
+    let target = ServerTarget::Url(ServerUrl { url: mock.url().parse()?, headers });
     judge(target, endpoint, scenarios, selection, directory.path()).await
 }
 

@@ -11,6 +11,7 @@ use super::{
     expect::{EventKind, Expect},
     input::{Input, Stop},
     streams::{Listen, Sessions, Together},
+    tasks::TaskCalls,
     user::Root,
 };
 
@@ -217,6 +218,9 @@ pub enum ServerStep {
     /// Call every tool that may be called, with generated arguments. Read-only tools may be called, and those that
     /// `--call-tools` permits. Value: `{ calls: [{ tool, arguments, violates, response }], not_called: [{ tool, reason }] }`.
     CallTools(CallTools),
+    /// Call tools that support tasks as tasks (2025-11-25): read the status until the end, the result, and both once more.
+    /// The tools are those that `call-tools` may call. Value: `{ tasks: [{ tool, id }] }`.
+    TaskCalls(TaskCalls),
     /// Request every prompt, with a value for each required argument. Value: `{ answers: [..] }`.
     GetPrompts(GetPrompts),
     /// Make one HTTP exchange. Value: `{ status, headers, body }`.
@@ -237,6 +241,10 @@ pub enum ServerStep {
     /// Open a stream of events with GET, and record it until the end of the case (Streamable HTTP only, skipped
     /// elsewhere). Value: `{ status, content_type }`.
     Listen(Listen),
+    /// Call a tool that does not exist, without authorization and with an invalid token, and read the metadata of the
+    /// protected resource (Streamable HTTP only, skipped elsewhere). Value: `{ without: { status, challenge },
+    /// invalid, with, metadata: [{ url, named, status, document }] }`, with `with` if the user gave authorization.
+    Unauthorized(Target),
     /// Open further sessions and close them (Streamable HTTP only, skipped elsewhere). Value: `{ assigned, distinct,
     /// bits }`, with `bits` an estimate of the variety of their ids.
     Sessions(Sessions),
@@ -244,12 +252,13 @@ pub enum ServerStep {
 
 impl ServerStep {
     /// The keys of all steps.
-    pub const KINDS: [&str; 15] = [
+    pub const KINDS: [&str; 17] = [
         "request",
         "notify",
         "raw",
         "pages",
         "call-tools",
+        "task-calls",
         "get-prompts",
         "http",
         "close",
@@ -259,6 +268,7 @@ impl ServerStep {
         "stop",
         "together",
         "listen",
+        "unauthorized",
         "sessions",
     ];
 
@@ -271,6 +281,7 @@ impl ServerStep {
             Self::Raw(_) => "raw",
             Self::Pages(_) => "pages",
             Self::CallTools(_) => "call-tools",
+            Self::TaskCalls(_) => "task-calls",
             Self::GetPrompts(_) => "get-prompts",
             Self::Http(_) => "http",
             Self::Close(_) => "close",
@@ -280,6 +291,7 @@ impl ServerStep {
             Self::Stop(_) => "stop",
             Self::Together(_) => "together",
             Self::Listen(_) => "listen",
+            Self::Unauthorized(_) => "unauthorized",
             Self::Sessions(_) => "sessions",
         }
     }
@@ -292,10 +304,11 @@ impl ServerStep {
             Self::Raw(step) => &step.expect,
             Self::Pages(step) => &step.expect,
             Self::CallTools(step) => &step.expect,
+            Self::TaskCalls(step) => &step.expect,
             Self::GetPrompts(step) => &step.expect,
             Self::Http(step) => &step.expect,
             Self::Wait(step) => &step.expect,
-            Self::Close(step) | Self::Terminate(step) => &step.expect,
+            Self::Close(step) | Self::Terminate(step) | Self::Unauthorized(step) => &step.expect,
             Self::Input(step) => &step.expect,
             Self::Stop(step) => &step.expect,
             Self::Together(step) => &step.expect,
@@ -530,6 +543,9 @@ pub struct CallTools {
     /// Whether each call has a progress token, in turn a string and a number [default: true].
     #[serde(default = "yes")]
     pub progress: bool,
+    /// Whether each call asks for a task. Only tools without task support are called [default: false].
+    #[serde(default)]
+    pub task: bool,
     /// The log level in the metadata of each call (2026-07-28) [default: none].
     #[serde(default)]
     pub log_level: Option<String>,
@@ -574,7 +590,7 @@ pub struct GetPrompts {
     pub expect: Expect,
 }
 
-/// One HTTP exchange (Streamable HTTP only, skipped elsewhere).
+/// One HTTP exchange (Streamable HTTP, and GET over HTTP+SSE; skipped elsewhere).
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HttpStep {

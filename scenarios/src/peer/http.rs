@@ -24,6 +24,7 @@ use super::{
     transcript::{Ended, TranscriptRecorder},
 };
 
+mod protection;
 mod sessions;
 
 /// Maximum size of a body.
@@ -406,7 +407,7 @@ async fn read_text(response: Response) -> Result<String, String> {
 }
 
 /// Host and port for the `Host` header.
-fn host(url: &Url) -> String {
+pub(super) fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }

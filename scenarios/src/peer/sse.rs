@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 
 use super::{
     PeerError, answer,
-    http::{bounded, build_client, chain, envelope, is_stream},
+    http::{Headers, bounded, build_client, chain, envelope, host, is_stream},
     transcript::{Ended, TranscriptRecorder},
 };
 
@@ -28,6 +28,7 @@ const POST: Duration = Duration::from_secs(5);
 /// A peer over HTTP+SSE.
 #[derive(Debug)]
 pub(super) struct SsePeer {
+    url: Url,
     poster: Arc<Poster>,
     reader: JoinHandle<()>,
 }
@@ -66,7 +67,7 @@ impl SsePeer {
         let (found, first) = tokio::sync::oneshot::channel();
         let reader = tokio::spawn(read(response, http, url.clone(), secret, client, Arc::clone(&recorder), found));
         match tokio::time::timeout(ENDPOINT, first).await {
-            Ok(Ok(Ok(poster))) => Ok(Self { poster, reader }),
+            Ok(Ok(Ok(poster))) => Ok(Self { url: url.clone(), poster, reader }),
             Ok(Ok(Err(error))) => Err(unreachable(error)),
             _ => {
                 reader.abort();
@@ -78,6 +79,26 @@ impl SsePeer {
     /// Posts a message. The response arrives on the stream.
     pub(super) async fn post(&self, text: &str) -> Result<(), String> {
         self.poster.post(text).await
+    }
+
+    /// Sends a GET with these headers to the URL of the stream. Returns the status, and ignores the body.
+    pub(super) async fn get(&self, headers: &Headers) -> Result<u16, String> {
+        let poster = &self.poster;
+        let number = poster.exchanges.fetch_add(1, Ordering::Relaxed);
+        let path = Some(poster.recorder.redact_text(self.url.path()));
+        let mut sent = Http { method: Some("GET".to_owned()), path, headers: headers.clone(), ..Http::default() };
+        sent.headers.insert("host".to_owned(), host(&self.url));
+        poster.recorder.mark(number, Direction::ClientToServer, ConnectionEvent::Bodiless, Some(sent));
+        let mut request = poster.client.get(self.url.clone()).header("accept", "text/event-stream");
+        for (name, value) in headers {
+            request = request.header(name, value);
+        }
+        let response = tokio::time::timeout(POST, request.headers(poster.secret.clone()).send()).await;
+        let response = response.map_err(|_| "no response within the timeout".to_owned())?;
+        let response = response.map_err(|cause| poster.recorder.redact_text(&chain(&cause)))?;
+        let status = response.status().as_u16();
+        poster.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::Bodiless, Some(envelope(&response)));
+        Ok(status)
     }
 
     /// Closes the stream.

@@ -9,6 +9,7 @@ use crate::judge::{
 };
 
 mod announcements;
+mod authorization;
 mod calls;
 mod cancellation;
 mod completion;
@@ -35,10 +36,12 @@ mod sessions;
 mod shapes;
 mod stdio;
 mod streams;
+mod tasks;
 mod templates;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod user_requests;
 
 /// The checks by theme.
 pub(super) const THEMES: &[&[Check]] = &[
@@ -67,7 +70,10 @@ pub(super) const THEMES: &[&[Check]] = &[
     security::CHECKS,
     http::CHECKS,
     sessions::CHECKS,
+    authorization::CHECKS,
     streams::CHECKS,
+    tasks::CHECKS,
+    user_requests::CHECKS,
     modern::discovery::CHECKS,
     modern::metadata::CHECKS,
     modern::results::CHECKS,

@@ -66,7 +66,11 @@ fn without_effect(case: &Case<'_>, findings: &mut Findings<'_>) {
     }
     if !case.runs_over(Transport::StreamableHttp) {
         for (position, step) in case.scenario.steps.server().iter().enumerate() {
-            if matches!(step, ServerStep::Http(_) | ServerStep::Listen(_) | ServerStep::Sessions(_)) {
+            let needs_http = matches!(
+                step,
+                ServerStep::Http(_) | ServerStep::Listen(_) | ServerStep::Sessions(_) | ServerStep::Unauthorized(_)
+            );
+            if needs_http {
                 let spot = case.root.key("steps").item(position).key(step.kind());
                 let advice = "add `streamable-http` to the transports, or remove it";
                 findings.key(spot, "an HTTP exchange without the transport `streamable-http`", advice);

@@ -123,6 +123,10 @@ fn server_step(case: &Case<'_>, step: &ServerStep, spot: TreeCursor<'_>, finding
             wait(case, spot, step.within, findings);
             json_path(&step.tools, spot.key("tools"), findings);
         }
+        ServerStep::TaskCalls(step) => {
+            wait(case, spot, step.within, findings);
+            json_path(&step.tools, spot.key("tools"), findings);
+        }
         ServerStep::GetPrompts(step) => json_path(&step.prompts, spot.key("prompts"), findings),
         ServerStep::Http(step) => http(step, spot, findings),
         ServerStep::Input(step) => input(step, spot, findings),
@@ -142,7 +146,7 @@ fn server_step(case: &Case<'_>, step: &ServerStep, spot: TreeCursor<'_>, finding
             }
         }
         ServerStep::Listen(_) => {}
-        ServerStep::Close(step) | ServerStep::Terminate(step) => {
+        ServerStep::Close(step) | ServerStep::Terminate(step) | ServerStep::Unauthorized(step) => {
             if let Some(server) = &step.server {
                 known_server(case, server, spot.key("server"), findings);
             }

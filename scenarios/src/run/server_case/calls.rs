@@ -102,6 +102,9 @@ fn text(value: &Value) -> &str {
 /// The calls of one tool.
 fn plan(step: &CallTools, tool: &Value, name: &str, policy: &ToolPolicy) -> Result<Vec<Planned>, String> {
     policy.permits(tool)?;
+    if step.task && supports_tasks(tool) {
+        return Err("it supports tasks".to_owned());
+    }
     // A tool that runs only as a task rejects plain calls (2025-11-25, basic/utilities/tasks, tool-level negotiation).
     let needs_task = tool.pointer("/execution/taskSupport").is_some_and(|support| support == "required");
     let generator = ArgumentGenerator::new(tool.get("inputSchema")).map_err(|cause| cause.to_string())?;
@@ -115,6 +118,12 @@ fn plan(step: &CallTools, tool: &Value, name: &str, policy: &ToolPolicy) -> Resu
             Ok(invalid_calls(name, invalid))
         }
     }
+}
+
+/// Whether a tool may be called as a task (2025-11-25, basic/utilities/tasks, tool-level negotiation).
+pub(super) fn supports_tasks(tool: &Value) -> bool {
+    let support = tool.pointer("/execution/taskSupport").and_then(Value::as_str);
+    matches!(support, Some("optional" | "required"))
 }
 
 fn invalid_calls(name: &str, invalid: Vec<InvalidArguments>) -> Vec<Planned> {
@@ -146,6 +155,9 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<Va
     let mut params = Map::from_iter([("name".to_owned(), json!(planned.name))]);
     if let Some(arguments) = &planned.arguments {
         params.insert("arguments".to_owned(), json!(arguments));
+    }
+    if step.task {
+        params.insert("task".to_owned(), json!({}));
     }
     let meta = metadata(step, peer.next_id());
     if !meta.is_empty() {

@@ -17,6 +17,7 @@ use super::{Failure, calls, fill};
 
 mod input;
 mod streams;
+mod tasks;
 
 /// Default time to wait for messages after raw text.
 const RAW: Duration = Duration::from_secs(1);
@@ -39,6 +40,7 @@ pub(super) async fn take(peer: &mut Peer, step: &ServerStep, values: &[Value], p
         ServerStep::Raw(step) => raw(peer, step).await,
         ServerStep::Pages(step) => pages(peer, step).await,
         ServerStep::CallTools(step) => calls::call_tools(peer, step, values, policy).await,
+        ServerStep::TaskCalls(step) => tasks::call(peer, step, values, policy).await,
         ServerStep::GetPrompts(step) => calls::get_prompts(peer, step, values).await,
         ServerStep::Http(step) => return http(peer, step).await,
         ServerStep::Close(_) => return peer.close(peer.response_timeout(Some(CLOSE))).await,
@@ -49,6 +51,7 @@ pub(super) async fn take(peer: &mut Peer, step: &ServerStep, values: &[Value], p
         ServerStep::Together(step) => streams::together(peer, step, values).await,
         ServerStep::Listen(step) => return streams::listen(peer, step).await,
         ServerStep::Sessions(step) => return streams::sessions(peer, step).await,
+        ServerStep::Unauthorized(_) => return unauthorized(peer).await,
         ServerStep::Wait(step) => {
             tokio::time::sleep(step.period.0).await;
             Ok(Value::Null)
@@ -196,14 +199,25 @@ fn variables(item: &Value) -> Vec<Value> {
 }
 
 async fn http(peer: &mut Peer, step: &HttpStep) -> Outcome {
-    if peer.transport() != Transport::StreamableHttp {
-        return Outcome::Skipped("the transport is not Streamable HTTP".to_owned());
+    let is_possible = match peer.transport() {
+        Transport::StreamableHttp => true,
+        Transport::HttpSse => step.method == "GET",
+        Transport::Stdio => false,
+    };
+    if !is_possible {
+        return Outcome::Skipped(format!("{} is not possible over {}", step.method, peer.transport()));
     }
     let body = step.json.as_ref().map(Value::to_string).or_else(|| step.text.clone());
     match peer.raw_exchange(&step.method, step.headers.clone(), body).await {
         Ok(value) => Outcome::Value(value),
         Err(error) => Outcome::Error(error),
     }
+}
+
+/// Calls a tool that no server has, as a server validates the token first.
+async fn unauthorized(peer: &mut Peer) -> Outcome {
+    let params = json!({ "name": "workbench-protected-tool", "arguments": {} }).as_object().cloned();
+    peer.probe_protection(Outgoing { method: "tools/call".to_owned(), params, ..Outgoing::default() }).await
 }
 
 fn outgoing(step: &Request, values: &[Value], item: Option<&Value>) -> Result<Outgoing, Failure> {

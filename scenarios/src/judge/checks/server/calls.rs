@@ -157,13 +157,25 @@ fn is_in_texts(structured: &Value, texts: &[&str]) -> bool {
     written(structured) || wrapped.is_some_and(written)
 }
 
+/// Whether the first call of the tool, which has valid arguments, fails in the same way. Such a rejection, for example of a
+/// tool that the server does not find, says nothing about the arguments.
+fn fails_anyway(calls: &[Call<'_, '_>], call: &Call<'_, '_>) -> bool {
+    let outcome = |call: &Call<'_, '_>| (call.request.error().cloned(), call.request.result().cloned());
+    let first = calls.iter().find(|one| one.name == call.name && one.request.response.is_some());
+    call.success().is_none()
+        && first.is_some_and(|first| {
+            first.request.request.seq() < call.request.request.seq() && outcome(first) == outcome(call)
+        })
+}
+
 /// Judges the calls whose arguments violate the input schema. The fault gets the violated rule.
 fn judge_invalid(transcript: &Transcript<'_>, fault: impl Fn(&Call<'_, '_>) -> Option<String>) -> CheckOutcome {
     let mut findings = Findings::default();
     let mut validators = HashMap::new();
     let none = json!({});
+    let calls = calls(transcript);
     // Another check judges missing responses.
-    for call in calls(transcript).into_iter().filter(|call| call.request.response.is_some()) {
+    for call in calls.iter().filter(|call| call.request.response.is_some() && !fails_anyway(&calls, call)) {
         let Some(schema) = call.tool.get("inputSchema").filter(|schema| schema.is_object()) else { continue };
         let validator = validators.entry(call.name).or_insert_with(|| jsonschema::validator_for(schema).ok());
         let arguments = call.request.param("arguments").unwrap_or(&none);
@@ -174,7 +186,7 @@ fn judge_invalid(transcript: &Transcript<'_>, fault: impl Fn(&Call<'_, '_>) -> O
             let rule = error.to_string().chars().take(160).collect::<String>();
             format!("`{}` with {}: {fault}, but {rule}", call.name, brief(arguments))
         };
-        findings.check(call.request.last_frame(), fault(&call).map_or(Ok(()), |fault| Err(message(fault))));
+        findings.check(call.request.last_frame(), fault(call).map_or(Ok(()), |fault| Err(message(fault))));
     }
     findings.or_not_applicable("calls", "no tool was called with invalid arguments")
 }

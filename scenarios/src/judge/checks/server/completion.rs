@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{NO_RESPONSE, known};
 use crate::judge::{
-    check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
+    check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
     transcript::{RequestResponse, Transcript},
 };
 
@@ -50,6 +50,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(supported),
     },
     Check {
+        id: "undeclared-completion-code",
+        requirement: "completion/undeclared",
+        scope: Scope::Named,
+        expected: "a server that does not declare `completions` rejects a completion with -32601",
+        rule: Rule::Case(undeclared),
+    },
+    Check {
         id: "completion-needs-the-capability",
         requirement: "completion/declared",
         scope: Scope::Named,
@@ -57,6 +64,26 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(declared),
     },
 ];
+
+/// Passes if completion is unknown to a server that does not declare it.
+fn undeclared(transcript: &Transcript<'_>) -> CheckOutcome {
+    if transcript.declares("completions") != Some(false) {
+        return CheckOutcome::not_applicable("the server declares `completions`, or its capabilities are unknown");
+    }
+    let mut findings = Findings::default();
+    for request in transcript.requests_of("completion/complete").filter(|request| request.response.is_some()) {
+        let completion = request.result().and_then(|result| result.get("completion"));
+        if completion.is_some_and(|completion| count(completion) == 0) {
+            findings
+                .known(request.last_frame(), "the completion is empty, which is the default of some SDKs".to_owned());
+            continue;
+        }
+        let response = brief_or_missing(request.response.map(|response| response.json));
+        let message = format!("the response is {response}");
+        findings.check(request.last_frame(), if request.code() == Some(-32601) { Ok(()) } else { Err(message) });
+    }
+    findings.or_not_applicable("requests", "no completion was requested")
+}
 
 const NOTHING: &str = "no completion has a result";
 

@@ -99,12 +99,12 @@ pub(super) fn exchanges<'t, 'a>(
 fn check_responses<'a>(
     exchanges: impl Iterator<Item = Exchange<'a>>,
     nothing: &str,
-    fault: impl Fn(&Frame, u16) -> Option<String>,
+    fault: impl Fn(&Frame, &Frame, u16) -> Option<String>,
 ) -> CheckOutcome {
     let mut findings = Findings::default();
     for (request, reply, status) in exchanges {
         findings.saw(request.seq);
-        findings.check(reply.seq, fault(reply, status).map_or(Ok(()), Err));
+        findings.check(reply.seq, fault(reply, request, status).map_or(Ok(()), Err));
     }
     findings.or_not_applicable("HTTP messages", nothing)
 }
@@ -113,7 +113,7 @@ pub(super) fn check_status<'a>(
     exchanges: impl Iterator<Item = Exchange<'a>>,
     good: impl Fn(u16) -> bool,
 ) -> CheckOutcome {
-    check_responses(exchanges, "no such message was sent", |_, status| {
+    check_responses(exchanges, "no such message was sent", |_, _, status| {
         (!good(status)).then(|| format!("the status is {status}"))
     })
 }
@@ -125,7 +125,7 @@ fn is_success(status: u16) -> bool {
 fn content_type(transcript: &Transcript<'_>) -> CheckOutcome {
     let posts = exchanges(transcript, |frame| method(frame) == Some("POST") && frame.is_request());
     let accepted = posts.filter(|(.., status)| is_success(*status));
-    check_responses(accepted, "no request was answered with success", |reply, _| {
+    check_responses(accepted, "no request was answered with success", |reply, _, _| {
         let media_type = media_type(reply);
         let good = matches!(media_type.as_deref(), Some("application/json" | "text/event-stream"));
         (!good).then(|| format!("the content type is {}", media_type.unwrap_or_else(|| "missing".to_owned())))
@@ -134,7 +134,7 @@ fn content_type(transcript: &Transcript<'_>) -> CheckOutcome {
 
 fn notification(transcript: &Transcript<'_>) -> CheckOutcome {
     let posts = exchanges(transcript, |frame| method(frame) == Some("POST") && frame.is_notification());
-    check_responses(posts, "no notification was sent", |reply, status| match status {
+    check_responses(posts, "no notification was sent", |reply, _, status| match status {
         202 if matches!(reply.body, Body::Event(ConnectionEvent::Bodiless)) => None,
         202 => Some("202 has a body".to_owned()),
         status if status >= 400 => None,
@@ -153,7 +153,7 @@ fn session_id(transcript: &Transcript<'_>) -> CheckOutcome {
 
 fn get(transcript: &Transcript<'_>) -> CheckOutcome {
     let gets = exchanges(transcript, |frame| method(frame) == Some("GET"));
-    check_responses(gets, "no GET was sent", |reply, status| match status {
+    check_responses(gets, "no GET was sent", |reply, _, status| match status {
         405 => None,
         status if is_success(status) => {
             let media_type = media_type(reply).unwrap_or_else(|| "missing".to_owned());
@@ -177,11 +177,14 @@ fn origin(transcript: &Transcript<'_>) -> CheckOutcome {
         return CheckOutcome::not_applicable("a public server decides which origins are valid");
     }
     // The page names the status since 2025-11-25; before, any rejection is valid (basic/transports, security warning).
-    if transcript.evidence.revision >= Revision::V2025_11_25 {
-        check_status(all.into_iter(), |status| status == 403)
-    } else {
-        check_status(all.into_iter(), |status| (400..500).contains(&status))
-    }
+    let is_new = transcript.evidence.revision >= Revision::V2025_11_25;
+    check_responses(all.into_iter(), "no such message was sent", |_, request, status| {
+        // A method that the endpoint does not support is harmless.
+        let is_unsupported = status == 405 && method(request) != Some("POST");
+        let rejected = if is_new { status == 403 || is_unsupported } else { (400..500).contains(&status) };
+        let name = method(request).unwrap_or_default();
+        (!rejected).then(|| format!("the status of {name} is {status}"))
+    })
 }
 
 fn is_loopback(host: &str) -> bool {

@@ -35,7 +35,7 @@ pub(super) mod subscriptions;
 /// The key in the metadata of a request with its revision.
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 /// The key in the metadata of a request with the capabilities of the client.
-const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+pub(super) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// The key in the metadata of a request with the identity of the client.
 const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 /// The key in the metadata of a request with the lowest level of log messages for it.
@@ -44,7 +44,7 @@ const META_LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// A value in the metadata of a request.
-fn meta<'a>(request: &RequestResponse<'a>, key: &str) -> Option<&'a Value> {
+pub(super) fn meta<'a>(request: &RequestResponse<'a>, key: &str) -> Option<&'a Value> {
     request.param("_meta")?.get(key)
 }
 

@@ -3,9 +3,12 @@
 use serde_json::Value;
 
 use super::{NO_RESPONSE, request_with};
-use crate::judge::{
-    check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
-    transcript::{RequestResponse, Transcript},
+use crate::{
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
+        transcript::{RequestResponse, Transcript},
+    },
+    model::Revision,
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -15,6 +18,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Named,
         expected: "the response to an unknown revision is a result with another revision",
         rule: Rule::Case(another_revision),
+    },
+    Check {
+        id: "unknown-revision-gets-the-latest",
+        requirement: "lifecycle/latest-revision",
+        scope: Scope::Named,
+        expected: "the response to an unknown revision has the latest one that the server supports",
+        rule: Rule::Case(latest_revision),
     },
     Check {
         id: "ping-during-initialization",
@@ -66,6 +76,23 @@ fn another_revision(transcript: &Transcript<'_>) -> CheckOutcome {
             CheckOutcome::failed(format!("rejected with {}", brief(response.json)), request.frames())
         }
         (None, None) => CheckOutcome::Blocked(NO_RESPONSE.to_owned()),
+    }
+}
+
+fn latest_revision(transcript: &Transcript<'_>) -> CheckOutcome {
+    let unknown = transcript.unknown.revision.as_deref();
+    let Some(request) = request_with(transcript, "initialize", "protocolVersion", unknown) else {
+        return CheckOutcome::not_applicable("no handshake with an unknown revision was sent");
+    };
+    let given = request.result().and_then(|result| result.get("protocolVersion")?.as_str()?.parse::<Revision>().ok());
+    let Some(given) = given else { return CheckOutcome::not_applicable("the response has no known revision") };
+    // The case runs in the latest revision that was negotiated.
+    let latest = transcript.evidence.revision;
+    let observed = format!("answered with {given}, and {latest} is supported");
+    if given < latest {
+        CheckOutcome::failed(observed, request.frames())
+    } else {
+        CheckOutcome::passed(observed, request.frames())
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
         transcript::{
-            Body, ConnectionEvent, ConnectionFrames, Frame, IdKey, Message, Transcript,
+            Body, ConnectionEvent, ConnectionFrames, Frame, IdKey, Message, RequestResponse, Transcript,
             http::{SESSION_HEADER, header, media_type, method},
         },
     },
@@ -77,6 +77,20 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "a resumed stream replays only messages of the same stream",
         rule: Rule::Case(resumption),
+    },
+    Check {
+        id: "stream-has-progress-of-its-request",
+        requirement: "transports/related-messages",
+        scope: Scope::Always,
+        expected: "progress on the stream of a request is that of the request",
+        rule: Rule::Case(related_messages),
+    },
+    Check {
+        id: "stream-begins-with-an-event-id",
+        requirement: "transports/priming-event",
+        scope: Scope::Always,
+        expected: "a stream whose events have ids begins with an event that has an id and no data",
+        rule: Rule::Case(priming_event),
     },
     Check {
         id: "sessions-are-separate",
@@ -320,6 +334,46 @@ fn resumption(transcript: &Transcript<'_>) -> CheckOutcome {
         }
     }
     findings.or_not_applicable("messages", "no stream was resumed")
+}
+
+/// The streams of single requests, with the request.
+fn request_streams<'t, 'a>(
+    transcript: &'t Transcript<'a>,
+) -> impl Iterator<Item = (&'t RequestResponse<'a>, &'t ConnectionFrames<'a>)> {
+    let requests = transcript.requests().iter().filter(|one| method(one.request.frame) == Some("POST"));
+    requests.filter_map(|one| Some((one, transcript.connection_of(one.request.frame)?)))
+}
+
+fn related_messages(transcript: &Transcript<'_>) -> CheckOutcome {
+    let token = |one: &RequestResponse<'_>| one.param("_meta").and_then(|meta| meta.get("progressToken")).cloned();
+    // A task may send its progress on any stream (2025-11-25, basic/utilities/tasks).
+    let with_task = transcript.requests_of("tools/call").filter(|one| one.param("task").is_some());
+    let of_tasks: Vec<_> = with_task.filter_map(token).collect();
+    let mut findings = Findings::default();
+    for (request, stream) in request_streams(transcript) {
+        let own = token(request);
+        for message in messages(stream).filter(|message| message.is("notifications/progress")) {
+            let Some(given) = message.param("progressToken").filter(|given| !of_tasks.contains(given)) else {
+                continue;
+            };
+            let name = request.request.method().unwrap_or_default();
+            let text = || format!("the stream of `{name}` has progress for {}", brief(given));
+            findings.check(message.seq(), if own.as_ref() == Some(given) { Ok(()) } else { Err(text()) });
+        }
+    }
+    findings.or_not_applicable("notifications", "no stream of a request has progress")
+}
+
+fn priming_event(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for (_, stream) in request_streams(transcript) {
+        let has_id = |frame: &&&Frame| frame.http.as_ref().is_some_and(|http| http.event_id.is_some());
+        // Ids make a stream resumable. Without them there is nothing to begin with.
+        let Some(first) = stream.frames.iter().filter(|frame| !frame.from_client()).find(has_id) else { continue };
+        let message = || "the first event with an id has data".to_owned();
+        findings.check(first.seq, if first.json().is_some() { Err(message()) } else { Ok(()) });
+    }
+    findings.or_not_applicable("streams", "no event of a stream has an id")
 }
 
 fn separate_sessions(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -15,6 +15,7 @@ use crate::{
     model::{Revision, Subject, Transport},
 };
 
+mod authorization;
 mod behavior;
 mod features;
 mod lifecycle;
@@ -26,6 +27,7 @@ mod protocol;
 mod sdks;
 mod shapes;
 mod streams;
+mod tasks;
 mod transports;
 
 /// The id of a check, a conversation in which it must find its rule broken, and one in which it must find it held.
@@ -251,6 +253,7 @@ fn session() -> [(&'static str, &'static str); 1] {
 /// The rows of all themes.
 fn table() -> Vec<Row> {
     let themes = [
+        authorization::table(),
         behavior::table(),
         features::table(),
         lifecycle::table(),
@@ -261,6 +264,7 @@ fn table() -> Vec<Row> {
         shapes::table(),
         protocol::table(),
         streams::table(),
+        tasks::table(),
         transports::table(),
     ];
     themes.into_iter().flatten().collect()

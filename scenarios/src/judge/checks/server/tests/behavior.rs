@@ -370,3 +370,15 @@ fn others() -> Vec<Row> {
         ("metadata-key-names", keyed("-a/b"), keyed("com.example/b")),
     ]
 }
+
+#[test]
+fn the_rejection_of_a_tool_that_is_not_found_says_nothing_about_its_arguments() {
+    let tool = json!({ "name": "a", "inputSchema": { "type": "object", "required": ["x"] } });
+    let call = |arguments: Value| json!({ "name": "a", "arguments": arguments });
+    let valid = || tools(json!([tool])).error("tools/call", call(json!({ "x": 1 })), -32602);
+    let check = all().find(|check| check.id == "invalid-arguments-are-rejected").expect("a check");
+    let not_found = valid().error("tools/call", call(json!({})), -32602);
+    assert!(matches!(run(check, &not_found.0), CheckOutcome::NotApplicable(_)));
+    let found = valid().error("tools/call", call(json!({})), -32600);
+    assert!(matches!(run(check, &found.0), CheckOutcome::Passed { .. }));
+}

@@ -35,6 +35,12 @@ fn progress() -> Value {
     json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progressToken": 1, "progress": 1 } })
 }
 
+/// A request with a progress token.
+fn with_token(token: u64) -> Talk {
+    let params = json!({ "_meta": { "progressToken": token } });
+    http().post(&SESSION, json!({ "jsonrpc": "2.0", "id": 1, "method": "ping", "params": params }))
+}
+
 fn post(id: u64) -> Talk {
     http().post(&SESSION, ping(id))
 }
@@ -104,6 +110,16 @@ pub(super) fn table() -> Vec<Row> {
         ("message-on-one-stream", both(progress(), progress()), both(progress(), ping(9))),
         ("resumed-stream-has-its-own-messages", resumed(reply(2)), resumed(reply(1))),
         ("sessions-are-separate", says(get(&OTHER), None, progress()), says(get(&OTHER), None, ping(3))),
+        (
+            "stream-has-progress-of-its-request",
+            says(with_token(2), None, progress()),
+            says(with_token(1), None, progress()),
+        ),
+        (
+            "stream-begins-with-an-event-id",
+            says(post(1), Some("a-1"), reply(1)),
+            says(event(post(1), Some("a-0"), Body::Event(ConnectionEvent::Bodiless)), Some("a-1"), reply(1)),
+        ),
         ("http-session-ids-are-random", variety(13), variety(122)),
         ("http-unknown-session-is-rejected", in_unknown_session(200), in_unknown_session(404)),
         ("http-unknown-session-is-404", in_unknown_session(400), in_unknown_session(404)),

@@ -1,0 +1,123 @@
+//! Calls of tools as tasks, and the same calls without a task.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::{NO_TASK, Observed, Task, observed, response, results, tasks};
+use crate::judge::{
+    check::{CheckOutcome, Findings, brief},
+    transcript::{RequestResponse, Transcript},
+};
+
+/// The capability of a server that accepts calls as tasks.
+const CAPABILITY: &str = "tasks.requests.tools.call";
+/// A call that takes longer waits for its task.
+const SOON_US: u64 = 2_000_000;
+
+/// The calls as tasks of listed tools, with the task support of the tool.
+fn task_calls<'t, 'a>(transcript: &'t Transcript<'a>) -> Vec<(&'t RequestResponse<'a>, &'a str)> {
+    let mut support: HashMap<&str, &str> = HashMap::new();
+    for (_, tool) in transcript.items("tools/list", "tools") {
+        if let Some(name) = tool.get("name").and_then(Value::as_str) {
+            let value = tool.pointer("/execution/taskSupport").and_then(Value::as_str);
+            support.entry(name).or_insert(value.unwrap_or("forbidden"));
+        }
+    }
+    let calls = transcript.requests_of("tools/call").filter(|call| call.param("task").is_some());
+    calls.filter_map(|call| Some((call, *support.get(call.param("name")?.as_str()?)?))).collect()
+}
+
+pub(super) fn created(transcript: &Transcript<'_>) -> CheckOutcome {
+    let declared = transcript.declares(CAPABILITY) == Some(true);
+    let calls = task_calls(transcript)
+        .into_iter()
+        .filter(|(call, support)| declared && matches!(*support, "optional" | "required") && call.result().is_some());
+    let fault = |call: &&RequestResponse<'_>| {
+        let has_task = call.result()?.get("task").is_some_and(Value::is_object);
+        (!has_task).then(|| format!("the response is {}", response(call)))
+    };
+    Findings::from_each(calls.map(|(call, _)| (call.last_frame(), call)), fault)
+        .or_not_applicable("calls", "no tool was called as a task")
+}
+
+pub(super) fn created_soon(transcript: &Transcript<'_>) -> CheckOutcome {
+    let observed = observed(transcript);
+    let fault = |task: &Task<'_, '_>| {
+        let took = task.call.response?.at_us().saturating_sub(task.call.request.at_us());
+        let answered = task.call.last_frame();
+        let next = observed.iter().find(|one| one.id == task.id && one.asked.is_some_and(|asked| asked > answered));
+        let ended = next.is_some_and(Observed::has_ended);
+        (took > SOON_US && ended).then(|| format!("the response took {} ms, and the task had ended", took / 1000))
+    };
+    Findings::from_each(tasks(transcript).map(|task| (task.call.last_frame(), task)), fault)
+        .or_not_applicable("tasks", NO_TASK)
+}
+
+pub(super) fn forbidden(transcript: &Transcript<'_>) -> CheckOutcome {
+    let declared = transcript.declares(CAPABILITY) == Some(true);
+    let calls = task_calls(transcript).into_iter();
+    let calls = calls.filter(|(call, support)| declared && *support == "forbidden" && call.response.is_some());
+    let fault = |call: &&RequestResponse<'_>| {
+        (call.code() != Some(-32601)).then(|| format!("the response is {}", response(call)))
+    };
+    Findings::from_each(calls.map(|(call, _)| (call.last_frame(), call)), fault)
+        .or_not_applicable("calls", "no tool without task support was called as a task")
+}
+
+/// Whether two calls differ in their task and metadata only.
+fn is_same_call(one: &RequestResponse<'_>, other: &RequestResponse<'_>) -> bool {
+    one.param("name") == other.param("name") && one.param("arguments") == other.param("arguments")
+}
+
+/// The calls without a task that equal a call.
+fn plain_calls<'t, 'a>(transcript: &'t Transcript<'a>, call: &RequestResponse<'_>) -> Vec<&'t RequestResponse<'a>> {
+    let plain = transcript.requests_of("tools/call").filter(|other| other.param("task").is_none());
+    plain.filter(|other| is_same_call(call, other)).collect()
+}
+
+pub(super) fn metadata_ignored(transcript: &Transcript<'_>) -> CheckOutcome {
+    if transcript.declares(CAPABILITY) != Some(false) {
+        return CheckOutcome::not_applicable("the server declares tasks");
+    }
+    let calls = task_calls(transcript).into_iter().filter(|(call, _)| call.response.is_some());
+    let fault = |call: &&RequestResponse<'_>| {
+        let is_task =
+            call.result().is_some_and(|result| result.get("task").is_some() && result.get("content").is_none());
+        let plain = plain_calls(transcript, call);
+        let succeeds = !plain.is_empty() && plain.iter().all(|plain| plain.result().is_some());
+        let rejected = call.error().filter(|_| succeeds);
+        match rejected {
+            Some(error) => Some(format!("rejected with {}, and without `task` it has a result", brief(error))),
+            None => is_task.then(|| format!("the response is {}", response(call))),
+        }
+    };
+    Findings::from_each(calls.map(|(call, _)| (call.last_frame(), call)), fault)
+        .or_not_applicable("calls", "no tool was called as a task")
+}
+
+/// A result without its metadata.
+fn plain_result(result: &Value) -> Value {
+    let mut result = result.clone();
+    if let Some(members) = result.as_object_mut() {
+        members.remove("_meta");
+    }
+    result
+}
+
+pub(super) fn same_result(transcript: &Transcript<'_>) -> CheckOutcome {
+    let by_id: HashMap<&str, _> = tasks(transcript).map(|task| (task.id, task.call)).collect();
+    let mut findings = Findings::default();
+    for (id, one) in results(transcript) {
+        let Some(call) = by_id.get(id) else { continue };
+        let plain: Vec<Value> =
+            plain_calls(transcript, call).into_iter().filter_map(|call| call.result()).map(plain_result).collect();
+        // Only a tool that always returns the same is comparable.
+        let stable = plain.len() >= 2 && plain.iter().all(|result| *result == plain[0]);
+        let Some(expected) = plain.first().filter(|_| stable) else { continue };
+        let same = one.result().map(plain_result).as_ref() == Some(expected);
+        let message = || format!("the call without a task has {}, `tasks/result` {}", brief(expected), response(one));
+        findings.check(one.last_frame(), if same { Ok(()) } else { Err(message()) });
+    }
+    findings.or_not_applicable("results", "no task has a comparable call without a task")
+}

@@ -1,0 +1,82 @@
+//! What a task sends while it works: progress, and requests to the user.
+
+use std::collections::HashSet;
+
+use serde_json::{Value, json};
+
+use super::{ends, observed, related_task, tasks};
+use crate::judge::{
+    check::{CheckOutcome, Findings, brief_or_missing},
+    transcript::{IdKey, Message, Transcript},
+};
+
+/// A message that was sent before the end of a task may arrive this much later.
+const LATE_US: u64 = 200_000;
+/// How long a task may need to go on after its input.
+const RESTORED_US: u64 = 1_000_000;
+
+pub(super) fn stops(transcript: &Transcript<'_>) -> CheckOutcome {
+    let ends = ends(transcript);
+    let mut findings = Findings::default();
+    let tokens: Vec<_> = tasks(transcript)
+        .filter_map(|task| Some((IdKey::new(task.call.param("_meta")?.get("progressToken")?), ends.get(task.id))))
+        .collect();
+    for message in transcript.server_messages().filter(|message| message.is("notifications/progress")) {
+        let token = message.param("progressToken").map(IdKey::new);
+        let Some((_, end)) = tokens.iter().find(|(known, _)| Some(*known) == token) else { continue };
+        let late = end.is_some_and(|end| message.at_us() > end.message.at_us() + LATE_US);
+        let text = || "progress follows the end of the task".to_owned();
+        findings.check(message.seq(), if late { Err(text()) } else { Ok(()) });
+    }
+    findings.or_not_applicable("notifications", "no task sent progress")
+}
+
+/// The requests that the server sends to the user while tasks, and no other calls, are open.
+fn requests_of_tasks<'a>(transcript: &Transcript<'a>) -> Vec<Message<'a>> {
+    let ends = ends(transcript);
+    let asks = |message: &Message<'_>| message.is("elicitation/create") || message.is("sampling/createMessage");
+    let requests = transcript.server_messages().filter(|message| message.is_request() && asks(message));
+    requests
+        .filter(|request| {
+            let seq = request.seq();
+            let plain = transcript.requests().iter().any(|one| {
+                let is_about_tasks = one.param("task").is_some()
+                    || one.request.method().is_some_and(|method| method.starts_with("tasks/"));
+                one.request.seq() < seq && !is_about_tasks && one.response.is_none_or(|response| response.seq() > seq)
+            });
+            let works = tasks(transcript).any(|task| {
+                task.call.last_frame() < seq && ends.get(task.id).is_none_or(|end| end.message.seq() > seq)
+            });
+            works && !plain
+        })
+        .collect()
+}
+
+pub(super) fn requests(transcript: &Transcript<'_>) -> CheckOutcome {
+    let created: HashSet<&str> = tasks(transcript).map(|task| task.id).collect();
+    let fault = |request: &Message<'_>| {
+        let named = related_task(request.params());
+        let known = named.and_then(Value::as_str).is_some_and(|id| created.contains(id));
+        (!known).then(|| format!("_meta names the task {}", brief_or_missing(named)))
+    };
+    Findings::from_each(requests_of_tasks(transcript).into_iter().map(|request| (request.seq(), request)), fault)
+        .or_not_applicable("requests", "no task requested input")
+}
+
+pub(super) fn restored(transcript: &Transcript<'_>) -> CheckOutcome {
+    let all = observed(transcript);
+    let mut findings = Findings::default();
+    for task in tasks(transcript) {
+        let requests = requests_of_tasks(transcript).into_iter();
+        let own: Vec<_> = requests.filter(|one| related_task(one.params()) == Some(&json!(task.id))).collect();
+        let answers = own.iter().filter_map(|request| {
+            transcript.client_messages().find(|one| one.is_response() && one.id_key() == request.id_key())
+        });
+        let Some(answered) = answers.map(|answer| answer.at_us()).max() else { continue };
+        let Some(last) = all.iter().rfind(|one| one.id == task.id) else { continue };
+        let waits = last.status == "input_required" && last.message.at_us() > answered + RESTORED_US;
+        let message = || "the task is `input_required` after its requests were answered".to_owned();
+        findings.check(last.message.seq(), if waits { Err(message()) } else { Ok(()) });
+    }
+    findings.or_not_applicable("tasks", "no task requested input")
+}

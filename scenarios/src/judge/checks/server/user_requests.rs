@@ -1,0 +1,301 @@
+//! Requests of the server to the user: elicitations and sampling, in both eras.
+
+use std::{collections::HashSet, net::IpAddr};
+
+use reqwest::Url;
+use serde_json::Value;
+
+use super::modern::{META_CAPABILITIES, meta};
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
+    transcript::{IdKey, Message, Transcript},
+};
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "sampling-tools-need-the-capability",
+        requirement: "sampling/tools-capability",
+        scope: Scope::Always,
+        expected: "a sampling request has tools only if the client declared `sampling.tools`",
+        rule: Rule::Case(tools_capability),
+    },
+    Check {
+        id: "sampling-tool-results-are-alone",
+        requirement: "sampling/tool-results-alone",
+        scope: Scope::Always,
+        expected: "a message of a sampling request with tool results has nothing else",
+        rule: Rule::Case(|transcript| each_sampling(transcript, mixed_message)),
+    },
+    Check {
+        id: "sampling-tool-uses-have-results",
+        requirement: "sampling/tool-use-balance",
+        scope: Scope::Always,
+        expected: "in a sampling request the message after a tool use has its result, and each result has its tool use",
+        rule: Rule::Case(|transcript| each_sampling(transcript, unbalanced_message)),
+    },
+    Check {
+        id: "sampling-tool-results-conform",
+        requirement: "sampling/tool-results-conform",
+        scope: Scope::Always,
+        expected: "structured content of a tool result in a sampling request conforms to the outputSchema of the tool",
+        rule: Rule::Case(|transcript| each_sampling(transcript, wrong_content)),
+    },
+    Check {
+        id: "elicitation-url-uses-https",
+        requirement: "elicitation/https",
+        scope: Scope::Always,
+        expected: "the URL of an elicitation uses HTTPS, unless its host is this machine",
+        rule: Rule::Case(https),
+    },
+    Check {
+        id: "form-has-no-links",
+        requirement: "elicitation/no-links",
+        scope: Scope::Always,
+        expected: "the texts of a form have no URLs",
+        rule: Rule::Case(links),
+    },
+    Check {
+        id: "url-elicitation-error-has-elicitations",
+        requirement: "elicitation/url-required",
+        scope: Scope::Always,
+        expected: "the error -32042 lists elicitations by URL",
+        rule: Rule::Case(url_required),
+    },
+    Check {
+        id: "tasks-need-the-client-capability",
+        requirement: "tasks/client-capability",
+        scope: Scope::Always,
+        expected: "the server requests tasks only from a client that declared them",
+        rule: Rule::Case(task_capability),
+    },
+    Check {
+        id: "task-is-cancelled-by-its-request",
+        requirement: "tasks/cancelled-by-request",
+        scope: Scope::Always,
+        expected: "the server cancels no task with `notifications/cancelled`",
+        rule: Rule::Case(cancelled_by_request),
+    },
+    Check {
+        id: "server-progress-tokens",
+        requirement: "progress/server-tokens",
+        scope: Scope::Always,
+        expected: "the progress token of a request of the server is a string or an integer, and no open request has the same",
+        rule: Rule::Case(progress_tokens),
+    },
+    Check {
+        id: "server-pings-are-limited",
+        requirement: "ping/rate",
+        scope: Scope::Always,
+        expected: "the server sends at most 20 pings, and one in each second",
+        rule: Rule::Case(pings),
+    },
+];
+
+/// Number of pings that are never too many.
+const FREE_PINGS: u64 = 20;
+const NO_SAMPLING: &str = "the server requested no sampling";
+const NO_ELICITATION: &str = "the server requested no elicitation";
+
+/// A request to the user, as a message of its own or as an input request in a result.
+struct UserRequest<'a> {
+    seq: u64,
+    method: &'a str,
+    params: &'a Value,
+    /// The capabilities of the client.
+    declared: Option<&'a Value>,
+}
+
+fn user_requests<'a>(transcript: &Transcript<'a>) -> Vec<UserRequest<'a>> {
+    let initialize = transcript.client_messages().find(|message| message.is("initialize"));
+    let declared = initialize.and_then(|message| message.param("capabilities"));
+    let messages = transcript.server_messages().filter(Message::is_request).filter_map(|message| {
+        Some(UserRequest { seq: message.seq(), method: message.method()?, params: message.params()?, declared })
+    });
+    let inputs = transcript.requests().iter().filter_map(|one| {
+        let requests = one.result()?.get("inputRequests")?.as_object()?;
+        Some(requests.values().filter_map(|request| {
+            let (method, params) = (request.get("method")?.as_str()?, request.get("params")?);
+            Some(UserRequest { seq: one.last_frame(), method, params, declared: meta(one, META_CAPABILITIES) })
+        }))
+    });
+    messages.chain(inputs.flatten()).collect()
+}
+
+fn each_of(
+    transcript: &Transcript<'_>,
+    method: &str,
+    nothing: &str,
+    fault: impl Fn(&UserRequest<'_>) -> Option<String>,
+) -> CheckOutcome {
+    let requests = user_requests(transcript).into_iter().filter(|request| request.method == method);
+    Findings::from_each(requests.map(|request| (request.seq, request)), fault).or_not_applicable("requests", nothing)
+}
+
+fn each_sampling(transcript: &Transcript<'_>, fault: fn(&Value) -> Option<String>) -> CheckOutcome {
+    each_of(transcript, "sampling/createMessage", NO_SAMPLING, |request| fault(request.params))
+}
+
+fn tools_capability(transcript: &Transcript<'_>) -> CheckOutcome {
+    each_of(transcript, "sampling/createMessage", NO_SAMPLING, |request| {
+        let has_tools = request.params.get("tools").is_some() || request.params.get("toolChoice").is_some();
+        let declared = request.declared.and_then(|declared| declared.pointer("/sampling/tools")).is_some();
+        (has_tools && !declared).then(|| "it has tools, and the client did not declare `sampling.tools`".to_owned())
+    })
+}
+
+/// The content blocks of a message with one or several.
+fn blocks(message: &Value) -> Vec<&Value> {
+    match message.get("content") {
+        Some(Value::Array(blocks)) => blocks.iter().collect(),
+        block => block.into_iter().collect(),
+    }
+}
+
+fn is_block(block: &Value, kind: &str) -> bool {
+    block.get("type").is_some_and(|found| found == kind)
+}
+
+fn messages(params: &Value) -> &[Value] {
+    params.get("messages").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn mixed_message(params: &Value) -> Option<String> {
+    let mixed = messages(params).iter().find(|message| {
+        let blocks = blocks(message);
+        let results = blocks.iter().filter(|block| is_block(block, "tool_result")).count();
+        results > 0 && results < blocks.len()
+    })?;
+    Some(format!("the message is {}", brief(mixed)))
+}
+
+/// The values of a member of the content blocks of one kind.
+fn ids<'a>(message: &'a Value, kind: &str, member: &str) -> Vec<&'a str> {
+    let blocks = blocks(message).into_iter().filter(|block| is_block(block, kind));
+    blocks.filter_map(|block| block.get(member)?.as_str()).collect()
+}
+
+fn unbalanced_message(params: &Value) -> Option<String> {
+    let mut open: HashSet<&str> = HashSet::new();
+    for message in messages(params) {
+        let results = ids(message, "tool_result", "toolUseId");
+        if let Some(unknown) = results.iter().find(|id| !open.contains(*id)) {
+            return Some(format!("the tool result `{unknown}` has no tool use in the message before"));
+        }
+        if let Some(missing) = open.iter().find(|id| !results.contains(*id)) {
+            return Some(format!("the tool use `{missing}` has no result in the next message"));
+        }
+        open = ids(message, "tool_use", "id").into_iter().collect();
+    }
+    open.iter().next().map(|missing| format!("the tool use `{missing}` has no result"))
+}
+
+fn wrong_content(params: &Value) -> Option<String> {
+    let uses: Vec<&Value> =
+        messages(params).iter().flat_map(blocks).filter(|block| is_block(block, "tool_use")).collect();
+    let tools = params.get("tools")?.as_array()?;
+    messages(params).iter().flat_map(blocks).find_map(|result| {
+        let content = result.get("structuredContent").filter(|_| is_block(result, "tool_result"))?;
+        let name = uses.iter().find(|used| used.get("id") == result.get("toolUseId"))?.get("name")?;
+        let schema = tools.iter().find(|tool| tool.get("name") == Some(name))?.get("outputSchema")?;
+        let error = jsonschema::validator_for(schema).ok()?.validate(content).err()?.to_string();
+        Some(format!("the result of {}: {}", brief(name), error.chars().take(160).collect::<String>()))
+    })
+}
+
+fn https(transcript: &Transcript<'_>) -> CheckOutcome {
+    each_of(transcript, "elicitation/create", NO_ELICITATION, |request| {
+        let url = Url::parse(request.params.get("url")?.as_str()?).ok()?;
+        (url.scheme() != "https" && !is_local(&url)).then(|| format!("the URL has the scheme `{}`", url.scheme()))
+    })
+}
+
+fn is_local(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    let is_loopback = host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback());
+    is_loopback || host == "localhost" || host.ends_with(".localhost")
+}
+
+fn links(transcript: &Transcript<'_>) -> CheckOutcome {
+    each_of(transcript, "elicitation/create", NO_ELICITATION, |request| {
+        let fields = request.params.pointer("/requestedSchema/properties").and_then(Value::as_object);
+        let fields = fields.into_iter().flatten().flat_map(|(_, field)| [field.get("title"), field.get("description")]);
+        let is_form = request.params.get("mode").is_none_or(|mode| mode == "form");
+        let texts = std::iter::once(request.params.get("message")).chain(fields).flatten().filter_map(Value::as_str);
+        let mut texts = texts.filter(|text| text.contains("http://") || text.contains("https://"));
+        let found = texts.next().filter(|_| is_form)?;
+        Some(format!("a text is `{}`", found.chars().take(160).collect::<String>()))
+    })
+}
+
+fn url_required(transcript: &Transcript<'_>) -> CheckOutcome {
+    let errors = transcript.requests().iter().filter(|one| one.code() == Some(-32042));
+    let errors = errors.filter_map(|one| Some((one.last_frame(), one.error()?)));
+    let fault = |error: &&Value| {
+        let listed = error.pointer("/data/elicitations");
+        let by_url =
+            |one: &Value| one.get("mode").is_some_and(|mode| mode == "url") && one.get("elicitationId").is_some();
+        let good = listed.and_then(Value::as_array).is_some_and(|all| !all.is_empty() && all.iter().all(by_url));
+        (!good).then(|| format!("data.elicitations is {}", brief_or_missing(listed)))
+    };
+    Findings::from_each(errors, fault).or_not_applicable("errors", "the server sent no error -32042")
+}
+
+/// The requests of the server with a task.
+fn task_requests<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = Message<'a>> + use<'a> {
+    transcript.server_messages().filter(|message| message.is_request() && message.param("task").is_some())
+}
+
+fn task_capability(transcript: &Transcript<'_>) -> CheckOutcome {
+    let initialize = transcript.client_messages().find(|message| message.is("initialize"));
+    let declared = initialize.and_then(|message| message.param("capabilities"));
+    let asks = |message: &Message<'_>| message.is("elicitation/create") || message.is("sampling/createMessage");
+    let requests = transcript.server_messages().filter(|message| message.is_request() && asks(message));
+    let fault = |request: &Message<'_>| {
+        let pointer = format!("/tasks/requests/{}", request.method()?);
+        let undeclared = declared.and_then(|declared| declared.pointer(&pointer)).is_none();
+        let task = request.param("task").filter(|_| undeclared)?;
+        Some(format!("it has the task {}", brief(task)))
+    };
+    Findings::from_each(requests.map(|request| (request.seq(), request)), fault)
+        .or_not_applicable("requests", "the server sent no request that can be a task")
+}
+
+fn cancelled_by_request(transcript: &Transcript<'_>) -> CheckOutcome {
+    let with_task: HashSet<IdKey<'_>> = task_requests(transcript).filter_map(|request| request.id_key()).collect();
+    let cancelled = transcript.server_messages().filter_map(|message| Some((message.seq(), message.cancels()?)));
+    let fault =
+        |id: &&Value| with_task.contains(&IdKey::new(id)).then(|| format!("it cancels the task of request {id}"));
+    Findings::from_each(cancelled, fault).or_not_applicable("cancellations", "the server cancelled no request")
+}
+
+fn progress_tokens(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    let mut open: Vec<(&Value, Option<IdKey<'_>>)> = Vec::new();
+    for message in transcript.messages() {
+        if message.by_client() && message.is_response() {
+            open.retain(|(_, id)| *id != message.id_key());
+        }
+        let token = message.params().and_then(|params| params.pointer("/_meta/progressToken"));
+        let Some(token) = token.filter(|_| !message.by_client() && message.is_request()) else { continue };
+        let is_valid = token.is_string() || token.is_i64() || token.is_u64();
+        let result = match open.iter().any(|(other, _)| *other == token) {
+            _ if !is_valid => Err(format!("the token is {}", brief(token))),
+            true => Err(format!("an open request has the token {}", brief(token))),
+            false => Ok(()),
+        };
+        findings.check(message.seq(), result);
+        open.push((token, message.id_key()));
+    }
+    findings.or_not_applicable("requests", "no request of the server has a progress token")
+}
+
+fn pings(transcript: &Transcript<'_>) -> CheckOutcome {
+    let pings: Vec<_> = transcript.server_messages().filter(|message| message.is("ping")).collect();
+    let allowed = FREE_PINGS + transcript.evidence.elapsed_us / 1_000_000;
+    let frames: Vec<u64> = pings.iter().take(3).map(Message::seq).collect();
+    match pings.len() as u64 {
+        0 => CheckOutcome::not_applicable("the server sent no ping"),
+        count if count > allowed => CheckOutcome::failed(format!("it sent {count} pings"), frames),
+        count => CheckOutcome::passed(format!("it sent {count} pings"), frames),
+    }
+}

@@ -1,0 +1,31 @@
+//! The step for tasks of 2025-11-25.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use mock_servers::HumanDuration;
+
+use super::expect::Expect;
+
+/// Calls of tools as tasks.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskCalls {
+    /// A JSONPath that selects the listed tools in the values of the earlier steps, for example `$.steps[0].items`.
+    pub tools: String,
+    /// Maximum number of tools [default: 3].
+    #[serde(default)]
+    pub max: Option<usize>,
+    /// Whether to cancel each task after its end, and another one at once [default: false].
+    #[serde(default)]
+    pub cancel: bool,
+    /// Number of further tasks of the first tool, which are not followed [default: 0].
+    #[serde(default)]
+    pub more: u8,
+    /// Timeout of one task [default: 10s].
+    #[serde(default)]
+    pub within: Option<HumanDuration>,
+    /// The expected outcome.
+    #[serde(default)]
+    pub expect: Expect,
+}

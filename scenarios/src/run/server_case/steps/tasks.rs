@@ -1,0 +1,139 @@
+//! Calls of tools as tasks (2025-11-25, basic/utilities/tasks).
+
+use std::time::Duration;
+
+use mock_servers::HumanDuration;
+use serde_json::{Map, Value, json};
+use tokio::time::Instant;
+
+use super::{
+    super::{calls, fill},
+    Failure,
+};
+use crate::{
+    arguments::ArgumentGenerator,
+    evidence::StepError,
+    model::TaskCalls,
+    peer::{Outgoing, Peer},
+    run::ToolPolicy,
+};
+
+/// Default timeout of a task.
+const WITHIN: Duration = Duration::from_secs(10);
+/// Default maximum number of tools.
+const MAX: usize = 3;
+/// The shortest and the longest pause between two polls.
+const PAUSES: (u64, u64) = (20, 1_000);
+/// The requested lifetime of a task in milliseconds.
+const TTL_MS: u64 = 60_000;
+/// Seed of generated arguments.
+const SEED: u64 = 0;
+/// A task that does not exist.
+const OTHER: &str = "workbench-other-task";
+
+/// Calls each permitted tool that supports tasks.
+pub(super) async fn call(
+    peer: &mut Peer,
+    step: &TaskCalls,
+    values: &[Value],
+    policy: &ToolPolicy,
+) -> Result<Value, Failure> {
+    let tools = fill::select(&step.tools, &fill::values(values, None)).map_err(Failure::Nothing)?;
+    let usable = tools.iter().filter(|tool| calls::supports_tasks(tool) && policy.permits(tool).is_ok());
+    let within = peer.response_timeout(Some(step.within.map_or(WITHIN, |HumanDuration(within)| within)));
+    let mut tasks = Vec::new();
+    for (tool, call) in usable.filter_map(|tool| Some((tool, call_of(tool)?))).take(step.max.unwrap_or(MAX)) {
+        // The results of plain calls show what the task must return.
+        if tool.pointer("/execution/taskSupport").is_some_and(|support| support == "optional") {
+            for _ in 0..2 {
+                send(peer, "tools/call", call.clone(), within).await?;
+            }
+        }
+        let Some(id) = begin(peer, call.clone(), within).await? else { continue };
+        follow(peer, &id, within).await?;
+        if step.cancel {
+            about(peer, "tasks/cancel", &id).await?;
+            about(peer, "tasks/get", &id).await?;
+            if let Some(other) = begin(peer, call.clone(), within).await? {
+                about(peer, "tasks/cancel", &other).await?;
+                about(peer, "tasks/get", &other).await?;
+                tokio::time::sleep(Duration::from_millis(500)).await;
+                about(peer, "tasks/get", &other).await?;
+            }
+        }
+        for _ in 0..if tasks.is_empty() { step.more } else { 0 } {
+            begin(peer, call.clone(), within).await?;
+        }
+        tasks.push(json!({ "tool": tool.get("name"), "id": id }));
+    }
+    if tasks.is_empty() {
+        return Err(Failure::Nothing("no tool with task support may be called".to_owned()));
+    }
+    Ok(json!({ "tasks": tasks }))
+}
+
+/// The parameters of a call with valid arguments.
+fn call_of(tool: &Value) -> Option<Map<String, Value>> {
+    let arguments = ArgumentGenerator::new(tool.get("inputSchema")).ok()?.valid(SEED).ok()?;
+    json!({ "name": tool.get("name")?, "arguments": arguments }).as_object().cloned()
+}
+
+/// Sends a request. A check judges an error; only the end of the connection ends the step.
+async fn send(
+    peer: &mut Peer,
+    method: &str,
+    params: Map<String, Value>,
+    within: Duration,
+) -> Result<Option<Value>, StepError> {
+    let outgoing = Outgoing { method: method.to_owned(), params: Some(params), ..Outgoing::default() };
+    match peer.request(outgoing, within).await {
+        Ok(response) => Ok(Some(response)),
+        Err(error) if error.kind == "closed" => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
+/// Calls a tool as a task. Returns the id of the task.
+async fn begin(peer: &mut Peer, mut call: Map<String, Value>, within: Duration) -> Result<Option<String>, StepError> {
+    call.insert("task".to_owned(), json!({ "ttl": TTL_MS }));
+    call.insert("_meta".to_owned(), json!({ "progressToken": format!("task-{}", peer.next_id()) }));
+    let response = send(peer, "tools/call", call, within).await?;
+    let id = response.as_ref().and_then(|response| response.pointer("/result/task/taskId")?.as_str());
+    Ok(id.map(str::to_owned))
+}
+
+/// Sends a request about a task.
+async fn about(peer: &mut Peer, method: &str, id: &str) -> Result<Option<Value>, StepError> {
+    let within = peer.response_timeout(None);
+    send(peer, method, Map::from_iter([("taskId".to_owned(), json!(id))]), within).await
+}
+
+/// Reads the status of a task until its end, and its result.
+async fn follow(peer: &mut Peer, id: &str, within: Duration) -> Result<(), StepError> {
+    let deadline = Instant::now() + within;
+    // The parameter counts, and not the metadata.
+    let contradicting =
+        json!({ "taskId": id, "_meta": { "io.modelcontextprotocol/related-task": { "taskId": OTHER } } });
+    let short = peer.response_timeout(None);
+    send(peer, "tasks/get", contradicting.as_object().cloned().unwrap_or_default(), short).await?;
+    let params = json!({ "taskId": id }).as_object().cloned();
+    let result = peer.send(Outgoing { method: "tasks/result".to_owned(), params, ..Outgoing::default() }).await?;
+    loop {
+        let response = about(peer, "tasks/get", id).await?;
+        let Some(task) = response.as_ref().and_then(|response| response.get("result")) else { break };
+        let status = task.get("status").and_then(Value::as_str).unwrap_or_default();
+        if matches!(status, "completed" | "failed" | "cancelled") || Instant::now() >= deadline {
+            break;
+        }
+        let pause = task.get("pollInterval").and_then(Value::as_u64).unwrap_or(PAUSES.1);
+        tokio::time::sleep(Duration::from_millis(pause.clamp(PAUSES.0, PAUSES.1))).await;
+    }
+    let left = deadline.saturating_duration_since(Instant::now()).max(short);
+    match peer.response(&result, left).await {
+        Err(error) if error.kind == "closed" => return Err(error),
+        Err(_) => peer.cancel(&result).await,
+        Ok(_) => {}
+    }
+    about(peer, "tasks/get", id).await?;
+    Ok(())
+}
