@@ -84,7 +84,7 @@ pub fn redact_value(value: &mut Value) {
         Value::Object(members) => {
             for (name, value) in members {
                 match value {
-                    Value::String(text) if is_secret(name) => REDACTED.clone_into(text),
+                    Value::String(text) if is_secret(name) && !is_error_code(text) => REDACTED.clone_into(text),
                     other => redact_value(other),
                 }
             }
@@ -95,6 +95,11 @@ pub fn redact_value(value: &mut Value) {
 
 fn is_secret(name: &str) -> bool {
     MEMBERS.iter().any(|member| name.eq_ignore_ascii_case(member))
+}
+
+/// Whether a text is a code of JSON-RPC, which a peer may wrongly send as a string. Authorization codes do not look so.
+fn is_error_code(text: &str) -> bool {
+    text.strip_prefix('-').is_some_and(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 fn redact_text(text: &mut String) {
@@ -118,6 +123,7 @@ mod tests {
     fn redacts_members_by_name_and_bearer_anywhere() {
         let value = json!({
             "access_token": "s3cret", "Refresh_Token": "s3cret", "expires_in": 60, "code": -32601,
+            "error": { "code": "-32601" }, "response": { "code": "s3cret" },
             "nested": [{"client_secret": "s3cret", "note": "use Bearer s3cret, please"}],
             "progressToken": "kept", "tokens": "kept",
             "location": "http://127.0.0.1/cb?code=s3cret&state=kept",
@@ -128,6 +134,7 @@ mod tests {
         assert!(!text.contains("s3cret"), "{text}");
         assert_eq!(text.matches("kept").count(), 4, "{text}");
         assert_eq!(redacted["code"], -32601);
+        assert_eq!(redacted["error"]["code"], "-32601");
     }
 
     #[test]
