@@ -26,10 +26,10 @@ pub use expect::{
 pub use input::{Input, Responses, Stop};
 pub use load::{Closed, Load, Open, Shape};
 pub use step::{
-    AnyStep, ArgumentKind, Await, Call, CallTools, ClientStep, Connect, Finish, GetPrompts, HttpStep, List, Pages, Raw,
-    Request, ServerStep, SetRoots, Steps, Target, Wait,
+    AnyStep, ArgumentKind, Await, Call, CallTools, ClientStep, Connect, Finish, GetPrompts, List, Pages, Raw, Request,
+    ServerStep, SetRoots, Steps, Target, Wait,
 };
-pub use streams::{ConcurrentRequest, Listen, ListenSession, Sessions, Together};
+pub use streams::{ConcurrentRequest, HttpStep, Listen, ListenSession, Sessions, Together};
 pub use tasks::TaskCalls;
 pub use user::{FormAction, Root, UrlAction, UserSetup};
 

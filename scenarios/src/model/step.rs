@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::{
     expect::{EventKind, Expect},
     input::{Input, Stop},
-    streams::{Listen, Sessions, Together},
+    streams::{HttpStep, Listen, Sessions, Together},
     tasks::TaskCalls,
     user::Root,
 };
@@ -585,26 +585,6 @@ pub struct GetPrompts {
     /// Maximum number of prompts [default: 30].
     #[serde(default)]
     pub max: Option<usize>,
-    /// The expected outcome.
-    #[serde(default)]
-    pub expect: Expect,
-}
-
-/// One HTTP exchange (Streamable HTTP, and GET over HTTP+SSE; skipped elsewhere).
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct HttpStep {
-    /// The HTTP method.
-    pub method: String,
-    /// Headers that replace those of a conforming client. An empty value removes the header.
-    #[serde(default)]
-    pub headers: BTreeMap<String, String>,
-    /// A JSON body.
-    #[serde(default)]
-    pub json: Option<Value>,
-    /// A text body.
-    #[serde(default)]
-    pub text: Option<String>,
     /// The expected outcome.
     #[serde(default)]
     pub expect: Expect,

@@ -1,4 +1,6 @@
-//! Steps for concurrent requests, streams and sessions of a server.
+//! Steps for concurrent requests, HTTP exchanges, streams and sessions of a server.
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -68,6 +70,26 @@ pub enum ListenSession {
 pub struct Sessions {
     /// Number of sessions.
     pub count: u8,
+    /// The expected outcome.
+    #[serde(default)]
+    pub expect: Expect,
+}
+
+/// One HTTP exchange (Streamable HTTP, and GET over HTTP+SSE; skipped elsewhere).
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HttpStep {
+    /// The HTTP method.
+    pub method: String,
+    /// Headers that replace those of a conforming client. An empty value removes the header.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// A JSON body.
+    #[serde(default)]
+    pub json: Option<Value>,
+    /// A text body.
+    #[serde(default)]
+    pub text: Option<String>,
     /// The expected outcome.
     #[serde(default)]
     pub expect: Expect,
