@@ -100,7 +100,7 @@ fault_set! {
         encoding::MalformedJson(MalformedJson, any)                       => class(Bytes, ALL, Both, Every, Seeded);
         framing::LineEnds(LineEnd, any)                                   => class(Bytes, ALL, ToClient, Every, Fixed);
         framing::NoEventId                                                => class(Bytes, STREAMABLE_HTTP, ToClient, Every, Fixed);
-        framing::EventFields(EventFields, any)                            => class(Bytes, STREAMABLE_HTTP, ToClient, Every, Fixed);
+        framing::EventFields(EventFields, any)                            => class(Bytes, HTTP, ToClient, Every, Fixed);
         framing::BadRetry(BadRetry, any)                                  => class(Bytes, HTTP, ToClient, Every, Fixed);
         http::WrongContentType(WrongContentType, any)                     => class(Bytes, HTTP, ToClient, Every, Fixed);
         http::HttpHead(HttpHead, HttpHead::problems)                      => class(Bytes, STREAMABLE_HTTP, ToClient, Every, Fixed);

@@ -237,7 +237,7 @@ impl<'r> Run<'r> {
         units
     }
 
-    /// A session of a URL costs no process, so long scenarios run beside the others.
+    /// A session of a URL costs no process, so long scenarios run at the same time as the others.
     fn is_better_alone(&self, case: &ServerCase) -> bool {
         self.facts.transport != Transport::Stdio && case.scenario.once && case.scenario.session == SessionUse::Shared
     }

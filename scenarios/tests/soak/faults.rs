@@ -35,6 +35,7 @@ fn all() -> Vec<Value> {
         json!({"disconnect": {"moment": "inside"}}),
         json!({"exit": {"code": 3}}),
         json!({"grandchild": {"setsid": true, "ignore_sigterm": true, "clear_env": true}}),
+        json!({"event-fields": {"id": "same"}}),
         json!({"leak": {"bytes": 100}}),
         json!({"http-status": {"status": 503, "body": "no"}}),
         json!({"retry-after": {"value": "0"}}),
