@@ -33,6 +33,9 @@ pub(super) struct Observed {
 
 /// What the frames show of each step of a client, in order.
 pub(super) fn derive(scenario: &Scenario, transcript: &Transcript<'_>) -> Vec<Shown> {
+    if scenario.steps.client().is_empty() {
+        return Vec::new();
+    }
     let mut frames = Frames::new(scenario, transcript);
     scenario.steps.client().iter().map(|step| frames.step(step)).collect()
 }

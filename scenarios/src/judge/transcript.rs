@@ -273,6 +273,27 @@ impl<'a> Transcript<'a> {
         self.first_malformed().map_or(u64::MAX, |frame| frame.seq)
     }
 
+    /// The capabilities that the client declared in `initialize`.
+    pub(super) fn client_capabilities(&self) -> Option<&'a Value> {
+        self.client_messages().find(|message| message.is("initialize"))?.param("capabilities")
+    }
+
+    /// The values of the steps that have one.
+    pub(super) fn step_values(&self) -> impl Iterator<Item = &'a Value> + use<'a> {
+        self.evidence.steps.iter().filter_map(|step| match &step.outcome {
+            Outcome::Value(value) => Some(value),
+            Outcome::Error(_) | Outcome::Skipped(_) => None,
+        })
+    }
+
+    /// The members with these names of the first step value that has them all as numbers.
+    pub(super) fn step_numbers<const N: usize>(&self, names: [&str; N]) -> Option<[u64; N]> {
+        self.step_values().find_map(|value| {
+            let numbers: Vec<u64> = names.iter().map_while(|name| value.get(name)?.as_u64()).collect();
+            numbers.try_into().ok()
+        })
+    }
+
     /// Whether the workbench killed the subject on purpose.
     pub(super) fn was_killed_on_purpose(&self) -> bool {
         self.evidence.process.as_ref().is_some_and(|process| process.killed_on_purpose)

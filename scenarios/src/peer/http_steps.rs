@@ -3,41 +3,36 @@
 use std::time::Duration;
 
 use reqwest::Method;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{
     Outgoing, Peer, PeerTransport, failure, handshake,
     http::{self, Headers},
 };
-use crate::evidence::{Outcome, StepError};
+use crate::evidence::Outcome;
 
 impl Peer {
-    /// Sends a raw HTTP request.
-    pub(crate) async fn raw_exchange(
-        &self,
-        method: &str,
-        headers: Headers,
-        body: Option<String>,
-    ) -> Result<Value, StepError> {
-        let lower = |headers: Headers| headers.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
-        let connection = match &self.transport {
-            PeerTransport::Http(connection) => connection,
-            // The endpoint of messages has POST only.
+    /// Sends a raw HTTP request. Over HTTP+SSE only GET is possible, as the endpoint of messages has POST only.
+    pub(crate) async fn raw_exchange(&self, method: &str, headers: Headers, body: Option<String>) -> Outcome {
+        let headers = headers.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value));
+        let made = match &self.transport {
+            PeerTransport::Http(connection) => {
+                let method = match Method::from_bytes(method.as_bytes()) {
+                    Ok(method) => method,
+                    Err(cause) => return Outcome::Error(failure("input", cause.to_string())),
+                };
+                let mut all = body.as_deref().map(|text| self.raw_headers(text)).unwrap_or_default();
+                all.extend(headers);
+                connection.raw_exchange(method, all, body).await
+            }
             PeerTransport::Sse(connection) if method == "GET" => {
-                let status = connection.get(&lower(headers).collect()).await;
-                return status.map(|status| json!({ "status": status })).map_err(|error| failure("closed", error));
+                connection.get(&headers.collect()).await.map(|status| json!({ "status": status }))
             }
             PeerTransport::Sse(_) | PeerTransport::Stdio(_) => {
-                return Err(failure("unsupported", format!("{method} is not part of the transport")));
+                return Outcome::Skipped(format!("{method} is not possible over {}", self.transport()));
             }
         };
-        let method = Method::from_bytes(method.as_bytes()).map_err(|cause| failure("input", cause.to_string()))?;
-        let mut all = match &body {
-            Some(text) => self.raw_headers(text),
-            None => Headers::new(),
-        };
-        all.extend(lower(headers));
-        connection.raw_exchange(method, all, body).await.map_err(|error| failure("closed", error))
+        made.map_or_else(|error| Outcome::Error(failure("closed", error)), Outcome::Value)
     }
 
     /// Opens a stream with GET in the background.

@@ -4,9 +4,10 @@ use std::{process::ExitCode, sync::Arc, time::Duration};
 
 use anyhow::anyhow;
 use client::auth::{
-    AuthSettings, Authorize as _, BrowserError, ConfiguredClient, LoginUi, LoopbackBrowser,
+    AuthError, AuthSettings, Authorize as _, Authorizer, BrowserError, ConfiguredClient, LoginUi, LoopbackBrowser,
     callback::{self, CallbackOptions, InvalidCallback},
     credentials::{CredentialKey, Credentials},
+    store::CredentialStore,
 };
 use futures::future::BoxFuture;
 use reqwest::{Method, header::HeaderValue};
@@ -53,12 +54,22 @@ pub(crate) struct Args {
 
 /// Logs in.
 pub(crate) fn run(args: &Args) -> CommandResult {
+    until_interrupted(async { settle(log_in(args).await, args.target.json) })
+}
+
+/// The headers that authorize requests to a server, by URL or by its name in the configuration: with its stored login, or
+/// after a new one.
+pub(crate) fn authorization_headers(files: &Files, server: &str) -> Result<Vec<(String, String)>, CommandError> {
+    until_interrupted(async { stored_or_new(files, server).await.map_err(ClientCommandError::into_inner) })
+}
+
+fn until_interrupted<T>(work: impl Future<Output = Result<T, CommandError>>) -> Result<T, CommandError> {
     let runtime = interrupt::runtime()?;
     let done = runtime.block_on(async {
         let mut interrupts = Interrupts::watch()?;
         tokio::select! {
             interrupt = interrupts.next() => Err(interrupt.terminate()),
-            done = log_in(args) => settle(done, args.target.json),
+            done = work => done,
         }
     });
     // A browser in the terminal may still be running.
@@ -66,28 +77,9 @@ pub(crate) fn run(args: &Args) -> CommandResult {
     done
 }
 
-/// The headers that authorize requests to a server, by URL or by its name in the configuration: with its stored login, or
-/// after a new one.
-pub(crate) fn authorization_headers(files: &Files, server: &str) -> Result<Vec<(String, String)>, CommandError> {
-    let runtime = interrupt::runtime()?;
-    let headers = runtime.block_on(async {
-        let mut interrupts = Interrupts::watch()?;
-        tokio::select! {
-            interrupt = interrupts.next() => Err(interrupt.terminate()),
-            headers = stored_or_new(files, server) => headers.map_err(ClientCommandError::into_inner),
-        }
-    });
-    // A browser in the terminal may still be running.
-    runtime.shutdown_background();
-    headers
-}
-
 async fn stored_or_new(files: &Files, server: &str) -> Result<Vec<(String, String)>, ClientCommandError> {
     let (url, settings, options) = configured(files, server)?;
-    let user = TerminalUser { opens: true, lines: Mutex::default() };
-    let browser = LoopbackBrowser::with_ui(options, Arc::new(user));
-    let key = CredentialKey::from_url(&url);
-    let authorizer = access::authorizer(&url, key, settings, access::store()?, Some(Arc::new(browser)))?;
+    let authorizer = authorizer(&url, settings, options, access::store()?, true)?;
     let mut headers = authorizer.headers(&Method::POST, &url).await?;
     if headers.is_empty() {
         authorizer.login().await?;
@@ -101,6 +93,19 @@ async fn stored_or_new(files: &Files, server: &str) -> Result<Vec<(String, Strin
     Ok(headers.iter().map(|(name, value)| (name.to_string(), text(value))).collect())
 }
 
+/// The authorizer of a server for the user at the terminal.
+fn authorizer(
+    url: &Url,
+    settings: AuthSettings,
+    options: CallbackOptions,
+    store: Arc<dyn CredentialStore>,
+    opens: bool,
+) -> Result<Authorizer, AuthError> {
+    let user = TerminalUser { opens, lines: Mutex::default() };
+    let browser = LoopbackBrowser::with_ui(options, Arc::new(user));
+    access::authorizer(url, CredentialKey::from_url(url), settings, store, Some(Arc::new(browser)))
+}
+
 /// URL and settings of the login of a server, by URL or by its name in the configuration.
 fn configured(files: &Files, server: &str) -> Result<(Url, AuthSettings, CallbackOptions), ClientCommandError> {
     let Some(url) = config::url(server) else { return config::login(files, server) };
@@ -110,10 +115,10 @@ fn configured(files: &Files, server: &str) -> Result<(Url, AuthSettings, Callbac
 
 /// URL and settings of the login; the command line overrides the configuration.
 fn settings(args: &Args) -> Result<(Url, AuthSettings, CallbackOptions), ClientCommandError> {
-    let environment = config::settings()?;
     let (url, mut settings, mut options) = configured(&args.target.files, &args.target.server)?;
     if let Some(id) = &args.client_id {
-        settings.client = Some(ConfiguredClient { secret: environment.client_secret, ..ConfiguredClient::new(id) });
+        let secret = config::settings()?.client_secret;
+        settings.client = Some(ConfiguredClient { secret, ..ConfiguredClient::new(id) });
     }
     if !args.scope.is_empty() {
         settings.scopes = Some(args.scope.clone());
@@ -128,10 +133,7 @@ fn settings(args: &Args) -> Result<(Url, AuthSettings, CallbackOptions), ClientC
 async fn log_in(args: &Args) -> Result<ExitCode, ClientCommandError> {
     let (url, settings, options) = settings(args)?;
     let store = access::store()?;
-    let user = TerminalUser { opens: !args.no_browser, lines: Mutex::default() };
-    let browser = LoopbackBrowser::with_ui(options, Arc::new(user));
-    let authorizer =
-        access::authorizer(&url, CredentialKey::from_url(&url), settings, store.clone(), Some(Arc::new(browser)))?;
+    let authorizer = authorizer(&url, settings, options, store.clone(), !args.no_browser)?;
     let credentials = authorizer.login().await?;
     print_login(args, &url, &credentials, &store.describe())?;
     Ok(ExitCode::SUCCESS)

@@ -134,6 +134,11 @@ fn invalid_calls(name: &str, invalid: Vec<InvalidArguments>) -> Vec<Planned> {
     calls
 }
 
+/// Generated arguments that the schema of a tool permits.
+pub(super) fn valid_arguments(tool: &Value) -> Option<Map<String, Value>> {
+    ArgumentGenerator::new(tool.get("inputSchema")).ok()?.valid(SEED).ok()
+}
+
 /// A call of the first tool under its name in another case, which no tool has.
 fn other_case(tools: &[Value], planned: &[Vec<Planned>]) -> Option<Planned> {
     let names: Vec<&str> = tools.iter().filter_map(|tool| tool.get("name")?.as_str()).collect();
@@ -141,7 +146,7 @@ fn other_case(tools: &[Value], planned: &[Vec<Planned>]) -> Option<Planned> {
         let other: String = call.name.chars().map(in_other_case).collect();
         let listed = names.iter().any(|name| *name == other);
         let tool = tools.iter().find(|tool| tool.get("name").is_some_and(|name| *name == call.name))?;
-        let arguments = ArgumentGenerator::new(tool.get("inputSchema")).ok()?.valid(SEED).ok()?;
+        let arguments = valid_arguments(tool)?;
         (!listed).then(|| Planned::invalid(&other, Some(arguments), "name in another case"))
     })
 }

@@ -58,20 +58,9 @@ impl SharedSession<'_> {
             if collected.scenarios.len() == scenarios.len() || self.cancel.is_cancelled() {
                 return collected;
             }
-            let opened = match Peer::open(self.target, self.facts.transport, self.revision).await {
-                Ok(opened) if session < MAX_SESSIONS => Ok(opened.continuing(next_id)),
-                Ok(_) => Err(format!("the server ended or stopped responding in {MAX_SESSIONS} sessions")),
-                Err(error) => Err(error.to_string()),
-            };
-            let opened = match opened {
-                Ok(mut opened) => match handshake(&mut opened, self.facts, self.startup).await.1 {
-                    None => {
-                        opened.choose_era().await;
-                        Ok(opened)
-                    }
-                    Some(error) => Err(error),
-                },
-                error => error,
+            let opened = match session {
+                MAX_SESSIONS => Err(format!("the server ended or stopped responding in {MAX_SESSIONS} sessions")),
+                _ => self.reopen(next_id).await,
             };
             match opened {
                 Ok(opened) => peer = opened,
@@ -83,6 +72,19 @@ impl SharedSession<'_> {
             }
         }
         collected
+    }
+
+    /// Opens a further session, with request ids from `next_id`.
+    async fn reopen(&self, next_id: i64) -> Result<Peer, String> {
+        let opened = Peer::open(self.target, self.facts.transport, self.revision).await;
+        let mut peer = opened.map_err(|error| error.to_string())?.continuing(next_id);
+        match handshake(&mut peer, self.facts, self.startup).await.1 {
+            Some(error) => Err(error),
+            None => {
+                peer.choose_era().await;
+                Ok(peer)
+            }
+        }
     }
 
     /// Runs scenarios until one of them ends the session. Returns the next request id.
@@ -151,7 +153,7 @@ impl SharedSession<'_> {
 }
 
 /// Whether a scenario ends the session.
-pub(crate) fn ends_session(scenario: &Scenario) -> bool {
+fn ends_session(scenario: &Scenario) -> bool {
     scenario.steps.server().iter().any(|step| matches!(step, ServerStep::Close(_) | ServerStep::Terminate(_)))
 }
 

@@ -199,19 +199,8 @@ fn variables(item: &Value) -> Vec<Value> {
 }
 
 async fn http(peer: &mut Peer, step: &HttpStep) -> Outcome {
-    let is_possible = match peer.transport() {
-        Transport::StreamableHttp => true,
-        Transport::HttpSse => step.method == "GET",
-        Transport::Stdio => false,
-    };
-    if !is_possible {
-        return Outcome::Skipped(format!("{} is not possible over {}", step.method, peer.transport()));
-    }
     let body = step.json.as_ref().map(Value::to_string).or_else(|| step.text.clone());
-    match peer.raw_exchange(&step.method, step.headers.clone(), body).await {
-        Ok(value) => Outcome::Value(value),
-        Err(error) => Outcome::Error(error),
-    }
+    peer.raw_exchange(&step.method, step.headers.clone(), body).await
 }
 
 /// Calls a tool that no server has, as a server validates the token first.

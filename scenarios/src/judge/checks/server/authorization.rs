@@ -2,12 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::{
-    evidence::Outcome,
-    judge::{
-        check::{Check, CheckOutcome, Rule, Scope, brief, brief_or_missing},
-        transcript::Transcript,
-    },
+use crate::judge::{
+    check::{Check, CheckOutcome, Rule, Scope, brief, brief_or_missing},
+    transcript::Transcript,
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -69,11 +66,7 @@ struct Protection<'a>(&'a Value);
 
 impl<'a> Protection<'a> {
     fn new(transcript: &Transcript<'a>) -> Option<Self> {
-        let values = transcript.evidence.steps.iter().filter_map(|step| match &step.outcome {
-            Outcome::Value(value) => Some(value),
-            _ => None,
-        });
-        values.into_iter().find(|value| value.get("without").is_some()).map(Self)
+        transcript.step_values().find(|value| value.get("without").is_some()).map(Self)
     }
 
     /// A server that rejects a request without a token.

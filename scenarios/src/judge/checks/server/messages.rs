@@ -172,8 +172,7 @@ fn notification(transcript: &Transcript<'_>) -> CheckOutcome {
 fn undeclared(transcript: &Transcript<'_>) -> CheckOutcome {
     let needs =
         [("roots/list", "roots"), ("sampling/createMessage", "sampling"), ("elicitation/create", "elicitation")];
-    let initialize = transcript.client_messages().find(|message| message.is("initialize"));
-    let declared = initialize.and_then(|message| message.param("capabilities"));
+    let declared = transcript.client_capabilities();
     let findings = each(transcript.server_messages(), |message| {
         let method = message.method().filter(|_| message.is_request())?;
         let (_, capability) = needs.iter().find(|(name, _)| *name == method)?;

@@ -2,12 +2,9 @@
 
 use serde_json::Value;
 
-use crate::{
-    evidence::Outcome,
-    judge::{
-        check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
-        transcript::{ConnectionFrames, Frame, Message, RequestResponse, Transcript},
-    },
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
+    transcript::{ConnectionFrames, Frame, Message, RequestResponse, Transcript},
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -58,17 +55,8 @@ const TOLERATED_KB: u64 = 32 << 10;
 /// How much memory may grow per request, in KiB.
 const MAX_GROWTH_KB: u64 = 128;
 
-/// These numbers of a step that repeated a request.
-fn repeated<const N: usize>(transcript: &Transcript<'_>, names: [&str; N]) -> Option<[u64; N]> {
-    transcript.evidence.steps.iter().find_map(|step| {
-        let Outcome::Value(value) = &step.outcome else { return None };
-        let numbers: Vec<u64> = names.iter().map_while(|name| value.get(name)?.as_u64()).collect();
-        numbers.try_into().ok()
-    })
-}
-
 fn memory(transcript: &Transcript<'_>) -> CheckOutcome {
-    let Some([count, first, last]) = repeated(transcript, ["count", "first_kb", "last_kb"]) else {
+    let Some([count, first, last]) = transcript.step_numbers(["count", "first_kb", "last_kb"]) else {
         return CheckOutcome::not_applicable("no request was repeated to a process of the workbench");
     };
     let growth = last.saturating_sub(first);
@@ -81,7 +69,7 @@ fn memory(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 fn latency(transcript: &Transcript<'_>) -> CheckOutcome {
-    let Some([first, last]) = repeated(transcript, ["first_us", "last_us"]) else {
+    let Some([first, last]) = transcript.step_numbers(["first_us", "last_us"]) else {
         return CheckOutcome::not_applicable("no request was repeated");
     };
     let observed = format!("the first take about {} ms, the last {} ms", first / 1000, last / 1000);

@@ -1,16 +1,11 @@
 //! Sessions, headers and bodies of Streamable HTTP in the handshake revisions.
 
-use serde_json::Value;
-
 use super::http::{check_status, exchanges};
-use crate::{
-    evidence::Outcome,
-    judge::{
-        check::{Check, CheckOutcome, Findings, Rule, Scope},
-        transcript::{
-            Body, ConnectionEvent, Frame, Transcript,
-            http::{REVISION_HEADER, SESSION_HEADER, header, media_type, method, status},
-        },
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope},
+    transcript::{
+        Body, ConnectionEvent, Frame, Transcript,
+        http::{REVISION_HEADER, SESSION_HEADER, header, media_type, method, status},
     },
 };
 
@@ -95,23 +90,15 @@ fn has_session(transcript: &Transcript<'_>) -> bool {
 }
 
 fn random_ids(transcript: &Transcript<'_>) -> CheckOutcome {
-    let values = transcript.evidence.steps.iter().filter_map(|step| match &step.outcome {
-        Outcome::Value(value) => Some(value),
-        _ => None,
-    });
-    let count = |value: &Value, name: &str| value.get(name).and_then(Value::as_u64);
-    let found = values
-        .into_iter()
-        .find_map(|value| Some((count(value, "assigned")?, count(value, "distinct")?, count(value, "bits")?)));
-    match found {
-        None | Some((0 | 1, ..)) => CheckOutcome::not_applicable(NO_SESSION),
-        Some((assigned, distinct, _)) if distinct < assigned => {
+    match transcript.step_numbers(["assigned", "distinct", "bits"]) {
+        None | Some([0 | 1, ..]) => CheckOutcome::not_applicable(NO_SESSION),
+        Some([assigned, distinct, _]) if distinct < assigned => {
             CheckOutcome::failed(format!("{assigned} sessions have {distinct} different ids"), vec![])
         }
-        Some((assigned, _, bits)) if bits < MIN_BITS => {
+        Some([assigned, _, bits]) if bits < MIN_BITS => {
             CheckOutcome::failed(format!("the ids of {assigned} sessions differ in about {bits} bits"), vec![])
         }
-        Some((assigned, _, bits)) => {
+        Some([assigned, _, bits]) => {
             CheckOutcome::passed(format!("the ids of {assigned} sessions differ in about {bits} bits"), vec![])
         }
     }

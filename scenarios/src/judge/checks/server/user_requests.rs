@@ -106,8 +106,7 @@ struct UserRequest<'a> {
 }
 
 fn user_requests<'a>(transcript: &Transcript<'a>) -> Vec<UserRequest<'a>> {
-    let initialize = transcript.client_messages().find(|message| message.is("initialize"));
-    let declared = initialize.and_then(|message| message.param("capabilities"));
+    let declared = transcript.client_capabilities();
     let messages = transcript.server_messages().filter(Message::is_request).filter_map(|message| {
         Some(UserRequest { seq: message.seq(), method: message.method()?, params: message.params()?, declared })
     });
@@ -240,16 +239,20 @@ fn url_required(transcript: &Transcript<'_>) -> CheckOutcome {
     Findings::from_each(errors, fault).or_not_applicable("errors", "the server sent no error -32042")
 }
 
+/// The messages that ask the user for something.
+pub(super) fn requests_to_the_user<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = Message<'a>> + use<'a> {
+    let asks = |message: &Message<'_>| message.is("elicitation/create") || message.is("sampling/createMessage");
+    transcript.server_messages().filter(move |message| message.is_request() && asks(message))
+}
+
 /// The requests of the server with a task.
 fn task_requests<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = Message<'a>> + use<'a> {
     transcript.server_messages().filter(|message| message.is_request() && message.param("task").is_some())
 }
 
 fn task_capability(transcript: &Transcript<'_>) -> CheckOutcome {
-    let initialize = transcript.client_messages().find(|message| message.is("initialize"));
-    let declared = initialize.and_then(|message| message.param("capabilities"));
-    let asks = |message: &Message<'_>| message.is("elicitation/create") || message.is("sampling/createMessage");
-    let requests = transcript.server_messages().filter(|message| message.is_request() && asks(message));
+    let declared = transcript.client_capabilities();
+    let requests = requests_to_the_user(transcript);
     let fault = |request: &Message<'_>| {
         let pointer = format!("/tasks/requests/{}", request.method()?);
         let undeclared = declared.and_then(|declared| declared.pointer(&pointer)).is_none();

@@ -11,7 +11,6 @@ use super::{
     Failure,
 };
 use crate::{
-    arguments::ArgumentGenerator,
     evidence::StepError,
     model::TaskCalls,
     peer::{Outgoing, Peer},
@@ -26,8 +25,6 @@ const MAX: usize = 3;
 const PAUSES: (u64, u64) = (20, 1_000);
 /// The requested lifetime of a task in milliseconds.
 const TTL_MS: u64 = 60_000;
-/// Seed of generated arguments.
-const SEED: u64 = 0;
 /// A task that does not exist.
 const OTHER: &str = "workbench-other-task";
 
@@ -74,8 +71,7 @@ pub(super) async fn call(
 
 /// The parameters of a call with valid arguments.
 fn call_of(tool: &Value) -> Option<Map<String, Value>> {
-    let arguments = ArgumentGenerator::new(tool.get("inputSchema")).ok()?.valid(SEED).ok()?;
-    json!({ "name": tool.get("name")?, "arguments": arguments }).as_object().cloned()
+    json!({ "name": tool.get("name")?, "arguments": calls::valid_arguments(tool)? }).as_object().cloned()
 }
 
 /// Sends a request. A check judges an error; only the end of the connection ends the step.

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::{ends, observed, related_task, tasks};
+use super::{super::user_requests::requests_to_the_user, ends, observed, related_task, tasks};
 use crate::judge::{
     check::{CheckOutcome, Findings, brief_or_missing},
     transcript::{IdKey, Message, Transcript},
@@ -34,9 +34,7 @@ pub(super) fn stops(transcript: &Transcript<'_>) -> CheckOutcome {
 /// The requests that the server sends to the user while tasks, and no other calls, are open.
 fn requests_of_tasks<'a>(transcript: &Transcript<'a>) -> Vec<Message<'a>> {
     let ends = ends(transcript);
-    let asks = |message: &Message<'_>| message.is("elicitation/create") || message.is("sampling/createMessage");
-    let requests = transcript.server_messages().filter(|message| message.is_request() && asks(message));
-    requests
+    requests_to_the_user(transcript)
         .filter(|request| {
             let seq = request.seq();
             let plain = transcript.requests().iter().any(|one| {
@@ -64,12 +62,11 @@ pub(super) fn requests(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 pub(super) fn restored(transcript: &Transcript<'_>) -> CheckOutcome {
-    let all = observed(transcript);
+    let (all, requests) = (observed(transcript), requests_of_tasks(transcript));
     let mut findings = Findings::default();
     for task in tasks(transcript) {
-        let requests = requests_of_tasks(transcript).into_iter();
-        let own: Vec<_> = requests.filter(|one| related_task(one.params()) == Some(&json!(task.id))).collect();
-        let answers = own.iter().filter_map(|request| {
+        let own = requests.iter().filter(|one| related_task(one.params()) == Some(&json!(task.id)));
+        let answers = own.filter_map(|request| {
             transcript.client_messages().find(|one| one.is_response() && one.id_key() == request.id_key())
         });
         let Some(answered) = answers.map(|answer| answer.at_us()).max() else { continue };
