@@ -1,7 +1,6 @@
 //! Mock servers with one defect each, and the check of `validate` that must fail. A conforming server passes all checks.
 
 use std::{
-    ffi::OsStr,
     path::Path,
     process::{Command, Stdio},
 };
@@ -105,15 +104,11 @@ fn table() -> Vec<(Value, &'static str, Verdict)> {
 fn validate(script: &Value, directory: &Path, checks: &str) -> Run {
     let file = directory.join("script.json");
     std::fs::write(&file, script.to_string()).expect("the script is written");
-    validate_command(&[OsStr::new(WORKBENCH), "mock".as_ref(), "stdio".as_ref(), file.as_ref()], directory, checks)
-}
-
-fn validate_command(server: &[&OsStr], directory: &Path, checks: &str) -> Run {
     let status = Command::new(WORKBENCH)
         .args(["validate", "--quiet", "--jobs", "8", "--only", checks, "--format", "json", "--output"])
         .arg(directory)
-        .arg("--")
-        .args(server)
+        .args(["--", WORKBENCH, "mock", "stdio"])
+        .arg(&file)
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .status()
@@ -130,28 +125,6 @@ fn a_conforming_server_passes_all_checks() {
     let run = validate(&conforming(), directory.path(), "*");
     let bad: Vec<_> = run.cases.iter().filter(|case| case.verdict > Verdict::Passed).map(|case| &case.id).collect();
     assert!(run.passed() && bad.is_empty(), "{bad:?}");
-}
-
-/// As on a busy machine: the process of the shared session does not respond to a method, a later process does.
-#[test]
-fn a_response_that_only_a_repetition_has_is_no_failure() {
-    let directory = tempfile::tempdir().expect("a directory");
-    let script = |name: &str, script: &Value| {
-        std::fs::write(directory.path().join(name), script.to_string()).expect("the script is written");
-    };
-    let older = json!({ "revisions": ["2025-11-25"], "capabilities": { "tools": {}, "logging": {} } });
-    script("good.json", &older);
-    let mut silent = older;
-    silent["on"] = json!([{ "when": { "method": "logging/setLevel" }, "do": { "fault": "silence" } }]);
-    script("silent.json", &silent);
-    let shell = format!(
-        "cd '{}'; [ -e second ] && exec '{WORKBENCH}' mock stdio good.json; '{WORKBENCH}' mock stdio silent.json; touch second",
-        directory.path().display()
-    );
-    let command = ["sh", "-c", &shell].map(OsStr::new);
-    let run = validate_command(&command, directory.path(), "requests-are-answered");
-    let failed: Vec<_> = run.cases.iter().filter(|case| case.verdict.is_failure()).map(|case| &case.id).collect();
-    assert!(failed.is_empty() && !run.cases.is_empty(), "{failed:?}");
 }
 
 /// The difference between the table and the verdict for a server with this defect.

@@ -44,10 +44,6 @@ pub struct Evidence {
     /// The runs of the case, if their verdicts differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repetitions: Option<Repetitions>,
-    /// Ids of requests that had no response in a shared session, while the same requests had one when their scenario was
-    /// repeated alone and with longer timeouts.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub answered_when_repeated: Vec<Value>,
 }
 
 /// Runs of a case with different verdicts.
@@ -83,7 +79,6 @@ impl Evidence {
             broken: None,
             elapsed_us: 0,
             repetitions: None,
-            answered_when_repeated: Vec::new(),
         }
     }
 

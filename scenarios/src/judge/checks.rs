@@ -6,8 +6,6 @@ mod server;
 #[cfg(test)]
 mod testing;
 
-pub(crate) use server::{REQUESTS_ARE_ANSWERED, unanswered};
-
 use super::check::Check;
 use crate::model::Subject;
 

@@ -14,7 +14,6 @@ use reports::{
     journal::{self as journal_format, Line},
     model::{CaseResult, CheckResult, FORMAT, LoadResult, PassPolicy, Profile, Run, RunHeader, RunKind, Verdict},
 };
-use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
 use super::{Baseline, EventSink, FinishedRun, RunDirectory, RunError, RunEvent, journal::Journal};
@@ -22,11 +21,7 @@ use crate::{
     Evidence, Scenario,
     bench::Progress,
     evidence::Outcome,
-    judge::{
-        self,
-        check::Check,
-        checks::{self, REQUESTS_ARE_ANSWERED},
-    },
+    judge::{self, check::Check, checks},
     model::Subject,
     peer::ProbeResult,
     select::CheckSelection,
@@ -124,11 +119,6 @@ impl<'e> Session<'e> {
         doubtful.all(|check| self.cases.values().any(|result| found(result, check)))
     }
 
-    /// Whether a check failed in a finished case.
-    pub(super) fn has_failed(&self, check: &str) -> bool {
-        self.cases.values().any(|result| has_failed(result, check))
-    }
-
     pub(super) fn load_progress(&mut self, progress: Progress) {
         (self.events)(RunEvent::LoadProgress(progress));
     }
@@ -207,8 +197,6 @@ pub(super) struct JudgedCase {
     pub(super) idle_exit: Option<(i32, String)>,
     /// Whether the result depends on time, so that the case of a server is repeated before it counts.
     pub(super) depends_on_time: bool,
-    /// Ids of the requests to a server whose missing response is a violation.
-    pub(super) unanswered: Vec<Value>,
     /// Whether the case has results of selected checks.
     is_selected: bool,
 }
@@ -233,17 +221,6 @@ impl Drop for JudgeThread {
             runtime.shutdown_background();
         }
     }
-}
-
-impl JudgedCase {
-    /// Whether a check failed.
-    pub(super) fn fails(&self, check: &str) -> bool {
-        has_failed(&self.result, check)
-    }
-}
-
-fn has_failed(result: &CaseResult, check: &str) -> bool {
-    result.checks.iter().any(|known| known.id == check && known.verdict == Verdict::Failed)
 }
 
 impl Judge {
@@ -281,21 +258,14 @@ impl Judge {
             let is_selected = selection.retain(&mut result);
             if !is_selected {
                 let line = Ok(Vec::new());
-                let (idle_exit, depends_on_time, unanswered) = (None, false, Vec::new());
-                return JudgedCase { index, result, line, idle_exit, depends_on_time, unanswered, is_selected };
+                return JudgedCase { index, result, line, idle_exit: None, depends_on_time: false, is_selected };
             }
             let line = journal_format::case_line(index, &result, &evidence).map_err(io::Error::from);
             let code = evidence.process.as_ref().and_then(|process| process.code);
             let idle = evidence.frames.is_empty() && evidence.steps.is_empty();
             let depends_on_time = scenario.subject == Subject::Server && depends_on_time(&evidence, &result);
-            let unanswered = match scenario.subject {
-                Subject::Server if has_waited(&evidence) || has_failed(&result, REQUESTS_ARE_ANSWERED) => {
-                    checks::unanswered(&evidence)
-                }
-                _ => Vec::new(),
-            };
             let idle_exit = code.filter(|_| idle).map(|code| (code, evidence.stderr));
-            JudgedCase { index, result, line, idle_exit, depends_on_time, unanswered, is_selected }
+            JudgedCase { index, result, line, idle_exit, depends_on_time, is_selected }
         })
         .await
     }
@@ -308,11 +278,6 @@ fn depends_on_time(evidence: &Evidence, result: &CaseResult) -> bool {
     let lost = |outcome: &Outcome| is_lost(outcome) || failed && is_silent(outcome);
     let counts = failed || result.verdict == Verdict::Warned;
     counts && (evidence.timed_out || evidence.broken.is_some() || evidence.steps.iter().any(|step| lost(&step.outcome)))
-}
-
-/// Whether a step had no response.
-pub(super) fn has_waited(evidence: &Evidence) -> bool {
-    evidence.steps.iter().any(|step| is_lost(&step.outcome))
 }
 
 fn is_lost(outcome: &Outcome) -> bool {

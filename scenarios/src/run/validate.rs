@@ -1,22 +1,20 @@
 //! Validates a server: opens a session in each revision that it supports, runs all scenarios that apply, and repeats what
 //! failed by time.
 
-use std::{collections::HashMap, mem, num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
 use reports::model::{PassPolicy, RunKind};
-use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Baseline, EventSink, FinishedRun, RunDirectory, RunError, ToolPolicy,
-    server_case::{Timeouts, applies, ownership, run_server_case, shared::SharedSession},
-    session::{Judge, JudgedCase, RecordedCase, Session, Start, has_waited},
+    server_case::{Timeouts, applies, run_server_case, shared::SharedSession},
+    session::{Judge, JudgedCase, RecordedCase, Session, Start},
 };
 use crate::{
     evidence::{Evidence, Outcome, Repetitions, StepOutcome},
-    judge::checks::REQUESTS_ARE_ANSWERED,
     model::{Revision, Scenario, ServerStep, SessionUse, Subject, Transport},
     peer::{Discovery, DiscoveryOptions, FailedHandshake, Peer, ProbeResult, ServerTarget, discover},
     plan::case_id,
@@ -128,29 +126,21 @@ pub(super) async fn execute(
         Ok::<(), RunError>(())
     };
     let judging = async {
-        let mut doubts = Doubts::default();
+        let mut doubtful = Vec::new();
         while let Some(recorded) = receiver.recv().await {
-            let mut late = Vec::new();
             for (case, evidence) in recorded {
-                if case.scenario.session == SessionUse::Shared && has_waited(&evidence) {
-                    late.push((case.clone(), ownership::request_ids(&evidence.frames)));
-                }
-                let whole = (case.scenario.session == SessionUse::Whole && !late.is_empty()).then(|| evidence.clone());
                 let judged = judge.judge(case.recorded(evidence)).await?;
-                match whole.filter(|_| judged.fails(REQUESTS_ARE_ANSWERED)) {
-                    Some(evidence) => {
-                        doubts.sessions.push(LateSession::new(case, evidence, judged, mem::take(&mut late)))
-                    }
-                    None if judged.depends_on_time => doubts.cases.push((case, judged)),
-                    None => session.case_finished(judged),
+                if judged.depends_on_time {
+                    doubtful.push((case, judged));
+                } else {
+                    session.case_finished(judged);
                 }
             }
         }
-        Ok(doubts)
+        Ok(doubtful)
     };
-    let ((), doubts) = futures::try_join!(running, judging)?;
-    let answered = run.repeat(doubts.cases, &judge, &mut session).await?;
-    run.repeat_late(doubts.sessions, answered, &judge, &mut session).await?;
+    let ((), doubtful) = futures::try_join!(running, judging)?;
+    run.repeat(doubtful, &judge, &mut session).await?;
     Ok(session.finish(!cancel.is_cancelled(), plan.baseline.as_ref()).await)
 }
 
@@ -198,32 +188,6 @@ fn in_order(mut cases: Vec<ServerCase>) -> Vec<ServerCase> {
         case.index = index;
     }
     cases
-}
-
-/// What is repeated before it counts.
-#[derive(Default)]
-struct Doubts {
-    cases: Vec<(ServerCase, JudgedCase)>,
-    sessions: Vec<LateSession>,
-}
-
-/// A shared session in which requests had no response in time.
-struct LateSession {
-    case: ServerCase,
-    evidence: Evidence,
-    judged: JudgedCase,
-    /// The scenarios of these requests, and the ids.
-    late: Vec<(ServerCase, Vec<Value>)>,
-}
-
-impl LateSession {
-    /// `waiting` are the scenarios in which a step waited in vain, and the ids of their requests.
-    fn new(case: ServerCase, evidence: Evidence, judged: JudgedCase, waiting: Vec<(ServerCase, Vec<Value>)>) -> Self {
-        let unanswered = |ids: Vec<Value>| ids.into_iter().filter(|id| judged.unanswered.contains(id)).collect();
-        let late = waiting.into_iter().map(|(case, ids)| (case, unanswered(ids)));
-        let late = late.filter(|(_, ids): &(_, Vec<Value>)| !ids.is_empty()).collect();
-        Self { case, evidence, judged, late }
-    }
 }
 
 type Recorded = Vec<(ServerCase, Evidence)>;
@@ -332,15 +296,13 @@ impl<'r> Run<'r> {
         }
     }
 
-    /// Repeats cases one at a time, each in a session of its own and with longer timeouts. Returns of each repeated case
-    /// whether all its requests had a response.
+    /// Repeats cases one at a time, each in a session of its own and with longer timeouts.
     async fn repeat(
         &self,
         mut doubtful: Vec<(ServerCase, JudgedCase)>,
         judge: &Judge,
         session: &mut Session<'_>,
-    ) -> Result<HashMap<String, bool>, RunError> {
-        let mut answered = HashMap::new();
+    ) -> Result<(), RunError> {
         // Failures come first, as they decide about the run.
         doubtful.sort_by_key(|(_, judged)| !judged.result.verdict.is_failure());
         let began = tokio::time::Instant::now();
@@ -352,7 +314,6 @@ impl<'r> Run<'r> {
                 continue;
             }
             let Some((second, _)) = self.once_more(&case, judge).await? else { continue };
-            answered.insert(case.id.clone(), second.unanswered.is_empty());
             if second.depends_on_time {
                 session.case_finished(second);
                 continue;
@@ -365,39 +326,6 @@ impl<'r> Run<'r> {
             } else {
                 session.case_finished(third);
             }
-        }
-        Ok(answered)
-    }
-
-    /// Repeats the scenarios of unanswered requests, until one of them has no response again. `answered` has the cases that
-    /// were repeated already.
-    async fn repeat_late(
-        &self,
-        sessions: Vec<LateSession>,
-        mut answered: HashMap<String, bool>,
-        judge: &Judge,
-        session: &mut Session<'_>,
-    ) -> Result<(), RunError> {
-        for LateSession { case, mut evidence, judged, late } in sessions {
-            for (late, ids) in late {
-                if self.cancel.is_cancelled() || session.has_failed(REQUESTS_ARE_ANSWERED) {
-                    break;
-                }
-                let again = match answered.remove(&late.id) {
-                    Some(again) => again,
-                    None => match self.once_more(&late, judge).await? {
-                        Some((second, _)) => second.unanswered.is_empty(),
-                        None => break,
-                    },
-                };
-                if !again {
-                    break;
-                }
-                evidence.answered_when_repeated.extend(ids);
-            }
-            let unchanged = evidence.answered_when_repeated.is_empty();
-            let judged = if unchanged { judged } else { judge.judge(case.recorded(evidence)).await? };
-            session.case_finished(judged);
         }
         Ok(())
     }

@@ -43,8 +43,6 @@ mod tests;
 mod tools;
 mod user_requests;
 
-pub(crate) use jsonrpc::{REQUESTS_ARE_ANSWERED, unanswered};
-
 /// The checks by theme.
 pub(super) const THEMES: &[&[Check]] = &[
     messages::CHECKS,

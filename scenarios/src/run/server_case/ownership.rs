@@ -72,12 +72,6 @@ impl<'a> Owners<'a> {
     }
 }
 
-/// The ids of the requests that the workbench sent.
-pub(crate) fn request_ids(frames: &[Frame]) -> Vec<Value> {
-    let sent = frames.iter().filter(|frame| frame.from_client()).flat_map(messages);
-    sent.filter(|message| message.get("method").is_some()).filter_map(|message| message.get("id").cloned()).collect()
-}
-
 fn messages(frame: &Frame) -> impl Iterator<Item = &Value> {
     let (batch, single) = match frame.json() {
         Some(Value::Array(messages)) => (messages.as_slice(), None),

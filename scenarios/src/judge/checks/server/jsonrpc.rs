@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use super::known;
 use crate::{
-    evidence::Evidence,
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
         transcript::{
@@ -15,15 +14,12 @@ use crate::{
             http::{SESSION_HEADER, header, media_type, status},
         },
     },
-    model::{Revision, Transport, UnknownNames},
+    model::{Revision, Transport},
 };
-
-/// The check that finds requests without a response.
-pub(crate) const REQUESTS_ARE_ANSWERED: &str = "requests-are-answered";
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
-        id: REQUESTS_ARE_ANSWERED,
+        id: "requests-are-answered",
         requirement: "messages/every-request-answered",
         scope: Scope::Always,
         expected: "every request is answered under its own id",
@@ -101,21 +97,10 @@ fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
     findings.or_not_applicable("requests", "no request was sent")
 }
 
-/// The ids of the requests whose missing response is a violation.
-pub(crate) fn unanswered(evidence: &Evidence) -> Vec<Value> {
-    let unknown = UnknownNames::default();
-    let transcript = Transcript::new(evidence, &unknown);
-    let waiting = Waiting::new(&transcript);
-    let requests = transcript.requests().iter().filter(|one| one.response.is_none()).map(|one| one.request);
-    let missing = requests.filter(|request| waiting.judge(request).is_some());
-    missing.filter_map(|request| request.json.get("id").cloned()).collect()
-}
-
 /// Decides whether a missing response is a violation.
 struct Waiting<'t, 'a> {
     transcript: &'t Transcript<'a>,
-    /// The ids of requests that were cancelled, or had a response in a repetition.
-    excused: HashSet<IdKey<'a>>,
+    cancelled: HashSet<IdKey<'a>>,
     /// The first frame after which the server may be unable to respond.
     malformed: u64,
     /// When the workbench closed the connection.
@@ -128,7 +113,6 @@ impl<'t, 'a> Waiting<'t, 'a> {
     fn new(transcript: &'t Transcript<'a>) -> Self {
         let frames = &transcript.evidence.frames;
         let cancels = transcript.client_messages().filter_map(|message| message.cancels());
-        let repeated = &transcript.evidence.answered_when_repeated;
         let by_us = |frame: &&Frame| {
             frame.from_client()
                 && matches!(frame.body, Body::Event(ConnectionEvent::ClosedByPeer | ConnectionEvent::Sigterm))
@@ -137,7 +121,7 @@ impl<'t, 'a> Waiting<'t, 'a> {
             |frame: &&Frame| !transcript.is_http() && frame.body == Body::Event(ConnectionEvent::ClosedByServer);
         Self {
             transcript,
-            excused: cancels.chain(repeated).map(IdKey::new).collect(),
+            cancelled: cancels.map(IdKey::new).collect(),
             malformed: transcript.malformed_from(),
             closed_by_us: frames.iter().find(by_us).map(|frame| (frame.seq, frame.at_us)),
             closed_by_server: frames.iter().find(by_server).map(|frame| frame.seq),
@@ -148,9 +132,9 @@ impl<'t, 'a> Waiting<'t, 'a> {
     fn judge(&self, request: &Message<'a>) -> Option<&'static str> {
         // The receiver of a cancellation should not respond (2025-11-25, basic/utilities/cancellation); the response to a
         // subscription is its end (2026-07-28, basic/patterns/subscriptions).
-        let excused = request.id_key().is_some_and(|id| self.excused.contains(&id));
+        let cancelled = request.id_key().is_some_and(|id| self.cancelled.contains(&id));
         let is_subscription = request.method().is_some_and(|method| method == "subscriptions/listen");
-        if excused || is_subscription || request.seq() >= self.malformed {
+        if cancelled || is_subscription || request.seq() >= self.malformed {
             return None;
         }
         if self.closed_by_us.is_some_and(|(seq, _)| seq < request.seq()) {

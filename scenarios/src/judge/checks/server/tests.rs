@@ -40,7 +40,19 @@ impl Talk {
     fn new(transport: Transport, revision: Revision) -> Self {
         Self(Evidence {
             profile: reports::model::Profile::Agent,
-            ..Evidence::without_records("server/test", transport, revision)
+            scenario: "server/test".to_owned(),
+            transport,
+            revision,
+            frames: vec![],
+            steps: vec![],
+            events: vec![],
+            process: None,
+            stderr: String::new(),
+            timed_out: false,
+            omitted_frames: 0,
+            broken: None,
+            elapsed_us: 0,
+            repetitions: None,
         })
         .knows(&[revision], json!({}))
     }

@@ -177,11 +177,6 @@ fn a_missing_response_has_excuses() {
     assert!(fails(id, &lasting(open())));
     assert!(!fails(id, &open()), "the case ended at once");
     assert!(!fails(id, &lasting(open().close())), "the workbench closed the input at once");
-    let mut repeated = lasting(open());
-    repeated.0.answered_when_repeated = vec![json!(1)];
-    assert!(!fails(id, &repeated), "it had a response when it was repeated");
-    repeated.0.answered_when_repeated = vec![json!(2)];
-    assert!(fails(id, &repeated));
     let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
     assert!(!fails(id, &lasting(open().ask(cancel))), "it was cancelled");
     assert!(!fails(id, &lasting(stdio().ask(json!({})).ask(call("ping")))), "a malformed message precedes it");
