@@ -42,8 +42,10 @@ static PARAMETER: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// `"name": "value"`, as in JSON inside a string.
+/// A value of digits after a hyphen is an error code ([`is_error_code`]).
 static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = format!(r#"(?i)("(?:{})\\*"\s*:\s*\\*")[^"\\]+"#, MEMBERS.join("|"));
+    let pattern =
+        format!(r#"(?i)("(?:{})\\*"\s*:\s*\\*")(?:[^"\\-][^"\\]*|-[0-9]*[^"\\0-9][^"\\]*)"#, MEMBERS.join("|"));
     Regex::new(&pattern).expect("the pattern is made of constant, valid parts")
 });
 
@@ -135,6 +137,16 @@ mod tests {
         assert_eq!(text.matches("kept").count(), 4, "{text}");
         assert_eq!(redacted["code"], -32601);
         assert_eq!(redacted["error"]["code"], "-32601");
+    }
+
+    #[test]
+    fn keeps_error_codes_in_text() {
+        let mut text =
+            r#"{"code": "-32601", "note": "{\"code\": \"-32700\"}", "token": "-3s3cret", "code": "s3cret-1"}"#
+                .to_owned();
+        redact_text(&mut text);
+        assert!(text.contains("-32601") && text.contains("-32700"), "{text}");
+        assert!(!text.contains("s3cret"), "{text}");
     }
 
     #[test]

@@ -275,8 +275,13 @@ impl Engine {
     /// Sets the number of this run of the server's process, counted from 1.
     #[must_use]
     pub fn with_run(mut self, run: u64) -> Self {
-        self.rules.set_run(run);
+        self.set_run(run);
         self
+    }
+
+    /// Changes the number of this run.
+    pub(crate) fn set_run(&mut self, run: u64) {
+        self.rules.set_run(run);
     }
 
     /// Starts the engine's clock at this time instead of a fixed one. Tasks take their timestamps from it.

@@ -13,14 +13,16 @@ mod wake_timer;
 
 use std::{
     ffi::OsString,
-    fs, io,
-    path::PathBuf,
+    fs::{self, OpenOptions},
+    io::{self, Write as _},
+    path::{Path, PathBuf},
     process::ExitCode,
     sync::{Arc, mpsc},
     thread,
     time::{Instant, SystemTime},
 };
 
+use serde_json::Value;
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
     iterator::Signals,
@@ -106,7 +108,9 @@ pub fn run(mock: StdioMock) -> Result<ExitCode, StdioError> {
     watch_signals(endings.clone())?;
     let engine = Engine::new(script, &mock.revision, mock.seed).with_run(run);
     let engine = if mock.calendar { engine.with_calendar(SystemTime::now(), Instant::now()) } else { engine };
-    let server = StdioServer::start(engine, recorder.clone(), run, endings.clone(), mock.child_arguments.clone());
+    let uses = mock.run_file.as_ref().map(|file| UseCounter::new(file));
+    let server =
+        StdioServer::start(engine, recorder.clone(), (run, uses), endings.clone(), mock.child_arguments.clone());
     server.write_banner(&process);
     if let Some(code) = process.exit_at_start {
         recorder.record(FrameParts::event(run, ConnectionEvent::Exit));
@@ -202,6 +206,33 @@ fn die_by(signal: Signal) {
         signal => signal_hook::low_level::emulate_default_handler(signal.number()),
     };
     tracing::error!(?died, ?signal, "the process outlived its own signal");
+}
+
+/// Counts the processes of a server that were used for more than a probe: a client of both eras may send
+/// `server/discover` to a process of its own first (2026-07-28, basic/versioning). Rules with `run` mean this number.
+#[derive(Debug)]
+pub(crate) struct UseCounter {
+    /// A file with one byte for each process.
+    path: PathBuf,
+}
+
+impl UseCounter {
+    fn new(run_file: &Path) -> Self {
+        Self { path: run_file.with_extension("used") }
+    }
+
+    /// The number of this process, counted from 1, if the message is more than a probe.
+    pub(crate) fn count(&self, message: &Value) -> Option<u64> {
+        if message.get("method").and_then(Value::as_str) == Some("server/discover") {
+            return None;
+        }
+        let counted = || {
+            let mut file = OpenOptions::new().create(true).append(true).open(&self.path)?;
+            file.write_all(b".")?;
+            Ok::<u64, io::Error>(file.metadata()?.len())
+        };
+        counted().inspect_err(|cause| tracing::error!(%cause, "the uses of the server could not be counted")).ok()
+    }
 }
 
 /// The number of this run, counted from 1.

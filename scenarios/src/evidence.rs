@@ -82,6 +82,13 @@ impl Evidence {
         }
     }
 
+    /// The first step that the subject reported as skipped.
+    #[must_use]
+    pub(crate) fn first_skipped_step(&self) -> Option<usize> {
+        let skipped = self.steps.iter().filter(|step| matches!(step.outcome, Outcome::Skipped(_)));
+        skipped.filter_map(|step| step.step).min()
+    }
+
     /// Creates the evidence of a case that does not apply.
     #[must_use]
     pub fn skipped(scenario: &Scenario, transport: Transport, revision: Revision, reason: String) -> Self {

@@ -19,4 +19,5 @@ mod values;
 
 pub use case::judge;
 pub(crate) use case::judge_with;
+pub(crate) use derived::is_before_death;
 pub use transcript::Transcript;

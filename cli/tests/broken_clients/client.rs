@@ -12,6 +12,7 @@ mod drift;
 mod driver;
 mod fault;
 mod greeting;
+mod habit;
 mod http;
 mod idle;
 mod inbox;
@@ -26,6 +27,7 @@ mod tasks;
 mod user;
 
 pub(crate) use defect::Defect;
+pub(crate) use habit::Habit;
 pub(crate) use idle::ClientMode;
 
 use std::process::ExitCode;
@@ -37,30 +39,31 @@ use serde_json::Value;
 /// Environment variable with the context of a case: the servers, the steps, and the report file.
 pub(crate) const CONTEXT: &str = "MCP_CONFORMANCE_CONTEXT";
 
-/// Executes the steps of the context. The arguments are `--defect <name>`, `--mode <name>` and the URL of the server,
-/// which the context contains too.
-pub(crate) fn main(mut arguments: impl Iterator<Item = String>) -> ExitCode {
-    let (mut flaw, mut mode) = (Flaw::default(), ClientMode::default());
-    while let Some(argument) = arguments.next() {
-        if argument == "--defect" {
-            let name = arguments.next().unwrap_or_default();
-            let Ok(defect) = Defect::from_str(&name, false) else {
-                return report_error(&anyhow::anyhow!("unknown defect `{name}`"));
-            };
-            flaw = Flaw(Some(defect));
-        }
-        if argument == "--mode" {
-            let name = arguments.next().unwrap_or_default();
-            let Ok(named) = ClientMode::from_str(&name, false) else {
-                return report_error(&anyhow::anyhow!("unknown mode `{name}`"));
-            };
-            mode = named;
-        }
-    }
-    match run(flaw, mode) {
+/// Executes the steps of the context. The arguments are `--defect <name>`, `--habit <name>`, `--mode <name>` and the URL of
+/// the server, which the context contains too.
+pub(crate) fn main(arguments: impl Iterator<Item = String>) -> ExitCode {
+    match read_options(arguments).and_then(|(flaw, mode)| run(flaw, mode)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => report_error(&error),
     }
+}
+
+fn read_options(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<(Flaw, ClientMode)> {
+    let (mut flaw, mut mode) = (Flaw::default(), ClientMode::default());
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--defect" => flaw.defect = Some(named(arguments.next())?),
+            "--habit" => flaw.habit = Some(named(arguments.next())?),
+            "--mode" => mode = named(arguments.next())?,
+            _ => {}
+        }
+    }
+    Ok((flaw, mode))
+}
+
+fn named<T: ValueEnum>(name: Option<String>) -> anyhow::Result<T> {
+    let name = name.unwrap_or_default();
+    T::from_str(&name, false).map_err(|_| anyhow::anyhow!("the client knows no `{name}`"))
 }
 
 fn run(flaw: Flaw, mode: ClientMode) -> anyhow::Result<()> {

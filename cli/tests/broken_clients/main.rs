@@ -6,6 +6,7 @@
 //! harness, because a program with that harness cannot be a client.
 
 mod client;
+mod habits;
 mod proof;
 mod runner;
 mod table;

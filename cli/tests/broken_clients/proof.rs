@@ -7,7 +7,8 @@ use clap::ValueEnum;
 use reports::model::{CaseResult, Run, Verdict};
 
 use crate::{
-    client::{ClientMode, Defect},
+    client::{ClientMode, Defect, Habit},
+    habits::{HABITS, HabitRow},
     table::{ROWS, Row},
     workbench::{client_command, conformance},
 };
@@ -27,6 +28,12 @@ pub(crate) enum Proof {
     SoundSdkPasses,
     /// At the limit of a case all processes of the client end, not only its shell.
     LimitEndsTheProcessTree,
+    /// A client that waits forever where it SHOULD not has a warning and no failure.
+    TimeoutStaysAWarning,
+    /// A client that is killed need not report that it reached that step.
+    SilentClientIsKilled,
+    /// No check fails because of this habit.
+    Accepted(Habit),
     /// The checks detect this defect.
     Detected(Defect),
 }
@@ -49,8 +56,12 @@ impl Proof {
             Self::NothingPassesForNothing,
             Self::SoundClientPasses,
             Self::LimitEndsTheProcessTree,
+            Self::TimeoutStaysAWarning,
+            Self::SilentClientIsKilled,
         ];
-        whole.into_iter().chain(idle.map(Self::NothingEarned)).chain(defects.into_iter().map(Self::Detected)).collect()
+        let habits = Habit::value_variants().iter().copied().map(Self::Accepted);
+        let whole = whole.into_iter().chain(habits);
+        whole.chain(idle.map(Self::NothingEarned)).chain(defects.into_iter().map(Self::Detected)).collect()
     }
 
     /// The name of the test.
@@ -62,6 +73,9 @@ impl Proof {
             Self::SilentClientPasses => "a_silent_client_fails_no_case".to_owned(),
             Self::SoundSdkPasses => "a_sound_sdk_fails_no_case".to_owned(),
             Self::LimitEndsTheProcessTree => "the_limit_of_a_case_ends_the_whole_process_tree".to_owned(),
+            Self::TimeoutStaysAWarning => "a_timeout_where_the_rule_is_a_should_is_a_warning".to_owned(),
+            Self::SilentClientIsKilled => "a_silent_client_is_killed_at_its_step".to_owned(),
+            Self::Accepted(habit) => format!("accepted::{}", name_of(habit).replace('-', "_")),
             Self::Detected(defect) => format!("detected::{}", name_of(defect).replace('-', "_")),
         }
     }
@@ -75,6 +89,9 @@ impl Proof {
             Self::SilentClientPasses => silent_client_passes(),
             Self::SoundSdkPasses => fails_nothing(ClientMode::Reports).map(drop),
             Self::LimitEndsTheProcessTree => limit_ends_the_process_tree(),
+            Self::TimeoutStaysAWarning => timeout_stays_a_warning(),
+            Self::SilentClientIsKilled => silent_client_is_killed(),
+            Self::Accepted(habit) => habit_is_accepted(habit),
             Self::Detected(defect) => defect_is_detected(defect),
         }
     }
@@ -175,6 +192,49 @@ fn limit_ends_the_process_tree() -> anyhow::Result<()> {
     ensure!(took < Duration::from_secs(60), "it took {took:?}");
     ensure!(ran.left.is_empty(), "remaining processes: {:?}", ran.left);
     ensure!(ran.code == Some(1), "the exit code is {:?}", ran.code);
+    Ok(())
+}
+
+fn timeout_stays_a_warning() -> anyhow::Result<()> {
+    let client = client_command("--defect no-timeout")?;
+    for profile in ["sdk", "agent"] {
+        let ran = conformance(&client, Some(profile), &["timeouts/call-times-out@stdio@2025-11-25"], 1)?;
+        let bad: Vec<String> =
+            ran.run.cases.iter().filter(|case| case.verdict != Verdict::Warned).map(describe).collect();
+        ensure!(bad.is_empty() && ran.run.cases.len() == 1, "with the profile {profile}: {}", bad.join("\n"));
+    }
+    Ok(())
+}
+
+fn silent_client_is_killed() -> anyhow::Result<()> {
+    let client = client_command("--mode silent")?;
+    let ran = conformance(&client, Some("agent"), &["orphans/client-killed@stdio@*"], 4)?;
+    let bad: Vec<String> = ran.run.cases.iter().filter(|case| case.verdict != Verdict::Passed).map(describe).collect();
+    ensure!(bad.is_empty() && !ran.run.cases.is_empty(), "these do not pass:\n{}", bad.join("\n"));
+    Ok(())
+}
+
+fn habit_is_accepted(habit: Habit) -> anyhow::Result<()> {
+    let rows: Vec<&HabitRow> = HABITS.iter().filter(|row| row.habit == habit).collect();
+    ensure!(!rows.is_empty(), "the table has no row for it");
+    let client = client_command(&format!("--habit {}", name_of(habit)))?;
+    for row in rows {
+        let mut ran = conformance(&client, Some(row.profile), row.cases, 8)?;
+        ensure!(!ran.run.cases.is_empty(), "no case matches {:?}", row.cases);
+        let is_wrong = |case: &CaseResult| {
+            let wrong = |verdict| verdict > Verdict::Passed && verdict != row.most;
+            wrong(case.verdict) || case.checks.iter().any(|check| wrong(check.verdict))
+        };
+        // Timeouts of a busy machine do not repeat.
+        let again: Vec<String> =
+            ran.run.cases.iter().filter(|case| is_wrong(case)).map(|case| case.id.clone()).collect();
+        if !again.is_empty() {
+            let again: Vec<&str> = again.iter().map(String::as_str).collect();
+            ran.run.cases = conformance(&client, Some(row.profile), &again, 1)?.run.cases;
+        }
+        let bad: Vec<String> = ran.run.cases.iter().filter(|case| is_wrong(case)).map(describe).collect();
+        ensure!(bad.is_empty(), "these are wrong with the profile {}:\n{}", row.profile, bad.join("\n"));
+    }
     Ok(())
 }
 

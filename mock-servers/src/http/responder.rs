@@ -202,10 +202,12 @@ impl Responder {
         }
     }
 
-    /// Closes the connection without a response.
+    /// Closes the connection without a response. A stream for messages of the server can be resumed, as if a proxy had
+    /// closed it; that of a response cannot, since no response follows.
     pub(super) fn close(&mut self) {
+        let can_resume = matches!(self.kind, HttpRequestKind::Listen | HttpRequestKind::Resume(_));
         if let Some(stream) = self.stream() {
-            stream.break_off();
+            stream.break_off(can_resume);
         } else if let Some(sender) = self.decide() {
             send_result(sender, Err(Aborted));
             self.note_end();

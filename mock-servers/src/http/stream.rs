@@ -143,10 +143,13 @@ impl EventStream {
         }
     }
 
-    /// Drops the connection, and the stored events.
-    pub(super) fn break_off(&mut self) {
+    /// Drops the connection. Unless the stream can be resumed, the stored events are dropped too.
+    pub(super) fn break_off(&mut self, can_resume: bool) {
         if let Some(writer) = &self.writer {
             writer.push(Piece::Abort);
+        }
+        if can_resume && self.memory.is_some() {
+            return self.let_go();
         }
         self.memory = None;
         self.end();

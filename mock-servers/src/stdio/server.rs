@@ -11,7 +11,7 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    ExitReason, child,
+    ExitReason, UseCounter, child,
     lines::{Line, LineReader},
     output::Output,
     wake_timer::WakeTimer,
@@ -48,19 +48,21 @@ pub(super) struct StdioState {
     pub(super) output: Output,
     exits: mpsc::Sender<ExitReason>,
     child_arguments: Vec<OsString>,
+    /// Present until the process is counted.
+    uses: Option<UseCounter>,
 }
 
 impl StdioServer {
     pub(super) fn start(
         mut engine: Engine,
         recorder: Recorder,
-        run: u64,
+        (run, uses): (u64, Option<UseCounter>),
         exits: mpsc::Sender<ExitReason>,
         child_arguments: Vec<OsString>,
     ) -> Arc<Self> {
         let origin = Origin::session(engine.open_session());
         let output = Output::new(recorder.clone(), run);
-        let state = StdioState { envelope: Envelope::default(), output, exits, child_arguments };
+        let state = StdioState { envelope: Envelope::default(), output, exits, child_arguments, uses };
         let (wake_timer, woken) = (WakeTimer::default(), Condvar::new());
         Arc::new(Self::new(engine, StdioSink { wake_timer, woken, recorder, run, origin }, state))
     }
@@ -128,7 +130,7 @@ impl StdioServer {
 
     /// Responds to a simple call if frames are not recorded; false if the call is not simple.
     fn respond_fast(&self, core: &mut Core, line: &[u8]) -> bool {
-        if self.sink.recorder.is_enabled() {
+        if self.sink.recorder.is_enabled() || core.state.uses.is_some() {
             return false;
         }
         let StdioState { envelope, output, .. } = &mut core.state;
@@ -141,6 +143,10 @@ impl StdioServer {
             Ok(message) => {
                 let recorder = &self.sink.recorder;
                 recorder.record_with(|| FrameParts::received(self.sink.run, Body::Json(message.clone())));
+                if let Some(run) = core.state.uses.as_ref().and_then(|uses| uses.count(&message)) {
+                    core.state.uses = None;
+                    core.engine.set_run(run);
+                }
                 core.input(|engine| engine.on_message(&self.sink.origin, &message)).outputs
             }
             Err(_) => self.receive_garbage(core, line),

@@ -118,3 +118,24 @@ fn finds_a_renamed_scenario_under_its_old_id() {
         assert!(catalog.get(current).is_some(), "{current}");
     }
 }
+
+/// A client may reject such a step, or obey it, so a scenario that has one can only be judged wrongly
+/// (2025-11-25, basic/lifecycle#operation).
+#[test]
+fn no_built_in_scenario_orders_a_list_of_a_server_without_tools() {
+    use crate::model::ClientStep;
+
+    let catalog = ScenarioCatalog::built_in().unwrap_or_else(|errors| panic!("{errors}"));
+    for scenario in catalog.scenarios() {
+        let lists =
+            scenario.steps.client().iter().any(|step| matches!(step, ClientStep::List(_) | ClientStep::Refresh(_)));
+        for (server, script) in scenario.scripts().filter(|_| lists) {
+            let script = serde_json::to_value(script).expect("JSON");
+            let has_tools = match script.get("capabilities") {
+                Some(capabilities) if !capabilities.is_null() => capabilities.get("tools").is_some(),
+                _ => ["tools", "generate"].iter().any(|key| script.get(*key).is_some_and(|tools| !tools.is_null())),
+            };
+            assert!(has_tools, "{}: `{server}` declares no tools", scenario.scenario);
+        }
+    }
+}

@@ -91,11 +91,14 @@ fn judge_client(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
             return found;
         }
         let reason = "the client exited, sent no message to a server, and reported no outcome";
-        found.push(stopped(Verdict::Failed, "the client takes part", reason, evidence));
+        // It violated nothing, but there is nothing to judge either.
+        found.push(stopped(Verdict::Blocked, "the client takes part", reason, evidence));
         return found;
     }
     let transcript = Transcript::new(evidence, &scenario.unknown);
-    let checks = run_checks(Subject::Client, &transcript, |check| applies(scenario, check));
+    let is_whole = evidence.first_skipped_step().is_none();
+    let counts = |check: &Check| applies(scenario, check) && (is_whole || check.scope == Scope::Always);
+    let checks = run_checks(Subject::Client, &transcript, counts);
     if let Some(capability) = undeclared_capability(scenario, &transcript) {
         let reason = format!("the client did not declare the capability `{capability}`");
         found.push(stopped(Verdict::Skipped, "the scenario applies to the client", &reason, evidence));

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::transcript::{Body, ConnectionEvent, Frame, Message, RequestResponse, Session, Transcript, http::method};
 use crate::{
-    evidence::{Outcome, StepError, StepOutcome},
+    evidence::{Evidence, Outcome, StepError, StepOutcome},
     model::{Call, ClientStep, Finish, Scenario},
 };
 
@@ -38,6 +38,16 @@ pub(super) fn derive(scenario: &Scenario, transcript: &Transcript<'_>) -> Vec<Sh
     }
     let mut frames = Frames::new(scenario, transcript);
     scenario.steps.client().iter().map(|step| frames.step(step)).collect()
+}
+
+/// Whether the frames show that a client has done all steps before its `die` step.
+pub(crate) fn is_before_death(scenario: &Scenario, evidence: &Evidence) -> bool {
+    let transcript = Transcript::new(evidence, &scenario.unknown);
+    let before = derive(scenario, &transcript).into_iter().zip(scenario.steps.client());
+    before.take_while(|(_, step)| !matches!(step, ClientStep::Die(_))).all(|(shown, _)| match shown {
+        Shown::Outcome(Observed { outcome, .. }) => matches!(outcome.outcome, Outcome::Value(_)),
+        Shown::NotDone(_) | Shown::Nothing => false,
+    })
 }
 
 /// The requests that no step has used yet.

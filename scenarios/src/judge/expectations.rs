@@ -30,13 +30,17 @@ pub(super) struct Expected<'a> {
     requirement: Requirement,
     /// What the frames show of each step of a client.
     shown: Vec<Shown>,
+    /// The first step that the client skipped. What follows it cannot be judged.
+    skipped: Option<usize>,
     found: Vec<CheckResult>,
 }
 
 impl<'a> Expected<'a> {
     pub(super) fn new(scenario: &'a Scenario, transcript: &Transcript<'a>, requirement: Requirement) -> Self {
         let shown = derive(scenario, transcript);
-        Self { scenario, evidence: transcript.evidence, requirement, shown, found: Vec::new() }
+        let evidence = transcript.evidence;
+        let skipped = evidence.first_skipped_step().filter(|_| scenario.subject == Subject::Client);
+        Self { scenario, evidence, requirement, shown, skipped, found: Vec::new() }
     }
 
     /// Returns the results of all expectations.
@@ -44,6 +48,9 @@ impl<'a> Expected<'a> {
         self.implicit_connections();
         for (index, step) in self.scenario.steps.iter().enumerate() {
             self.step(index, step);
+        }
+        if self.skipped.is_some() {
+            return self.found;
         }
         for (index, expectation) in self.scenario.expect.frames.iter().enumerate() {
             self.frames(index, expectation);
@@ -96,10 +103,12 @@ impl<'a> Expected<'a> {
 
     fn step(&mut self, index: usize, step: AnyStep<'_>) {
         let id = format!("steps[{index}].{}", step.kind());
+        if self.skipped.is_some_and(|skipped| skipped < index) {
+            let reason = "the client skipped an earlier step".to_owned();
+            return self.push(id, Verdict::Skipped, "the step finishes".into(), reason, vec![]);
+        }
         if let AnyStep::Client(ClientStep::Die(_)) = step {
-            let killed = self.evidence.process.as_ref().is_some_and(|process| process.killed_on_purpose);
-            let observed = if killed { "it was killed" } else { "it did not reach this step" };
-            return self.add(id, killed, "the client reaches this step and is killed".into(), observed.into(), vec![]);
+            return self.death(id);
         }
         let is_sdk = self.evidence.profile == Profile::Sdk;
         if is_sdk && let AnyStep::Client(ClientStep::Await(_) | ClientStep::Refresh(_)) = step {
@@ -118,6 +127,10 @@ impl<'a> Expected<'a> {
                     Subject::Server => (Verdict::Skipped, reason.clone()),
                 };
                 self.push(id, verdict, "the step finishes".into(), reason, vec![]);
+            }
+            (Outcome::Value(_), _) if self.connects_without_message(step, outcome) => {
+                let reason = "the client connected without a message, which the revision allows".to_owned();
+                self.push(id, Verdict::Skipped, "the step finishes".into(), reason, vec![]);
             }
             (Outcome::Value(value), None) => {
                 self.add(&id, true, "the step succeeds".into(), brief(value), vec![]);
@@ -158,6 +171,35 @@ impl<'a> Expected<'a> {
         }
     }
 
+    /// The step at which the client is killed.
+    fn death(&mut self, id: String) {
+        let killed = self.evidence.process.as_ref().is_some_and(|process| process.killed_on_purpose);
+        let (verdict, observed) = match killed {
+            true => (Verdict::Passed, "it was killed"),
+            false if self.evidence.timed_out => (self.violation(), "it did not reach this step"),
+            false => (Verdict::Blocked, "it exited before it could be killed"),
+        };
+        self.push(id, verdict, "the client reaches this step and is killed".into(), observed.into(), vec![]);
+    }
+
+    /// Whether a client of a stateless revision reports a connection to a server that it has sent nothing yet
+    /// (2026-07-28, basic/versioning: it need not call `server/discover`).
+    fn connects_without_message(&self, step: AnyStep<'_>, outcome: &StepOutcome) -> bool {
+        let named = match step {
+            AnyStep::Client(ClientStep::Connect(connect)) => connect.server.as_deref(),
+            AnyStep::Client(ClientStep::Reconnect(target)) => target.server.as_deref(),
+            _ => return false,
+        };
+        let mut servers = self.scenario.scripts().map(|(name, _)| name);
+        let until = outcome.ended_us;
+        let has_sent = |server: &str| {
+            let mut sent = self.evidence.frames.iter().filter(|frame| frame.from_client() && frame.at_us <= until);
+            sent.any(|frame| frame.server == server && frame.json().is_some())
+        };
+        let is_silent = |server: &str| !has_sent(server);
+        self.evidence.revision.is_modern() && named.map_or_else(|| servers.any(is_silent), is_silent)
+    }
+
     /// Why a reported error is not the expected one: the client did not even attempt the step.
     fn unattempted(&self, index: usize, wanted: &str) -> Option<String> {
         let mut is_local = ["spawn-failed", "stale", "unknown-tool"].iter().any(|kind| wanted.contains(kind));
@@ -177,7 +219,10 @@ impl<'a> Expected<'a> {
             let observed = "an earlier step already failed".to_owned();
             return self.push(id, Verdict::Skipped, expected, observed, vec![]);
         }
-        let shown = self.shown.get(index).filter(|_| self.evidence.profile == Profile::Sdk).cloned();
+        // A client that is killed may not have written its report.
+        let dies = || self.scenario.steps.client().iter().any(|step| matches!(step, ClientStep::Die(_)));
+        let is_derived = self.evidence.profile == Profile::Sdk || self.evidence.steps.is_empty() && dies();
+        let shown = self.shown.get(index).filter(|_| is_derived).cloned();
         let (is_timed, outcome) = match shown {
             Some(Shown::Outcome(Observed { outcome, is_timed })) => (is_timed, outcome),
             Some(Shown::Nothing) => {

@@ -24,6 +24,7 @@ use crate::{
     contract::{CONTEXT, Context, PROTOCOL_VERSION, ReportLine, SCENARIO, now_us},
     error_text,
     evidence::{Evidence, ProcessEvidence, ReportedEvent, StepOutcome},
+    judge,
     model::{ClientStep, Scenario},
     plan::Case,
     requirements::Register,
@@ -35,6 +36,8 @@ const MAX_FRAME_BYTES: u64 = 4 << 20;
 const MAX_FRAMES: usize = 1_000;
 /// Default time for processes to exit after the client.
 const SETTLE: Duration = Duration::from_millis(500);
+/// Time for the report of a `die` step after the step before it.
+const REPORT_DELAY: Duration = Duration::from_millis(300);
 /// Interval of observing the process tree, and of reading the report in cases with a `die` step.
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
@@ -162,7 +165,7 @@ async fn record(
     let client = ClientProcess::start(client, program, url, folder, settle, environment);
     let mut client = client.map_err(CaseError::Start)?;
     let mut report = ClientReport::new(&context.report);
-    evidence.timed_out = watch(case, &mut client, &mut report).await;
+    evidence.timed_out = watch(case, &mut client, &mut report, &mocks.records()).await;
     let (process, stderr) = client.finish().await;
     evidence.process = Some(process);
     evidence.stderr = stderr;
@@ -183,14 +186,27 @@ fn context(case: &Case, mocks: &Mocks, folder: &Path) -> Context {
     }
 }
 
+/// Whether a client without a report waits at its `die` step, as far as the frames show.
+fn waits_to_die(case: &Case, records: &[PathBuf]) -> bool {
+    let mut evidence = Evidence::empty(&case.scenario, case.transport, case.revision);
+    for record in records {
+        // The server may not have been started yet.
+        let Ok(record) = read_bounded(record, MAX_FRAME_BYTES, MAX_FRAMES) else { return false };
+        evidence.frames.extend(record.frames);
+    }
+    judge::is_before_death(&case.scenario, &evidence)
+}
+
 /// Waits until the client exits, or terminates it at its deadline; returns whether it did. Observes the process tree if
 /// the scenario has expectations of it, and kills the client at its `die` step.
 ///
 /// Only a case with a `die` step needs the report while the client runs. Other clients append to a plain file, by the
-/// contract, and no portable notification exists for that, so these few cases poll it.
-async fn watch(case: &Case, client: &mut ClientProcess, report: &mut ClientReport) -> bool {
+/// contract, and no portable notification exists for that, so these few cases poll it. A client without a report is killed
+/// a moment after the frames show the steps before that step.
+async fn watch(case: &Case, client: &mut ClientProcess, report: &mut ClientReport, records: &[PathBuf]) -> bool {
     let observes = case.scenario.expect.processes.is_some();
     let mut dies = case.scenario.steps.client().iter().any(|step| matches!(step, ClientStep::Die(_)));
+    let mut death = None;
     let deadline = Instant::now() + case.limit();
     let mut ticks = interval(POLL_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -206,9 +222,19 @@ async fn watch(case: &Case, client: &mut ClientProcess, report: &mut ClientRepor
                 if observes {
                     client.observe();
                 }
-                if dies && let Some(pid) = report.read().iter().find_map(ReportLine::die) {
+                if !dies {
+                    continue;
+                }
+                if let Some(pid) = report.read().iter().find_map(ReportLine::die) {
                     dies = false;
                     client.kill(pid);
+                } else if death.is_some_and(|death| Instant::now() > death) {
+                    dies = !report.lines.is_empty();
+                    if !dies {
+                        client.kill_all();
+                    }
+                } else if report.lines.is_empty() && death.is_none() && waits_to_die(case, records) {
+                    death = Some(Instant::now() + REPORT_DELAY);
                 }
             }
         }

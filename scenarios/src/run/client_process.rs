@@ -1,7 +1,7 @@
 //! The process tree of the client under test, started by a supervisor.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, HashSet, VecDeque},
     io,
     path::{Path, PathBuf},
     process::Stdio,
@@ -155,6 +155,21 @@ impl ClientProcess {
         if let Some(process) = below {
             process.signal(Signal::KILL);
             self.killed_on_purpose = true;
+        }
+    }
+
+    /// Kills the client with SIGKILL, and leaves its servers with the processes below them.
+    pub(super) fn kill_all(&mut self) {
+        self.observe();
+        let mut kept = HashSet::new();
+        for process in descendants(self.supervised.pid) {
+            let command = process.argv().join(" ");
+            if kept.contains(&process.ppid) || command.contains(&self.folder) || command.contains(MARKER) {
+                kept.insert(process.pid);
+            } else {
+                process.signal(Signal::KILL);
+                self.killed_on_purpose = true;
+            }
         }
     }
 

@@ -100,6 +100,14 @@ impl Mocks {
         Ok(mocks)
     }
 
+    /// The files with the frames so far. That of a stdio server does not exist before the client launches it.
+    pub(super) fn records(&self) -> Vec<PathBuf> {
+        let record = |running: &RunningMock| match running {
+            RunningMock::Http(_, record) | RunningMock::Sse(_, record) | RunningMock::Stdio(record) => record.clone(),
+        };
+        self.running.iter().map(record).collect()
+    }
+
     /// Stops the servers and returns the files with their frames. A stdio server that was not launched has no file.
     pub(super) async fn stop(self) -> Vec<PathBuf> {
         let mut records = Vec::new();

@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Map, Value, json};
 use tokio::{
     sync::{Mutex, mpsc},
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, sleep, sleep_until, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -19,6 +19,7 @@ use super::{
     defect::{Defect, Flaw},
     fault::Fault,
     greeting::{greet, metadata},
+    habit::Habit,
     inbox::{Inbox, Incoming},
     link::Link,
     report::Report,
@@ -27,6 +28,9 @@ use super::{
 
 /// No timeout.
 const ENDLESS: Duration = Duration::from_secs(1_000_000);
+
+/// Delay of cancellations that are sent in the background.
+const BACKGROUND_DELAY: Duration = Duration::from_millis(100);
 
 /// Maximum number of requests with input.
 const MAX_ROUNDS: usize = 10;
@@ -63,7 +67,7 @@ pub(crate) struct Connection {
     pub(crate) revision: String,
     /// The result of `initialize` or `server/discover`.
     pub(crate) greeting: Value,
-    link: Link,
+    link: Arc<Link>,
     inbox: Arc<Inbox>,
     ids: AtomicU64,
     /// Messages for the request of the subscription.
@@ -82,7 +86,10 @@ impl Connection {
         flaw: Flaw,
     ) -> Result<Self, Fault> {
         let inbox = Arc::new(Inbox::new(name, report, setup.user.clone(), flaw));
-        let link = Link::open(endpoint, &setup, &inbox, flaw)?;
+        if flaw.has(Habit::ProbesAside) && endpoint["transport"] == "stdio" {
+            probe(endpoint, &setup).await?;
+        }
+        let link = Arc::new(Link::open(endpoint, &setup, &inbox, flaw)?);
         let limit = if flaw.is(Defect::NoStartupLimit) { ENDLESS } else { setup.startup };
         let mut connection = Self {
             setup,
@@ -102,7 +109,7 @@ impl Connection {
         if flaw.is(Defect::HidesRpcError) {
             fault = Fault::new("rpc-error", "the connection failed");
         }
-        if let (Link::Stdio(stdio), "connection-lost") = (&connection.link, fault.kind) {
+        if let (Link::Stdio(stdio), "connection-lost") = (&*connection.link, fault.kind) {
             fault = stdio.exited().await.unwrap_or(fault);
         }
         if !flaw.is(Defect::LeavesFailedStart) {
@@ -114,7 +121,7 @@ impl Connection {
     /// Stores the negotiated revision.
     pub(crate) fn agree(&mut self, revision: &str, greeting: Value) {
         (self.revision, self.greeting) = (revision.to_owned(), greeting);
-        if let (Link::Http(http), false) = (&self.link, self.modern) {
+        if let (Link::Http(http), false) = (&*self.link, self.modern) {
             let _ = http.agreed.set(revision.to_owned());
         }
     }
@@ -172,7 +179,8 @@ impl Connection {
                 one = incoming.recv() => match one {
                     Some(Incoming::Result(result)) => return Ok(result),
                     Some(Incoming::Failed(fault)) => return Err(fault),
-                    Some(Incoming::Progress) if self.flaw.is(Defect::IgnoresProgress) => {}
+                    Some(Incoming::Progress)
+                        if self.flaw.is(Defect::IgnoresProgress) || self.flaw.has(Habit::KeepsTimeouts) => {}
                     Some(Incoming::Progress) => deadline = Instant::now() + timeouts.silence,
                     None => return Err(Fault::new("connection-lost", "the connection was closed")),
                 },
@@ -209,16 +217,30 @@ impl Connection {
     /// Cancels a request (basic/utilities/cancellation).
     async fn cancel(&self, id: u64) {
         self.inbox.forget(id);
-        if !self.flaw.is(Defect::NoCancel) && !self.link.close_request(id, self.modern).await {
-            let params = json!({ "requestId": id, "reason": "the response is not needed" });
-            // A lost connection needs no notification.
-            let _ = self.notify("notifications/cancelled", params).await;
+        if self.flaw.is(Defect::NoCancel) {
+            return;
+        }
+        let (link, modern) = (Arc::clone(&self.link), self.modern);
+        if self.flaw.has(Habit::CancelsInBackground) {
+            tokio::spawn(async move {
+                sleep(BACKGROUND_DELAY).await;
+                cancel(&link, id, modern).await;
+            });
+        } else {
+            cancel(&link, id, modern).await;
+        }
+    }
+
+    /// Learns from listed tools how they are called.
+    pub(crate) fn learn(&self, tools: &[Value]) {
+        if let Link::Http(http) = &*self.link {
+            http.learn(tools);
         }
     }
 
     /// Opens the stream for messages of the server (2025-03-26 to 2025-11-25, Streamable HTTP).
     pub(crate) async fn listen_for_notices(&self) -> Result<(), Fault> {
-        match &self.link {
+        match &*self.link {
             Link::Http(http) => http.listen().await,
             Link::Stdio(_) => Ok(()),
         }
@@ -239,4 +261,28 @@ impl Connection {
         self.inbox.close();
         self.link.close().await;
     }
+}
+
+async fn cancel(link: &Link, id: u64, modern: bool) {
+    if !link.close_request(id, modern).await {
+        let params = json!({ "requestId": id, "reason": "the response is not needed" });
+        // A lost connection needs no notification.
+        let _ = link.send(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params })).await;
+    }
+}
+
+/// Probes a server with a process of its own (2026-07-28, basic/versioning).
+async fn probe(endpoint: &Value, setup: &Setup) -> Result<(), Fault> {
+    let inbox = Arc::new(Inbox::new("probe", Report::none(), setup.user.clone(), Flaw::default()));
+    let link = Link::open(endpoint, setup, &inbox, Flaw::default())?;
+    let mut incoming = inbox.open(1)?;
+    let params = json!({ "_meta": metadata(&setup.user) });
+    let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": params });
+    if link.send(request).await.is_ok() {
+        // An older server may not respond.
+        let _ = timeout(Duration::from_millis(500), incoming.recv()).await;
+    }
+    inbox.close();
+    link.close().await;
+    Ok(())
 }

@@ -2,6 +2,8 @@
 
 use clap::ValueEnum;
 
+use super::habit::Habit;
+
 /// A defect. Its name on the command line is in kebab case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
 pub(crate) enum Defect {
@@ -20,7 +22,10 @@ pub(crate) enum Defect {
     ForgetsSessionId,
     FallsBackFromModernPinned,
     SilentSpawnFailure,
+    FailsOnStderr,
     // HTTP.
+    OmitsParameterHeaders,
+    SendsPlainParameters,
     KeepsLostSession,
     RenewsForEachCall,
     ComesBackAtOnce,
@@ -110,13 +115,21 @@ impl Defect {
     }
 }
 
-/// The defect of the client, if any.
+/// What makes the client different from others: a defect or a habit, if any.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Flaw(pub(crate) Option<Defect>);
+pub(crate) struct Flaw {
+    pub(crate) defect: Option<Defect>,
+    pub(crate) habit: Option<Habit>,
+}
 
 impl Flaw {
     /// Whether this is the defect.
     pub(crate) fn is(self, defect: Defect) -> bool {
-        self.0 == Some(defect)
+        self.defect == Some(defect)
+    }
+
+    /// Whether this is the habit.
+    pub(crate) fn has(self, habit: Habit) -> bool {
+        self.habit == Some(habit)
     }
 }

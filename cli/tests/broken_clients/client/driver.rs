@@ -15,9 +15,10 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    connection::Connection,
+    connection::{Connection, RequestTimeouts},
     defect::{Defect, Flaw},
     fault::Fault,
+    habit::Habit,
     listing::Listing,
     report::{Report, now_us},
     setup::{Setup, period},
@@ -85,6 +86,9 @@ impl<'a> Driver<'a> {
 
 impl Driver<'_> {
     async fn take(&mut self, index: usize, kind: &str, step: &Value) {
+        if kind == "refresh" && self.flaw.has(Habit::SkipsRefresh) {
+            return self.report.skipped(Some(index));
+        }
         let began = now_us();
         let server = step["server"].as_str().map(str::to_owned).or_else(|| self.only_server());
         let outcome = self.carry_out(kind, step, server.as_deref()).await;
@@ -180,7 +184,12 @@ impl Driver<'_> {
     async fn attempt(&self, name: &str, limit: Option<Duration>) -> Result<Connection, Fault> {
         let mut setup = self.setup.clone();
         setup.startup = limit.unwrap_or(setup.startup);
-        Connection::open(name, &self.context["servers"][name], setup, self.report.clone(), self.flaw).await
+        let endpoint = &self.context["servers"][name];
+        let connection = Connection::open(name, endpoint, setup, self.report.clone(), self.flaw).await?;
+        if self.flaw.is(Defect::AsksForToolsWithoutCapability) {
+            connection.request("tools/list", json!({}), &RequestTimeouts::new(self.setup.call)).await.ok();
+        }
+        Ok(connection)
     }
 
     fn keep(&mut self, name: &str, attempt: Result<Connection, Fault>) -> Result<Value, Fault> {

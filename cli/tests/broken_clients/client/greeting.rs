@@ -8,6 +8,7 @@ use super::{
     connection::{Connection, RequestTimeouts},
     defect::Defect,
     fault::Fault,
+    habit::Habit,
     user::User,
 };
 
@@ -31,6 +32,11 @@ pub(crate) async fn greet(connection: &mut Connection) -> Result<(), Fault> {
     let auto = connection.setup.auto;
     if !auto && connection.setup.revision != MODERN {
         return initialize(connection, &connection.setup.revision.clone()).await;
+    }
+    if !auto && connection.flaw.has(Habit::NeverDiscovers) {
+        connection.modern = true;
+        connection.agree(MODERN, Value::Null);
+        return Ok(());
     }
     let Err(fault) = discover(connection, auto).await else { return Ok(()) };
     let is_final = matches!(fault.kind, "connection-lost" | "needs-auth");

@@ -17,6 +17,7 @@ use super::{
     defect::{Defect, Flaw},
     fault::Fault,
     greeting::VERSION_KEY,
+    habit::Habit,
     inbox::Inbox,
     setup::Setup,
     sse::Events,
@@ -45,6 +46,8 @@ pub(crate) struct Http {
     pub(crate) agreed: OnceLock<String>,
     open: Mutex<HashMap<u64, JoinHandle<()>>>,
     stream: OnceLock<JoinHandle<()>>,
+    /// The parameters that are mirrored to headers, by tool: each property with its header.
+    mirrored: Mutex<HashMap<String, Vec<(String, String)>>>,
 }
 
 impl Http {
@@ -63,6 +66,7 @@ impl Http {
             agreed: OnceLock::new(),
             open: Mutex::default(),
             stream: OnceLock::new(),
+            mirrored: Mutex::default(),
         }
     }
 
@@ -167,9 +171,39 @@ impl Http {
         request = request.header("mcp-method", message["method"].as_str().unwrap_or_default());
         // Requests for a task contain its id (SEP-2663, routing headers).
         let params = &message["params"];
-        match params["name"].as_str().or(params["taskId"].as_str()) {
-            Some(name) => request.header("mcp-name", header_value(name)),
-            None => request,
+        if let Some(name) = params["name"].as_str().or(params["taskId"].as_str()) {
+            request = request.header("mcp-name", header_value(name));
+        }
+        self.parameter_headers(request, params)
+    }
+
+    /// Mirrors parameters to headers (2026-07-28, streamable-http, custom headers from tool parameters).
+    fn parameter_headers(&self, mut request: RequestBuilder, params: &Value) -> RequestBuilder {
+        let mirrored = self.mirrored.lock().unwrap_or_else(PoisonError::into_inner);
+        let tool = params["name"].as_str().and_then(|tool| mirrored.get(tool));
+        for (property, header) in tool.into_iter().flatten() {
+            let value = match &params["arguments"][property] {
+                Value::String(text) if self.flaw.is(Defect::SendsPlainParameters) && text.is_ascii() => text.clone(),
+                Value::String(text) => header_value(text),
+                Value::Null => continue,
+                value => value.to_string(),
+            };
+            request = request.header(format!("mcp-param-{header}"), value);
+        }
+        request
+    }
+
+    /// Learns which parameters of these tools are mirrored. Only properties of the first level are.
+    pub(crate) fn learn(&self, tools: &[Value]) {
+        if self.flaw.is(Defect::OmitsParameterHeaders) {
+            return;
+        }
+        let mut mirrored = self.mirrored.lock().unwrap_or_else(PoisonError::into_inner);
+        for tool in tools {
+            let properties = tool["inputSchema"]["properties"].as_object().into_iter().flatten();
+            let headers = properties
+                .filter_map(|(name, schema)| Some((name.clone(), schema["x-mcp-header"].as_str()?.to_owned())));
+            mirrored.insert(tool["name"].as_str().unwrap_or_default().to_owned(), headers.collect());
         }
     }
 
@@ -287,7 +321,7 @@ impl Http {
         }
         let http = Arc::clone(self);
         let stream = tokio::spawn(async move {
-            loop {
+            while !http.flaw.has(Habit::ResumesStream) {
                 if let Ok(response) = http.get().send().await {
                     let _ = http.read(response, None).await;
                 }
@@ -295,9 +329,29 @@ impl Http {
                     return;
                 }
             }
+            http.keep_stream().await;
         });
         let _ = self.stream.set(stream);
         Ok(())
+    }
+
+    /// Reads the stream for messages of the server, and resumes it whenever it ends.
+    async fn keep_stream(&self) {
+        let mut events = Events::default();
+        loop {
+            let last = events.last_id.clone();
+            let request = last.iter().fold(self.get(), |request, last| request.header("last-event-id", last));
+            match request.send().await {
+                Ok(response) if response.status().is_success() => {
+                    // The stream may break at any time.
+                    let _ = self.read_events(response, None, &mut events).await;
+                }
+                _ if last.is_some() => return self.inbox.lose("the stream cannot be resumed"),
+                _ => return,
+            }
+            events.restart();
+            tokio::time::sleep(events.retry.unwrap_or(2 * RETRY_DELAY)).await;
+        }
     }
 
     /// Closes the stream of a request before it returns.
@@ -330,7 +384,8 @@ fn retry_after(response: &Response) -> Option<Duration> {
 
 /// Encodes a header value (2026-07-28, streamable-http, value encoding).
 fn header_value(value: &str) -> String {
-    let safe = value.trim() == value && value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    let plain = value.trim() == value && value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
+    let safe = plain && !(value.starts_with("=?base64?") && value.ends_with("?="));
     if safe { value.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(value)) }
 }
 

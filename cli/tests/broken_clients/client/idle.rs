@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::{
     defect::Flaw,
     driver,
+    habit::Habit,
     report::{Report, now_us},
 };
 
@@ -34,7 +35,8 @@ pub(crate) enum ClientMode {
 
 /// Acts in this mode.
 pub(crate) async fn act(context: &Value, flaw: Flaw, mode: ClientMode) -> anyhow::Result<()> {
-    let report = Report::open(Path::new(context["report"].as_str().unwrap_or_default()))?;
+    let mut report = Report::open(Path::new(context["report"].as_str().unwrap_or_default()))?;
+    report.has_events = !flaw.has(Habit::ReportsNoEvents);
     let steps = context["steps"].as_array().map_or(0, Vec::len);
     let every_step = || (0..steps).map(Some).chain([None]);
     match mode {

@@ -8,10 +8,14 @@ use super::{
     connection::{Connection, RequestTimeouts},
     defect::Defect,
     fault::Fault,
+    habit::Habit,
 };
 
 /// Delay between pages of a client that never stops, so that the test uses little CPU time.
 const BREATH: Duration = Duration::from_millis(20);
+
+/// Maximum number of pages of a client with a limit of its own.
+const OWN_LIMIT: usize = 64;
 
 /// The tools of a server.
 #[derive(Debug, Clone, Default)]
@@ -45,12 +49,14 @@ pub(crate) async fn list(connection: &Connection) -> Result<Listing, Fault> {
     let (flaw, setup) = (connection.flaw, &connection.setup);
     let mut listing = Listing::default();
     // Without the capability no request is sent (2025-06-18, lifecycle, operation).
-    if !connection.greeting["capabilities"]["tools"].is_object() && !flaw.is(Defect::AsksForToolsWithoutCapability) {
+    if !connection.greeting.is_null() && !connection.greeting["capabilities"]["tools"].is_object() {
         return Ok(listing);
     }
+    let own_limit = flaw.has(Habit::OwnPageLimit) || flaw.has(Habit::TruncatesLists);
+    let max_pages = if own_limit { OWN_LIMIT } else { setup.max_pages };
     let mut cursors = HashSet::new();
     let mut params = json!({});
-    loop {
+    for pages in 1.. {
         let page = match connection.request("tools/list", params, &RequestTimeouts::new(setup.call)).await {
             Err(_) if flaw.is(Defect::HidesErrorOnPageTwo) && !cursors.is_empty() => return Ok(listing),
             page => page?,
@@ -59,21 +65,28 @@ pub(crate) async fn list(connection: &Connection) -> Result<Listing, Fault> {
             return Err(Fault::new("malformed-result", "the page holds no list of tools"));
         };
         tools.iter().for_each(|tool| listing.add(tool));
-        if flaw.is(Defect::BadToolDropsList) && !listing.rejected.is_empty() {
+        connection.learn(tools);
+        let rejects = flaw.is(Defect::BadToolDropsList) || flaw.has(Habit::RejectsInvalidLists);
+        if rejects && !listing.rejected.is_empty() {
             return Err(Fault::new("malformed-result", "a tool makes no sense"));
         }
-        if listing.tools.len() > setup.max_items {
+        if listing.tools.len() > setup.max_items && !own_limit {
             return Err(Fault::new("too-many-items", format!("there are more than {} tools", setup.max_items)));
         }
         let enough = flaw.is(Defect::FirstPageOnly) || flaw.is(Defect::StopsAtEmptyPage) && tools.is_empty();
+        if page.get("nextCursor").is_some_and(Value::is_null) && flaw.has(Habit::RejectsNullCursors) {
+            return Err(Fault::new("malformed-result", "the cursor is null"));
+        }
         let next = next_cursor(&page)?.filter(|_| !enough);
         let Some(next) = next else { break };
         let new = cursors.insert(next.clone());
         if flaw.is(Defect::FollowsForEver) {
             tokio::time::sleep(BREATH).await;
-        } else if !new {
+        } else if !new && !own_limit {
             return Err(Fault::new("repeated-cursor", format!("the cursor `{next}` came before")));
-        } else if cursors.len() >= setup.max_pages {
+        } else if pages >= max_pages && flaw.has(Habit::TruncatesLists) {
+            break;
+        } else if pages >= max_pages {
             return Err(Fault::new("too-many-pages", format!("there are more than {} pages", setup.max_pages)));
         }
         // The cursor is opaque (all revisions, server/utilities/pagination).

@@ -19,6 +19,8 @@ use super::fault::Fault;
 pub(crate) struct Report {
     /// Absent for a client that does not report.
     file: Option<Arc<File>>,
+    /// Whether events are written to the file.
+    pub(crate) has_events: bool,
     noticed: Arc<Mutex<Vec<Noticed>>>,
     more: Arc<Notify>,
 }
@@ -39,7 +41,7 @@ impl Report {
 
     /// No report.
     pub(crate) fn none() -> Self {
-        Self { file: None, noticed: Arc::default(), more: Arc::default() }
+        Self { file: None, has_events: true, noticed: Arc::default(), more: Arc::default() }
     }
 
     /// Reports the outcome of a step, or, without a number, of a connection without a step.
@@ -75,7 +77,9 @@ impl Report {
 
     /// Reports an event.
     pub(crate) fn event(&self, event: &'static str, server: &str, detail: Value) {
-        self.write(&json!({ "event": { "at_us": now_us(), "event": event, "server": server, "detail": detail } }));
+        if self.has_events {
+            self.write(&json!({ "event": { "at_us": now_us(), "event": event, "server": server, "detail": detail } }));
+        }
         let noticed = Noticed { event, server: server.to_owned(), detail, taken: false };
         self.noticed.lock().unwrap_or_else(PoisonError::into_inner).push(noticed);
         self.more.notify_waiters();

@@ -50,7 +50,8 @@ impl Stdio {
         let stderr = Arc::new(SyncMutex::new(String::new()));
         if let (Some(out), Some(err)) = (child.stdout.take(), child.stderr.take()) {
             tokio::spawn(read(out, Arc::clone(inbox), Arc::clone(&stdin), setup.max_message));
-            tokio::spawn(keep_stderr(err, Arc::clone(&stderr)));
+            let reader = flaw.is(Defect::FailsOnStderr).then(|| Arc::clone(inbox));
+            tokio::spawn(keep_stderr(err, Arc::clone(&stderr), reader));
         }
         let pid = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
         let Setup { close_grace, term_grace, .. } = *setup;
@@ -145,12 +146,13 @@ async fn write(stdin: &Mutex<Option<ChildStdin>>, message: &Value) -> std::io::R
 }
 
 /// Reads stderr, so that the server never blocks on it, and keeps its end.
-async fn keep_stderr(mut err: ChildStderr, kept: Arc<SyncMutex<String>>) {
+async fn keep_stderr(mut err: ChildStderr, kept: Arc<SyncMutex<String>>, failing: Option<Arc<Inbox>>) {
     const MAX_BYTES: usize = 8_192;
     let mut buffer = [0; 1_024];
     while let Ok(count @ 1..) = err.read(&mut buffer).await {
         let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.push_str(&String::from_utf8_lossy(&buffer[..count]));
+        failing.iter().for_each(|inbox| inbox.lose("the server wrote to standard error"));
         while kept.len() > MAX_BYTES {
             kept.remove(0);
         }

@@ -1,0 +1,33 @@
+//! Repetition of cases whose result depends on time: on a busy machine a correct subject may be too slow once.
+
+use super::{
+    RunError,
+    session::{Judge, JudgedCase, RecordedCase},
+};
+use crate::evidence::{Evidence, Repetitions};
+
+/// A case that can be run again.
+pub(super) trait Repeatable {
+    /// Runs the case alone, with longer time limits. `None` if the run was cancelled.
+    fn once_more(&self) -> impl Future<Output = Result<Option<Evidence>, RunError>> + Send;
+
+    /// The case with this evidence, to judge it.
+    fn recorded(&self, evidence: Evidence) -> RecordedCase;
+}
+
+/// Runs a doubtful case again. A second failure counts; a failure only in the third run is `flaky`. `None` if the run was
+/// cancelled.
+pub(super) async fn repeat(case: &impl Repeatable, judge: &Judge) -> Result<Option<JudgedCase>, RunError> {
+    let Some(evidence) = case.once_more().await? else { return Ok(None) };
+    let second = judge.judge(case.recorded(evidence)).await?;
+    if second.depends_on_time {
+        return Ok(Some(second));
+    }
+    let Some(evidence) = case.once_more().await? else { return Ok(None) };
+    let third = judge.judge(case.recorded(evidence.clone())).await?;
+    if !third.depends_on_time {
+        return Ok(Some(third));
+    }
+    let repetitions = Some(Repetitions { runs: 3, failed: 2 });
+    Ok(Some(judge.judge(case.recorded(Evidence { repetitions, ..evidence })).await?))
+}
