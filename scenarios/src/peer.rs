@@ -27,6 +27,7 @@ mod http;
 mod http_steps;
 mod lines;
 mod process;
+mod slow_calls;
 mod sse;
 mod stdio;
 mod target;
@@ -40,6 +41,7 @@ pub(crate) use transcript::{same_id, same_text};
 
 use http::HttpPeer;
 pub(crate) use http::{Headers, TITLE_CASE};
+use slow_calls::SlowCalls;
 use sse::SsePeer;
 use stdio::StdioPeer;
 use target::{headers, secrets};
@@ -65,10 +67,7 @@ pub(crate) struct Peer {
     leniency: u32,
     /// Timeout of the first response of a process without a handshake, which includes its start.
     startup: Duration,
-    /// The tools with a call that had no response in time.
-    slow_tools: BTreeSet<String>,
-    /// Whether the server may still work on calls that were cancelled.
-    busy: bool,
+    slow_calls: SlowCalls,
     /// The methods of requests that had no response in time.
     unanswered: Mutex<BTreeSet<String>>,
     /// The requests that a step left open, by name.
@@ -102,13 +101,14 @@ pub(crate) struct Outgoing {
 }
 
 /// A request that was sent.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Sent {
     id: Value,
     exchange: Option<u64>,
     since: usize,
     at_us: u64,
     method: String,
+    progress_token: Option<Value>,
 }
 
 /// The record of a closed connection.
@@ -155,8 +155,7 @@ impl Peer {
             slowest_us: AtomicU64::new(0),
             leniency: 1,
             startup: Duration::ZERO,
-            slow_tools: BTreeSet::new(),
-            busy: false,
+            slow_calls: SlowCalls::default(),
             unanswered: Mutex::default(),
             open: BTreeMap::new(),
         })
@@ -190,31 +189,10 @@ impl Peer {
         given * self.leniency + self.startup
     }
 
-    /// Notes a tool with a call that had no response in time.
-    pub(crate) fn note_slow(&mut self, tool: &str) {
-        self.slow_tools.insert(tool.to_owned());
-    }
-
-    /// Whether a call of the tool had no response in time.
-    pub(crate) fn is_slow(&self, tool: &str) -> bool {
-        self.slow_tools.contains(tool)
-    }
-
-    /// Whether the server may still work on calls that were cancelled.
-    pub(crate) fn is_busy(&self) -> bool {
-        self.busy
-    }
-
     /// Memory of the server's processes in KiB, if the workbench started them.
     pub(crate) async fn memory_kb(&self) -> Option<u64> {
         let PeerTransport::Stdio(connection) = &self.transport else { return None };
         Some(connection.memory_kb().await)
-    }
-
-    /// Whether progress was received since a request was sent.
-    pub(crate) fn has_progress(&self, sent: &Sent) -> bool {
-        let received = self.recorder.received_since(sent.since);
-        received.iter().any(|message| message["method"] == "notifications/progress")
     }
 
     /// Number of recorded frames.
@@ -224,16 +202,21 @@ impl Peer {
 
     /// Whether the server closed the connection, or does not respond to a simple request.
     pub(crate) async fn is_lost(&mut self) -> bool {
+        !self.responds(self.response_timeout(None)).await
+    }
+
+    /// Whether the server responds to a simple request.
+    async fn responds(&mut self, within: Duration) -> bool {
         let first = if self.revision.is_modern() { "server/discover" } else { "ping" };
         // A server may ignore one method and still respond to others.
         for method in [first, "tools/list"] {
             let simple = Outgoing { method: method.to_owned(), ..Outgoing::default() };
-            let response = self.request(simple, self.response_timeout(None)).await;
+            let response = self.request(simple, within).await;
             if !matches!(response, Err(error) if matches!(error.kind.as_str(), "timed-out" | "closed")) {
-                return false;
+                return true;
             }
         }
-        true
+        false
     }
 
     /// The transport.
@@ -264,7 +247,8 @@ impl Peer {
         let mut headers = self.headers(&message, request.bare);
         headers.extend(request.headers.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)));
         let exchange = self.post(&message, headers).await?;
-        Ok(Sent { id, exchange, since, at_us, method: request.method })
+        let progress_token = message.pointer("/params/_meta/progressToken").cloned();
+        Ok(Sent { id, exchange, since, at_us, method: request.method, progress_token })
     }
 
     /// Sends a request and returns the complete response.
@@ -289,6 +273,7 @@ impl Peer {
         if let Some(Ok(_)) = found {
             self.slowest_us.fetch_max(self.now_us() - sent.at_us, Ordering::Relaxed);
         }
+        self.slow_calls.note(sent, found.is_none());
         unanswered |= found.is_none() && within >= SHORTEST;
         if unanswered && found.is_none() && sent.method != "tools/call" {
             lock(&self.unanswered).insert(sent.method.clone());
@@ -320,6 +305,7 @@ impl Peer {
 
     /// Cancels an open request.
     pub(crate) async fn give_up(&mut self, sent: &Sent) {
+        self.slow_calls.note(sent, false);
         if let PeerTransport::Http(connection) = &self.transport {
             if let Some(exchange) = sent.exchange {
                 connection.drop_exchange(exchange);
@@ -345,16 +331,6 @@ impl Peer {
         let Some(sent) = self.open.remove(name) else { return false };
         self.give_up(&sent).await;
         true
-    }
-
-    /// Cancels an open call as its revision and transport define (2026-07-28, basic/patterns/cancellation).
-    pub(crate) async fn cancel(&mut self, sent: &Sent) {
-        self.busy = true;
-        if self.revision.is_modern() {
-            self.give_up(sent).await;
-        } else {
-            self.notify_cancelled(sent).await;
-        }
     }
 
     /// Sends a notification. Over HTTP it waits for the HTTP response, so that the server can take the next message.

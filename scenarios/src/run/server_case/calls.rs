@@ -4,13 +4,12 @@ use std::time::Duration;
 
 use mock_servers::HumanDuration;
 use serde_json::{Map, Value, json};
-use tokio::time::Instant;
 
 use crate::{
     arguments::{ArgumentGenerator, InvalidArguments, prompt_argument},
     evidence::StepError,
     model::{ArgumentKind, CallTools, GetPrompts},
-    peer::{Outgoing, Peer, Sent},
+    peer::{Outgoing, Peer},
     run::ToolPolicy,
 };
 
@@ -18,14 +17,10 @@ use super::{Failure, fill};
 
 /// Default timeout of a call.
 const CALL: Duration = Duration::from_secs(10);
-/// A call that has progress but no response after this time is cancelled.
-const BRIEF: Duration = Duration::from_millis(400);
 /// Default maximum number of tools or prompts.
 const MAX: usize = 30;
 /// A call that is to be cancelled and has no response after this time is slow enough.
 const SLOW: Duration = Duration::from_millis(150);
-/// How long to wait for a response to a cancelled call.
-const AFTER_CANCEL: Duration = Duration::from_millis(500);
 /// Seed of generated arguments. It is fixed, so that two runs against a server send the same calls.
 const SEED: u64 = 0;
 /// The key in the metadata of a request with its log level (2026-07-28, server/utilities/logging).
@@ -164,29 +159,24 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<Va
     if step.task {
         params.insert("task".to_owned(), json!({}));
     }
-    let meta = metadata(step, peer.next_id());
+    let meta = metadata(step, peer.was_interrupted(&planned.name), peer.next_id());
     if !meta.is_empty() {
         params.insert("_meta".to_owned(), Value::Object(meta));
     }
     let outgoing = Outgoing { method: "tools/call".to_owned(), params: Some(params), ..Outgoing::default() };
     let sent = peer.send(outgoing).await?;
     let within = peer.response_timeout(Some(step.within.map_or(CALL, |HumanDuration(within)| within)));
-    let response =
-        if step.cancel { peer.response(&sent, SLOW).await } else { response_or_progress(peer, &sent, within).await };
-    let response = match response {
-        Err(error) if error.kind == "timed-out" => {
-            peer.cancel(&sent).await;
-            if step.cancel {
-                // Its response proves that the server read the cancellation.
-                let ping = Outgoing { method: "ping".to_owned(), ..Outgoing::default() };
-                drop(peer.request(ping, AFTER_CANCEL).await);
-                peer.response(&sent, AFTER_CANCEL).await
-            } else {
-                peer.note_slow(&planned.name);
-                Err(error)
-            }
+    let response = if step.cancel {
+        match peer.response(&sent, SLOW).await {
+            Err(error) if error.kind == "timed-out" => peer.interrupt(&planned.name, &sent).await,
+            other => other,
         }
-        other => other,
+    } else {
+        let response = peer.call_response(&sent, within).await;
+        if matches!(&response, Err(error) if error.kind == "timed-out") {
+            peer.note_slow(&planned.name);
+        }
+        response
     };
     match response {
         Ok(response) => Ok(response),
@@ -195,23 +185,11 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<Va
     }
 }
 
-/// Waits for the response. Progress shows that the tool works, so the call needs no more time.
-async fn response_or_progress(peer: &Peer, sent: &Sent, within: Duration) -> Result<Value, StepError> {
-    let deadline = Instant::now() + within;
-    loop {
-        let left = deadline.saturating_duration_since(Instant::now());
-        match peer.response(sent, left.min(peer.response_timeout(Some(BRIEF)))).await {
-            Err(error) if error.kind == "timed-out" && left > BRIEF && !peer.has_progress(sent) => {}
-            other => return other,
-        }
-    }
-}
-
 /// The metadata of a call: the log level, and a progress token, in turn a string and a number. `id` makes it unique in the
-/// session.
-fn metadata(step: &CallTools, id: i64) -> Map<String, Value> {
+/// session. A tool that may be slow always gets a token, because its progress shows that it works.
+fn metadata(step: &CallTools, may_be_slow: bool, id: i64) -> Map<String, Value> {
     let mut meta = Map::new();
-    if step.progress {
+    if step.progress || may_be_slow {
         let token = if id % 2 == 0 { json!(format!("progress-{id}")) } else { json!(1_000_000 + id) };
         meta.insert("progressToken".to_owned(), token);
     }

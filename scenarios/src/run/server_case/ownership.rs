@@ -57,7 +57,9 @@ impl<'a> Owners<'a> {
 
     fn owner_of(&self, frame: &Frame) -> Option<usize> {
         if frame.from_client() {
-            return self.running(frame.seq);
+            let cancelled =
+                || messages(frame).find_map(|message| find(&self.requests, message.pointer("/params/requestId")?));
+            return self.running(frame.seq).or_else(cancelled);
         }
         if frame.http.is_some() {
             return self.connections.get(&frame.connection).copied().or_else(|| self.running(frame.seq));
@@ -123,11 +125,12 @@ mod tests {
             frame(7, Server, json!({ "id": 3, "result": {} })),
             frame(8, Client, json!({ "id": "3", "method": "ping" })),
             frame(9, Server, json!({ "id": "3", "result": {} })),
+            frame(10, Client, json!({ "method": "notifications/cancelled", "params": { "requestId": 3 } })),
         ];
         let numbers = |frames: &[Frame]| frames.iter().map(|frame| frame.seq).collect::<Vec<_>>();
         let assigned = assign(&frames, 2, &[2..3, 3..8, 8..10]);
         assert_eq!(numbers(&assigned[0]), [0, 1, 2, 4, 5]);
-        assert_eq!(numbers(&assigned[1]), [0, 1, 3, 6, 7]);
+        assert_eq!(numbers(&assigned[1]), [0, 1, 3, 6, 7, 10]);
         assert_eq!(numbers(&assigned[2]), [0, 1, 8, 9]);
     }
 }

@@ -94,7 +94,11 @@ impl SharedSession<'_> {
         let outcome = Outcome::Value(description(&peer, self.facts));
         let greeted = StepOutcome { step: None, server: None, began_us: 0, ended_us: now, outcome };
         let mut parts = Vec::new();
+        peer = peer.keeping_slow_calls();
         for scenario in scenarios {
+            if ends_session(scenario) {
+                peer.settle().await;
+            }
             // A busy server exits late, so that its exit would say nothing.
             if self.cancel.is_cancelled() || (peer.is_busy() && ends_session(scenario)) {
                 break;
@@ -109,6 +113,7 @@ impl SharedSession<'_> {
                 break;
             }
         }
+        peer.settle().await;
         let next_id = peer.next_id();
         self.collect(peer.end().await, greeting, greeted, parts, scenarios, collected);
         next_id

@@ -1,0 +1,168 @@
+//! Requests without a response in time: tool calls are cancelled, or stay open until the end of a shared session, which waits
+//! for all late responses.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Mutex,
+    time::Duration,
+};
+
+use serde_json::Value;
+use tokio::time::{Instant, sleep_until};
+
+use super::{Outgoing, Peer, Sent, State, failure, find_response, lock};
+use crate::evidence::StepError;
+
+/// A call that has progress but no response after this time is cancelled.
+const BRIEF: Duration = Duration::from_millis(400);
+/// Factor of the timeout of late responses at the end of a session. A busy machine delays them.
+const LATE: u32 = 3;
+/// How long to wait for a response to a cancelled call.
+const AFTER_CANCEL: Duration = Duration::from_millis(500);
+
+/// The slow calls of a connection.
+#[derive(Debug, Default)]
+pub(super) struct SlowCalls {
+    /// The tools with a call that had no response in time.
+    tools: BTreeSet<String>,
+    /// The tools with a call that was cancelled on purpose.
+    interrupted: BTreeSet<String>,
+    /// When the last call was cancelled. The server may still work on it.
+    cancelled: Option<Instant>,
+    /// Whether calls without a response stay open while others are made.
+    stay_open: bool,
+    /// The calls that stay open, and when they are cancelled.
+    open: Vec<(Sent, Instant)>,
+    /// The other requests that had no response in time, by id as JSON.
+    late: Mutex<BTreeMap<String, Sent>>,
+}
+
+impl SlowCalls {
+    /// Notes whether a request had a response in time.
+    pub(super) fn note(&self, sent: &Sent, is_late: bool) {
+        let mut late = lock(&self.late);
+        if is_late {
+            late.insert(sent.id.to_string(), sent.clone());
+        } else {
+            late.remove(&sent.id.to_string());
+        }
+    }
+}
+
+impl Peer {
+    /// Lets slow calls stay open until [`settle`](Self::settle), so that they do not delay others.
+    pub(crate) fn keeping_slow_calls(mut self) -> Self {
+        self.slow_calls.stay_open = true;
+        self
+    }
+
+    /// Notes a tool with a call that had no response in time.
+    pub(crate) fn note_slow(&mut self, tool: &str) {
+        self.slow_calls.tools.insert(tool.to_owned());
+    }
+
+    /// Whether a call of the tool had no response in time.
+    pub(crate) fn is_slow(&self, tool: &str) -> bool {
+        self.slow_calls.tools.contains(tool)
+    }
+
+    /// Whether a call of the tool was cancelled on purpose, so that the next one may be slow.
+    pub(crate) fn was_interrupted(&self, tool: &str) -> bool {
+        self.slow_calls.interrupted.contains(tool)
+    }
+
+    /// Whether the server may still work on calls that were cancelled.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.slow_calls.cancelled.is_some()
+    }
+
+    /// Waits for the response to a call, and cancels it if there is none.
+    ///
+    /// # Errors
+    /// [`StepError`] of the kind `timed-out`, or `closed`. A call may stay open after `timed-out`.
+    pub(crate) async fn call_response(&mut self, sent: &Sent, within: Duration) -> Result<Value, StepError> {
+        let deadline = Instant::now() + within;
+        let first = self.response(sent, within.min(self.response_timeout(Some(BRIEF)))).await;
+        if !matches!(&first, Err(error) if error.kind == "timed-out") {
+            return first;
+        }
+        // A server that works on one request at a time gets the others after this call.
+        if self.slow_calls.stay_open && self.responds(BRIEF).await {
+            self.slow_calls.note(sent, false);
+            self.slow_calls.open.push((sent.clone(), deadline));
+            return Err(failure("timed-out", "the response is awaited until the end of the session"));
+        }
+        let last = self.response_or_progress(sent, deadline).await;
+        if matches!(&last, Err(error) if error.kind == "timed-out") {
+            self.cancel(sent).await;
+        }
+        last
+    }
+
+    /// Waits for the response. Progress shows that the tool works, so the call needs no more time.
+    async fn response_or_progress(&self, sent: &Sent, deadline: Instant) -> Result<Value, StepError> {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || self.has_progress(sent).await {
+                return self.response(sent, Duration::ZERO).await;
+            }
+            match self.response(sent, left.min(self.response_timeout(Some(BRIEF)))).await {
+                Err(error) if error.kind == "timed-out" => {}
+                other => return other,
+            }
+        }
+    }
+
+    /// Whether the call has progress.
+    async fn has_progress(&self, sent: &Sent) -> bool {
+        let Some(token) = &sent.progress_token else { return false };
+        let is_progress = |message: &Value| {
+            message["method"] == "notifications/progress" && message.pointer("/params/progressToken") == Some(token)
+        };
+        let found = |state: &State| state.received.iter().skip(sent.since).any(is_progress).then_some(());
+        self.recorder.wait(Duration::ZERO, found).await.is_some()
+    }
+
+    /// Cancels a call of a tool on purpose, and waits for a response that it should not have.
+    pub(crate) async fn interrupt(&mut self, tool: &str, sent: &Sent) -> Result<Value, StepError> {
+        self.slow_calls.interrupted.insert(tool.to_owned());
+        self.cancel(sent).await;
+        // Its response proves that the server read the cancellation.
+        let ping = Outgoing { method: "ping".to_owned(), ..Outgoing::default() };
+        drop(self.request(ping, AFTER_CANCEL).await);
+        let within = if self.slow_calls.stay_open { Duration::ZERO } else { AFTER_CANCEL };
+        self.response(sent, within).await
+    }
+
+    /// Cancels an open call as its revision and transport define (2026-07-28, basic/patterns/cancellation).
+    pub(crate) async fn cancel(&mut self, sent: &Sent) {
+        self.slow_calls.note(sent, false);
+        self.slow_calls.cancelled = Some(Instant::now());
+        if self.revision.is_modern() {
+            self.give_up(sent).await;
+        } else {
+            self.notify_cancelled(sent).await;
+        }
+    }
+
+    /// Waits for the responses to the calls that are open, cancels those without one, waits for other late responses, and
+    /// gives the server time for a response to a cancelled call, which a check reports.
+    pub(crate) async fn settle(&mut self) {
+        let cancelled = self.slow_calls.cancelled;
+        for (sent, deadline) in std::mem::take(&mut self.slow_calls.open) {
+            let response = self.response_or_progress(&sent, deadline).await;
+            if matches!(response, Err(error) if error.kind == "timed-out") {
+                self.cancel(&sent).await;
+            }
+        }
+        let deadline = Instant::now() + self.response_timeout(None) * LATE;
+        let late = std::mem::take(&mut *lock(&self.slow_calls.late));
+        for sent in late.into_values() {
+            let found = |state: &State| find_response(state, &sent).map(|_| ());
+            self.recorder.wait(deadline.saturating_duration_since(Instant::now()), found).await;
+        }
+        if let Some(cancelled) = cancelled {
+            sleep_until(cancelled + AFTER_CANCEL).await;
+        }
+    }
+}
