@@ -131,7 +131,10 @@ impl Peer {
         let ping = Outgoing { method: "ping".to_owned(), ..Outgoing::default() };
         drop(self.request(ping, AFTER_CANCEL).await);
         let within = if self.slow_calls.stay_open { Duration::ZERO } else { AFTER_CANCEL };
-        self.response(sent, within).await
+        let response = self.response(sent, within).await;
+        // It is not late.
+        self.slow_calls.note(sent, false);
+        response
     }
 
     /// Cancels an open call as its revision and transport define (2026-07-28, basic/patterns/cancellation).
