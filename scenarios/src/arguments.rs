@@ -91,6 +91,11 @@ impl ArgumentGenerator {
         Err(ArgumentError::NotFound)
     }
 
+    /// Whether the schema allows the arguments.
+    pub(crate) fn allows(&self, arguments: &Map<String, Value>) -> bool {
+        self.strict.is_valid(&Value::Object(arguments.clone()))
+    }
+
     /// Invalid arguments, at most one per kind of rule.
     ///
     /// Unknown properties are no kind, even if `additionalProperties` is false: widely used libraries omit them before

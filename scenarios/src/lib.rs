@@ -12,6 +12,7 @@ pub mod explanation;
 pub mod judge;
 pub mod load;
 pub mod model;
+mod parameter_headers;
 pub mod peer;
 pub mod plan;
 pub mod requirements;

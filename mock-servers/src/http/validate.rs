@@ -3,7 +3,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::HeaderMap;
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use super::server_state::Core;
 use crate::{
@@ -80,12 +80,21 @@ pub(super) fn modern(engine: &Engine, headers: &HeaderMap, message: &Value) -> O
             compare("Mcp-Name", headers, Some(name), decoded)?;
         }
         if method == "tools/call" {
-            mirrored(engine, headers, message)?;
+            mirrored(engine, headers, message, compare_number)?;
         }
         Ok(())
     };
-    let status = InvalidRequest::status(engine.http().validation.request_headers, 400)?;
-    checks().err().map(|words| Rejection::new(status, HEADER_MISMATCH, format!("header mismatch: {words}")))
+    let Validation { request_headers, integer_spelling, .. } = engine.http().validation;
+    let status = InvalidRequest::status(request_headers, 400)?;
+    let rejection =
+        |status: u16| move |words| Rejection::new(status, HEADER_MISMATCH, format!("header mismatch: {words}"));
+    if let Err(words) = checks() {
+        return Some(rejection(status)(words));
+    }
+    let status = integer_spelling.and_then(|handling| InvalidRequest::status(Some(handling), 400))?;
+    let is_call = method == "tools/call";
+    let spelled = if is_call { mirrored(engine, headers, message, compare_spelling) } else { Ok(()) };
+    spelled.err().map(rejection(status))
 }
 
 /// The name in the body, for the methods that require `Mcp-Name`.
@@ -135,41 +144,57 @@ fn decoded(value: &str) -> Option<String> {
 }
 
 /// Checks the headers that the tool's input schema requires by `x-mcp-header`.
-fn mirrored(engine: &Engine, headers: &HeaderMap, message: &Value) -> Result<(), String> {
+fn mirrored(engine: &Engine, headers: &HeaderMap, message: &Value, numbers: CompareNumber) -> Result<(), String> {
     let tool = named("tools/call", message).and_then(|name| engine.tool(name));
     let Some(schema) = tool.as_ref().and_then(|tool| tool.input_schema.as_ref()) else { return Ok(()) };
     let arguments = message.pointer("/params/arguments").unwrap_or(&Value::Null);
-    check_properties(schema, arguments, headers, MAX_DEPTH)
+    check_properties(schema, arguments, headers, numbers, MAX_DEPTH)
 }
 
-fn check_properties(schema: &Value, arguments: &Value, headers: &HeaderMap, depth: usize) -> Result<(), String> {
+/// Compares the header of a number with its value in the body.
+type CompareNumber = fn(&str, &HeaderMap, &Number) -> Result<(), String>;
+
+fn check_properties(
+    schema: &Value,
+    arguments: &Value,
+    headers: &HeaderMap,
+    numbers: CompareNumber,
+    depth: usize,
+) -> Result<(), String> {
     let Some(properties) = schema.get("properties").and_then(Value::as_object).filter(|_| depth > 0) else {
         return Ok(());
     };
     for (property, schema) in properties {
         let argument = arguments.get(property).unwrap_or(&Value::Null);
         if let Some(header) = schema.get("x-mcp-header").and_then(Value::as_str) {
-            check_parameter(header, argument, headers)?;
+            check_parameter(header, argument, headers, numbers)?;
         }
-        check_properties(schema, argument, headers, depth - 1)?;
+        check_properties(schema, argument, headers, numbers, depth - 1)?;
     }
     Ok(())
 }
 
-fn check_parameter(header: &str, argument: &Value, headers: &HeaderMap) -> Result<(), String> {
+fn check_parameter(header: &str, argument: &Value, headers: &HeaderMap, numbers: CompareNumber) -> Result<(), String> {
     let name = format!("Mcp-Param-{header}");
     match argument {
         // An absent or null argument has no header. A header that exists nevertheless is ignored.
         Value::Null | Value::Array(_) | Value::Object(_) => Ok(()),
         Value::String(text) => compare(&name, headers, Some(text), decoded),
         Value::Bool(flag) => compare(&name, headers, Some(if *flag { "true" } else { "false" }), decoded),
-        Value::Number(number) => {
-            // Numbers are compared as numbers, so that 42.0 is 42.
-            let given = headers.get(&name).and_then(|value| value.to_str().ok()).and_then(decoded);
-            let equal = given.as_deref().and_then(|text| text.parse::<f64>().ok()) == number.as_f64();
-            if equal { Ok(()) } else { compare(&name, headers, Some(&number.to_string()), decoded) }
-        }
+        Value::Number(number) => numbers(&name, headers, number),
     }
+}
+
+/// Compares numbers as numbers, so that 42.0 is 42.
+fn compare_number(name: &str, headers: &HeaderMap, number: &Number) -> Result<(), String> {
+    let given = headers.get(name).and_then(|value| value.to_str().ok()).and_then(decoded);
+    let equal = given.as_deref().and_then(|text| text.parse::<f64>().ok()) == number.as_f64();
+    if equal { Ok(()) } else { compare_spelling(name, headers, number) }
+}
+
+/// Compares numbers as text.
+fn compare_spelling(name: &str, headers: &HeaderMap, number: &Number) -> Result<(), String> {
+    compare(name, headers, Some(&number.to_string()), decoded)
 }
 
 #[cfg(test)]

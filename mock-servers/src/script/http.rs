@@ -57,6 +57,10 @@ pub struct Validation {
     /// Headers of 2026-07-28 that are missing or contradict the body [default: rejected with 400].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_headers: Option<InvalidRequest>,
+    /// An integer of 2026-07-28 in a parameter header with another spelling than in the body, such as `42.0` [default:
+    /// accepted].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub integer_spelling: Option<InvalidRequest>,
     /// A method that the endpoint does not support [default: rejected with 405]. If skipped, it gets 204.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub methods: Option<InvalidRequest>,

@@ -574,6 +574,9 @@ pub enum ArgumentKind {
     /// One call per kind of rule in the input schema of a tool, with arguments that violate only this rule. One tool is
     /// also called under its name in another case.
     Invalid,
+    /// Calls of each tool with parameters that are repeated in HTTP headers (2026-07-28): with valid headers in all forms, and
+    /// with headers that are missing, contradict the arguments or are invalid.
+    Mirrored,
 }
 
 /// Requests of prompts.

@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use base64::Engine as _;
 use serde_json::{Map, Value, json};
 
-use crate::{evidence::StepError, model::Revision};
+use crate::{evidence::StepError, model::Revision, parameter_headers::encode};
 
 use super::{
     Outgoing, Peer, PeerTransport,
@@ -113,6 +112,9 @@ impl Peer {
             if let Some(name) = message.pointer(key).and_then(Value::as_str).filter(|_| named) {
                 headers.insert("mcp-name".to_owned(), encode(name));
             }
+            if method == "tools/call" {
+                headers.extend(self.recorder.parameter_headers(message));
+            }
         }
         headers
     }
@@ -139,17 +141,6 @@ pub(super) fn discover() -> Outgoing {
 
 fn client_info() -> Value {
     json!({ "name": "mcp-workbench", "version": env!("CARGO_PKG_VERSION") })
-}
-
-/// Encodes a header value (2026-07-28, basic/transports/streamable-http, value encoding).
-fn encode(value: &str) -> String {
-    let plain = value.bytes().all(|byte| (0x20..=0x7e).contains(&byte));
-    let padded = value.starts_with(' ') || value.ends_with(' ');
-    let sentinel = value.starts_with("=?base64?") && value.ends_with("?=");
-    if plain && !padded && !sentinel {
-        return value.to_owned();
-    }
-    format!("=?base64?{}?=", base64::engine::general_purpose::STANDARD.encode(value))
 }
 
 impl Peer {

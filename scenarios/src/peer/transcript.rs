@@ -12,6 +12,8 @@ use evidence::{Body, ConnectionEvent, Direction, Frame, Http};
 use serde_json::Value;
 use tokio::{sync::watch, time::Instant};
 
+use crate::parameter_headers::{self, MirroredParameter};
+
 /// Maximum number of frames of one case. Above it, frames are dropped and the connection counts as closed.
 const MAX_FRAMES: usize = 20_000;
 /// Maximum size of the frames of one case.
@@ -44,6 +46,8 @@ pub(super) struct State {
     declared: Value,
     /// The first event id of a stream.
     first_event_id: Option<String>,
+    /// The parameters of the listed tools that a call repeats in headers, by tool.
+    mirrored: BTreeMap<String, Vec<MirroredParameter>>,
 }
 
 /// The end of an HTTP exchange.
@@ -109,6 +113,15 @@ impl TranscriptRecorder {
         self.lock().first_event_id.clone()
     }
 
+    /// The headers that a call of a listed tool repeats its arguments in.
+    pub(super) fn parameter_headers(&self, call: &Value) -> Vec<(String, String)> {
+        let arguments = call.pointer("/params/arguments").unwrap_or(&Value::Null);
+        let name = call.pointer("/params/name").and_then(Value::as_str);
+        let state = self.lock();
+        let parameters = name.and_then(|name| state.mirrored.get(name));
+        parameters.map(|parameters| parameter_headers::headers(parameters, arguments)).unwrap_or_default()
+    }
+
     /// Records a connection event.
     pub(super) fn mark(&self, connection: u64, direction: Direction, mark: ConnectionEvent, http: Option<Http>) {
         self.record(connection, direction, Body::Event(mark), http);
@@ -139,7 +152,10 @@ impl TranscriptRecorder {
             single => vec![single.clone()],
         };
         let requests = messages.iter().filter(|message| is_request(message)).cloned().collect();
-        self.lock().received.extend(messages);
+        let mut state = self.lock();
+        state.mirrored.extend(messages.iter().flat_map(listed_tools));
+        state.received.extend(messages);
+        drop(state);
         self.record(connection, Direction::ServerToClient, Body::Json(value), http);
         requests
     }
@@ -269,6 +285,15 @@ pub(crate) fn same_text(one: &Value, other: &Value) -> bool {
 }
 
 /// Whether the message is a request.
+/// The mirrored parameters of the tools in a response to `tools/list`.
+fn listed_tools(message: &Value) -> impl Iterator<Item = (String, Vec<MirroredParameter>)> {
+    let tools = message.pointer("/result/tools").and_then(Value::as_array).into_iter().flatten();
+    tools.filter_map(|tool| {
+        let name = tool.get("name")?.as_str()?.to_owned();
+        Some((name, tool.get("inputSchema").map(parameter_headers::mirrored).unwrap_or_default()))
+    })
+}
+
 fn is_request(message: &Value) -> bool {
     message.get("method").is_some_and(Value::is_string) && message.get("id").is_some()
 }

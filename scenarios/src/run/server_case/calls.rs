@@ -9,11 +9,13 @@ use crate::{
     arguments::{ArgumentGenerator, InvalidArguments, prompt_argument},
     evidence::StepError,
     model::{ArgumentKind, CallTools, GetPrompts},
-    peer::{Outgoing, Peer},
+    peer::{Headers, Outgoing, Peer},
     run::ToolPolicy,
 };
 
 use super::{Failure, fill};
+
+mod mirrored;
 
 /// Default timeout of a call.
 const CALL: Duration = Duration::from_secs(10);
@@ -31,15 +33,17 @@ struct Planned {
     name: String,
     arguments: Option<Map<String, Value>>,
     violates: Option<String>,
+    /// HTTP headers that replace the usual ones.
+    headers: Headers,
 }
 
 impl Planned {
     fn valid(name: &str, arguments: Map<String, Value>) -> Self {
-        Self { name: name.to_owned(), arguments: Some(arguments), violates: None }
+        Self { name: name.to_owned(), arguments: Some(arguments), violates: None, headers: Headers::new() }
     }
 
     fn invalid(name: &str, arguments: Option<Map<String, Value>>, violates: &str) -> Self {
-        Self { name: name.to_owned(), arguments, violates: Some(violates.to_owned()) }
+        Self { name: name.to_owned(), arguments, violates: Some(violates.to_owned()), headers: Headers::new() }
     }
 }
 
@@ -112,6 +116,7 @@ fn plan(step: &CallTools, tool: &Value, name: &str, policy: &ToolPolicy) -> Resu
             let invalid = generator.invalid(SEED).map_err(|cause| cause.to_string())?;
             Ok(invalid_calls(name, invalid))
         }
+        ArgumentKind::Mirrored => mirrored::calls(name, tool.get("inputSchema")),
     }
 }
 
@@ -163,7 +168,8 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<Va
     if !meta.is_empty() {
         params.insert("_meta".to_owned(), Value::Object(meta));
     }
-    let outgoing = Outgoing { method: "tools/call".to_owned(), params: Some(params), ..Outgoing::default() };
+    let (method, headers) = ("tools/call".to_owned(), planned.headers.clone());
+    let outgoing = Outgoing { method, params: Some(params), headers, ..Outgoing::default() };
     let sent = peer.send(outgoing).await?;
     let within = peer.response_timeout(Some(step.within.map_or(CALL, |HumanDuration(within)| within)));
     let response = if step.cancel {

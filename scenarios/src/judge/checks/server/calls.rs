@@ -6,9 +6,12 @@ use std::collections::HashMap;
 use serde_json::{Value, json};
 
 use super::is_complete;
-use crate::judge::{
-    check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
-    transcript::{RequestResponse, Transcript},
+use crate::{
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
+        transcript::{RequestResponse, Transcript},
+    },
+    parameter_headers::has_annotation,
 };
 
 /// A call without a response that was cancelled sooner than this, in microseconds, may just be slow.
@@ -197,8 +200,14 @@ fn invalid_arguments(transcript: &Transcript<'_>) -> CheckOutcome {
 
 fn invalid_code(transcript: &Transcript<'_>) -> CheckOutcome {
     judge_invalid(transcript, |call| {
-        // A tool that runs only as a task is rejected before its arguments are validated.
-        let code = call.request.code().filter(|code| !matches!(code, -32602 | -32601))?;
+        let mirrored = || call.tool.get("inputSchema").is_some_and(has_annotation);
+        let code = call.request.code().filter(|code| match code {
+            // A tool that runs only as a task is rejected before its arguments are validated.
+            -32602 | -32601 => false,
+            // A header cannot have a value that its parameter does not allow (2026-07-28, basic/transports/streamable-http).
+            -32020 => !mirrored(),
+            _ => true,
+        })?;
         Some(format!("rejected with {code}"))
     })
 }

@@ -1,17 +1,19 @@
 //! The headers that every request has over Streamable HTTP, compared with the body.
 
-use base64::Engine as _;
 use serde_json::Value;
 
 use super::{
     META_VERSION, all_pass, is_modern, may_be_older, modern_requests, names_modern, rejected_over, removed::is_removed,
 };
-use crate::judge::{
-    check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
-    transcript::{
-        Frame, RequestResponse, Transcript,
-        http::{REVISION_HEADER, header},
+use crate::{
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
+        transcript::{
+            Frame, RequestResponse, Transcript,
+            http::{REVISION_HEADER, header},
+        },
     },
+    parameter_headers::decoded,
 };
 
 pub(in super::super) const CHECKS: &[Check] = &[
@@ -45,15 +47,6 @@ fn name_parameter(method: &str) -> Option<&'static str> {
         "resources/read" => Some("/params/uri"),
         _ => None,
     }
-}
-
-/// Decodes a header value (2026-07-28, basic/transports/streamable-http#value-encoding). `None` if it is invalid Base64.
-pub(super) fn decoded(value: &str) -> Option<String> {
-    let Some(encoded) = value.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) else {
-        return Some(value.to_owned());
-    };
-    let bytes = base64::engine::general_purpose::STANDARD.decode(encoded).ok()?;
-    String::from_utf8(bytes).ok()
 }
 
 /// Whether the headers that every request must have match the body.

@@ -1,31 +1,17 @@
 //! Parameters of tools that are repeated in headers: the annotations in the schemas, and the comparison with the arguments.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::LazyLock,
-};
+use std::collections::BTreeMap;
 
-use regex::Regex;
 use serde_json::Value;
 
-use super::{
-    all_pass,
-    headers::{decoded, headers_match},
-    modern_requests, rejected_over,
+use super::{all_pass, headers::headers_match, modern_requests, rejected_over};
+use crate::{
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
+        transcript::{RequestResponse, Transcript, http::header},
+    },
+    parameter_headers::{MirroredParameter, annotation_fault, decoded, has_annotation, mirrored},
 };
-use crate::judge::{
-    check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
-    transcript::{RequestResponse, Transcript, http::header},
-};
-
-// RFC 9110, 5.6.2: the characters of a token.
-static TOKEN: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$").expect("a constant, tested"));
-
-/// The keyword in a schema.
-const ANNOTATION: &str = "x-mcp-header";
-/// Maximum depth of a schema that is searched.
-const MAX_DEPTH: usize = 32;
 
 pub(in super::super) const CHECKS: &[Check] = &[
     Check {
@@ -54,70 +40,12 @@ pub(in super::super) const CHECKS: &[Check] = &[
 fn annotations(transcript: &Transcript<'_>) -> CheckOutcome {
     let tools = transcript.items("tools/list", "tools");
     let annotated = tools.filter_map(|(seq, tool)| Some((seq, (tool, tool.get("inputSchema")?))));
-    let annotated = annotated.filter(|(_, (_, schema))| has_annotation(schema, MAX_DEPTH));
+    let annotated = annotated.filter(|(_, (_, schema))| has_annotation(schema));
     let fault = |(tool, schema): &(&Value, &Value)| {
-        let mut names = BTreeSet::new();
-        let fault = annotation_fault(schema, true, &mut names, MAX_DEPTH)?;
+        let fault = annotation_fault(schema)?;
         Some(format!("`{}`: {fault}", tool.get("name").and_then(Value::as_str).unwrap_or_default()))
     };
     Findings::from_each(annotated, fault).or_not_applicable("tools", "no tool has an annotated parameter")
-}
-
-fn has_annotation(schema: &Value, depth: usize) -> bool {
-    let Some(depth) = depth.checked_sub(1) else { return false };
-    match schema {
-        Value::Object(members) => {
-            members.contains_key(ANNOTATION) || members.values().any(|member| has_annotation(member, depth))
-        }
-        Value::Array(items) => items.iter().any(|item| has_annotation(item, depth)),
-        _ => false,
-    }
-}
-
-/// The first violation of the constraints. `reachable` says whether only `properties` lead to the schema.
-fn annotation_fault(schema: &Value, reachable: bool, names: &mut BTreeSet<String>, depth: usize) -> Option<String> {
-    let depth = depth.checked_sub(1)?;
-    let members = schema.as_object()?;
-    if let Some(name) = members.get(ANNOTATION) {
-        let kind = members.get("type").and_then(Value::as_str);
-        let Some(name) = name.as_str().filter(|name| TOKEN.is_match(name)) else {
-            return Some(format!("the header name is {}", brief(name)));
-        };
-        if !reachable {
-            return Some(format!("`{name}` is not reachable by properties alone"));
-        }
-        if !matches!(kind, Some("string" | "integer" | "boolean")) {
-            return Some(format!("`{name}` is on a parameter of type {}", kind.unwrap_or("none")));
-        }
-        if !names.insert(name.to_ascii_lowercase()) {
-            return Some(format!("two parameters have `{name}`"));
-        }
-    }
-    members.iter().find_map(|(keyword, member)| match (keyword.as_str(), member) {
-        // Values of these keywords are data, not schemas.
-        ("default" | "const" | "enum" | "examples" | ANNOTATION, _) => None,
-        ("properties", Value::Object(properties)) => {
-            properties.values().find_map(|property| annotation_fault(property, reachable, names, depth))
-        }
-        (_, Value::Array(items)) => items.iter().find_map(|item| annotation_fault(item, false, names, depth)),
-        ("$defs" | "definitions" | "patternProperties" | "dependentSchemas", Value::Object(schemas)) => {
-            schemas.values().find_map(|schema| annotation_fault(schema, false, names, depth))
-        }
-        (_, member) => annotation_fault(member, false, names, depth),
-    })
-}
-
-/// The annotated parameters of a schema: the path of each and its header.
-fn annotated(schema: &Value, path: &str, found: &mut Vec<(String, String)>, depth: usize) {
-    let Some(depth) = depth.checked_sub(1) else { return };
-    let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    for (name, property) in properties {
-        let path = format!("{path}/{}", name.replace('~', "~0").replace('/', "~1"));
-        if let Some(header) = property.get(ANNOTATION).and_then(Value::as_str) {
-            found.push((path.clone(), format!("mcp-param-{}", header.to_ascii_lowercase())));
-        }
-        annotated(property, &path, found, depth);
-    }
 }
 
 /// How a header relates to its argument.
@@ -129,19 +57,23 @@ enum Relation {
     Numeric,
     /// The argument has a value, and the header is missing, invalid or another one.
     Contradiction,
+    /// The header has characters that no header may have. Software before the server may reject it in its own way.
+    Invalid,
     /// The revision has no rule for it.
     Unruled,
 }
 
-fn relation(argument: Option<&Value>, header: Option<&str>) -> Relation {
-    let text = match argument {
-        None | Some(Value::Null) => return if header.is_none() { Relation::Match } else { Relation::Unruled },
-        Some(Value::String(text)) => text.clone(),
-        Some(value @ (Value::Bool(_) | Value::Number(_))) => value.to_string(),
-        Some(_) => return Relation::Unruled,
+fn relation(parameter: &MirroredParameter, argument: Option<&Value>, header: Option<&str>) -> Relation {
+    let Some(argument) = argument.filter(|argument| !argument.is_null()) else {
+        return if header.is_none() { Relation::Match } else { Relation::Unruled };
     };
+    // The specification has no form for an empty text.
+    let Some(text) = parameter.text(argument).filter(|text| !text.is_empty()) else { return Relation::Unruled };
+    if header.is_some_and(|header| !header.chars().all(|one| matches!(one, ' '..='~' | '\t'))) {
+        return Relation::Invalid;
+    }
     let Some(header) = header.and_then(decoded) else { return Relation::Contradiction };
-    let number = argument.filter(|argument| argument.is_number()).and_then(Value::as_f64);
+    let number = argument.as_f64().filter(|_| argument.is_number());
     if header == text {
         Relation::Match
     } else if number.is_some() && header.parse().ok() == number {
@@ -153,14 +85,14 @@ fn relation(argument: Option<&Value>, header: Option<&str>) -> Relation {
 
 /// The calls of tools with annotated parameters, with the relations of these parameters to their headers.
 fn calls<'t, 'a>(transcript: &'t Transcript<'a>) -> Vec<(&'t RequestResponse<'a>, Vec<Relation>)> {
-    let mut tools: BTreeMap<&str, Vec<(String, String)>> = BTreeMap::new();
+    let mut tools: BTreeMap<&str, Vec<MirroredParameter>> = BTreeMap::new();
     for (_, tool) in transcript.items("tools/list", "tools") {
         let (Some(name), Some(schema)) = (tool.get("name").and_then(Value::as_str), tool.get("inputSchema")) else {
             continue;
         };
-        let mut found = Vec::new();
-        annotated(schema, "", &mut found, MAX_DEPTH);
-        if !found.is_empty() {
+        let found = mirrored(schema);
+        // No client uses a tool with an invalid annotation.
+        if !found.is_empty() && annotation_fault(schema).is_none() {
             tools.insert(name, found);
         }
     }
@@ -169,8 +101,9 @@ fn calls<'t, 'a>(transcript: &'t Transcript<'a>) -> Vec<(&'t RequestResponse<'a>
     let calls = calls.filter(|one| headers_match(one.request.frame));
     let relations = |one: &RequestResponse<'_>| {
         let parameters = tools.get(one.request.tool()?)?;
-        let argument = |path: &str| one.param("arguments").and_then(|arguments| arguments.pointer(path));
-        let relation = |(path, name): &(String, String)| relation(argument(path), header(one.request.frame, name));
+        let arguments = one.param("arguments").unwrap_or(&Value::Null);
+        let header = |parameter: &MirroredParameter| header(one.request.frame, &parameter.header);
+        let relation = |one: &MirroredParameter| relation(one, one.argument(arguments), header(one));
         Some(parameters.iter().map(relation).collect())
     };
     calls.filter_map(|one| Some((one, relations(one)?))).collect()
@@ -178,7 +111,12 @@ fn calls<'t, 'a>(transcript: &'t Transcript<'a>) -> Vec<(&'t RequestResponse<'a>
 
 fn compared(transcript: &Transcript<'_>) -> CheckOutcome {
     let outcomes = calls(transcript).into_iter().filter(|(one, _)| one.response.is_some()).map(|(one, relations)| {
-        let outcome = if relations.contains(&Relation::Contradiction) {
+        let outcome = if relations.contains(&Relation::Invalid) {
+            match one.result() {
+                Some(_) => CheckOutcome::failed("a header with invalid characters is accepted", one.frames()),
+                None => CheckOutcome::passed("the header is rejected", one.frames()),
+            }
+        } else if relations.contains(&Relation::Contradiction) {
             rejected_over(transcript, one, &[-32020], 400)
         } else if relations.iter().any(|relation| *relation != Relation::Match) {
             CheckOutcome::not_applicable("no rule decides")

@@ -166,18 +166,43 @@ fn headers() -> Vec<Row> {
     ]
 }
 
+/// The list of a tool with one annotated parameter of a type.
+fn listed(kind: &str) -> Talk {
+    let schema = json!({ "type": "object", "properties": { "a": { "type": kind, "x-mcp-header": "A" } } });
+    let tools = json!({ "tools": [{ "name": "t", "inputSchema": schema }] });
+    modern_http().ask(ask(json!(1), "tools/list", json!({}))).says(reply(json!(1), tools))
+}
+
+/// A call of this tool with a header and an argument.
+fn call(kind: &str, header: &str, argument: Value, code: u16, answer: Value) -> Talk {
+    let fits = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "t")];
+    let headers = [&fits[..], &[("mcp-param-a", header)]].concat();
+    let request = ask(json!(2), "tools/call", json!({ "name": "t", "arguments": { "a": argument } }));
+    listed(kind).post(&headers, request).says_with(code, answer)
+}
+
+#[test]
+fn parameter_headers_are_judged_by_the_type_of_the_parameter() {
+    let check = all().find(|check| check.id == "http-parameter-headers-are-compared").expect("a check");
+    let rejection = || error(json!(2), -32020, json!(0));
+    let result = || reply(json!(2), json!({ "content": [] }));
+    let outcome = |talk: Talk| match run(check, &talk.0) {
+        CheckOutcome::Passed { .. } => "passed",
+        CheckOutcome::Failed { .. } => "failed",
+        _ => "other",
+    };
+    assert_eq!(outcome(call("string", "größe", json!("größe"), 200, result())), "failed", "invalid characters");
+    assert_eq!(outcome(call("string", "größe", json!("größe"), 400, rejection())), "passed");
+    assert_eq!(outcome(call("string", "=?base64?%%%?=", json!("y"), 200, result())), "failed", "invalid Base64");
+    assert_eq!(outcome(call("string", "=?base64?eQ==?=", json!("y"), 200, result())), "passed");
+    // No header can have the value of an argument of another type.
+    assert_eq!(outcome(call("integer", "a", json!("a"), 400, rejection())), "other");
+    assert_eq!(outcome(call("integer", "a", json!("a"), 200, result())), "other");
+    // A client does not use a tool with an invalid annotation.
+    assert_eq!(outcome(call("number", "1", json!(2), 200, result())), "other");
+}
+
 fn parameters() -> Vec<Row> {
-    let listed = |kind: &str| {
-        let schema = json!({ "type": "object", "properties": { "a": { "type": kind, "x-mcp-header": "A" } } });
-        let tools = json!({ "tools": [{ "name": "t", "inputSchema": schema }] });
-        modern_http().ask(ask(json!(1), "tools/list", json!({}))).says(reply(json!(1), tools))
-    };
-    let call = |kind: &str, header: &str, argument: Value, code: u16, answer: Value| {
-        let fits = [("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/call"), ("mcp-name", "t")];
-        let headers = [&fits[..], &[("mcp-param-a", header)]].concat();
-        let request = ask(json!(2), "tools/call", json!({ "name": "t", "arguments": { "a": argument } }));
-        listed(kind).post(&headers, request).says_with(code, answer)
-    };
     let rejection = || error(json!(2), -32020, json!(0));
     let result = || reply(json!(2), json!({ "content": [] }));
     vec![
