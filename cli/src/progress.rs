@@ -50,8 +50,12 @@ impl Progress {
             (RunKind::Bench, _) => return,
             (_, Some(probe)) => {
                 let revisions: Vec<&str> = probe.revisions().map(Revision::as_str).collect();
-                let (revisions, transport) = (revisions.join(" and "), probe.transport);
-                self.line(&format!("server supports {revisions} over {transport}; {planned} {cases}"));
+                let transport = probe.transport;
+                let found = match revisions.as_slice() {
+                    [] => format!("no revision could be tested over {transport} ({})", probe.notes.join("; ")),
+                    some => format!("server supports {} over {transport}", some.join(" and ")),
+                };
+                self.line(&format!("{found}; {planned} {cases}"));
             }
             _ => self.line(&format!("{planned} {cases}, {jobs} in parallel, seed {seed}")),
         }

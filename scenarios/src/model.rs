@@ -143,6 +143,12 @@ impl Scenario {
         self.checks.iter().any(|id| id == HANDSHAKE_CHECK)
     }
 
+    /// Whether the scenario tests the authorization of a server, which needs no handshake.
+    #[must_use]
+    pub fn judges_authorization(&self) -> bool {
+        self.steps.server().iter().any(|step| matches!(step, ServerStep::Unauthorized(_)))
+    }
+
     /// The scripts of the mock servers, by name.
     pub fn scripts(&self) -> impl Iterator<Item = (&str, &Script)> {
         let only = self.server.iter().map(|script| (MOCK_SERVER, script));

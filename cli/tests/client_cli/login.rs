@@ -244,6 +244,16 @@ async fn login_at_a_server_without_authorization_fails() {
 }
 
 #[tokio::test]
+async fn validation_without_a_token_tests_the_authorization() {
+    let oauth = OAuthFixture::start("{}\n").await;
+    let validated = oauth.validate_all(&["--only", "server/http-authorization"]).await;
+    assert!(validated.success().contains("PASSED"), "{validated:?}");
+    let all = oauth.validate_all(&[]).await;
+    assert_eq!(all.code, Some(1), "{all:?}");
+    assert!(all.stdout.contains("requires a token"), "{all:?}");
+}
+
+#[tokio::test]
 async fn validation_uses_the_stored_login() {
     let oauth = OAuthFixture::start("{}\n").await;
     let rejected = oauth.validate(&[]).await;

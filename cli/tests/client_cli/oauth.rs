@@ -50,10 +50,15 @@ impl OAuthFixture {
         command
     }
 
-    /// Validates the protected resource.
+    /// Validates the tools of the protected resource.
     pub(crate) async fn validate(&self, arguments: &[&str]) -> Ran {
+        self.validate_all(&[&["--quiet", "--only", "server/tools"], arguments].concat()).await
+    }
+
+    /// Validates the protected resource.
+    pub(crate) async fn validate_all(&self, arguments: &[&str]) -> Ran {
         let mut command = Command::new(PROGRAM);
-        command.args(["validate", "--quiet", "--only", "server/tools", "--url", &self.url]).args(arguments);
+        command.args(["validate", "--url", &self.url]).args(arguments);
         command.stdin(Stdio::null()).kill_on_drop(true).env("MCP_WORKBENCH_RUNS", self.directory.path());
         Ran::run(self.with_store(command)).await
     }

@@ -94,6 +94,8 @@ pub(crate) struct Discovery {
     pub(crate) sessions: Vec<Peer>,
     /// If no handshake succeeded although the server sent something: the revision, the records and the error.
     pub(crate) failed: Option<FailedHandshake>,
+    /// If the server requires a token and the user gave none: the revision by which its authorization is judged.
+    pub(crate) needs_token_in: Option<Revision>,
 }
 
 /// A handshake that failed.
@@ -107,7 +109,7 @@ pub(crate) struct FailedHandshake {
 /// Detects transport and revisions of a server.
 ///
 /// # Errors
-/// If the server cannot be started or reached, requires authorization, or sends nothing.
+/// If the server cannot be started or reached, rejects the authorization of the user, or sends nothing.
 pub(crate) async fn discover(target: &ServerTarget, options: &DiscoveryOptions) -> Result<Discovery, PeerError> {
     let ServerTarget::Url(server) = target else { return discover_over(target, Transport::Stdio, options).await };
     if let Some(transport) = options.transport {
@@ -131,8 +133,8 @@ async fn discover_over(
     options: &DiscoveryOptions,
 ) -> Result<Discovery, PeerError> {
     let result = ProbeResult { transport, identities: BTreeMap::new(), notes: Vec::new(), startup: Duration::ZERO };
-    let mut search =
-        Search { target, transport, found: Discovery { result, sessions: Vec::new(), failed: None }, lost: Vec::new() };
+    let found = Discovery { result, sessions: Vec::new(), failed: None, needs_token_in: None };
+    let mut search = Search { target, transport, found, lost: Vec::new() };
     let wanted = |revision: &Revision| {
         transport.carries(*revision) && (options.revisions.is_empty() || options.revisions.contains(revision))
     };
@@ -234,6 +236,14 @@ impl Search<'_> {
     async fn take(&mut self, attempt: Attempt) -> Result<(), PeerError> {
         let Attempt { revision, mut peer, response } = attempt;
         if let (Some(status), ServerTarget::Url(server)) = (peer.rejection_status(), self.target) {
+            if status == 401 && !server.has_authorization() {
+                // A server of the older era is not judged by newer rules.
+                let oldest = self.found.needs_token_in.map_or(revision, |other| other.min(revision));
+                self.found.needs_token_in = Some(oldest);
+                self.found.result.notes.push(format!("{revision}: the server requires a token (HTTP 401)"));
+                drop(peer.end().await);
+                return Ok(());
+            }
             return Err(PeerError::Unauthorized { url: server.url.to_string(), status });
         }
         let supported = match response {
@@ -267,6 +277,10 @@ impl Search<'_> {
 
     fn finish(mut self) -> Result<Discovery, PeerError> {
         if !self.found.sessions.is_empty() {
+            self.found.needs_token_in = None;
+            return Ok(self.found);
+        }
+        if self.found.needs_token_in.is_some() {
             return Ok(self.found);
         }
         let position = self.lost.iter().position(|lost| sent_something(&lost.finished));

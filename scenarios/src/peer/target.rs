@@ -49,6 +49,13 @@ pub struct ServerUrl {
     pub headers: Vec<(String, String)>,
 }
 
+impl ServerUrl {
+    /// Whether the user gave authorization.
+    pub(crate) fn has_authorization(&self) -> bool {
+        self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+    }
+}
+
 impl fmt::Debug for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();

@@ -93,8 +93,9 @@ async fn converse(
     let revision = peer.revision();
     let mut outcomes = Vec::new();
     let (mut broken, mut is_open) = (None, true);
-    // A scenario that starts with `raw` skips the handshake.
-    if !matches!(scenario.steps.server().first(), Some(ServerStep::Raw(_))) {
+    // A scenario that starts with `raw` skips the handshake, and a server that rejected all handshakes has none to offer.
+    let is_closed = scenario.judges_authorization() && probe_result.identities.is_empty();
+    if !is_closed && !matches!(scenario.steps.server().first(), Some(ServerStep::Raw(_))) {
         let (outcome, error) = handshake(&mut peer, probe_result, startup).await;
         outcomes.push(outcome);
         is_open = error.is_none();

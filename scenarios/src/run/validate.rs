@@ -16,8 +16,8 @@ use super::{
 use crate::{
     evidence::{Evidence, Outcome, Repetitions, StepOutcome},
     model::{Revision, Scenario, ServerStep, SessionUse, Subject, Transport},
-    peer::{Discovery, DiscoveryOptions, FailedHandshake, Peer, ProbeResult, ServerTarget, discover},
-    plan::case_id,
+    peer::{Discovery, DiscoveryOptions, FailedHandshake, Peer, PeerError, ProbeResult, ServerTarget, discover},
+    plan::{case_id, revisions_of},
     select::CheckSelection,
 };
 
@@ -26,6 +26,11 @@ const LENIENCY: u32 = 3;
 /// Maximum time of the repetitions of warnings, and of all. What failed after it is reported as it is.
 const REPEATED_WARNINGS: Duration = Duration::from_secs(45);
 const REPETITIONS: Duration = Duration::from_secs(180);
+/// The check on the first request of 2026-07-28.
+const DISCOVERY_CHECK: &str = "discover-result";
+/// Why the cases of a protected server are blocked.
+const NEEDS_TOKEN: &str = "the server requires a token (HTTP 401), and none was given, so only its authorization was tested: \
+    log in with `--oauth`, or send a token with `--header 'Authorization: Bearer …'`";
 
 /// Scenarios against a server.
 #[derive(Debug)]
@@ -91,12 +96,20 @@ pub(super) async fn execute(
         () = cancel.cancelled() => return Err(RunError::Cancelled),
         discovery = discover(&plan.target, &options) => discovery?,
     };
-    let Discovery { result: facts, sessions, failed } = discovery;
+    let Discovery { result: facts, sessions, failed, needs_token_in } = discovery;
     let scenarios: Vec<Arc<Scenario>> =
         plan.scenarios.iter().filter(|scenario| plan.selection.needs(scenario)).cloned().collect();
     let mut cases = cases(&scenarios, &facts);
     if let Some(failed) = &failed {
         cases = failed_cases(&plan.scenarios, &facts, failed);
+    }
+    if let Some(revision) = needs_token_in {
+        // A user who asks for other checks must not get a run without them that passes.
+        let tested = |scenario: &Arc<Scenario>| scenario.judges_authorization() || !plan.selection.is_narrow();
+        if scenarios.is_empty() || !scenarios.iter().all(tested) {
+            return Err(RunError::Peer(PeerError::Unauthorized { url: plan.subject, status: 401 }));
+        }
+        cases = protected_cases(&plan.scenarios, &facts, revision);
     }
     let start = Start {
         profile: None,
@@ -111,7 +124,8 @@ pub(super) async fn execute(
     let mut session = Session::start(&start, directory, events);
     let judge = Judge::with_selection(plan.selection.clone()).map_err(RunError::Thread)?;
     let run = Run { plan: &plan, facts: &facts, cancel };
-    let units = run.units(&cases, sessions, failed);
+    let units =
+        if needs_token_in.is_some() { run.protected_units(&cases) } else { run.units(&cases, sessions, failed) };
     // The shared sessions are open already, and mostly wait.
     let shared = stream::iter(units.shared).buffer_unordered(Revision::ALL.len());
     let mut running = stream::select(shared, stream::iter(units.own).buffer_unordered(plan.jobs.get()));
@@ -130,7 +144,7 @@ pub(super) async fn execute(
         while let Some(recorded) = receiver.recv().await {
             for (case, evidence) in recorded {
                 let judged = judge.judge(case.recorded(evidence)).await?;
-                if judged.depends_on_time {
+                if judged.depends_on_time && needs_token_in.is_none() {
                     doubtful.push((case, judged));
                 } else {
                     session.case_finished(judged);
@@ -180,6 +194,16 @@ fn position(case: &ServerCase) -> u8 {
 fn failed_cases(scenarios: &[Arc<Scenario>], facts: &ProbeResult, failed: &FailedHandshake) -> Vec<ServerCase> {
     let scenarios = scenarios.iter().filter(|scenario| scenario.judges_handshake());
     in_order(scenarios.map(|scenario| ServerCase::new(scenario, facts, failed.revision)).collect())
+}
+
+/// The cases for a server whose token is unknown: its authorization, and the handshake or the discovery, which is blocked.
+fn protected_cases(scenarios: &[Arc<Scenario>], facts: &ProbeResult, revision: Revision) -> Vec<ServerCase> {
+    let is_first = |scenario: &Scenario| {
+        scenario.judges_handshake() || scenario.checks.iter().any(|check| check == DISCOVERY_CHECK)
+    };
+    let judged = |scenario: &&Arc<Scenario>| scenario.judges_authorization() || is_first(scenario);
+    let judged = scenarios.iter().filter(judged).filter(|scenario| revisions_of(scenario).contains(&revision));
+    in_order(judged.map(|scenario| ServerCase::new(scenario, facts, revision)).collect())
 }
 
 fn in_order(mut cases: Vec<ServerCase>) -> Vec<ServerCase> {
@@ -234,6 +258,21 @@ impl<'r> Run<'r> {
             units.shared.push(self.share(peer, cases).boxed());
         }
         units.own.extend(own.into_iter().map(|case| self.alone(case, 1).boxed()));
+        units
+    }
+
+    /// What is known about a server without a token.
+    fn protected_units(&self, cases: &[ServerCase]) -> Units<'r> {
+        let mut units = Units::default();
+        for case in cases.iter().cloned() {
+            if case.scenario.judges_authorization() {
+                units.own.push(self.alone(case, 1).boxed());
+            } else {
+                let empty = Evidence::empty(&case.scenario, self.facts.transport, case.revision);
+                let evidence = Evidence { broken: Some(NEEDS_TOKEN.to_owned()), ..empty };
+                units.own.push(async move { vec![(case, evidence)] }.boxed());
+            }
+        }
         units
     }
 

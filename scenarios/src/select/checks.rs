@@ -55,6 +55,11 @@ impl CheckSelection {
         checks::for_subject(Subject::Server).map(|check| area_of(check.requirement)).collect()
     }
 
+    /// Whether it names what to run.
+    pub(crate) fn is_narrow(&self) -> bool {
+        !self.only.is_empty() || !self.areas.is_empty()
+    }
+
     /// Whether a scenario has to run. A check that always applies needs the messages of all shared scenarios.
     #[must_use]
     pub fn needs(&self, scenario: &Scenario) -> bool {

@@ -37,7 +37,9 @@ impl HttpPeer {
         let invalid = self.answer_to(body, headers.clone(), Authorization::Invalid).await?;
         let rejected = without["status"] == StatusCode::UNAUTHORIZED.as_u16();
         let metadata = if rejected { self.resource_metadata(&without["challenge"]).await } else { Vec::new() };
-        let mut value = json!({ "without": without, "invalid": invalid, "metadata": metadata });
+        let server = self.authorization_server(&metadata).await;
+        let mut value =
+            json!({ "without": without, "invalid": invalid, "metadata": metadata, "authorization_server": server });
         if self.shared.secret.contains_key(AUTHORIZATION) {
             value["with"] = self.answer_to(body, headers, Authorization::OfUser).await?;
         }
@@ -81,6 +83,47 @@ impl HttpPeer {
     }
 }
 
+impl HttpPeer {
+    /// The metadata of the first authorization server of the resource: the document, if there is one, and whether the server
+    /// responded at all. Null without a server to ask.
+    async fn authorization_server(&self, resource: &[Value]) -> Value {
+        let documents = resource.iter().filter(|one| one["status"] == 200).map(|one| &one["document"]);
+        let mut issuers = documents.filter_map(|document| document.pointer("/authorization_servers/0")?.as_str());
+        let Some((issuer, url)) = issuers.find_map(|issuer| Some((issuer, Url::parse(issuer).ok()?))) else {
+            return Value::Null;
+        };
+        // The URL is from the server under test, so it must not lead into a private network without encryption.
+        if url.scheme() != "https" && url.host_str() != self.shared.url.host_str() {
+            return Value::Null;
+        }
+        let (mut reached, mut found) = (false, Value::Null);
+        for url in server_metadata_urls(&url) {
+            let read = tokio::time::timeout(RAW_TIMEOUT, read_document(self.shared.client.get(url).send())).await;
+            let Some((status, document)) = read.ok().flatten() else { continue };
+            reached = true;
+            if status == 200 && document.is_object() {
+                let names = ["issuer", "authorization_endpoint", "token_endpoint", "code_challenge_methods_supported"];
+                found =
+                    names.into_iter().filter_map(|name| Some((name.to_owned(), document.get(name)?.clone()))).collect();
+                break;
+            }
+        }
+        json!({ "issuer": issuer, "reached": reached, "document": found })
+    }
+}
+
+/// The URLs of the metadata of an authorization server, in the order in which clients try them (2026-07-28,
+/// basic/authorization/authorization-server-discovery#authorization-server-metadata-discovery).
+fn server_metadata_urls(issuer: &Url) -> Vec<Url> {
+    let path = issuer.path().trim_end_matches('/');
+    let mut paths: Vec<String> =
+        ["oauth-authorization-server", "openid-configuration"].map(|name| format!("/.well-known/{name}{path}")).into();
+    if !path.is_empty() {
+        paths.push(format!("{path}/.well-known/openid-configuration"));
+    }
+    paths.iter().filter_map(|path| issuer.join(path).ok()).collect()
+}
+
 /// The status and the JSON of a response.
 async fn read_document(sent: impl Future<Output = reqwest::Result<Response>>) -> Option<(u16, Value)> {
     let response = sent.await.ok()?;
@@ -109,6 +152,21 @@ fn challenge(headers: &HeaderMap) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_metadata_of_an_authorization_server_is_at_three_urls() {
+        let urls =
+            |issuer: &str| server_metadata_urls(&issuer.parse().unwrap()).into_iter().map(String::from).collect();
+        let with_path: Vec<String> = urls("https://a.example/t");
+        let expected = [
+            "https://a.example/.well-known/oauth-authorization-server/t",
+            "https://a.example/.well-known/openid-configuration/t",
+            "https://a.example/t/.well-known/openid-configuration",
+        ];
+        assert_eq!(with_path, expected);
+        let without: Vec<String> = urls("https://a.example/");
+        assert_eq!(without.len(), 2);
+    }
 
     #[test]
     fn a_challenge_has_its_scheme_and_parameters() {

@@ -57,6 +57,20 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "neither the challenge nor the metadata has the scope `offline_access`",
         rule: Rule::Case(offline_access),
     },
+    Check {
+        id: "authorization-server-has-metadata",
+        requirement: "authorization/server-metadata",
+        scope: Scope::Named,
+        expected: "the authorization server provides metadata of OAuth 2.0 or OpenID Connect",
+        rule: Rule::Case(server_metadata),
+    },
+    Check {
+        id: "authorization-server-metadata-is-valid",
+        requirement: "authorization/valid-server-metadata",
+        scope: Scope::Named,
+        expected: "the metadata has the issuer by which it was found, both endpoints, and the code challenge method S256",
+        rule: Rule::Case(valid_server_metadata),
+    },
 ];
 
 const OPEN: &str = "the server requires no token";
@@ -182,4 +196,47 @@ fn offline_access(transcript: &Transcript<'_>) -> CheckOutcome {
     let found =
         challenged.split(' ').any(|scope| scope == SCOPE) || listed.is_some_and(|all| all.contains(&json!(SCOPE)));
     judged(!found, format!("the scope of the challenge is `{challenged}`"))
+}
+
+/// The authorization server, if it responded.
+fn authorization_server<'a>(transcript: &Transcript<'a>) -> Result<&'a Value, &'static str> {
+    let protection = Protection::closed(transcript).ok_or(OPEN)?;
+    let server = protection.0.get("authorization_server").filter(|server| server.is_object());
+    let server = server.ok_or("no authorization server is known")?;
+    if server["reached"] == true { Ok(server) } else { Err("the authorization server is not reachable from here") }
+}
+
+fn server_metadata(transcript: &Transcript<'_>) -> CheckOutcome {
+    match authorization_server(transcript) {
+        Err(reason) => CheckOutcome::not_applicable(reason),
+        Ok(server) => {
+            let (issuer, document) = (brief(&server["issuer"]), &server["document"]);
+            judged(document.is_object(), format!("the metadata of {issuer} is {}", brief(document)))
+        }
+    }
+}
+
+fn valid_server_metadata(transcript: &Transcript<'_>) -> CheckOutcome {
+    let server = match authorization_server(transcript) {
+        Err(reason) => return CheckOutcome::not_applicable(reason),
+        Ok(server) => server,
+    };
+    let Some(document) = server["document"].as_object() else {
+        return CheckOutcome::not_applicable("the authorization server provides no metadata");
+    };
+    let issuer = document.get("issuer");
+    if issuer != server.get("issuer") {
+        let observed = format!("the issuer is {}, not {}", brief_or_missing(issuer), brief(&server["issuer"]));
+        return CheckOutcome::failed(observed, vec![]);
+    }
+    let endpoints = ["authorization_endpoint", "token_endpoint"];
+    if let Some(name) = endpoints.into_iter().find(|name| !document.get(*name).is_some_and(Value::is_string)) {
+        return CheckOutcome::failed(
+            format!("the member `{name}` is {}", brief_or_missing(document.get(name))),
+            vec![],
+        );
+    }
+    let methods = document.get("code_challenge_methods_supported");
+    let has_s256 = methods.and_then(Value::as_array).is_some_and(|all| all.contains(&json!("S256")));
+    judged(has_s256, format!("the member `code_challenge_methods_supported` is {}", brief_or_missing(methods)))
 }

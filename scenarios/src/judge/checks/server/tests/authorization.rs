@@ -22,7 +22,21 @@ fn in_revision(mut talk: Talk, revision: Revision) -> Talk {
     talk
 }
 
+/// A protected server whose authorization server has this metadata.
+fn authorized_by(document: Value) -> Talk {
+    let server = json!({ "issuer": "https://b.example", "reached": true, "document": document });
+    let value = json!({ "without": { "status": 401 }, "invalid": { "status": 401 }, "metadata": [],
+        "authorization_server": server });
+    http().step(value)
+}
+
+fn server_metadata(issuer: &str, methods: &[&str]) -> Value {
+    json!({ "issuer": issuer, "authorization_endpoint": "https://b.example/authorize",
+        "token_endpoint": "https://b.example/token", "code_challenge_methods_supported": methods })
+}
+
 pub(super) fn table() -> Vec<Row> {
+    let metadata = |issuer: &str, methods: &[&str]| authorized_by(server_metadata(issuer, methods));
     let bearer = || challenged(json!({ "scheme": "Bearer" }));
     let scopes = |names: &[&str]| document(json!(names));
     let older = |challenge: Value| {
@@ -55,6 +69,12 @@ pub(super) fn table() -> Vec<Row> {
             "challenge-names-the-scopes",
             protected(bearer(), 401, scopes(&["read"])),
             protected(challenged(json!({ "scheme": "Bearer", "scope": "read" })), 401, scopes(&["read"])),
+        ),
+        ("authorization-server-has-metadata", authorized_by(json!(null)), metadata("https://b.example", &[])),
+        (
+            "authorization-server-metadata-is-valid",
+            metadata("https://c.example", &["S256"]),
+            metadata("https://b.example", &["plain", "S256"]),
         ),
         ("scopes-have-no-offline-access", offline(&["offline_access"]), offline(&["read"])),
     ]
