@@ -6,7 +6,7 @@ use mock_servers::HumanDuration;
 use reports::model::PassPolicy;
 use scenarios::{
     Scenario,
-    model::Subject,
+    model::{Revision, Subject, Transport},
     plan::Plan,
     run::{RunPlan, ToolPolicy, ValidatePlan, fresh_seed},
     select::{CheckSelection, Selection},
@@ -43,6 +43,37 @@ pub(super) struct Arguments {
     /// Globs for scenario ids (`server/tools`, `server/http-*`). Default: all that apply.
     #[serde(default)]
     scenarios: Vec<String>,
+    /// Globs for ids of checks, scenarios or cases: only these (`unknown-tool-*`).
+    #[serde(default)]
+    only: Vec<String>,
+    /// Globs for ids of checks, scenarios or cases: all but these.
+    #[serde(default)]
+    skip: Vec<String>,
+    /// Areas of checks: only these (`tools`, `transports`, `lifecycle`).
+    #[serde(default)]
+    areas: Vec<String>,
+    /// Protocol revisions to test. Default: all that the server supports.
+    #[serde(default)]
+    revisions: Vec<Revision>,
+    /// Whether to test only the newest revision of each era. Excludes `revisions`.
+    #[serde(default)]
+    quick: bool,
+    /// Transport of a URL. Default: `streamable-http`, or `sse` if the server supports nothing else.
+    #[serde(default)]
+    transport: Option<Transport>,
+    /// Tools to call in addition to those annotated as read-only: `all`, or globs on their names. A tool annotated as
+    /// destructive is called only if a glob matches its name.
+    #[serde(default)]
+    call_tools: Vec<String>,
+    /// Random seed, to repeat a run.
+    #[serde(default)]
+    seed: Option<u64>,
+    /// Whether violations of a SHOULD fail the run too.
+    #[serde(default)]
+    fail_on_warnings: bool,
+    /// Whether checks whose repetitions differ do not fail the run.
+    #[serde(default)]
+    allow_flaky: bool,
     /// Timeout of the server's first response. Default: `30s`.
     #[serde(default)]
     startup_timeout: Option<HumanDuration>,
@@ -61,22 +92,47 @@ pub(super) async fn validate_server(call: Call, arguments: Arguments) -> Result<
         return Err(ToolError::over_limit("a startup timeout", HumanDuration(startup), HumanDuration(limits.startup)));
     }
     let jobs = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    let scenarios = select(&call, &arguments.scenarios)?;
+    let (only, skip, areas) = (&arguments.only, &arguments.skip, &arguments.areas);
+    let selection = CheckSelection::new(only, skip, areas, scenarios.iter().map(AsRef::as_ref))?;
+    let call_tools = ToolPolicy::parse(&arguments.call_tools);
+    let policy = PassPolicy { allow_flaky: arguments.allow_flaky, fail_on_warnings: arguments.fail_on_warnings };
     let plan = ValidatePlan {
+        revisions: arguments.revisions()?,
         target: arguments.server.server(&call.workbench.settings().policy)?,
         subject: arguments.server.subject(),
-        scenarios: select(&call, &arguments.scenarios)?,
-        selection: CheckSelection::default(),
+        transport: arguments.transport()?,
+        scenarios,
+        selection,
         baseline: None,
-        seed: fresh_seed(),
-        revisions: Vec::new(),
-        transport: None,
+        seed: arguments.seed.unwrap_or_else(fresh_seed),
         startup,
         jobs: arguments.jobs.unwrap_or_else(jobs).min(limits.jobs),
-        policy: PassPolicy::default(),
-        call_tools: ToolPolicy::default(),
+        policy,
+        call_tools: call_tools.map_err(|cause| ToolError::arguments(format!("`callTools`: {cause}")))?,
     };
     let finished = execute(&call, RunPlan::Validate(Box::new(plan))).await?;
     RunReport::new(finished, &arguments.reports)
+}
+
+impl Arguments {
+    fn revisions(&self) -> Result<Vec<Revision>, ToolError> {
+        match (self.quick, self.revisions.is_empty()) {
+            (true, false) => Err(ToolError::arguments("`quick` and `revisions` exclude each other")),
+            (true, true) => Ok(vec![Revision::NEWEST_LEGACY, Revision::NEWEST_MODERN]),
+            (false, _) => Ok(self.revisions.clone()),
+        }
+    }
+
+    fn transport(&self) -> Result<Option<Transport>, ToolError> {
+        match (self.transport, self.server.is_url()) {
+            (Some(Transport::Stdio), true) => Err(ToolError::arguments("the transport `stdio` needs a `command`")),
+            (Some(Transport::StreamableHttp | Transport::HttpSse), false) => {
+                Err(ToolError::arguments("this transport needs a `url`"))
+            }
+            (transport, _) => Ok(transport),
+        }
+    }
 }
 
 /// The selected scenarios for servers.

@@ -34,6 +34,26 @@ pub(crate) async fn a_server_is_validated_with_progress_and_evidence() {
     assert_eq!(journal.lines().count() as u64, cases + 2, "a first line, one for each case, and the end");
     server.stop().await;
 
+    let server = mock_server().await;
+    let arguments =
+        json!({ "server": { "url": server.url() }, "only": ["tool-names-*"], "revisions": ["2025-11-25"], "seed": 7 });
+    let result = call(&session.client, "validate_server", arguments).await;
+    let report = result.structured().expect("a value");
+    assert_eq!((&report["passed"], &report["seed"]), (&json!(true), &json!(7)), "{report:#}");
+    assert!(report["counts"]["passed"].as_u64().is_some_and(|count| (1..5).contains(&count)), "{report:#}");
+    for (arguments, words) in [
+        (json!({ "quick": true, "revisions": ["2025-11-25"] }), "exclude"),
+        (json!({ "transport": "stdio" }), "needs a `command`"),
+        (json!({ "areas": ["tool"] }), "tools"),
+        (json!({ "callTools": ["["] }), "callTools"),
+    ] {
+        let mut arguments = arguments;
+        arguments["server"] = json!({ "url": server.url() });
+        let rejected = call(&session.client, "validate_server", arguments).await;
+        assert!(error(&rejected)["message"].as_str().is_some_and(|text| text.contains(words)), "{rejected:?}");
+    }
+    server.stop().await;
+
     // A ping that is answered with the wrong id.
     let broken = When::method("ping").then(Fault::WrongId);
     let server = MockServer::builder()
