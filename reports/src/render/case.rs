@@ -52,12 +52,23 @@ pub(super) fn detail(case: &CaseResult, style: CaseStyle) -> String {
 pub(super) fn check_detail(case: &CaseResult, check: &CheckResult, style: CaseStyle) -> String {
     let mut lines = Vec::new();
     push_check(&mut lines, check, style);
-    push_frames(&mut lines, case, &check.frames, &mut BTreeSet::new(), style);
+    push_evidence(&mut lines, case, check, style);
+    lines.join("\n")
+}
+
+/// Renders the frames of a check, or the end of standard error, without a trailing line feed.
+pub(super) fn evidence(case: &CaseResult, check: &CheckResult, style: CaseStyle) -> String {
+    let mut lines = Vec::new();
+    push_evidence(&mut lines, case, check, style);
+    lines.join("\n")
+}
+
+fn push_evidence(lines: &mut Vec<String>, case: &CaseResult, check: &CheckResult, style: CaseStyle) {
+    push_frames(lines, case, &check.frames, &mut BTreeSet::new(), style);
     // Without frames, the process may show the cause.
     if check.frames.is_empty() {
-        push_stderr(&mut lines, &case.stderr, style);
+        push_stderr(lines, &case.stderr, style);
     }
-    lines.join("\n")
 }
 
 fn is_reported(check: &CheckResult) -> bool {

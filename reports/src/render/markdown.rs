@@ -1,4 +1,5 @@
-//! A short summary for the page of a CI job: failed cases with links to their requirements.
+//! A short summary for the page of a CI job: failed cases with links to their requirements; of a validation the areas and the
+//! findings.
 //!
 //! `escaped` removes all markup from untrusted text.
 
@@ -7,7 +8,9 @@ use super::{
     outcome::{self, duration, latency, word},
     text,
 };
-use crate::model::{LoadResult, Run};
+use crate::model::{LoadResult, Run, RunKind};
+
+mod validation;
 
 /// Maximum number of cases listed. Some pages reject long summaries.
 const MAX_CASES: usize = 50;
@@ -36,7 +39,10 @@ impl Format for Markdown {
             out.push_str(&format!("**Failed:** {}\n\n", escaped(&sentence, 500)));
         }
         push_counts(&mut out, run);
-        push_cases(&mut out, run);
+        match run.header.kind {
+            RunKind::Validate => validation::push(&mut out, run),
+            RunKind::Conformance | RunKind::Bench => push_cases(&mut out, run),
+        }
         push_loads(&mut out, &run.loads);
         Ok(out)
     }
