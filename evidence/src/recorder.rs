@@ -30,6 +30,8 @@ use crate::{
 pub const MAX_FRAMES: usize = 500_000;
 /// Maximum number of frames that [`read_bounded`] keeps from the end of a file.
 pub const LAST_FRAMES: usize = 50;
+/// Number of bytes that a bounded file keeps free for the frames after [`Recorder::is_exhausted`].
+pub const RESERVE_BYTES: usize = 256 * 1024;
 /// Maximum size of one recorded body in bytes.
 pub const MAX_BODY_BYTES: usize = 256 * 1024;
 
@@ -160,12 +162,24 @@ impl Recorder {
         Ok(Self::new(server, Record { file: Some(open(path)?), ..Record::default() }))
     }
 
-    /// Like [`to_file`](Self::to_file), but writes at most `max_bytes`, so that a client cannot fill the disk.
+    /// Like [`to_file`](Self::to_file), but lets the file grow to at most `max_bytes`, so that a client cannot fill the disk.
     ///
     /// # Errors
     /// The file cannot be opened.
     pub fn to_bounded_file(server: impl Into<String>, path: &Path, max_bytes: usize) -> Result<Self, RecordError> {
-        Ok(Self::new(server, Record { file: Some(open(path)?), room: Some(max_bytes), ..Record::default() }))
+        let file = open(path)?;
+        // Several processes of a server append to one file.
+        let used = file.metadata().map_or(0, |metadata| metadata.len());
+        let room = max_bytes.saturating_sub(usize::try_from(used).unwrap_or(usize::MAX));
+        Ok(Self::new(server, Record { file: Some(file), room: Some(room), ..Record::default() }))
+    }
+
+    /// Whether a bounded file is nearly full, so that a server stops the client that fills it. The frames of that end still
+    /// fit.
+    #[must_use]
+    pub fn is_exhausted(&self) -> bool {
+        let is_full = |record: &Record| record.room.is_some_and(|room| room < RESERVE_BYTES);
+        self.shared.as_ref().is_some_and(|shared| is_full(&lock(&shared.record)))
     }
 
     /// A recorder that stores frames in memory and appends them to a file.

@@ -16,6 +16,30 @@ pub fn limit_of(scenario: &Scenario) -> Duration {
     scenario.limit.map_or(DEFAULT_LIMIT, |HumanDuration(limit)| limit)
 }
 
+/// Factor of the time limits of cases.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TimeFactor(f64);
+
+impl TimeFactor {
+    /// A factor from 0.1 to 100; `None` for others.
+    #[must_use]
+    pub fn new(factor: f64) -> Option<Self> {
+        (0.1..=100.0).contains(&factor).then_some(Self(factor))
+    }
+
+    /// The limit multiplied by the factor.
+    #[must_use]
+    pub fn scale(self, limit: Duration) -> Duration {
+        limit.mul_f64(self.0)
+    }
+}
+
+impl Default for TimeFactor {
+    fn default() -> Self {
+        Self(1.0)
+    }
+}
+
 /// One scenario, over one transport, in one revision.
 #[derive(Debug, Clone)]
 pub struct Case {

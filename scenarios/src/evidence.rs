@@ -27,6 +27,9 @@ pub struct Evidence {
     /// Number of frames that were omitted because the case recorded too many.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub omitted_frames: u64,
+    /// Whether a mock server was stopped, because the client sent messages without end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub runaway: bool,
     /// Reported outcomes of steps.
     pub steps: Vec<StepOutcome>,
     /// Reported events of the client.
@@ -71,6 +74,7 @@ impl Evidence {
             profile: Profile::default(),
             frames: Vec::new(),
             omitted_frames: 0,
+            runaway: false,
             steps: Vec::new(),
             events: Vec::new(),
             process: None,

@@ -9,7 +9,7 @@ use crate::{
     select::{SelectError, Selection},
 };
 
-pub use crate::case::{Case, DEFAULT_LIMIT, case_id, limit_of, seed_of};
+pub use crate::case::{Case, DEFAULT_LIMIT, TimeFactor, case_id, limit_of, seed_of};
 
 /// Default revisions of a scenario: the newest with a handshake, and the newest without one.
 pub const DEFAULT_REVISIONS: [Revision; 2] = [Revision::NEWEST_LEGACY, Revision::NEWEST_MODERN];

@@ -16,6 +16,7 @@ pub mod conformance;
 mod journal;
 mod load_case;
 mod mocks;
+mod repetition;
 pub mod server_case;
 mod session;
 mod tool_policy;

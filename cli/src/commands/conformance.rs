@@ -5,6 +5,7 @@ use std::{fs, num::NonZeroUsize, path::PathBuf};
 use anyhow::Context as _;
 use reports::model::Profile;
 use scenarios::{
+    plan::TimeFactor,
     run::{Baseline, ClientUnderTest, ConformancePlan, RunPlan, fresh_seed},
     select::Runner,
 };
@@ -32,6 +33,10 @@ pub(crate) struct Args {
     /// Number of cases to run in parallel [default: 24 per core, up to 96].
     #[arg(long, short)]
     jobs: Option<NonZeroUsize>,
+    /// Factor of the time limits of a case, from 0.1 to 100: that until the first message, which an interpreter may need to
+    /// start, and that after it.
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = time_factor)]
+    time_factor: TimeFactor,
     /// Random seed; recorded in the report.
     #[arg(long)]
     seed: Option<u64>,
@@ -65,9 +70,15 @@ pub(crate) fn run(args: Args) -> CommandResult {
         plan,
         seed,
         jobs: args.jobs.unwrap_or_else(default_jobs),
+        time_factor: args.time_factor,
         baseline,
     };
     run::execute(RunPlan::Conformance(plan), &args.output)
+}
+
+fn time_factor(text: &str) -> Result<TimeFactor, String> {
+    let factor = text.parse().ok().and_then(TimeFactor::new);
+    factor.ok_or_else(|| "the factor is a number from 0.1 to 100".to_owned())
 }
 
 fn profile(name: &str) -> Result<Profile, String> {

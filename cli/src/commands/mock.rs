@@ -61,14 +61,19 @@ struct Common {
     /// Append every frame to this file, as JSON Lines.
     #[arg(long, value_name = "FILE")]
     record: Option<std::path::PathBuf>,
+    /// Maximum size of that file in bytes. A server over stdio exits when it is nearly full.
+    #[arg(long, value_name = "BYTES", requires = "record", hide = true)]
+    record_limit: Option<usize>,
 }
 
 impl Common {
     fn recorder(&self) -> Result<Recorder, CommandError> {
-        match &self.record {
-            Some(path) => Recorder::to_file(&self.name, path).map_err(CommandError::environment),
-            None => Ok(Recorder::disabled()),
-        }
+        let recorder = match (&self.record, self.record_limit) {
+            (Some(path), Some(limit)) => Recorder::to_bounded_file(&self.name, path, limit),
+            (Some(path), None) => Recorder::to_file(&self.name, path),
+            (None, _) => Ok(Recorder::disabled()),
+        };
+        recorder.map_err(CommandError::environment)
     }
 }
 

@@ -21,6 +21,14 @@ const fn accepted(habit: Habit, profile: &'static str, cases: &'static [&'static
     HabitRow { habit, profile, cases, most: Verdict::Passed }
 }
 
+/// Cases with requests of servers to the user, and with tasks.
+pub(crate) const FEATURES: [&str; 4] = [
+    "client-features/*@stdio@*",
+    "client-features/*@streamable-http@*",
+    "tasks/*@stdio@*",
+    "tasks/*@streamable-http@*",
+];
+
 /// All rows.
 pub(crate) const HABITS: &[HabitRow] = &[
     accepted(KeepsTimeouts, "sdk", &["timeouts/*progress*@stdio@*", "timeouts/*progress*@streamable-http@*"]),
@@ -37,6 +45,8 @@ pub(crate) const HABITS: &[HabitRow] = &[
     accepted(CancelsInBackground, "sdk", &["timeouts/*@stdio@2025-11-25", "timeouts/*@streamable-http@2025-11-25"]),
     accepted(CancelsInBackground, "agent", &["timeouts/*@stdio@2026-07-28", "timeouts/*@streamable-http@2026-07-28"]),
     accepted(ReportsNoEvents, "sdk", &["handshake/*@stdio@2025-11-25", "timeouts/*@stdio@2025-11-25"]),
+    accepted(DeclaresNothing, "sdk", &FEATURES),
+    accepted(DeclaresNothing, "agent", &FEATURES),
     HabitRow {
         most: Verdict::Blocked,
         ..accepted(SkipsRefresh, "agent", &["drift/*@stdio@2025-11-25", "drift/*@streamable-http@2026-07-28"])

@@ -8,7 +8,7 @@ use reports::model::{CaseResult, Run, Verdict};
 
 use crate::{
     client::{ClientMode, Defect, Habit},
-    habits::{HABITS, HabitRow},
+    habits::{FEATURES, HABITS, HabitRow},
     table::{ROWS, Row},
     workbench::{client_command, conformance},
 };
@@ -32,6 +32,10 @@ pub(crate) enum Proof {
     TimeoutStaysAWarning,
     /// A client that is killed need not report that it reached that step.
     SilentClientIsKilled,
+    /// A client that sends messages without end is stopped and fails.
+    RunawayIsStopped,
+    /// Cases of capabilities that a client does not declare are skipped with that reason.
+    UndeclaredIsSkipped,
     /// No check fails because of this habit.
     Accepted(Habit),
     /// The checks detect this defect.
@@ -58,6 +62,8 @@ impl Proof {
             Self::LimitEndsTheProcessTree,
             Self::TimeoutStaysAWarning,
             Self::SilentClientIsKilled,
+            Self::UndeclaredIsSkipped,
+            Self::RunawayIsStopped,
         ];
         let habits = Habit::value_variants().iter().copied().map(Self::Accepted);
         let whole = whole.into_iter().chain(habits);
@@ -75,6 +81,8 @@ impl Proof {
             Self::LimitEndsTheProcessTree => "the_limit_of_a_case_ends_the_whole_process_tree".to_owned(),
             Self::TimeoutStaysAWarning => "a_timeout_where_the_rule_is_a_should_is_a_warning".to_owned(),
             Self::SilentClientIsKilled => "a_silent_client_is_killed_at_its_step".to_owned(),
+            Self::UndeclaredIsSkipped => "cases_of_undeclared_capabilities_are_skipped".to_owned(),
+            Self::RunawayIsStopped => "a_client_without_an_end_is_stopped".to_owned(),
             Self::Accepted(habit) => format!("accepted::{}", name_of(habit).replace('-', "_")),
             Self::Detected(defect) => format!("detected::{}", name_of(defect).replace('-', "_")),
         }
@@ -91,6 +99,8 @@ impl Proof {
             Self::LimitEndsTheProcessTree => limit_ends_the_process_tree(),
             Self::TimeoutStaysAWarning => timeout_stays_a_warning(),
             Self::SilentClientIsKilled => silent_client_is_killed(),
+            Self::UndeclaredIsSkipped => undeclared_is_skipped(),
+            Self::RunawayIsStopped => runaway_is_stopped(),
             Self::Accepted(habit) => habit_is_accepted(habit),
             Self::Detected(defect) => defect_is_detected(defect),
         }
@@ -211,6 +221,35 @@ fn silent_client_is_killed() -> anyhow::Result<()> {
     let ran = conformance(&client, Some("agent"), &["orphans/client-killed@stdio@*"], 4)?;
     let bad: Vec<String> = ran.run.cases.iter().filter(|case| case.verdict != Verdict::Passed).map(describe).collect();
     ensure!(bad.is_empty() && !ran.run.cases.is_empty(), "these do not pass:\n{}", bad.join("\n"));
+    Ok(())
+}
+
+fn runaway_is_stopped() -> anyhow::Result<()> {
+    let began = Instant::now();
+    let client = client_command("--mode floods")?;
+    let cases = ["handshake/basic@stdio@2025-11-25", "handshake/basic@stdio@2026-07-28"];
+    let ran = conformance(&client, Some("agent"), &cases, 2)?;
+    let bad: Vec<String> = ran.run.cases.iter().filter(|case| case.verdict != Verdict::Failed).map(describe).collect();
+    ensure!(bad.is_empty() && ran.run.cases.len() == 2, "these do not fail:\n{}", bad.join("\n"));
+    let took = began.elapsed();
+    ensure!(took < Duration::from_secs(90), "it took {took:?}");
+    ensure!(ran.left.is_empty(), "remaining processes: {:?}", ran.left);
+    Ok(())
+}
+
+fn undeclared_is_skipped() -> anyhow::Result<()> {
+    let client = client_command("--habit declares-nothing")?;
+    let ran = conformance(&client, None, &FEATURES, 8)?;
+    let names_it = |case: &CaseResult| {
+        case.verdict == Verdict::Skipped
+            && case.checks.iter().any(|check| check.observed.contains("did not declare the capability"))
+    };
+    // These need no capability.
+    let others = ["client-features/no-user", "client-features/state-alone"];
+    let needs = |case: &&CaseResult| !others.contains(&case.scenario.as_str());
+    let bad: Vec<String> = ran.run.cases.iter().filter(needs).filter(|case| !names_it(case)).map(describe).collect();
+    ensure!(bad.is_empty(), "these are not skipped for that reason:\n{}", bad.join("\n"));
+    ensure!(ran.run.cases.len() > 40, "there are {} cases", ran.run.cases.len());
     Ok(())
 }
 

@@ -337,6 +337,9 @@ where
 {
     let (head, body) = request.into_parts();
     let connection = shared.next_exchange.fetch_add(1, Ordering::Relaxed);
+    if shared.recorder.is_exhausted() {
+        return Err(Aborted);
+    }
     let exchange = HttpExchange::new(connection, shared.recorder.clone(), head, close_mode, shared.limits.body_time);
     match shared.gate.refuses(exchange.headers()) {
         Some(status) => Ok(exchange.reject(status)),

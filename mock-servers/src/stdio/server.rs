@@ -20,7 +20,7 @@ use crate::{
     conductor::{self, Conductor, Sink},
     engine::{self, DispatchId, Engine, Envelope, Origin, Step},
     faults::{Framed, ProcessAction, WriteFaults},
-    script::ProcessScript,
+    script::{Exit, ProcessScript},
 };
 use evidence::{Body, ConnectionEvent, FrameParts, Recorder};
 
@@ -97,6 +97,10 @@ impl StdioServer {
         let mut lines = LineReader::new(io::stdin().lock(), MAX_LINE_BYTES);
         loop {
             match lines.next() {
+                Ok(Some(_)) if self.sink.recorder.is_exhausted() => {
+                    self.lock().state.exit(ExitReason::Exit(Exit::default()));
+                    return;
+                }
                 Ok(Some(line)) => self.serve_line(&mut lines, line),
                 Ok(None) => break,
                 Err(cause) => {

@@ -84,6 +84,11 @@ fn judge_client(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
         let verdict = evidence.profile.violation(requirement.level);
         found.push(stopped(verdict, "the case finishes within its timeout", "it was stopped", evidence));
     }
+    if evidence.runaway {
+        let observed = format!("a server was stopped; {} frames were omitted", evidence.omitted_frames);
+        let verdict = evidence.profile.violation(requirement.level);
+        found.push(stopped(verdict, "the client sends a limited number of messages", &observed, evidence));
+    }
     if took_no_part(evidence) {
         if evidence.profile == Profile::Sdk && evidence.steps.is_empty() && offers_no_server(scenario) {
             let reason = "only a report can show that no server was started";

@@ -1,7 +1,7 @@
 //! Executes one case of a client: its mock servers, its process, and the evidence of both.
 
 use std::{
-    io,
+    fs, io,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -18,7 +18,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use super::{
     client_process::{ClientProcess, ClientUnderTest},
     client_report::ClientReport,
-    mocks::{MockContext, MockError, Mocks},
+    mocks::{MockContext, MockError, Mocks, is_exhausted},
 };
 use crate::{
     contract::{CONTEXT, Context, PROTOCOL_VERSION, ReportLine, SCENARIO, now_us},
@@ -26,14 +26,17 @@ use crate::{
     evidence::{Evidence, ProcessEvidence, ReportedEvent, StepOutcome},
     judge,
     model::{ClientStep, Scenario},
-    plan::Case,
+    plan::{Case, TimeFactor},
     requirements::Register,
 };
 
 /// Maximum size of the frames of a case as JSON. The largest case of the catalog has 2 MB.
 const MAX_FRAME_BYTES: u64 = 4 << 20;
-/// Maximum number of frames of a case. The largest case of the catalog has about 100.
-const MAX_FRAMES: usize = 1_000;
+/// Maximum number of frames of a case. The largest case of the catalog has about 100, but a client may read a thousand pages
+/// of an endless list.
+const MAX_FRAMES: usize = 10_000;
+/// Time limit until the first frame. A case in which no server can be contacted has no other.
+const START_LIMIT: Duration = Duration::from_secs(10);
 /// Default time for processes to exit after the client.
 const SETTLE: Duration = Duration::from_millis(500);
 /// Time for the report of a `die` step after the step before it.
@@ -99,13 +102,19 @@ impl CaseFiles {
             let BoundedRecord { frames, omitted } = read_bounded(record, max_bytes, max_frames)?;
             evidence.frames.extend(frames);
             evidence.omitted_frames += omitted;
+            evidence.runaway |= is_exhausted(record);
         }
         Ok(())
     }
 }
 
 /// Executes one case, unless clients with this profile do not have its requirement. Errors are part of the evidence.
-pub(super) async fn run(case: &Case, profile: Profile, program: &Path, client: &ClientUnderTest) -> RecordedClientCase {
+pub(super) async fn run(
+    case: &Case,
+    (profile, time_factor): (Profile, TimeFactor),
+    program: &Path,
+    client: &ClientUnderTest,
+) -> RecordedClientCase {
     let began_us = now_us();
     let scenario = &*case.scenario;
     if let Some(reason) = not_applicable(scenario, profile) {
@@ -113,7 +122,7 @@ pub(super) async fn run(case: &Case, profile: Profile, program: &Path, client: &
         return RecordedClientCase { evidence, began_us: 0, files: None };
     }
     let mut evidence = Evidence { profile, ..Evidence::empty(scenario, case.transport, case.revision) };
-    let files = match record(case, program, client, &mut evidence).await {
+    let files = match record(case, time_factor, program, client, &mut evidence).await {
         Ok(files) => Some(files),
         Err(error) => {
             evidence.broken = Some(error_text::in_full(&error));
@@ -133,6 +142,7 @@ fn not_applicable(scenario: &Scenario, profile: Profile) -> Option<String> {
 
 async fn record(
     case: &Case,
+    time_factor: TimeFactor,
     program: &Path,
     client: &ClientUnderTest,
     evidence: &mut Evidence,
@@ -165,7 +175,8 @@ async fn record(
     let client = ClientProcess::start(client, program, url, folder, settle, environment);
     let mut client = client.map_err(CaseError::Start)?;
     let mut report = ClientReport::new(&context.report);
-    evidence.timed_out = watch(case, &mut client, &mut report, &mocks.records()).await;
+    let limits = Limits { start: time_factor.scale(START_LIMIT), case: time_factor.scale(case.limit()) };
+    evidence.timed_out = watch(case, limits, &mut client, &mut report, &mocks.records()).await;
     let (process, stderr) = client.finish().await;
     evidence.process = Some(process);
     evidence.stderr = stderr;
@@ -186,6 +197,18 @@ fn context(case: &Case, mocks: &Mocks, folder: &Path) -> Context {
     }
 }
 
+/// The time limits of a case.
+struct Limits {
+    /// Until the first frame.
+    start: Duration,
+    /// After the first frame.
+    case: Duration,
+}
+
+fn has_content(record: &Path) -> bool {
+    fs::metadata(record).is_ok_and(|file| file.len() > 0)
+}
+
 /// Whether a client without a report waits at its `die` step, as far as the frames show.
 fn waits_to_die(case: &Case, records: &[PathBuf]) -> bool {
     let mut evidence = Evidence::empty(&case.scenario, case.transport, case.revision);
@@ -203,11 +226,18 @@ fn waits_to_die(case: &Case, records: &[PathBuf]) -> bool {
 /// Only a case with a `die` step needs the report while the client runs. Other clients append to a plain file, by the
 /// contract, and no portable notification exists for that, so these few cases poll it. A client without a report is killed
 /// a moment after the frames show the steps before that step.
-async fn watch(case: &Case, client: &mut ClientProcess, report: &mut ClientReport, records: &[PathBuf]) -> bool {
+async fn watch(
+    case: &Case,
+    limits: Limits,
+    client: &mut ClientProcess,
+    report: &mut ClientReport,
+    records: &[PathBuf],
+) -> bool {
     let observes = case.scenario.expect.processes.is_some();
     let mut dies = case.scenario.steps.client().iter().any(|step| matches!(step, ClientStep::Die(_)));
     let mut death = None;
-    let deadline = Instant::now() + case.limit();
+    // An interpreter may need seconds to start, which say nothing about the client.
+    let (mut has_begun, mut deadline) = (false, Instant::now() + limits.start);
     let mut ticks = interval(POLL_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -218,7 +248,11 @@ async fn watch(case: &Case, client: &mut ClientProcess, report: &mut ClientRepor
                 client.terminate().await;
                 return true;
             }
-            _ = ticks.tick(), if observes || dies => {
+            _ = ticks.tick(), if observes || dies || !has_begun => {
+                if !has_begun && records.iter().any(|record| has_content(record)) {
+                    has_begun = true;
+                    deadline = Instant::now() + limits.case;
+                }
                 if observes {
                     client.observe();
                 }
@@ -262,5 +296,33 @@ fn rebase(evidence: &mut Evidence, began: u64) {
             since(&mut process.first_us);
             since(&mut process.last_us);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evidence::{Body, FrameParts, Recorder};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_case_of_many_frames_keeps_the_first_and_the_last() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let record = directory.path().join("frames-0.jsonl");
+        let recorder = Recorder::to_file("mock", &record).expect("a file");
+        let frames = 20_000;
+        for id in 0..frames {
+            recorder
+                .record(FrameParts::received(1, Body::Json(json!({ "jsonrpc": "2.0", "id": id, "method": "ping" }))));
+        }
+        let report = ClientReport::new(&directory.path().join("report.jsonl"));
+        let mut found =
+            Evidence::without_records("a/b", crate::model::Transport::Stdio, crate::model::Revision::V2025_11_25);
+        CaseFiles { records: vec![record], report, _directory: directory }.load(&mut found).expect("loaded");
+        let kept = MAX_FRAMES + evidence::recorder::LAST_FRAMES;
+        assert_eq!((found.frames.len(), found.omitted_frames), (kept, frames - kept as u64));
+        assert_eq!(found.frames.last().map(|frame| frame.seq), Some(frames - 1));
+        assert!(!found.runaway);
     }
 }

@@ -1,16 +1,30 @@
 //! Runs scenarios against a client, several cases at a time.
 
-use std::{cmp::Reverse, num::NonZeroUsize, path::PathBuf, sync::Arc};
+use std::{
+    cmp::Reverse,
+    num::NonZeroUsize,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use reports::model::{PassPolicy, Profile, RunKind};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Baseline, ClientUnderTest, EventSink, FinishedRun, RunDirectory, RunError, client_case,
+    Baseline, ClientUnderTest, EventSink, FinishedRun, RunDirectory, RunError,
+    client_case::{self, RecordedClientCase},
+    repetition::{Repeatable, repeat},
     session::{Judge, JudgedCase, RecordedCase, Session, Start},
 };
-use crate::plan::{Case, Plan};
+use crate::{
+    evidence::Evidence,
+    plan::{Case, Plan, TimeFactor},
+};
+
+/// Maximum time of all repetitions. What failed after it is reported as it is.
+const REPETITIONS: Duration = Duration::from_secs(120);
 
 /// Scenarios against a client.
 #[derive(Debug)]
@@ -28,6 +42,8 @@ pub struct ConformancePlan {
     pub seed: u64,
     /// Maximum number of concurrent cases.
     pub jobs: NonZeroUsize,
+    /// Factor of the time limits of a case.
+    pub time_factor: TimeFactor,
     /// Known failures.
     pub baseline: Option<Baseline>,
 }
@@ -56,11 +72,13 @@ pub(super) async fn execute(
     let (plan, judge) = (Arc::new(plan), Judge::new().map_err(RunError::Thread)?);
     let mut client_started = false;
     let mut running = JoinSet::new();
+    let mut doubtful = Vec::new();
     loop {
         while running.len() < plan.jobs.get() {
             let Some(case) = waiting.pop() else { break };
             session.case_started(&case.id);
-            running.spawn(execute_case(Arc::clone(&plan), profile, case, judge.clone()));
+            let attempt = Attempt { plan: Arc::clone(&plan), profile, case, judge: judge.clone() };
+            running.spawn(async move { attempt.judged().await.map(|judged| (attempt, judged)) });
         }
         let finished = tokio::select! {
             biased;
@@ -68,26 +86,81 @@ pub(super) async fn execute(
             finished = running.join_next() => finished,
         };
         let Some(finished) = finished else { break };
-        let judged = finished.map_err(RunError::Internal)??;
+        let (attempt, judged) = finished.map_err(RunError::Internal)??;
         if !client_started && let Some(reason) = unusable_command(&plan.client, &judged) {
             return Err(RunError::ClientCommand { command: plan.client.name().to_owned(), reason });
         }
         client_started = true;
-        session.case_finished(judged);
+        if judged.depends_on_time {
+            doubtful.push((attempt, judged));
+        } else {
+            session.case_finished(judged);
+        }
     }
+    repeat_doubtful(doubtful, &judge, &mut session, cancel).await?;
     let complete = !cancel.is_cancelled();
     Ok(session.finish(complete, plan.baseline.as_ref()).await)
 }
 
-async fn execute_case(
+/// Repeats cases that failed by time, one after another.
+async fn repeat_doubtful(
+    mut doubtful: Vec<(Attempt, JudgedCase)>,
+    judge: &Judge,
+    session: &mut Session<'_>,
+    cancel: &CancellationToken,
+) -> Result<(), RunError> {
+    // Failures come first, as they decide about the run.
+    doubtful.sort_by_key(|(_, judged)| Reverse(judged.result.verdict));
+    let began = Instant::now();
+    for (attempt, first) in doubtful {
+        if cancel.is_cancelled() || began.elapsed() > REPETITIONS || session.has_confirmed(&first) {
+            session.case_finished(first);
+            continue;
+        }
+        let repeated = tokio::select! {
+            biased;
+            () = cancel.cancelled() => None,
+            repeated = repeat(&attempt, judge) => repeated?,
+        };
+        session.case_finished(repeated.unwrap_or(first));
+    }
+    Ok(())
+}
+
+/// A case with what is needed to run it.
+struct Attempt {
     plan: Arc<ConformancePlan>,
     profile: Profile,
     case: Case,
     judge: Judge,
-) -> Result<JudgedCase, RunError> {
-    let recorded = client_case::run(&case, profile, &plan.program, &plan.client).await;
-    let Case { index, id, scenario, .. } = case;
-    judge.judge(RecordedCase { index, id, scenario, evidence: Box::new(move || recorded.load()) }).await
+}
+
+impl Attempt {
+    async fn record(&self) -> RecordedClientCase {
+        let settings = (self.profile, self.plan.time_factor);
+        client_case::run(&self.case, settings, &self.plan.program, &self.plan.client).await
+    }
+
+    async fn judged(&self) -> Result<JudgedCase, RunError> {
+        let recorded = self.record().await;
+        self.judge.judge(self.with_evidence(move || recorded.load())).await
+    }
+
+    fn with_evidence(&self, evidence: impl FnOnce() -> Evidence + Send + 'static) -> RecordedCase {
+        let Case { index, id, scenario, .. } = self.case.clone();
+        RecordedCase { index, id, scenario, evidence: Box::new(evidence) }
+    }
+}
+
+impl Repeatable for Attempt {
+    async fn once_more(&self) -> Result<Option<Evidence>, RunError> {
+        let recorded = self.record().await;
+        self.judge.execute(move || recorded.load()).await.map(Some)
+    }
+
+    fn recorded(&self, evidence: Evidence) -> RecordedCase {
+        self.with_evidence(move || evidence)
+    }
 }
 
 /// Why the shell could not run the client command: POSIX shells exit with 127 if a command is not found and with 126 if

@@ -7,7 +7,10 @@ use std::{
     time::Duration,
 };
 
-use evidence::{Recorder, recorder::RecordError};
+use evidence::{
+    Recorder,
+    recorder::{RESERVE_BYTES, RecordError},
+};
 use mock_servers::{HttpMock, Script, SseMock, http::StartError, script::Wrapper};
 
 use crate::{
@@ -50,8 +53,13 @@ pub enum MockError {
     },
 }
 
-/// Maximum size of the record of a server that runs in this process.
+/// Maximum size of the record of a server. A client that fills it is stopped: it would fill any.
 const MAX_RECORD_BYTES: usize = 32 << 20;
+
+/// Whether the client of a case filled the record of a server, which then stopped.
+pub(super) fn is_exhausted(record: &Path) -> bool {
+    fs::metadata(record).is_ok_and(|file| file.len() + RESERVE_BYTES as u64 > MAX_RECORD_BYTES as u64)
+}
 
 /// The mock servers of one case.
 #[derive(Debug, Default)]
@@ -188,6 +196,7 @@ impl MockContext<'_> {
         ];
         if self.record {
             command.push(format!("--record={}", text(record)));
+            command.push(format!("--record-limit={MAX_RECORD_BYTES}"));
         }
         Ok(match script.process.wrapper {
             Wrapper::None => command,

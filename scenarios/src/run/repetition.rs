@@ -8,7 +8,7 @@ use crate::evidence::{Evidence, Repetitions};
 
 /// A case that can be run again.
 pub(super) trait Repeatable {
-    /// Runs the case alone, with longer time limits. `None` if the run was cancelled.
+    /// Runs the case while no other runs. `None` if the run was cancelled.
     fn once_more(&self) -> impl Future<Output = Result<Option<Evidence>, RunError>> + Send;
 
     /// The case with this evidence, to judge it.
@@ -20,7 +20,7 @@ pub(super) trait Repeatable {
 pub(super) async fn repeat(case: &impl Repeatable, judge: &Judge) -> Result<Option<JudgedCase>, RunError> {
     let Some(evidence) = case.once_more().await? else { return Ok(None) };
     let second = judge.judge(case.recorded(evidence)).await?;
-    if second.depends_on_time {
+    if second.depends_on_time || second.result.verdict.is_failure() {
         return Ok(Some(second));
     }
     let Some(evidence) = case.once_more().await? else { return Ok(None) };

@@ -195,7 +195,7 @@ pub(super) struct JudgedCase {
     line: io::Result<Vec<u8>>,
     /// Exit code and standard error of a process that neither sent nor reported anything.
     pub(super) idle_exit: Option<(i32, String)>,
-    /// Whether the result depends on time, so that the case of a server is repeated before it counts.
+    /// Whether the result depends on time, so that the case is repeated before it counts.
     pub(super) depends_on_time: bool,
     /// Whether the case has results of selected checks.
     is_selected: bool,
@@ -263,7 +263,10 @@ impl Judge {
             let line = journal_format::case_line(index, &result, &evidence).map_err(io::Error::from);
             let code = evidence.process.as_ref().and_then(|process| process.code);
             let idle = evidence.frames.is_empty() && evidence.steps.is_empty();
-            let depends_on_time = scenario.subject == Subject::Server && depends_on_time(&evidence, &result);
+            let depends_on_time = match scenario.subject {
+                Subject::Server => depends_on_time(&evidence, &result),
+                Subject::Client => client_depends_on_time(&evidence, &result),
+            };
             let idle_exit = code.filter(|_| idle).map(|code| (code, evidence.stderr));
             JudgedCase { index, result, line, idle_exit, depends_on_time, is_selected }
         })
@@ -278,6 +281,18 @@ fn depends_on_time(evidence: &Evidence, result: &CaseResult) -> bool {
     let lost = |outcome: &Outcome| is_lost(outcome) || failed && is_silent(outcome);
     let counts = failed || result.verdict == Verdict::Warned;
     counts && (evidence.timed_out || evidence.broken.is_some() || evidence.steps.iter().any(|step| lost(&step.outcome)))
+}
+
+/// Whether a client may have violated a requirement only because the machine was busy: it was stopped, a timeout expired, or a
+/// time was measured.
+fn client_depends_on_time(evidence: &Evidence, result: &CaseResult) -> bool {
+    const TIMES: [&str; 3] = [".within", ".not_before", ".gone_after_disconnect"];
+    let timed_out = |outcome: &Outcome| matches!(outcome, Outcome::Error(error) if matches!(error.kind.as_str(), "timed-out" | "startup-timeout"));
+    let is_time = |check: &CheckResult| TIMES.iter().any(|time| check.id.ends_with(time));
+    let mut violated = result.checks.iter().filter(|check| check.verdict > Verdict::Passed);
+    result.verdict > Verdict::Passed
+        && !evidence.runaway
+        && (evidence.timed_out || evidence.steps.iter().any(|step| timed_out(&step.outcome)) || violated.any(is_time))
 }
 
 fn is_lost(outcome: &Outcome) -> bool {

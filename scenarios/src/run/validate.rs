@@ -10,11 +10,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Baseline, EventSink, FinishedRun, RunDirectory, RunError, ToolPolicy,
+    repetition::{Repeatable, repeat},
     server_case::{Timeouts, applies, run_server_case, shared::SharedSession},
     session::{Judge, JudgedCase, RecordedCase, Session, Start},
 };
 use crate::{
-    evidence::{Evidence, Outcome, Repetitions, StepOutcome},
+    evidence::{Evidence, Outcome, StepOutcome},
     model::{Revision, Scenario, ServerStep, SessionUse, Subject, Transport},
     peer::{Discovery, DiscoveryOptions, FailedHandshake, Peer, PeerError, ProbeResult, ServerTarget, discover},
     plan::{case_id, revisions_of},
@@ -352,26 +353,27 @@ impl<'r> Run<'r> {
                 session.case_finished(first);
                 continue;
             }
-            let Some((second, _)) = self.once_more(&case, judge).await? else { continue };
-            if second.depends_on_time {
-                session.case_finished(second);
-                continue;
-            }
-            let Some((third, evidence)) = self.once_more(&case, judge).await? else { continue };
-            if third.depends_on_time {
-                let repetitions = Some(Repetitions { runs: 3, failed: 2 });
-                let flaky = case.recorded(Evidence { repetitions, ..evidence });
-                session.case_finished(judge.judge(flaky).await?);
-            } else {
-                session.case_finished(third);
+            if let Some(repeated) = repeat(&Alone { run: self, case: &case }, judge).await? {
+                session.case_finished(repeated);
             }
         }
         Ok(())
     }
+}
 
-    async fn once_more(&self, case: &ServerCase, judge: &Judge) -> Result<Option<(JudgedCase, Evidence)>, RunError> {
-        let Some((case, evidence)) = self.alone(case.clone(), LENIENCY).await.pop() else { return Ok(None) };
-        let judged = judge.judge(case.recorded(evidence.clone())).await?;
-        Ok(Some((judged, evidence)))
+/// A case in a session of its own.
+struct Alone<'r> {
+    run: &'r Run<'r>,
+    case: &'r ServerCase,
+}
+
+impl Repeatable for Alone<'_> {
+    async fn once_more(&self) -> Result<Option<Evidence>, RunError> {
+        let recorded = self.run.alone(self.case.clone(), LENIENCY).await.pop();
+        Ok(recorded.map(|(_, evidence)| evidence))
+    }
+
+    fn recorded(&self, evidence: Evidence) -> RecordedCase {
+        self.case.recorded(evidence)
     }
 }

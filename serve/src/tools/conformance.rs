@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 
 use scenarios::{
     model::{Revision, Subject, Transport},
-    plan::Plan,
+    plan::{Plan, TimeFactor},
     run::{ClientUnderTest, ConformancePlan, RunPlan, fresh_seed},
     select::Selection,
 };
@@ -89,6 +89,7 @@ pub(super) async fn run_scenarios(call: Call, arguments: Arguments) -> Result<Ru
         plan: Plan::new(scenarios, &selection, seed)?,
         seed,
         jobs: arguments.jobs.unwrap_or(max_jobs).min(max_jobs),
+        time_factor: TimeFactor::default(),
         baseline: None,
     };
     let finished = execute(&call, RunPlan::Conformance(plan)).await?;

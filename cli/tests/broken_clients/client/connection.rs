@@ -209,6 +209,15 @@ impl Connection {
         sent.inspect_err(|_| self.inbox.forget(id)).map(|()| (id, incoming))
     }
 
+    /// Sends this many requests without waiting for the responses.
+    pub(crate) async fn flood(&self, count: usize) {
+        for _ in 0..count {
+            if self.send("tools/list", json!({})).await.is_err() {
+                return;
+            }
+        }
+    }
+
     /// Sends a notification.
     pub(crate) async fn notify(&self, method: &str, params: Value) -> Result<(), Fault> {
         self.link.send(json!({ "jsonrpc": "2.0", "method": method, "params": params })).await

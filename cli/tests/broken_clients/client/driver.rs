@@ -61,6 +61,15 @@ pub(crate) async fn drive(context: &Value, report: Report, flaw: Flaw) -> anyhow
     Ok(())
 }
 
+/// Connects to all servers, and sends requests until a server is lost.
+pub(crate) async fn flood(context: &Value, flaw: Flaw) {
+    let mut driver = Driver::new(context, Report::none(), flaw);
+    driver.connect_by_default().await;
+    for connection in driver.connections.values() {
+        connection.flood(100_000).await;
+    }
+}
+
 /// Connects to all servers and disconnects.
 pub(crate) async fn only_connect(context: &Value, report: Report, flaw: Flaw) {
     let mut driver = Driver::new(context, report, flaw);
@@ -130,7 +139,8 @@ impl Driver<'_> {
     async fn set_roots(&self, roots: &Value) -> Result<Value, Fault> {
         self.setup.user.set_roots(roots);
         for connection in self.connections.values() {
-            if !connection.modern && !self.flaw.is(Defect::KeepsRootsToItself) {
+            let has_roots = !self.flaw.is(Defect::KeepsRootsToItself) && !self.flaw.has(Habit::DeclaresNothing);
+            if !connection.modern && has_roots {
                 connection.notify("notifications/roots/list_changed", json!({})).await?;
             }
         }

@@ -24,6 +24,8 @@ pub(crate) enum Habit {
     CancelsInBackground,
     /// The report contains no events.
     ReportsNoEvents,
+    /// It has no user and no tasks, and declares no capability for them.
+    DeclaresNothing,
     /// The step `refresh` is reported as skipped.
     SkipsRefresh,
     /// The stream for messages of the server is resumed whenever it breaks. If that fails, the connection is lost.

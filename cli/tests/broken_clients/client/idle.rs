@@ -31,6 +31,8 @@ pub(crate) enum ClientMode {
     Claims,
     /// It sends nothing, and reports that all steps failed.
     Fails,
+    /// It connects, and sends 100,000 requests without waiting for responses.
+    Floods,
 }
 
 /// Acts in this mode.
@@ -53,6 +55,7 @@ pub(crate) async fn act(context: &Value, flaw: Flaw, mode: ClientMode) -> anyhow
                 report.outcome(Some(index), step["server"].as_str(), now_us(), Ok(json!({ "revision": "any" })));
             }
         }
+        ClientMode::Floods => driver::flood(context, flaw).await,
         ClientMode::Fails => {
             for index in 0..steps {
                 let fault = super::fault::Fault::new("timed-out", "it failed");

@@ -4,7 +4,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
 
-use super::defect::{Defect, Flaw};
+use super::{
+    defect::{Defect, Flaw},
+    habit::Habit,
+};
 
 /// The user in `client.user` of the context. Clones share their state.
 #[derive(Clone)]
@@ -18,8 +21,9 @@ pub(crate) struct User {
 impl User {
     /// `client` is the member of the context.
     pub(crate) fn new(client: &Value, flaw: Flaw) -> Self {
-        let described = Arc::new(Mutex::new(client["user"].clone()));
-        Self { described, tasks: client["tasks"] == true, flaw }
+        let has_user = !flaw.has(Habit::DeclaresNothing);
+        let described = if has_user { client["user"].clone() } else { Value::Null };
+        Self { described: Arc::new(Mutex::new(described)), tasks: has_user && client["tasks"] == true, flaw }
     }
 
     fn described(&self) -> Value {
@@ -49,6 +53,9 @@ impl User {
 
     /// Replaces the roots.
     pub(crate) fn set_roots(&self, roots: &Value) {
+        if self.flaw.has(Habit::DeclaresNothing) {
+            return;
+        }
         self.described.lock().unwrap_or_else(PoisonError::into_inner)["roots"] = roots.clone();
     }
 

@@ -43,6 +43,7 @@ impl EvidenceBuilder {
             stderr: String::new(),
             timed_out: false,
             omitted_frames: 0,
+            runaway: false,
             broken: None,
             elapsed_us: 0,
             repetitions: None,

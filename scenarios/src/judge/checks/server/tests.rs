@@ -50,6 +50,7 @@ impl Talk {
             stderr: String::new(),
             timed_out: false,
             omitted_frames: 0,
+            runaway: false,
             broken: None,
             elapsed_us: 0,
             repetitions: None,
