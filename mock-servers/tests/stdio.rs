@@ -375,7 +375,9 @@ fn counts_its_runs() {
     first.send(&initialize);
     assert_eq!(first.wait().code(), Some(1));
     let dir = tempfile::tempdir().unwrap();
-    std::fs::copy(first.dir.path().join("runs"), dir.path().join("runs")).unwrap();
+    for name in ["runs", "runs.used"] {
+        std::fs::copy(first.dir.path().join(name), dir.path().join(name)).unwrap();
+    }
     let mut second = Server::start_in(dir, &script, "2025-11-25");
     second.send(&initialize);
     assert_eq!(second.message()["id"], 0);

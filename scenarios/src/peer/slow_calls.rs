@@ -15,8 +15,6 @@ use crate::evidence::StepError;
 
 /// A call that has progress but no response after this time is cancelled.
 const BRIEF: Duration = Duration::from_millis(400);
-/// Factor of the timeout of late responses at the end of a session. A busy machine delays them.
-const LATE: u32 = 3;
 /// How long to wait for a response to a cancelled call.
 const AFTER_CANCEL: Duration = Duration::from_millis(500);
 
@@ -158,7 +156,8 @@ impl Peer {
                 self.cancel(&sent).await;
             }
         }
-        let deadline = Instant::now() + self.response_timeout(None) * LATE;
+        // A busy machine delays responses.
+        let deadline = Instant::now() + self.response_timeout(None);
         let late = std::mem::take(&mut *lock(&self.slow_calls.late));
         for sent in late.into_values() {
             let found = |state: &State| find_response(state, &sent).map(|_| ());

@@ -1,0 +1,161 @@
+// The contract of mcp-workbench for clients in JavaScript (docs/clients.md): runs the steps of a case and reports them.
+// An SDK's adapter implements `connect`, `disconnect`, `list` and `call`, and calls `notice` for what it observes.
+import { appendFileSync } from 'node:fs';
+
+export const { servers, steps, client: setup, transport, revision, report } = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT);
+
+const now = () => Number(process.hrtime.bigint() / 1000n);
+const write = (line) => appendFileSync(report, `${JSON.stringify(line)}\n`);
+
+const UNITS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+/** Milliseconds of a duration such as `1s 500ms`; undefined without one. */
+export const ms = (text) =>
+  text && [...text.matchAll(/(\d+)\s*([a-z]+)/g)].reduce((sum, [, count, unit]) => sum + count * UNITS[unit], 0);
+
+const user = setup.user ?? {};
+const url = user.url && { url: {} };
+/** The capabilities that the scenario's user needs. */
+export const capabilities = {
+  ...((user.form || user.url) && { elicitation: { ...(user.form && { form: {} }), ...url } }),
+  ...(user.sampling !== undefined && { sampling: {} }),
+  ...(user.roots && { roots: { listChanged: true } }),
+};
+let roots = user.roots;
+
+/** The user's answers to requests of servers. */
+export const answers = {
+  elicitation({ params }) {
+    if (params.mode === 'url') return { action: user.url };
+    if (!user.form?.accept) return { action: user.form };
+    const fields = Object.entries(params.requestedSchema.properties).filter(([, field]) => field.default !== undefined);
+    const defaults = Object.fromEntries(fields.map(([name, field]) => [name, field.default]));
+    return { action: 'accept', content: { ...defaults, ...user.form.accept } };
+  },
+  sampling: () => ({
+    role: 'assistant',
+    model: 'model',
+    stopReason: 'endTurn',
+    content: { type: 'text', text: user.sampling },
+  }),
+  roots: () => ({ roots }),
+};
+
+const noticed = [];
+let wake = () => {};
+
+/** Reports an event: `tools-changed`, `disconnected`, `progress` or `garbage`. */
+export function notice(event, server, detail = {}) {
+  write({ event: { at_us: now(), event, server, detail } });
+  noticed.push({ event, server, detail });
+  wake();
+}
+
+async function awaited({ event, server, within }) {
+  const deadline = Date.now() + (ms(within) ?? 2_000);
+  for (;;) {
+    const found = noticed.findIndex((one) => one.event === event && (!server || one.server === server));
+    if (found >= 0) return noticed.splice(found, 1)[0].detail;
+    if (Date.now() >= deadline) throw Object.assign(new Error(`no ${event}`), { kind: 'timed-out' });
+    await new Promise((resolve) => {
+      wake = resolve;
+      setTimeout(resolve, deadline - Date.now());
+    });
+  }
+}
+
+class Skipped extends Error {}
+
+/** Runs the steps. `kindOf` names the kind of an SDK's error. */
+export async function run({ connect, disconnect, list, call, rootsChanged, kindOf }) {
+  const connected = new Set();
+  const started = new Map();
+  const every = Object.keys(servers);
+  const one = (options) => options.server ?? every[0];
+
+  const open = async (server, timeout) => {
+    const value = await connect(server, ms(timeout ?? setup.startup_timeout));
+    connected.add(server);
+    return value;
+  };
+  const close = async (server) => {
+    connected.delete(server);
+    await disconnect(server);
+    return { ended: true };
+  };
+  const calling = (options, signal) =>
+    call(one(options), options.tool, options.arguments, {
+      signal,
+      timeout: ms(options.timeout ?? setup.call_timeout),
+      ceiling: ms(options.ceiling ?? setup.call_ceiling),
+    });
+
+  const actions = {
+    connect: async (options) => {
+      if (options.server || every.length === 1) return open(one(options), options.timeout);
+      const failed = [];
+      for (const server of every) {
+        await open(server, options.timeout).catch((error) =>
+          failed.push({ server, kind: kindOf(error), message: error.message }),
+        );
+      }
+      return { connected: [...connected], failed };
+    },
+    list: async ({ server }) => {
+      const tools = [];
+      for (const from of server ? [server] : connected) {
+        tools.push(...(await list(from)).map((tool) => ({ ...tool, server: from })));
+      }
+      return { tools, rejected: [] };
+    },
+    call: (options) => calling(options),
+    start: (options) => {
+      const abort = new AbortController();
+      const result = calling(options, abort.signal);
+      result.catch(() => {});
+      started.set(options.as, { abort, result });
+      return null;
+    },
+    finish: (options) => started.get(options.call).result,
+    cancel: (options) => started.get(options.call).abort.abort(),
+    await: awaited,
+    disconnect: async ({ server }) => {
+      for (const from of server ? [server] : [...connected]) await close(from);
+      return { ended: true };
+    },
+    reconnect: async (options) => {
+      if (connected.has(one(options))) await close(one(options));
+      return open(one(options));
+    },
+    roots: (options) => {
+      roots = options.roots;
+      return rootsChanged([...connected]);
+    },
+  };
+
+  const perform = async (step, server, action) => {
+    const began_us = now();
+    let outcome;
+    try {
+      outcome = { value: (await action()) ?? null };
+    } catch (error) {
+      const { message, code } = error;
+      outcome = { error: { kind: kindOf(error), message: String(message), ...(Number.isInteger(code) && { code }) } };
+      if (error instanceof Skipped) outcome = { skipped: message };
+    }
+    write({ step: { step, server, began_us, ended_us: now(), outcome } });
+  };
+
+  if (!steps.some((step) => step.connect)) {
+    for (const server of every) await perform(null, server, () => open(server));
+  }
+  for (const [index, step] of steps.entries()) {
+    const [[kind, options]] = Object.entries(step);
+    const unknown = () => {
+      throw new Skipped(`an SDK has no \`${kind}\``);
+    };
+    const action = options.qualified ? unknown : (actions[kind] ?? unknown);
+    await perform(index, options.server ?? (every.length === 1 ? every[0] : undefined), () => action(options));
+  }
+  for (const server of [...connected]) await perform(null, server, () => close(server));
+  process.exit(0);
+}

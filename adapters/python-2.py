@@ -1,0 +1,96 @@
+"""A client on the Python SDK 2.x (`mcp`) as a subject of `mcp-workbench conformance`."""
+
+import warnings
+from contextlib import asynccontextmanager
+
+import httpx2
+import mcp_types as types
+from mcp.client import Client
+from mcp.client.sse import sse_client
+from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+from mcp.shared.exceptions import MCPError
+
+from contract import filled_form, notice, revision, run, servers, setup, user
+
+warnings.simplefilter("ignore")
+
+
+def target(endpoint):
+    if endpoint["transport"] == "stdio":
+        program, *arguments = endpoint["command"]
+        return StdioServerParameters(command=program, args=arguments)
+    if endpoint["transport"] == "sse":
+        return sse_client(endpoint["url"], headers=setup.get("headers"))
+    return streamable_http_client(endpoint["url"], http_client=create_mcp_http_client(headers=setup.get("headers")))
+
+
+async def elicited(_, params):
+    if getattr(params, "mode", "form") == "url":
+        return types.ElicitResult(action=user["url"])
+    action, content = filled_form(params.requested_schema)
+    return types.ElicitResult(action=action, content=content)
+
+
+async def sampled(_, params):
+    content = types.TextContent(type="text", text=user["sampling"])
+    return types.CreateMessageResult(role="assistant", model="model", stop_reason="endTurn", content=content)
+
+
+async def rooted(_):
+    return types.ListRootsResult(roots=[types.Root(**root) for root in user["roots"]])
+
+
+def plain(value):
+    return value.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+class Sdk:
+    @asynccontextmanager
+    async def connection(self, server):
+        async def handle(message):
+            if isinstance(message, Exception):
+                notice("garbage", server, {"reason": str(message)})
+            elif isinstance(message, types.ToolListChangedNotification):
+                notice("tools-changed", server)
+
+        async with Client(
+            target(servers[server]),
+            mode="auto" if revision >= "2026-07-28" else "legacy",
+            elicitation_callback=elicited if user.get("form") or user.get("url") else None,
+            sampling_callback=sampled if "sampling" in user else None,
+            list_roots_callback=rooted if "roots" in user else None,
+            message_handler=handle,
+            client_info=types.Implementation(name="python-sdk-2", version="1.0.0"),
+        ) as client:
+            yield client, {
+                "revision": client.protocol_version,
+                "server_info": plain(client.server_info),
+                "capabilities": plain(client.server_capabilities),
+                "instructions": client.instructions,
+            }
+
+    async def list(self, client):
+        if not client.server_capabilities.tools:
+            return []
+        tools, cursor = [], None
+        while True:
+            page = await client.list_tools(cursor=cursor)
+            tools += [plain(tool) for tool in page.tools]
+            cursor = page.next_cursor
+            if cursor is None or len(tools) > 10_000:
+                return tools
+
+    async def call(self, client, server, tool, arguments, timeout):
+        async def progress(value, total, message):
+            notice("progress", server, {"progress": value, "total": total, "message": message})
+
+        return plain(await client.call_tool(tool, arguments, timeout, progress))
+
+    def kind(self, error):
+        if isinstance(error, MCPError):
+            return {types.REQUEST_TIMEOUT: "timed-out", types.CONNECTION_CLOSED: "closed"}.get(error.code, "rpc-error")
+        return getattr(error, "kind", "closed" if isinstance(error, httpx2.TransportError) else "rejected")
+
+
+run(Sdk())

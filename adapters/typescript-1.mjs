@@ -1,0 +1,91 @@
+// A client on the TypeScript SDK 1.x (`@modelcontextprotocol/sdk`) as a subject of `mcp-workbench conformance`.
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import * as types from '@modelcontextprotocol/sdk/types.js';
+import { answers, capabilities, notice, run, servers, setup } from './contract.mjs';
+
+const clients = new Map();
+
+function open({ transport, command, url }) {
+  const options = { requestInit: { headers: setup.headers } };
+  switch (transport) {
+    case 'stdio':
+      return new StdioClientTransport({ command: command[0], args: command.slice(1), env: process.env });
+    case 'sse':
+      return new SSEClientTransport(new URL(url), options);
+    default:
+      return new StreamableHTTPClientTransport(new URL(url), options);
+  }
+}
+
+await run({
+  async connect(server, timeout) {
+    const transport = open(servers[server]);
+    const client = new Client({ name: 'typescript-sdk-1', version: '1.0.0' }, { capabilities });
+    if (capabilities.elicitation) client.setRequestHandler(types.ElicitRequestSchema, answers.elicitation);
+    if (capabilities.sampling) client.setRequestHandler(types.CreateMessageRequestSchema, answers.sampling);
+    if (capabilities.roots) client.setRequestHandler(types.ListRootsRequestSchema, answers.roots);
+    client.setNotificationHandler(types.ToolListChangedNotificationSchema, () => notice('tools-changed', server));
+    client.onclose = () => clients.delete(server) && notice('disconnected', server);
+    client.onerror = ({ message }) => notice('garbage', server, { reason: message });
+
+    // The client tells the revision to its transport only.
+    let revision;
+    const tell = transport.setProtocolVersion?.bind(transport);
+    transport.setProtocolVersion = (agreed) => {
+      revision = agreed;
+      tell?.(agreed);
+    };
+    await client.connect(transport, { timeout });
+    clients.set(server, { client, transport });
+    return {
+      server,
+      revision,
+      transport: servers[server].transport,
+      server_info: client.getServerVersion(),
+      capabilities: client.getServerCapabilities(),
+      instructions: client.getInstructions(),
+    };
+  },
+
+  async disconnect(server) {
+    const { client, transport } = clients.get(server) ?? {};
+    clients.delete(server);
+    await transport?.terminateSession?.();
+    await client?.close();
+  },
+
+  async list(server) {
+    const { client } = clients.get(server);
+    if (!client.getServerCapabilities()?.tools) return [];
+    const tools = [];
+    for (let page = {}; page; ) {
+      const listed = await client.listTools(page);
+      tools.push(...listed.tools);
+      page = listed.nextCursor === undefined ? undefined : { cursor: listed.nextCursor };
+      if (tools.length > 10_000) throw new Error('the list does not end');
+    }
+    return tools;
+  },
+
+  call(server, name, args, { signal, timeout, ceiling }) {
+    return clients.get(server).client.callTool({ name, arguments: args }, undefined, {
+      signal,
+      timeout,
+      maxTotalTimeout: ceiling,
+      resetTimeoutOnProgress: true,
+      onprogress: (progress) => notice('progress', server, progress),
+    });
+  },
+
+  rootsChanged: (connected) =>
+    Promise.all(connected.map((server) => clients.get(server).client.sendRootsListChanged())),
+
+  kindOf({ code }) {
+    if (code === types.ErrorCode.RequestTimeout) return 'timed-out';
+    if (code === types.ErrorCode.ConnectionClosed) return 'closed';
+    return Number.isInteger(code) ? 'rpc-error' : 'rejected';
+  },
+});

@@ -1,0 +1,87 @@
+// A client on the TypeScript SDK 2.x (`@modelcontextprotocol/client`) as a subject of `mcp-workbench conformance`.
+import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { answers, capabilities, notice, revision, run, servers, setup } from './contract.mjs';
+
+const clients = new Map();
+const modern = revision >= '2026-07-28';
+
+function open({ transport, command, url }) {
+  const options = { requestInit: { headers: setup.headers } };
+  switch (transport) {
+    case 'stdio':
+      return new StdioClientTransport({ command: command[0], args: command.slice(1), env: process.env });
+    case 'sse':
+      return new SSEClientTransport(new URL(url), options);
+    default:
+      return new StreamableHTTPClientTransport(new URL(url), options);
+  }
+}
+
+await run({
+  async connect(server, timeout) {
+    const transport = open(servers[server]);
+    const client = new Client(
+      { name: 'typescript-sdk-2', version: '1.0.0' },
+      { capabilities, versionNegotiation: { mode: modern ? 'auto' : 'legacy' } },
+    );
+    if (capabilities.elicitation) client.setRequestHandler('elicitation/create', answers.elicitation);
+    if (capabilities.sampling) client.setRequestHandler('sampling/createMessage', answers.sampling);
+    if (capabilities.roots) client.setRequestHandler('roots/list', answers.roots);
+    client.setNotificationHandler('notifications/tools/list_changed', () => notice('tools-changed', server));
+    client.onclose = () => clients.delete(server) && notice('disconnected', server);
+    client.onerror = ({ message }) => notice('garbage', server, { reason: message });
+    await client.connect(transport, { timeout });
+    clients.set(server, { client, transport });
+    return {
+      server,
+      revision: client.getNegotiatedProtocolVersion(),
+      transport: servers[server].transport,
+      server_info: client.getServerVersion(),
+      capabilities: client.getServerCapabilities(),
+      instructions: client.getInstructions(),
+    };
+  },
+
+  async disconnect(server) {
+    const { client, transport } = clients.get(server) ?? {};
+    clients.delete(server);
+    await transport?.terminateSession?.();
+    await client?.close();
+  },
+
+  async list(server) {
+    const { client } = clients.get(server);
+    if (!client.getServerCapabilities()?.tools) return [];
+    const tools = [];
+    for (let page = {}; page; ) {
+      const listed = await client.listTools(page);
+      tools.push(...listed.tools);
+      page = listed.nextCursor === undefined ? undefined : { cursor: listed.nextCursor };
+      if (tools.length > 10_000) throw new Error('the list does not end');
+    }
+    return tools;
+  },
+
+  call(server, name, args, { signal, timeout, ceiling }) {
+    return clients.get(server).client.callTool(
+      { name, arguments: args },
+      {
+        signal,
+        timeout,
+        maxTotalTimeout: ceiling,
+        resetTimeoutOnProgress: true,
+        onprogress: (progress) => notice('progress', server, progress),
+      },
+    );
+  },
+
+  rootsChanged: (connected) =>
+    Promise.all(connected.map((server) => clients.get(server).client.sendRootsListChanged())),
+
+  kindOf({ code }) {
+    if (code === 'REQUEST_TIMEOUT') return 'timed-out';
+    if (code === 'CONNECTION_CLOSED') return 'closed';
+    return Number.isInteger(code) ? 'rpc-error' : 'rejected';
+  },
+});
