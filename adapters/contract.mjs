@@ -26,7 +26,8 @@ let roots = user.roots;
 export const answers = {
   elicitation({ params }) {
     if (params.mode === 'url') return { action: user.url };
-    if (!user.form?.accept) return { action: user.form };
+    // Nobody answers if the user is absent.
+    if (!user.form?.accept) return { action: user.form === 'absent' ? 'cancel' : user.form };
     const fields = Object.entries(params.requestedSchema.properties).filter(([, field]) => field.default !== undefined);
     const defaults = Object.fromEntries(fields.map(([name, field]) => [name, field.default]));
     return { action: 'accept', content: { ...defaults, ...user.form.accept } };

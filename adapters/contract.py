@@ -51,7 +51,8 @@ def filled_form(schema):
     """The user's answer to a form: an action, and the content."""
     form = user["form"]
     if not isinstance(form, dict):
-        return form, None
+        # Nobody answers if the user is absent.
+        return "cancel" if form == "absent" else form, None
     defaults = {name: field["default"] for name, field in schema["properties"].items() if "default" in field}
     return "accept", {**defaults, **form["accept"]}
 

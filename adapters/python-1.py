@@ -69,12 +69,13 @@ class Sdk:
         if not session.get_server_capabilities().tools:
             return []
         tools, cursor = [], None
-        while True:
+        for _ in range(setup.get("max_pages", 1_000)):
             page = await session.list_tools(cursor)
             tools += [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in page.tools]
             cursor = page.nextCursor
-            if cursor is None or len(tools) > 10_000:
+            if cursor is None:
                 return tools
+        raise RuntimeError("the list has too many pages")
 
     async def call(self, session, server, tool, arguments, timeout):
         async def progress(value, total, message):

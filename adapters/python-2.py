@@ -74,12 +74,13 @@ class Sdk:
         if not client.server_capabilities.tools:
             return []
         tools, cursor = [], None
-        while True:
+        for _ in range(setup.get("max_pages", 1_000)):
             page = await client.list_tools(cursor=cursor)
             tools += [plain(tool) for tool in page.tools]
             cursor = page.next_cursor
-            if cursor is None or len(tools) > 10_000:
+            if cursor is None:
                 return tools
+        raise RuntimeError("the list has too many pages")
 
     async def call(self, client, server, tool, arguments, timeout):
         async def progress(value, total, message):

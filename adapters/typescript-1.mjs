@@ -53,7 +53,8 @@ await run({
   async disconnect(server) {
     const { client, transport } = clients.get(server) ?? {};
     clients.delete(server);
-    await transport?.terminateSession?.();
+    // A session that the server lost cannot be terminated.
+    await transport?.terminateSession?.().catch(() => {});
     await client?.close();
   },
 
@@ -61,13 +62,14 @@ await run({
     const { client } = clients.get(server);
     if (!client.getServerCapabilities()?.tools) return [];
     const tools = [];
-    for (let page = {}; page; ) {
-      const listed = await client.listTools(page);
+    let cursor;
+    for (let page = 0; page < (setup.max_pages ?? 1_000); page += 1) {
+      const listed = await client.listTools(cursor === undefined ? {} : { cursor });
       tools.push(...listed.tools);
-      page = listed.nextCursor === undefined ? undefined : { cursor: listed.nextCursor };
-      if (tools.length > 10_000) throw new Error('the list does not end');
+      cursor = listed.nextCursor;
+      if (cursor === undefined) return tools;
     }
-    return tools;
+    throw new Error('the list has too many pages');
   },
 
   call(server, name, args, { signal, timeout, ceiling }) {

@@ -4,6 +4,7 @@
 //! The tools are installed in the ignored directory `/interop` of the workspace. A failed installation is an environment
 //! error (exit code 3), not a result.
 
+mod adapters;
 mod authorization;
 mod axes;
 mod check;

@@ -19,6 +19,7 @@ mod mocks;
 mod repetition;
 pub mod server_case;
 mod session;
+mod starts;
 mod tool_policy;
 pub mod validate;
 

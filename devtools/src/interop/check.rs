@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{authorization, outcome::Row, sdk, servers, suite, tools::Tools};
+use super::{adapters, authorization, outcome::Row, sdk, servers, suite, tools::Tools};
 
 /// One check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub(super) enum Check {
     Authorization(authorization::ClientAuth),
     /// A client on an SDK, against `mock`.
     Sdk(sdk::SdkVariant),
+    /// A client on an SDK, as a subject of `conformance`.
+    Adapter(adapters::Adapter),
     /// The built-in client against a published server or an SDK server.
     Server(servers::ServerVariant),
 }
@@ -28,9 +30,10 @@ impl Check {
         let authorization = authorization::ClientAuth::ALL.into_iter().map(Self::Authorization);
         let clients = suite::client::REVISIONS.into_iter().map(Self::ClientSuite);
         let sdks = sdk::SdkVariant::all().into_iter().map(Self::Sdk);
+        let adapters = adapters::Adapter::ALL.into_iter().map(Self::Adapter);
         let servers = servers::ServerVariant::all().into_iter().map(Self::Server);
         let served = suite::REVISIONS.into_iter().map(Self::Serve);
-        suites.chain(served).chain(clients).chain(authorization).chain(sdks).chain(servers).collect()
+        suites.chain(served).chain(clients).chain(authorization).chain(sdks).chain(adapters).chain(servers).collect()
     }
 
     /// The name; its parts are separated by slashes.
@@ -41,6 +44,7 @@ impl Check {
             Self::ClientSuite(revision) => format!("client-suite/{revision}"),
             Self::Authorization(client) => format!("authorization/{}", client.as_str()),
             Self::Sdk(variant) => variant.name(),
+            Self::Adapter(adapter) => adapter.name(),
             Self::Server(variant) => variant.name(),
         }
     }
@@ -55,6 +59,7 @@ impl Check {
     pub(super) fn needs_python(&self) -> bool {
         match self {
             Self::Sdk(variant) => variant.is_python(),
+            Self::Adapter(adapter) => adapter.is_python(),
             Self::Server(variant) => variant.is_python(),
             Self::Suite(_) | Self::Serve(_) | Self::ClientSuite(_) | Self::Authorization(_) => false,
         }
@@ -68,6 +73,7 @@ impl Check {
             Self::ClientSuite(revision) => suite::client::run(tools, revision, directory).await,
             Self::Authorization(client) => authorization::run(tools, *client, directory).await,
             Self::Sdk(variant) => sdk::run(tools, *variant, directory).await,
+            Self::Adapter(adapter) => adapters::run(tools, *adapter, directory).await,
             Self::Server(variant) => servers::run(tools, *variant, directory).await,
         }
     }

@@ -37,6 +37,17 @@ const PYTHON_PROGRAMS: [(&str, &str); 2] = [
     ("python.py", include_str!("../../interop/python.py")),
     ("server_python.py", include_str!("../../interop/server_python.py")),
 ];
+/// Adapters of SDK clients. They are copied to subdirectories, as they have the names of programs above.
+const ADAPTERS: &str = "adapters";
+const NODE_ADAPTERS: [(&str, &str); 3] = [
+    ("contract.mjs", include_str!("../../../adapters/contract.mjs")),
+    ("typescript-1.mjs", include_str!("../../../adapters/typescript-1.mjs")),
+    ("typescript-2.mjs", include_str!("../../../adapters/typescript-2.mjs")),
+];
+const PYTHON_ADAPTERS: [(&str, &str); 2] = [
+    ("contract.py", include_str!("../../../adapters/contract.py")),
+    ("python-2.py", include_str!("../../../adapters/python-2.py")),
+];
 /// Script of the mock servers for SDK clients.
 const PAGED: &str = include_str!("../../interop/paged.yaml");
 
@@ -108,6 +119,11 @@ impl Tools {
         self.node.join(name)
     }
 
+    /// Path of the adapter of an SDK client.
+    pub(super) fn adapter(&self, file: &str, is_python: bool) -> PathBuf {
+        if is_python { self.python.join(ADAPTERS).join(file) } else { self.node.join(ADAPTERS).join(file) }
+    }
+
     /// Path of Python.
     pub(super) fn python(&self) -> PathBuf {
         self.python.join("bin/python")
@@ -133,7 +149,8 @@ impl Tools {
             is_there(&self.node().to_string_lossy(), &["--version"]).context("npm did not install Node.js")?;
             finish(&self.node, &NPM)?;
         }
-        write_all(&self.node, &NODE_PROGRAMS)
+        write_all(&self.node, &NODE_PROGRAMS)?;
+        write_all(&self.node.join(ADAPTERS), &NODE_ADAPTERS)
     }
 
     async fn install_python(&self) -> anyhow::Result<()> {
@@ -149,7 +166,8 @@ impl Tools {
             self.step("pip install", pip, &self.python).await?;
             finish(&self.python, &PIP)?;
         }
-        write_all(&self.python, &PYTHON_PROGRAMS)
+        write_all(&self.python, &PYTHON_PROGRAMS)?;
+        write_all(&self.python.join(ADAPTERS), &PYTHON_ADAPTERS)
     }
 
     async fn step(&self, what: &str, command: Command, directory: &Path) -> anyhow::Result<()> {
@@ -195,6 +213,7 @@ fn finish(directory: &Path, pins: &[(&str, &str)]) -> anyhow::Result<()> {
 }
 
 fn write_all(directory: &Path, files: &[(&str, &str)]) -> anyhow::Result<()> {
+    fs::create_dir_all(directory).with_context(|| format!("cannot create {}", directory.display()))?;
     for (name, text) in files {
         fs::write(directory.join(name), text).with_context(|| format!("cannot write into {}", directory.display()))?;
     }

@@ -19,6 +19,7 @@ use super::{
     client_process::{ClientProcess, ClientUnderTest},
     client_report::ClientReport,
     mocks::{MockContext, MockError, Mocks, is_exhausted},
+    starts::{Starting, Starts},
 };
 use crate::{
     contract::{CONTEXT, Context, PROTOCOL_VERSION, ReportLine, SCENARIO, now_us},
@@ -114,6 +115,7 @@ pub(super) async fn run(
     (profile, time_factor): (Profile, TimeFactor),
     program: &Path,
     client: &ClientUnderTest,
+    starts: &Starts,
 ) -> RecordedClientCase {
     let began_us = now_us();
     let scenario = &*case.scenario;
@@ -122,7 +124,7 @@ pub(super) async fn run(
         return RecordedClientCase { evidence, began_us: 0, files: None };
     }
     let mut evidence = Evidence { profile, ..Evidence::empty(scenario, case.transport, case.revision) };
-    let files = match record(case, time_factor, program, client, &mut evidence).await {
+    let files = match record(case, time_factor, (program, client), starts, &mut evidence).await {
         Ok(files) => Some(files),
         Err(error) => {
             evidence.broken = Some(error_text::in_full(&error));
@@ -143,8 +145,8 @@ fn not_applicable(scenario: &Scenario, profile: Profile) -> Option<String> {
 async fn record(
     case: &Case,
     time_factor: TimeFactor,
-    program: &Path,
-    client: &ClientUnderTest,
+    (program, client): (&Path, &ClientUnderTest),
+    starts: &Starts,
     evidence: &mut Evidence,
 ) -> Result<CaseFiles, CaseError> {
     let scenario = &*case.scenario;
@@ -172,11 +174,12 @@ async fn record(
     };
     let settle = scenario.expect.processes.as_ref().and_then(|processes| processes.gone_within);
     let settle = settle.map_or(SETTLE, |HumanDuration(settle)| settle);
+    let starting = starts.enter().await;
     let client = ClientProcess::start(client, program, url, folder, settle, environment);
     let mut client = client.map_err(CaseError::Start)?;
     let mut report = ClientReport::new(&context.report);
     let limits = Limits { start: time_factor.scale(START_LIMIT), case: time_factor.scale(case.limit()) };
-    evidence.timed_out = watch(case, limits, &mut client, &mut report, &mocks.records()).await;
+    evidence.timed_out = watch(case, limits, starting, &mut client, &mut report, &mocks.records()).await;
     let (process, stderr) = client.finish().await;
     evidence.process = Some(process);
     evidence.stderr = stderr;
@@ -229,6 +232,7 @@ fn waits_to_die(case: &Case, records: &[PathBuf]) -> bool {
 async fn watch(
     case: &Case,
     limits: Limits,
+    mut starting: Starting<'_>,
     client: &mut ClientProcess,
     report: &mut ClientReport,
     records: &[PathBuf],
@@ -237,7 +241,8 @@ async fn watch(
     let mut dies = case.scenario.steps.client().iter().any(|step| matches!(step, ClientStep::Die(_)));
     let mut death = None;
     // An interpreter may need seconds to start, which say nothing about the client.
-    let (mut has_begun, mut deadline) = (false, Instant::now() + limits.start);
+    let began = Instant::now();
+    let (mut has_begun, mut deadline) = (false, began + limits.start);
     let mut ticks = interval(POLL_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -251,8 +256,10 @@ async fn watch(
             _ = ticks.tick(), if observes || dies || !has_begun => {
                 if !has_begun && records.iter().any(|record| has_content(record)) {
                     has_begun = true;
+                    starting.finish();
                     deadline = Instant::now() + limits.case;
                 }
+                starting.waited(began.elapsed());
                 if observes {
                     client.observe();
                 }

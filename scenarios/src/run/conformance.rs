@@ -17,6 +17,7 @@ use super::{
     client_case::{self, RecordedClientCase},
     repetition::{Repeatable, repeat},
     session::{Judge, JudgedCase, RecordedCase, Session, Start},
+    starts::Starts,
 };
 use crate::{
     evidence::Evidence,
@@ -69,6 +70,7 @@ pub(super) async fn execute(
         probe: None,
     };
     let mut session = Session::start(&start, directory, events);
+    let starts = Arc::new(Starts::new(&plan.client));
     let (plan, judge) = (Arc::new(plan), Judge::new().map_err(RunError::Thread)?);
     let mut client_started = false;
     let mut running = JoinSet::new();
@@ -77,7 +79,8 @@ pub(super) async fn execute(
         while running.len() < plan.jobs.get() {
             let Some(case) = waiting.pop() else { break };
             session.case_started(&case.id);
-            let attempt = Attempt { plan: Arc::clone(&plan), profile, case, judge: judge.clone() };
+            let (plan, starts) = (Arc::clone(&plan), Arc::clone(&starts));
+            let attempt = Attempt { plan, starts, profile, case, judge: judge.clone() };
             running.spawn(async move { attempt.judged().await.map(|judged| (attempt, judged)) });
         }
         let finished = tokio::select! {
@@ -130,6 +133,7 @@ async fn repeat_doubtful(
 /// A case with what is needed to run it.
 struct Attempt {
     plan: Arc<ConformancePlan>,
+    starts: Arc<Starts>,
     profile: Profile,
     case: Case,
     judge: Judge,
@@ -138,7 +142,7 @@ struct Attempt {
 impl Attempt {
     async fn record(&self) -> RecordedClientCase {
         let settings = (self.profile, self.plan.time_factor);
-        client_case::run(&self.case, settings, &self.plan.program, &self.plan.client).await
+        client_case::run(&self.case, settings, &self.plan.program, &self.plan.client, &self.starts).await
     }
 
     async fn judged(&self) -> Result<JudgedCase, RunError> {
