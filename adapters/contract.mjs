@@ -94,17 +94,15 @@ export async function run({ connect, disconnect, list, call, rootsChanged, kindO
     connect: async (options) => {
       if (options.server || every.length === 1) return open(one(options), options.timeout);
       const failed = [];
-      for (const server of every) {
-        await open(server, options.timeout).catch((error) =>
-          failed.push({ server, kind: kindOf(error), message: error.message }),
-        );
-      }
+      const attempt = (server) =>
+        open(server, options.timeout).catch((error) => failed.push({ server, kind: kindOf(error), message: error.message }));
+      await Promise.all(every.map(attempt));
       return { connected: [...connected], failed };
     },
     list: async ({ server }) => {
       const tools = [];
       for (const from of server ? [server] : connected) {
-        tools.push(...(await list(from)).map((tool) => ({ ...tool, server: from })));
+        tools.push(...(await list(from, ms(setup.call_timeout))).map((tool) => ({ ...tool, server: from })));
       }
       return { tools, rejected: [] };
     },
@@ -117,7 +115,11 @@ export async function run({ connect, disconnect, list, call, rootsChanged, kindO
       return null;
     },
     finish: (options) => started.get(options.call).result,
-    cancel: (options) => started.get(options.call).abort.abort(),
+    cancel: async (options) => {
+      const { abort, result } = started.get(options.call);
+      abort.abort();
+      return result.catch(({ message }) => Promise.reject(Object.assign(new Error(message), { kind: 'cancelled' })));
+    },
     await: awaited,
     disconnect: async ({ server }) => {
       for (const from of server ? [server] : [...connected]) await close(from);
@@ -139,8 +141,8 @@ export async function run({ connect, disconnect, list, call, rootsChanged, kindO
     try {
       outcome = { value: (await action()) ?? null };
     } catch (error) {
-      const { message, code } = error;
-      outcome = { error: { kind: kindOf(error), message: String(message), ...(Number.isInteger(code) && { code }) } };
+      const { message, code, kind = kindOf(error) } = error;
+      outcome = { error: { kind, message: String(message), ...(Number.isInteger(code) && { code }) } };
       if (error instanceof Skipped) outcome = { skipped: message };
     }
     write({ step: { step, server, began_us, ended_us: now(), outcome } });

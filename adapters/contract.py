@@ -26,6 +26,10 @@ class TimedOut(Exception):
     kind = "timed-out"
 
 
+class Cancelled(Exception):
+    kind = "cancelled"
+
+
 def seconds(text):
     """Seconds of a duration such as `1s 500ms`; `None` without one."""
     return sum(int(count) * UNITS[unit] for count, unit in re.findall(r"(\d+)\s*([a-z]+)", text)) if text else None
@@ -98,18 +102,22 @@ class Runner:
     async def connect(self, options):
         if options.get("server") or len(servers) == 1:
             return await self.open(self.one(options), options.get("timeout"))
-        failed = []
-        for server in servers:
-            try:
-                await self.open(server, options.get("timeout"))
-            except Exception as error:
-                failed.append({"server": server, "kind": self.sdk.kind(error), "message": str(error)})
+        results = await asyncio.gather(*(self.open(name, options.get("timeout")) for name in servers), return_exceptions=True)
+        failed = [
+            {"server": server, "kind": self.sdk.kind(error), "message": str(error)}
+            for server, error in zip(servers, results)
+            if isinstance(error, Exception)
+        ]
         return {"connected": list(self.sessions), "failed": failed}
 
     async def list(self, options):
         tools = []
         for server in [options["server"]] if options.get("server") else list(self.sessions):
-            tools += [{**tool, "server": server} for tool in await self.sdk.list(self.sessions[server])]
+            try:
+                listed = await asyncio.wait_for(self.sdk.list(self.sessions[server]), seconds(setup.get("call_timeout")))
+            except TimeoutError:
+                raise TimedOut("no response to `tools/list`") from None
+            tools += [{**tool, "server": server} for tool in listed]
         return {"tools": tools, "rejected": []}
 
     async def call(self, options):
@@ -124,10 +132,11 @@ class Runner:
         try:
             return await self.started[options["call"]]
         except asyncio.CancelledError:
-            raise Skipped("a cancelled task has no result") from None
+            raise Cancelled("the call was cancelled") from None
 
     async def cancel(self, options):
         self.started[options["call"]].cancel()
+        return await self.finish(options)
 
     async def wait(self, options):
         deadline = time.monotonic() + (seconds(options.get("within")) or 2)

@@ -51,13 +51,13 @@ await run({
     await client?.close();
   },
 
-  async list(server) {
+  async list(server, timeout) {
     const { client } = clients.get(server);
     if (!client.getServerCapabilities()?.tools) return [];
     const tools = [];
     let cursor;
     for (let page = 0; page < (setup.max_pages ?? 1_000); page += 1) {
-      const listed = await client.listTools(cursor === undefined ? {} : { cursor });
+      const listed = await client.listTools(cursor === undefined ? {} : { cursor }, { timeout });
       tools.push(...listed.tools);
       cursor = listed.nextCursor;
       if (cursor === undefined) return tools;

@@ -109,7 +109,7 @@ pub enum ClientStep {
     Start(Call),
     /// Wait for the result of a started call. Value: the result of the call.
     Finish(Finish),
-    /// Cancel a started call.
+    /// Cancel a started call and wait for its end, which is the error `cancelled`.
     Cancel(Finish),
     /// Wait for an event. Value: the event.
     Await(Await),

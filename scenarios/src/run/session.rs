@@ -286,7 +286,8 @@ fn depends_on_time(evidence: &Evidence, result: &CaseResult) -> bool {
 /// Whether a client may have violated a requirement only because the machine was busy: it was stopped, a timeout expired, or a
 /// time was measured.
 fn client_depends_on_time(evidence: &Evidence, result: &CaseResult) -> bool {
-    const TIMES: [&str; 3] = [".within", ".not_before", ".gone_after_disconnect"];
+    // A server that reads its end of input late gets SIGTERM first.
+    const TIMES: [&str; 4] = [".within", ".not_before", ".gone_after_disconnect", "closes-before-killing"];
     let timed_out = |outcome: &Outcome| matches!(outcome, Outcome::Error(error) if matches!(error.kind.as_str(), "timed-out" | "startup-timeout"));
     let is_time = |check: &CheckResult| TIMES.iter().any(|time| check.id.ends_with(time));
     let mut violated = result.checks.iter().filter(|check| check.verdict > Verdict::Passed);
