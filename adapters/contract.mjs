@@ -1,5 +1,5 @@
 // The contract of mcp-workbench for clients in JavaScript (docs/clients.md): runs the steps of a case and reports them.
-// An SDK's adapter implements `connect`, `disconnect`, `list` and `call`, and calls `notice` for what it observes.
+// An SDK's adapter implements `connect`, `disconnect`, `hasTools`, `tools` (a page of the list) and `call`, and calls `notice` for what it observes.
 import { appendFileSync } from 'node:fs';
 
 export const { servers, steps, client: setup, transport, revision, report } = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT);
@@ -67,7 +67,7 @@ async function awaited({ event, server, within }) {
 class Skipped extends Error {}
 
 /** Runs the steps. `kindOf` names the kind of an SDK's error. */
-export async function run({ connect, disconnect, list, call, rootsChanged, kindOf }) {
+export async function run({ connect, disconnect, hasTools, tools, call, rootsChanged, kindOf }) {
   const connected = new Set();
   const started = new Map();
   const every = Object.keys(servers);
@@ -82,6 +82,17 @@ export async function run({ connect, disconnect, list, call, rootsChanged, kindO
     connected.delete(server);
     await disconnect(server);
     return { ended: true };
+  };
+  const list = async (server) => {
+    const listed = [];
+    let page = hasTools(server) ? {} : undefined;
+    for (let pages = 0; page; pages += 1) {
+      if (pages === (setup.max_pages ?? 1_000)) throw new Error('the list has too many pages');
+      const { tools: some, nextCursor } = await tools(server, page, ms(setup.call_timeout));
+      listed.push(...some.map((tool) => ({ ...tool, server })));
+      page = nextCursor === undefined ? undefined : { cursor: nextCursor };
+    }
+    return listed;
   };
   const calling = (options, signal) =>
     call(one(options), options.tool, options.arguments, {
@@ -100,11 +111,9 @@ export async function run({ connect, disconnect, list, call, rootsChanged, kindO
       return { connected: [...connected], failed };
     },
     list: async ({ server }) => {
-      const tools = [];
-      for (const from of server ? [server] : connected) {
-        tools.push(...(await list(from, ms(setup.call_timeout))).map((tool) => ({ ...tool, server: from })));
-      }
-      return { tools, rejected: [] };
+      const listed = [];
+      for (const from of server ? [server] : connected) listed.push(...(await list(from)));
+      return { tools: listed, rejected: [] };
     },
     call: (options) => calling(options),
     start: (options) => {

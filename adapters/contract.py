@@ -114,11 +114,22 @@ class Runner:
         tools = []
         for server in [options["server"]] if options.get("server") else list(self.sessions):
             try:
-                listed = await asyncio.wait_for(self.sdk.list(self.sessions[server]), seconds(setup.get("call_timeout")))
+                listed = await asyncio.wait_for(self.pages(self.sessions[server]), seconds(setup.get("call_timeout")))
             except TimeoutError:
                 raise TimedOut("no response to `tools/list`") from None
             tools += [{**tool, "server": server} for tool in listed]
         return {"tools": tools, "rejected": []}
+
+    async def pages(self, session):
+        tools, cursor = [], None
+        for _ in range(setup.get("max_pages", 1_000) if self.sdk.has_tools(session) else 0):
+            page, cursor = await self.sdk.tools(session, cursor)
+            tools += page
+            if cursor is None:
+                break
+        if cursor is not None:
+            raise RuntimeError("the list has too many pages")
+        return tools
 
     async def call(self, options):
         server, timeout = self.one(options), seconds(options.get("timeout") or setup.get("call_timeout"))

@@ -65,17 +65,12 @@ class Sdk:
                 "instructions": result.get("instructions"),
             }
 
-    async def list(self, session):
-        if not session.get_server_capabilities().tools:
-            return []
-        tools, cursor = [], None
-        for _ in range(setup.get("max_pages", 1_000)):
-            page = await session.list_tools(cursor)
-            tools += [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in page.tools]
-            cursor = page.nextCursor
-            if cursor is None:
-                return tools
-        raise RuntimeError("the list has too many pages")
+    def has_tools(self, session):
+        return bool(session.get_server_capabilities().tools)
+
+    async def tools(self, session, cursor):
+        page = await session.list_tools(cursor)
+        return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in page.tools], page.nextCursor
 
     async def call(self, session, server, tool, arguments, timeout):
         async def progress(value, total, message):

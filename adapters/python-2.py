@@ -70,17 +70,12 @@ class Sdk:
                 "instructions": client.instructions,
             }
 
-    async def list(self, client):
-        if not client.server_capabilities.tools:
-            return []
-        tools, cursor = [], None
-        for _ in range(setup.get("max_pages", 1_000)):
-            page = await client.list_tools(cursor=cursor)
-            tools += [plain(tool) for tool in page.tools]
-            cursor = page.next_cursor
-            if cursor is None:
-                return tools
-        raise RuntimeError("the list has too many pages")
+    def has_tools(self, client):
+        return bool(client.server_capabilities.tools)
+
+    async def tools(self, client, cursor):
+        page = await client.list_tools(cursor=cursor)
+        return [plain(tool) for tool in page.tools], page.next_cursor
 
     async def call(self, client, server, tool, arguments, timeout):
         async def progress(value, total, message):

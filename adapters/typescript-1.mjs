@@ -58,19 +58,9 @@ await run({
     await client?.close();
   },
 
-  async list(server, timeout) {
-    const { client } = clients.get(server);
-    if (!client.getServerCapabilities()?.tools) return [];
-    const tools = [];
-    let cursor;
-    for (let page = 0; page < (setup.max_pages ?? 1_000); page += 1) {
-      const listed = await client.listTools(cursor === undefined ? {} : { cursor }, { timeout });
-      tools.push(...listed.tools);
-      cursor = listed.nextCursor;
-      if (cursor === undefined) return tools;
-    }
-    throw new Error('the list has too many pages');
-  },
+  hasTools: (server) => Boolean(clients.get(server).client.getServerCapabilities()?.tools),
+
+  tools: (server, page, timeout) => clients.get(server).client.listTools(page, { timeout }),
 
   call(server, name, args, { signal, timeout, ceiling }) {
     return clients.get(server).client.callTool({ name, arguments: args }, undefined, {
