@@ -134,9 +134,8 @@ pub(crate) fn headers(parameters: &[MirroredParameter], arguments: &Value) -> Ve
         Value::Null | Value::Array(_) | Value::Object(_) => None,
     };
     let header = |parameter: &MirroredParameter| {
-        let value = parameter.argument(arguments)?;
         // A value of another type violates the schema. Its header cannot be wrong, so it has the value too.
-        Some((parameter.header.clone(), encode(&parameter.text(value).or_else(|| text(value))?)))
+        Some((parameter.header.clone(), encode(&text(parameter.argument(arguments)?)?)))
     };
     parameters.iter().filter_map(header).collect()
 }

@@ -90,6 +90,11 @@ impl Peer {
             self.slow_calls.open.push((sent.clone(), deadline));
             return Err(failure("timed-out", "the response is awaited until the end of the session"));
         }
+        self.last_response(sent, deadline).await
+    }
+
+    /// Waits for the response to a slow call until its deadline, and cancels it if there is none.
+    async fn last_response(&mut self, sent: &Sent, deadline: Instant) -> Result<Value, StepError> {
         let last = self.response_or_progress(sent, deadline).await;
         if matches!(&last, Err(error) if error.kind == "timed-out") {
             self.cancel(sent).await;
@@ -151,10 +156,7 @@ impl Peer {
     pub(crate) async fn settle(&mut self) {
         let cancelled = self.slow_calls.cancelled;
         for (sent, deadline) in std::mem::take(&mut self.slow_calls.open) {
-            let response = self.response_or_progress(&sent, deadline).await;
-            if matches!(response, Err(error) if error.kind == "timed-out") {
-                self.cancel(&sent).await;
-            }
+            drop(self.last_response(&sent, deadline).await);
         }
         // A busy machine delays responses.
         let deadline = Instant::now() + self.response_timeout(None);

@@ -284,7 +284,6 @@ pub(crate) fn same_text(one: &Value, other: &Value) -> bool {
     text(one).is_some() && text(one) == text(other)
 }
 
-/// Whether the message is a request.
 /// The mirrored parameters of the tools in a response to `tools/list`.
 fn listed_tools(message: &Value) -> impl Iterator<Item = (String, Vec<MirroredParameter>)> {
     let tools = message.pointer("/result/tools").and_then(Value::as_array).into_iter().flatten();
@@ -294,6 +293,7 @@ fn listed_tools(message: &Value) -> impl Iterator<Item = (String, Vec<MirroredPa
     })
 }
 
+/// Whether the message is a request.
 fn is_request(message: &Value) -> bool {
     message.get("method").is_some_and(Value::is_string) && message.get("id").is_some()
 }

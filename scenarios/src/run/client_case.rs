@@ -109,22 +109,29 @@ impl CaseFiles {
     }
 }
 
+/// What the cases of a run have in common.
+#[derive(Clone, Copy)]
+pub(super) struct CaseSetting<'r> {
+    /// The requirements by which the client is judged.
+    pub(super) profile: Profile,
+    /// Factor of the time limits.
+    pub(super) time_factor: TimeFactor,
+    /// Executable of mcp-workbench.
+    pub(super) program: &'r Path,
+    pub(super) client: &'r ClientUnderTest,
+    pub(super) starts: &'r Starts,
+}
+
 /// Executes one case, unless clients with this profile do not have its requirement. Errors are part of the evidence.
-pub(super) async fn run(
-    case: &Case,
-    (profile, time_factor): (Profile, TimeFactor),
-    program: &Path,
-    client: &ClientUnderTest,
-    starts: &Starts,
-) -> RecordedClientCase {
-    let began_us = now_us();
+pub(super) async fn run(case: &Case, setting: CaseSetting<'_>) -> RecordedClientCase {
+    let (began_us, profile) = (now_us(), setting.profile);
     let scenario = &*case.scenario;
     if let Some(reason) = not_applicable(scenario, profile) {
         let evidence = Evidence { profile, ..Evidence::skipped(scenario, case.transport, case.revision, reason) };
         return RecordedClientCase { evidence, began_us: 0, files: None };
     }
     let mut evidence = Evidence { profile, ..Evidence::empty(scenario, case.transport, case.revision) };
-    let files = match record(case, time_factor, (program, client), starts, &mut evidence).await {
+    let files = match record(case, setting, &mut evidence).await {
         Ok(files) => Some(files),
         Err(error) => {
             evidence.broken = Some(error_text::in_full(&error));
@@ -142,13 +149,8 @@ fn not_applicable(scenario: &Scenario, profile: Profile) -> Option<String> {
     (!applies).then(|| format!("the requirement `{id}` does not apply to the profile `{}`", profile.as_str()))
 }
 
-async fn record(
-    case: &Case,
-    time_factor: TimeFactor,
-    (program, client): (&Path, &ClientUnderTest),
-    starts: &Starts,
-    evidence: &mut Evidence,
-) -> Result<CaseFiles, CaseError> {
+async fn record(case: &Case, setting: CaseSetting<'_>, evidence: &mut Evidence) -> Result<CaseFiles, CaseError> {
+    let CaseSetting { time_factor, program, client, starts, .. } = setting;
     let scenario = &*case.scenario;
     let directory = tempfile::Builder::new().prefix("mcp-workbench-").tempdir().map_err(CaseError::Folder)?;
     let folder = directory.path();

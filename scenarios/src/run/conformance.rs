@@ -1,12 +1,6 @@
 //! Runs scenarios against a client, several cases at a time.
 
-use std::{
-    cmp::Reverse,
-    num::NonZeroUsize,
-    path::PathBuf,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{cmp::Reverse, num::NonZeroUsize, path::PathBuf, sync::Arc, time::Duration};
 
 use reports::model::{PassPolicy, Profile, RunKind};
 use tokio::task::JoinSet;
@@ -14,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     Baseline, ClientUnderTest, EventSink, FinishedRun, RunDirectory, RunError,
-    client_case::{self, RecordedClientCase},
-    repetition::{Repeatable, repeat},
+    client_case::{self, CaseSetting, RecordedClientCase},
+    repetition::{Repeatable, repeat_all},
     session::{Judge, JudgedCase, RecordedCase, Session, Start},
     starts::Starts,
 };
@@ -100,34 +94,9 @@ pub(super) async fn execute(
             session.case_finished(judged);
         }
     }
-    repeat_doubtful(doubtful, &judge, &mut session, cancel).await?;
+    repeat_all(doubtful, |_| REPETITIONS, &judge, &mut session, cancel).await?;
     let complete = !cancel.is_cancelled();
     Ok(session.finish(complete, plan.baseline.as_ref()).await)
-}
-
-/// Repeats cases that failed by time, one after another.
-async fn repeat_doubtful(
-    mut doubtful: Vec<(Attempt, JudgedCase)>,
-    judge: &Judge,
-    session: &mut Session<'_>,
-    cancel: &CancellationToken,
-) -> Result<(), RunError> {
-    // Failures come first, as they decide about the run.
-    doubtful.sort_by_key(|(_, judged)| Reverse(judged.result.verdict));
-    let began = Instant::now();
-    for (attempt, first) in doubtful {
-        if cancel.is_cancelled() || began.elapsed() > REPETITIONS || session.has_confirmed(&first) {
-            session.case_finished(first);
-            continue;
-        }
-        let repeated = tokio::select! {
-            biased;
-            () = cancel.cancelled() => None,
-            repeated = repeat(&attempt, judge) => repeated?,
-        };
-        session.case_finished(repeated.unwrap_or(first));
-    }
-    Ok(())
 }
 
 /// A case with what is needed to run it.
@@ -141,8 +110,14 @@ struct Attempt {
 
 impl Attempt {
     async fn record(&self) -> RecordedClientCase {
-        let settings = (self.profile, self.plan.time_factor);
-        client_case::run(&self.case, settings, &self.plan.program, &self.plan.client, &self.starts).await
+        let setting = CaseSetting {
+            profile: self.profile,
+            time_factor: self.plan.time_factor,
+            program: &self.plan.program,
+            client: &self.plan.client,
+            starts: &self.starts,
+        };
+        client_case::run(&self.case, setting).await
     }
 
     async fn judged(&self) -> Result<JudgedCase, RunError> {

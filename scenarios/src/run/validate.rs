@@ -4,15 +4,15 @@
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
-use reports::model::{PassPolicy, RunKind};
+use reports::model::{PassPolicy, RunKind, Verdict};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     Baseline, EventSink, FinishedRun, RunDirectory, RunError, ToolPolicy,
-    repetition::{Repeatable, repeat},
+    repetition::{Repeatable, repeat_all},
     server_case::{Timeouts, applies, run_server_case, shared::SharedSession},
-    session::{Judge, JudgedCase, RecordedCase, Session, Start},
+    session::{Judge, RecordedCase, Session, Start},
 };
 use crate::{
     evidence::{Evidence, Outcome, StepOutcome},
@@ -146,7 +146,7 @@ pub(super) async fn execute(
             for (case, evidence) in recorded {
                 let judged = judge.judge(case.recorded(evidence)).await?;
                 if judged.depends_on_time && needs_token_in.is_none() {
-                    doubtful.push((case, judged));
+                    doubtful.push((Alone { run: &run, case }, judged));
                 } else {
                     session.case_finished(judged);
                 }
@@ -155,7 +155,8 @@ pub(super) async fn execute(
         Ok(doubtful)
     };
     let ((), doubtful) = futures::try_join!(running, judging)?;
-    run.repeat(doubtful, &judge, &mut session).await?;
+    let limit = |verdict: Verdict| if verdict.is_failure() { REPETITIONS } else { REPEATED_WARNINGS };
+    repeat_all(doubtful, limit, &judge, &mut session, cancel).await?;
     Ok(session.finish(!cancel.is_cancelled(), plan.baseline.as_ref()).await)
 }
 
@@ -335,36 +336,12 @@ impl<'r> Run<'r> {
             ..Evidence::empty(&case.scenario, self.facts.transport, case.revision)
         }
     }
-
-    /// Repeats cases one at a time, each in a session of its own and with longer timeouts.
-    async fn repeat(
-        &self,
-        mut doubtful: Vec<(ServerCase, JudgedCase)>,
-        judge: &Judge,
-        session: &mut Session<'_>,
-    ) -> Result<(), RunError> {
-        // Failures come first, as they decide about the run.
-        doubtful.sort_by_key(|(_, judged)| !judged.result.verdict.is_failure());
-        let began = tokio::time::Instant::now();
-        for (case, first) in doubtful {
-            let known = session.has_confirmed(&first);
-            let limit = if first.result.verdict.is_failure() { REPETITIONS } else { REPEATED_WARNINGS };
-            if known || self.cancel.is_cancelled() || began.elapsed() > limit {
-                session.case_finished(first);
-                continue;
-            }
-            if let Some(repeated) = repeat(&Alone { run: self, case: &case }, judge).await? {
-                session.case_finished(repeated);
-            }
-        }
-        Ok(())
-    }
 }
 
-/// A case in a session of its own.
+/// A case in a session of its own, with longer timeouts.
 struct Alone<'r> {
     run: &'r Run<'r>,
-    case: &'r ServerCase,
+    case: ServerCase,
 }
 
 impl Repeatable for Alone<'_> {

@@ -33,20 +33,7 @@ impl EvidenceBuilder {
     pub(crate) fn new(transport: Transport, revision: Revision) -> Self {
         let evidence = Evidence {
             profile: reports::model::Profile::Agent,
-            scenario: "test/evidence".to_owned(),
-            transport,
-            revision,
-            frames: vec![],
-            steps: vec![],
-            events: vec![],
-            process: None,
-            stderr: String::new(),
-            timed_out: false,
-            omitted_frames: 0,
-            runaway: false,
-            broken: None,
-            elapsed_us: 0,
-            repetitions: None,
+            ..Evidence::without_records("test/evidence", transport, revision)
         };
         Self {
             evidence,

@@ -81,9 +81,7 @@ impl HttpPeer {
         }
         documents
     }
-}
 
-impl HttpPeer {
     /// The metadata of the first authorization server of the resource: the document, if there is one, and whether the server
     /// responded at all. Null without a server to ask.
     async fn authorization_server(&self, resource: &[Value]) -> Value {

@@ -97,7 +97,7 @@ impl SharedSession<'_> {
         peer = peer.keeping_slow_calls();
         for scenario in scenarios {
             if ends_session(scenario) {
-                peer.settle().await;
+                self.settle(&mut peer).await;
             }
             // A busy server exits late, so that its exit would say nothing.
             if self.cancel.is_cancelled() || (peer.is_busy() && ends_session(scenario)) {
@@ -113,10 +113,15 @@ impl SharedSession<'_> {
                 break;
             }
         }
-        peer.settle().await;
+        self.settle(&mut peer).await;
         let next_id = peer.next_id();
         self.collect(peer.end().await, greeting, greeted, parts, scenarios, collected);
         next_id
+    }
+
+    /// Waits for late responses, unless the run is cancelled.
+    async fn settle(&self, peer: &mut Peer) {
+        self.cancel.run_until_cancelled(peer.settle()).await;
     }
 
     fn collect(

@@ -40,20 +40,7 @@ impl Talk {
     fn new(transport: Transport, revision: Revision) -> Self {
         Self(Evidence {
             profile: reports::model::Profile::Agent,
-            scenario: "server/test".to_owned(),
-            transport,
-            revision,
-            frames: vec![],
-            steps: vec![],
-            events: vec![],
-            process: None,
-            stderr: String::new(),
-            timed_out: false,
-            omitted_frames: 0,
-            runaway: false,
-            broken: None,
-            elapsed_us: 0,
-            repetitions: None,
+            ..Evidence::without_records("server/test", transport, revision)
         })
         .knows(&[revision], json!({}))
     }
