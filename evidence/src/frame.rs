@@ -92,6 +92,9 @@ pub struct Http {
     /// The id of the server-sent event that carried the message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event_id: Option<String>,
+    /// The `retry` of the server-sent event as sent: milliseconds to wait before reconnecting.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retry: Option<String>,
 }
 
 impl Frame {

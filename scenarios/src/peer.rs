@@ -22,6 +22,7 @@ use crate::{
 };
 
 mod discovery;
+mod events;
 mod handshake;
 mod http;
 mod http_steps;

@@ -135,7 +135,7 @@ impl EventStream {
         let Some(writer) = &self.writer else { return };
         let empty = wire::event(number.map(|number| self.id(number)), "message", "");
         let rendered = shape.render(text.into_bytes(), said, |payload| Framed::event(&empty, payload));
-        self.record(number, rendered.body.clone());
+        self.record(number, None, rendered.body.clone());
         writer.execute(&rendered);
         if matches!(rendered.finish, Finish::Inside(_)) {
             self.let_go();
@@ -211,7 +211,7 @@ impl EventStream {
     /// Recorded before it is sent: the reaction of a fast client must not precede it in the record.
     fn write(&self, number: Option<u64>, data: &str, recorded: Body) {
         let Some(writer) = &self.writer else { return };
-        self.record(number, recorded);
+        self.record(number, None, recorded);
         let event = wire::event(number.map(|number| self.id(number)), "message", data);
         writer.push(Piece::Bytes(event.into()));
     }
@@ -219,14 +219,16 @@ impl EventStream {
     /// An event without a message.
     fn send_empty(&self, number: u64, with_data: bool, retry: Option<Duration>) {
         let Some(writer) = &self.writer else { return };
-        self.record(Some(number), Body::Event(ConnectionEvent::Bodiless));
+        self.record(Some(number), retry, Body::Event(ConnectionEvent::Bodiless));
         writer.push(Piece::Bytes(wire::empty_event(self.id(number), with_data, retry).into()));
     }
 
-    fn record(&self, number: Option<u64>, body: Body) {
+    fn record(&self, number: Option<u64>, retry: Option<Duration>, body: Body) {
         self.recorder.record_with(|| {
             let event_id = number.map(|number| self.id(number).to_string());
-            let http = Http { status: Some(200), event: Some("message".to_owned()), event_id, ..Http::default() };
+            let event = Some("message".to_owned());
+            let retry = retry.map(|retry| retry.as_millis().to_string());
+            let http = Http { status: Some(200), event, event_id, retry, ..Http::default() };
             FrameParts::sent(self.connection, body).with_http(http)
         });
     }

@@ -16,15 +16,17 @@ use reqwest::{
     header::{HeaderMap, HeaderName, HeaderValue},
 };
 use serde_json::{Value, json};
-use sse_stream::SseStream;
 use tokio::task::{AbortHandle, JoinSet};
 
 use super::{
-    PeerError, answer, lock,
+    PeerError, answer,
+    events::ServerEvents,
+    lock,
     transcript::{Ended, TranscriptRecorder},
 };
 
 mod protection;
+mod resumption;
 mod sessions;
 
 /// Maximum size of a body.
@@ -74,6 +76,17 @@ pub(super) struct Shared {
     revision: Mutex<Option<String>>,
     /// Whether to respond to requests of the server. Clients of the modern era send no responses.
     answers: bool,
+}
+
+/// How the body of a response ended.
+#[derive(Debug, Default)]
+struct BodyEnd {
+    /// The id of the last event that has one.
+    last_event: Option<String>,
+    /// The last `retry`.
+    retry: Option<Duration>,
+    /// Why the end is missing.
+    error: Option<String>,
 }
 
 impl HttpPeer {
@@ -188,8 +201,10 @@ impl Shared {
 
     async fn exchange(self: Arc<Self>, number: u64, body: Vec<u8>, headers: Headers) {
         let text = String::from_utf8_lossy(&body).into_owned();
+        let session = headers.get(SESSION).cloned();
         let (request, sent) = self.request(&Method::POST, headers, Some(body));
         self.record_request(number, sent, Some(&text));
+        let before = self.recorder.received();
         let response = match request.send().await {
             Ok(response) => response,
             Err(cause) => {
@@ -200,8 +215,9 @@ impl Shared {
         self.keep_session(&response);
         let http = envelope(&response);
         let status = http.status;
-        let error = self.read(number, response, http).await.err();
-        self.recorder.end_exchange(number, Ended { status, error });
+        let end = self.read(number, response, http).await;
+        let end = self.poll(&text, session, before, end).await;
+        self.recorder.end_exchange(number, Ended { status, error: end.error });
     }
 
     /// Builds a request, and its recordable part without the user's headers.
@@ -281,13 +297,13 @@ impl Shared {
     }
 
     /// Reads and records a complete response.
-    async fn read(self: &Shared, number: u64, response: Response, http: Http) -> Result<(), String> {
+    async fn read(&self, number: u64, response: Response, http: Http) -> BodyEnd {
         if is_stream(&http) {
             return self.read_stream(number, response, http).await;
         }
         let text = match read_text(response).await {
             Ok(text) => text,
-            Err(cause) => return Err(self.broken_off(number, http, cause)),
+            Err(cause) => return BodyEnd { error: Some(self.broken_off(number, http, cause)), ..BodyEnd::default() },
         };
         if text.trim().is_empty() {
             self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::Bodiless, Some(http));
@@ -295,21 +311,28 @@ impl Shared {
             let requests = self.recorder.receive(number, &text, Some(http));
             self.answer(requests).await;
         }
-        Ok(())
+        BodyEnd::default()
     }
 
-    async fn read_stream(&self, number: u64, response: Response, http: Http) -> Result<(), String> {
-        let mut events = Box::pin(SseStream::from_bytes_stream(bounded(response)));
+    async fn read_stream(&self, number: u64, response: Response, http: Http) -> BodyEnd {
+        let mut events = ServerEvents::new(bounded(response));
         let mut empty = true;
+        let mut end = BodyEnd::default();
         while let Some(event) = events.next().await {
             let event = match event {
                 Ok(event) => event,
-                Err(cause) => return Err(self.broken_off(number, http, cause.to_string())),
+                Err(cause) => {
+                    end.error = Some(self.broken_off(number, http, cause.to_string()));
+                    return end;
+                }
             };
-            let http = Http { event: event.event, event_id: event.id, ..http.clone() };
+            let http = Http { event: event.event, event_id: event.id, retry: event.retry, ..http.clone() };
+            end.last_event = http.event_id.clone().or(end.last_event);
+            end.retry =
+                http.retry.as_ref().and_then(|retry| retry.parse().ok()).map(Duration::from_millis).or(end.retry);
             let Some(data) = event.data.filter(|data| !data.trim().is_empty()) else {
-                // An event without data only provides an event id for resumption (2025-11-25, basic/transports).
-                if http.event_id.is_some() {
+                // An event without data only provides what a client needs to reconnect (2025-11-25, basic/transports).
+                if http.event_id.is_some() || http.retry.is_some() {
                     empty = false;
                     self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::Bodiless, Some(http));
                 }
@@ -323,7 +346,7 @@ impl Shared {
             self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::Bodiless, Some(http));
         }
         self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::ClosedByServer, None);
-        Ok(())
+        end
     }
 
     /// Records that a body ended before its end. Returns the cause.

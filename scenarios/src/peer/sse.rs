@@ -9,13 +9,12 @@ use std::{
 };
 
 use evidence::{Body, ConnectionEvent, Direction, Http};
-use futures::StreamExt;
 use reqwest::{Response, Url, header::HeaderMap};
-use sse_stream::SseStream;
 use tokio::task::JoinHandle;
 
 use super::{
     PeerError, answer,
+    events::ServerEvents,
     http::{Headers, bounded, build_client, chain, envelope, host, is_stream},
     transcript::{Ended, TranscriptRecorder},
 };
@@ -142,13 +141,13 @@ async fn read(
     recorder: Arc<TranscriptRecorder>,
     found: EndpointSender,
 ) {
-    let mut events = Box::pin(SseStream::from_bytes_stream(bounded(response)));
+    let mut events = ServerEvents::new(bounded(response));
     let mut found = Some(found);
     let mut poster: Option<Arc<Poster>> = None;
     while let Some(Ok(event)) = events.next().await {
         let data = event.data.unwrap_or_default();
         let kind = event.event.as_deref().unwrap_or("message");
-        let http = Http { event: event.event.clone(), event_id: event.id, ..http.clone() };
+        let http = Http { event: event.event.clone(), event_id: event.id, retry: event.retry, ..http.clone() };
         if kind == "endpoint" {
             recorder.record(0, Direction::ServerToClient, Body::Text(data.clone()), Some(http));
             let Some(found) = found.take() else { continue };

@@ -55,6 +55,11 @@ pub(in crate::judge) fn status(frame: &Frame) -> Option<u16> {
     frame.http.as_ref()?.status
 }
 
+/// The id of the server-sent event of a frame.
+pub(in crate::judge) fn event_id(frame: &Frame) -> Option<&str> {
+    frame.http.as_ref()?.event_id.as_deref()
+}
+
 /// An HTTP header of a frame.
 pub(in crate::judge) fn header<'a>(frame: &'a Frame, name: &str) -> Option<&'a str> {
     super::count_work();

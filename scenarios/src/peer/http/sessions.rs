@@ -56,8 +56,10 @@ impl HttpPeer {
             let response = request.send().await.map_err(|cause| shared.fail(number, &cause))?;
             let id = response.headers().get(SESSION).cloned();
             let http = envelope(&response);
-            shared.read(number, response, http).await?;
-            Ok(id)
+            match shared.read(number, response, http).await.error {
+                Some(error) => Err(error),
+                None => Ok(id),
+            }
         };
         tokio::time::timeout(RAW_TIMEOUT, exchange).await.map_err(|_| "no response within the timeout".to_owned())?
     }

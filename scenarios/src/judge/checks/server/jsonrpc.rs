@@ -10,8 +10,8 @@ use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
         transcript::{
-            Body, ConnectionEvent, Frame, IdKey, Message, RequestResponse, Transcript,
-            http::{SESSION_HEADER, header, media_type, status},
+            Body, ConnectionEvent, ConnectionFrames, Frame, IdKey, Message, RequestResponse, Transcript,
+            http::{SESSION_HEADER, event_id, header, media_type, status},
         },
     },
     model::{Revision, Transport},
@@ -161,10 +161,8 @@ impl<'t, 'a> Waiting<'t, 'a> {
         if replies().any(|frame| status(frame).is_some_and(is_client_error)) {
             return None;
         }
-        // The rest of a stream with event ids may be requested with another GET (2025-11-25, basic/transports, 6).
-        let resumable = replies().any(|frame| frame.http.as_ref().is_some_and(|http| http.event_id.is_some()));
-        if resumable {
-            return None;
+        if replies().any(|frame| event_id(frame).is_some()) {
+            return self.judge_resumption(connection, request);
         }
         let is_whole = |frame: &Frame| {
             let is_stream = media_type(frame).as_deref() == Some("text/event-stream");
@@ -174,6 +172,25 @@ impl<'t, 'a> Waiting<'t, 'a> {
             return Some("the exchange ended without a response");
         }
         self.waited_long(request).then_some("no response")
+    }
+
+    /// The rest of a stream with event ids can be requested with another GET (2025-11-25, basic/transports, 6).
+    fn judge_resumption(&self, first: &ConnectionFrames<'a>, request: &Message<'a>) -> Option<&'static str> {
+        let mut ids: HashSet<&str> = first.frames.iter().filter_map(|frame| event_id(frame)).collect();
+        let mut last = first;
+        for connection in self.transcript.connections() {
+            let resumes = connection.request().and_then(|get| header(get, "last-event-id"));
+            if resumes.is_some_and(|id| ids.contains(id)) {
+                ids.extend(connection.frames.iter().filter_map(|frame| event_id(frame)));
+                last = connection;
+            }
+        }
+        if last.frames.iter().filter_map(|frame| status(frame)).any(is_client_error) {
+            return Some("the stream ended without a response, and the server does not resume it");
+        }
+        let is_closed = last.frames.iter().any(|frame| frame.body == Body::Event(ConnectionEvent::ClosedByServer));
+        let is_open = !is_closed || !std::ptr::eq(last, first);
+        (is_open && self.waited_long(request)).then_some("no response")
     }
 
     fn waited_long(&self, request: &Message<'a>) -> bool {

@@ -8,7 +8,7 @@ use crate::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
         transcript::{
             Body, ConnectionEvent, ConnectionFrames, Frame, IdKey, Message, RequestResponse, Transcript,
-            http::{SESSION_HEADER, header, media_type, method},
+            http::{SESSION_HEADER, event_id, header, media_type, method},
         },
     },
     model::Transport,
@@ -93,6 +93,27 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(priming_event),
     },
     Check {
+        id: "closed-stream-has-a-retry",
+        requirement: "transports/retry-sent",
+        scope: Scope::Always,
+        expected: "a connection that the server closes before the response of the request has an event with `retry`",
+        rule: Rule::Case(retry_sent),
+    },
+    Check {
+        id: "event-retry-is-a-number",
+        requirement: "transports/retry-form",
+        scope: Scope::Always,
+        expected: "the `retry` of an event is a number of milliseconds in digits",
+        rule: Rule::Case(retry_form),
+    },
+    Check {
+        id: "get-stream-has-no-progress-of-requests",
+        requirement: "transports/unrelated-messages",
+        scope: Scope::Always,
+        expected: "a stream that the client opened with GET has no progress of a running request",
+        rule: Rule::Case(unrelated_messages),
+    },
+    Check {
         id: "sessions-are-separate",
         requirement: "transports/separate-sessions",
         scope: Scope::Always,
@@ -170,7 +191,7 @@ fn event_ids(transcript: &Transcript<'_>) -> CheckOutcome {
         // A resumed stream repeats events with their ids, and the first exchange of a session does not name it.
         let is_resumed = connection.request().is_some_and(|request| header(request, "last-event-id").is_some());
         for frame in connection.frames.iter().filter(|frame| !frame.from_client() && !is_resumed) {
-            let Some(id) = frame.http.as_ref().and_then(|http| http.event_id.as_deref()) else { continue };
+            let Some(id) = event_id(frame) else { continue };
             let repeated = !seen.insert((session, id));
             let judged = transcript.evidence.transport == Transport::HttpSse || session.is_some();
             let message = || format!("the id `{id}` was used before");
@@ -311,7 +332,7 @@ fn resumption(transcript: &Transcript<'_>) -> CheckOutcome {
         let number = connection_number(connection);
         let Some(last) = last else {
             for frame in connection.frames.iter().filter(|frame| !frame.from_client()) {
-                if let Some(id) = frame.http.as_ref().and_then(|http| http.event_id.as_deref()) {
+                if let Some(id) = event_id(frame) {
                     stream_of_id.entry(id).or_insert(number);
                 }
                 if let Some(json) = frame.json() {
@@ -344,14 +365,70 @@ fn request_streams<'t, 'a>(
     requests.filter_map(|one| Some((one, transcript.connection_of(one.request.frame)?)))
 }
 
-fn related_messages(transcript: &Transcript<'_>) -> CheckOutcome {
-    let token = |one: &RequestResponse<'_>| one.param("_meta").and_then(|meta| meta.get("progressToken")).cloned();
-    // A task may send its progress on any stream (2025-11-25, basic/utilities/tasks).
-    let with_task = transcript.requests_of("tools/call").filter(|one| one.param("task").is_some());
-    let of_tasks: Vec<_> = with_task.filter_map(token).collect();
+/// The progress tokens of requests without a task.
+fn tokens_of_requests(transcript: &Transcript<'_>) -> Vec<serde_json::Value> {
+    let plain = transcript.requests().iter().filter(|one| one.param("task").is_none());
+    plain.filter_map(progress_token).collect()
+}
+
+fn progress_token(one: &RequestResponse<'_>) -> Option<serde_json::Value> {
+    one.param("_meta").and_then(|meta| meta.get("progressToken")).cloned()
+}
+
+fn unrelated_messages(transcript: &Transcript<'_>) -> CheckOutcome {
+    let tokens = tokens_of_requests(transcript);
+    let mut findings = Findings::default();
+    for stream in get_streams(transcript) {
+        let Some(first) = stream.frames.iter().find(|frame| is_event(frame)) else { continue };
+        findings.saw(first.seq);
+        for message in messages(stream).filter(|message| message.is("notifications/progress")) {
+            let given = message.param("progressToken");
+            if given.is_some_and(|given| tokens.contains(given)) {
+                findings.fail(format!("it has {}", brief(message.json)), [message.seq()]);
+            }
+        }
+    }
+    findings.or_not_applicable("streams", NO_GET_STREAM)
+}
+
+fn retry_form(transcript: &Transcript<'_>) -> CheckOutcome {
+    let sent = transcript.evidence.frames.iter().filter(|frame| !frame.from_client());
+    let sent = sent.filter_map(|frame| Some((frame.seq, frame.http.as_ref()?.retry.as_deref()?)));
+    let is_number = |retry: &str| !retry.is_empty() && retry.bytes().all(|byte| byte.is_ascii_digit());
+    let fault = |retry: &&str| (!is_number(retry)).then(|| format!("it is `{retry}`"));
+    Findings::from_each(sent, fault).or_not_applicable("events", "no event has a `retry`")
+}
+
+fn retry_sent(transcript: &Transcript<'_>) -> CheckOutcome {
+    let resumed: HashSet<&str> = transcript
+        .connections()
+        .iter()
+        .filter(|connection| connection.frames.iter().any(|frame| is_event(frame)))
+        .filter_map(|connection| header(connection.request()?, "last-event-id"))
+        .collect();
     let mut findings = Findings::default();
     for (request, stream) in request_streams(transcript) {
-        let own = token(request);
+        let is_answered = messages(stream).any(|message| message.is_response() && message.id() == request.request.id());
+        let closed = stream.frames.iter().find(|frame| frame.body == Body::Event(ConnectionEvent::ClosedByServer));
+        let last = stream.frames.iter().filter_map(|frame| event_id(frame)).next_back();
+        // A stream that cannot be resumed was terminated.
+        let (Some(closed), Some(true)) = (closed, last.map(|last| resumed.contains(last) && !is_answered)) else {
+            continue;
+        };
+        let has_retry = stream.frames.iter().any(|frame| frame.http.as_ref().is_some_and(|http| http.retry.is_some()));
+        let text = || "the connection is closed without a `retry`".to_owned();
+        findings.check(closed.seq, if has_retry { Ok(()) } else { Err(text()) });
+    }
+    findings.or_not_applicable("connections", "the server closed no connection before the response")
+}
+
+fn related_messages(transcript: &Transcript<'_>) -> CheckOutcome {
+    // A task may send its progress on any stream (2025-11-25, basic/utilities/tasks).
+    let with_task = transcript.requests_of("tools/call").filter(|one| one.param("task").is_some());
+    let of_tasks: Vec<_> = with_task.filter_map(progress_token).collect();
+    let mut findings = Findings::default();
+    for (request, stream) in request_streams(transcript) {
+        let own = progress_token(request);
         for message in messages(stream).filter(|message| message.is("notifications/progress")) {
             let Some(given) = message.param("progressToken").filter(|given| !of_tasks.contains(given)) else {
                 continue;
@@ -367,7 +444,7 @@ fn related_messages(transcript: &Transcript<'_>) -> CheckOutcome {
 fn priming_event(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
     for (_, stream) in request_streams(transcript) {
-        let has_id = |frame: &&&Frame| frame.http.as_ref().is_some_and(|http| http.event_id.is_some());
+        let has_id = |frame: &&&Frame| event_id(frame).is_some();
         // Ids make a stream resumable. Without them there is nothing to begin with.
         let Some(first) = stream.frames.iter().filter(|frame| !frame.from_client()).find(has_id) else { continue };
         let message = || "the first event with an id has data".to_owned();

@@ -64,6 +64,18 @@ fn resumed(message: Value) -> Talk {
     says(talk.bodiless("GET", &RESUMED), Some("a-2"), message)
 }
 
+fn bare(talk: Talk, id: Option<&str>, retry: Option<&str>) -> Talk {
+    let http =
+        Http { event_id: id.map(str::to_owned), retry: retry.map(str::to_owned), ..status(200, "text/event-stream") };
+    talk.frame(Direction::ServerToClient, Body::Event(ConnectionEvent::Bodiless), Some(http))
+}
+
+/// A stream that the server closes before the response, and the GET that resumes it.
+fn closed_early(retry: Option<&str>) -> Talk {
+    let talk = ended(bare(post(1), Some("a-1"), retry), 0);
+    talk.bodiless("GET", &RESUMED)
+}
+
 fn variety(bits: u64) -> Talk {
     http().step(json!({ "assigned": 9, "distinct": 9, "bits": bits }))
 }
@@ -120,6 +132,17 @@ pub(super) fn table() -> Vec<Row> {
             says(post(1), Some("a-1"), reply(1)),
             says(event(post(1), Some("a-0"), Body::Event(ConnectionEvent::Bodiless)), Some("a-1"), reply(1)),
         ),
+        (
+            "closed-stream-has-a-retry",
+            says(closed_early(None), Some("a-2"), reply(1)),
+            says(closed_early(Some("50")), Some("a-2"), reply(1)),
+        ),
+        ("event-retry-is-a-number", bare(post(1), None, Some("soon")), bare(post(1), None, Some("50"))),
+        (
+            "get-stream-has-no-progress-of-requests",
+            says(with_token(1).bodiless("GET", &SESSION), None, progress()),
+            says(with_token(2).bodiless("GET", &SESSION), None, progress()),
+        ),
         ("http-session-ids-are-random", variety(13), variety(122)),
         ("http-unknown-session-is-rejected", in_unknown_session(200), in_unknown_session(404)),
         ("http-unknown-session-is-404", in_unknown_session(400), in_unknown_session(404)),
@@ -159,6 +182,19 @@ fn a_resumed_stream_may_repeat_responses_and_ids() {
     {
         assert!(!matches!(outcome_of(id, &talk), CheckOutcome::Failed { .. }), "{id}");
     }
+}
+
+#[test]
+fn a_stream_that_is_closed_early_has_its_response_when_it_is_resumed() {
+    let late = |mut talk: Talk| {
+        talk.0.elapsed_us = 20_000_000;
+        outcome_of("requests-are-answered", &talk)
+    };
+    assert!(matches!(late(says(closed_early(Some("5")), Some("a-2"), reply(1))), CheckOutcome::Passed { .. }));
+    // The server closes the connection again and again.
+    assert!(matches!(late(ended(bare(closed_early(None), Some("a-2"), None), 0)), CheckOutcome::Failed { .. }));
+    assert!(matches!(late(closed_early(Some("5")).replies(405, "")), CheckOutcome::Failed { .. }));
+    assert!(matches!(outcome_of("closed-stream-has-a-retry", &closed_early(None)), CheckOutcome::NotApplicable(_)));
 }
 
 #[test]
