@@ -191,10 +191,12 @@ fn long_lists_of_choices_are_compared_quickly() {
         let choices: Vec<_> = (from..from + 20_000).map(|number| json!({"const": number, "title": "x"})).collect();
         json!({"properties": {"a": {"oneOf": choices}}})
     };
-    let began = std::time::Instant::now();
+    // A busy machine does not lengthen the time of the thread.
+    let time = || rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime).tv_sec;
+    let began = time();
     assert_eq!(input_severity(of(0), of(20_000)), Some(Severity::Breaking));
     assert_eq!(input_severity(of(0), of(0)), None);
-    assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+    assert!(time() - began < 5, "{} s", time() - began);
 }
 
 #[test]
