@@ -9,8 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 mod body;
+mod portability;
 
 pub use body::FrameBody;
+pub use portability::{Portability, ToolPortability};
 
 /// Version of the run format. It changes when a reader of the old format would misread the new one.
 pub const FORMAT: u32 = 1;
@@ -30,6 +32,9 @@ pub struct Run {
     /// Comparison with the baseline of known failures, if one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<BaselineState>,
+    /// How model providers accept the tools of a validated server, if it listed tools.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub portability: Vec<Portability>,
     /// Whether every planned case finished. An interrupted run does not pass.
     pub complete: bool,
     /// Wall-clock duration of the run, in milliseconds.
@@ -235,6 +240,9 @@ pub struct Requirement {
     pub text: String,
     /// Source: page and anchor of the specification revision, an RFC, or a bug report.
     pub url: String,
+    /// What usually mends a violation, for common ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
 }
 
 /// Level of a requirement.

@@ -26,7 +26,16 @@ pub(crate) fn header(planned: usize) -> RunHeader {
 /// A complete run of these cases.
 pub(crate) fn run(cases: Vec<CaseResult>) -> Run {
     let header = header(cases.len());
-    Run { format: FORMAT, header, cases, loads: Vec::new(), baseline: None, complete: true, elapsed_ms: 2_345 }
+    Run {
+        format: FORMAT,
+        header,
+        cases,
+        loads: Vec::new(),
+        baseline: None,
+        portability: Vec::new(),
+        complete: true,
+        elapsed_ms: 2_345,
+    }
 }
 
 /// A case with one check, without frames.
@@ -54,6 +63,7 @@ pub(crate) fn check(verdict: Verdict) -> CheckResult {
             level: if verdict == Verdict::Warned { Level::Should } else { Level::Must },
             text: "When a request times out, the sender issues a cancellation for it and stops waiting.".to_owned(),
             url: "https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#timeouts".to_owned(),
+            advice: None,
         },
         expected: "a `notifications/cancelled` that names request 2 within 1 s of the timeout".to_owned(),
         observed: match verdict {

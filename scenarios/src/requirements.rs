@@ -79,6 +79,9 @@ struct Entry {
     /// The kinds of clients with the requirement [default: all].
     #[serde(default)]
     profiles: Option<Vec<Profile>>,
+    /// What usually mends a violation.
+    #[serde(default)]
+    advice: Option<String>,
 }
 
 /// The revisions with a requirement.
@@ -142,7 +145,8 @@ impl Register {
             }
             None => entry.source.clone().unwrap_or_default(),
         };
-        Some(Requirement { id: id.to_owned(), level: entry.level, text: entry.text.clone(), url })
+        let (text, advice) = (entry.text.clone(), entry.advice.clone());
+        Some(Requirement { id: id.to_owned(), level: entry.level, text, url, advice })
     }
 }
 

@@ -119,6 +119,7 @@ async fn validate(target: ServerTarget, startup: Duration) -> Result<Run, RunErr
         jobs: NonZeroUsize::MIN,
         policy: PassPolicy::default(),
         call_tools: ToolPolicy::default(),
+        portability: None,
     };
     let directory = tempfile::tempdir().expect("a directory");
     let directory = RunDirectory::Exact(directory.path().to_owned());

@@ -13,8 +13,10 @@ pub mod management;
 pub mod mcp;
 
 mod error;
+mod portability;
 mod progress;
 mod tools;
 mod workbench;
 
+pub use portability::portability;
 pub use workbench::{Limits, Settings, Workbench};

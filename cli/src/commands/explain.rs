@@ -45,6 +45,9 @@ fn text(explanation: &Explanation) -> String {
     let Explanation { requirement, profiles, checks, scenarios } = explanation;
     let mut text =
         format!("{}: {} {}\n{}\n", requirement.id, requirement.level.as_str(), requirement.text, requirement.url);
+    if let Some(advice) = &requirement.advice {
+        text.push_str(&format!("advice: {advice}\n"));
+    }
     if let [only] = profiles.as_slice() {
         text.push_str(&format!("profile {}\n", only.as_str()));
     }

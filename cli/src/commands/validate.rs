@@ -128,6 +128,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
         jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)),
         policy: PassPolicy { allow_flaky: args.allow_flaky, fail_on_warnings: args.fail_on == FailOn::Should },
         call_tools: ToolPolicy::parse(&args.call_tools).map_err(CommandError::input)?,
+        portability: Some(serve::portability),
     };
     run::execute(RunPlan::Validate(Box::new(plan)), &args.output)
 }

@@ -109,6 +109,7 @@ async fn judge(
         selection,
         baseline: None,
         call_tools: ToolPolicy::default(),
+        portability: None,
         seed: 0,
         revisions: endpoint.revisions.clone(),
         transport: Some(endpoint.transport).filter(|transport| *transport != Transport::Stdio),

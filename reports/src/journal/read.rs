@@ -9,7 +9,7 @@ use std::io::{self, BufRead, Read};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{BaselineState, CaseResult, FORMAT, LoadResult, Run, RunHeader};
+use crate::model::{BaselineState, CaseResult, FORMAT, LoadResult, Portability, Run, RunHeader};
 
 /// Maximum length of a line in bytes. Limits the memory that reading an untrusted file takes.
 pub const MAX_LINE: u64 = 256 * 1024 * 1024;
@@ -152,6 +152,8 @@ struct End {
     elapsed_ms: u64,
     #[serde(default)]
     baseline: Option<BaselineState>,
+    #[serde(default)]
+    portability: Vec<Portability>,
 }
 
 struct Journal {
@@ -206,18 +208,20 @@ impl Journal {
         let complete = self.end.is_some() && finished >= self.header.planned;
         let longest =
             self.cases.values().map(|case| case.elapsed_ms).chain(self.loads.iter().map(|load| load.counted_ms));
-        let (elapsed_ms, baseline) = match self.end {
-            Some(end) => (end.elapsed_ms, end.baseline),
-            None => (longest.max().unwrap_or(0), None),
-        };
+        let end = self.end.unwrap_or_else(|| End {
+            elapsed_ms: longest.max().unwrap_or(0),
+            baseline: None,
+            portability: Vec::new(),
+        });
         Run {
             format: FORMAT,
             header: self.header,
             cases: self.cases.into_values().collect(),
             loads: self.loads,
-            baseline,
+            baseline: end.baseline,
+            portability: end.portability,
             complete,
-            elapsed_ms,
+            elapsed_ms: end.elapsed_ms,
         }
     }
 }

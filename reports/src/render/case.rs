@@ -90,6 +90,9 @@ fn push_check(lines: &mut Vec<String>, check: &CheckResult, style: CaseStyle) {
         text::bounded_line(&requirement.url, 500),
         style.paint.faint(format!("({id})"))
     ));
+    if let (Some(advice), true) = (&requirement.advice, is_reported(check)) {
+        push_field(lines, "advice", &text::line(advice), style);
+    }
 }
 
 fn push_field(lines: &mut Vec<String>, name: &str, text: &str, style: CaseStyle) {

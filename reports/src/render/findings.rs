@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{CaseResult, CheckResult, Run, Verdict};
+use crate::model::{CaseResult, CheckResult, Run, ToolPortability, Verdict};
 
 use super::{outcome, text};
 
@@ -19,6 +19,12 @@ pub(super) struct Finding<'r> {
     pub(super) affected: Vec<&'r str>,
     /// Whether the baseline lists all affected cases.
     pub(super) is_known: bool,
+}
+
+/// How a tool differs for a provider, in one line.
+pub(super) fn difference(tool: &ToolPortability) -> String {
+    let word = if tool.rejected { "rejected: " } else { "" };
+    format!("{}: {word}{}", tool.tool, tool.reasons.join("; "))
 }
 
 /// The findings of a run, the most severe first. Checks that another failure prevented are merged by that failure.

@@ -99,7 +99,11 @@ fn journal_of(run: &Run) -> String {
     let mut lines = vec![Line::first(run.header.clone())];
     lines.extend(run.cases.iter().enumerate().map(case));
     lines.extend(run.loads.iter().map(|result| Line::Load { result: Box::new(result.clone()) }));
-    lines.push(Line::End { elapsed_ms: run.elapsed_ms, baseline: run.baseline.clone() });
+    lines.push(Line::End {
+        elapsed_ms: run.elapsed_ms,
+        baseline: run.baseline.clone(),
+        portability: run.portability.clone(),
+    });
     lines.iter().map(|line| line.to_text().unwrap()).collect()
 }
 

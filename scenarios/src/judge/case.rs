@@ -234,6 +234,7 @@ fn requirement_of(scenario: &Scenario, evidence: &Evidence) -> Requirement {
             level: Level::Expected,
             text: scenario.title.clone(),
             url: String::new(),
+            advice: None,
         },
     }
 }
@@ -245,6 +246,7 @@ fn cite(id: &str, evidence: &Evidence) -> Requirement {
         level: Level::Expected,
         text: "unknown to this version of the workbench".to_owned(),
         url: String::new(),
+        advice: None,
     })
 }
 

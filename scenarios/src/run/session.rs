@@ -12,7 +12,9 @@ use std::{
 
 use reports::{
     journal::{self as journal_format, Line},
-    model::{CaseResult, CheckResult, FORMAT, LoadResult, PassPolicy, Profile, Run, RunHeader, RunKind, Verdict},
+    model::{
+        CaseResult, CheckResult, FORMAT, LoadResult, PassPolicy, Portability, Profile, Run, RunHeader, RunKind, Verdict,
+    },
 };
 use tokio::runtime::{Builder, Runtime};
 
@@ -73,14 +75,15 @@ pub(super) struct Session<'e> {
     /// Results by position in the plan. The frames of results in the journal are dropped, to bound memory.
     cases: HashMap<usize, CaseResult>,
     loads: Vec<LoadResult>,
+    portability: Vec<Portability>,
 }
 
 impl<'e> Session<'e> {
     pub(super) fn start(start: &Start<'_>, directory: &RunDirectory, events: EventSink<'e>) -> Self {
         let header = start.header();
         let (journal, created) = Journal::create(directory, &header);
-        let (cases, loads) = (HashMap::new(), Vec::new());
-        let mut session = Self { header, journal, events, started: Instant::now(), cases, loads };
+        let (cases, loads, portability) = (HashMap::new(), Vec::new(), Vec::new());
+        let mut session = Self { header, journal, events, started: Instant::now(), cases, loads, portability };
         let Start { jobs, probe, .. } = *start;
         let journal = session.journal.is_open().then(|| session.journal.path());
         (session.events)(RunEvent::Started { header: &session.header, journal, jobs, probe });
@@ -130,6 +133,10 @@ impl<'e> Session<'e> {
         self.loads.push(result);
     }
 
+    pub(super) fn note_portability(&mut self, portability: Vec<Portability>) {
+        self.portability = portability;
+    }
+
     /// Collects the results, and completes the journal if all cases finished.
     pub(super) async fn finish(mut self, complete: bool, baseline: Option<&Baseline>) -> FinishedRun {
         let elapsed_ms = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -139,10 +146,20 @@ impl<'e> Session<'e> {
         let cases: Vec<CaseResult> = cases.into_iter().map(|(_, result)| result).collect();
         let baseline = baseline.map(|baseline| baseline.compare(&cases));
         if complete {
-            let written = self.journal.append_line(&Line::End { elapsed_ms, baseline: baseline.clone() });
+            let portability = self.portability.clone();
+            let written = self.journal.append_line(&Line::End { elapsed_ms, baseline: baseline.clone(), portability });
             self.check_journal(written);
         }
-        let run = Run { format: FORMAT, header: self.header, cases, loads: self.loads, baseline, complete, elapsed_ms };
+        let run = Run {
+            format: FORMAT,
+            header: self.header,
+            cases,
+            loads: self.loads,
+            baseline,
+            portability: self.portability,
+            complete,
+            elapsed_ms,
+        };
         (self.events)(RunEvent::Finished { run: &run });
         FinishedRun { run, journal: self.journal.is_open().then(|| self.journal.path().to_owned()) }
     }

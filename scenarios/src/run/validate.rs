@@ -4,7 +4,8 @@
 use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
-use reports::model::{PassPolicy, RunKind, Verdict};
+use reports::model::{PassPolicy, Portability, RunKind, Verdict};
+use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -60,6 +61,8 @@ pub struct ValidatePlan {
     pub policy: PassPolicy,
     /// The tools that may be called.
     pub call_tools: ToolPolicy,
+    /// Summarizes how model providers accept the listed tools, for the report.
+    pub portability: Option<fn(&[Value]) -> Vec<Portability>>,
 }
 
 /// A scenario in a revision.
@@ -98,20 +101,7 @@ pub(super) async fn execute(
         discovery = discover(&plan.target, &options) => discovery?,
     };
     let Discovery { result: facts, sessions, failed, needs_token_in } = discovery;
-    let scenarios: Vec<Arc<Scenario>> =
-        plan.scenarios.iter().filter(|scenario| plan.selection.needs(scenario)).cloned().collect();
-    let mut cases = cases(&scenarios, &facts);
-    if let Some(failed) = &failed {
-        cases = failed_cases(&plan.scenarios, &facts, failed);
-    }
-    if let Some(revision) = needs_token_in {
-        // A user who asks for other checks must not get a run without them that passes.
-        let tested = |scenario: &Arc<Scenario>| scenario.judges_authorization() || !plan.selection.is_narrow();
-        if scenarios.is_empty() || !scenarios.iter().all(tested) {
-            return Err(RunError::Peer(PeerError::Unauthorized { url: plan.subject, status: 401 }));
-        }
-        cases = protected_cases(&plan.scenarios, &facts, revision);
-    }
+    let cases = planned_cases(&plan, &facts, failed.as_ref(), needs_token_in)?;
     let start = Start {
         profile: None,
         kind: RunKind::Validate,
@@ -142,8 +132,13 @@ pub(super) async fn execute(
     };
     let judging = async {
         let mut doubtful = Vec::new();
+        let mut tools: Option<(Revision, Vec<Value>)> = None;
         while let Some(recorded) = receiver.recv().await {
             for (case, evidence) in recorded {
+                let is_newer = tools.as_ref().is_none_or(|(revision, _)| case.revision > *revision);
+                if let Some(listed) = listed_tools(&case.scenario, &evidence).filter(|_| is_newer) {
+                    tools = Some((case.revision, listed));
+                }
                 let judged = judge.judge(case.recorded(evidence)).await?;
                 if judged.depends_on_time && needs_token_in.is_none() {
                     doubtful.push((Alone { run: &run, case }, judged));
@@ -152,12 +147,44 @@ pub(super) async fn execute(
                 }
             }
         }
-        Ok(doubtful)
+        Ok((doubtful, tools))
     };
-    let ((), doubtful) = futures::try_join!(running, judging)?;
+    let ((), (doubtful, tools)) = futures::try_join!(running, judging)?;
     let limit = |verdict: Verdict| if verdict.is_failure() { REPETITIONS } else { REPEATED_WARNINGS };
     repeat_all(doubtful, limit, &judge, &mut session, cancel).await?;
+    if let (Some(portability), Some((_, tools))) = (plan.portability, tools) {
+        session.note_portability(portability(&tools));
+    }
     Ok(session.finish(!cancel.is_cancelled(), plan.baseline.as_ref()).await)
+}
+
+fn planned_cases(
+    plan: &ValidatePlan,
+    facts: &ProbeResult,
+    failed: Option<&FailedHandshake>,
+    needs_token_in: Option<Revision>,
+) -> Result<Vec<ServerCase>, RunError> {
+    if let Some(failed) = failed {
+        return Ok(failed_cases(&plan.scenarios, facts, failed));
+    }
+    let scenarios: Vec<Arc<Scenario>> =
+        plan.scenarios.iter().filter(|scenario| plan.selection.needs(scenario)).cloned().collect();
+    let Some(revision) = needs_token_in else { return Ok(cases(&scenarios, facts)) };
+    // A user who asks for other checks must not get a run without them that passes.
+    let tested = |scenario: &Arc<Scenario>| scenario.judges_authorization() || !plan.selection.is_narrow();
+    if scenarios.is_empty() || !scenarios.iter().all(tested) {
+        return Err(RunError::Peer(PeerError::Unauthorized { url: plan.subject.clone(), status: 401 }));
+    }
+    Ok(protected_cases(&plan.scenarios, facts, revision))
+}
+
+/// The tools that a scenario listed, all pages.
+fn listed_tools(scenario: &Scenario, evidence: &Evidence) -> Option<Vec<Value>> {
+    let is_list = |step: &ServerStep| matches!(step, ServerStep::Pages(pages) if pages.method == "tools/list");
+    let position = scenario.steps.server().iter().position(is_list)?;
+    let outcome = evidence.steps.iter().find(|outcome| outcome.step == Some(position))?;
+    let Outcome::Value(value) = &outcome.outcome else { return None };
+    value.get("items")?.as_array().filter(|items| !items.is_empty()).cloned()
 }
 
 /// All cases, sorted by id.

@@ -94,6 +94,9 @@ pub(crate) struct Rule {
     pub(crate) text: String,
     /// Its source.
     pub(crate) url: String,
+    /// What usually mends a violation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) advice: Option<String>,
 }
 
 /// A recorded frame.
@@ -111,8 +114,8 @@ struct Frame {
 }
 
 impl From<Requirement> for Rule {
-    fn from(Requirement { id, level, text, url }: Requirement) -> Self {
-        Self { id, level, text, url }
+    fn from(Requirement { id, level, text, url, advice }: Requirement) -> Self {
+        Self { id, level, text, url, advice }
     }
 }
 

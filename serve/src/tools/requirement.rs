@@ -54,8 +54,11 @@ pub(crate) fn explain(
 
 impl Output for RequirementDetails {
     fn text(&self) -> String {
-        let Rule { id, level, text, url } = &self.requirement;
+        let Rule { id, level, text, url, advice } = &self.requirement;
         let mut summary = format!("{id}: {} {text}\n{url}", level.as_str());
+        if let Some(advice) = advice {
+            summary.push_str(&format!("\nadvice: {advice}"));
+        }
         if !self.scenarios.is_empty() {
             summary.push_str("\nscenarios: ");
             summary.push_str(&self.scenarios.join(", "));

@@ -20,7 +20,7 @@ use super::{
     run::{ReportFormat, execute},
     target::Target,
 };
-use crate::error::ToolError;
+use crate::{error::ToolError, portability};
 
 /// Default timeout of the server's first response.
 const STARTUP_TIMEOUT: Duration = Duration::from_secs(30);
@@ -109,6 +109,7 @@ pub(super) async fn validate_server(call: Call, arguments: Arguments) -> Result<
         startup,
         jobs: arguments.jobs.unwrap_or_else(jobs).min(limits.jobs),
         policy,
+        portability: Some(portability::portability),
         call_tools: call_tools.map_err(|cause| ToolError::arguments(format!("`callTools`: {cause}")))?,
     };
     let finished = execute(&call, RunPlan::Validate(Box::new(plan))).await?;

@@ -19,6 +19,7 @@ const WIDTH: usize = 100;
 
 pub(super) fn push(out: &mut String, run: &Run) {
     push_areas(out, run);
+    push_portability(out, run);
     let found = findings::findings(run);
     for (position, finding) in found.iter().enumerate() {
         if position == MAX_DETAILED {
@@ -41,6 +42,20 @@ fn push_areas(out: &mut String, run: &Run) {
     }
 }
 
+fn push_portability(out: &mut String, run: &Run) {
+    if run.portability.is_empty() {
+        return;
+    }
+    out.push_str("\n| provider | tools with the same schema | other | rejected | first difference |\n");
+    out.push_str("| --- | ---: | ---: | ---: | --- |\n");
+    for one in &run.portability {
+        let rejected = one.different.iter().filter(|tool| tool.rejected).count();
+        let first = one.different.first().map(findings::difference).unwrap_or_default();
+        let (name, other) = (escaped(&one.provider, 100), one.different.len() - rejected);
+        out.push_str(&format!("| {name} | {} | {other} | {rejected} | {} |\n", one.equal, escaped(&first, 300)));
+    }
+}
+
 fn push_finding(out: &mut String, run: &Run, finding: &Finding<'_>) {
     let Finding { check, case, .. } = finding;
     let requirement = &check.requirement;
@@ -50,6 +65,9 @@ fn push_finding(out: &mut String, run: &Run, finding: &Finding<'_>) {
     out.push_str(&format!("- **expected:** {}\n", escaped(&check.expected, 500)));
     let name = if finding.verdict == Verdict::Blocked { "reason" } else { "observed" };
     out.push_str(&format!("- **{name}:** {}\n", escaped(&check.observed, 1_000)));
+    if let Some(advice) = &requirement.advice {
+        out.push_str(&format!("- **advice:** {}\n", escaped(advice, 500)));
+    }
     let listed: Vec<String> = finding.affected.iter().take(MAX_AFFECTED).map(|id| code(id)).collect();
     let more = match finding.affected.len().saturating_sub(MAX_AFFECTED) {
         0 => String::new(),

@@ -31,6 +31,30 @@ pub(super) fn push(out: &mut String, run: &Run, style: &Style, paint: Paint) {
         super::push(out, &format!("    affects  {}", affected(finding)));
         super::push(out, &format!("    repeat   {}\n", findings::repeat_command(run, finding)));
     }
+    push_portability(out, run, style, paint);
+}
+
+/// For each provider the number of tools whose schemas it accepts as they are, and the first difference; all with `-v`.
+fn push_portability(out: &mut String, run: &Run, style: &Style, paint: Paint) {
+    if run.portability.is_empty() {
+        return;
+    }
+    let name = run.portability.iter().map(|one| one.provider.chars().count()).max().unwrap_or(0).max("provider".len());
+    super::push(out, &paint.faint(format!("{:<name$}  same  other  rejected", "provider")));
+    for one in &run.portability {
+        let rejected = one.different.iter().filter(|tool| tool.rejected).count();
+        let other = one.different.len() - rejected;
+        let line = format!("{:<name$}  {:>4}  {other:>5}  {rejected:>8}", one.provider, one.equal);
+        let first = one.different.first().map(|tool| format!("  {}", findings::difference(tool))).unwrap_or_default();
+        let room = style.width.saturating_sub(name + 2 + 4 + 2 + 5 + 2 + 8);
+        super::push(out, &format!("{line}{}", paint.faint(text::fitted(&text::line(&first), room))));
+        if style.verbosity == Verbosity::Verbose {
+            for tool in &one.different {
+                super::push(out, &format!("  {}", text::bounded_line(&findings::difference(tool), 500)));
+            }
+        }
+    }
+    out.push('\n');
 }
 
 fn affected(finding: &Finding<'_>) -> String {
