@@ -40,7 +40,7 @@ pub use self::{
     journal::RunDirectory,
     load_case::LoadCaseError,
     tool_policy::ToolPolicy,
-    validate::ValidatePlan,
+    validate::{PortabilityOf, ValidatePlan},
 };
 use crate::{
     bench::Progress,

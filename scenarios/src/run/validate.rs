@@ -34,6 +34,9 @@ const DISCOVERY_CHECK: &str = "discover-result";
 const NEEDS_TOKEN: &str = "the server requires a token (HTTP 401), and none was given, so only its authorization was tested: \
     log in with `--oauth`, or send a token with `--header 'Authorization: Bearer …'`";
 
+/// Summarizes how model providers accept tools, given as a server lists them.
+pub type PortabilityOf = fn(&[Value]) -> Vec<Portability>;
+
 /// Scenarios against a server.
 #[derive(Debug)]
 pub struct ValidatePlan {
@@ -61,8 +64,8 @@ pub struct ValidatePlan {
     pub policy: PassPolicy,
     /// The tools that may be called.
     pub call_tools: ToolPolicy,
-    /// Summarizes how model providers accept the listed tools, for the report.
-    pub portability: Option<fn(&[Value]) -> Vec<Portability>>,
+    /// For the section of the report about model providers; `None`: without it.
+    pub portability: Option<PortabilityOf>,
 }
 
 /// A scenario in a revision.
