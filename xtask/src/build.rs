@@ -59,7 +59,10 @@ impl Profile {
 /// Builds a program. Returns whether cargo succeeded; cargo prints why it failed.
 pub(crate) fn build(program: Program, profile: Profile) -> io::Result<bool> {
     let mut command = cargo();
-    command.args(["build", "--package", program.name(), "--manifest-path"]).arg(root().join("Cargo.toml"));
+    // `devtools` starts an example of its own.
+    command
+        .args(["build", "--bins", "--examples", "--package", program.name(), "--manifest-path"])
+        .arg(root().join("Cargo.toml"));
     if profile == Profile::Release {
         command.arg("--release");
     }
