@@ -228,7 +228,15 @@ impl PendingCall {
         let mut end = EndReport { connection: &self.connection, call: self.id, tool: &tool, begun, outcome: None };
         let params = std::mem::take(&mut self.params);
         let rounds = self.connection.run_input_rounds(exchange, METHOD, params, Some(self.id), &self.timeouts);
-        let mut outcome = rounds.await.and_then(ToolResult::read);
+        let known = ["complete", "input_required", "task"];
+        let mut outcome = rounds.await.and_then(ToolResult::read).and_then(|result| {
+            // 2026-07-28, basic#responses: a type that the client does not know makes the result invalid.
+            if self.connection.rules().input_rounds && !known.contains(&result.result_type()) {
+                let detail = format!("`resultType` is `{}`, which this client does not know", result.result_type());
+                return Err(CallError::MalformedResult { detail });
+            }
+            Ok(result)
+        });
         if let (Ok(result), true) = (&mut outcome, self.await_task)
             && result.result_type() == "task"
         {

@@ -14,6 +14,8 @@ pub mod checks;
 mod contradictions;
 mod derived;
 mod expectations;
+#[cfg(test)]
+mod tests;
 mod transcript;
 mod values;
 

@@ -167,6 +167,12 @@ impl Shapes {
         })
     }
 
+    /// Whether the revision has a request or notification of this method in this direction.
+    #[must_use]
+    pub fn has_method(&self, method: &str, direction: Direction) -> bool {
+        [&self.requests, &self.notifications].iter().any(|all| all.get(method).is_some_and(|it| it.is_from(direction)))
+    }
+
     /// The methods of notifications, and their names in the schema.
     pub fn notifications(&self) -> impl Iterator<Item = (&str, &str)> {
         self.notifications.iter().map(|(method, entry)| (method.as_str(), entry.schema.as_str()))

@@ -6,6 +6,7 @@
 //! To write a client of your own, read these modules in order: [`driver`] (steps and their outcomes), [`connection`]
 //! (handshake and requests), [`inbox`] (received messages), and the transports [`stdio`] and [`http`].
 
+mod alter;
 mod connection;
 mod defect;
 mod drift;
@@ -26,6 +27,7 @@ mod stdio;
 mod tasks;
 mod user;
 
+pub(crate) use alter::{AlteredRow, ROWS as ALTERED, rows_of as altered_in};
 pub(crate) use defect::Defect;
 pub(crate) use habit::Habit;
 pub(crate) use idle::ClientMode;
@@ -39,26 +41,27 @@ use serde_json::Value;
 /// Environment variable with the context of a case: the servers, the steps, and the report file.
 pub(crate) const CONTEXT: &str = "MCP_CONFORMANCE_CONTEXT";
 
-/// Executes the steps of the context. The arguments are `--defect <name>`, `--habit <name>`, `--mode <name>` and the URL of
-/// the server, which the context contains too.
+/// Executes the steps of the context. The arguments are `--defect <name>`, `--habit <name>`, `--mode <name>`, `--round
+/// <number>` and the URL of the server, which the context contains too.
 pub(crate) fn main(arguments: impl Iterator<Item = String>) -> ExitCode {
-    match read_options(arguments).and_then(|(flaw, mode)| run(flaw, mode)) {
+    match read_options(arguments).and_then(|(flaw, mode, round)| run(flaw, mode, round)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => report_error(&error),
     }
 }
 
-fn read_options(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<(Flaw, ClientMode)> {
-    let (mut flaw, mut mode) = (Flaw::default(), ClientMode::default());
+fn read_options(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<(Flaw, ClientMode, Option<usize>)> {
+    let (mut flaw, mut mode, mut round) = (Flaw::default(), ClientMode::default(), None);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--defect" => flaw.defect = Some(named(arguments.next())?),
             "--habit" => flaw.habit = Some(named(arguments.next())?),
             "--mode" => mode = named(arguments.next())?,
+            "--round" => round = Some(arguments.next().unwrap_or_default().parse()?),
             _ => {}
         }
     }
-    Ok((flaw, mode))
+    Ok((flaw, mode, round))
 }
 
 fn named<T: ValueEnum>(name: Option<String>) -> anyhow::Result<T> {
@@ -66,9 +69,12 @@ fn named<T: ValueEnum>(name: Option<String>) -> anyhow::Result<T> {
     T::from_str(&name, false).map_err(|_| anyhow::anyhow!("the client knows no `{name}`"))
 }
 
-fn run(flaw: Flaw, mode: ClientMode) -> anyhow::Result<()> {
+fn run(mut flaw: Flaw, mode: ClientMode, round: Option<usize>) -> anyhow::Result<()> {
     let context: Value = serde_json::from_str(&std::env::var(CONTEXT)?)?;
     anyhow::ensure!(context["format"] == 1, "the context has another version of the contract");
+    let word = |key: &str| context[key].as_str().unwrap_or_default();
+    let case = format!("{}@{}@{}", word("name"), word("transport"), word("revision"));
+    flaw.change = round.and_then(|round| alter::in_round(round, &case));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let driven = runtime.block_on(idle::act(&context, flaw, mode));
     // Tasks may still read from servers.

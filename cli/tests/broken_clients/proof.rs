@@ -1,13 +1,16 @@
 //! The tests: one for each defect, and for clients that have none, do nothing, report nothing, or claim to have done all.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 
 use anyhow::{bail, ensure};
 use clap::ValueEnum;
 use reports::model::{CaseResult, Run, Verdict};
 
 use crate::{
-    client::{ClientMode, Defect, Habit},
+    client::{ALTERED, AlteredRow, ClientMode, Defect, Habit, altered_in},
     habits::{FEATURES, HABITS, HabitRow},
     table::{ROWS, Row},
     workbench::{client_command, conformance},
@@ -40,6 +43,8 @@ pub(crate) enum Proof {
     Accepted(Habit),
     /// The checks detect this defect.
     Detected(Defect),
+    /// The checks detect the changed messages of a round, with a client that acts in this mode.
+    Altered(ClientMode, usize),
 }
 
 impl Proof {
@@ -66,7 +71,10 @@ impl Proof {
             Self::RunawayIsStopped,
         ];
         let habits = Habit::value_variants().iter().copied().map(Self::Accepted);
-        let whole = whole.into_iter().chain(habits);
+        let rounds = [ClientMode::Reports, ClientMode::Silent]
+            .into_iter()
+            .flat_map(|mode| (0..rounds()).map(move |round| Self::Altered(mode, round)));
+        let whole = whole.into_iter().chain(habits).chain(rounds);
         whole.chain(idle.map(Self::NothingEarned)).chain(defects.into_iter().map(Self::Detected)).collect()
     }
 
@@ -84,6 +92,7 @@ impl Proof {
             Self::UndeclaredIsSkipped => "cases_of_undeclared_capabilities_are_skipped".to_owned(),
             Self::RunawayIsStopped => "a_client_without_an_end_is_stopped".to_owned(),
             Self::Accepted(habit) => format!("accepted::{}", name_of(habit).replace('-', "_")),
+            Self::Altered(mode, round) => format!("altered::{}::{round}", name_of(mode)),
             Self::Detected(defect) => format!("detected::{}", name_of(defect).replace('-', "_")),
         }
     }
@@ -103,6 +112,7 @@ impl Proof {
             Self::RunawayIsStopped => runaway_is_stopped(),
             Self::Accepted(habit) => habit_is_accepted(habit),
             Self::Detected(defect) => defect_is_detected(defect),
+            Self::Altered(mode, round) => altered_is_detected(mode, round),
         }
     }
 }
@@ -274,6 +284,44 @@ fn habit_is_accepted(habit: Habit) -> anyhow::Result<()> {
         let bad: Vec<String> = ran.run.cases.iter().filter(|case| is_wrong(case)).map(describe).collect();
         ensure!(bad.is_empty(), "these are wrong with the profile {}:\n{}", row.profile, bad.join("\n"));
     }
+    Ok(())
+}
+
+/// The number of rounds that run all changed messages.
+fn rounds() -> usize {
+    ALTERED.iter().flat_map(|row| &row.cases).map(|case| altered_in(case).count()).max().unwrap_or_default()
+}
+
+/// The rows of a round, each with its case.
+fn altered_rows(round: usize) -> BTreeMap<&'static str, &'static AlteredRow> {
+    let cases = ALTERED.iter().flat_map(|row| &row.cases).map(String::as_str);
+    cases.filter_map(|case| Some((case, altered_in(case).nth(round)?))).collect()
+}
+
+fn altered_is_detected(mode: ClientMode, round: usize) -> anyhow::Result<()> {
+    let rows = altered_rows(round);
+    let cases: Vec<&str> = rows.keys().copied().collect();
+    let client = client_command(&format!("--mode {} --round {round}", name_of(mode)))?;
+    let ran = conformance(&client, None, &cases, 6)?;
+    ensure!(ran.run.cases.len() == cases.len(), "{} of {} cases were run", ran.run.cases.len(), cases.len());
+    let wanted = |row: &AlteredRow| if row.warns { "warned" } else { "failed or blocked" };
+    let is_wanted = |row: &AlteredRow, verdict: Verdict| match row.warns {
+        true => verdict == Verdict::Warned,
+        false => verdict.is_failure(),
+    };
+    let is_missed = |case: &&CaseResult| {
+        let row = rows[case.id.as_str()];
+        let is_seen = mode == ClientMode::Reports || row.report_only.is_none();
+        is_seen && !case.checks.iter().any(|check| check.id == row.check && is_wanted(row, check.verdict))
+    };
+    let missed = ran.run.cases.iter().filter(is_missed);
+    let missed = missed.map(|case| {
+        let row = rows[case.id.as_str()];
+        format!("{}: `{}` is not {}: {}", row.defect, row.check, wanted(row), describe(case))
+    });
+    let missed: Vec<String> = missed.collect();
+    ensure!(missed.is_empty(), "{}", missed.join("\n"));
+    ensure!(ran.left.is_empty(), "remaining processes: {:?}", ran.left);
     Ok(())
 }
 

@@ -2,9 +2,10 @@
 //! requirement an entry in `scenarios/requirements/register/`, and add a test in which it fails.
 
 mod client;
+mod meta;
 mod server;
 #[cfg(test)]
-mod testing;
+pub(super) mod testing;
 
 use super::check::Check;
 use crate::model::Subject;

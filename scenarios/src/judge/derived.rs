@@ -264,12 +264,52 @@ impl<'t, 'a> Frames<'t, 'a> {
         }
         let began = first.request.at_us();
         match last.result() {
-            Some(result) if is_complete(result) => {
-                value(result.clone(), began, last.response.map_or(began, |response| response.at_us()))
-            }
-            Some(_) => Shown::Nothing,
+            Some(result) => match task_id(result) {
+                Some(id) => self.task(id, began),
+                None if is_complete(result) => {
+                    value(result.clone(), began, last.response.map_or(began, |response| response.at_us()))
+                }
+                None if requires_input(result) => {
+                    error("the client did not repeat the request with the required input", None, began, None)
+                }
+                None => Shown::Nothing,
+            },
             None => self.failure(&last, began),
         }
+    }
+
+    /// The outcome of a call that became a task: the result that the client read, or its cancellation of the task.
+    fn task(&self, id: &Value, began: u64) -> Shown {
+        let transcript = self.transcript;
+        let about = |method| transcript.requests_of(method).filter(|one| one.param("taskId") == Some(id));
+        let at_us = |one: &RequestResponse<'a>| one.response.map_or(began, |response| response.at_us());
+        // 2025-11-25 has a request for the result, 2026-07-28 has it in the status.
+        if let Some(one) = about("tasks/result").last() {
+            return match one.result() {
+                Some(result) => value(result.clone(), began, at_us(one)),
+                None => self.failure(one, began),
+            };
+        }
+        let ended = about("tasks/get").find_map(|one| {
+            let result = one.result()?;
+            match result.get("status")?.as_str()? {
+                "completed" => Some(value(result.get("result")?.clone(), began, at_us(one))),
+                "failed" => {
+                    let code = result.pointer("/error/code").and_then(Value::as_i64);
+                    Some(error("the task failed", code, began, Some(at_us(one))))
+                }
+                "cancelled" => Some(error("the task was cancelled", None, began, Some(at_us(one)))),
+                _ => None,
+            }
+        });
+        let cancelled = || {
+            let cancel = about("tasks/cancel").next()?;
+            Some(error("the client cancelled the task", None, began, Some(cancel.request.at_us())))
+        };
+        ended.or_else(cancelled).unwrap_or_else(|| match transcript.evidence.timed_out {
+            true => Shown::NotDone("the client was still waiting for the task when the case ended".into()),
+            false => error("the client did not read the result of the task", None, began, None),
+        })
     }
 
     /// The outcome of a request without a result.
@@ -352,6 +392,17 @@ fn offers_tools(transcript: &Transcript<'_>, server: &str) -> bool {
 fn is_repeated(one: &RequestResponse<'_>) -> bool {
     let lost = || one.error().is_none() || one.status() == Some(404);
     one.result().map_or_else(lost, |result| !is_complete(result))
+}
+
+/// The id of the task that a call became (2025-11-25, basic/utilities/tasks; 2026-07-28: SEP-2663).
+fn task_id(result: &Value) -> Option<&Value> {
+    let is_task = result.get("resultType").is_some_and(|kind| kind == "task");
+    result.pointer("/task/taskId").or_else(|| result.get("taskId").filter(|_| is_task))
+}
+
+/// Whether a result requires input (2026-07-28, basic/patterns/mrtr).
+fn requires_input(result: &Value) -> bool {
+    result.get("resultType").is_some_and(|kind| kind == "input_required")
 }
 
 /// Whether a result is the last one of a call (2026-07-28, basic/index#result-type).

@@ -74,6 +74,8 @@ pub(crate) struct Connection {
     subscription: Option<mpsc::UnboundedReceiver<Incoming>>,
     /// Lock of a call, if calls are serialized.
     pub(crate) turn: Mutex<()>,
+    /// The latest state of any request, if states are mixed up.
+    last_state: Mutex<Option<Value>>,
 }
 
 impl Connection {
@@ -102,6 +104,7 @@ impl Connection {
             ids: AtomicU64::new(1),
             subscription: None,
             turn: Mutex::new(()),
+            last_state: Mutex::default(),
         };
         let timed_out = || Fault::new("startup-timeout", format!("the server did not start within {limit:?}"));
         let greeted = timeout(limit, greet(&mut connection)).await;
@@ -136,7 +139,15 @@ impl Connection {
     ) -> Result<Value, Fault> {
         for _ in 0..MAX_ROUNDS {
             let result = self.request_once(method, params.clone(), timeouts).await?;
-            let is_last = result["resultType"] != "input_required" || self.flaw.is(Defect::TakesQuestionsForResults);
+            let kind = result["resultType"].as_str().unwrap_or("complete");
+            let is_known = ["complete", "input_required", "task"].contains(&kind);
+            if self.modern && !is_known && !self.flaw.is(Defect::TakesAnyResultType) {
+                return Err(Fault::new("malformed-result", format!("the type of the result is `{kind}`")));
+            }
+            if self.modern && result["resultType"].is_null() && self.flaw.is(Defect::NeedsResultType) {
+                return Err(Fault::new("malformed-result", "the result has no type"));
+            }
+            let is_last = kind != "input_required" || self.flaw.is(Defect::TakesQuestionsForResults);
             if !self.modern || is_last {
                 return Ok(result);
             }
@@ -147,6 +158,10 @@ impl Connection {
             }
             if let Some(state) = result.get("requestState").filter(|_| !self.flaw.is(Defect::LosesState)) {
                 params["requestState"] = state.clone();
+                if self.flaw.is(Defect::MixesUpStates) {
+                    let mut last = self.last_state.lock().await;
+                    params["requestState"] = last.replace(state.clone()).unwrap_or_else(|| state.clone());
+                }
             }
         }
         Err(Fault::new("too-many-rounds", format!("`{method}` requires input again and again")))

@@ -2,7 +2,9 @@
 
 use clap::ValueEnum;
 
-use super::habit::Habit;
+use serde_json::Value;
+
+use super::{alter::Change, habit::Habit};
 
 /// A defect. Its name on the command line is in kebab case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
@@ -49,6 +51,14 @@ pub(crate) enum Defect {
     AnswersOneForAll,
     TakesQuestionsForResults,
     LosesState,
+    TakesAnyResultType,
+    NeedsResultType,
+    MixesUpStates,
+    IgnoresSupportedRevisions,
+    SubscribesOnce,
+    KeepsStaleLists,
+    AnswersUndeclared,
+    RefusesFormsWithMode,
     // Tasks.
     TakesTasksForResults,
     AsksAboutTasksAllTheTime,
@@ -120,12 +130,21 @@ impl Defect {
 pub(crate) struct Flaw {
     pub(crate) defect: Option<Defect>,
     pub(crate) habit: Option<Habit>,
+    pub(crate) change: Option<&'static Change>,
 }
 
 impl Flaw {
     /// Whether this is the defect.
     pub(crate) fn is(self, defect: Defect) -> bool {
         self.defect == Some(defect)
+    }
+
+    /// The messages that are sent instead of this one, whose name is its method.
+    pub(crate) fn altered(self, name: &str, message: Value) -> Vec<Value> {
+        match self.change {
+            Some(change) => change.apply(name, message),
+            None => vec![message],
+        }
     }
 
     /// Whether this is the habit.

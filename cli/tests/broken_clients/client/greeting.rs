@@ -1,6 +1,9 @@
 //! The handshake: `initialize` up to 2025-11-25, `server/discover` since 2026-07-28, or both in turn to detect the era.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 
@@ -43,7 +46,8 @@ pub(crate) async fn greet(connection: &mut Connection) -> Result<(), Fault> {
     if is_final || !auto && !connection.flaw.is(Defect::FallsBackFromModernPinned) {
         return Err(fault);
     }
-    initialize(connection, NEWEST_HANDSHAKE).await
+    let asked = if connection.flaw.is(Defect::IgnoresSupportedRevisions) { "2025-06-18" } else { NEWEST_HANDSHAKE };
+    initialize(connection, asked).await
 }
 
 async fn initialize(connection: &mut Connection, asked: &str) -> Result<(), Fault> {
@@ -72,7 +76,10 @@ async fn discover(connection: &mut Connection, auto: bool) -> Result<(), Fault> 
         return Err(Fault::new("version-mismatch", format!("the server supports {}", greeting["supportedVersions"])));
     }
     connection.agree(MODERN, greeting);
-    if connection.greeting["capabilities"]["tools"]["listChanged"] == true {
+    static SUBSCRIBED: AtomicBool = AtomicBool::new(false);
+    let again = SUBSCRIBED.swap(true, Ordering::Relaxed);
+    let forgets = again && connection.flaw.is(Defect::SubscribesOnce);
+    if connection.greeting["capabilities"]["tools"]["listChanged"] == true && !forgets {
         connection.subscribe(SUBSCRIPTION_TIMEOUT).await?;
     }
     Ok(())

@@ -36,7 +36,7 @@ pub(crate) struct Http {
     headers: Vec<(String, String)>,
     max_message: usize,
     inbox: Arc<Inbox>,
-    flaw: Flaw,
+    pub(crate) flaw: Flaw,
     session: Mutex<Option<String>>,
     /// The `initialize` request, to open another session.
     hello: OnceLock<Value>,
@@ -118,7 +118,19 @@ impl Http {
 
     async fn send_to(&self, url: &str, message: &Value) -> Result<Response, Fault> {
         let request = self.envelope(self.client.post(url), message).body(message.to_string());
-        request.send().await.map_err(|error| transport(&error))
+        self.execute(message["method"].as_str().unwrap_or("answer"), request).await
+    }
+
+    /// Sends a request with the changed headers of the messages with this name.
+    async fn execute(&self, name: &str, request: RequestBuilder) -> Result<Response, Fault> {
+        let mut request = request.build().map_err(|error| transport(&error))?;
+        for (header, value) in self.flaw.change.into_iter().flat_map(|change| change.headers_of(name)) {
+            let Ok(header) = header.parse::<reqwest::header::HeaderName>() else { continue };
+            request.headers_mut().remove(&header);
+            let value = value.as_ref().and_then(|value| value.parse().ok());
+            value.and_then(|value| request.headers_mut().insert(header, value));
+        }
+        self.client.execute(request).await.map_err(|error| transport(&error))
     }
 
     /// Follows a redirect, but only to the same origin.
@@ -263,7 +275,7 @@ impl Http {
                 events.retry.unwrap_or(RETRY_DELAY)
             };
             tokio::time::sleep(wait).await;
-            let resumed = self.get().header("last-event-id", last).send().await.map_err(|error| transport(&error))?;
+            let resumed = self.execute("GET", self.get().header("last-event-id", last)).await?;
             if !resumed.status().is_success() {
                 return ended;
             }
@@ -299,10 +311,9 @@ impl Http {
 
     async fn take(&self, text: &str) {
         let Ok(message) = serde_json::from_str::<Value>(text) else { return self.inbox.garbage(text) };
-        if let Some(reply) = self.inbox.take(&message) {
-            let request = self.envelope(self.client.post(&self.url), &reply).body(reply.to_string());
+        for reply in self.inbox.take(&message) {
             // A server may close the connection before it gets the response.
-            let _ = request.send().await;
+            let _ = self.send_to(&self.url, &reply).await;
         }
     }
 
@@ -322,7 +333,7 @@ impl Http {
         let http = Arc::clone(self);
         let stream = tokio::spawn(async move {
             while !http.flaw.has(Habit::ResumesStream) {
-                if let Ok(response) = http.get().send().await {
+                if let Ok(response) = http.execute("GET", http.get()).await {
                     let _ = http.read(response, None).await;
                 }
                 if !http.flaw.is(Defect::ReopensAtOnce) {
@@ -368,9 +379,10 @@ impl Http {
     pub(crate) async fn close(&self) {
         self.stream.get().inspect(|stream| stream.abort());
         self.open.lock().unwrap_or_else(PoisonError::into_inner).drain().for_each(|(_, open)| open.abort());
-        if self.session().is_some() {
+        let drops = self.flaw.change.is_some_and(|change| change.drops("DELETE"));
+        if self.session().is_some() && !drops {
             // A server may reject the request (2025-11-25, transports, session management).
-            let _ = self.session_headers(self.configured(self.client.delete(&self.url))).send().await;
+            let _ = self.execute("DELETE", self.session_headers(self.configured(self.client.delete(&self.url)))).await;
         }
     }
 }

@@ -106,18 +106,17 @@ impl Inbox {
     }
 
     /// Handles a message, and returns the response to a request.
-    pub(crate) fn take(&self, message: &Value) -> Option<Value> {
+    pub(crate) fn take(&self, message: &Value) -> Vec<Value> {
         match (message["method"].as_str(), message.get("id")) {
-            (Some(method), Some(id)) => self.answer(method, id, &message["params"]),
-            (Some(method), None) => {
-                self.notification(method, &message["params"]);
-                None
+            (Some(method), Some(id)) => {
+                let answer = self.answer(method, id, &message["params"]);
+                let answer = answer.map(|answer| self.flaw.altered(&format!("answer {method}"), answer));
+                return answer.unwrap_or_default();
             }
-            (None, _) => {
-                self.response(message);
-                None
-            }
+            (Some(method), None) => self.notification(method, &message["params"]),
+            (None, _) => self.response(message),
         }
+        vec![]
     }
 
     fn answer(&self, method: &str, id: &Value, params: &Value) -> Option<Value> {
@@ -125,7 +124,8 @@ impl Inbox {
             return Some(json!({ "jsonrpc": "2.0", "id": id, "result": result }));
         }
         if method != "ping" {
-            let error = json!({ "code": -32601, "message": format!("this client has no `{method}`") });
+            let error =
+                json!({ "code": self.user.rejection(method), "message": format!("this client has no `{method}`") });
             return Some(json!({ "jsonrpc": "2.0", "id": id, "error": error }));
         }
         (!self.flaw.is(Defect::IgnoresPing)).then(|| json!({ "jsonrpc": "2.0", "id": id, "result": {} }))

@@ -24,10 +24,18 @@ impl Link {
 
     /// Sends a message. Responses to requests arrive in the inbox.
     pub(crate) async fn send(&self, message: Value) -> Result<(), Fault> {
-        match self {
-            Self::Stdio(stdio) => stdio.send(&message).await,
-            Self::Http(http) => http.send(message).await,
+        let flaw = match self {
+            Self::Stdio(stdio) => stdio.flaw,
+            Self::Http(http) => http.flaw,
+        };
+        let name = message["method"].as_str().unwrap_or_default().to_owned();
+        for message in flaw.altered(&name, message) {
+            match self {
+                Self::Stdio(stdio) => stdio.send(&message).await?,
+                Self::Http(http) => http.send(message).await?,
+            }
         }
+        Ok(())
     }
 
     /// Cancels a request by closing its stream, if the transport requires that (2026-07-28, streamable-http, cancellation).

@@ -34,11 +34,13 @@ impl Setup {
         let client = &context["client"];
         let time = |key: &str, default| period(&client[key]).unwrap_or(default);
         let number = |key: &str, default| client[key].as_u64().and_then(|one| one.try_into().ok()).unwrap_or(default);
+        // Many changed messages get no response.
+        let call = Duration::from_secs(if flaw.change.is_some() { 1 } else { 3 });
         Self {
             revision: context["revision"].as_str().unwrap_or_default().to_owned(),
             auto: client["protocol"] == "auto",
             startup: time("startup_timeout", Duration::from_secs(8)),
-            call: time("call_timeout", Duration::from_secs(3)),
+            call: time("call_timeout", call),
             ceiling: time("call_ceiling", Duration::from_secs(60)),
             max_pages: number("max_pages", 1_000),
             max_items: number("max_items", 100_000),

@@ -33,7 +33,7 @@ pub(crate) struct Stdio {
     stderr: Arc<SyncMutex<String>>,
     close_grace: Duration,
     term_grace: Duration,
-    flaw: Flaw,
+    pub(crate) flaw: Flaw,
 }
 
 impl Stdio {
@@ -126,7 +126,7 @@ async fn read(out: ChildStdout, inbox: Arc<Inbox>, stdin: Arc<Mutex<Option<Child
         match serde_json::from_slice::<Value>(&line) {
             Ok(message) if line.len() > limit => inbox.too_long(message["id"].as_u64(), limit),
             Ok(message) => {
-                if let Some(response) = inbox.take(&message) {
+                for response in inbox.take(&message) {
                     // A server may close its input before it gets the response.
                     let _ = write(&stdin, &response).await;
                 }

@@ -62,15 +62,26 @@ impl User {
     /// The result for a request of a server; `None` without the capability.
     pub(crate) fn answer(&self, method: &str, params: &Value) -> Option<Value> {
         let user = self.described();
-        if self.flaw.is(Defect::RefusesWhatItDeclares) {
+        let refuses = self.flaw.is(Defect::RefusesWhatItDeclares)
+            || self.flaw.is(Defect::RefusesFormsWithMode) && params["mode"] == "form";
+        if refuses {
             return None;
+        }
+        if self.flaw.is(Defect::AnswersUndeclared) {
+            let sampled = json!({ "role": "assistant", "model": "m", "content": { "type": "text", "text": "yes" } });
+            return match method {
+                "elicitation/create" => Some(json!({ "action": "accept" })),
+                "sampling/createMessage" => Some(sampled),
+                "roots/list" => Some(json!({ "roots": [] })),
+                _ => None,
+            };
         }
         match method {
             "elicitation/create" if params["mode"] == "url" => {
                 user["url"].as_str().map(|choice| json!({ "action": choice }))
             }
             "elicitation/create" => user.get("form").map(|choice| self.form(choice, &params["requestedSchema"])),
-            "sampling/createMessage" => {
+            "sampling/createMessage" if params.get("tools").is_none() => {
                 let text = user["sampling"].as_str()?;
                 let role = if self.flaw.is(Defect::SpeaksAsTheUser) { "user" } else { "assistant" };
                 let content = json!({ "type": "text", "text": text });
@@ -79,6 +90,13 @@ impl User {
             "roots/list" => user.get("roots").map(|roots| json!({ "roots": roots })),
             _ => None,
         }
+    }
+
+    /// The code of the error for a request without a result.
+    pub(crate) fn rejection(&self, method: &str) -> i64 {
+        let feature = method.split('/').next().unwrap_or_default();
+        // 2025-11-25, client/elicitation, error handling: a mode that was not declared.
+        if self.capabilities().get(feature).is_some() { -32602 } else { -32601 }
     }
 
     fn form(&self, choice: &Value, schema: &Value) -> Value {

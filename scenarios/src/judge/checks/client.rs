@@ -5,16 +5,24 @@
 
 mod answers;
 mod cancellation;
+mod era;
 mod handshake;
 mod http;
+mod input;
 mod jsonrpc;
 mod listing;
+mod messages;
 mod modern;
 mod pagination;
 mod processes;
+mod progress;
 mod retry;
+mod rounds;
+mod subscriptions;
+mod tasks;
 mod timeouts;
 mod tools;
+mod user;
 
 use crate::judge::check::Check;
 
@@ -24,13 +32,20 @@ const RACE_US: u64 = 250_000;
 /// The checks by theme.
 pub(super) const THEMES: &[&[Check]] = &[
     jsonrpc::CHECKS,
+    messages::CHECKS,
     handshake::CHECKS,
+    era::CHECKS,
     answers::CHECKS,
     cancellation::CHECKS,
     timeouts::CHECKS,
     http::CHECKS,
     retry::CHECKS,
     modern::CHECKS,
+    input::CHECKS,
+    user::CHECKS,
+    subscriptions::CHECKS,
+    tasks::CHECKS,
+    progress::CHECKS,
     pagination::CHECKS,
     tools::CHECKS,
     processes::CHECKS,

@@ -14,6 +14,12 @@ use crate::client::{
 
 impl Driver<'_> {
     pub(super) async fn list(&mut self, server: Option<&str>) -> Result<Value, Fault> {
+        if self.flaw.is(Defect::KeepsStaleLists)
+            && let Some((name, listing)) = self.latest.iter().next()
+        {
+            let tools = listing.tools.iter().map(|tool| json!({ "server": name, "name": tool["name"] }));
+            return Ok(json!({ "tools": tools.collect::<Vec<_>>(), "rejected": [] }));
+        }
         let wanted = self.connections.iter().filter(|(name, _)| server.is_none_or(|server| server == *name));
         let lists = join_all(wanted.map(|(name, one)| async move { (name.clone(), list(one).await) })).await;
         let (mut listed, mut rejected, mut failed) = (Vec::new(), Vec::new(), Vec::new());

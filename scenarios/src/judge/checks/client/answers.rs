@@ -3,6 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use ::evidence::Direction;
 use serde_json::Value;
 
 use super::{
@@ -14,13 +15,17 @@ use crate::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, quoted},
         transcript::{Body, ConnectionEvent, IdKey, Message, Session, Transcript, http::method},
     },
-    model::Transport,
+    model::{Revision, Transport},
+    shapes::Shapes,
 };
 
 /// How long a client may take to answer a ping, in microseconds.
 const PING_US: u64 = 1_000_000;
 /// How long it may take where a user or a model has to answer, in microseconds.
 const USER_US: u64 = 3_000_000;
+
+/// The code of an unknown method (JSON-RPC 2.0, "Error object").
+const METHOD_NOT_FOUND: i64 = -32601;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -29,6 +34,20 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "each request of the server gets one response with its id; a ping gets an empty result",
         rule: Rule::Case(answers_server_requests),
+    },
+    Check {
+        id: "answers-only-requests",
+        requirement: "client/answers-only-requests",
+        scope: Scope::Always,
+        expected: "each response of the client has the id of a request of the server",
+        rule: Rule::Case(answers_only_requests),
+    },
+    Check {
+        id: "unknown-requests-rejected",
+        requirement: "client/unknown-requests-rejected",
+        scope: Scope::Always,
+        expected: "a request of an unknown method gets the error -32601",
+        rule: Rule::Case(unknown_requests_rejected),
     },
     Check {
         id: "modern-sends-no-responses",
@@ -155,6 +174,50 @@ fn end_of(transcript: &Transcript<'_>, session: &Session<'_>, next_us: Option<u6
     let process = evidence.process.as_ref().and_then(|process| process.ended_us);
     let others = exit.map(|frame| frame.at_us).into_iter().chain(process).chain(next_us).chain([evidence.elapsed_us]);
     ends.chain(others).min().unwrap_or_default()
+}
+
+fn answers_only_requests(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    // Over HTTP a response may be sent in a session that is lost by now, so all sessions of a server count.
+    let mut requests: HashSet<(&str, IdKey<'_>)> = HashSet::new();
+    // Without the id of a request, an error answers a message that cannot be read.
+    for message in transcript.messages().filter(|message| message.id().is_some_and(|id| !id.is_null())) {
+        let Some(id) = message.id_key() else { continue };
+        let server = message.frame.server.as_str();
+        if !message.by_client() {
+            requests.extend(message.method().map(|_| (server, id)));
+        } else if message.is_response() {
+            let known = requests.contains(&(server, id));
+            let fault = || format!("no request has the id {}", message.id().map(quoted).unwrap_or_default());
+            findings.check(message.seq(), if known { Ok(()) } else { Err(fault()) });
+        }
+    }
+    findings.or_not_applicable("responses", "the client sent no response")
+}
+
+fn unknown_requests_rejected(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for session in transcript.sessions() {
+        let mut unknown: HashMap<IdKey<'_>, &str> = HashMap::new();
+        for message in session.messages() {
+            let Some(id) = message.id_key() else { continue };
+            if !message.by_client() {
+                unknown.remove(&id);
+                unknown.extend(message.method().filter(|method| !is_ever_sent(method)).map(|method| (id, method)));
+            } else if let Some(method) = unknown.get(&id).filter(|_| message.is_response()) {
+                let code = message.error().and_then(|error| error.get("code")).and_then(Value::as_i64);
+                let fault = || format!("`{method}` was answered with {}", quoted(message.json));
+                findings.check(message.seq(), if code == Some(METHOD_NOT_FOUND) { Ok(()) } else { Err(fault()) });
+            }
+        }
+    }
+    findings.or_not_applicable("responses", "the client answered no request of an unknown method")
+}
+
+/// Whether servers of some revision send requests of this method.
+fn is_ever_sent(method: &str) -> bool {
+    let has = |revision| Shapes::in_revision(revision).has_method(method, Direction::ServerToClient);
+    Revision::ALL.into_iter().any(has)
 }
 
 fn modern_sends_no_responses(transcript: &Transcript<'_>) -> CheckOutcome {

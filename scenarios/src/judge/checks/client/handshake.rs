@@ -119,6 +119,10 @@ fn initialized_before_operation(transcript: &Transcript<'_>) -> CheckOutcome {
             continue;
         }
         findings.saw(initialized.or(first).map_or(answer, |message| message.seq()));
+        if let Some(early) = initialized.filter(|initialized| initialized.seq() < answer) {
+            let message = "`notifications/initialized` was sent before the result of `initialize`";
+            findings.fail(message, [early.seq(), answer]);
+        }
         let Some(first) = first else { continue };
         // Two POSTs in flight may arrive in any order.
         let race = if first.frame.http.is_some() { RACE_US } else { 0 };
@@ -139,8 +143,11 @@ fn initialize_params(transcript: &Transcript<'_>) -> CheckOutcome {
     let fault = |request: &Message<'_>| {
         let at = |pointer: &str| request.params().and_then(|params| params.pointer(pointer));
         let is_string = |pointer: &str| at(pointer).is_some_and(Value::is_string);
+        let is_revision = at("/protocolVersion").and_then(Value::as_str).is_some_and(is_date);
         let fault = if !is_string("/protocolVersion") {
             "protocolVersion is not a string"
+        } else if !is_revision {
+            "protocolVersion is not a revision"
         } else if !at("/capabilities").is_some_and(Value::is_object) {
             "capabilities is not an object"
         } else if !is_string("/clientInfo/name") {
@@ -154,6 +161,12 @@ fn initialize_params(transcript: &Transcript<'_>) -> CheckOutcome {
     };
     let requests = requests.map(|request| (request.seq(), request));
     Findings::from_each(requests, fault).or_not_applicable("handshakes", NO_HANDSHAKE)
+}
+
+/// Whether a text has the form of a revision: `2025-11-25`.
+fn is_date(text: &str) -> bool {
+    let digit = |(at, byte): (usize, u8)| if matches!(at, 4 | 7) { byte == b'-' } else { byte.is_ascii_digit() };
+    text.len() == 10 && text.bytes().enumerate().all(digit)
 }
 
 /// The server capability that a method needs.

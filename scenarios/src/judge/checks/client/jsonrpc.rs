@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use ::evidence::Direction;
 use serde_json::Value;
 
 use crate::{
@@ -10,6 +11,7 @@ use crate::{
         transcript::{Body, Frame, IdKey, Message, Session, Transcript, http::media_type, is_truncated},
     },
     model::{Revision, Transport},
+    shapes::Shapes,
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -89,27 +91,33 @@ fn check_batch(revision: Revision, batch: &[Value]) -> Result<(), String> {
 }
 
 /// Checks the form of one message.
-fn check_message(message: &Value) -> Result<(), String> {
+pub(super) fn check_message(message: &Value) -> Result<(), String> {
     let Some(members) = message.as_object() else { return Err(format!("{} is not an object", quoted(message))) };
     if members.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return Err(format!("{} has no `\"jsonrpc\": \"2.0\"`", quoted(message)));
     }
     let (result, error) = (members.get("result"), members.get("error"));
     let Some(method) = members.get("method") else { return check_response(message, result, error) };
-    if !method.is_string() {
-        return Err(format!("the method {} is not a string", quoted(method)));
-    }
+    let Some(name) = method.as_str() else { return Err(format!("the method {} is not a string", quoted(method))) };
     if result.is_some() || error.is_some() {
         return Err(format!("the message {} is a request and a response", quoted(message)));
     }
     match members.get("id") {
         Some(id) if !is_id(id) => return Err(format!("the id {} is neither a string nor an integer", quoted(id))),
+        Some(_) if name.starts_with("notifications/") => return Err(format!("the notification `{name}` has an id")),
+        None if is_request(name) => return Err(format!("the request `{name}` has no id")),
         _ => {}
     }
     match members.get("params") {
         Some(params) if !params.is_object() => Err(format!("the params {} are not an object", quoted(params))),
         _ => Ok(()),
     }
+}
+
+/// Whether a method is that of a request in some revision.
+fn is_request(method: &str) -> bool {
+    let has = |revision| Shapes::in_revision(revision).has_method(method, Direction::ClientToServer);
+    !method.starts_with("notifications/") && Revision::ALL.into_iter().any(has)
 }
 
 fn check_response(message: &Value, result: Option<&Value>, error: Option<&Value>) -> Result<(), String> {

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, quoted},
     transcript::{
-        Message, Transcript,
+        Message, Session, Transcript,
         http::{REVISION_HEADER, SESSION_HEADER, header, method},
     },
 };
@@ -98,7 +98,16 @@ fn meta<'a>(request: &Message<'a>, key: &str) -> Option<&'a Value> {
 }
 
 fn modern_http_headers(transcript: &Transcript<'_>) -> CheckOutcome {
-    each_request(transcript, header_mismatch).or_not_applicable("requests", NOT_MODERN)
+    let mut findings = each_request(transcript, header_mismatch);
+    if !transcript.sessions().iter().any(Session::has_initialize) {
+        let notifications = modern_messages(transcript).filter(|message| message.method().is_some());
+        for message in notifications.filter(|message| message.id().is_none()) {
+            let missing = header(message.frame, REVISION_HEADER).is_none();
+            let fault = || format!("`{}` has no MCP-Protocol-Version", message.method().unwrap_or_default());
+            findings.check(message.seq(), if missing { Err(fault()) } else { Ok(()) });
+        }
+    }
+    findings.or_not_applicable("requests", NOT_MODERN)
 }
 
 /// Says where the headers of a request do not mirror its body (basic/transports/streamable-http#request-metadata).
@@ -117,6 +126,8 @@ fn header_mismatch(request: &Message<'_>) -> Option<String> {
     let source = match method {
         "tools/call" | "prompts/get" => "/params/name",
         "resources/read" => "/params/uri",
+        // The extension for tasks (SEP-2663, routing headers).
+        "tasks/get" | "tasks/update" | "tasks/cancel" => "/params/taskId",
         _ => return None,
     };
     let name = request.json.pointer(source)?.as_str()?;

@@ -1,26 +1,15 @@
 //! Results: their types, caching hints, and metadata.
 
-use std::{collections::HashMap, sync::LazyLock};
+use std::collections::HashMap;
 
-use regex::Regex;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::{META_CAPABILITIES, each_result, meta};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
+    checks::meta::{extension_fault, meta_fault},
     transcript::{RequestResponse, Transcript},
 };
-
-// 2026-07-28, basic#_meta: an optional prefix of labels with dots between them and a slash, then a name.
-static META_KEY: LazyLock<Regex> = LazyLock::new(|| {
-    let label = "[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?";
-    let name = "(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)?";
-    Regex::new(&format!(r"^(?:{label}(?:\.{label})*/)?{name}$")).expect("a constant, tested")
-});
-// W3C Trace Context, 3.2: version, trace id, parent id and flags.
-static TRACE_PARENT: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new("^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$").expect("a constant, tested")
-});
 
 pub(in super::super) const CHECKS: &[Check] = &[
     Check {
@@ -117,25 +106,14 @@ fn meta_keys(transcript: &Transcript<'_>) -> CheckOutcome {
     let messages = messages.filter(|(_, json)| json.get("result").is_some() || json.get("params").is_some());
     let fault = |json: &&Value| {
         let body = json.get("result").or_else(|| json.get("params"))?;
-        own_meta(body).or_else(|| {
+        meta_fault(body).or_else(|| {
             // Items of lists, contents and blocks have metadata of their own.
             let lists = ["tools", "resources", "resourceTemplates", "prompts", "contents", "content"];
             let items = lists.into_iter().filter_map(|key| body.get(key)?.as_array()).flatten();
-            items.into_iter().find_map(own_meta)
+            items.into_iter().find_map(meta_fault)
         })
     };
     Findings::from_each(messages, fault).or_not_applicable("messages", "the server sent no message")
-}
-
-fn own_meta(value: &Value) -> Option<String> {
-    let meta = value.get("_meta")?.as_object()?;
-    meta.iter().find_map(|(key, value)| {
-        if !META_KEY.is_match(key) {
-            return Some(format!("the key `{key}` is invalid"));
-        }
-        let malformed = key == "traceparent" && !value.as_str().is_some_and(|text| TRACE_PARENT.is_match(text));
-        malformed.then(|| format!("traceparent is {}", brief(value)))
-    })
 }
 
 fn extensions(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -148,11 +126,4 @@ fn extensions(transcript: &Transcript<'_>) -> CheckOutcome {
         None => Some(format!("extensions is {}", brief(extensions))),
     };
     Findings::from_each(found, fault).or_not_applicable("results", "the server declares no extension")
-}
-
-fn extension_fault(extensions: &Map<String, Value>) -> Option<String> {
-    extensions.keys().find_map(|name| {
-        let valid = META_KEY.is_match(name) && name.split_once('/').is_some_and(|(_, name)| !name.is_empty());
-        (!valid).then(|| format!("`{name}` is not a prefix and a name"))
-    })
 }

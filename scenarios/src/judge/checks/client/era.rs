@@ -1,0 +1,88 @@
+//! The revision that a client uses after a server has said which ones it supports (2026-07-28, basic/versioning).
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::RACE_US;
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope, quoted},
+    transcript::{Message, Transcript},
+};
+
+/// The code of an unsupported revision (2026-07-28, basic/versioning#protocol-version-negotiation).
+const UNSUPPORTED: i64 = -32022;
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "uses-a-supported-revision",
+        requirement: "client/uses-a-supported-revision",
+        scope: Scope::Always,
+        expected: "after the error -32022 the client uses a revision that the server supports",
+        rule: Rule::Case(uses_a_supported_revision),
+    },
+    Check {
+        id: "era-is-kept",
+        requirement: "client/era-is-kept",
+        scope: Scope::Always,
+        expected: "after a result of 2026-07-28 the client sends no `initialize` to the same process or origin",
+        rule: Rule::Case(era_is_kept),
+    },
+];
+
+fn uses_a_supported_revision(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    // The latest list of each server, and when it was sent.
+    let mut supported: HashMap<&str, (u64, u64, &[Value])> = HashMap::new();
+    for message in transcript.messages() {
+        let server = message.frame.server.as_str();
+        if !message.by_client() {
+            let error = message.error().filter(|error| error.get("code").and_then(Value::as_i64) == Some(UNSUPPORTED));
+            let list = error.and_then(|error| error.pointer("/data/supported")).and_then(Value::as_array);
+            supported.extend(list.map(|list| (server, (message.at_us(), message.seq(), list.as_slice()))));
+            continue;
+        }
+        let (Some((at_us, seq, list)), true) = (supported.get(server), message.is_request()) else { continue };
+        let Some(revision) = used_revision(&message) else { continue };
+        if list.contains(revision) || message.at_us() <= at_us + RACE_US && !message.is("initialize") {
+            findings.saw(message.seq());
+        } else {
+            findings.saw(message.seq());
+            let fault = format!("`{}` uses {}", message.method().unwrap_or_default(), quoted(revision));
+            findings.fail(format!("{fault}, which the server does not support"), [*seq, message.seq()]);
+        }
+    }
+    findings.or_not_applicable("requests", "no server rejected a revision, or no request followed")
+}
+
+fn used_revision<'a>(message: &Message<'a>) -> Option<&'a Value> {
+    if message.is("initialize") { message.param("protocolVersion") } else { message.revision() }
+}
+
+fn era_is_kept(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    // A process is one connection over stdio; an origin is one server.
+    let place = |message: &Message<'_>| message.frame.http.is_none().then_some(message.frame.connection);
+    let mut modern: HashMap<(&str, Option<u64>), u64> = HashMap::new();
+    for one in transcript.requests() {
+        let server = (one.request.frame.server.as_str(), place(&one.request));
+        let revision = one.request.revision().and_then(Value::as_str);
+        if one.request.is("initialize") {
+            if let Some(result) = modern.get(&server).filter(|result| **result < one.request.seq()) {
+                findings.fail("`initialize` was sent to a server of 2026-07-28", [*result, one.request.seq()]);
+            }
+        } else if let Some(result) = one.result() {
+            // The result of a probe may have no common revision.
+            let supported = result.get("supportedVersions").and_then(Value::as_array);
+            let common = supported.is_none_or(|all| all.iter().any(|version| version.as_str() == revision));
+            if revision.is_some() && common && result.get("resultType").is_some() {
+                findings.saw(one.last_frame());
+                modern.entry(server).or_insert(one.last_frame());
+            }
+        }
+    }
+    findings.or_not_applicable("results", "no server sent a result of 2026-07-28")
+}
+
+#[cfg(test)]
+mod tests;

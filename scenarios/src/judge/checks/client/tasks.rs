@@ -1,0 +1,199 @@
+//! Tasks: those of 2025-11-25 (basic/utilities/tasks), and the extension of 2026-07-28 (SEP-2663).
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::RACE_US;
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope},
+    transcript::{IdKey, Message, RequestResponse, Transcript},
+};
+
+/// The capabilities in a request of 2026-07-28, with the extension.
+const EXTENSION: &str =
+    "/params/_meta/io.modelcontextprotocol~1clientCapabilities/extensions/io.modelcontextprotocol~1tasks";
+const RELATED: &str = "/_meta/io.modelcontextprotocol~1related-task";
+
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "tasks-only-where-supported",
+        requirement: "client/tasks-only-where-supported",
+        scope: Scope::Always,
+        expected: "a tool is called as a task only if the server and the tool support it",
+        rule: Rule::Case(only_where_supported),
+    },
+    Check {
+        id: "related-task-answered",
+        requirement: "client/related-task-answered",
+        scope: Scope::Always,
+        expected: "the response to a request of a task names the task in `_meta`",
+        rule: Rule::Case(related_task_answered),
+    },
+    Check {
+        id: "task-requests-without-metadata",
+        requirement: "client/task-requests-without-metadata",
+        scope: Scope::Always,
+        expected: "requests about tasks have no related task in `_meta`",
+        rule: Rule::Case(without_metadata),
+    },
+    Check {
+        id: "tasks-extension-declared",
+        requirement: "client/tasks-extension-declared",
+        scope: Scope::Always,
+        expected: "requests about tasks declare the extension for tasks",
+        rule: Rule::Case(extension_declared),
+    },
+    Check {
+        id: "tasks-poll-interval",
+        requirement: "tasks/interval",
+        scope: Scope::Always,
+        expected: "a task is not polled more often than the server suggests",
+        rule: Rule::Case(poll_interval),
+    },
+    Check {
+        id: "tasks-polling-ends",
+        requirement: "client/tasks-polling-ends",
+        scope: Scope::Always,
+        expected: "a task that has ended is neither polled nor cancelled",
+        rule: Rule::Case(polling_ends),
+    },
+];
+
+const NO_TASK: &str = "the client sent no request about a task";
+
+fn task_requests<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = &'t RequestResponse<'a>> + 't {
+    let is_task = |method: &str| method.starts_with("tasks/") && method != "tasks/list";
+    transcript.requests().iter().filter(move |one| one.request.method().is_some_and(is_task))
+}
+
+fn only_where_supported(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for session in transcript.sessions() {
+        let Some(handshake) = session.handshake() else { continue };
+        let result = handshake.answer.result();
+        let declared = result.and_then(|it| it.pointer("/capabilities/tasks/requests/tools/call")).is_some();
+        let mut support: HashMap<&str, &str> = HashMap::new();
+        for message in session.messages() {
+            let tools = message.result().filter(|_| !message.by_client()).and_then(|result| result.get("tools"));
+            for tool in tools.and_then(Value::as_array).into_iter().flatten() {
+                let stated = tool.pointer("/execution/taskSupport").and_then(Value::as_str);
+                let name = tool.get("name").and_then(Value::as_str);
+                support.extend(name.map(|name| (name, stated.unwrap_or("forbidden"))));
+            }
+            let tool = message.tool().filter(|_| message.by_client() && !message.is_modern());
+            let Some(tool) = tool.filter(|_| message.param("task").is_some_and(|task| !task.is_null())) else {
+                continue;
+            };
+            let fault = match support.get(tool) {
+                _ if !declared => Err(format!("`{tool}` was called as a task, which the server does not support")),
+                Some(&"forbidden") => Err(format!("`{tool}` was called as a task, which it does not support")),
+                _ => Ok(()),
+            };
+            findings.check(message.seq(), fault);
+        }
+    }
+    findings.or_not_applicable("calls", "the client called no tool as a task")
+}
+
+fn related_task_answered(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for session in transcript.sessions() {
+        let mut related: HashMap<IdKey<'_>, (u64, &Value)> = HashMap::new();
+        for message in session.messages() {
+            let Some(id) = message.id_key() else { continue };
+            if !message.by_client() {
+                let task = message.params().and_then(|params| params.pointer(RELATED)?.get("taskId"));
+                related.extend(task.map(|task| (id, (message.seq(), task))));
+            } else if let (Some((seq, task)), Some(result)) = (related.get(&id), message.result()) {
+                findings.saw(message.seq());
+                if result.pointer(RELATED).and_then(|related| related.get("taskId")) != Some(task) {
+                    findings.fail(format!("the result does not name the task {task}"), [*seq, message.seq()]);
+                }
+            }
+        }
+    }
+    findings.or_not_applicable("results", "no task sent a request")
+}
+
+fn without_metadata(transcript: &Transcript<'_>) -> CheckOutcome {
+    let requests = transcript.requests().iter().map(|one| one.request);
+    let requests = requests.filter(|message| message.method().is_some_and(|method| method.starts_with("tasks/")));
+    let fault = |message: &Message<'_>| {
+        let has = message.params().is_some_and(|params| params.pointer(RELATED).is_some());
+        has.then(|| format!("`{}` has a related task", message.method().unwrap_or_default()))
+    };
+    Findings::from_each(requests.map(|message| (message.seq(), message)), fault).or_not_applicable("requests", NO_TASK)
+}
+
+fn extension_declared(transcript: &Transcript<'_>) -> CheckOutcome {
+    let requests = task_requests(transcript).map(|one| one.request).filter(Message::is_modern);
+    let fault = |message: &Message<'_>| {
+        let declared = message.json.pointer(EXTENSION).is_some();
+        (!declared).then(|| format!("`{}` does not declare the extension", message.method().unwrap_or_default()))
+    };
+    Findings::from_each(requests.map(|message| (message.seq(), message)), fault).or_not_applicable("requests", NO_TASK)
+}
+
+/// The task in a result: the result itself, or its member in 2025-11-25.
+fn task_of(result: &Value) -> &Value {
+    result.get("task").filter(|task| task.is_object()).unwrap_or(result)
+}
+
+fn poll_interval(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    // The last poll of each task, and the interval in its response. Input that was sent allows to poll at once.
+    let mut polls: HashMap<(&str, &Value), (&RequestResponse<'_>, u64, usize)> = HashMap::new();
+    for one in task_requests(transcript) {
+        let Some(id) = one.param("taskId") else { continue };
+        let key = (one.request.frame.server.as_str(), id);
+        if !one.request.is("tasks/get") {
+            polls.remove(&key);
+            continue;
+        }
+        let mut early = 0;
+        if let Some((last, interval_us, before)) = polls.get(&key) {
+            findings.saw(one.request.seq());
+            // A client with a fixed rate counts from its requests, whose records may be late.
+            if one.request.at_us().saturating_sub(last.request.at_us()) < interval_us / 2 {
+                early = before + 1;
+            }
+            if early == 2 {
+                let ms = interval_us / 1000;
+                let message = format!("a task was polled several times within half of the interval of {ms} ms");
+                findings.fail(message, [last.request.seq(), one.request.seq()]);
+            }
+        }
+        let interval =
+            one.result().map(task_of).and_then(|task| task.get("pollIntervalMs").or_else(|| task.get("pollInterval")));
+        let interval_us = interval.and_then(Value::as_u64).unwrap_or_default().saturating_mul(1000);
+        polls.insert(key, (one, interval_us, early));
+    }
+    findings.or_not_applicable("polls", "no task was polled twice")
+}
+
+fn polling_ends(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    // When each task ended, the frame that says so, and the number of later requests, of which one may have crossed it.
+    let mut ended: HashMap<(&str, &Value), (u64, u64, usize)> = HashMap::new();
+    for one in task_requests(transcript) {
+        let Some(id) = one.param("taskId") else { continue };
+        let key = (one.request.frame.server.as_str(), id);
+        findings.saw(one.request.seq());
+        if let Some((at_us, seq, late)) = ended.get_mut(&key).filter(|_| !one.request.is("tasks/result")) {
+            *late += 1;
+            if *late > 1 || one.request.at_us() > *at_us + RACE_US {
+                let method = one.request.method().unwrap_or_default();
+                findings.fail(format!("`{method}` was sent after the end of the task"), [*seq, one.request.seq()]);
+            }
+        }
+        let status = one.result().and_then(|result| task_of(result).get("status")).and_then(Value::as_str);
+        if let (Some("completed" | "failed" | "cancelled"), Some(response)) = (status, one.response) {
+            ended.entry(key).or_insert((response.at_us(), response.seq(), 0));
+        }
+    }
+    findings.or_not_applicable("requests", NO_TASK)
+}
+
+#[cfg(test)]
+mod tests;

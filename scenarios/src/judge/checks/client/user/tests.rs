@@ -1,0 +1,104 @@
+use serde_json::{Value, json};
+
+use crate::{
+    judge::checks::testing::{
+        EvidenceBuilder, error, fails, initialize, modern, not_applicable, passes, request, result,
+    },
+    model::Revision,
+};
+
+/// A client with these capabilities gets this request and answers.
+fn answered(declared: Value, method: &str, params: Value, answer: Value) -> EvidenceBuilder {
+    let mut hello = initialize(0, "2025-11-25");
+    hello["params"]["capabilities"] = declared;
+    let story = EvidenceBuilder::stdio(Revision::V2025_11_25).client(hello);
+    let story = story.server(result(0, json!({"protocolVersion": "2025-11-25", "capabilities": {}})));
+    story.server(request("q", method, params)).client(answer)
+}
+
+fn form(answer: Value) -> EvidenceBuilder {
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let params = json!({"message": "?", "requestedSchema": schema});
+    answered(json!({"elicitation": {}}), "elicitation/create", params, result("q", answer))
+}
+
+#[test]
+fn features_are_declared() {
+    let id = "features-are-declared";
+    let sampled = result("q", json!({"role": "assistant"}));
+    passes(id, answered(json!({"sampling": {}}), "sampling/createMessage", json!({}), sampled.clone()));
+    fails(id, answered(json!({}), "sampling/createMessage", json!({}), sampled), "did not declare `sampling`");
+    not_applicable(id, answered(json!({}), "sampling/createMessage", json!({}), error("q", -32601)));
+    let declined = result("q", json!({"action": "decline"}));
+    not_applicable(id, answered(json!({}), "elicitation/create", json!({}), declined));
+}
+
+#[test]
+fn modes_are_declared() {
+    let id = "undeclared-mode-rejected";
+    let url = |declared, answer| answered(declared, "elicitation/create", json!({"mode": "url"}), answer);
+    passes(id, url(json!({"elicitation": {"form": {}}}), error("q", -32602)));
+    fails(id, url(json!({"elicitation": {}}), error("q", -32601)), "-32601");
+    fails(id, url(json!({"elicitation": {}}), result("q", json!({"action": "decline"}))), "decline");
+    not_applicable(id, url(json!({"elicitation": {"url": {}}}), result("q", json!({"action": "accept"}))));
+    not_applicable(id, url(json!({}), error("q", -32601)));
+}
+
+#[test]
+fn tools_in_sampling_are_declared() {
+    let id = "sampling-tools-rejected";
+    let with = |declared, answer| answered(declared, "sampling/createMessage", json!({"tools": []}), answer);
+    passes(id, with(json!({"sampling": {}}), error("q", -32602)));
+    fails(id, with(json!({"sampling": {}}), result("q", json!({}))), "with tools");
+    not_applicable(id, with(json!({"sampling": {"tools": {}}}), result("q", json!({}))));
+}
+
+#[test]
+fn content_belongs_to_accepted_forms() {
+    let id = "content-only-if-accepted";
+    passes(id, form(json!({"action": "accept", "content": {"n": 1}})));
+    passes(id, form(json!({"action": "decline", "content": {}})));
+    fails(id, form(json!({"action": "decline", "content": {"n": 1}})), "`decline`");
+    let url = answered(
+        json!({"elicitation": {"url": {}}}),
+        "elicitation/create",
+        json!({"mode": "url"}),
+        result("q", json!({"action": "accept", "content": {"n": 1}})),
+    );
+    fails(id, url, "URL");
+}
+
+#[test]
+fn content_matches_the_schema() {
+    let id = "content-matches-form";
+    passes(id, form(json!({"action": "accept", "content": {"n": 1}})));
+    fails(id, form(json!({"action": "accept", "content": {"n": "1"}})), "violates the schema");
+    fails(id, form(json!({"action": "accept"})), "missing");
+    not_applicable(id, form(json!({"action": "cancel"})));
+}
+
+#[test]
+fn the_same_rules_apply_to_input() {
+    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+    let asked = json!({"method": "elicitation/create", "params": {"message": "?", "requestedSchema": schema}});
+    let required = json!({"resultType": "input_required", "inputRequests": {"one": asked}});
+    let mut retry = modern(2, "tools/call", json!({"name": "x"}));
+    retry["params"]["inputResponses"] = json!({"one": {"action": "accept", "content": {"n": "1"}}});
+    let story = || {
+        let called =
+            EvidenceBuilder::stdio(Revision::V2026_07_28).client(modern(1, "tools/call", json!({"name": "x"})));
+        called.server(result(1, required.clone())).client(retry.clone())
+    };
+    fails("content-matches-form", story(), "violates the schema");
+    fails("features-are-declared", story(), "did not declare `elicitation`");
+}
+
+#[test]
+fn roots_are_files() {
+    let rooted = |uri: &str| {
+        let roots = json!({"roots": [{"uri": uri}]});
+        answered(json!({"roots": {}}), "roots/list", json!({}), result("q", roots))
+    };
+    passes("roots-are-files", rooted("file:///a"));
+    fails("roots-are-files", rooted("https://example.com"), "https://example.com");
+}

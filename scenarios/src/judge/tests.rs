@@ -1,0 +1,175 @@
+//! Verdicts on whole cases: outcomes that the frames show, reports that contradict them, and undeclared capabilities.
+
+use std::sync::Arc;
+
+use reports::model::{CaseResult, Profile, Verdict};
+use serde_json::{Value, json};
+
+use super::{
+    checks::testing::{EvidenceBuilder, call, cancel, initialize, modern, note, request, result, tools},
+    judge,
+    transcript::WORK,
+};
+use crate::{
+    evidence::{Evidence, Outcome},
+    model::{Revision, Scenario},
+};
+
+const LEGACY: Revision = Revision::V2025_11_25;
+const MODERN: Revision = Revision::V2026_07_28;
+
+fn scenario(more: &str) -> Arc<Scenario> {
+    let text = format!("scenario: a/b\ntitle: t\nsubject: client\nrequirement: tasks/handled\nserver: {{}}\n{more}");
+    Arc::new(crate::load::unvalidated(&text))
+}
+
+/// The result of a client without a report, with the profile `sdk`.
+fn silent(steps: &str, evidence: EvidenceBuilder) -> CaseResult {
+    let mut evidence = evidence.build();
+    evidence.profile = Profile::Sdk;
+    evidence.steps.clear();
+    judge("a/b", &scenario(steps), &evidence)
+}
+
+fn verdict_of(case: &CaseResult, id: &str) -> Verdict {
+    case.checks.iter().find(|check| check.id == id).map(|check| check.verdict).expect("a result with this id")
+}
+
+fn of_task(id: u64, method: &str) -> Value {
+    let mut message = modern(id, method, json!({"taskId": "7", "name": "job"}));
+    message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+        json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    message
+}
+
+fn task(id: u64, members: Value) -> Value {
+    let mut task = json!({"resultType": "complete", "taskId": "7"});
+    task.as_object_mut().zip(members.as_object()).into_iter().for_each(|(task, more)| task.extend(more.clone()));
+    result(id, task)
+}
+
+fn became_task() -> EvidenceBuilder {
+    let called = EvidenceBuilder::stdio(MODERN).client(of_task(1, "tools/call"));
+    called.server(task(1, json!({"resultType": "task", "status": "working"})))
+}
+
+#[test]
+fn a_silent_client_that_polls_its_task_gets_the_result() {
+    let steps = "steps: [{ call: { tool: job, expect: { text: done } } }]";
+    let done = json!({"status": "completed", "result": {"content": [{"type": "text", "text": "done"}]}});
+    let polled = |done| became_task().client(of_task(2, "tasks/get")).server(task(2, done));
+    assert_eq!(verdict_of(&silent(steps, polled(done)), "steps[0].call.text"), Verdict::Passed);
+    let other = json!({"status": "completed", "result": {"content": []}});
+    assert_eq!(verdict_of(&silent(steps, polled(other)), "steps[0].call.text"), Verdict::Failed);
+    for state in ["working", "failed", "cancelled"] {
+        let ended = polled(json!({"status": state, "error": {"code": -1, "message": "no"}}));
+        assert_eq!(verdict_of(&silent(steps, ended), "steps[0].call"), Verdict::Failed, "{state}");
+    }
+    assert_eq!(verdict_of(&silent(steps, became_task()), "steps[0].call"), Verdict::Failed);
+}
+
+#[test]
+fn a_silent_client_fails_with_its_task_where_that_is_expected() {
+    let steps = "steps: [{ call: { tool: job, expect: { error: rpc-error, code: -5 } } }]";
+    let failed = json!({"status": "failed", "error": {"code": -5, "message": "no"}});
+    let failed = became_task().client(of_task(2, "tasks/get")).server(task(2, failed));
+    assert_eq!(verdict_of(&silent(steps, failed), "steps[0].call"), Verdict::Passed);
+    let cancelled = became_task().client(of_task(2, "tasks/cancel")).server(task(2, json!({})));
+    assert_eq!(verdict_of(&silent(steps, cancelled), "steps[0].call"), Verdict::Passed);
+}
+
+#[test]
+fn a_silent_client_reads_the_result_of_a_task_of_2025() {
+    let steps = "steps: [{ call: { tool: job, expect: { text: done } } }]";
+    let called = EvidenceBuilder::stdio(LEGACY).greet().client(call(1, "job"));
+    let called = called.server(result(1, json!({"task": {"taskId": "7", "status": "working"}})));
+    let read = called.client(request(2, "tasks/result", json!({"taskId": "7"})));
+    let read = read.server(result(2, json!({"content": [{"type": "text", "text": "done"}]})));
+    assert_eq!(verdict_of(&silent(steps, read), "steps[0].call.text"), Verdict::Passed);
+}
+
+#[test]
+fn a_silent_client_that_ignores_required_input_fails() {
+    let steps = "steps: [{ call: { tool: job, expect: { text: done } } }]";
+    let required = json!({"resultType": "input_required", "requestState": "s"});
+    let asked = || EvidenceBuilder::stdio(MODERN).client(of_task(1, "tools/call")).server(result(1, required.clone()));
+    assert_eq!(verdict_of(&silent(steps, asked()), "steps[0].call"), Verdict::Failed);
+    let mut retry = of_task(2, "tools/call");
+    retry["params"]["requestState"] = json!("s");
+    let done = json!({"resultType": "complete", "content": [{"type": "text", "text": "done"}]});
+    let repeated = asked().client(retry).server(result(2, done));
+    assert_eq!(verdict_of(&silent(steps, repeated), "steps[0].call.text"), Verdict::Passed);
+}
+
+#[test]
+fn a_report_of_a_result_that_no_server_sent_fails() {
+    let steps = scenario("steps: [{ call: { tool: x } }]");
+    let called = || EvidenceBuilder::stdio(LEGACY).greet().client(call(1, "x"));
+    let reported = |evidence: EvidenceBuilder| {
+        let content = json!({"content": [{"type": "text", "text": "done"}]});
+        judge("a/b", &steps, &evidence.step(5, Outcome::Value(content)).build())
+    };
+    let claims = |case: CaseResult| case.checks.iter().any(|check| check.id == "report-matches-frames");
+    assert!(claims(reported(called())));
+    assert!(!claims(reported(called().server(result(1, json!({"content": []}))))));
+    let other = called().client(call(2, "y")).server(result(2, json!({"content": []})));
+    assert!(claims(reported(other)));
+}
+
+#[test]
+fn cases_of_undeclared_capabilities_are_skipped() {
+    let steps = "client: { user: { form: decline } }\nsteps: [{ call: { tool: x } }]";
+    let declared = |capabilities: Value| {
+        let mut hello = initialize(0, "2025-11-25");
+        hello["params"]["capabilities"] = capabilities;
+        let story = EvidenceBuilder::stdio(LEGACY).client(hello);
+        let story = story.server(result(0, json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}})));
+        silent(steps, story.client(note("notifications/initialized")).client(call(1, "x")))
+    };
+    let is_skipped = |case: &CaseResult| case.checks.iter().any(|check| check.observed.contains("did not declare"));
+    let undeclared = declared(json!({}));
+    assert!(is_skipped(&undeclared) && undeclared.verdict == Verdict::Skipped, "{undeclared:?}");
+    assert!(!is_skipped(&declared(json!({"elicitation": {}}))));
+    assert!(is_skipped(&declared(json!({"elicitation": {"url": {}}}))));
+    // A wrong message still counts.
+    let mut wrong = initialize(0, "2025-11-25");
+    wrong["params"]["capabilities"] = json!({"roots": 1});
+    let wrong = silent(steps, EvidenceBuilder::stdio(LEGACY).client(wrong));
+    assert_eq!(wrong.verdict, Verdict::Failed);
+}
+
+/// A client that lists, calls with progress tokens, and cancels, without end.
+fn endless(count: u64) -> Evidence {
+    let story = (1..=count).fold(EvidenceBuilder::stdio(LEGACY).greet(), |story, round| {
+        let (list, call) = (round * 2, round * 2 + 1);
+        let story = story.client(request(list, "tools/list", json!({}))).server(tools(list, &["x"], None));
+        let params = json!({"name": "x", "_meta": {"progressToken": call}});
+        story.client(request(call, "tools/call", params)).client(cancel(call))
+    });
+    story.build()
+}
+
+#[test]
+fn a_case_with_many_frames_is_judged_in_linear_time() {
+    let scenario = scenario("steps: [{ list: {} }, { call: { tool: x, expect: { error: timed-out } } }]");
+    let work = |evidence: &Evidence| {
+        WORK.set(0);
+        drop(judge("a/b", &scenario, evidence));
+        WORK.get()
+    };
+    let (small, large) = (endless(1_000), endless(2_000));
+    let [small, large] = [&small, &large].map(work);
+    assert!(large < small * 21 / 10, "{small} accesses became {large}");
+}
+
+/// Prints the time for 100,000 frames: `cargo test --release -p mcp-workbench-scenarios --lib -- --ignored hundred`.
+#[test]
+#[ignore = "a measurement"]
+fn a_hundred_thousand_frames() {
+    let evidence = endless(25_000);
+    let began = std::time::Instant::now();
+    let case = judge("a/b", &scenario("steps: [{ list: {} }]"), &evidence);
+    let took = began.elapsed();
+    assert!(took < std::time::Duration::from_secs(60), "{} frames took {took:?}: {case:?}", evidence.frames.len());
+    eprintln!("{} frames were judged in {took:?}", evidence.frames.len());
+}
