@@ -13,6 +13,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 pub use evidence::now_us;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::{
     evidence::{ReportedEvent, StepOutcome},
@@ -26,13 +27,20 @@ pub const PROTOCOL_VERSION: &str = "MCP_CONFORMANCE_PROTOCOL_VERSION";
 /// Environment variable with the [`Context`].
 pub const CONTEXT: &str = "MCP_CONFORMANCE_CONTEXT";
 
+/// The keys of a [`Context`] that the official suite does not have, and `name`.
+pub(crate) const CONTEXT_KEYS: &[&str] =
+    &["format", "name", "scenario", "transport", "revision", "servers", "client", "steps", "report"];
+
 /// Instructions for a client under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Context {
     /// Version of the contract: 1.
     pub format: u32,
-    /// The scenario.
+    /// The value of `MCP_CONFORMANCE_SCENARIO`: the name in the official suite, or else the id of the scenario.
     pub name: String,
+    /// The id of the scenario.
+    #[serde(default)]
+    pub scenario: String,
     /// The transport of every server of the case.
     pub transport: Transport,
     /// The revision of the case.
@@ -45,6 +53,9 @@ pub struct Context {
     pub steps: Vec<ClientStep>,
     /// File to which the client appends its report, one [`ReportLine`] per line.
     pub report: PathBuf,
+    /// Keys of the official suite, such as `toolCalls`.
+    #[serde(flatten)]
+    pub official: Map<String, Value>,
 }
 
 /// Endpoint of a server.

@@ -14,6 +14,7 @@ mod axes;
 mod expect;
 mod input;
 mod load;
+mod official;
 mod step;
 mod streams;
 mod tasks;
@@ -25,6 +26,7 @@ pub use expect::{
 };
 pub use input::{Input, Responses, Stop};
 pub use load::{Closed, Load, Open, Shape};
+pub use official::{OFFICIAL_TAG, Official};
 pub use step::{
     AnyStep, ArgumentKind, Await, Call, CallTools, ClientStep, Connect, Finish, GetPrompts, List, Pages, Raw, Request,
     ServerStep, SetRoots, Steps, Target, Wait,
@@ -49,6 +51,9 @@ pub struct Scenario<S = Steps> {
     pub title: String,
     /// The subject: a client or a server.
     pub subject: Subject,
+    /// The equivalent scenario of the official conformance suite, if there is one.
+    #[serde(default)]
+    pub official: Option<Official>,
     /// Tags to select by.
     #[serde(default)]
     pub tags: Vec<String>,
@@ -112,6 +117,7 @@ impl<S> Scenario<S> {
             scenario: self.scenario,
             title: self.title,
             subject: self.subject,
+            official: self.official,
             tags: self.tags,
             requirement: self.requirement,
             revisions: self.revisions,
@@ -147,6 +153,12 @@ impl Scenario {
     #[must_use]
     pub fn judges_authorization(&self) -> bool {
         self.steps.server().iter().any(|step| matches!(step, ServerStep::Unauthorized(_)))
+    }
+
+    /// The name by which clients know the scenario: that of the official suite, or else the id.
+    #[must_use]
+    pub fn client_name(&self) -> &str {
+        self.official.as_ref().map_or(&self.scenario, |official| &official.name)
     }
 
     /// The scripts of the mock servers, by name.

@@ -96,6 +96,8 @@ fn cases_of(scenario: &Arc<Scenario>, seed: u64) -> Vec<Case> {
 pub struct Listed {
     /// The id.
     pub scenario: String,
+    /// The name of the equivalent scenario of the official suite, if there is one.
+    pub official: Option<String>,
     /// The title.
     pub title: String,
     /// The subject.
@@ -117,6 +119,7 @@ impl Listed {
         let scenario = &case.scenario;
         let mut listed = Self {
             scenario: scenario.scenario.clone(),
+            official: scenario.official.as_ref().map(|official| official.name.clone()),
             title: scenario.title.clone(),
             subject: scenario.subject,
             requirement: scenario.requirement.clone(),

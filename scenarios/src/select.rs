@@ -15,7 +15,7 @@ use thiserror::Error;
 pub use self::checks::{CheckSelection, server_checks};
 use crate::{
     case::Case,
-    model::{Revision, Scenario, Subject, Transport},
+    model::{OFFICIAL_TAG, Revision, Scenario, Subject, Transport},
 };
 
 /// A command that runs scenarios.
@@ -54,7 +54,8 @@ impl Runner {
 /// The cases to run. The default selects all.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
-    /// Globs on the ids of scenarios or cases: `tools/*`, `*@stdio@2025-11-25`. A `*` goes across `/` and `@`.
+    /// Globs on the ids of scenarios or cases, or on names of the official suite: `tools/*`, `*@stdio@2025-11-25`,
+    /// `tools_call`. A `*` goes across `/` and `@`.
     pub names: Vec<String>,
     /// Areas: the first part of the ids of scenarios.
     pub areas: Vec<String>,
@@ -154,7 +155,7 @@ impl Selection {
         let kinds = [
             Kind { name: "name", selectors: names },
             Kind::exact("area", &self.areas, |case| vec![area_of(&case.scenario.scenario).to_owned()]),
-            Kind::exact("tag", &self.tags, |case| case.scenario.tags.clone()),
+            Kind::exact("tag", &self.tags, tags_of),
             Kind::exact("revision", &self.revisions, |case| vec![case.revision.to_string()]),
             Kind::exact("transport", &self.transports, |case| vec![case.transport.to_string()]),
             Kind {
@@ -170,6 +171,18 @@ impl Selection {
 #[must_use]
 pub fn area_of(scenario: &str) -> &str {
     scenario.split('/').next().unwrap_or_default()
+}
+
+/// The tags of the scenario of a case. One with a name in the official suite has the tag [`OFFICIAL_TAG`].
+fn tags_of(case: &Case) -> Vec<String> {
+    let official = case.scenario.official.as_ref().map(|_| OFFICIAL_TAG.to_owned());
+    case.scenario.tags.iter().cloned().chain(official).collect()
+}
+
+/// The id of the scenario of a case, and its name in the official suite.
+fn names_of(case: &Case) -> impl Iterator<Item = &str> {
+    let official = case.scenario.official.as_ref().map(|official| official.name.as_str());
+    [case.scenario.scenario.as_str()].into_iter().chain(official)
 }
 
 /// The name of a subject in files and flags.
@@ -211,9 +224,11 @@ impl Selector {
     fn name(glob: &str) -> Result<Self, SelectError> {
         let bad = |source| SelectError::BadGlob { glob: glob.to_owned(), source };
         let matcher: GlobMatcher = Glob::new(glob).map_err(bad)?.compile_matcher();
-        let matches =
-            Box::new(move |case: &Case| matcher.is_match(&case.id) || matcher.is_match(&case.scenario.scenario));
-        Ok(Self { kind: "name", text: glob.to_owned(), words: |case| vec![case.scenario.scenario.clone()], matches })
+        let matches = Box::new(move |case: &Case| {
+            matcher.is_match(&case.id) || names_of(case).any(|name| matcher.is_match(name))
+        });
+        let words = |case: &Case| names_of(case).map(str::to_owned).collect();
+        Ok(Self { kind: "name", text: glob.to_owned(), words, matches })
     }
 
     fn subject(wanted: Subject) -> Self {

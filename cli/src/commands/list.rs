@@ -37,7 +37,13 @@ pub(crate) fn run(args: Args) -> CommandResult {
     }
     let mut text = String::new();
     for listed in listing {
-        text.push_str(&format!("{}  ({} cases)\n    {}\n", listed.scenario, listed.cases.len(), listed.title));
+        let official = listed.official.map(|name| format!(", official name {name}")).unwrap_or_default();
+        text.push_str(&format!(
+            "{}  ({} cases{official})\n    {}\n",
+            listed.scenario,
+            listed.cases.len(),
+            listed.title
+        ));
         if args.cases {
             text.extend(listed.cases.iter().map(|case| format!("    - {case}\n")));
         }

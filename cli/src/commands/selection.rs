@@ -27,7 +27,8 @@ pub(crate) fn catalog_with(paths: &[PathBuf], runner: Option<Runner>) -> Result<
 /// Selects scenarios and cases.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct SelectionArgs {
-    /// Only scenarios or cases whose id matches one of the patterns (`pagination/*`, `*@stdio@2025-11-25`).
+    /// Only scenarios or cases whose id matches one of the patterns (`pagination/*`, `*@stdio@2025-11-25`), or scenarios
+    /// whose name in the official conformance suite does (`tools_call`).
     #[arg(value_name = "GLOB")]
     pub(crate) names: Vec<String>,
     /// Only scenarios of this area (`handshake`, `orphans`).

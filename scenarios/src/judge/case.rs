@@ -124,6 +124,25 @@ fn judge_client(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
         found.retain(|result| result.verdict == Verdict::Skipped || is_violation(result));
     }
     found
+        .extend(failed_program(scenario, evidence).filter(|_| !found.iter().any(|result| result.verdict.is_failure())));
+    found
+}
+
+/// A program of the official suite reports only by its exit code whether it could execute its actions. Its messages may be
+/// correct although it rejected a correct response.
+fn failed_program(scenario: &Scenario, evidence: &Evidence) -> Option<CheckResult> {
+    scenario
+        .official
+        .as_ref()
+        .filter(|official| !official.may_fail && evidence.steps.is_empty() && !evidence.timed_out)?;
+    let process = evidence.process.as_ref().filter(|process| !process.killed_on_purpose && process.code != Some(0))?;
+    let observed = match (process.code, process.signal) {
+        (Some(code), _) => format!("it exited with code {code}"),
+        (None, Some(signal)) => format!("signal {signal} terminated it"),
+        (None, None) => return None,
+    };
+    let expected = "the program executes its actions and exits with code 0";
+    Some(CheckResult { id: "program-succeeds".into(), ..stopped(Verdict::Blocked, expected, &observed, evidence) })
 }
 
 fn is_violation(result: &CheckResult) -> bool {

@@ -165,7 +165,7 @@ async fn record(case: &Case, setting: CaseSetting<'_>, evidence: &mut Evidence) 
     let mocks = Mocks::start(&mock_context, scenario.scripts()).await?;
     let context = context(case, &mocks, folder);
     let environment = [
-        (SCENARIO, scenario.scenario.clone()),
+        (SCENARIO, scenario.client_name().to_owned()),
         (PROTOCOL_VERSION, case.revision.to_string()),
         (CONTEXT, serde_json::to_string(&context).map_err(CaseError::Context)?),
     ];
@@ -192,13 +192,15 @@ async fn record(case: &Case, setting: CaseSetting<'_>, evidence: &mut Evidence) 
 fn context(case: &Case, mocks: &Mocks, folder: &Path) -> Context {
     Context {
         format: 1,
-        name: case.scenario.scenario.clone(),
+        name: case.scenario.client_name().to_owned(),
+        scenario: case.scenario.scenario.clone(),
         transport: case.transport,
         revision: case.revision,
         servers: mocks.endpoints.clone(),
         client: case.scenario.client.clone(),
         steps: case.scenario.steps.client().iter().map(ClientStep::without_expect).collect(),
         report: folder.join("report.jsonl"),
+        official: case.scenario.official.as_ref().map(|official| official.context.clone()).unwrap_or_default(),
     }
 }
 

@@ -40,6 +40,17 @@ fn names_are_globs_on_scenarios_and_on_cases() {
 }
 
 #[test]
+fn a_name_of_the_official_suite_selects_its_scenario() {
+    let official = "subject: client\ntransports: [streamable-http]\nofficial: { name: tools_call }";
+    let scenarios = || [scenario("tools/numbers", official), scenario("tools/quick", "subject: client")];
+    let selected = |selection: &Selection| Plan::new(scenarios(), selection, 0).map(|plan| plan.cases.len());
+    assert_eq!(selected(&names(&["tools_call"])).ok(), Some(2));
+    assert_eq!(selected(&Selection { tags: vec!["official".to_owned()], ..Selection::default() }).ok(), Some(2));
+    let error = selected(&names(&["tools-call"])).map_err(|error| error.to_string());
+    assert_eq!(error, Err("no case has the name `tools-call`; did you mean `tools_call`?".to_owned()));
+}
+
+#[test]
 fn several_of_a_kind_widen_and_kinds_narrow() {
     assert_eq!(select(&names(&["tools/quick", "lists/*"])).map(|cases| cases.len()), Ok(3));
     let narrowed = Selection { transports: vec![Transport::StreamableHttp], ..names(&["tools/quick", "lists/*"]) };

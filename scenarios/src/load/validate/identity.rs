@@ -1,7 +1,10 @@
 //! Id, title, tags, requirement and checks.
 
 use super::{Case, Findings, is_kebab};
-use crate::model::{Expectations, SessionUse, Subject};
+use crate::{
+    contract::CONTEXT_KEYS,
+    model::{Expectations, SessionUse, Subject},
+};
 
 pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
     let scenario = case.scenario;
@@ -20,6 +23,7 @@ pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
     for (position, tag) in scenario.tags.iter().enumerate().filter(|(_, tag)| !is_kebab(tag)) {
         findings.value(tags.item(position), format!("`{tag}` is not a tag"), "write it in lower case with hyphens");
     }
+    official(case, findings);
     requirement(case, findings);
     checks(case, findings);
     expects_something(case, findings);
@@ -28,6 +32,24 @@ pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
 /// Whether it has the form `<area>/<name>`.
 fn is_id(id: &str) -> bool {
     id.split_once('/').is_some_and(|(area, name)| is_kebab(area) && is_kebab(name))
+}
+
+/// Checks the equivalent scenario of the official suite.
+fn official(case: &Case<'_>, findings: &mut Findings<'_>) {
+    let Some(official) = &case.scenario.official else { return };
+    let spot = case.root.key("official");
+    if case.scenario.subject == Subject::Server {
+        findings.key(spot, "`official` in a scenario for servers", "only scenarios for clients have it; remove it");
+    }
+    let is_name = |ch: char| ch.is_ascii_alphanumeric() || matches!(ch, '-' | '_' | '/');
+    if official.name.is_empty() || !official.name.chars().all(is_name) {
+        let message = format!("`{}` is not a name of the official suite", official.name);
+        findings.value(spot.key("name"), message, "copy the name from the list of the suite");
+    }
+    for key in official.context.keys().filter(|key| CONTEXT_KEYS.contains(&key.as_str())) {
+        let message = format!("the context of every client has a key `{key}`");
+        findings.key(spot.key("context").key(key), message, "remove it");
+    }
 }
 
 fn requirement(case: &Case<'_>, findings: &mut Findings<'_>) {
