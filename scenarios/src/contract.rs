@@ -111,9 +111,9 @@ impl ContractEndpoint {
     }
 }
 
-/// One line of a client's report. Times are microseconds of the system's monotonic clock (`CLOCK_MONOTONIC`), which all
+/// One line of a client's report. Times are optional. They are microseconds of the system's monotonic clock (`CLOCK_MONOTONIC`), which all
 /// processes share.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReportLine {
     /// Outcome of a step, or of a connection that no step describes.

@@ -5,10 +5,14 @@
 
 use evidence::Frame;
 use reports::model::Profile;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::model::{EventKind, Revision, Scenario, Transport};
+use crate::{
+    error_kinds::error_kind,
+    model::{EventKind, Revision, Scenario, Transport},
+};
 
 /// The evidence of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -102,6 +106,23 @@ impl Evidence {
     }
 }
 
+impl StepOutcome {
+    /// Whether the client reported when the step began and ended.
+    #[must_use]
+    pub fn is_timed(&self) -> bool {
+        self.ended_us > 0
+    }
+}
+
+impl StepError {
+    /// Whether the error is one of these kinds, joined by `|`. A kind of the contract includes its details.
+    #[must_use]
+    pub fn is_one_of(&self, kinds: &str) -> bool {
+        let reported = self.detail.as_deref().unwrap_or(&self.kind);
+        kinds.split('|').map(str::trim).any(|kind| kind == reported || error_kind(kind) == Some(reported))
+    }
+}
+
 // serde passes a reference.
 fn is_agent(profile: &Profile) -> bool {
     *profile == Profile::Agent
@@ -113,23 +134,25 @@ fn is_zero(count: &u64) -> bool {
 }
 
 /// Outcome of one step.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepOutcome {
     /// Position in the scenario; absent for connections that no step describes.
     pub step: Option<usize>,
     /// Name of the server, if the step has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// When it began.
+    /// When it began; 0 if the client reports no times.
+    #[serde(default)]
     pub began_us: u64,
-    /// When it ended.
+    /// When it ended; 0 if the client reports no times.
+    #[serde(default)]
     pub ended_us: u64,
     /// The outcome.
     pub outcome: Outcome,
 }
 
 /// Result of an action.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Outcome {
     /// Success with a value.
@@ -141,11 +164,15 @@ pub enum Outcome {
 }
 
 /// Error of a step.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepError {
-    /// Stable kind: `timed-out`, `rpc-error`, `startup-timeout`.
+    /// `rejected-by-peer`, `timed-out`, `connection-lost` or `rejected-by-client`; or a detail of one of them.
     pub kind: String,
+    /// A more exact kind, such as `startup-timeout`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
     /// Message.
+    #[serde(default)]
     pub message: String,
     /// JSON-RPC error code, if the peer sent an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -153,15 +180,17 @@ pub struct StepError {
 }
 
 /// An event that the client reported.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReportedEvent {
-    /// When.
+    /// When; 0 if the client reports no times.
+    #[serde(default)]
     pub at_us: u64,
     /// What.
     pub event: EventKind,
     /// From which server.
     pub server: String,
     /// What it said about it.
+    #[serde(default)]
     pub detail: Value,
 }
 

@@ -6,6 +6,7 @@ mod case;
 pub mod catalog;
 pub mod contract;
 pub mod drive;
+pub mod error_kinds;
 mod error_text;
 pub mod evidence;
 pub mod explanation;

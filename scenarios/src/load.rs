@@ -18,7 +18,7 @@ mod validate;
 mod vocabulary;
 mod words;
 
-pub use vocabulary::{ERROR_KINDS, Vocabulary};
+pub use vocabulary::Vocabulary;
 
 /// A scenario and its source.
 #[derive(Debug, Clone, PartialEq)]

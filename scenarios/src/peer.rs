@@ -485,12 +485,12 @@ pub(crate) fn rpc_error(response: &Value) -> Option<StepError> {
     let error = response.get("error")?;
     let message = error.get("message").and_then(Value::as_str).unwrap_or("(no message)");
     let code = error.get("code").and_then(Value::as_i64);
-    Some(StepError { kind: "rpc-error".to_owned(), message: message.to_owned(), code })
+    Some(StepError { kind: "rpc-error".to_owned(), message: message.to_owned(), code, detail: None })
 }
 
 /// A step error that the server did not send.
 pub(crate) fn failure(kind: &str, message: impl Into<String>) -> StepError {
-    StepError { kind: kind.to_owned(), message: message.into(), code: None }
+    StepError { kind: kind.to_owned(), message: message.into(), code: None, detail: None }
 }
 
 /// The response to a request from the server: to `ping` and the features that the scenario declared a result, otherwise an

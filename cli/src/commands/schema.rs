@@ -21,6 +21,10 @@ pub(crate) struct Args {
 enum Kind {
     /// Print the JSON Schema of scenario files.
     Scenario,
+    /// Print the JSON Schema of the context that a client under test reads from MCP_CONFORMANCE_CONTEXT.
+    Context,
+    /// Print the JSON Schema of a line of the report of a client under test.
+    Report,
     /// Print the JSON Schema of saved runs.
     Run,
     /// Print the JSON Schema of mock server scripts, also used under `server:` in a scenario.
@@ -37,6 +41,8 @@ enum Kind {
 pub(crate) fn run(args: &Args) -> CommandResult {
     let (_, text) = match &args.kind {
         Kind::Scenario => scenarios::schema::schema_file(),
+        Kind::Context => scenarios::schema::context_file(),
+        Kind::Report => scenarios::schema::report_file(),
         Kind::Run => reports::schema_file(),
         Kind::Script => mock_servers::schema::script_file(),
         Kind::AuthorizationScript => mock_servers::schema::authorization_script_file(),

@@ -100,6 +100,7 @@ impl Dispatch {
             nth: self.nth,
             response: self.response.as_ref(),
             responses,
+            host: self.host.as_deref(),
             variables: None,
         }
     }

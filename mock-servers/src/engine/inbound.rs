@@ -48,8 +48,14 @@ impl Engine {
     /// Runs the remaining faults of a message.
     pub(crate) fn forward(&mut self, mut inbound: InboundMessage, out: &mut Vec<Output>) {
         while let Some((fault, random)) = inbound.due.pop_front() {
-            let values =
-                TemplateContext { message: &inbound.message, nth: 0, response: None, responses: None, variables: None };
+            let values = TemplateContext {
+                message: &inbound.message,
+                nth: 0,
+                response: None,
+                responses: None,
+                host: inbound.origin.host.as_deref(),
+                variables: None,
+            };
             let fill = |text: &str| values.fill_text(text);
             let mut context = FaultContext { fill: &fill, host: inbound.origin.host.as_deref(), random };
             let action = fault.hooks().action(&mut context);

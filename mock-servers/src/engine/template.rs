@@ -12,6 +12,8 @@ pub(crate) struct TemplateContext<'a> {
     pub(crate) response: Option<&'a Value>,
     /// The client's responses to `ask` actions, by their keys.
     pub(crate) responses: Option<&'a Value>,
+    /// The host and port of the request, over HTTP.
+    pub(crate) host: Option<&'a str>,
     /// Values of the variables of a resource template.
     pub(crate) variables: Option<&'a Map<String, Value>>,
 }
@@ -22,6 +24,7 @@ impl TemplateContext<'_> {
         let mut path = name.split('.');
         let root = match path.next() {
             Some("nth") => return self.nth.into(),
+            Some("host") => return self.host.map(Value::from).unwrap_or_default(),
             Some("variables") => {
                 return path.next().and_then(|name| self.variables?.get(name)).cloned().unwrap_or_default();
             }
@@ -106,11 +109,13 @@ mod tests {
             nth: 3,
             response: Some(&response),
             responses: Some(&responses),
+            host: Some("localhost:1"),
             variables: None,
         };
         for (template, expected) in [
             ("{{arguments.text}}", json!("hi")),
             ("{{ id }}", json!(7)),
+            ("http://{{host}}/a", json!("http://localhost:1/a")),
             ("<{{id}}|{{nth}}|{{method}}>", json!("<7|3|tools/call>")),
             ("{{arguments.n}}", json!([1, 2])),
             ("{{arguments.n.1}}!", json!("2!")),

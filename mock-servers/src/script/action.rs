@@ -54,7 +54,7 @@ pub enum Action {
 }
 
 /// The result of a request. Strings can contain placeholders. `{{arguments.text}}`, `{{id}}`, `{{method}}`, `{{nth}}`
-/// and `{{params.some.path}}` come from the request, `{{response.some.path}}` from the client's response to the last
+/// `{{host}}` and `{{params.some.path}}` come from the request, `{{response.some.path}}` from the client's response to the last
 /// `request` action, and `{{responses.key.some.path}}` from its responses to `ask` actions. `length` at the end of the
 /// path of an array is the number of its items. A string that consists of one placeholder becomes the value itself.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

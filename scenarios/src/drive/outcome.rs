@@ -10,7 +10,7 @@ use crate::{
 
 /// The outcome of a step that could not be executed.
 pub(super) fn step_error(kind: &str, message: impl Into<String>) -> Outcome {
-    Outcome::Error(StepError { kind: kind.to_owned(), message: message.into(), code: None })
+    Outcome::Error(StepError { kind: kind.to_owned(), message: message.into(), code: None, detail: None })
 }
 
 pub(super) fn call_outcome(result: Result<ToolResult, CallError>) -> Outcome {
@@ -25,7 +25,7 @@ pub(super) fn list_error(error: &ListError) -> StepError {
         ListErrorKind::Request(error) => code(error),
         ListErrorKind::Page(_) => None,
     };
-    StepError { kind: error.kind().to_owned(), message: in_full(error), code }
+    StepError { kind: error.kind().to_owned(), message: in_full(error), code, detail: None }
 }
 
 pub(super) fn connect_error(error: &ConnectError) -> StepError {
@@ -33,11 +33,11 @@ pub(super) fn connect_error(error: &ConnectError) -> StepError {
         ConnectFailure::Rpc { code, .. } => Some(*code),
         _ => None,
     };
-    StepError { kind: error.kind().to_owned(), message: in_full(error), code }
+    StepError { kind: error.kind().to_owned(), message: in_full(error), code, detail: None }
 }
 
 fn call_error(error: &CallError) -> StepError {
-    StepError { kind: error.kind().to_owned(), message: in_full(error), code: code(error) }
+    StepError { kind: error.kind().to_owned(), message: in_full(error), code: code(error), detail: None }
 }
 
 fn code(error: &CallError) -> Option<i64> {

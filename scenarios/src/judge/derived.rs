@@ -370,7 +370,7 @@ fn value(value: Value, began_us: u64, ended_us: u64) -> Shown {
 }
 
 fn error(message: &str, code: Option<i64>, began_us: u64, ended_us: Option<u64>) -> Shown {
-    let outcome = Outcome::Error(StepError { kind: "error".into(), message: message.into(), code });
+    let outcome = Outcome::Error(StepError { kind: "error".into(), message: message.into(), code, detail: None });
     let outcome = StepOutcome { step: None, server: None, began_us, ended_us: ended_us.unwrap_or(began_us), outcome };
     Shown::Outcome(Observed { outcome, is_timed: ended_us.is_some() })
 }

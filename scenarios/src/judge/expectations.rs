@@ -163,7 +163,7 @@ impl<'a> Expected<'a> {
                     return self.push(id, Verdict::Blocked, "the step fails with the server".into(), reason, vec![]);
                 }
                 // The kinds of errors are those of the contract, which a library need not have.
-                let held = is_sdk || wanted.split('|').any(|kind| kind.trim() == error.kind);
+                let held = is_sdk || error.is_one_of(wanted);
                 self.add(&id, held, format!("it fails with `{wanted}`"), describe(error), vec![]);
                 self.error(&id, step.expect(), error);
                 self.timing(&id, step.expect(), outcome);
@@ -191,7 +191,7 @@ impl<'a> Expected<'a> {
             _ => return false,
         };
         let mut servers = self.scenario.scripts().map(|(name, _)| name);
-        let until = outcome.ended_us;
+        let until = if outcome.is_timed() { outcome.ended_us } else { u64::MAX };
         let has_sent = |server: &str| {
             let mut sent = self.evidence.frames.iter().filter(|frame| frame.from_client() && frame.at_us <= until);
             sent.any(|frame| frame.server == server && frame.json().is_some())
@@ -359,6 +359,19 @@ impl<'a> Expected<'a> {
     }
 
     fn timing(&mut self, id: &str, expect: &Expect, outcome: &StepOutcome) {
+        if !outcome.is_timed() {
+            if expect.within.is_some() || expect.not_before.is_some() {
+                let reason = "the report has no times".to_owned();
+                self.push(
+                    format!("{id}.timing"),
+                    Verdict::Skipped,
+                    "the step takes as long as expected".into(),
+                    reason,
+                    vec![],
+                );
+            }
+            return;
+        }
         let took = outcome.ended_us.saturating_sub(outcome.began_us);
         if let Some(limit) = expect.within {
             let held = u128::from(took) <= limit.0.as_micros();
@@ -430,8 +443,9 @@ impl<'a> Expected<'a> {
                 happened && matches!(step, Some(ClientStep::Disconnect(_)))
             });
             let expected = format!("no server process exists {limit} after the start of the disconnect");
-            let Some(began) = began.map(|outcome| outcome.began_us) else {
-                if self.evidence.profile == Profile::Sdk {
+            let is_untimed = began.is_some_and(|outcome| !outcome.is_timed());
+            let Some(began) = began.filter(|_| !is_untimed).map(|outcome| outcome.began_us) else {
+                if is_untimed || self.evidence.profile == Profile::Sdk {
                     return;
                 }
                 let observed = "the client did not reach the disconnect".to_owned();

@@ -1,4 +1,4 @@
-//! Names that a scenario may use: requirements, checks, error kinds, capabilities, methods.
+//! Names that a scenario may use: requirements, checks, capabilities, methods.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -6,43 +6,6 @@ use std::{
 };
 
 use crate::{judge::checks, model::Subject, requirements::Register};
-
-/// The error kinds of steps: the values of `expect.error`, the same for all clients.
-pub const ERROR_KINDS: &[&str] = &[
-    "startup-timeout",
-    "spawn-failed",
-    "exited",
-    "protocol-violation",
-    "version-mismatch",
-    "http-status",
-    "transport",
-    "timed-out",
-    "cancelled",
-    "rpc-error",
-    "connection-lost",
-    "stale",
-    "unknown-tool",
-    "malformed-result",
-    "illegal-cursor",
-    "long-cursor",
-    "repeated-cursor",
-    "empty-cursor",
-    "too-many-pages",
-    "too-many-items",
-    "needs-auth",
-    "oversize-reply",
-    "session-lost",
-    "redirect-refused",
-    "input-refused",
-    "not-in-revision",
-    "too-many-rounds",
-    "task-cancelled",
-    "url-elicitation-required",
-    "headers-helper-failed",
-    "unauthorized",
-    "invalid-config",
-    "other",
-];
 
 /// Capabilities of a server (2025-11-25 schema, `ServerCapabilities`; 2026-07-28 added `extensions`).
 pub(crate) const CAPABILITIES: &[&str] =

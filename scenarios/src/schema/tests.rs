@@ -64,3 +64,38 @@ fn the_schema_refuses_what_the_loader_refuses() {
         assert_eq!(validator.is_valid(&value), valid, "{text}");
     }
 }
+
+#[test]
+fn the_schemas_of_the_contract_describe_its_values() {
+    let validator = |file: (&str, String)| {
+        jsonschema::validator_for(&serde_json::from_str(&file.1).expect("JSON")).expect("a schema")
+    };
+    let (context, report) = (validator(context_file()), validator(report_file()));
+    let written = serde_json::json!({
+        "format": 1, "name": "tools_call", "scenario": "a/b", "transport": "streamable-http", "revision": "2025-11-25",
+        "servers": { "mock": { "transport": "streamable-http", "url": "http://127.0.0.1:1/mcp" } },
+        "client": { "protocol": "auto", "call_timeout": "2s" }, "steps": [{ "call": { "tool": "a" } }],
+        "report": "/tmp/report", "toolCalls": [],
+    });
+    assert!(
+        context.is_valid(&written),
+        "{:?}",
+        context.iter_errors(&written).map(|one| one.to_string()).collect::<Vec<_>>()
+    );
+    let step = |outcome: Value| serde_json::json!({ "step": { "step": 0, "outcome": outcome } });
+    for (line, valid) in [
+        (step(serde_json::json!({ "value": null })), true),
+        (step(serde_json::json!({ "error": { "kind": "timed-out" } })), true),
+        (
+            step(serde_json::json!({ "error": { "kind": "timed-out", "detail": "startup-timeout", "message": "m" } })),
+            true,
+        ),
+        (step(serde_json::json!({ "error": { "message": "m" } })), false),
+        (serde_json::json!({ "event": { "event": "tools-changed", "server": "mock" } }), true),
+        (serde_json::json!({ "die": { "pid": 7 } }), true),
+        (serde_json::json!({ "stop": {} }), false),
+    ] {
+        assert_eq!(report.is_valid(&line), valid, "{line}");
+        assert_eq!(serde_json::from_value::<ReportLine>(line.clone()).is_ok(), valid, "{line}");
+    }
+}

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     defect::{Defect, Flaw},
     fault::Fault,
-    greeting::{greet, metadata},
+    greeting::{MODERN, greet, metadata},
     habit::Habit,
     inbox::{Inbox, Incoming},
     link::Link,
@@ -138,7 +138,13 @@ impl Connection {
         timeouts: &RequestTimeouts,
     ) -> Result<Value, Fault> {
         for _ in 0..MAX_ROUNDS {
-            let result = self.request_once(method, params.clone(), timeouts).await?;
+            let result = match self.request_once(method, params.clone(), timeouts).await {
+                // "The client SHOULD select a mutually supported version" (2026-07-28, versioning).
+                Err(fault) if self.modern && fault.supports(MODERN) && !self.flaw.is(Defect::GivesUpWhenRejected) => {
+                    self.request_once(method, params.clone(), timeouts).await?
+                }
+                result => result?,
+            };
             let kind = result["resultType"].as_str().unwrap_or("complete");
             let is_known = ["complete", "input_required", "task"].contains(&kind);
             if self.modern && !is_known && !self.flaw.is(Defect::TakesAnyResultType) {
@@ -253,6 +259,26 @@ impl Connection {
         } else {
             cancel(&link, id, modern).await;
         }
+    }
+
+    /// Calls tools that cannot be called, and fetches what schemas refer to, if that is the defect of the client.
+    pub(crate) async fn misuse(&self, tools: &[Value]) -> Result<(), Fault> {
+        if self.flaw.is(Defect::CallsInvalidTools) {
+            for tool in
+                tools.iter().filter(|tool| tool["name"].as_str().is_some_and(|name| name.starts_with("invalid")))
+            {
+                let params = json!({ "name": tool["name"], "arguments": {} });
+                self.request("tools/call", params, &RequestTimeouts::new(self.setup.call)).await?;
+            }
+        }
+        if let (Link::Http(http), true) = (&*self.link, self.flaw.is(Defect::FetchesReferences)) {
+            for tool in tools {
+                for property in tool["inputSchema"]["properties"].as_object().into_iter().flat_map(|all| all.values()) {
+                    http.fetch(property["$ref"].as_str().unwrap_or_default()).await;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Learns from listed tools how they are called.

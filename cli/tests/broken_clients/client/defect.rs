@@ -18,6 +18,7 @@ pub(crate) enum Defect {
     DiesOnGarbage,
     TakesAWrongId,
     HidesRpcError,
+    GivesUpWhenRejected,
     NoModernMeta,
     WrongProtocolHeader,
     NoAcceptHeader,
@@ -42,6 +43,8 @@ pub(crate) enum Defect {
     CarriesCredentials,
     /// No code: this client does not support HTTP+SSE.
     SpeaksNoSse,
+    CallsInvalidTools,
+    FetchesReferences,
     // Requests of servers.
     RefusesWhatItDeclares,
     AcceptsForTheUser,

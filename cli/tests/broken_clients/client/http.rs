@@ -205,6 +205,12 @@ impl Http {
         request
     }
 
+    /// Fetches a document.
+    pub(crate) async fn fetch(&self, url: &str) {
+        // The content does not matter.
+        let _ = self.client.get(url).send().await;
+    }
+
     /// Learns which parameters of these tools are mirrored. Only properties of the first level are.
     pub(crate) fn learn(&self, tools: &[Value]) {
         if self.flaw.is(Defect::OmitsParameterHeaders) {

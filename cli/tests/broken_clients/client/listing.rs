@@ -66,6 +66,7 @@ pub(crate) async fn list(connection: &Connection) -> Result<Listing, Fault> {
         };
         tools.iter().for_each(|tool| listing.add(tool));
         connection.learn(tools);
+        connection.misuse(tools).await?;
         let rejects = flaw.is(Defect::BadToolDropsList) || flaw.has(Habit::RejectsInvalidLists);
         if rejects && !listing.rejected.is_empty() {
             return Err(Fault::new("malformed-result", "a tool makes no sense"));

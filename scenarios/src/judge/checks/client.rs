@@ -14,6 +14,7 @@ mod listing;
 mod messages;
 mod modern;
 mod pagination;
+mod parameters;
 mod processes;
 mod progress;
 mod retry;
@@ -46,6 +47,7 @@ pub(super) const THEMES: &[&[Check]] = &[
     subscriptions::CHECKS,
     tasks::CHECKS,
     progress::CHECKS,
+    parameters::CHECKS,
     pagination::CHECKS,
     tools::CHECKS,
     processes::CHECKS,

@@ -134,6 +134,20 @@ impl EvidenceBuilder {
         self
     }
 
+    /// The client requests another path of the server.
+    pub(crate) fn get(mut self, path: &str) -> Self {
+        self.exchange("GET", path, Body::Event(ConnectionEvent::Bodiless), BTreeMap::new());
+        self
+    }
+
+    /// The server sends an event without a message on the latest exchange.
+    pub(crate) fn event(mut self, id: &str, retry_ms: Option<u64>) -> Self {
+        let retry = retry_ms.map(|ms| ms.to_string());
+        let http = Http { status: Some(200), event_id: Some(id.to_owned()), retry, ..Http::default() };
+        self.push(Direction::ServerToClient, Body::Event(ConnectionEvent::Bodiless), Some(http));
+        self
+    }
+
     /// The latest frame has this HTTP header.
     pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         let http = self.evidence.frames.last_mut().and_then(|frame| frame.http.as_mut()).expect("an HTTP frame");
@@ -208,7 +222,8 @@ impl EvidenceBuilder {
 
     /// A step of the scenario timed out that had begun `ms` ago.
     pub(crate) fn timed_out_step(self, ms: u64) -> Self {
-        let error = StepError { kind: "timed-out".to_owned(), message: "no answer".to_owned(), code: None };
+        let error =
+            StepError { kind: "timed-out".to_owned(), message: "no answer".to_owned(), code: None, detail: None };
         self.step(ms, Outcome::Error(error))
     }
 

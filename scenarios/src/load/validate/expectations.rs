@@ -6,12 +6,14 @@ use diagnostics::{document::TreeCursor, nearest};
 use regex::Regex;
 
 use super::{
-    super::vocabulary::ERROR_KINDS,
     Case, Findings,
     names::{header_names, known_method, known_server},
     values::{self, regex_problem},
 };
-use crate::model::{Expect, FrameExpectation, HttpExpectation, Transport};
+use crate::{
+    error_kinds::expected_kinds,
+    model::{Expect, FrameExpectation, HttpExpectation, Transport},
+};
 
 /// Checks the expectations of the whole case.
 pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
@@ -103,8 +105,8 @@ fn error_kinds(kinds: &str, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
         let start = offset + written.chars().take_while(|ch| ch.is_whitespace()).count();
         offset += written.chars().count() + 1;
         let location = || spot.part(start, kind.chars().count());
-        if !ERROR_KINDS.contains(&kind) {
-            let advice = nearest::advice(kind, ERROR_KINDS.iter().copied());
+        if !expected_kinds().any(|known| known == kind) {
+            let advice = nearest::advice(kind, expected_kinds());
             findings.at(location, format!("unknown error kind `{kind}`"), advice);
         } else if seen.contains(&kind) {
             findings.at(location, format!("duplicate error kind `{kind}`"), "remove one");

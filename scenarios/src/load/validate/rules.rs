@@ -13,7 +13,8 @@ use super::{
 };
 
 /// First parts of placeholders in replies.
-const PLACEHOLDERS: [&str; 8] = ["arguments", "id", "method", "nth", "params", "response", "responses", "variables"];
+const PLACEHOLDERS: [&str; 9] =
+    ["arguments", "host", "id", "method", "nth", "params", "response", "responses", "variables"];
 
 pub(super) fn check(case: &Case<'_>, script: &Script, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     let offer = OfferedTools::from_script(script);

@@ -10,7 +10,7 @@ use base64::{
 use serde_json::Value;
 
 use crate::judge::{
-    check::{Check, CheckOutcome, Findings, Rule, Scope, quoted},
+    check::{Check, CheckOutcome, Findings, Rule, Scope, brief_or_missing, quoted},
     transcript::{
         Message, Session, Transcript,
         http::{REVISION_HEADER, SESSION_HEADER, header, method},
@@ -20,6 +20,8 @@ use crate::judge::{
 pub(super) const NOT_MODERN: &str = "the client sent no message of a stateless revision";
 
 const META: &str = "/params/_meta/io.modelcontextprotocol~1";
+/// `UnsupportedProtocolVersionError` (2026-07-28, schema).
+const UNSUPPORTED_REVISION: i64 = -32022;
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
@@ -32,6 +34,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "each request has its revision and the client's capabilities in `_meta`",
         rule: Rule::Case(modern_request_metadata),
+    },
+    Check {
+        id: "selects-supported-revision",
+        requirement: "client/uses-a-supported-revision",
+        scope: Scope::Named,
+        expected: "after a request was rejected with the supported revisions, the client continues in one of them",
+        rule: Rule::Case(selects_supported_revision),
     },
     Check {
         id: "modern-client-info",
@@ -76,12 +85,49 @@ fn modern_request_metadata(transcript: &Transcript<'_>) -> CheckOutcome {
         } else if !meta(request, "clientCapabilities").is_some_and(Value::is_object) {
             "clientCapabilities"
         } else {
-            return None;
+            return undeclarable(request);
         };
         let method = request.method().unwrap_or_default();
         Some(format!("`{method}` has no valid io.modelcontextprotocol/{invalid}"))
     });
     findings.or_not_applicable("requests", NOT_MODERN)
+}
+
+/// Says which capability is not an object (2026-07-28, schema, `ClientCapabilities`).
+fn undeclarable(request: &Message<'_>) -> Option<String> {
+    let capabilities = meta(request, "clientCapabilities")?;
+    let known = ["elicitation", "experimental", "extensions", "roots", "sampling"];
+    let wrong = known.iter().find(|name| capabilities.get(**name).is_some_and(|value| !value.is_object()))?;
+    Some(format!("`{}` has the capability `{wrong}`, which is not an object", request.method().unwrap_or_default()))
+}
+
+fn selects_supported_revision(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for rejected in transcript.requests().iter().filter(|one| one.code() == Some(UNSUPPORTED_REVISION)) {
+        let supported = rejected.error().and_then(|error| error.pointer("/data/supported")?.as_array());
+        let (Some(response), Some(supported)) = (rejected.response, supported) else { continue };
+        // Whether the client has one of the revisions is known only of that of the case.
+        if !supported.contains(&Value::from(transcript.evidence.revision.as_str())) {
+            continue;
+        }
+        let server = &response.frame.server;
+        let later = transcript.client_messages().filter(|message| message.seq() > response.seq());
+        let mut later = later.filter(|message| message.is_request() && message.frame.server == *server);
+        let chosen = |request: Message<'_>| match request.method() {
+            Some("initialize") => request.param("protocolVersion").cloned(),
+            _ => request.revision().cloned(),
+        };
+        let next = later.next().map(chosen);
+        let fault = match &next {
+            Some(Some(revision)) if supported.contains(revision) => None,
+            Some(revision) => {
+                Some(format!("the next request has the revision {}", brief_or_missing(revision.as_ref())))
+            }
+            None => Some("no request followed".to_owned()),
+        };
+        findings.check(response.seq(), fault.map_or(Ok(()), Err));
+    }
+    findings.or_not_applicable("rejections", "no request was rejected with a revision that the client supports")
 }
 
 fn modern_client_info(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -139,7 +185,7 @@ fn header_mismatch(request: &Message<'_>) -> Option<String> {
 
 /// Whether a header has this value: unchanged if that is safe, else in the Base64 form
 /// (basic/transports/streamable-http#value-encoding).
-fn carries(header: &str, value: &str) -> bool {
+pub(super) fn carries(header: &str, value: &str) -> bool {
     if let Some(coded) = header.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
         return BASE64.decode(coded).is_ok_and(|bytes| bytes == value.as_bytes());
     }

@@ -1,4 +1,5 @@
-//! Requests that a server rejects temporarily (RFC 9110, section 10.2.3).
+//! Requests that a server rejects temporarily (RFC 9110, section 10.2.3), and streams that it closes for an interval
+//! (2025-11-25, basic/transports#sending-messages-to-the-server).
 
 use std::collections::HashMap;
 
@@ -7,7 +8,7 @@ use serde_json::Value;
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope},
     transcript::{
-        Frame, Transcript, first_frame_after,
+        Body, ConnectionEvent, Frame, Transcript, first_frame_after,
         http::{header, status},
     },
 };
@@ -15,13 +16,22 @@ use crate::judge::{
 /// How much too early a request may come, in microseconds, since the clocks of two processes are compared.
 const SLACK_US: u64 = 100_000;
 
-pub(super) const CHECKS: &[Check] = &[Check {
-    id: "waits-as-asked",
-    requirement: "http/retry-after",
-    scope: Scope::Named,
-    expected: "a request that was rejected with `Retry-After` is not repeated before that time",
-    rule: Rule::Case(waits_as_asked),
-}];
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "waits-as-asked",
+        requirement: "http/retry-after",
+        scope: Scope::Named,
+        expected: "a request that was rejected with `Retry-After` is not repeated before that time",
+        rule: Rule::Case(waits_as_asked),
+    },
+    Check {
+        id: "waits-for-retry-interval",
+        requirement: "http/retry-interval",
+        scope: Scope::Named,
+        expected: "a stream that was closed is not resumed before its `retry` interval has elapsed",
+        rule: Rule::Case(waits_for_retry_interval),
+    },
+];
 
 fn waits_as_asked(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
@@ -49,6 +59,33 @@ fn waits_as_asked(transcript: &Transcript<'_>) -> CheckOutcome {
 fn retry_after_us(frame: &Frame) -> Option<u64> {
     status(frame).filter(|status| matches!(status, 429 | 503))?;
     header(frame, "retry-after")?.parse::<u64>().ok()?.checked_mul(1_000_000)
+}
+
+fn waits_for_retry_interval(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    // The first request that resumes after an event. Event ids are unique in a session.
+    let mut resumed: HashMap<(&str, &str), &Frame> = HashMap::new();
+    for frame in transcript.client_frames() {
+        if let Some(id) = header(frame, "last-event-id") {
+            resumed.entry((&frame.server, id)).or_insert(frame);
+        }
+    }
+    for connection in transcript.connections() {
+        let retry_of = |frame: &&Frame| frame.http.as_ref()?.retry.as_ref()?.parse::<u64>().ok();
+        let retry_ms = connection.frames.iter().rev().find_map(retry_of);
+        let closed = connection.frames.iter().find(|frame| frame.body == Body::Event(ConnectionEvent::ClosedByServer));
+        let (Some(retry_ms), Some(closed)) = (retry_ms, closed) else { continue };
+        let ids = connection.frames.iter().filter_map(|frame| frame.http.as_ref()?.event_id.as_deref());
+        let Some(again) = ids.filter_map(|id| resumed.get(&(connection.server, id))).min_by_key(|frame| frame.seq)
+        else {
+            continue;
+        };
+        let waited_us = again.at_us.saturating_sub(closed.at_us);
+        let message = || format!("the stream was resumed after {} ms instead of {retry_ms} ms", waited_us / 1000);
+        let early = waited_us + SLACK_US < retry_ms.saturating_mul(1000);
+        findings.check(again.seq, if early { Err(message()) } else { Ok(()) });
+    }
+    findings.or_blocked("resumed streams", "no stream that was closed with a `retry` interval was resumed")
 }
 
 /// What makes two requests the same operation: the server, the method, and the tool or prompt.

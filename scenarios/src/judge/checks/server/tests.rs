@@ -114,7 +114,7 @@ impl Talk {
 
     /// The handshake fails with an error of this kind.
     fn no_handshake(mut self, kind: &str) -> Self {
-        let error = StepError { kind: kind.to_owned(), message: "no response".to_owned(), code: None };
+        let error = StepError { kind: kind.to_owned(), message: "no response".to_owned(), code: None, detail: None };
         self.0.steps.iter_mut().filter(|step| step.step.is_none()).for_each(|step| {
             step.outcome = Outcome::Error(error.clone());
         });

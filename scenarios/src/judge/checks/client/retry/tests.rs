@@ -1,3 +1,5 @@
+use evidence::ConnectionEvent;
+
 use crate::{
     judge::checks::testing::{EvidenceBuilder, blocked, call, fails, not_applicable, passes},
     model::Revision,
@@ -22,4 +24,22 @@ fn nobody_comes_back_early() {
         .with("retry-after", "soon");
     blocked(id, hour);
     not_applicable(id, EvidenceBuilder::stdio(Revision::V2025_11_25).greet());
+}
+
+/// A call whose stream is closed, and is resumed after so many milliseconds.
+fn closed(retry_ms: Option<u64>, waited_ms: u64) -> EvidenceBuilder {
+    let builder = EvidenceBuilder::http(Revision::V2025_11_25).greet().client(call(1, "x")).event("1-0", retry_ms);
+    builder.mark(ConnectionEvent::ClosedByServer).wait(waited_ms).verb("GET").with("last-event-id", "1-0")
+}
+
+#[test]
+fn a_closed_stream_is_resumed_after_its_interval() {
+    let id = "waits-for-retry-interval";
+    passes(id, closed(Some(500), 500));
+    // A longer wait is allowed, and clocks differ.
+    passes(id, closed(Some(500), 5_000));
+    passes(id, closed(Some(500), 450));
+    fails(id, closed(Some(500), 100), "instead of 500 ms");
+    blocked(id, closed(None, 0));
+    blocked(id, EvidenceBuilder::http(Revision::V2025_11_25).greet());
 }
