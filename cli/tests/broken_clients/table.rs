@@ -115,8 +115,8 @@ pub(crate) const ROWS: &[Row] = &[
     fails(NeedsAStream, "http/no-stream-of-its-own@streamable-http@2025-03-26", "connect[mock]"),
     fails(ReopensAtOnce, "http/stream-that-breaks@streamable-http@2025-11-25", "expect.frames[0]"),
     fails(WantsNoAnswer, "http/notification-answered@streamable-http@2025-11-25", "steps[0].connect"),
-    fails(DiesOfOversize, "http/oversize-reply@stdio@2025-11-25", "steps[0].call"),
-    fails(DiesOfOversize, "http/oversize-reply@streamable-http@2026-07-28", "steps[0].call"),
+    fails(DiesOfOversize, "http/oversize-reply@stdio@2025-11-25", "steps[1].call"),
+    fails(DiesOfOversize, "http/oversize-reply@streamable-http@2026-07-28", "steps[1].call"),
     fails(CarriesCredentials, "http/redirect-to-another-origin@streamable-http@2025-11-25", "expect.frames[1]"),
     fails(CarriesCredentials, "http/redirect-to-another-origin@streamable-http@2026-07-28", "expect.frames[1]"),
     Row {

@@ -35,7 +35,7 @@ fn verdict_of(case: &CaseResult, id: &str) -> Verdict {
     case.checks.iter().find(|check| check.id == id).map(|check| check.verdict).expect("a result with this id")
 }
 
-fn of_task(id: u64, method: &str) -> Value {
+fn task_request(id: u64, method: &str) -> Value {
     let mut message = modern(id, method, json!({"taskId": "7", "name": "job"}));
     message["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
         json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
@@ -49,7 +49,7 @@ fn task(id: u64, members: Value) -> Value {
 }
 
 fn became_task() -> EvidenceBuilder {
-    let called = EvidenceBuilder::stdio(MODERN).client(of_task(1, "tools/call"));
+    let called = EvidenceBuilder::stdio(MODERN).client(task_request(1, "tools/call"));
     called.server(task(1, json!({"resultType": "task", "status": "working"})))
 }
 
@@ -57,7 +57,7 @@ fn became_task() -> EvidenceBuilder {
 fn a_silent_client_that_polls_its_task_gets_the_result() {
     let steps = "steps: [{ call: { tool: job, expect: { text: done } } }]";
     let done = json!({"status": "completed", "result": {"content": [{"type": "text", "text": "done"}]}});
-    let polled = |done| became_task().client(of_task(2, "tasks/get")).server(task(2, done));
+    let polled = |done| became_task().client(task_request(2, "tasks/get")).server(task(2, done));
     assert_eq!(verdict_of(&silent(steps, polled(done)), "steps[0].call.text"), Verdict::Passed);
     let other = json!({"status": "completed", "result": {"content": []}});
     assert_eq!(verdict_of(&silent(steps, polled(other)), "steps[0].call.text"), Verdict::Failed);
@@ -72,9 +72,9 @@ fn a_silent_client_that_polls_its_task_gets_the_result() {
 fn a_silent_client_fails_with_its_task_where_that_is_expected() {
     let steps = "steps: [{ call: { tool: job, expect: { error: rpc-error, code: -5 } } }]";
     let failed = json!({"status": "failed", "error": {"code": -5, "message": "no"}});
-    let failed = became_task().client(of_task(2, "tasks/get")).server(task(2, failed));
+    let failed = became_task().client(task_request(2, "tasks/get")).server(task(2, failed));
     assert_eq!(verdict_of(&silent(steps, failed), "steps[0].call"), Verdict::Passed);
-    let cancelled = became_task().client(of_task(2, "tasks/cancel")).server(task(2, json!({})));
+    let cancelled = became_task().client(task_request(2, "tasks/cancel")).server(task(2, json!({})));
     assert_eq!(verdict_of(&silent(steps, cancelled), "steps[0].call"), Verdict::Passed);
 }
 
@@ -92,9 +92,9 @@ fn a_silent_client_reads_the_result_of_a_task_of_2025() {
 fn a_silent_client_that_ignores_required_input_fails() {
     let steps = "steps: [{ call: { tool: job, expect: { text: done } } }]";
     let required = json!({"resultType": "input_required", "requestState": "s"});
-    let asked = || EvidenceBuilder::stdio(MODERN).client(of_task(1, "tools/call")).server(result(1, required.clone()));
+    let asked = || EvidenceBuilder::stdio(MODERN).client(task_request(1, "tools/call")).server(result(1, required.clone()));
     assert_eq!(verdict_of(&silent(steps, asked()), "steps[0].call"), Verdict::Failed);
-    let mut retry = of_task(2, "tools/call");
+    let mut retry = task_request(2, "tools/call");
     retry["params"]["requestState"] = json!("s");
     let done = json!({"resultType": "complete", "content": [{"type": "text", "text": "done"}]});
     let repeated = asked().client(retry).server(result(2, done));

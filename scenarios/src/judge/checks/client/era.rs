@@ -32,17 +32,17 @@ pub(super) const CHECKS: &[Check] = &[
 
 fn uses_a_supported_revision(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    // The latest list of each server, and when it was sent.
-    let mut supported: HashMap<&str, (u64, u64, &[Value])> = HashMap::new();
+    // The latest list of each server, and when it was sent. Another process may be of another version.
+    let mut supported: HashMap<Place<'_>, (u64, u64, &[Value])> = HashMap::new();
     for message in transcript.messages() {
-        let server = message.frame.server.as_str();
+        let server = place(&message);
         if !message.by_client() {
             let error = message.error().filter(|error| error.get("code").and_then(Value::as_i64) == Some(UNSUPPORTED));
             let list = error.and_then(|error| error.pointer("/data/supported")).and_then(Value::as_array);
             supported.extend(list.map(|list| (server, (message.at_us(), message.seq(), list.as_slice()))));
             continue;
         }
-        let (Some((at_us, seq, list)), true) = (supported.get(server), message.is_request()) else { continue };
+        let (Some((at_us, seq, list)), true) = (supported.get(&server), message.is_request()) else { continue };
         let Some(revision) = used_revision(&message) else { continue };
         if list.contains(revision) || message.at_us() <= at_us + RACE_US && !message.is("initialize") {
             findings.saw(message.seq());
@@ -59,13 +59,18 @@ fn used_revision<'a>(message: &Message<'a>) -> Option<&'a Value> {
     if message.is("initialize") { message.param("protocolVersion") } else { message.revision() }
 }
 
+/// What a client remembers the revisions of: a server, over stdio with the connection to its process.
+type Place<'a> = (&'a str, Option<u64>);
+
+fn place<'a>(message: &Message<'a>) -> Place<'a> {
+    (message.frame.server.as_str(), message.frame.http.is_none().then_some(message.frame.connection))
+}
+
 fn era_is_kept(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    // A process is one connection over stdio; an origin is one server.
-    let place = |message: &Message<'_>| message.frame.http.is_none().then_some(message.frame.connection);
-    let mut modern: HashMap<(&str, Option<u64>), u64> = HashMap::new();
+    let mut modern: HashMap<Place<'_>, u64> = HashMap::new();
     for one in transcript.requests() {
-        let server = (one.request.frame.server.as_str(), place(&one.request));
+        let server = place(&one.request);
         let revision = one.request.revision().and_then(Value::as_str);
         if one.request.is("initialize") {
             if let Some(result) = modern.get(&server).filter(|result| **result < one.request.seq()) {

@@ -190,7 +190,7 @@ fn each(
 
 fn features_are_declared(transcript: &Transcript<'_>) -> CheckOutcome {
     let feature = |answer: &Answer<'_>| match answer.method {
-        // Declining is a way to say that there is no user.
+        // A client without a user declines.
         "elicitation/create" if answer.action() == Some("accept") => Some("/elicitation"),
         "sampling/createMessage" => Some("/sampling"),
         "roots/list" => Some("/roots"),
