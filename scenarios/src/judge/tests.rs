@@ -92,7 +92,8 @@ fn a_silent_client_reads_the_result_of_a_task_of_2025() {
 fn a_silent_client_that_ignores_required_input_fails() {
     let steps = "steps: [{ call: { tool: job, expect: { text: done } } }]";
     let required = json!({"resultType": "input_required", "requestState": "s"});
-    let asked = || EvidenceBuilder::stdio(MODERN).client(task_request(1, "tools/call")).server(result(1, required.clone()));
+    let asked =
+        || EvidenceBuilder::stdio(MODERN).client(task_request(1, "tools/call")).server(result(1, required.clone()));
     assert_eq!(verdict_of(&silent(steps, asked()), "steps[0].call"), Verdict::Failed);
     let mut retry = task_request(2, "tools/call");
     retry["params"]["requestState"] = json!("s");

@@ -33,7 +33,7 @@ pub(super) const CHECKS: &[Check] = &[
 fn uses_a_supported_revision(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
     // The latest list of each server, and when it was sent. Another process may be of another version.
-    let mut supported: HashMap<Place<'_>, (u64, u64, &[Value])> = HashMap::new();
+    let mut supported: HashMap<ServerProcess<'_>, (u64, u64, &[Value])> = HashMap::new();
     for message in transcript.messages() {
         let server = place(&message);
         if !message.by_client() {
@@ -60,15 +60,15 @@ fn used_revision<'a>(message: &Message<'a>) -> Option<&'a Value> {
 }
 
 /// What a client remembers the revisions of: a server, over stdio with the connection to its process.
-type Place<'a> = (&'a str, Option<u64>);
+type ServerProcess<'a> = (&'a str, Option<u64>);
 
-fn place<'a>(message: &Message<'a>) -> Place<'a> {
+fn place<'a>(message: &Message<'a>) -> ServerProcess<'a> {
     (message.frame.server.as_str(), message.frame.http.is_none().then_some(message.frame.connection))
 }
 
 fn era_is_kept(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    let mut modern: HashMap<Place<'_>, u64> = HashMap::new();
+    let mut modern: HashMap<ServerProcess<'_>, u64> = HashMap::new();
     for one in transcript.requests() {
         let server = place(&one.request);
         let revision = one.request.revision().and_then(Value::as_str);
