@@ -46,8 +46,15 @@ pub(super) const CHECKS: &[Check] = &[
         id: "unknown-requests-rejected",
         requirement: "client/unknown-requests-rejected",
         scope: Scope::Always,
-        expected: "a request of an unknown method gets the error -32601",
+        expected: "a request of an unknown method gets an error",
         rule: Rule::Case(unknown_requests_rejected),
+    },
+    Check {
+        id: "unknown-requests-code",
+        requirement: "client/unknown-requests-code",
+        scope: Scope::Always,
+        expected: "the error for a request of an unknown method is -32601",
+        rule: Rule::Case(unknown_requests_code),
     },
     Check {
         id: "modern-sends-no-responses",
@@ -196,6 +203,17 @@ fn answers_only_requests(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 fn unknown_requests_rejected(transcript: &Transcript<'_>) -> CheckOutcome {
+    judge_unknown_requests(transcript, |error| error.is_some())
+}
+
+fn unknown_requests_code(transcript: &Transcript<'_>) -> CheckOutcome {
+    let is_method_not_found = |error: &Value| error.get("code").and_then(Value::as_i64) == Some(METHOD_NOT_FOUND);
+    // Another check judges a result.
+    judge_unknown_requests(transcript, |error| error.is_none_or(is_method_not_found))
+}
+
+/// Judges the error in each response to a request of an unknown method.
+fn judge_unknown_requests(transcript: &Transcript<'_>, is_right: impl Fn(Option<&Value>) -> bool) -> CheckOutcome {
     let mut findings = Findings::default();
     for session in transcript.sessions() {
         let mut unknown: HashMap<IdKey<'_>, &str> = HashMap::new();
@@ -205,9 +223,8 @@ fn unknown_requests_rejected(transcript: &Transcript<'_>) -> CheckOutcome {
                 unknown.remove(&id);
                 unknown.extend(message.method().filter(|method| !is_ever_sent(method)).map(|method| (id, method)));
             } else if let Some(method) = unknown.get(&id).filter(|_| message.is_response()) {
-                let code = message.error().and_then(|error| error.get("code")).and_then(Value::as_i64);
                 let fault = || format!("`{method}` was answered with {}", quoted(message.json));
-                findings.check(message.seq(), if code == Some(METHOD_NOT_FOUND) { Ok(()) } else { Err(fault()) });
+                findings.check(message.seq(), if is_right(message.error()) { Ok(()) } else { Err(fault()) });
             }
         }
     }

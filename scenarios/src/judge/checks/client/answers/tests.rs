@@ -132,3 +132,18 @@ fn since_2026_clients_send_no_responses() {
     // A server of both eras may be spoken to in the old way.
     not_applicable(id, EvidenceBuilder::stdio(Revision::V2026_07_28).greet().client(result("p", json!({}))));
 }
+
+#[test]
+fn an_unknown_request_gets_an_error_of_its_own_code() {
+    let asked =
+        || EvidenceBuilder::stdio(Revision::V2025_11_25).greet().server(request("u", "example/none", json!({})));
+    let (rejected, code) = ("unknown-requests-rejected", "unknown-requests-code");
+    for id in [rejected, code] {
+        passes(id, asked().client(error("u", -32601)));
+        not_applicable(id, EvidenceBuilder::stdio(Revision::V2025_11_25).greet().server(ping("u")));
+    }
+    fails(rejected, asked().client(result("u", json!({}))), "`example/none` was answered with");
+    passes(code, asked().client(result("u", json!({}))));
+    passes(rejected, asked().client(error("u", -32602)));
+    fails(code, asked().client(error("u", -32602)), "-32602");
+}
