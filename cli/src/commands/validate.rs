@@ -73,7 +73,7 @@ pub(crate) struct Args {
     /// Timeout of the server's first response. All other timeouts depend on how fast it responds.
     #[arg(long, alias = "timeout", default_value = "30s")]
     startup_timeout: HumanDuration,
-    /// Number of sessions to run in parallel [default: number of cores].
+    /// Number of sessions to run in parallel [default: twice the number of cores].
     #[arg(long, short)]
     jobs: Option<NonZeroUsize>,
     /// Seed of generated arguments; recorded in the report.
@@ -125,7 +125,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
         transport: args.transport()?,
         seed: args.seed.unwrap_or_else(fresh_seed),
         startup: args.startup_timeout.0,
-        jobs: args.jobs.unwrap_or_else(|| std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)),
+        jobs: args.jobs.unwrap_or_else(ValidatePlan::default_jobs),
         policy: PassPolicy { allow_flaky: args.allow_flaky, fail_on_warnings: args.fail_on == FailOn::Should },
         call_tools: ToolPolicy::parse(&args.call_tools).map_err(CommandError::input)?,
         portability: Some(serve::portability),

@@ -217,7 +217,7 @@ impl Findings {
             return nothing();
         }
         let known = self.known.map_or_else(String::new, |message| format!("; {message}"));
-        CheckOutcome::passed(format!("checked: {} {things}{known}", self.seen), self.seen_frames)
+        CheckOutcome::passed(format!("the rule holds; {things} checked: {}{known}", self.seen), self.seen_frames)
     }
 }
 

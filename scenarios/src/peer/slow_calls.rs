@@ -69,9 +69,9 @@ impl Peer {
         self.slow_calls.interrupted.contains(tool)
     }
 
-    /// Whether the server may still work on calls that were cancelled.
+    /// Whether the server may still work on calls that are open or were cancelled.
     pub(crate) fn is_busy(&self) -> bool {
-        self.slow_calls.cancelled.is_some()
+        self.slow_calls.cancelled.is_some() || !self.slow_calls.open.is_empty()
     }
 
     /// Waits for the response to a call, and cancels it if there is none.
@@ -104,26 +104,16 @@ impl Peer {
 
     /// Waits for the response. Progress shows that the tool works, so the call needs no more time.
     async fn response_or_progress(&self, sent: &Sent, deadline: Instant) -> Result<Value, StepError> {
-        loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() || self.has_progress(sent).await {
-                return self.response(sent, Duration::ZERO).await;
-            }
-            match self.response(sent, left.min(self.response_timeout(Some(BRIEF)))).await {
-                Err(error) if error.kind == "timed-out" => {}
-                other => return other,
-            }
-        }
-    }
-
-    /// Whether the call has progress.
-    async fn has_progress(&self, sent: &Sent) -> bool {
-        let Some(token) = &sent.progress_token else { return false };
         let is_progress = |message: &Value| {
-            message["method"] == "notifications/progress" && message.pointer("/params/progressToken") == Some(token)
+            message["method"] == "notifications/progress"
+                && message.pointer("/params/progressToken") == sent.progress_token.as_ref()
         };
-        let found = |state: &State| state.received.iter().skip(sent.since).any(is_progress).then_some(());
-        self.recorder.wait(Duration::ZERO, found).await.is_some()
+        let found = |state: &State| {
+            let progress = || state.received.iter().skip(sent.since).any(is_progress);
+            (find_response(state, sent).is_some() || sent.progress_token.is_some() && progress()).then_some(())
+        };
+        self.recorder.wait(deadline.saturating_duration_since(Instant::now()), found).await;
+        self.response(sent, Duration::ZERO).await
     }
 
     /// Cancels a call of a tool on purpose, and waits for a response that it should not have.

@@ -68,6 +68,14 @@ pub struct ValidatePlan {
     pub portability: Option<PortabilityOf>,
 }
 
+impl ValidatePlan {
+    /// The default of [`jobs`](Self::jobs): twice the number of cores, because a session waits half of its time.
+    pub fn default_jobs() -> NonZeroUsize {
+        let cores = std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+        cores.saturating_add(cores.get())
+    }
+}
+
 /// A scenario in a revision.
 #[derive(Clone)]
 struct ServerCase {

@@ -77,7 +77,7 @@ pub(super) struct Arguments {
     /// Timeout of the server's first response. Default: `30s`.
     #[serde(default)]
     startup_timeout: Option<HumanDuration>,
-    /// Number of cases to run in parallel. Default: number of cores.
+    /// Number of cases to run in parallel. Default: twice the number of cores.
     #[serde(default)]
     jobs: Option<NonZeroUsize>,
     /// Report formats to write next to the journal.
@@ -91,7 +91,6 @@ pub(super) async fn validate_server(call: Call, arguments: Arguments) -> Result<
     if startup > limits.startup {
         return Err(ToolError::over_limit("a startup timeout", HumanDuration(startup), HumanDuration(limits.startup)));
     }
-    let jobs = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let scenarios = select(&call, &arguments.scenarios)?;
     let (only, skip, areas) = (&arguments.only, &arguments.skip, &arguments.areas);
     let selection = CheckSelection::new(only, skip, areas, scenarios.iter().map(AsRef::as_ref))?;
@@ -107,7 +106,7 @@ pub(super) async fn validate_server(call: Call, arguments: Arguments) -> Result<
         baseline: None,
         seed: arguments.seed.unwrap_or_else(fresh_seed),
         startup,
-        jobs: arguments.jobs.unwrap_or_else(jobs).min(limits.jobs),
+        jobs: arguments.jobs.unwrap_or_else(ValidatePlan::default_jobs).min(limits.jobs),
         policy,
         portability: Some(portability::portability),
         call_tools: call_tools.map_err(|cause| ToolError::arguments(format!("`callTools`: {cause}")))?,

@@ -3,6 +3,8 @@
 use std::{ops::Range, sync::Arc, time::Duration};
 
 use evidence::Frame;
+use futures::future::join_all;
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -12,7 +14,7 @@ use crate::{
     run::ToolPolicy,
 };
 
-use super::{description, handshake, ownership, take_steps};
+use super::{Timeouts, description, handshake, ownership, run_server_case, take_steps};
 
 /// Maximum number of sessions for the scenarios of a revision. A server that ends more of them is not tested further.
 const MAX_SESSIONS: usize = 4;
@@ -48,13 +50,37 @@ struct Part {
 }
 
 impl SharedSession<'_> {
-    /// Runs the scenarios in an open session after its handshake.
-    pub(crate) async fn run(&self, mut peer: Peer, scenarios: &[Arc<Scenario>]) -> SharedEvidence {
+    /// Runs the scenarios in an open session after its handshake. Those that end a session come last.
+    pub(crate) async fn run(&self, peer: Peer, scenarios: &[Arc<Scenario>]) -> SharedEvidence {
+        let (_, ending) = split_at_end(scenarios);
+        let (sender, receiver) = oneshot::channel();
+        let alone = async {
+            if receiver.await.is_err() {
+                return Vec::new();
+            }
+            let alone = ending.iter().map(|scenario| self.run_alone(scenario));
+            self.cancel.run_until_cancelled(join_all(alone)).await.unwrap_or_default()
+        };
+        let (mut collected, alone) = tokio::join!(self.run_sessions(peer, scenarios, BusyNotice(Some(sender))), alone);
+        collected.scenarios.extend(alone);
+        collected
+    }
+
+    /// A scenario in a session of its own.
+    async fn run_alone(&self, scenario: &Scenario) -> Evidence {
+        let timeouts = Timeouts { startup: self.startup, leniency: 1 };
+        run_server_case(self.target, scenario, self.facts, self.revision, timeouts, self.call_tools).await
+    }
+
+    /// Runs the scenarios in one session, and in further ones after it ended. Without those that end a session if the server
+    /// is busy.
+    async fn run_sessions(&self, mut peer: Peer, all: &[Arc<Scenario>], mut busy: BusyNotice) -> SharedEvidence {
         let whole = Evidence::without_records("", self.facts.transport, self.revision);
         let mut collected = SharedEvidence { scenarios: Vec::new(), whole };
         for session in 1..=MAX_SESSIONS {
-            let rest = &scenarios[collected.scenarios.len()..];
-            let next_id = self.run_session(peer, rest, &mut collected).await;
+            let rest = &all[collected.scenarios.len()..];
+            let next_id = self.run_session(peer, rest, &mut collected, &mut busy).await;
+            let scenarios = if busy.is_given() { split_at_end(all).0 } else { all };
             if collected.scenarios.len() == scenarios.len() || self.cancel.is_cancelled() {
                 return collected;
             }
@@ -88,7 +114,13 @@ impl SharedSession<'_> {
     }
 
     /// Runs scenarios until one of them ends the session. Returns the next request id.
-    async fn run_session(&self, mut peer: Peer, scenarios: &[Arc<Scenario>], collected: &mut SharedEvidence) -> i64 {
+    async fn run_session(
+        &self,
+        mut peer: Peer,
+        scenarios: &[Arc<Scenario>],
+        collected: &mut SharedEvidence,
+        busy: &mut BusyNotice,
+    ) -> i64 {
         let greeting = peer.frame_count();
         let now = peer.now_us();
         let outcome = Outcome::Value(description(&peer, self.facts));
@@ -99,8 +131,10 @@ impl SharedSession<'_> {
             if ends_session(scenario) {
                 self.settle(&mut peer).await;
             }
-            // A busy server exits late, so that its exit would say nothing.
-            if self.cancel.is_cancelled() || (peer.is_busy() && ends_session(scenario)) {
+            if peer.is_busy() {
+                busy.give();
+            }
+            if self.cancel.is_cancelled() || (busy.is_given() && ends_session(scenario)) {
                 break;
             }
             let (from, began_us) = (peer.frame_count(), peer.now_us());
@@ -160,6 +194,27 @@ impl SharedSession<'_> {
         let broken = Some(why.to_owned());
         Evidence { broken, ..Evidence::empty(scenario, self.facts.transport, self.revision) }
     }
+}
+
+/// Tells once that the server works on slow or cancelled calls. It exits late then, so that its exit would say nothing.
+struct BusyNotice(Option<oneshot::Sender<()>>);
+
+impl BusyNotice {
+    fn give(&mut self) {
+        if let Some(sender) = self.0.take() {
+            // The receiver exists as long as the sender.
+            let _ = sender.send(());
+        }
+    }
+
+    fn is_given(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
+/// The scenarios before the first one that ends the session, and the others.
+fn split_at_end(scenarios: &[Arc<Scenario>]) -> (&[Arc<Scenario>], &[Arc<Scenario>]) {
+    scenarios.split_at(scenarios.partition_point(|scenario| !ends_session(scenario)))
 }
 
 /// Whether a scenario ends the session.
