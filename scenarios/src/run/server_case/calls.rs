@@ -22,7 +22,7 @@ const CALL: Duration = Duration::from_secs(10);
 /// Default maximum number of tools or prompts.
 const MAX: usize = 30;
 /// A call that is to be cancelled and has no response after this time is slow enough.
-const SLOW: Duration = Duration::from_millis(150);
+const SLOW: Duration = Duration::from_millis(300);
 /// Seed of generated arguments. It is fixed, so that two runs against a server send the same calls.
 const SEED: u64 = 0;
 /// The key in the metadata of a request with its log level (2026-07-28, server/utilities/logging).
