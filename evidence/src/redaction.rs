@@ -68,7 +68,8 @@ pub(crate) fn redact_http(mut http: Http) -> Http {
         if HEADERS.contains(&name.to_ascii_lowercase().as_str()) {
             let scheme = value.split_once(' ').map(|(scheme, _)| scheme).filter(|_| name.ends_with("authorization"));
             *value = scheme.map_or_else(|| REDACTED.to_owned(), |scheme| format!("{scheme} {REDACTED}"));
-        } else {
+        // The scheme of a challenge is followed by parameters, and not by a token.
+        } else if !name.eq_ignore_ascii_case("www-authenticate") {
             redact_text(value);
         }
     }
@@ -159,6 +160,7 @@ mod tests {
             ("x-api-key", "s3cret"),
             ("x-other", "bearer s3cret"),
             ("mcp-session-id", "kept"),
+            ("www-authenticate", "Bearer scope=\"kept\""),
         ];
         let headers = headers.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
         let path = Some("/cb?state=kept&code=s3cret".to_owned());
@@ -167,6 +169,7 @@ mod tests {
         assert!(!text.contains("s3cret"), "{text}");
         assert_eq!(redacted.headers["authorization"], "Bearer [secret]");
         assert_eq!(redacted.headers["mcp-session-id"], "kept");
+        assert_eq!(redacted.headers["www-authenticate"], "Bearer scope=\"kept\"");
     }
 
     #[test]

@@ -211,6 +211,14 @@ impl OAuthMock {
         Guard::new(&self.server, resource)
     }
 
+    /// After this number of accepted requests with a token, the protected resources move to another authorization
+    /// server: they name it in their metadata and accept only its tokens.
+    pub fn hand_over_after(&self, requests: u32, successor: &Self) {
+        if self.server.successor.set((requests, Arc::clone(&successor.server))).is_err() {
+            tracing::warn!("the authorization server already has a successor");
+        }
+    }
+
     /// The guard of an MCP mock at this URL.
     pub(crate) fn request_guard(&self, resource: &str) -> Arc<dyn RequestGuard> {
         Arc::new(self.guard(resource))

@@ -53,7 +53,7 @@ pub struct Context {
     pub steps: Vec<ClientStep>,
     /// File to which the client appends its report, one [`ReportLine`] per line.
     pub report: PathBuf,
-    /// Keys of the official suite, such as `toolCalls`.
+    /// Keys of the official suite: `toolCalls`, and credentials such as `client_id` and `client_secret`.
     #[serde(flatten)]
     pub official: Map<String, Value>,
 }

@@ -4,6 +4,7 @@
 //! It maps steps to calls of the client library, and results to outcomes. The checks evaluate the outcomes together with
 //! the frames.
 
+mod authorization;
 mod listener;
 mod outcome;
 mod report;

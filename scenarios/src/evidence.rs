@@ -14,6 +14,20 @@ use crate::{
     model::{EventKind, Revision, Scenario, Transport},
 };
 
+/// The start of the server names in frames of authorization: requests for metadata, registration, authorization and
+/// tokens. All other frames are of MCP.
+pub(crate) const AUTHORIZATION_PREFIX: &str = "oauth:";
+/// The name of the authorization server in frames.
+pub(crate) const AUTHORIZATION_SERVER: &str = "oauth:server";
+
+/// The server name in frames of MCP messages that the protected server rejected.
+pub(crate) const REJECTED_ACCESS: &str = "oauth:rejected";
+
+/// Whether a frame is of authorization, and not of MCP.
+pub(crate) fn is_authorization(frame: &Frame) -> bool {
+    frame.server.starts_with(AUTHORIZATION_PREFIX)
+}
+
 /// The evidence of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {

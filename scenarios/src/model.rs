@@ -10,6 +10,7 @@ use mock_servers::{HumanDuration, Script};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod authorization;
 mod axes;
 mod expect;
 mod input;
@@ -20,6 +21,7 @@ mod streams;
 mod tasks;
 mod user;
 
+pub use authorization::{Authorization, TokenGrant};
 pub use axes::{Revision, Subject, Transport};
 pub use expect::{
     EventKind, Expect, Expectations, FrameExpectation, HttpExpectation, ProcessExpectation, Sender, ValueExpectation,
@@ -76,6 +78,9 @@ pub struct Scenario<S = Steps> {
     /// The mock servers by name, if there are several.
     #[serde(default)]
     pub servers: BTreeMap<String, Script>,
+    /// The authorization server that protects the mock server, if there is one.
+    #[serde(default)]
+    pub authorization: Option<Authorization>,
     /// The setup of the client.
     #[serde(default)]
     pub client: ClientSetup,
@@ -125,6 +130,7 @@ impl<S> Scenario<S> {
             limit: self.limit,
             server: self.server,
             servers: self.servers,
+            authorization: self.authorization,
             client: self.client,
             needs: self.needs,
             without_handshake: self.without_handshake,
@@ -153,6 +159,12 @@ impl Scenario {
     #[must_use]
     pub fn judges_authorization(&self) -> bool {
         self.steps.server().iter().any(|step| matches!(step, ServerStep::Unauthorized(_)))
+    }
+
+    /// How the client obtains tokens; `None` without an authorization server.
+    #[must_use]
+    pub fn token_grant(&self) -> Option<TokenGrant> {
+        self.authorization.as_ref().map(|_| self.client.authorization.unwrap_or_default())
     }
 
     /// The name by which clients know the scenario: that of the official suite, or else the id.
@@ -237,6 +249,9 @@ pub struct ClientSetup {
     /// Maximum size of a message in bytes [default: that of the client].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_message: Option<usize>,
+    /// How the client obtains tokens [default: with an authorization code, if the scenario has an authorization server].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub authorization: Option<TokenGrant>,
     /// The user of the client [default: none, so no user features are declared].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub user: Option<UserSetup>,

@@ -7,6 +7,7 @@
 //! - [`conformance`], [`validate`] and [`bench`] execute the three kinds of runs, and `client_case`, [`server_case`] and
 //!   `load_case` one case each.
 
+mod authority;
 pub mod baseline;
 pub mod bench;
 mod client_case;

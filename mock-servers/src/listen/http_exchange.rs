@@ -91,7 +91,12 @@ impl HttpExchange {
 
     /// Sends this response, whose body is not recorded.
     pub(crate) fn respond(&self, response: Response<HttpBody>) -> Response<HttpBody> {
-        record_response(&self.recorder, self.connection, &response, Body::Event(ConnectionEvent::Bodiless));
+        self.respond_with(response, Body::Event(ConnectionEvent::Bodiless))
+    }
+
+    /// Sends this response, of which this body is recorded.
+    pub(crate) fn respond_with(&self, response: Response<HttpBody>, body: Body) -> Response<HttpBody> {
+        record_response(&self.recorder, self.connection, &response, body);
         response
     }
 

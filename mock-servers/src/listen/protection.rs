@@ -10,6 +10,8 @@ use futures::future::BoxFuture;
 use http::{HeaderMap, Method, Response, StatusCode, Uri};
 use serde_json::Value;
 
+use evidence::Body;
+
 use super::{http_exchange::HttpExchange, response::empty};
 
 /// Decides which requests reach a resource, and serves the resource's metadata.
@@ -23,8 +25,8 @@ pub(crate) trait RequestGuard: Debug + Send + Sync {
         message: Option<&Value>,
     ) -> Option<Response<HttpBody>>;
 
-    /// The metadata of the resource, if it is at this path of its origin.
-    fn metadata_response<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Option<Response<HttpBody>>>;
+    /// The metadata of the resource with its recorded body, if it is at this path of its origin.
+    fn metadata_response<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Option<(Response<HttpBody>, Body)>>;
 }
 
 /// The guard of an endpoint, if it has one. Clones share the guard.
@@ -68,8 +70,8 @@ impl Protection {
         if *exchange.method() != Method::GET {
             return None;
         }
-        let response = slot.get()?.metadata_response(exchange.path()).await?;
+        let (response, body) = slot.get()?.metadata_response(exchange.path()).await?;
         exchange.receive_unread();
-        Some(exchange.respond(response))
+        Some(exchange.respond_with(response, body))
     }
 }

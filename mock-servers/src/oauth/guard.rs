@@ -25,12 +25,14 @@ use super::{
     access::verify,
     audit::{Accessed, AuditEvent},
     dpop::{self, Checker, Expected, ProofError},
+    render::{recorded, render},
     sanitize::sanitized,
     script::{DpopMode, Resource},
     server::{Server, same_url},
 };
 
 use crate::{faults::Deviation, listen::protection::RequestGuard, oauth_messages::Challenge};
+use evidence::Body;
 
 /// The guard of one protected resource. Clones share their state.
 #[derive(Debug, Clone)]
@@ -91,8 +93,12 @@ impl Guard {
     /// Accepts only tokens of this server from now on, and names it in the metadata: the resource moves to another
     /// authorization server.
     pub fn move_to(&self, mock: &OAuthMock) {
-        mock.server().protect(&self.0.resource);
-        *self.0.authority.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(mock.server());
+        self.hand_over(Arc::clone(mock.server()));
+    }
+
+    fn hand_over(&self, server: Arc<Server>) {
+        server.protect(&self.0.resource);
+        *self.0.authority.write().unwrap_or_else(PoisonError::into_inner) = server;
     }
 
     /// Checks a request by its head and its JSON-RPC body, if it has one.
@@ -133,7 +139,10 @@ impl Guard {
         };
         server.note(text("client_id").as_deref(), AuditEvent::Accessed(accessed));
         if judged.is_ok() && !claims.is_empty() {
-            server.request_passed();
+            let passed = server.request_passed();
+            if let Some(successor) = server.successor_after(passed) {
+                self.hand_over(successor);
+            }
         }
         answered
     }
@@ -168,7 +177,7 @@ impl Guard {
         *claims = verify(server, &presented.token).map_err(|error| {
             rejected(error.name(), ChallengeContent::invalid_token("the access token is not valid"))
         })?;
-        if !self.is_audience(claims.get("aud")) {
+        if !self.is_audience(server, claims.get("aud")) {
             return Err(rejected(
                 "wrong-audience",
                 ChallengeContent::invalid_token("the access token is for another resource"),
@@ -184,9 +193,12 @@ impl Guard {
         Ok(Granted { client: text("client_id"), subject: text("sub"), scopes })
     }
 
-    fn is_audience(&self, audience: Option<&Value>) -> bool {
+    fn is_audience(&self, server: &Server, audience: Option<&Value>) -> bool {
+        let is_of_origin = self.is_of_origin(server);
         let is_ours = |text: &str| {
-            text == self.0.resource || (self.0.policy.lenient_audience && same_url(text, &self.0.resource))
+            text == self.0.resource
+                || (self.0.policy.lenient_audience && same_url(text, &self.0.resource))
+                || (is_of_origin && same_url(text, &self.0.origin))
         };
         match audience {
             Some(Value::String(one)) => is_ours(one),
@@ -295,8 +307,12 @@ impl RequestGuard for Guard {
         self.check(method, uri, headers, message).err().map(Challenge::into_response)
     }
 
-    fn metadata_response<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Option<Response<HttpBody>>> {
-        Box::pin(self.metadata_route(path))
+    fn metadata_response<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Option<(Response<HttpBody>, Body)>> {
+        Box::pin(async move {
+            let answer = self.metadata(path)?;
+            let body = recorded(&answer.body);
+            Some((render(answer).await, body))
+        })
     }
 }
 

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 
 use axum::body::Body as HttpBody;
 use bytes::Bytes;
+use evidence::{Body, ConnectionEvent};
 use futures::{StreamExt as _, stream};
 use http::{Response, header};
 
@@ -36,4 +37,13 @@ pub(super) async fn render(answer: OAuthResponse) -> Response<HttpBody> {
         HttpBody::from(body)
     };
     response.map(|()| body)
+}
+
+/// A body as it is recorded.
+pub(super) fn recorded(body: &[u8]) -> Body {
+    match serde_json::from_slice(body) {
+        Ok(value) => Body::Json(value),
+        Err(_) if body.is_empty() => Body::Event(ConnectionEvent::Bodiless),
+        Err(_) => Body::Text(String::from_utf8_lossy(body).into_owned()),
+    }
 }

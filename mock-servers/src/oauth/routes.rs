@@ -21,7 +21,7 @@ use super::{
     guard::Guard,
     params::Params,
     register::register,
-    render::render,
+    render::{recorded, render},
     resource,
     sanitize::sanitized,
     server::Server,
@@ -34,7 +34,7 @@ use crate::{
     },
     oauth_messages::OAuthResponse,
 };
-use evidence::{Body, ConnectionEvent, Recorder};
+use evidence::Recorder;
 
 /// The largest request body.
 const MAX_BODY_BYTES: usize = 256 * 1024;
@@ -74,14 +74,6 @@ pub(super) async fn serve(
     let response = render(answer).await;
     record_response(&recorder, exchange.connection, &response, text);
     Ok(response)
-}
-
-fn recorded(body: &[u8]) -> Body {
-    match serde_json::from_slice(body) {
-        Ok(value) => Body::Json(value),
-        Err(_) if body.is_empty() => Body::Event(ConnectionEvent::Bodiless),
-        Err(_) => Body::Text(String::from_utf8_lossy(body).into_owned()),
-    }
 }
 
 async fn route(service: &OAuthService, exchange: &HttpExchange, body: &Bytes) -> OAuthResponse {

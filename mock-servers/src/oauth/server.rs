@@ -2,7 +2,7 @@
 
 use std::{
     path::Path,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use jsonwebtoken::DecodingKey;
@@ -32,6 +32,8 @@ pub(crate) struct Server {
     pub(crate) audit: Audit,
     pub(crate) faults: OAuthFaults,
     pub(crate) trusted: Vec<Trusted>,
+    /// The number of accepted requests after which another authorization server replaces this one.
+    pub(crate) successor: OnceLock<(u32, Arc<Server>)>,
     state: Mutex<State>,
     resources: Mutex<Vec<String>>,
 }
@@ -84,6 +86,7 @@ impl Server {
             key: SigningKey::seeded(seed, "authorization server"),
             faults: OAuthFaults::new(&script.faults),
             trusted,
+            successor: OnceLock::new(),
             state: Mutex::new(state),
             resources: Mutex::default(),
             script,
@@ -127,13 +130,20 @@ impl Server {
         self.jump_after(occasion);
     }
 
-    /// Counts an accepted request with a token.
-    pub(crate) fn request_passed(&self) {
+    /// Counts an accepted request with a token; returns the number of such requests.
+    pub(crate) fn request_passed(&self) -> u32 {
         let mut state = self.state();
         state.requests_passed = state.requests_passed.saturating_add(1);
-        let occasion = ClockTrigger::Requests(state.requests_passed);
+        let passed = state.requests_passed;
         drop(state);
-        self.jump_after(occasion);
+        self.jump_after(ClockTrigger::Requests(passed));
+        passed
+    }
+
+    /// The authorization server that replaces this one after so many accepted requests, if there is one.
+    pub(crate) fn successor_after(&self, passed: u32) -> Option<Arc<Self>> {
+        let (after, successor) = self.successor.get()?;
+        (passed >= *after).then(|| Arc::clone(successor))
     }
 
     /// Moves the clock if the script requires it now.
@@ -233,7 +243,7 @@ fn known(client: &RegisteredClient) -> Result<Client, StartError> {
         keys,
         jwks_uri: None,
         redirect_uris: client.redirect_uris.clone(),
-        any_redirect: false,
+        any_redirect: client.any_redirect_uri,
         grants,
         scopes: client.scopes.clone(),
         dpop_bound: client.dpop_bound_access_tokens,

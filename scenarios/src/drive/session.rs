@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    DriveError,
+    DriveError, authorization,
     listener::Listener,
     outcome::{connect_error, step_error},
     report::Report,
@@ -131,7 +131,11 @@ impl<'a> Session<'a> {
             return Err(step_error("invalid-config", format!("the context has no server `{name}`")));
         };
         let config = self.config(name, endpoint, timeout);
-        connect_with(config, self.options.clone()).await.map_err(|error| Outcome::Error(connect_error(&error)))
+        let authorizer = authorization::authorizer(self.context, endpoint)
+            .map_err(|error| step_error("invalid-config", error.to_string()))?;
+        connect_with(config, ConnectOptions { authorizer, ..self.options.clone() })
+            .await
+            .map_err(|error| Outcome::Error(connect_error(&error)))
     }
 
     fn keep(&mut self, name: &str, attempt: Result<Connection, Outcome>) -> Outcome {

@@ -1,9 +1,10 @@
-//! The capabilities that a scenario needs of a client, and those that the client declared in its messages.
+//! The capabilities that a scenario needs of a client, and those that its messages show.
 
+use mock_servers::oauth::script::DpopMode;
 use serde_json::Value;
 
-use super::transcript::Transcript;
-use crate::model::{ClientStep, Scenario};
+use super::transcript::{AuthorizationExchange, AuthorizationRequest, Transcript};
+use crate::model::{ClientStep, Revision, Scenario, TokenGrant};
 
 /// The capabilities of a client in a request of 2026-07-28 (basic/index#meta).
 const MODERN: &str = "/params/_meta/io.modelcontextprotocol~1clientCapabilities";
@@ -28,6 +29,33 @@ pub(super) fn undeclared_capability(scenario: &Scenario, transcript: &Transcript
         .collect();
     let is_missing = |(_, has): &&Capability| !declarations.iter().any(|declared| has(declared));
     needed.iter().find(is_missing).filter(|_| !declarations.is_empty()).map(|(name, _)| *name)
+}
+
+/// Why a client has not the authorization that the scenario needs. The messages show it, because no capability does.
+pub(super) fn lacking_authorization(scenario: &Scenario, transcript: &Transcript<'_>) -> Option<&'static str> {
+    let (setup, grant) = (scenario.authorization.as_ref()?, scenario.token_grant()?);
+    let exchanges = transcript.authorization();
+    if exchanges.apart_from_access().next().is_none() {
+        return Some("the client takes no part in authorization: it requested no metadata and no token");
+    }
+    let asks_for_tokens = exchanges.with_grant(grant.grant_type()).next().is_some();
+    if grant != TokenGrant::AuthorizationCode && !asks_for_tokens {
+        return Some("the client does not support the grant");
+    }
+    if setup.server.dpop.mode != DpopMode::Off && exchanges.with_kind(AuthorizationRequest::Token).any(lacks_proof) {
+        return Some("the client does not support DPoP");
+    }
+    // A client may have one form of registration only.
+    let registration = &setup.server.registration;
+    let has_all = !setup.server.clients.is_empty()
+        && registration.enabled
+        && (setup.server.client_id_metadata.supported || transcript.evidence.revision < Revision::V2025_11_25);
+    let goes_on = exchanges.after_discovery().next().is_some();
+    (!has_all && !goes_on).then_some("the client does not support the registration of the authorization server")
+}
+
+fn lacks_proof(token_request: &AuthorizationExchange<'_>) -> bool {
+    token_request.header("dpop").is_none()
 }
 
 fn needed(scenario: &Scenario) -> Vec<Capability> {

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::{
     Transcript,
-    capabilities::undeclared_capability,
+    capabilities::{lacking_authorization, undeclared_capability},
     check::{Check, CheckOutcome, Scope},
     checks,
     contradictions::contradiction,
@@ -104,8 +104,10 @@ fn judge_client(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
     let is_whole = evidence.first_skipped_step().is_none();
     let counts = |check: &Check| applies(scenario, check) && (is_whole || check.scope == Scope::Always);
     let checks = run_checks(Subject::Client, &transcript, counts);
-    if let Some(capability) = undeclared_capability(scenario, &transcript) {
-        let reason = format!("the client did not declare the capability `{capability}`");
+    let lacking = undeclared_capability(scenario, &transcript)
+        .map(|capability| format!("the client did not declare the capability `{capability}`"))
+        .or_else(|| lacking_authorization(scenario, &transcript).map(str::to_owned));
+    if let Some(reason) = lacking {
         found.push(stopped(Verdict::Skipped, "the scenario applies to the client", &reason, evidence));
         found.extend(checks.into_iter().filter(is_violation));
         return found;

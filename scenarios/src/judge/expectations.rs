@@ -14,7 +14,7 @@ use super::{
     values::evaluate,
 };
 use crate::{
-    evidence::{Evidence, Outcome, StepError, StepOutcome},
+    evidence::{Evidence, Outcome, StepError, StepOutcome, is_authorization},
     model::{
         AnyStep, ClientStep, Expect, FrameExpectation, HttpExpectation, Scenario, Sender, Subject, ValueExpectation,
     },
@@ -229,6 +229,10 @@ impl<'a> Expected<'a> {
                 let observed = "only a report can show it".to_owned();
                 return self.push(id, Verdict::Skipped, expected, observed, vec![]);
             }
+            // A client that rejects the authorization server goes no further.
+            Some(Shown::NotDone(observed)) if self.scenario.authorization.is_some() && step.expect().either => {
+                return self.add(id, true, expected, observed, vec![]);
+            }
             Some(Shown::NotDone(observed)) if !self.evidence.timed_out => {
                 return self.push(id, Verdict::Blocked, expected, observed, vec![]);
             }
@@ -397,8 +401,13 @@ impl<'a> Expected<'a> {
     }
 
     fn frames(&mut self, index: usize, expectation: &FrameExpectation) {
-        let matching: Vec<u64> =
-            self.evidence.frames.iter().filter(|frame| counts(expectation, frame)).map(|frame| frame.seq).collect();
+        let matching: Vec<u64> = self
+            .evidence
+            .frames
+            .iter()
+            .filter(|frame| !is_authorization(frame) && counts(expectation, frame))
+            .map(|frame| frame.seq)
+            .collect();
         let found = matching.len();
         let (min, max) = match (expectation.count, expectation.at_least, expectation.at_most) {
             (Some(count), _, _) => (count, count),

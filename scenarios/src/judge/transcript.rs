@@ -13,10 +13,11 @@ use serde_json::Value;
 pub(super) use ::evidence::{Body, ConnectionEvent, Direction, Frame};
 
 use crate::{
-    evidence::{Evidence, Outcome},
+    evidence::{Evidence, Outcome, is_authorization},
     model::{Revision, Transport, UnknownNames},
 };
 
+mod authorization;
 pub(super) mod http;
 mod message;
 mod message_shapes;
@@ -24,6 +25,7 @@ mod session;
 
 use self::http::is_rpc_post;
 pub(super) use self::{
+    authorization::{AuthorizationExchange, AuthorizationExchanges, AuthorizationRequest},
     message::{IdKey, Message},
     message_shapes::MessageShapes,
     session::{Session, first_frame_after, is_truncated},
@@ -43,6 +45,7 @@ pub struct Transcript<'a> {
     exits: HashMap<&'a str, Vec<&'a Frame>>,
     requests: OnceCell<Requests<'a>>,
     shapes: OnceCell<MessageShapes>,
+    authorization: OnceCell<AuthorizationExchanges<'a>>,
 }
 
 /// The requests of the client with their responses, and their positions by method.
@@ -76,7 +79,7 @@ impl<'a> Transcript<'a> {
         let mut by_connection = HashMap::new();
         let mut endpoints = HashSet::new();
         let mut exits = HashMap::<_, Vec<&Frame>>::new();
-        for frame in &evidence.frames {
+        for frame in evidence.frames.iter().filter(|frame| !is_authorization(frame)) {
             let server = frame.server.as_str();
             let position = *by_connection.entry((server, frame.connection)).or_insert_with(|| {
                 connections.push(ConnectionFrames { server, frames: vec![] });
@@ -102,6 +105,7 @@ impl<'a> Transcript<'a> {
             exits,
             requests: OnceCell::new(),
             shapes: OnceCell::new(),
+            authorization: OnceCell::new(),
         }
     }
 
@@ -126,9 +130,19 @@ impl<'a> Transcript<'a> {
         http::path(frame).is_some_and(|path| self.endpoints.contains(&(frame.server.as_str(), path)))
     }
 
+    /// Every frame of MCP, in order.
+    fn frames(&self) -> impl Iterator<Item = &'a Frame> + use<'a> {
+        self.evidence.frames.iter().filter(|frame| !is_authorization(frame))
+    }
+
+    /// The exchanges of authorization.
+    pub(super) fn authorization(&self) -> &AuthorizationExchanges<'a> {
+        self.authorization.get_or_init(|| AuthorizationExchanges::new(self))
+    }
+
     /// Every message, in order.
     pub(super) fn messages(&self) -> impl Iterator<Item = Message<'a>> + use<'a> {
-        self.evidence.frames.iter().flat_map(Message::all_of)
+        self.frames().flat_map(Message::all_of)
     }
 
     /// Every message of the client, in order.
@@ -143,7 +157,7 @@ impl<'a> Transcript<'a> {
 
     /// The frames of the client, in order.
     pub(super) fn client_frames(&self) -> impl Iterator<Item = &'a Frame> + use<'a> {
-        self.evidence.frames.iter().filter(|frame| frame.from_client())
+        self.frames().filter(|frame| frame.from_client())
     }
 
     /// Every request of the client outside batches, in order, with the first later response with its id; over HTTP the

@@ -18,6 +18,7 @@ use crate::{
     plan::DEFAULT_LIMIT,
 };
 
+mod authorization;
 mod axes;
 mod conditions;
 mod expectations;
@@ -39,6 +40,7 @@ pub(super) fn check(scenario: &Scenario, document: &Document, vocabulary: &Vocab
     identity::check(&case, &mut findings);
     axes::check(&case, &mut findings);
     servers::check(&case, &mut findings);
+    authorization::check(&case, &mut findings);
     for (name, script, spot) in case.scripts() {
         tracing::trace!(name, "validating a script");
         script::check(&case, script, spot, &mut findings);

@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use super::{
+    authority,
     client_process::{ClientProcess, ClientUnderTest},
     client_report::ClientReport,
     mocks::{MockContext, MockError, Mocks, is_exhausted},
@@ -26,7 +27,7 @@ use crate::{
     error_text,
     evidence::{Evidence, ProcessEvidence, ReportedEvent, StepOutcome},
     judge,
-    model::{ClientStep, Scenario},
+    model::{ClientSetup, ClientStep, Scenario},
     plan::{Case, TimeFactor},
     requirements::Register,
 };
@@ -68,6 +69,8 @@ pub(super) struct RecordedClientCase {
 
 struct CaseFiles {
     records: Vec<PathBuf>,
+    /// The path of the protected MCP server, if there is an authorization server.
+    protected: Option<String>,
     report: ClientReport,
     /// Contains the files; deleted on drop.
     _directory: TempDir,
@@ -104,6 +107,9 @@ impl CaseFiles {
             evidence.frames.extend(frames);
             evidence.omitted_frames += omitted;
             evidence.runaway |= is_exhausted(record);
+        }
+        if let Some(endpoint) = &self.protected {
+            authority::separate(&mut evidence.frames, endpoint);
         }
         Ok(())
     }
@@ -162,7 +168,7 @@ async fn record(case: &Case, setting: CaseSetting<'_>, evidence: &mut Evidence) 
         seed: case.seed,
         record: true,
     };
-    let mocks = Mocks::start(&mock_context, scenario.scripts()).await?;
+    let mocks = Mocks::start_case(&mock_context, scenario).await?;
     let context = context(case, &mocks, folder);
     let environment = [
         (SCENARIO, scenario.client_name().to_owned()),
@@ -185,11 +191,14 @@ async fn record(case: &Case, setting: CaseSetting<'_>, evidence: &mut Evidence) 
     let (process, stderr) = client.finish().await;
     evidence.process = Some(process);
     evidence.stderr = stderr;
+    let is_protected = scenario.authorization.is_some();
+    let protected = url.filter(|_| is_protected).and_then(|url| Some(url::Url::parse(url).ok()?.path().to_owned()));
     let records = mocks.stop().await;
-    Ok(CaseFiles { records, report, _directory: directory })
+    Ok(CaseFiles { records, protected, report, _directory: directory })
 }
 
 fn context(case: &Case, mocks: &Mocks, folder: &Path) -> Context {
+    let official = case.scenario.official.as_ref().map(|official| official.context.clone());
     Context {
         format: 1,
         name: case.scenario.client_name().to_owned(),
@@ -197,10 +206,10 @@ fn context(case: &Case, mocks: &Mocks, folder: &Path) -> Context {
         transport: case.transport,
         revision: case.revision,
         servers: mocks.endpoints.clone(),
-        client: case.scenario.client.clone(),
+        client: ClientSetup { authorization: case.scenario.token_grant(), ..case.scenario.client.clone() },
         steps: case.scenario.steps.client().iter().map(ClientStep::without_expect).collect(),
         report: folder.join("report.jsonl"),
-        official: case.scenario.official.as_ref().map(|official| official.context.clone()).unwrap_or_default(),
+        official: mocks.credentials.clone().into_iter().chain(official.into_iter().flatten()).collect(),
     }
 }
 
@@ -330,7 +339,9 @@ mod tests {
         let report = ClientReport::new(&directory.path().join("report.jsonl"));
         let mut found =
             Evidence::without_records("a/b", crate::model::Transport::Stdio, crate::model::Revision::V2025_11_25);
-        CaseFiles { records: vec![record], report, _directory: directory }.load(&mut found).expect("loaded");
+        CaseFiles { records: vec![record], protected: None, report, _directory: directory }
+            .load(&mut found)
+            .expect("loaded");
         let kept = MAX_FRAMES + evidence::recorder::LAST_FRAMES;
         assert_eq!((found.frames.len(), found.omitted_frames), (kept, frames - kept as u64));
         assert_eq!(found.frames.last().map(|frame| frame.seq), Some(frames - 1));

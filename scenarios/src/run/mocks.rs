@@ -11,11 +11,13 @@ use evidence::{
     Recorder,
     recorder::{RESERVE_BYTES, RecordError},
 };
-use mock_servers::{HttpMock, Script, SseMock, http::StartError, script::Wrapper};
+use mock_servers::{HttpMock, Script, SseMock, http::StartError, listen::Options, script::Wrapper};
+use serde_json::{Map, Value};
 
+use super::authority::Authority;
 use crate::{
     contract::ContractEndpoint,
-    model::{Revision, Transport},
+    model::{MOCK_SERVER, Revision, Scenario, Transport},
 };
 
 /// Time to detect closed connections. The clients have exited, but the notification may still be in flight.
@@ -42,6 +44,9 @@ pub enum MockError {
         #[source]
         source: RecordError,
     },
+    /// The authorization server cannot start.
+    #[error("cannot start the authorization server")]
+    Authorization(#[from] mock_servers::oauth::StartError),
     /// The script file of a stdio server cannot be written.
     #[error("cannot write the script of mock server `{server}`")]
     Script {
@@ -66,7 +71,10 @@ pub(super) fn is_exhausted(record: &Path) -> bool {
 pub(super) struct Mocks {
     /// Endpoints by server name.
     pub(super) endpoints: BTreeMap<String, ContractEndpoint>,
+    /// The credentials of the client by key of the context, if there is an authorization server.
+    pub(super) credentials: Map<String, Value>,
     running: Vec<RunningMock>,
+    authority: Option<Authority>,
 }
 
 /// A mock server and its recorded frames.
@@ -94,6 +102,37 @@ pub(super) struct MockContext<'a> {
 }
 
 impl Mocks {
+    /// Starts the servers of a scenario, with the authorization server that protects the mock server.
+    pub(super) async fn start_case(context: &MockContext<'_>, scenario: &Scenario) -> Result<Self, MockError> {
+        let (Some(setup), Some(script)) = (&scenario.authorization, &scenario.server) else {
+            return Self::start(context, scenario.scripts()).await;
+        };
+        let records = |name: &str| {
+            let record = context.folder.join(format!("frames-{}.jsonl", name.replace(':', "-")));
+            Ok::<_, MockError>((context.recorder(name, &record)?, record))
+        };
+        let authority = Authority::start(setup, context.seed, records).await?;
+        let mut mocks = Self { credentials: authority.credentials(setup), ..Self::default() };
+        let url = if setup.same_origin {
+            authority.server().protected().to_owned()
+        } else {
+            let record = context.folder.join("frames-0.jsonl");
+            let recorder = context.recorder(MOCK_SERVER, &record)?;
+            let failed = |source| MockError::Start { server: MOCK_SERVER.to_owned(), source };
+            let (revision, options) = (context.revision.as_str(), Options::default());
+            let server = authority.server();
+            let mock =
+                HttpMock::start_protected(script.clone(), revision, context.seed, recorder, options, server).await;
+            let mock = mock.map_err(failed)?;
+            let url = mock.url();
+            mocks.running.push(RunningMock::Http(mock, record));
+            url
+        };
+        mocks.endpoints.insert(MOCK_SERVER.to_owned(), ContractEndpoint::StreamableHttp { url });
+        mocks.authority = Some(authority);
+        Ok(mocks)
+    }
+
     /// Starts HTTP servers, and writes the scripts of stdio servers.
     pub(super) async fn start<'a>(
         context: &MockContext<'_>,
@@ -113,7 +152,7 @@ impl Mocks {
         let record = |running: &RunningMock| match running {
             RunningMock::Http(_, record) | RunningMock::Sse(_, record) | RunningMock::Stdio(record) => record.clone(),
         };
-        self.running.iter().map(record).collect()
+        self.running.iter().map(record).chain(self.authority.iter().flat_map(Authority::records)).collect()
     }
 
     /// Stops the servers and returns the files with their frames. A stdio server that was not launched has no file.
@@ -134,12 +173,24 @@ impl Mocks {
                 RunningMock::Stdio(record) => records.push(record),
             }
         }
+        if let Some(authority) = self.authority {
+            records.extend(authority.stop().await);
+        }
         records.retain(|record| record.exists());
         records
     }
 }
 
 impl MockContext<'_> {
+    /// Frames are recorded in a file and read back when the case is judged, so that waiting cases need no memory.
+    pub(super) fn recorder(&self, server: &str, record: &Path) -> Result<Recorder, MockError> {
+        if !self.record || self.transport == Transport::Stdio {
+            return Ok(Recorder::disabled());
+        }
+        let source = |source| MockError::Record { server: server.to_owned(), source };
+        Recorder::to_bounded_file(server, record, MAX_RECORD_BYTES).map_err(source)
+    }
+
     async fn start(
         &self,
         number: usize,
@@ -148,13 +199,7 @@ impl MockContext<'_> {
     ) -> Result<(ContractEndpoint, RunningMock), MockError> {
         let failed = |source| MockError::Start { server: server.to_owned(), source };
         let record = self.folder.join(format!("frames-{number}.jsonl"));
-        // Frames are recorded in a file and read back when the case is judged, so that waiting cases need no memory.
-        let recorder = if self.record && self.transport != Transport::Stdio {
-            let source = |source| MockError::Record { server: server.to_owned(), source };
-            Recorder::to_bounded_file(server, &record, MAX_RECORD_BYTES).map_err(source)?
-        } else {
-            Recorder::disabled()
-        };
+        let recorder = self.recorder(server, &record)?;
         let revision = self.revision.as_str();
         Ok(match self.transport {
             Transport::StreamableHttp => {

@@ -32,6 +32,13 @@ impl Guard {
         Some(format!("{}{path}", self.0.origin))
     }
 
+    /// Whether only the root has metadata, which is then that of the whole origin (RFC 9728 section 3.3).
+    pub(super) fn is_of_origin(&self, server: &Server) -> bool {
+        let discovery = &server.script.discovery;
+        let at_path = discovery.protected_resource || discovery.protected_resource_path.is_some();
+        discovery.protected_resource_at_root && !at_path
+    }
+
     /// The metadata of the resource (RFC 9728 section 3.2), if it is at this path.
     pub async fn metadata_route(&self, path: &str) -> Option<Response<HttpBody>> {
         let answer = self.metadata(path)?;
@@ -50,7 +57,7 @@ impl Guard {
         let mut document = Map::new();
         let (policy, dpop) = (&self.0.policy, &server.script.dpop);
         for (name, value) in [
-            ("resource", json!(self.0.resource)),
+            ("resource", json!(if self.is_of_origin(&server) { &self.0.origin } else { &self.0.resource })),
             ("authorization_servers", json!([server.issuer])),
             ("bearer_methods_supported", json!(["header"])),
             ("scopes_supported", json!(policy.scopes_supported)),

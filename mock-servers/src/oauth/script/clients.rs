@@ -64,6 +64,9 @@ pub struct RegisteredClient {
     /// The redirect URIs. The port of a loopback address can differ (RFC 8252 section 7.3).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub redirect_uris: Vec<String>,
+    /// Whether every redirect URI is allowed.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub any_redirect_uri: bool,
     /// The client's public keys as a JWK set, for `private_key_jwt`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jwks: Option<Value>,

@@ -4,6 +4,7 @@
 //! both eras, and the truncated output of a client that was killed.
 
 mod answers;
+mod authorization;
 mod cancellation;
 mod era;
 mod handshake;
@@ -51,4 +52,9 @@ pub(super) const THEMES: &[&[Check]] = &[
     pagination::CHECKS,
     tools::CHECKS,
     processes::CHECKS,
+    authorization::DISCOVERY,
+    authorization::REGISTRATION,
+    authorization::REQUESTS,
+    authorization::SCOPES,
+    authorization::TOKENS,
 ];

@@ -1,0 +1,134 @@
+//! Registration of clients: dynamic, by metadata document, and for one authorization server only.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+use url::Url;
+
+use super::{NO_AUTHORIZATION, server_metadata};
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope},
+    transcript::{
+        AuthorizationExchange,
+        AuthorizationRequest::{Authorization, Registration, Token},
+        Transcript,
+    },
+};
+
+const NO_REGISTRATION: &str = "the client did not register dynamically";
+
+pub(in crate::judge::checks::client) const CHECKS: &[Check] = &[
+    Check {
+        id: "registration-has-application-type",
+        requirement: "authorization/application-type",
+        scope: Scope::Always,
+        expected: "a dynamic registration has the `application_type` of its redirect URIs",
+        rule: Rule::Case(registration_has_application_type),
+    },
+    Check {
+        id: "registration-has-refresh-grant",
+        requirement: "authorization/refresh-grant",
+        scope: Scope::Always,
+        expected: "a client that uses refresh tokens registers the grant `refresh_token`",
+        rule: Rule::Case(registration_has_refresh_grant),
+    },
+    Check {
+        id: "document-id-is-https",
+        requirement: "authorization/document-identifier",
+        scope: Scope::Always,
+        expected: "a `client_id` that is a URL uses `https` and has a path",
+        rule: Rule::Case(document_id_is_https),
+    },
+    Check {
+        id: "documents-preferred",
+        requirement: "authorization/metadata-documents",
+        scope: Scope::Named,
+        expected: "if the authorization server supports metadata documents, the `client_id` is the URL of one",
+        rule: Rule::Case(documents_preferred),
+    },
+    Check {
+        id: "credentials-stay-with-their-server",
+        requirement: "authorization/credentials-by-issuer",
+        scope: Scope::Named,
+        expected: "a new authorization server gets no `client_id` of another one",
+        rule: Rule::Case(credentials_stay_with_their_server),
+    },
+];
+
+/// The metadata in the dynamic registrations.
+fn registrations<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = (u64, &'a Value)> + use<'t, 'a> {
+    transcript.authorization().with_kind(Registration).filter_map(|one| Some((one.seq(), one.request.json()?)))
+}
+
+fn registration_has_application_type(transcript: &Transcript<'_>) -> CheckOutcome {
+    let fault = |body: &&Value| match body.get("application_type").and_then(Value::as_str) {
+        Some("native" | "web") => None,
+        Some(other) => Some(format!("the `application_type` is `{other}`")),
+        None => Some("a registration has no `application_type`".to_owned()),
+    };
+    Findings::from_each(registrations(transcript), fault).or_not_applicable("registrations", NO_REGISTRATION)
+}
+
+fn registration_has_refresh_grant(transcript: &Transcript<'_>) -> CheckOutcome {
+    let exchanges = transcript.authorization();
+    let asks = exchanges.with_kind(Authorization).any(|one| one.scopes().contains(&"offline_access"));
+    if !asks && exchanges.with_grant("refresh_token").next().is_none() {
+        return CheckOutcome::not_applicable("the client uses no refresh tokens");
+    }
+    let fault = |body: &&Value| {
+        let grants = body.get("grant_types").and_then(Value::as_array).into_iter().flatten();
+        let has_grant = grants.filter_map(Value::as_str).any(|grant| grant == "refresh_token");
+        (!has_grant).then(|| "a registration lacks the grant `refresh_token`".to_owned())
+    };
+    Findings::from_each(registrations(transcript), fault).or_not_applicable("registrations", NO_REGISTRATION)
+}
+
+/// The URL in a `client_id`, if it is one.
+fn document_url(id: &str) -> Option<Url> {
+    Url::parse(id).ok().filter(|url| matches!(url.scheme(), "http" | "https"))
+}
+
+fn document_id_is_https(transcript: &Transcript<'_>) -> CheckOutcome {
+    let requests = transcript.authorization().with_kind(Authorization);
+    let urls = requests.filter_map(|one| Some((one.seq(), document_url(one.parameter("client_id")?)?)));
+    let fault = |url: &Url| {
+        let is_valid = url.scheme() == "https" && url.path() != "/";
+        (!is_valid).then(|| format!("the `client_id` is {url}"))
+    };
+    Findings::from_each(urls, fault).or_not_applicable("identifiers", "no `client_id` is a URL")
+}
+
+fn documents_preferred(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for one in transcript.authorization().with_kind(Authorization) {
+        let metadata = server_metadata(transcript, one, one.seq()).and_then(AuthorizationExchange::document);
+        let supported = metadata.and_then(|metadata| metadata.get("client_id_metadata_document_supported"));
+        if supported != Some(&Value::Bool(true)) {
+            continue;
+        }
+        let id = one.parameter("client_id").unwrap_or_default();
+        let message = || format!("the `client_id` is `{id}`, which is not a URL");
+        findings.check(one.seq(), document_url(id).map(drop).ok_or_else(message));
+    }
+    findings.or_not_applicable("authorization requests", NO_AUTHORIZATION)
+}
+
+fn credentials_stay_with_their_server(transcript: &Transcript<'_>) -> CheckOutcome {
+    let exchanges = transcript.authorization();
+    let mut findings = Findings::default();
+    let with_client = exchanges.with_kind(Authorization).chain(exchanges.with_kind(Token));
+    let identified: Vec<_> =
+        with_client.filter_map(|one| Some((one, one.request.server.as_str(), one.parameter("client_id")?))).collect();
+    let registered: HashSet<(&str, &str)> = exchanges
+        .with_kind(Registration)
+        .filter_map(|one| Some((one.request.server.as_str(), one.document()?.get("client_id")?.as_str()?)))
+        .collect();
+    let first = exchanges.after_discovery().next().map(|one| one.request.server.as_str());
+    for (one, server, id) in identified.iter().filter(|(_, server, _)| Some(*server) != first) {
+        let is_portable = document_url(id).is_some() || registered.contains(&(*server, *id));
+        let is_foreign = identified.iter().any(|(_, other, known)| other != server && known == id);
+        let message = || format!("the `client_id` `{id}` belongs to another authorization server");
+        findings.check(one.seq(), if is_portable || !is_foreign { Ok(()) } else { Err(message()) });
+    }
+    findings.or_not_applicable("requests", "the client sent no request to a second authorization server")
+}

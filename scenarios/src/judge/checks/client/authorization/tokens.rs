@@ -1,0 +1,86 @@
+//! Use of access tokens.
+
+use super::NO_TOKEN_REQUEST;
+use crate::judge::{
+    check::{Check, CheckOutcome, Findings, Rule, Scope},
+    transcript::{AuthorizationExchange, AuthorizationRequest::Access, Transcript},
+};
+
+const NO_ACCESS: &str = "the client sent no request to the MCP server";
+
+pub(in crate::judge::checks::client) const CHECKS: &[Check] = &[
+    Check {
+        id: "authorization-completes",
+        requirement: "authorization/completes",
+        scope: Scope::Named,
+        expected: "the client obtains a token, and the server accepts it",
+        rule: Rule::Case(authorization_completes),
+    },
+    Check {
+        id: "token-in-header",
+        requirement: "authorization/token-in-header",
+        scope: Scope::Always,
+        expected: "a token is not in the URL of a request",
+        rule: Rule::Case(token_in_header),
+    },
+    Check {
+        id: "every-request-authorized",
+        requirement: "authorization/every-request",
+        scope: Scope::Always,
+        expected: "after an accepted request with a token, all requests have one",
+        rule: Rule::Case(every_request_authorized),
+    },
+    Check {
+        id: "token-only-to-the-resource",
+        requirement: "authorization/token-only-to-the-resource",
+        scope: Scope::Always,
+        expected: "an access token is sent only to the MCP server",
+        rule: Rule::Case(token_only_to_the_resource),
+    },
+];
+
+fn has_token(one: &AuthorizationExchange<'_>) -> bool {
+    let scheme = one.header("authorization").and_then(|value| value.split_whitespace().next());
+    scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("dpop"))
+}
+
+fn authorization_completes(transcript: &Transcript<'_>) -> CheckOutcome {
+    let exchanges = transcript.authorization();
+    if let Some(accepted) = exchanges.with_kind(Access).find(|one| has_token(one) && one.is_accepted()) {
+        return CheckOutcome::passed("the server accepted a request with a token", accepted.frames());
+    }
+    let last = exchanges.apart_from_access().last();
+    let observed = "the server accepted no request with a token";
+    CheckOutcome::failed(observed, last.map(AuthorizationExchange::frames).unwrap_or_default())
+}
+
+fn token_in_header(transcript: &Transcript<'_>) -> CheckOutcome {
+    let requests = transcript.authorization().with_kind(Access).map(|one| (one.seq(), one));
+    let fault = |one: &&AuthorizationExchange<'_>| {
+        one.parameter("access_token").map(|_| "the query of a URL contains the token".to_owned())
+    };
+    Findings::from_each(requests, fault).or_not_applicable("requests", NO_ACCESS)
+}
+
+fn every_request_authorized(transcript: &Transcript<'_>) -> CheckOutcome {
+    let requests = transcript.authorization().with_kind(Access);
+    let is_first = |one: &&AuthorizationExchange<'_>| has_token(one) && one.is_accepted();
+    let Some(accepted) = requests.clone().find(is_first).and_then(|one| one.response) else {
+        return CheckOutcome::not_applicable("no request with a token was accepted");
+    };
+    let later = requests.filter(|one| one.seq() > accepted.seq).map(|one| (one.seq(), one));
+    let fault =
+        |one: &&AuthorizationExchange<'_>| (!has_token(one)).then(|| "a request has no token in its header".to_owned());
+    Findings::from_each(later, fault).or_not_applicable("requests", "the client sent no later request")
+}
+
+fn token_only_to_the_resource(transcript: &Transcript<'_>) -> CheckOutcome {
+    let exchanges = transcript.authorization();
+    let origin = exchanges.resource().map(|url| url.origin());
+    let others = exchanges.apart_from_access().filter(|one| one.url().map(|url| url.origin()) != origin);
+    let fault = |one: &&AuthorizationExchange<'_>| {
+        has_token(one).then(|| format!("a request to {} has a token", one.location().unwrap_or_default()))
+    };
+    let others = others.map(|one| (one.seq(), one));
+    Findings::from_each(others, fault).or_not_applicable("requests", NO_TOKEN_REQUEST)
+}
