@@ -20,6 +20,7 @@ mod inbox;
 mod link;
 mod listing;
 mod names;
+mod oauth;
 mod report;
 mod setup;
 mod sse;

@@ -51,6 +51,14 @@ pub(crate) const HABITS: &[HabitRow] = &[
         most: Verdict::Blocked,
         ..accepted(SkipsRefresh, "agent", &["drift/*@stdio@2025-11-25", "drift/*@streamable-http@2026-07-28"])
     },
+    accepted(KnowsNoAuthorization, "sdk", &["authorization/*"]),
+    accepted(KnowsNoAuthorization, "agent", &["authorization/*"]),
+    accepted(AuthorizesFirst, "sdk", &["authorization/*@2025-11-25", "authorization/*@2026-07-28"]),
+    accepted(AuthorizesFirst, "agent", &["authorization/*@2025-06-18", "authorization/*@2026-07-28"]),
+    HabitRow { most: Verdict::Warned, ..accepted(RegistersEachTime, "sdk", &["authorization/*"]) },
+    accepted(KnowsOnlyGivenClients, "sdk", &["authorization/*"]),
+    accepted(KnowsOnlyGivenClients, "agent", &["authorization/*"]),
+    accepted(KeepsNoScopes, "sdk", &["authorization/*@2025-11-25"]),
     accepted(ResumesStream, "sdk", &["http/stream-that-breaks@*"]),
     accepted(ResumesStream, "agent", &["http/stream-that-breaks@*"]),
 ];

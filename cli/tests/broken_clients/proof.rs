@@ -162,8 +162,9 @@ fn nothing_is_earned(mode: ClientMode) -> anyhow::Result<()> {
     for (profile, cases) in [(None, &SOME[..]), (Some("agent"), &["orphans/*", "handshake/*@stdio@*"])] {
         let ran = conformance(&client_command(&format!("--mode {}", name_of(mode)))?, profile, cases, 8)?;
         let passed = ran.run.cases.iter().filter(|case| case.verdict == Verdict::Passed);
-        let unearned: Vec<&str> =
-            passed.map(|case| case.id.as_str()).filter(|id| !id.starts_with("handshake/")).collect();
+        // A client that connects shows how it validates an authorization server.
+        let is_earned = |id: &&str| id.starts_with("handshake/") || id.starts_with("authorization/");
+        let unearned: Vec<&str> = passed.map(|case| case.id.as_str()).filter(|id| !is_earned(id)).collect();
         ensure!(unearned.is_empty(), "these pass: {}", unearned.join(", "));
         ensure!(ran.code == Some(1), "the exit code is {:?}", ran.code);
     }
@@ -268,6 +269,16 @@ fn undeclared_is_skipped() -> anyhow::Result<()> {
     let bad: Vec<String> = ran.run.cases.iter().filter(needs).filter(|case| !names_it(case)).map(describe).collect();
     ensure!(bad.is_empty(), "these are not skipped for that reason:\n{}", bad.join("\n"));
     ensure!(ran.run.cases.len() > 40, "there are {} cases", ran.run.cases.len());
+    no_authorization_is_skipped()
+}
+
+fn no_authorization_is_skipped() -> anyhow::Result<()> {
+    let client = client_command("--habit knows-no-authorization")?;
+    for profile in ["sdk", "agent"] {
+        let cases = conformance(&client, Some(profile), &["authorization/*"], 8)?.run.cases;
+        let bad: Vec<String> = cases.iter().filter(|case| case.verdict != Verdict::Skipped).map(describe).collect();
+        ensure!(bad.is_empty() && cases.len() > 80, "with the profile {profile}: {}", bad.join("\n"));
+    }
     Ok(())
 }
 

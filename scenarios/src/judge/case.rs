@@ -101,12 +101,12 @@ fn judge_client(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
         return found;
     }
     let transcript = Transcript::new(evidence, &scenario.unknown);
-    let is_whole = evidence.first_skipped_step().is_none();
-    let counts = |check: &Check| applies(scenario, check) && (is_whole || check.scope == Scope::Always);
-    let checks = run_checks(Subject::Client, &transcript, counts);
     let lacking = undeclared_capability(scenario, &transcript)
         .map(|capability| format!("the client did not declare the capability `{capability}`"))
         .or_else(|| lacking_authorization(scenario, &transcript).map(str::to_owned));
+    let is_whole = evidence.first_skipped_step().is_none() && lacking.is_none();
+    let counts = |check: &Check| applies(scenario, check) && (is_whole || check.scope == Scope::Always);
+    let checks = run_checks(Subject::Client, &transcript, counts);
     if let Some(reason) = lacking {
         found.push(stopped(Verdict::Skipped, "the scenario applies to the client", &reason, evidence));
         found.extend(checks.into_iter().filter(is_violation));

@@ -26,6 +26,16 @@ pub(crate) enum Habit {
     ReportsNoEvents,
     /// It has no user and no tasks, and declares no capability for them.
     DeclaresNothing,
+    /// It takes no part in authorization.
+    KnowsNoAuthorization,
+    /// It looks for the authorization server before the first request, without a challenge.
+    AuthorizesFirst,
+    /// It registers for each authorization, and has no other registration.
+    RegistersEachTime,
+    /// It has no registration other than given credentials.
+    KnowsOnlyGivenClients,
+    /// A new authorization has the scopes of the challenge only (2025-11-25).
+    KeepsNoScopes,
     /// The step `refresh` is reported as skipped.
     SkipsRefresh,
     /// The stream for messages of the server is resumed whenever it breaks. If that fails, the connection is lost.

@@ -8,7 +8,7 @@ use std::{
 };
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use reqwest::{Client, RequestBuilder, Response, redirect::Policy};
+use reqwest::{Client, Request, RequestBuilder, Response, redirect::Policy};
 use serde_json::{Value, json};
 use test_support::http_client_builder;
 use tokio::task::JoinHandle;
@@ -19,6 +19,7 @@ use super::{
     greeting::VERSION_KEY,
     habit::Habit,
     inbox::Inbox,
+    oauth::OAuth,
     setup::Setup,
     sse::Events,
 };
@@ -36,6 +37,7 @@ pub(crate) struct Http {
     headers: Vec<(String, String)>,
     max_message: usize,
     inbox: Arc<Inbox>,
+    oauth: Option<OAuth>,
     pub(crate) flaw: Flaw,
     session: Mutex<Option<String>>,
     /// The `initialize` request, to open another session.
@@ -52,10 +54,13 @@ pub(crate) struct Http {
 
 impl Http {
     pub(crate) fn new(endpoint: &Value, setup: &Setup, inbox: &Arc<Inbox>, flaw: Flaw) -> Self {
+        // The target of a redirect is checked first.
+        let client = http_client_builder().redirect(Policy::none()).build().unwrap_or_default();
+        let url = endpoint["url"].as_str().unwrap_or_default();
         Self {
-            // The target of a redirect is checked first.
-            client: http_client_builder().redirect(Policy::none()).build().unwrap_or_default(),
-            url: endpoint["url"].as_str().unwrap_or_default().to_owned(),
+            oauth: OAuth::new(&client, url, &setup.context, flaw),
+            client,
+            url: url.to_owned(),
             headers: setup.headers.clone(),
             max_message: setup.max_message,
             inbox: Arc::clone(inbox),
@@ -129,6 +134,33 @@ impl Http {
             request.headers_mut().remove(&header);
             let value = value.as_ref().and_then(|value| value.parse().ok());
             value.and_then(|value| request.headers_mut().insert(header, value));
+        }
+        match &self.oauth {
+            Some(oauth) => self.authorized(oauth, request).await,
+            None => self.client.execute(request).await.map_err(|error| transport(&error)),
+        }
+    }
+
+    /// Sends a request with a token, which is obtained when the server asks for one.
+    async fn authorized(&self, oauth: &OAuth, request: Request) -> Result<Response, Fault> {
+        oauth.prepare().await;
+        for attempt in 0.. {
+            // The body is a text, so it can be sent again.
+            let Some(mut again) = request.try_clone() else { break };
+            let token = oauth.token();
+            if let Some(token) = &token {
+                let is_stream = again.method() == reqwest::Method::GET;
+                if self.flaw.is(Defect::PutsTokenIntoUrl) {
+                    again.url_mut().query_pairs_mut().append_pair("access_token", token);
+                } else if !(self.flaw.is(Defect::ForgetsTokenOfStreams) && is_stream) {
+                    let value = format!("Bearer {token}").parse().map_err(|_| Fault::new("needs-auth", "bad token"))?;
+                    again.headers_mut().insert("authorization", value);
+                }
+            }
+            let response = self.client.execute(again).await.map_err(|error| transport(&error))?;
+            if !oauth.answer(&response, token.as_deref(), attempt).await? {
+                return Ok(response);
+            }
         }
         self.client.execute(request).await.map_err(|error| transport(&error))
     }

@@ -27,6 +27,8 @@ pub(crate) struct Setup {
     pub(crate) user: User,
     /// Headers for every HTTP request.
     pub(crate) headers: Vec<(String, String)>,
+    /// The whole context, which has the credentials for authorization.
+    pub(crate) context: Value,
 }
 
 impl Setup {
@@ -49,6 +51,7 @@ impl Setup {
             max_message: number("max_message", 16 * 1024 * 1024),
             user: User::new(client, flaw),
             headers: headers(&client["headers"]),
+            context: context.clone(),
             term_grace: time("term_grace", Duration::from_secs(1)),
         }
     }

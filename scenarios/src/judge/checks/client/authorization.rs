@@ -31,3 +31,6 @@ fn server_metadata<'t, 'a>(
     };
     transcript.authorization().with_kind(ServerMetadata).filter(same_server).last()
 }
+
+#[cfg(test)]
+mod tests;

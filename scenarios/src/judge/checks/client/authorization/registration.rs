@@ -15,6 +15,8 @@ use crate::judge::{
     },
 };
 
+/// Maximum number of rejected registrations: with the other application type and with other redirect URIs.
+const MAX_REGISTRATIONS: usize = 3;
 const NO_REGISTRATION: &str = "the client did not register dynamically";
 
 pub(in crate::judge::checks::client) const CHECKS: &[Check] = &[
@@ -31,6 +33,13 @@ pub(in crate::judge::checks::client) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "a client that uses refresh tokens registers the grant `refresh_token`",
         rule: Rule::Case(registration_has_refresh_grant),
+    },
+    Check {
+        id: "registrations-limited",
+        requirement: "authorization/registration-failures",
+        scope: Scope::Always,
+        expected: "a rejected registration is repeated a few times at most",
+        rule: Rule::Case(registrations_limited),
     },
     Check {
         id: "document-id-is-https",
@@ -81,6 +90,18 @@ fn registration_has_refresh_grant(transcript: &Transcript<'_>) -> CheckOutcome {
         (!has_grant).then(|| "a registration lacks the grant `refresh_token`".to_owned())
     };
     Findings::from_each(registrations(transcript), fault).or_not_applicable("registrations", NO_REGISTRATION)
+}
+
+fn registrations_limited(transcript: &Transcript<'_>) -> CheckOutcome {
+    let rejected = transcript.authorization().with_kind(Registration).filter(|one| !one.is_accepted());
+    let rejected: Vec<u64> = rejected.map(AuthorizationExchange::seq).collect();
+    let Some(last) = rejected.last() else {
+        return CheckOutcome::not_applicable("no registration was rejected");
+    };
+    let mut findings = Findings::default();
+    let message = format!("the client registered {} times although it was rejected", rejected.len());
+    findings.check(*last, if rejected.len() > MAX_REGISTRATIONS { Err(message) } else { Ok(()) });
+    findings.or_not_applicable("registrations", NO_REGISTRATION)
 }
 
 /// The URL in a `client_id`, if it is one.

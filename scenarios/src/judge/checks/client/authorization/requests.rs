@@ -10,7 +10,7 @@ use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope},
     transcript::{
         AuthorizationExchange,
-        AuthorizationRequest::{Authorization, Token},
+        AuthorizationRequest::{Authorization, ResourceMetadata, Token},
         Transcript,
     },
 };
@@ -50,6 +50,13 @@ pub(in crate::judge::checks::client) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "the parameter `resource` is the URI of the MCP server",
         rule: Rule::Case(resource_is_the_server),
+    },
+    Check {
+        id: "resource-without-slash",
+        requirement: "authorization/resource-form",
+        scope: Scope::Always,
+        expected: "the parameter `resource` does not end in a slash that the URL of the server does not have",
+        rule: Rule::Case(resource_without_slash),
     },
     Check {
         id: "authorization-has-state",
@@ -139,6 +146,22 @@ fn resource_is_the_server(transcript: &Transcript<'_>) -> CheckOutcome {
     let fault = |value: &&str| {
         let is_server = Url::parse(value).is_ok_and(|url| is_parent(&url, &server));
         (!is_server).then(|| format!("`resource` is `{value}`, and the server is {server}"))
+    };
+    Findings::from_each(values, fault).or_not_applicable("values", "no request has a `resource`")
+}
+
+fn resource_without_slash(transcript: &Transcript<'_>) -> CheckOutcome {
+    let exchanges = transcript.authorization();
+    let Some(server) = exchanges.resource() else {
+        return CheckOutcome::not_applicable("the client sent no MCP message");
+    };
+    let named = exchanges.with_kind(ResourceMetadata).filter_map(|one| one.document()?.get("resource")?.as_str());
+    let named: HashSet<&str> = named.collect();
+    let all = exchanges.apart_from_access();
+    let values = all.flat_map(|one| one.all_parameters("resource").map(move |value| (one.seq(), value)));
+    let fault = |value: &&str| {
+        let is_needed = server.path().ends_with('/') && server.path() != "/" || named.contains(value);
+        (value.ends_with('/') && !is_needed).then(|| format!("`resource` is `{value}`"))
     };
     Findings::from_each(values, fault).or_not_applicable("values", "no request has a `resource`")
 }
