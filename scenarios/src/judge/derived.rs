@@ -5,9 +5,11 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Value, json};
 
-use super::transcript::{Body, ConnectionEvent, Frame, Message, RequestResponse, Session, Transcript, http::method};
+use super::transcript::{
+    AuthorizationRequest, Body, ConnectionEvent, Frame, Message, RequestResponse, Session, Transcript, http::method,
+};
 use crate::{
-    evidence::{Evidence, Outcome, StepError, StepOutcome},
+    evidence::{Evidence, Outcome, REJECTED_ACCESS, StepError, StepOutcome},
     model::{Call, ClientStep, Finish, Scenario},
 };
 
@@ -210,6 +212,9 @@ impl<'t, 'a> Frames<'t, 'a> {
         let pages = self.lists.entry(server).or_default();
         let Some(first) = pages.pop_front() else {
             let transcript = self.transcript;
+            if let Some(rejected) = self.rejected("tools/list", None) {
+                return rejected;
+            }
             let listed = transcript.requests_of("tools/list").any(|one| one.request.frame.server == server);
             // A client may keep a list, and must not request one of a server without tools.
             return match listed || !offers_tools(transcript, server) {
@@ -231,6 +236,19 @@ impl<'t, 'a> Frames<'t, 'a> {
             last = pages.remove(page).unwrap_or(last);
         }
         self.failure(&last, first.request.at_us())
+    }
+
+    /// The outcome of a request that a protected server rejected for its authorization, and did not accept later.
+    fn rejected(&self, method: &str, tool: Option<&str>) -> Option<Shown> {
+        let member = |frame: &'a Frame, pointer: &str| frame.json()?.pointer(pointer)?.as_str();
+        let is_same =
+            |frame: &&'a Frame| member(frame, "/method") == Some(method) && member(frame, "/params/name") == tool;
+        let accesses = self.transcript.authorization().with_kind(AuthorizationRequest::Access);
+        let request = accesses.map(|one| one.request).filter(is_same).last()?;
+        if request.server != REJECTED_ACCESS {
+            return None;
+        }
+        Some(error("the server rejected it for its authorization", None, request.at_us, None))
     }
 
     fn start(&mut self, call: &'t Call) -> Shown {
@@ -255,6 +273,9 @@ impl<'t, 'a> Frames<'t, 'a> {
         });
         let sent = self.calls.entry((server, tool)).or_default();
         let Some(first) = sent.pop_front() else {
+            if let Some(rejected) = self.rejected("tools/call", Some(tool)) {
+                return rejected;
+            }
             return Shown::NotDone(format!("the client did not call `{tool}`"));
         };
         // A call is repeated in a new session, or with the input that the server requires.

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use evidence::Http;
 use reports::model::{CaseResult, Profile, Verdict};
 use serde_json::{Value, json};
 
 use super::{
     checks::testing::{EvidenceBuilder, call, cancel, initialize, modern, note, request, result, tools},
     judge,
-    transcript::WORK,
+    transcript::{Body, ConnectionEvent, Direction, Frame, WORK},
 };
 use crate::{
     evidence::{Evidence, Outcome},
@@ -137,6 +138,39 @@ fn cases_of_undeclared_capabilities_are_skipped() {
     wrong["params"]["capabilities"] = json!({"roots": 1});
     let wrong = silent(steps, EvidenceBuilder::stdio(LEGACY).client(wrong));
     assert_eq!(wrong.verdict, Verdict::Failed);
+}
+
+#[test]
+fn a_call_that_was_rejected_for_its_token_is_an_error() {
+    let exchange = |evidence: &mut Evidence, server: &str, path: &str, body: Body, status: u16| {
+        let seq = evidence.frames.len() as u64;
+        let (method, path) = (Some("POST".to_owned()), Some(path.to_owned()));
+        let request = Http { method, path, ..Http::default() };
+        let response = Http { status: Some(status), ..Http::default() };
+        let frames = [
+            (Direction::ClientToServer, body, request),
+            (Direction::ServerToClient, Body::Event(ConnectionEvent::Bodiless), response),
+        ];
+        for (number, (direction, body, http)) in (seq..).zip(frames) {
+            let (server, http) = (server.to_owned(), Some(http));
+            evidence.frames.push(Frame { seq: number, at_us: number, server, connection: seq, direction, body, http });
+        }
+    };
+    let judged = |is_repeated: bool| {
+        let mut evidence = EvidenceBuilder::http(LEGACY).greet().build();
+        evidence.profile = Profile::Sdk;
+        evidence.steps.clear();
+        exchange(&mut evidence, "oauth:rejected", "/mcp", Body::Json(call(1, "x")), 401);
+        exchange(&mut evidence, "oauth:server", "/token", Body::Text("grant_type=authorization_code".into()), 400);
+        if is_repeated {
+            exchange(&mut evidence, "mock", "/mcp", Body::Json(call(1, "x")), 200);
+        }
+        let steps = "authorization: {}\nsteps: [{ call: { tool: x } }, { call: { tool: x } }]";
+        judge("a/b", &scenario(steps), &evidence)
+    };
+    assert_eq!(verdict_of(&judged(false), "steps[0].call"), Verdict::Failed);
+    // The second call was not sent.
+    assert_eq!(verdict_of(&judged(true), "steps[1].call"), Verdict::Skipped);
 }
 
 /// A client that lists, calls with progress tokens, and cancels, without end.
