@@ -1,21 +1,14 @@
-//! Server-sent events from an HTTP body, with a size limit.
+//! Server-sent events from an HTTP body, with a size limit, read as the HTML standard interprets them (9.2.6): unknown fields,
+//! lines without a colon and other text than a number in `retry` are ignored. Published parsers for Rust end the stream there.
 //!
-//! The parser buffers events without a limit. Bytes beyond the limit are therefore removed first, and a line of data
-//! marks the event for [`is_oversize`]. The event name is preserved: the parser rejects events with two.
+//! Of an event beyond the limit, the first and the last bytes are kept. A line of data marks it for [`is_oversize`].
 
-use std::{
-    collections::VecDeque,
-    pin::Pin,
-    task::{Context, Poll},
-};
+use std::collections::VecDeque;
 
 use bytes::Bytes;
-use futures::{
-    Stream, StreamExt,
-    stream::{BoxStream, Fuse},
-};
+use futures::{Stream, StreamExt, stream, stream::BoxStream};
 use serde_json::Value;
-use sse_stream::{Error as SseError, Sse, SseStream};
+use sse_stream::{Error as SseError, Sse};
 
 use super::json_scan::JsonScan;
 
@@ -74,107 +67,138 @@ fn bounded(
     body: impl Stream<Item = Result<Bytes, crate::error::Cause>> + Send + 'static,
     limit: usize,
 ) -> BoxStream<'static, Result<Sse, SseError>> {
-    let bounded =
-        Bounded { body: body.boxed().fuse(), limit, length: 0, line_empty: true, after_return: false, swallowed: None };
-    SseStream::from_bytes_stream(bounded.map(|chunk| chunk.map_err(Wrapped))).boxed()
+    let parser = Parser { limit, line_is_empty: true, ..Parser::default() };
+    let chunks = body.map(Some).chain(stream::iter([None]));
+    let events = chunks.scan(parser, |parser, chunk| {
+        let read = match chunk {
+            Some(Ok(chunk)) => parser.read(&chunk),
+            Some(Err(error)) => Err(SseError::Body(error)),
+            None => {
+                parser.end();
+                Ok(())
+            }
+        };
+        let events: Vec<_> = parser.ready.drain(..).map(Ok).chain(read.err().map(Err)).collect();
+        std::future::ready(Some(stream::iter(events)))
+    });
+    events.flatten().boxed()
 }
 
-/// The parser requires an error type that implements `Error`.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-struct Wrapped(crate::error::Cause);
-
-/// The removed part of an oversized event.
-#[derive(Debug)]
-struct Swallowed {
-    /// Whether the parser's part ends with a line.
-    after_line: bool,
-    tail: VecDeque<u8>,
-}
-
-impl Swallowed {
-    fn keep(&mut self, byte: u8) {
-        if self.tail.len() == TAIL_BYTES {
-            self.tail.pop_front();
-        }
-        self.tail.push_back(if matches!(byte, b'\r' | b'\n') { b' ' } else { byte });
-    }
-
-    /// The lines that end the event for the parser.
-    fn into_end(self) -> Vec<u8> {
-        let mut end = Vec::with_capacity(TAIL_BYTES + 64);
-        if !self.after_line {
-            end.push(b'\n');
-        }
-        end.extend_from_slice(format!("data: {OVERSIZE} ").as_bytes());
-        end.extend(self.tail);
-        end.extend_from_slice(b"\n\n");
-        end
-    }
-}
-
-/// Counts the bytes since the last empty line.
-struct Bounded {
-    body: Fuse<BoxStream<'static, Result<Bytes, crate::error::Cause>>>,
+/// The state between two chunks.
+#[derive(Debug, Default)]
+struct Parser {
     limit: usize,
-    length: usize,
-    line_empty: bool,
+    /// The line without its end.
+    line: Vec<u8>,
+    line_is_empty: bool,
+    /// Whether the last byte was a carriage return. A line feed after it belongs to the same line end.
     after_return: bool,
-    swallowed: Option<Swallowed>,
+    /// Whether a line was read. The first one may begin with a byte order mark.
+    has_begun: bool,
+    /// The event so far.
+    event: Option<Sse>,
+    /// Number of bytes of the event so far.
+    length: usize,
+    /// The last bytes of an event that exceeds the limit.
+    tail: Option<VecDeque<u8>>,
+    ready: Vec<Sse>,
 }
 
-impl Bounded {
-    /// Returns the part of a chunk for the parser.
-    fn admit(&mut self, chunk: Bytes) -> Result<Bytes, Endless> {
-        let mut admitted: Option<Vec<u8>> = None;
-        let mut from = 0;
-        for (at, byte) in chunk.iter().copied().enumerate() {
-            // A line ends with a line feed, a carriage return, or both (WHATWG HTML, 9.2.5).
-            let second_half = std::mem::replace(&mut self.after_return, byte == b'\r') && byte == b'\n';
-            let ends_line = matches!(byte, b'\r' | b'\n') && !second_half;
-            let ends_event = ends_line && self.line_empty;
-            self.line_empty = ends_line || (second_half && self.line_empty);
-            self.length = if ends_event { 0 } else { self.length + 1 };
-            match self.swallowed.take() {
-                Some(swallowed) if ends_event => {
-                    admitted.get_or_insert_default().extend(swallowed.into_end());
-                    from = at + 1;
-                }
-                Some(mut swallowed) => {
-                    swallowed.keep(byte);
-                    self.swallowed = Some(swallowed);
-                    if self.length > self.limit.saturating_mul(MAX_SKIPPED) {
-                        return Err(Endless { limit: self.limit, read: self.length });
-                    }
-                }
-                None if self.length > self.limit => {
-                    admitted.get_or_insert_default().extend_from_slice(&chunk[from..=at]);
-                    self.swallowed = Some(Swallowed { after_line: ends_line || second_half, tail: VecDeque::new() });
-                }
-                None => {}
+impl Parser {
+    fn read(&mut self, mut chunk: &[u8]) -> Result<(), SseError> {
+        while let Some(at) = chunk.iter().position(|byte| matches!(byte, b'\r' | b'\n')) {
+            self.read_text(&chunk[..at])?;
+            let is_second_half = std::mem::replace(&mut self.after_return, chunk[at] == b'\r') && chunk[at] == b'\n';
+            if !is_second_half {
+                self.end_line()?;
             }
+            chunk = &chunk[at + 1..];
         }
-        let rest = if self.swallowed.is_some() { &[][..] } else { &chunk[from..] };
-        Ok(match admitted {
-            Some(mut admitted) => {
-                admitted.extend_from_slice(rest);
-                admitted.into()
-            }
-            None if self.swallowed.is_some() => Bytes::new(),
-            None => chunk,
-        })
+        self.read_text(chunk)
     }
-}
 
-impl Stream for Bounded {
-    type Item = Result<Bytes, crate::error::Cause>;
+    /// Reads a part of a line.
+    fn read_text(&mut self, part: &[u8]) -> Result<(), SseError> {
+        if part.is_empty() {
+            return Ok(());
+        }
+        (self.line_is_empty, self.after_return) = (false, false);
+        let (kept, rest) = part.split_at(part.len().min(self.limit.saturating_sub(self.length)));
+        self.length += part.len();
+        if self.tail.is_none() {
+            self.line.extend_from_slice(kept);
+        }
+        if rest.is_empty() {
+            return Ok(());
+        }
+        if self.tail.is_none() {
+            let line = std::mem::take(&mut self.line);
+            self.read_line(&String::from_utf8_lossy(&line));
+        }
+        self.keep_tail(rest);
+        if self.length > self.limit.saturating_mul(MAX_SKIPPED) {
+            return Err(SseError::Body(Box::new(Endless { limit: self.limit, read: self.length })));
+        }
+        Ok(())
+    }
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Poll::Ready(match std::task::ready!(self.body.poll_next_unpin(context)) {
-            Some(Ok(chunk)) => Some(self.admit(chunk).map_err(Into::into)),
-            None => self.swallowed.take().map(|swallowed| Ok(swallowed.into_end().into())),
-            failed => failed,
-        })
+    fn keep_tail(&mut self, part: &[u8]) {
+        let tail = self.tail.get_or_insert_default();
+        tail.extend(&part[part.len().saturating_sub(TAIL_BYTES)..]);
+        tail.drain(..tail.len().saturating_sub(TAIL_BYTES));
+    }
+
+    fn end_line(&mut self) -> Result<(), SseError> {
+        self.length += 1;
+        if std::mem::replace(&mut self.line_is_empty, true) {
+            self.end_event();
+        } else if self.tail.is_some() {
+            self.keep_tail(b" ");
+        } else {
+            let line = std::mem::take(&mut self.line);
+            self.read_line(std::str::from_utf8(&line).map_err(SseError::Utf8Parse)?);
+        }
+        Ok(())
+    }
+
+    fn end_event(&mut self) {
+        self.length = 0;
+        if let Some(tail) = self.tail.take() {
+            let tail: Vec<u8> = tail.into();
+            self.read_line(&format!("data: {OVERSIZE} {}", String::from_utf8_lossy(&tail)));
+        }
+        self.ready.extend(self.event.take());
+    }
+
+    fn read_line(&mut self, mut line: &str) {
+        if !std::mem::replace(&mut self.has_begun, true) {
+            line = line.strip_prefix('\u{feff}').unwrap_or(line);
+        }
+        let (name, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        let event = &mut self.event;
+        match name {
+            "data" => match &mut event.get_or_insert_default().data {
+                Some(data) => {
+                    data.push('\n');
+                    data.push_str(value);
+                }
+                data => *data = Some(value.to_owned()),
+            },
+            "event" => event.get_or_insert_default().event = Some(value.to_owned()),
+            "id" if !value.contains('\0') => event.get_or_insert_default().id = Some(value.to_owned()),
+            "retry" if value.bytes().all(|byte| byte.is_ascii_digit()) => {
+                event.get_or_insert_default().retry = value.parse().ok();
+            }
+            _ => {}
+        }
+    }
+
+    /// The end of the body. An incomplete event is dropped, except for one that is reported because it exceeds the limit.
+    fn end(&mut self) {
+        if self.tail.is_some() {
+            self.end_event();
+        }
     }
 }
 
@@ -227,6 +251,32 @@ mod tests {
         check(padding.clone(), Some(json!(5)), Some(json!(5))).await;
         let notification = format!(r#"{{"method":"notifications/message","params":{{"data":"{padding}"}}}}"#);
         check(notification, Some(json!(5)), None).await;
+    }
+
+    /// Of the HTML standard, 9.2.6: fields that it does not define, and other text than digits in `retry`, are ignored.
+    #[tokio::test]
+    async fn unknown_fields_and_invalid_values_are_ignored() {
+        let text = "\u{feff}: comment\nx-unknown: 1\nanything\nretry: soon\nid: 1\nid: 2\nid: a\0b\nevent: a\nevent: b\n\
+                    data: \u{e4}\ndata\ndata:  c\n\nretry: 20\n\ndata: incomplete\n";
+        for text in [text.to_owned(), text.replace('\n', "\r\n"), text.replace('\n', "\r")] {
+            for piece in [1, 2, 3, 1_000] {
+                let events = read(&text, piece, 1_000).await;
+                let first = Sse {
+                    event: Some("b".to_owned()),
+                    data: Some("\u{e4}\n\n c".to_owned()),
+                    id: Some("2".to_owned()),
+                    retry: None,
+                };
+                assert_eq!(
+                    events,
+                    [first, Sse { retry: Some(20), ..Sse::default() }],
+                    "in pieces of {piece}: {text:?}"
+                );
+            }
+        }
+        let invalid = futures::stream::iter([Ok(Bytes::from_static(b"data: \xff\n\n"))]);
+        let events: Vec<_> = bounded(invalid, 20).collect().await;
+        assert!(matches!(events[..], [Err(SseError::Utf8Parse(_)), ..]));
     }
 
     #[tokio::test]

@@ -184,7 +184,7 @@ fn remove_field(framed: &mut Framed, name: &str) {
     });
 }
 
-/// Sends events with these fields in place of their own.
+/// Sends events with these fields in place of their own, and with these lines before them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EventFields {
@@ -194,6 +194,10 @@ pub struct EventFields {
     /// The `event`, which is `message` otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
+    /// Lines that clients ignore: comments, and fields that the HTML standard does not define (server-sent events,
+    /// interpretation).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ignored: Vec<String>,
 }
 
 impl FaultHooks for EventFields {
@@ -204,6 +208,9 @@ impl FaultHooks for EventFields {
             for (name, value) in fields {
                 remove_field(framed, name);
                 framed.insert(0, format!("{name}: {value}\n").as_bytes());
+            }
+            for line in self.ignored.iter().rev() {
+                framed.insert(0, format!("{line}\n").as_bytes());
             }
         }
     }
