@@ -1,10 +1,11 @@
 //! Features of an agent in addition to the protocol: configuration, policy, permissions, tool schemas, search and output
-//! limits.
+//! limits. [`host::Host`] ties them together.
 //!
 //! [`client`] owns the protocol. Most of this crate is pure; modules that read files or send requests say so.
 
 pub mod config;
 pub mod filter;
+pub mod host;
 pub mod instructions;
 pub mod lock;
 pub mod mentions;

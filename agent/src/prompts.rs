@@ -9,7 +9,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use client::{Manager, Naming, qualified_name};
+use client::{Manager, Naming, may_belong_to, qualified_name};
 use futures::future::join_all;
 use serde_json::{Map, Value};
 
@@ -104,6 +104,10 @@ impl Prompts {
         let (name, rest) = command::split(typed)?;
         let mut table = self.all().await;
         let Some(prompt) = table.commands.remove(name) else {
+            let server = table.missing.keys().find(|server| may_belong_to(name, server, self.naming)).cloned();
+            if let Some(error) = server.and_then(|server| table.missing.remove(&server)) {
+                return Err(error.into());
+            }
             return Err(command::unknown_command(name, table.commands.keys()).into());
         };
         let arguments = command::arguments(&prompt, name, values(rest)?)?;

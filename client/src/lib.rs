@@ -63,7 +63,7 @@ pub use evidence::Transport;
 pub use host::{HostLink, HostRequest, HostRequestKind, HostRequests, HostSupport, Root};
 pub use lifecycle::{Remembered, connect, connect_over, connect_with};
 pub use manager::{ManagedServer, Manager, ManagerOptions, Status};
-pub use names::{NameLimit, NameScheme, Naming, qualified_name};
+pub use names::{NameLimit, NameScheme, Naming, may_belong_to, qualified_name};
 pub use options::ConnectOptions;
 pub use pagination::PaginationError;
 pub use revision::{Era, Revision};

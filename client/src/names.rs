@@ -111,6 +111,21 @@ pub fn qualified_name(server: &str, tool: &str, naming: impl Into<Naming>) -> St
     name
 }
 
+/// Whether a tool of this server can have this qualified name. Other servers need not be queried to resolve it.
+#[must_use]
+pub fn may_belong_to(name: &str, server: &str, naming: impl Into<Naming>) -> bool {
+    let Naming { scheme, limit } = naming.into();
+    let room = limit.chars() - HASH_SEPARATOR.len() - SUFFIX_LENGTH;
+    let prefix = || scheme.joints().0.chars().chain(sanitise(server));
+    let starts = |before: Option<char>| {
+        let expected = before.into_iter().chain(prefix()).take(room);
+        let mut given = name.chars();
+        expected.into_iter().all(|character| given.next() == Some(character))
+    };
+    // A truncated name can also begin with an additional underscore.
+    starts(None) || starts(Some('_'))
+}
+
 fn is_plain(part: &str) -> bool {
     !part.is_empty()
         && part.chars().all(is_legal)
@@ -181,6 +196,21 @@ mod tests {
             assert!(name.contains("___") && !name.starts_with(|first: char| !first.is_alphabetic() && first != '_'));
         }
         insta::assert_snapshot!(qualified_name("7zip", "list", SHORT), @"_7zip_list___zdozyh7vo4vfzufesamlabwpaw");
+    }
+
+    #[test]
+    fn a_name_excludes_servers_that_cannot_have_it() {
+        for naming in [Naming::default(), SHORT] {
+            for (server, tool) in
+                [("github", "x"), ("7zip", "list"), ("a b", "get.x"), (&"s".repeat(80), "t"), ("", "")]
+            {
+                let name = qualified_name(server, tool, naming);
+                assert!(may_belong_to(&name, server, naming), "{name} {server}");
+                assert_eq!(may_belong_to(&name, "other", naming), false, "{name}");
+            }
+        }
+        // Both servers can have this name, so both are queried.
+        assert!(["a", "a__b"].iter().all(|server| may_belong_to("mcp__a__b__c", server, NameLimit::Chars64)));
     }
 
     #[test]

@@ -52,6 +52,8 @@ pub enum EditError {
     },
 }
 
+const NO_LIST: EditError = EditError::Unsupported { reason: "the allow rules are not in an array" };
+
 /// A change of one server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Edit {
@@ -83,6 +85,13 @@ pub enum Edit {
         /// Whether the list contains the server.
         disabled: bool,
     },
+    /// Adds an allow rule to a server.
+    Allow {
+        /// The name of the server.
+        name: String,
+        /// The rule, as in the rules of one server.
+        rule: String,
+    },
 }
 
 impl Edit {
@@ -90,9 +99,11 @@ impl Edit {
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
-            Self::Add { name, .. } | Self::Remove { name } | Self::Enable { name, .. } | Self::List { name, .. } => {
-                name
-            }
+            Self::Add { name, .. }
+            | Self::Remove { name }
+            | Self::Enable { name, .. }
+            | Self::List { name, .. }
+            | Self::Allow { name, .. } => name,
         }
     }
 }
@@ -144,7 +155,7 @@ fn check_presence(file: &ConfigFile, edit: &Edit) -> Result<(), EditError> {
     let (name, exists) = (edit.name().to_owned(), file.get(edit.name()).is_some());
     match edit {
         Edit::Add { replace: false, .. } if exists => Err(EditError::Exists { name }),
-        Edit::Remove { .. } | Edit::Enable { .. } if !exists => Err(EditError::Missing { name }),
+        Edit::Remove { .. } | Edit::Enable { .. } | Edit::Allow { .. } if !exists => Err(EditError::Missing { name }),
         _ => Ok(()),
     }
 }
@@ -163,6 +174,9 @@ fn check_result(before: &ConfigFile, after: &ConfigFile, edit: &Edit) -> Result<
             found.is_some_and(|found| found.server.as_ref().is_none_or(|server| server.enabled == *enabled))
         }
         Edit::List { name, disabled } => after.disabled.contains(name) == *disabled,
+        Edit::Allow { rule, .. } => {
+            found.and_then(|found| found.server.as_ref()).is_some_and(|server| server.permissions.allow.contains(rule))
+        }
     };
     let kept = before.permissions == after.permissions
         && before.plugins == after.plugins
@@ -181,6 +195,10 @@ fn servers_key(format: Format) -> &'static str {
 
 fn top_key(key: TopKey, format: Format) -> &'static str {
     keys::TOP.iter().find(|row| row.key == key).and_then(|row| row.name(format)).unwrap_or_default()
+}
+
+fn permissions_key(format: Format) -> &'static str {
+    keys::server_name(Key::Permissions, format)
 }
 
 fn enabled_key(format: Format) -> &'static str {

@@ -57,6 +57,15 @@ impl Scope {
             Self::Plugin => "plugin",
         }
     }
+
+    /// Whether allow rules of this scope apply. The user did not write the rules of a repository or a plugin.
+    #[must_use]
+    pub fn may_allow(self) -> bool {
+        match self {
+            Self::Explicit | Self::Local | Self::User => true,
+            Self::Project | Self::Plugin => false,
+        }
+    }
 }
 
 impl fmt::Display for Scope {

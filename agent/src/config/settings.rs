@@ -6,8 +6,9 @@
 use std::time::Duration;
 
 use client::{Timeouts, auth::credentials::Secret};
+use serde::Serialize;
 
-use crate::search::SearchMode;
+use crate::{output::OutputLimits, search::SearchMode};
 
 /// Timeout of the start of a server, in milliseconds.
 pub const TIMEOUT: [&str; 2] = ["MCP_WORKBENCH_TIMEOUT", "MCP_TIMEOUT"];
@@ -40,6 +41,17 @@ pub struct Settings {
     pub callback_port: Option<u16>,
     /// The secret of a pre-registered client.
     pub client_secret: Option<Secret>,
+}
+
+/// A setting for display. Secrets are not included.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DescribedSetting {
+    /// The name.
+    pub name: &'static str,
+    /// The value.
+    pub value: String,
+    /// The variable that sets it, or `default`.
+    pub origin: &'static str,
 }
 
 /// The value of a variable is invalid.
@@ -75,6 +87,29 @@ impl Settings {
                 .parsed(CALLBACK_PORT, "a port from 1 to 65535", |text| text.parse().ok().filter(|port| *port > 0))?,
             client_secret: read.first(CLIENT_SECRET).map(|(_, text)| Secret::new(text)),
         })
+    }
+
+    /// Describes the settings and their origins. A timeout in the configuration of a server takes precedence.
+    #[must_use]
+    pub fn described(&self, variables: impl Fn(&str) -> Option<String>) -> Vec<DescribedSetting> {
+        let read = Variables(&variables);
+        let timeouts = self.timeouts(None, None);
+        let limits = self.max_output_tokens.map_or_else(OutputLimits::default, OutputLimits::with_truncate);
+        let describe = |name, names, value| {
+            let origin = read.first(names).map_or("default", |(variable, _)| variable);
+            DescribedSetting { name, value, origin }
+        };
+        vec![
+            describe("startup timeout", TIMEOUT, format!("{:?}", timeouts.startup)),
+            describe("tool timeout", TOOL_TIMEOUT, format!("{:?}", timeouts.call)),
+            describe("output limit", MAX_OUTPUT_TOKENS, format!("{} tokens", limits.truncate)),
+            describe("tool search", TOOL_SEARCH, self.tool_search.to_string()),
+            describe(
+                "callback port",
+                CALLBACK_PORT,
+                self.callback_port.map_or("any".to_owned(), |port| port.to_string()),
+            ),
+        ]
     }
 
     /// Returns the timeouts of a server: its own if present, else those of the environment, else the defaults.

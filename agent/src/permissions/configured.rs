@@ -9,17 +9,9 @@ impl From<&PermissionRules> for RuleTexts {
     }
 }
 
-/// Whether allow rules of this scope apply. The user did not write the rules of a repository or a plugin.
-fn may_allow(scope: Scope) -> bool {
-    match scope {
-        Scope::Local | Scope::User | Scope::Explicit => true,
-        Scope::Project | Scope::Plugin => false,
-    }
-}
-
 fn texts(rules: &PermissionRules, scope: Scope) -> RuleTexts {
     let mut texts = RuleTexts::from(rules);
-    if !may_allow(scope) && !texts.allow.is_empty() {
+    if !scope.may_allow() && !texts.allow.is_empty() {
         tracing::warn!(%scope, rules = ?texts.allow, "allow rules of this scope are ignored");
         texts.allow.clear();
     }

@@ -32,7 +32,9 @@ impl Step {
     pub(super) const RULES: [Self; 6] =
         [Self::GlobalDeny, Self::ServerDeny, Self::ServerAsk, Self::ServerAllow, Self::GlobalAsk, Self::GlobalAllow];
 
-    pub(super) fn decision(self) -> PermissionDecision {
+    /// The decision of a rule in this step.
+    #[must_use]
+    pub fn decision(self) -> PermissionDecision {
         match self {
             Self::GlobalDeny | Self::ServerDeny => PermissionDecision::Deny,
             Self::ServerAllow | Self::GlobalAllow => PermissionDecision::Allow,

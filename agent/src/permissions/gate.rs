@@ -151,6 +151,12 @@ impl Gate {
         change(&mut self.state().session)
     }
 
+    /// The decision of the rules, without approval.
+    #[must_use]
+    pub fn explain(&self, target: &PermissionTarget<'_>) -> Explanation {
+        self.permissions().explain(target)
+    }
+
     /// Authorizes a call, with approval by the user if necessary. Dropping the future withdraws the approval request unless
     /// an equal call waits for it.
     pub async fn authorize(&self, server: &str, tool: &Tool, arguments: &Value) -> GateOutcome {

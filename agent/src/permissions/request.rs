@@ -4,7 +4,7 @@ use client::{Fingerprint, NameLimit, Tool, qualified_name};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Explanation, Hints};
+use super::{Decider, Explanation, Hints};
 use crate::filter::printable;
 
 /// Maximum number of characters of the shown arguments.
@@ -33,6 +33,8 @@ pub struct ApprovalRequest {
     pub fingerprint: Fingerprint,
     /// Why approval is required.
     pub reason: String,
+    /// The rule that requires it, or the default.
+    pub decider: Decider,
 }
 
 impl ApprovalRequest {
@@ -52,6 +54,7 @@ impl ApprovalRequest {
             hints: Hints::new(tool),
             fingerprint: tool.fingerprint(),
             reason: why.reason.clone(),
+            decider: why.decider.clone(),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use client::{Tool, ToolCatalog, catalog::Entry};
 use thiserror::Error;
 
-use crate::output::count_within;
+use crate::output::{count, count_within};
 
 /// Default share of the context that tools may fill before they are deferred, in percent.
 const DEFAULT_SHARE: u8 = 10;
@@ -88,6 +88,12 @@ fn fits(tools: &[(&str, &Entry)], limit: usize) -> bool {
         return true;
     }
     texts.iter().try_fold(limit, |left, text| Some(left - count_within(text, left)?)).is_some()
+}
+
+/// Tokens of the definition of a tool.
+#[must_use]
+pub fn tokens(name: &str, tool: &Tool) -> usize {
+    count(&definition(name, tool))
 }
 
 /// The definition of a tool as the model reads it.

@@ -1,6 +1,7 @@
 //! `client`: the built-in client, for users at a terminal and for conformance cases. One file per command.
 
 mod access;
+mod approval;
 mod call;
 pub(super) mod config;
 mod conformance;
@@ -9,15 +10,20 @@ mod drive;
 mod elicitation;
 pub(super) mod error;
 mod explain;
+mod host;
 mod lines;
 pub(super) mod login;
 mod logout;
+mod overview;
 pub(super) mod policy;
 mod prompt;
 mod read;
+mod run;
+mod search;
 pub(super) mod session;
 mod status;
 pub(super) mod target;
+mod terminal;
 mod tools;
 mod values;
 
@@ -36,10 +42,18 @@ pub(crate) struct Args {
 enum Kind {
     /// Connect to a server and print its identity, revision and capabilities.
     Connect(connect::Args),
-    /// List the tools of a server.
+    /// List the tools of a server, or of all configured servers.
     Tools(tools::Args),
+    /// Show servers, states, tools, effective rules, and the origin of each setting.
+    Overview(overview::Args),
+    /// Search the tools of all configured servers.
+    Search(search::Args),
     /// Call a tool.
     Call(call::Args),
+    /// Run a prompt (`/mcp__server__prompt`) or resolve the resources that a text mentions (`@server:uri`).
+    Run(run::Args),
+    /// Complete a prompt, a value of its arguments, or a mention.
+    Complete(run::CompleteArgs),
     /// Read a resource.
     Read(read::Args),
     /// Get a prompt.
@@ -81,6 +95,10 @@ pub(crate) fn run(args: Args) -> CommandResult {
     match args.kind {
         Kind::Connect(args) => connect::run(&args),
         Kind::Tools(args) => tools::run(&args),
+        Kind::Overview(args) => overview::run(&args),
+        Kind::Search(args) => search::run(&args),
+        Kind::Run(args) => run::run(&args),
+        Kind::Complete(args) => run::complete(&args),
         Kind::Call(args) => call::run(&args),
         Kind::Read(args) => read::run(&args),
         Kind::Prompt(args) => prompt::run(&args),

@@ -63,7 +63,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
 
 fn write(args: Write) -> CommandResult {
     require_server(&args.server)?;
-    session::run(&args.server, |connection, _| async move {
+    session::run(&args.server, |connection| async move {
         let lock = current_lock(&connection).await?;
         let file = args.file.display();
         fs::write(&args.file, lock.to_text())
@@ -83,7 +83,7 @@ fn check(args: Check) -> CommandResult {
     let before = Lock::read(&text).with_context(|| file.clone()).map_err(CommandError::input)?;
     let allowed = if args.exact { None } else { Some(Severity::from(args.allow)) };
     let json = args.server.json;
-    session::run(&args.server, |connection, _| async move {
+    session::run(&args.server, |connection| async move {
         let drift = before.drift(&current_lock(&connection).await?);
         diff::print_changes(&drift, json)?;
         let accepted = drift.severity() <= allowed;

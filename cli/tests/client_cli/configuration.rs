@@ -1,61 +1,13 @@
 //! Commands that change, show and use the configuration.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::Path};
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use tokio::process::Command;
 
-use crate::kit::{PROGRAM, Ran, command};
-
-/// A project with a user who works in a subdirectory.
-struct Project {
-    directory: TempDir,
-}
-
-impl Project {
-    fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
-        fs::create_dir_all(directory.path().join("project/.git")).unwrap();
-        fs::create_dir_all(directory.path().join("project/deep/er")).unwrap();
-        Self { directory }
-    }
-
-    fn path(&self, path: &str) -> PathBuf {
-        self.directory.path().join(path)
-    }
-
-    fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.path(path)).unwrap()
-    }
-
-    fn write(&self, path: &str, text: &str) {
-        fs::create_dir_all(self.path(path).parent().unwrap()).unwrap();
-        fs::write(self.path(path), text).unwrap();
-    }
-
-    /// Content of the only file of the local scope.
-    fn local(&self) -> String {
-        let mut files = fs::read_dir(self.path("config/projects")).unwrap();
-        let file = files.next().unwrap().unwrap().path();
-        assert!(files.next().is_none());
-        fs::read_to_string(file).unwrap()
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = command(arguments);
-        command.env("MCP_WORKBENCH_CONFIG_DIR", self.path("config")).current_dir(self.path("project/deep/er"));
-        command.env_remove("TOKEN");
-        command
-    }
-
-    async fn run(&self, arguments: &[&str]) -> Ran {
-        Ran::run(self.command(arguments)).await
-    }
-}
+use crate::{
+    kit::{PROGRAM, Ran},
+    project::Project,
+};
 
 fn names(listed: &Value) -> Vec<(&str, &str)> {
     let text = |server: &'_ Value, key: &str| server[key].as_str().unwrap().to_owned().leak() as &str;

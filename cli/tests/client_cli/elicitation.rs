@@ -20,12 +20,16 @@ async fn elicitation_without_a_terminal_is_declined() {
     }
 }
 
-/// Runs a command in a terminal, types an answer to each prompt, and returns the output.
+/// Runs a command with this server in a terminal.
 async fn at_a_terminal(arguments: &[&str], server: &Server, answers: &[(&str, &str)]) -> String {
-    let words =
-        [PROGRAM, "client"].iter().chain(arguments).map(|word| (*word).to_owned()).chain(server.arguments.clone());
+    let words: Vec<_> = arguments.iter().map(|word| (*word).to_owned()).chain(server.arguments.clone()).collect();
+    type_answers(Command::new("script"), &words, answers).await
+}
+
+/// Runs a command in the terminal of `script`, types an answer to each prompt, and returns the output.
+pub(crate) async fn type_answers(mut command: Command, arguments: &[String], answers: &[(&str, &str)]) -> String {
+    let words = [PROGRAM.to_owned(), "client".to_owned()].into_iter().chain(arguments.iter().cloned());
     let line: Vec<_> = words.map(|word| format!("'{word}'")).collect();
-    let mut command = Command::new("script");
     command.args(["--quiet", "--return", "--echo", "never", "--command", &line.join(" "), "/dev/null"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
     let (mut keyboard, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());

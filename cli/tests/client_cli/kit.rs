@@ -125,7 +125,18 @@ impl Server {
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(PROGRAM);
     command.arg("client").args(arguments).stdin(Stdio::null()).kill_on_drop(true);
-    for variable in ["MCP_TIMEOUT", "MCP_TOOL_TIMEOUT", "MCP_WORKBENCH_TIMEOUT", "MCP_WORKBENCH_TOOL_TIMEOUT"] {
+    // The rules of the user who runs the tests do not apply.
+    command.env("MCP_WORKBENCH_CONFIG_DIR", env!("CARGO_TARGET_TMPDIR"));
+    for variable in [
+        "MCP_TIMEOUT",
+        "MCP_TOOL_TIMEOUT",
+        "MCP_WORKBENCH_TIMEOUT",
+        "MCP_WORKBENCH_TOOL_TIMEOUT",
+        "MAX_MCP_OUTPUT_TOKENS",
+        "MCP_WORKBENCH_MAX_OUTPUT_TOKENS",
+        "ENABLE_TOOL_SEARCH",
+        "MCP_WORKBENCH_TOOL_SEARCH",
+    ] {
         command.env_remove(variable);
     }
     command

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod agent;
 mod configuration;
 mod elicitation;
 mod explain;
@@ -10,4 +11,5 @@ mod kit;
 mod login;
 mod oauth;
 mod output;
+mod project;
 mod transports;

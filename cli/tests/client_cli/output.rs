@@ -53,7 +53,7 @@ async fn each_kind_of_error_has_an_exit_code() {
     let server = Server::start(TestTransport::Stdio).await;
     let kind = |ran: &Ran| (ran.code, ran.json()["error"]["kind"].as_str().unwrap_or_default().to_owned());
     let rejected = server.client(&["call", "ecko", "--json"]).await;
-    assert_eq!(kind(&rejected), (Some(1), "rpc-error".to_owned()), "{rejected:?}");
+    assert_eq!(kind(&rejected), (Some(1), "unknown-tool".to_owned()), "{rejected:?}");
     assert_eq!(rejected.json()["error"]["help"], "did you mean `echo`?");
     assert!(rejected.stderr.ends_with("\n  help: did you mean `echo`?\n"), "{rejected:?}");
     let unknown = server.client(&["tools", "ecko", "--json"]).await;
@@ -64,7 +64,7 @@ async fn each_kind_of_error_has_an_exit_code() {
     let misled = server.client(&["tools", "--revision", "2025-01-01"]).await;
     assert_eq!(misled.code, Some(2), "{misled:?}");
     assert!(misled.stderr.contains("2025-11-25"), "{misled:?}");
-    let unnamed = Ran::run(command(&["tools", "--json"])).await;
+    let unnamed = Ran::run(command(&["connect", "--json"])).await;
     assert_eq!((unnamed.code, unnamed.json()["error"].is_object()), (Some(2), true), "{unnamed:?}");
 }
 
@@ -164,7 +164,7 @@ fn completions_and_help_list_the_commands() {
     let help = run(&["client", "--help"]);
     for command in [
         "connect", "tools", "call", "read", "prompt", "status", "login", "logout", "clear", "add", "add-json", "list",
-        "get", "remove", "enable", "disable",
+        "get", "remove", "enable", "disable", "run", "search", "overview", "complete",
     ] {
         assert!(script.contains(&format!("client,{command})")), "{command} is not completed");
         assert!(help.contains(&format!("\n  {command} ")), "{help}");

@@ -4,7 +4,7 @@ use diagnostics::document::json_options;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use serde_json::Value;
 
-use super::{Edit, EditError, enabled_key, servers_key, top_key};
+use super::{Edit, EditError, NO_LIST, enabled_key, permissions_key, servers_key, top_key};
 use crate::config::keys::{Format, TopKey};
 
 const NO_TABLE: EditError = EditError::Unsupported { reason: "the servers are not in a table" };
@@ -33,6 +33,12 @@ pub(super) fn apply(text: &str, edit: &Edit) -> Result<String, EditError> {
         Edit::Enable { name, enabled } => {
             let server = servers.object_value(name).ok_or(NO_TABLE)?;
             set_enabled(&server, *enabled);
+        }
+        Edit::Allow { name, rule } => {
+            let server = servers.object_value(name).ok_or(NO_TABLE)?;
+            let rules = server.object_value_or_create(permissions_key(Format::Json)).ok_or(NO_TABLE)?;
+            let list = rules.array_value_or_create("allow").ok_or(NO_LIST)?;
+            list.append(CstInputValue::String(rule.clone()));
         }
         Edit::List { .. } => {}
     }

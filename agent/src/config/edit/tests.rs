@@ -307,3 +307,29 @@ fn concurrent_edits_are_all_applied() {
     let file = ConfigFile::load(&path, "f", Role::Own).unwrap();
     assert_eq!(file.servers.len(), 8);
 }
+
+#[test]
+fn an_allow_rule_is_added_to_a_server_in_both_formats() {
+    let allow = Edit::Allow { name: "a".into(), rule: "get".into() };
+    for (format, text, expected) in [
+        (
+            Format::Toml,
+            "[mcp_servers.a] # mine\ncommand = \"a\"\n",
+            "[mcp_servers.a] # mine\ncommand = \"a\"\npermissions = { allow = [\"get\"] }\n",
+        ),
+        (
+            Format::Toml,
+            "[mcp_servers.a]\ncommand = \"a\"\n[mcp_servers.a.permissions]\nallow = [\"put\"]\n",
+            "[mcp_servers.a]\ncommand = \"a\"\n[mcp_servers.a.permissions]\nallow = [\"put\", \"get\"]\n",
+        ),
+        (
+            Format::Json,
+            "{\"mcpServers\": {\"a\": {\"command\": \"a\", \"permissions\": {\"allow\": [\"put\"]}}}}",
+            "{\"mcpServers\": {\"a\": {\"command\": \"a\", \"permissions\": {\"allow\": [\"put\", \"get\"]}}}}",
+        ),
+    ] {
+        assert_eq!(apply(text, format, &allow).unwrap(), expected);
+    }
+    let other = Edit::Allow { name: "b".into(), rule: "get".into() };
+    assert!(matches!(apply("", Format::Toml, &other), Err(EditError::Missing { .. })));
+}

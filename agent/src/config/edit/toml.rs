@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, RawString, Table, TableLike, Value};
 
-use super::{Edit, EditError, enabled_key, servers_key, top_key};
+use super::{Edit, EditError, NO_LIST, enabled_key, permissions_key, servers_key, top_key};
 use crate::config::keys::{self, Format, TopKey};
 
 const NO_TABLE: EditError = EditError::Unsupported { reason: "the servers are not in a table" };
@@ -19,6 +19,14 @@ pub(super) fn apply(text: &str, edit: &Edit) -> Result<String, EditError> {
             set_enabled(server, *enabled);
         }
         Edit::List { name, disabled } => list_disabled(&mut document, name, *disabled)?,
+        Edit::Allow { name, rule } => {
+            let server = servers(&mut document)?.get_mut(name).and_then(Item::as_table_like_mut).ok_or(NO_TABLE)?;
+            let rules = server.entry(permissions_key(Format::Toml));
+            let rules = rules.or_insert_with(|| Item::Value(Value::InlineTable(InlineTable::new())));
+            let rules = rules.as_table_like_mut().ok_or(NO_TABLE)?;
+            let list = rules.entry("allow").or_insert_with(|| Item::Value(Value::Array(Array::new())));
+            list.as_array_mut().ok_or(NO_LIST)?.push(rule.as_str());
+        }
     }
     let changed = document.to_string();
     // toml_edit writes line feeds. A file with mixed line ends is not converted.

@@ -3,9 +3,9 @@
 use std::{process::ExitCode, sync::Arc};
 
 use client::auth::{
-    AuthError, AuthSettings, Authorize, Authorizer, Browser,
+    AuthError, AuthSettings, Authorizer, Browser,
     credentials::CredentialKey,
-    store::{CredentialStore, Listing, StoreError, open_default},
+    store::{CredentialStore, Listing, open_default},
 };
 use url::Url;
 
@@ -26,21 +26,6 @@ pub(super) fn authorizer(
     browser: Option<Arc<dyn Browser>>,
 ) -> Result<Authorizer, AuthError> {
     Authorizer::new(key.url.clone(), key, url, settings, store, browser)
-}
-
-/// The authorizer of a URL with its stored credentials. It opens no browser: only `client login` does.
-pub(super) fn stored(url: &str, settings: AuthSettings) -> Result<Option<Arc<dyn Authorize>>, ClientCommandError> {
-    // The client reports invalid URLs, and Unix sockets have no authorization server.
-    let Ok(url) = Url::parse(url) else { return Ok(None) };
-    if !matches!(url.scheme(), "http" | "https") {
-        return Ok(None);
-    }
-    let store = match open_default() {
-        // Nothing can be stored, which is fine for servers without authorization.
-        Err(StoreError::NoDirectory) => return Ok(None),
-        store => store?,
-    };
-    Ok(Some(Arc::new(authorizer(&url, CredentialKey::from_url(&url), settings, store, None)?)))
 }
 
 /// Errors of unreadable entries.

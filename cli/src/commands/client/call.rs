@@ -2,12 +2,23 @@
 
 use std::process::ExitCode;
 
+use agent::{
+    filter::{ContentPart, ModelContent, size},
+    host::{Called, HostError},
+    output::Outcome,
+};
 use anyhow::anyhow;
-use client::{CallError, CallOptions, Connection, ToolResult};
+use client::{CallOptions, qualified_name};
 use diagnostics::nearest::nearest;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use super::{error::ClientCommandError, session, target::ServerArgs, values};
+use super::{
+    approval::RuleArgs,
+    error::{ClientCommandError, settle},
+    host::{self, Session},
+    target::ServerArgs,
+    values,
+};
 use crate::{
     commands::target,
     error::{CommandError, CommandResult, FAILED},
@@ -17,45 +28,104 @@ use crate::{
 /// The arguments of `client call`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Name of the tool, without a server prefix.
+    /// Name of the tool: with the name of a configured server before it (`SERVER TOOL`), as `mcp__server__tool`, or alone if
+    /// an option names the server.
+    #[arg(value_name = "[SERVER] TOOL")]
     tool: String,
     /// Arguments, parsed according to the tool's schema: `count=3` is a number if the schema requires one.
-    #[arg(value_name = "NAME=VALUE", value_parser = target::variable)]
-    arguments: Vec<(String, String)>,
+    #[arg(value_name = "NAME=VALUE")]
+    arguments: Vec<String>,
     /// Arguments as a JSON object; `NAME=VALUE` arguments override its members.
     #[arg(long, value_name = "JSON")]
     args: Option<String>,
     #[command(flatten)]
+    rules: RuleArgs,
+    #[command(flatten)]
     target: ServerArgs,
+}
+
+/// The words of the command line.
+struct Words {
+    target: ServerArgs,
+    /// The name on the server; `None` for a qualified name.
+    tool: Option<String>,
+    arguments: Vec<(String, String)>,
 }
 
 /// Calls the tool and prints its result. A result with `isError` gives exit code 1.
 pub(crate) fn run(args: &Args) -> CommandResult {
-    session::run(&args.target, |connection, tools| async move {
-        if !tools.allows(&args.tool) {
-            let disabled = anyhow!("the configuration of the server disables the tool `{}`", args.tool);
-            return Err(ClientCommandError::rejected("tool-disabled", disabled));
-        }
-        let arguments = arguments(args, &connection).await?;
-        match connection.call(&args.tool, Value::Object(arguments), CallOptions::default()).await {
-            Ok(result) => Ok(print_result(&result, args.target.json)?),
-            Err(error) => Err(with_suggestion(error, &args.tool, &connection).await),
-        }
-    })
+    let words = match words(args) {
+        Ok(words) => words,
+        Err(error) => return settle(Err(error), args.target.json),
+    };
+    host::run(&words.target, &args.rules, |session| call(args, &words, session))
 }
 
-async fn arguments(args: &Args, connection: &Connection) -> Result<Map<String, Value>, ClientCommandError> {
+fn words(args: &Args) -> Result<Words, ClientCommandError> {
+    let mut rest = args.arguments.as_slice();
+    let (target, tool) = match rest.split_first() {
+        Some((tool, others)) if !args.target.is_given() && !tool.contains('=') => {
+            rest = others;
+            (args.target.with_server(&args.tool), Some(tool.clone()))
+        }
+        _ if args.target.is_given() => (args.target.clone(), Some(args.tool.clone())),
+        _ => (args.target.clone(), None),
+    };
+    let invalid = |problem: String| ClientCommandError::input("invalid-arguments", anyhow!(problem));
+    let arguments = rest.iter().map(|text| target::variable(text)).collect::<Result<_, _>>().map_err(invalid)?;
+    Ok(Words { target, tool, arguments })
+}
+
+async fn call(args: &Args, words: &Words, session: Session) -> Result<ExitCode, ClientCommandError> {
+    let name = match (&session.server, &words.tool) {
+        (Some(server), Some(tool)) => {
+            let config = session.host.config();
+            if config.server_named(server).is_some_and(|server| !server.managed.tools.allows(tool)) {
+                let disabled = anyhow!("the configuration of the server disables the tool `{tool}`");
+                return Err(ClientCommandError::rejected("tool-disabled", disabled));
+            }
+            // The log level belongs to the connection.
+            session.connection(args.target.log_level.as_deref()).await?;
+            qualified_name(server, tool, session.host.naming())
+        }
+        _ => args.tool.clone(),
+    };
+    let arguments = arguments(args, words, &session, &name).await?;
+    match session.host.call(&name, Value::Object(arguments), CallOptions::default()).await {
+        Ok(called) => Ok(print_result(&called, args.target.json)?),
+        Err(HostError::UnknownTool { .. }) if words.tool.is_some() => Err(unknown(&session, words.tool.as_deref())),
+        Err(error) => Err(error.into()),
+    }
+}
+
+async fn arguments(
+    args: &Args,
+    words: &Words,
+    session: &Session,
+    name: &str,
+) -> Result<Map<String, Value>, ClientCommandError> {
     let mut all = match &args.args {
         Some(text) => object(text)?,
         None => Map::new(),
     };
-    if !args.arguments.is_empty() {
-        let tools = connection.list_tools().await?;
-        let schema = tools.get(&args.tool).and_then(|tool| tool.input_schema());
-        let given = values::arguments(&args.arguments, schema);
+    if !words.arguments.is_empty() {
+        let tool = session.host.tool(name).await;
+        let schema = tool.as_ref().and_then(|tool| tool.tool().input_schema());
+        let given = values::arguments(&words.arguments, schema);
         all.extend(given.map_err(|cause| ClientCommandError::input("invalid-arguments", cause))?);
     }
     Ok(all)
+}
+
+/// The error for a tool that the named server does not have, with the nearest name.
+fn unknown(session: &Session, tool: Option<&str>) -> ClientCommandError {
+    let tool = tool.unwrap_or_default();
+    let tools = session.host.tools();
+    let error = ClientCommandError::rejected("unknown-tool", anyhow!("the server has no tool `{tool}`"));
+    error.with_help(match nearest(tool, tools.tools.iter().map(|known| known.tool().name())) {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => "`client tools` lists the tools of the server".to_owned(),
+    })
 }
 
 fn object(text: &str) -> Result<Map<String, Value>, ClientCommandError> {
@@ -67,34 +137,40 @@ fn object(text: &str) -> Result<Map<String, Value>, ClientCommandError> {
     }
 }
 
-/// Adds the nearest tool name if the server does not have the tool.
-async fn with_suggestion(error: CallError, tool: &str, connection: &Connection) -> ClientCommandError {
-    let rejected = matches!(error, CallError::Rpc { .. });
-    let error = ClientCommandError::from(error);
-    match connection.list_tools().await {
-        Ok(tools) if rejected && tools.get(tool).is_none() => {
-            let names = tools.tools.iter().map(|tool| tool.name());
-            error.with_help(match nearest(tool, names) {
-                Some(name) => format!("did you mean `{name}`?"),
-                None => "`client tools` lists the tools of the server".to_owned(),
-            })
+fn print_result(called: &Called, json: bool) -> Result<ExitCode, CommandError> {
+    if json {
+        print::json(&json_result(called))?;
+    } else {
+        print_content(&called.content)?;
+    }
+    Ok(if called.content.is_error { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+}
+
+/// The result as received, unless it was truncated.
+fn json_result(called: &Called) -> Value {
+    match (&called.limit, &called.result) {
+        (Outcome::Whole | Outcome::Large { .. }, Some(result)) => Value::Object(result.wire().clone()),
+        (limit, _) => {
+            let texts = called.content.parts.iter().map(|part| json!({ "type": "text", "text": part_text(part) }));
+            let content: Vec<Value> = texts.collect();
+            json!({ "content": content, "isError": called.content.is_error, "limit": limit })
         }
-        _ => error,
     }
 }
 
-fn print_result(result: &ToolResult, json: bool) -> Result<ExitCode, CommandError> {
-    if json {
-        print::json(&Value::Object(result.wire().clone()))?;
-    } else {
-        for block in result.content() {
-            print::text(&describe(block))?;
-        }
-        if let Some(structured) = result.structured().filter(|_| result.content().is_empty()) {
-            print::json(structured)?;
+/// Prints content for a model.
+pub(super) fn print_content(content: &ModelContent) -> Result<(), CommandError> {
+    content.parts.iter().try_for_each(|part| print::text(&part_text(part)))
+}
+
+fn part_text(part: &ContentPart) -> String {
+    match part {
+        ContentPart::Text { text } => text.clone(),
+        ContentPart::Json { value } => value.to_string(),
+        ContentPart::Image { mime, data } | ContentPart::Audio { mime, data } => {
+            format!("[{mime}, {} of base64]", size(data.len() as u64))
         }
     }
-    Ok(if result.is_error() { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
 /// A content block as text: its text, or a description of its data.

@@ -20,7 +20,7 @@ pub(crate) struct Args {
 
 /// Connects, prints the server's properties, and closes the connection.
 pub(crate) fn run(args: &Args) -> CommandResult {
-    session::run(&args.target, |connection, _| async move { Ok(print_server(&connection, args.target.json)?) })
+    session::run(&args.target, |connection| async move { Ok(print_server(&connection, args.target.json)?) })
 }
 
 fn print_server(connection: &Connection, json: bool) -> Result<ExitCode, CommandError> {

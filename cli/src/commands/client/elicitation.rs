@@ -2,29 +2,29 @@
 //!
 //! Questions are printed to stderr and answers read from stdin; stdout contains only the result.
 
-use std::io::{IsTerminal as _, stderr, stdin};
+use std::sync::Arc;
 
 use client::{
-    HostRequest, HostRequestKind, HostRequests,
+    HostRequest, HostRequestKind,
     auth::callback,
     host::{Form, FormField, HostResponseError},
 };
 use serde_json::{Map, Value};
+use tokio::sync::mpsc;
 use url::Url;
 
-use super::{lines::StdinLines, values};
+use super::{lines::StdinLines, terminal::Terminal, values};
 use crate::print::{self, note};
 
-/// Answers requests until the connection closes.
-pub(super) async fn answer(mut requests: HostRequests) {
-    let terminal = stdin().is_terminal() && stderr().is_terminal();
-    let mut lines = None;
-    while let Some(request) = requests.next().await {
-        if terminal {
-            ask_user(request, lines.get_or_insert_with(StdinLines::new)).await;
-        } else {
-            note(&format!("{}; declined because stdin is not a terminal", question(&request)));
-            request.decline();
+/// Answers requests until the host closes.
+pub(super) async fn answer(mut requests: mpsc::Receiver<HostRequest>, terminal: Arc<Terminal>) {
+    while let Some(request) = requests.recv().await {
+        match terminal.dialog().await {
+            Some(mut dialog) => ask_user(request, dialog.lines()).await,
+            None => {
+                note(&format!("{}; declined because stdin is not a terminal", question(&request)));
+                request.decline();
+            }
         }
     }
 }

@@ -1,10 +1,17 @@
 //! Errors of client commands: kind, exit code and help.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, sync::Arc};
 
+use agent::{
+    host::HostError,
+    permissions::{Decider, PermissionDecision, PermissionTargetName},
+    prompts::PromptError,
+    resources::RequestError,
+};
 use client::{
     CallError, ConnectError, ConnectFailure, ListError, ListErrorKind,
     auth::{AuthError, store::StoreError},
+    manager::{ServerError, UseError},
 };
 use serde_json::json;
 
@@ -71,6 +78,92 @@ impl From<ConnectError> for ClientCommandError {
             }
             _ => Self::from_kind(error.kind(), error),
         }
+    }
+}
+
+impl From<ServerError> for ClientCommandError {
+    fn from(error: ServerError) -> Self {
+        let (kind, command, rejected) = match &error {
+            ServerError::Start(start) => {
+                let command = match &*start.failure {
+                    ConnectFailure::Auth { source } => source.command(),
+                    _ => None,
+                };
+                (start.kind(), command, matches!(&*start.failure, ConnectFailure::Rpc { .. }))
+            }
+            other => (other.kind(), None, false),
+        };
+        // A server that rejects initialization cannot be used, so this is an environment error.
+        if rejected {
+            return Self { kind: kind.to_owned(), command, error: CommandError::environment(error) };
+        }
+        Self { command, ..Self::from_kind(kind, error) }
+    }
+}
+
+impl From<Arc<UseError>> for ClientCommandError {
+    fn from(error: Arc<UseError>) -> Self {
+        match &*error {
+            UseError::Server(server) => server.clone().into(),
+            UseError::Call(CallError::Auth { source }) => {
+                let command = source.command();
+                Self { command, ..Self::from_kind(error.kind(), Arc::clone(&error)) }
+            }
+            _ => Self::from_kind(error.kind(), Arc::clone(&error)),
+        }
+    }
+}
+
+impl From<RequestError> for ClientCommandError {
+    fn from(error: RequestError) -> Self {
+        match error {
+            RequestError::Server(error) => error.into(),
+            RequestError::Call(error) => error.into(),
+            RequestError::List(error) => error.into(),
+            RequestError::Timeout { .. } => Self::from_kind("timed-out", error),
+        }
+    }
+}
+
+impl From<PromptError> for ClientCommandError {
+    fn from(error: PromptError) -> Self {
+        match error {
+            PromptError::Command(error) => Self::input("invalid-command", error.into()),
+            PromptError::Request(error) => error.into(),
+        }
+    }
+}
+
+impl From<HostError> for ClientCommandError {
+    fn from(error: HostError) -> Self {
+        let help = match &error {
+            HostError::Use(error) => return Arc::clone(error).into(),
+            HostError::Denied { outcome, .. } => {
+                let explanation = &outcome.explanation;
+                denial_help(&explanation.target, &explanation.decider, outcome.response.is_some())
+            }
+            HostError::UnknownTool { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
+            HostError::UnknownTool { nearest: None, .. } => {
+                "`client tools` lists the tools of all configured servers".to_owned()
+            }
+            HostError::NotAllowed { .. } => "ask the administrator of this machine".to_owned(),
+            HostError::Stale { .. } | HostError::Search(_) => "repeat the command".to_owned(),
+        };
+        Self::rejected(error.kind(), error.clone().into()).with_help(help)
+    }
+}
+
+/// What changes a denial.
+fn denial_help(target: &PermissionTargetName, decider: &Decider, answered: bool) -> String {
+    let PermissionTargetName::Tool { server, tool, .. } = target else {
+        return "`client explain` shows the rules".to_owned();
+    };
+    match decider {
+        Decider::Rule { step, text } if step.decision() == PermissionDecision::Ask && !answered => format!(
+            "the {step} rule `{text}` requires approval: add `--yes` or `--allow '{server}/{tool}'`, or use a terminal"
+        ),
+        Decider::Rule { .. } | Decider::Default => format!("`client explain '{server}' {tool}` shows the rules"),
+        Decider::InvalidRules => "`client list` shows the errors of the configuration".to_owned(),
     }
 }
 

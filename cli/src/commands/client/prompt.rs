@@ -25,7 +25,7 @@ pub(crate) struct Args {
 
 /// Gets the prompt and prints its messages.
 pub(crate) fn run(args: &Args) -> CommandResult {
-    session::run(&args.target, |connection, _| async move {
+    session::run(&args.target, |connection| async move {
         let Some(name) = &args.prompt else {
             let prompts = connection.list_prompts().await?;
             return Ok(list(&prompts, args.target.json)?);

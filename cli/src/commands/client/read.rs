@@ -22,7 +22,7 @@ pub(crate) struct Args {
 
 /// Reads the resource and prints its text.
 pub(crate) fn run(args: &Args) -> CommandResult {
-    session::run(&args.target, |connection, _| async move {
+    session::run(&args.target, |connection| async move {
         let Some(uri) = &args.resource else {
             let resources = connection.list_resources().await?;
             let templates = connection.list_resource_templates().await?;

@@ -2,13 +2,18 @@
 
 use std::process::ExitCode;
 
-use client::{ConnectFailure, ConnectOptions, Manager, ManagerOptions, Status, manager::ServerError};
+use agent::host::{Host, HostConfig, HostOptions};
+use client::{
+    ConnectFailure, Status,
+    manager::{ServerError, StartMode},
+};
 use serde_json::{Value, json};
 
 use super::{
-    access, connect,
+    access, config, connect,
     error::{ClientCommandError, settle},
-    target::{ServerArgs, Target},
+    host,
+    target::ServerArgs,
 };
 use crate::{
     error::{CommandError, CommandResult, ENVIRONMENT},
@@ -38,13 +43,14 @@ pub(crate) fn run(args: &Args) -> CommandResult {
 }
 
 async fn check(target: &ServerArgs) -> Result<(Value, ExitCode), ClientCommandError> {
-    let Target { server, authorizer } = target.target()?;
-    let name = server.name().to_owned();
-    let connect = ConnectOptions { authorizer, ..ConnectOptions::default() };
-    let manager = Manager::new(ManagerOptions { connect, ..ManagerOptions::default() });
-    manager.apply(vec![server]).await.map_err(CommandError::internal)?;
-    let outcome = manager.connection(&name).await;
-    let status = manager.status(&name).unwrap_or(Status::Disconnected);
+    let mut server = target.find(&target.files().load()?, &config::settings()?)?;
+    server.managed.start = StartMode::OnDemand;
+    let name = server.managed.name().to_owned();
+    let config = HostConfig::default().with_servers([server]);
+    let options = HostOptions { connector: host::connector(&config)?, ..HostOptions::default() };
+    let host = Host::start(config, options).await.map_err(CommandError::internal)?;
+    let outcome = host.connection(&name).await;
+    let status = host.statuses().remove(&name).unwrap_or(Status::Disconnected);
     let mut report = json!(status);
     report["server"] = name.into();
     let code = match &outcome {
@@ -66,7 +72,7 @@ async fn check(target: &ServerArgs) -> Result<(Value, ExitCode), ClientCommandEr
             ExitCode::from(ENVIRONMENT)
         }
     };
-    manager.close().await;
+    host.close().await;
     Ok((report, code))
 }
 

@@ -1,19 +1,17 @@
 //! The server of a client command, and how to connect to it.
 
-use std::sync::Arc;
-
-use agent::config::{Configured, Settings};
+use agent::{
+    config::{Configuration, Server, Settings},
+    host::HostServer,
+    policy::Origin,
+};
 use anyhow::anyhow;
 use clap::builder::PossibleValuesParser;
-use client::{
-    Endpoint, HostLink, HostSupport, ManagedServer, Revision, RevisionChoice, Root,
-    auth::{AuthSettings, Authorize},
-    connection::LOG_LEVELS,
-};
+use client::{HostSupport, ManagedServer, Revision, RevisionChoice, Root, auth::AuthSettings, connection::LOG_LEVELS};
 use mock_servers::HumanDuration;
 use url::Url;
 
-use super::{access, config, error::ClientCommandError, policy};
+use super::{config, error::ClientCommandError, policy};
 use crate::{commands::target, transport::TransportArg};
 
 /// The server and the output format.
@@ -47,89 +45,77 @@ pub(crate) struct ServerArgs {
     pub(crate) json: bool,
 }
 
-/// The server of a command and its authorization.
-pub(crate) struct Target {
-    /// The server.
-    pub(crate) server: ManagedServer,
-    /// Authorizes requests to it.
-    pub(crate) authorizer: Option<Arc<dyn Authorize>>,
-}
-
-impl Target {
-    /// Fails if the server is disabled.
-    pub(crate) fn enabled(self) -> Result<Self, ClientCommandError> {
-        if self.server.enabled {
-            return Ok(self);
-        }
-        let name = self.server.name();
-        let disabled = ClientCommandError::rejected("disabled", anyhow!("the server `{name}` is disabled"));
-        Err(disabled.with_help(format!("`client enable {name}` enables it")))
-    }
-}
-
 impl ServerArgs {
+    /// Fails if no server is named.
+    pub(super) fn check_given(&self) -> Result<(), ClientCommandError> {
+        // The error has the help for commands and URLs.
+        if self.is_given() { Ok(()) } else { Ok(self.given.config(None).map(drop)?) }
+    }
+
     /// Whether a server is named.
     pub(crate) fn is_given(&self) -> bool {
         self.server.is_some() || self.given.is_given()
     }
 
-    /// Its configuration entry, if it is configured.
-    fn configured(&self) -> Result<Option<Configured>, ClientCommandError> {
-        let Some(name) = &self.server else { return Ok(None) };
-        let configuration = self.files.load()?;
-        config::entry(&configuration, name).map(|entry| Some(entry.clone()))
+    /// The files of the configuration.
+    pub(super) fn files(&self) -> &config::Files {
+        &self.files
     }
 
-    /// Client features for the server. Roots are declared only if there are any.
-    pub(crate) fn host(&self) -> HostLink {
+    /// The same arguments, with a configured server.
+    pub(super) fn with_server(&self, name: &str) -> Self {
+        Self { server: Some(name.to_owned()), ..self.clone() }
+    }
+
+    /// Client features for servers. Roots are declared only if there are any.
+    pub(super) fn support(&self) -> HostSupport {
         let roots = !self.root.is_empty();
-        let host = HostLink::new(HostSupport { forms: true, urls: true, tasks: true, roots, ..HostSupport::NONE });
-        host.set_roots(self.root.clone());
-        host
+        HostSupport { forms: true, urls: true, tasks: true, roots, ..HostSupport::NONE }
     }
 
-    /// Resolves the server.
-    pub(crate) fn target(&self) -> Result<Target, ClientCommandError> {
-        let (entry, settings) = (self.configured()?, config::settings()?);
-        let server = self.server(entry.as_ref(), &settings)?;
-        let authorizer = self.authorizer(entry.as_ref(), &settings, &server)?;
-        Ok(Target { server, authorizer })
+    /// The directories that servers may use.
+    pub(super) fn roots(&self) -> Vec<Root> {
+        self.root.clone()
     }
 
-    /// The authorizer with the stored credentials.
-    fn authorizer(
+    /// The named server, if the policy allows it and it is enabled.
+    pub(super) fn server(
         &self,
-        entry: Option<&Configured>,
+        configuration: &Configuration,
         settings: &Settings,
-        server: &ManagedServer,
-    ) -> Result<Option<Arc<dyn Authorize>>, ClientCommandError> {
-        let Some(entry) = entry else {
-            return self.given.url().map_or(Ok(None), |url| access::stored(url, AuthSettings::default()));
-        };
-        // A configured `Authorization` header excludes a login.
-        if !entry.server.as_ref().is_some_and(agent::config::Server::may_log_in) {
-            return Ok(None);
+    ) -> Result<HostServer, ClientCommandError> {
+        let server = self.find(configuration, settings)?;
+        if server.managed.enabled {
+            return Ok(server);
         }
-        let (auth, _) = entry.auth_settings(&config::variable, settings).map_err(config::lookup_error)?;
-        match &server.config.endpoint {
-            Endpoint::StreamableHttp(http) | Endpoint::Sse(http) | Endpoint::Auto(http) => {
-                access::stored(&http.url, auth)
-            }
-            Endpoint::Stdio(_) => Ok(None),
-        }
+        let name = server.managed.name();
+        let disabled = ClientCommandError::rejected("disabled", anyhow!("the server `{name}` is disabled"));
+        Err(disabled.with_help(format!("`client enable {name}` enables it")))
     }
 
-    /// The server with the options of the command line.
-    fn server(&self, entry: Option<&Configured>, settings: &Settings) -> Result<ManagedServer, ClientCommandError> {
-        let mut server = match entry {
-            Some(entry) => entry.managed(&config::variable, settings).map_err(config::lookup_error)?,
+    /// The named server, if the policy allows it.
+    pub(super) fn find(
+        &self,
+        configuration: &Configuration,
+        settings: &Settings,
+    ) -> Result<HostServer, ClientCommandError> {
+        let mut server = match &self.server {
+            Some(name) => configured(configuration, name, settings)?,
             None => {
                 let transport = self.transport.map(|transport| transport.0);
                 let mut server = ManagedServer::new(self.given.config(transport)?);
                 server.config.timeouts = settings.timeouts(None, None);
-                server
+                let auth = self.given.url().map(|_| AuthSettings::default());
+                HostServer { auth, ..HostServer::new(server) }
             }
         };
+        self.adjust(&mut server.managed);
+        policy::enforce(&policy::machine_policy(), &server.managed.config, self.server.is_some())?;
+        Ok(server)
+    }
+
+    /// Applies the revision and the timeout of the command line.
+    pub(super) fn adjust(&self, server: &mut ManagedServer) {
         if let Some(revision) = self.revision {
             server.config.protocol = RevisionChoice::Pinned(revision);
         }
@@ -138,9 +124,24 @@ impl ServerArgs {
             (timeouts.startup, timeouts.request, timeouts.call) = (limit, limit, limit);
             timeouts.call_ceiling = timeouts.call_ceiling.max(limit);
         }
-        policy::enforce(&policy::machine_policy(), &server.config, self.server.is_some())?;
-        Ok(server)
     }
+}
+
+/// A server of the configuration.
+fn configured(
+    configuration: &Configuration,
+    name: &str,
+    settings: &Settings,
+) -> Result<HostServer, ClientCommandError> {
+    let entry = config::entry(configuration, name)?;
+    let managed = entry.managed(&config::variable, settings).map_err(config::lookup_error)?;
+    // A configured `Authorization` header excludes a login.
+    let may_log_in = entry.server.as_ref().is_some_and(Server::may_log_in);
+    let auth = may_log_in.then(|| entry.auth_settings(&config::variable, settings)).transpose();
+    let auth = auth.map_err(config::lookup_error)?.map(|(auth, _)| auth);
+    let always_load = entry.server.as_ref().is_some_and(|server| server.always_load);
+    let origin = if policy::machine_policy().exclusive().is_some() { Origin::Managed } else { Origin::User };
+    Ok(HostServer { managed, origin, always_load, auth })
 }
 
 fn root(text: &str) -> Result<Root, String> {

@@ -72,7 +72,7 @@ pub(crate) fn run(args: &Args) -> CommandResult {
         (Some(file), false) => args.conversion.print(&Listing::read(file)?),
         (None, true) => {
             let conversion = args.conversion.clone();
-            session::run(&args.server, |connection, _| async move {
+            session::run(&args.server, |connection| async move {
                 let list = connection.list_tools().await?;
                 let greeting = connection.greeting().unwrap_or_default();
                 let name = Identity::from_initialization(&greeting).name;

@@ -1,0 +1,352 @@
+//! The entry point of an agent: servers, tools, permissions and content, behind one small interface.
+//!
+//! ```no_run
+//! # async fn example(config: mcp_workbench_agent::host::HostConfig) -> Result<(), Box<dyn std::error::Error>> {
+//! use mcp_workbench_agent::host::{Host, HostOptions};
+//!
+//! let host = Host::start(config, HostOptions::default()).await?;
+//! host.ready().await;
+//! let definitions = host.tools().definitions();
+//! // The model chooses a tool of these definitions.
+//! let called = host.call("mcp__files__read", serde_json::json!({"path": "a"}), Default::default()).await?;
+//! println!("{definitions:?} {:?}", called.content);
+//! host.close().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`call`] contains the sequence of a tool call. The other modules prepare what it needs: [`config`] reads the
+//! configuration, `tools` gathers the tools of all servers, `requests` applies the rules for elicitation, [`expand`] resolves prompts
+//! and mentions.
+
+pub mod call;
+pub mod complete;
+pub mod config;
+pub mod credentials;
+pub mod event;
+pub mod expand;
+mod requests;
+pub mod tools;
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use client::{
+    ConnectOptions, Connection, EventSink, HostLink, HostRequest, HostSupport, Manager, ManagerOptions, Naming, Root,
+    SandboxState, Status,
+    manager::{Connector, DefaultConnector, ServerError, StartError},
+};
+use serde_json::Value;
+use tokio::{
+    sync::{broadcast, mpsc, watch},
+    task::{AbortHandle, JoinHandle},
+};
+use tokio_util::sync::CancellationToken;
+
+pub use self::{
+    call::{Called, HostError},
+    config::{Exclusion, HostConfig, HostServer},
+    event::{CallReport, HostEvent},
+    expand::{ExpandError, Expansion},
+    tools::{HostTool, Toolset, Visibility},
+};
+use crate::{
+    filter::ModelCapabilities,
+    instructions::{self, InstructionLimits, Instructions},
+    output::{OutputLimits, OutputStore},
+    permissions::{Approver, DenyAllApprover, Gate},
+    prompts::Prompts,
+    resources::Resources,
+    schema::{self, Provider},
+    search::SearchMode,
+};
+
+/// Number of events that a receiver may lag behind.
+const EVENTS: usize = 4_096;
+/// Number of requests to the user that may wait. Further ones are dismissed.
+const REQUESTS: usize = 256;
+
+/// Options of the program around the host: its model, and its user.
+#[derive(Clone)]
+pub struct HostOptions {
+    /// The provider that tools are converted for; `None` for definitions as servers send them.
+    pub provider: Option<Provider>,
+    /// Options of the conversion.
+    pub schema: schema::Options,
+    /// Names of tools and prompts.
+    pub naming: Naming,
+    /// Content that the model supports.
+    pub capabilities: ModelCapabilities,
+    /// Limits of a tool result.
+    pub limits: OutputLimits,
+    /// Where complete results are stored when they are truncated.
+    pub store: Option<OutputStore>,
+    /// When tools are deferred.
+    pub search: SearchMode,
+    /// Size of the context of the model, in tokens.
+    pub context_tokens: usize,
+    /// Whether the model supports `defer_loading` and `tool_reference`.
+    pub references: bool,
+    /// Asks the user for approval of calls.
+    pub approver: Arc<dyn Approver>,
+    /// Requests of servers that the program can pass to the user or the model ([`Host::requests`]).
+    pub support: HostSupport,
+    /// Directories and files that the user works on.
+    pub roots: Vec<Root>,
+    /// The sandbox of the program, for servers that declare an interest.
+    pub sandbox: Option<SandboxState>,
+    /// Opens connections.
+    pub connector: Arc<dyn Connector>,
+}
+
+impl Default for HostOptions {
+    fn default() -> Self {
+        Self {
+            provider: None,
+            schema: schema::Options::default(),
+            naming: Naming::default(),
+            capabilities: ModelCapabilities::default(),
+            limits: OutputLimits::default(),
+            store: None,
+            search: SearchMode::default(),
+            context_tokens: 200_000,
+            references: false,
+            approver: Arc::new(DenyAllApprover),
+            support: HostSupport::NONE,
+            roots: Vec::new(),
+            sandbox: None,
+            connector: Arc::new(DefaultConnector),
+        }
+    }
+}
+
+/// An agent's servers, tools and rules. Clones share them. Dropping the last one closes all connections without waiting.
+#[derive(Clone)]
+pub struct Host {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    options: HostOptions,
+    config: Mutex<Arc<HostConfig>>,
+    manager: Manager,
+    link: HostLink,
+    gate: Arc<Gate>,
+    tools: Mutex<tools::ToolState>,
+    /// Changes with each list of tools that was read.
+    reads: watch::Sender<u64>,
+    resources: Resources,
+    prompts: Prompts,
+    events: broadcast::Sender<HostEvent>,
+    requests: Mutex<Option<mpsc::Receiver<HostRequest>>>,
+    closing: CancellationToken,
+    following: Mutex<Option<JoinHandle<()>>>,
+    _requests_task: AbortOnDrop,
+}
+
+/// Stops a task.
+struct AbortOnDrop(AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.closing.cancel();
+    }
+}
+
+impl std::fmt::Debug for Host {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Host").field("servers", &self.statuses()).finish_non_exhaustive()
+    }
+}
+
+impl Host {
+    /// Starts the servers. Only required servers are awaited.
+    ///
+    /// # Errors
+    /// If two servers have the same name, or a required server cannot be started.
+    pub async fn start(config: HostConfig, options: HostOptions) -> Result<Self, StartError> {
+        let host = Self::new(options);
+        host.apply(config).await?;
+        Ok(host)
+    }
+
+    /// A host without servers. [`Self::apply`] adds them.
+    #[must_use]
+    pub fn new(options: HostOptions) -> Self {
+        let (sink, link) = (EventSink::default(), HostLink::new(options.support));
+        link.set_roots(options.roots.clone());
+        let (events, gate) =
+            (broadcast::Sender::new(EVENTS), Arc::new(Gate::new(Default::default(), Arc::clone(&options.approver))));
+        let (sender, requests) = mpsc::channel(REQUESTS);
+        let task = tokio::spawn(requests::pass_on(link.subscribe(), Arc::clone(&gate), sender, events.clone()));
+        let manager = Manager::new(ManagerOptions {
+            connect: ConnectOptions {
+                events: sink,
+                host: Some(link.clone()),
+                sandbox: options.sandbox.clone(),
+                ..ConnectOptions::default()
+            },
+            connector: Arc::clone(&options.connector),
+            ..ManagerOptions::default()
+        });
+        let closing = CancellationToken::new();
+        let inner = Arc::new(Inner {
+            config: Mutex::default(),
+            tools: Mutex::new(tools::ToolState::new(options.naming)),
+            reads: watch::Sender::new(0),
+            resources: Resources::new(manager.clone()),
+            prompts: Prompts::new(manager.clone(), options.naming),
+            requests: Mutex::new(Some(requests)),
+            following: Mutex::default(),
+            _requests_task: AbortOnDrop(task.abort_handle()),
+            closing: closing.clone(),
+            options,
+            manager: manager.clone(),
+            link,
+            gate,
+            events,
+        });
+        let following = tokio::spawn(event::follow(Arc::downgrade(&inner), manager.events(), closing));
+        *lock(&inner.following) = Some(following);
+        Self { inner }
+    }
+
+    /// Replaces servers and rules. Unchanged servers keep their connections, and choices of the user stay.
+    ///
+    /// # Errors
+    /// If two servers have the same name, before any change; if a required server cannot be started, after all changes.
+    pub async fn apply(&self, config: HostConfig) -> Result<(), StartError> {
+        let servers: Vec<_> = config.servers.iter().map(|server| server.managed.clone()).collect();
+        self.inner.gate.set_permissions(config.permissions.clone());
+        *lock(&self.inner.config) = Arc::new(config);
+        let applied = self.inner.manager.apply(servers).await;
+        if let Err(StartError::Duplicate(_)) = applied {
+            return applied.map(drop);
+        }
+        self.apply_tools();
+        applied.map(drop)
+    }
+
+    /// Closes all connections and waits for their end. Events up to the end are delivered.
+    pub async fn close(&self) {
+        self.inner.manager.close().await;
+        self.inner.closing.cancel();
+        let following = lock(&self.inner.following).take();
+        if let Some(following) = following {
+            // It only fails if it panicked.
+            let _ = following.await;
+        }
+    }
+
+    /// Receives all events from now on.
+    #[must_use]
+    pub fn events(&self) -> broadcast::Receiver<HostEvent> {
+        self.inner.events.subscribe()
+    }
+
+    /// Receives requests of servers that the rules allow. Only the first caller gets them.
+    #[must_use]
+    pub fn requests(&self) -> Option<mpsc::Receiver<HostRequest>> {
+        lock(&self.inner.requests).take()
+    }
+
+    /// The status of each server.
+    #[must_use]
+    pub fn statuses(&self) -> BTreeMap<String, Status> {
+        self.inner.manager.statuses()
+    }
+
+    /// The current configuration.
+    #[must_use]
+    pub fn config(&self) -> Arc<HostConfig> {
+        Arc::clone(&lock(&self.inner.config))
+    }
+
+    /// Names of tools and prompts.
+    #[must_use]
+    pub fn naming(&self) -> Naming {
+        self.inner.options.naming
+    }
+
+    /// Permission rules and choices of the user.
+    #[must_use]
+    pub fn gate(&self) -> &Gate {
+        &self.inner.gate
+    }
+
+    /// The resources of all servers.
+    #[must_use]
+    pub fn resources(&self) -> &Resources {
+        &self.inner.resources
+    }
+
+    /// The prompts of all servers.
+    #[must_use]
+    pub fn prompts(&self) -> &Prompts {
+        &self.inner.prompts
+    }
+
+    /// Sets the directories and files that the user works on.
+    pub fn set_roots(&self, roots: Vec<Root>) {
+        self.inner.link.set_roots(roots);
+    }
+
+    /// The connection to a server, which is started if necessary.
+    ///
+    /// # Errors
+    /// If the server cannot be used.
+    pub async fn connection(&self, server: &str) -> Result<Connection, ServerError> {
+        self.inner.manager.connection(server).await
+    }
+
+    /// Connects a server on request of the user, even after too many failures or a missing login.
+    ///
+    /// # Errors
+    /// If the server cannot be used.
+    pub async fn connect(&self, server: &str) -> Result<Connection, ServerError> {
+        self.inner.manager.connect(server).await
+    }
+
+    /// Closes the connection to a server. The next use starts it again.
+    ///
+    /// # Errors
+    /// If the server does not exist.
+    pub async fn disconnect(&self, server: &str) -> Result<(), ServerError> {
+        self.inner.manager.disconnect(server).await
+    }
+
+    /// The instructions of the connected servers, limited and quoted, for the prompt of the model.
+    pub async fn instructions(&self, limits: InstructionLimits) -> Instructions {
+        let mut greetings: Vec<(String, Option<Value>)> = Vec::new();
+        for (server, status) in self.statuses() {
+            if status == Status::Connected
+                && let Ok(connection) = self.connection(&server).await
+            {
+                greetings.push((server, connection.greeting()));
+            }
+        }
+        let texts = greetings.iter().map(|(server, greeting)| {
+            (server.as_str(), greeting.as_ref().and_then(|greeting| instructions::from_initialization(greeting)))
+        });
+        instructions::collect(texts, limits)
+    }
+}
+
+impl Inner {
+    fn report(&self, event: HostEvent) {
+        // An error means that all receivers were dropped.
+        let _ = self.events.send(event);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,117 @@
+//! The servers and rules of a host.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use client::{ManagedServer, auth::AuthSettings};
+
+use crate::{
+    config::{Configuration, Configured, Server, ServerLookupError, Settings},
+    permissions::{Permissions, RuleErrors, RuleTexts},
+    policy::{Origin, Policy},
+};
+
+/// The servers and rules of a host.
+#[derive(Debug, Clone, Default)]
+pub struct HostConfig {
+    /// The servers.
+    pub servers: Vec<HostServer>,
+    /// Permission rules.
+    pub permissions: Permissions,
+    /// The administrator's policy. It is also checked for each call.
+    pub policy: Arc<Policy>,
+    /// Configured servers that cannot be used.
+    pub excluded: BTreeMap<String, Exclusion>,
+}
+
+/// A server of a host.
+#[derive(Debug, Clone)]
+pub struct HostServer {
+    /// How the client manages it.
+    pub managed: ManagedServer,
+    /// The source of its entry.
+    pub origin: Origin,
+    /// Whether the model always sees its tools.
+    pub always_load: bool,
+    /// Settings of OAuth; `None` if the server does not use it.
+    pub auth: Option<AuthSettings>,
+}
+
+/// Why a configured server cannot be used.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Exclusion {
+    /// Its configuration is invalid.
+    #[error(transparent)]
+    Config(ServerLookupError),
+    /// The administrator does not allow it.
+    #[error("{0}")]
+    Policy(String),
+}
+
+impl HostServer {
+    /// A server that is not from a file.
+    #[must_use]
+    pub fn new(managed: ManagedServer) -> Self {
+        Self { managed, origin: Origin::User, always_load: false, auth: None }
+    }
+}
+
+impl HostConfig {
+    /// Reads a configuration: the servers that are valid and that the policy allows, all rules, and additional global rules.
+    ///
+    /// # Errors
+    /// All invalid rules.
+    pub fn read(
+        configuration: &Configuration,
+        policy: Arc<Policy>,
+        variables: &dyn Fn(&str) -> Option<String>,
+        settings: &Settings,
+        given: &RuleTexts,
+    ) -> Result<Self, RuleErrors> {
+        let permissions = Permissions::configured(configuration, given)?;
+        let mut config = Self { permissions, policy, ..Self::default() };
+        for entry in &configuration.servers {
+            // The lookup also fails if an unreadable file could define the server.
+            let server = configuration.entry(&entry.name).and_then(|entry| config.server(entry, variables, settings));
+            let excluded = match server {
+                Ok(server) => match config.policy.decide(&server.managed.config, server.origin) {
+                    decision if decision.allowed => {
+                        config.servers.push(server);
+                        continue;
+                    }
+                    decision => Exclusion::Policy(decision.reason),
+                },
+                Err(error) => Exclusion::Config(error),
+            };
+            config.excluded.insert(entry.name.clone(), excluded);
+        }
+        Ok(config)
+    }
+
+    fn server(
+        &self,
+        entry: &Configured,
+        variables: &dyn Fn(&str) -> Option<String>,
+        settings: &Settings,
+    ) -> Result<HostServer, ServerLookupError> {
+        let managed = entry.managed(variables, settings)?;
+        let may_log_in = entry.server.as_ref().is_some_and(Server::may_log_in);
+        let auth = may_log_in.then(|| entry.auth_settings(variables, settings)).transpose()?.map(|(auth, _)| auth);
+        // An exclusive file of the administrator is the only configuration.
+        let origin = if self.policy.exclusive().is_some() { Origin::Managed } else { Origin::User };
+        let always_load = entry.server.as_ref().is_some_and(|server| server.always_load);
+        Ok(HostServer { managed, origin, always_load, auth })
+    }
+
+    /// Adds servers that are not from a file, for example of a command line.
+    #[must_use]
+    pub fn with_servers(mut self, servers: impl IntoIterator<Item = HostServer>) -> Self {
+        self.servers.extend(servers);
+        self
+    }
+
+    /// The server of this name.
+    #[must_use]
+    pub fn server_named(&self, name: &str) -> Option<&HostServer> {
+        self.servers.iter().find(|server| server.managed.name() == name)
+    }
+}
