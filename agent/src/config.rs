@@ -21,6 +21,7 @@ mod configuration;
 pub mod edit;
 mod expand;
 mod file;
+pub mod import;
 mod keys;
 mod origin;
 mod plugin;

@@ -17,7 +17,7 @@ use super::{
     file::{ConfigFile, Role},
     origin::Origin,
     plugin,
-    scope::{ConfigPaths, Scope},
+    scope::{ConfigPaths, PROJECT_TOML, Scope},
     server::{PermissionRules, Server, SpawnContext},
 };
 
@@ -125,6 +125,11 @@ impl Configuration {
         let mut layers = Vec::new();
         for scope in [Scope::Local, Scope::Project, Scope::User] {
             layers.extend(paths.file(scope).and_then(|path| load(path, scope)));
+            // A directory may have both files of a project; the first one takes precedence.
+            let second = paths.project.with_file_name(PROJECT_TOML);
+            if scope == Scope::Project && second != paths.project {
+                layers.extend(load(&second, scope));
+            }
         }
         Self::with_plugins(layers)
     }

@@ -143,7 +143,7 @@ fn readable(text: &str, format: Format) -> Result<ConfigFile, EditError> {
 }
 
 /// Checks an entry like an entry of a file.
-fn check_entry(name: &str, entry: &Map<String, Value>) -> Result<(), EditError> {
+pub(super) fn check_entry(name: &str, entry: &Map<String, Value>) -> Result<(), EditError> {
     let document = serde_json::json!({ "mcpServers": { name: entry } });
     let text = serde_json::to_string_pretty(&document).unwrap_or_default();
     let file = ConfigFile::parse_as(&text, "the new entry", None, Format::Json, Role::Own);

@@ -228,7 +228,7 @@ pub(super) fn parse(text: &str, name: &str, format: Format) -> Result<Document, 
     Err(error.help.iter().fold(problem, |problem, help| problem.with_help(help)))
 }
 
-/// Reports an unknown top-level key. Codex has many other keys in its TOML file, so there only likely mistakes are errors.
+/// Reports an unknown top-level key. In TOML, keys of other programs are warnings and tables are errors.
 fn unknown_key(entry: TreeCursor<'_>, reader: &mut Reader<'_>, role: Role) {
     let known = keys::known(keys::TOP, reader.format());
     let (name, servers) = (key(entry), known[0]);
@@ -236,8 +236,15 @@ fn unknown_key(entry: TreeCursor<'_>, reader: &mut Reader<'_>, role: Role) {
         format!("servers are below `{servers}`")
     } else if let Some(meant) = nearest::nearest(name, known.iter().copied()) {
         format!("did you mean `{meant}`?")
-    } else if reader.format() == Format::Json && role == Role::Own {
+    } else if name == "server" {
+        format!("write `[{servers}.NAME]`")
+    } else if name == "transport" {
+        format!("write `[{servers}.NAME.transport]`, below a server")
+    } else if role == Role::Own && (reader.format() == Format::Json || entry.is_table()) {
         nearest::advice(name, known)
+    } else if role == Role::Own {
+        let message = format!("`{name}` has no effect here");
+        return reader.warn(entry.key_span(), message, "`client import codex` reads the servers of a file of Codex");
     } else {
         return;
     };

@@ -14,7 +14,8 @@ use super::{
     scope::PROJECT_FILE,
 };
 
-const MANIFEST: &str = ".claude-plugin/plugin.json";
+/// The places of the manifest. The first one that exists is used.
+const MANIFESTS: [&str; 2] = [".claude-plugin/plugin.json", "plugin.json"];
 
 /// Returns the name of a plugin and its files, which contain the problems.
 pub(super) fn load(directory: &Path) -> (String, Vec<ConfigFile>) {
@@ -28,7 +29,8 @@ pub(super) fn load(directory: &Path) -> (String, Vec<ConfigFile>) {
     let mut files = Vec::new();
     let standard = directory.join(PROJECT_FILE);
     files.extend(ConfigFile::load(&standard, &shown(&standard), Role::Plugin));
-    let manifest = directory.join(MANIFEST);
+    let [manifest, at_top] = MANIFESTS.map(|name| directory.join(name));
+    let manifest = if manifest.exists() { manifest } else { at_top };
     let name = match read_text(&manifest, &shown(&manifest)) {
         Ok(None) => None,
         Ok(Some(text)) => read_manifest(directory, &manifest, &text, &mut files),
@@ -125,6 +127,12 @@ mod tests {
             (".claude-plugin/plugin.json", r#"{"name": "tools", "mcpServers": ["./more/servers.json"]}"#),
         ]);
         assert_eq!(names(&load(directory.path()).1), ["plugin:tools:a", "plugin:tools:b"]);
+    }
+
+    #[test]
+    fn the_manifest_may_be_at_the_top() {
+        let directory = plugin(&[("plugin.json", r#"{"name": "tools", "mcpServers": {"inline": {"command": "b"}}}"#)]);
+        assert_eq!(names(&load(directory.path()).1), ["plugin:tools:inline"]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! | scope | file | purpose |
 //! | --- | --- | --- |
 //! | local | `<config>/projects/<project>-<hash>.toml` | settings of one user for one project. The file is *not* in the project, because a repository must not override its user |
-//! | project | `.mcp.json`, the nearest from the working directory up to the top of the repository | settings of all users of the project, which other clients read too |
+//! | project | `.mcp.json` and `.mcp.toml`, the nearest from the working directory up to the top of the repository | settings of all users of the project, which other clients read too |
 //! | user | `<config>/config.toml` | settings of one user for all projects |
 //! | plugin | `.mcp.json` or `.claude-plugin/plugin.json` of each directory under `plugins` in the files of the user | settings of the author of the plugin |
 //!
@@ -23,6 +23,9 @@ pub const DIRECTORY_VARIABLE: &str = "MCP_WORKBENCH_CONFIG_DIR";
 
 /// The name of the file of a project.
 pub const PROJECT_FILE: &str = ".mcp.json";
+
+/// The name of the file of a project in TOML.
+pub const PROJECT_TOML: &str = ".mcp.toml";
 
 /// Directories at the top of a repository.
 const REPOSITORY_MARKERS: [&str; 3] = [".git", ".hg", ".jj"];
@@ -94,7 +97,8 @@ impl ConfigPaths {
         let is_top = |path: &&Path| REPOSITORY_MARKERS.iter().any(|name| path.join(name).exists());
         let top = directory.ancestors().find(is_top).unwrap_or(directory).to_owned();
         let below = directory.ancestors().take_while(|path| path.starts_with(&top));
-        let found = below.map(|path| path.join(PROJECT_FILE)).find(|file| file.exists());
+        let found = below.flat_map(|path| [PROJECT_FILE, PROJECT_TOML].map(|name| path.join(name)));
+        let found = { found }.find(|file| file.exists());
         let config = config_directory(variables);
         Self {
             project: found.unwrap_or_else(|| top.join(PROJECT_FILE)),

@@ -144,6 +144,15 @@ pub struct PermissionRules {
     pub deny: Vec<String>,
 }
 
+impl PermissionRules {
+    /// A rule of one server that matches only this tool.
+    #[must_use]
+    pub fn exactly(tool: &str) -> String {
+        let plain = |ch: char| ch.is_alphanumeric() || matches!(ch, '_' | '-' | '.');
+        tool.chars().flat_map(|ch| (!plain(ch)).then_some('\\').into_iter().chain([ch])).collect()
+    }
+}
+
 /// OAuth settings of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OauthSettings {

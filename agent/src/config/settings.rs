@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use client::{Timeouts, auth::credentials::Secret};
+use client::{NameScheme, Timeouts, auth::credentials::Secret};
 use serde::Serialize;
 
 use crate::{output::OutputLimits, search::SearchMode};
@@ -18,6 +18,8 @@ pub const TOOL_TIMEOUT: [&str; 2] = ["MCP_WORKBENCH_TOOL_TIMEOUT", "MCP_TOOL_TIM
 pub const MAX_OUTPUT_TOKENS: [&str; 2] = ["MCP_WORKBENCH_MAX_OUTPUT_TOKENS", "MAX_MCP_OUTPUT_TOKENS"];
 /// Whether the model searches for tools: `auto`, `auto:<percent>`, `true`, `false`.
 pub const TOOL_SEARCH: [&str; 2] = ["MCP_WORKBENCH_TOOL_SEARCH", "ENABLE_TOOL_SEARCH"];
+/// Names of tools: `prefixed` (`mcp__<server>__<tool>`) or `short` (`<server>_<tool>`).
+pub const TOOL_NAMES: [&str; 1] = ["MCP_WORKBENCH_TOOL_NAMES"];
 /// The port of the redirect URI on 127.0.0.1.
 pub const CALLBACK_PORT: [&str; 2] = ["MCP_WORKBENCH_OAUTH_CALLBACK_PORT", "MCP_OAUTH_CALLBACK_PORT"];
 /// The secret of a pre-registered client.
@@ -37,6 +39,8 @@ pub struct Settings {
     pub max_output_tokens: Option<usize>,
     /// Whether the model searches for tools.
     pub tool_search: SearchMode,
+    /// Names of tools for the model.
+    pub tool_names: NameScheme,
     /// The port of the redirect URI on 127.0.0.1.
     pub callback_port: Option<u16>,
     /// The secret of a pre-registered client.
@@ -83,6 +87,13 @@ impl Settings {
             tool_search: read
                 .parsed(TOOL_SEARCH, "one of `auto`, `auto:<percent>`, `true` and `false`", |text| text.parse().ok())?
                 .unwrap_or_default(),
+            tool_names: read
+                .parsed(TOOL_NAMES, "`prefixed` or `short`", |text| match text {
+                    "prefixed" => Some(NameScheme::Prefixed),
+                    "short" => Some(NameScheme::Short),
+                    _ => None,
+                })?
+                .unwrap_or_default(),
             callback_port: read
                 .parsed(CALLBACK_PORT, "a port from 1 to 65535", |text| text.parse().ok().filter(|port| *port > 0))?,
             client_secret: read.first(CLIENT_SECRET).map(|(_, text)| Secret::new(text)),
@@ -92,21 +103,25 @@ impl Settings {
     /// Describes the settings and their origins. A timeout in the configuration of a server takes precedence.
     #[must_use]
     pub fn described(&self, variables: impl Fn(&str) -> Option<String>) -> Vec<DescribedSetting> {
-        let read = Variables(&variables);
         let timeouts = self.timeouts(None, None);
         let limits = self.max_output_tokens.map_or_else(OutputLimits::default, OutputLimits::with_truncate);
-        let describe = |name, names, value| {
-            let origin = read.first(names).map_or("default", |(variable, _)| variable);
+        let describe = |name, names: &[&'static str], value| {
+            let origin = names
+                .iter()
+                .find(|name| variables(name).is_some_and(|text| !text.is_empty()))
+                .copied()
+                .unwrap_or("default");
             DescribedSetting { name, value, origin }
         };
         vec![
-            describe("startup timeout", TIMEOUT, format!("{:?}", timeouts.startup)),
-            describe("tool timeout", TOOL_TIMEOUT, format!("{:?}", timeouts.call)),
-            describe("output limit", MAX_OUTPUT_TOKENS, format!("{} tokens", limits.truncate)),
-            describe("tool search", TOOL_SEARCH, self.tool_search.to_string()),
+            describe("startup timeout", &TIMEOUT, format!("{:?}", timeouts.startup)),
+            describe("tool timeout", &TOOL_TIMEOUT, format!("{:?}", timeouts.call)),
+            describe("output limit", &MAX_OUTPUT_TOKENS, format!("{} tokens", limits.truncate)),
+            describe("tool search", &TOOL_SEARCH, self.tool_search.to_string()),
+            describe("tool names", &TOOL_NAMES, format!("{:?}", self.tool_names).to_lowercase()),
             describe(
                 "callback port",
-                CALLBACK_PORT,
+                &CALLBACK_PORT,
                 self.callback_port.map_or("any".to_owned(), |port| port.to_string()),
             ),
         ]
@@ -137,13 +152,13 @@ struct Variables<'l>(&'l dyn Fn(&str) -> Option<String>);
 
 impl Variables<'_> {
     /// Returns the first variable that is set.
-    fn first(&self, names: [&'static str; 2]) -> Option<(&'static str, String)> {
+    fn first<const N: usize>(&self, names: [&'static str; N]) -> Option<(&'static str, String)> {
         names.into_iter().find_map(|name| Some((name, (self.0)(name).filter(|text| !text.is_empty())?)))
     }
 
-    fn parsed<T>(
+    fn parsed<T, const N: usize>(
         &self,
-        names: [&'static str; 2],
+        names: [&'static str; N],
         expected: &'static str,
         parse: impl Fn(&str) -> Option<T>,
     ) -> Result<Option<T>, SettingError> {
@@ -204,6 +219,7 @@ mod tests {
                 "auto:101",
                 "MCP_WORKBENCH_TOOL_SEARCH is not one of `auto`, `auto:<percent>`, `true` and `false`: `auto:101`",
             ),
+            ("MCP_WORKBENCH_TOOL_NAMES", "long", "MCP_WORKBENCH_TOOL_NAMES is not `prefixed` or `short`: `long`"),
             ("MCP_OAUTH_CALLBACK_PORT", "70000", "MCP_OAUTH_CALLBACK_PORT is not a port from 1 to 65535: `70000`"),
         ] {
             assert_eq!(read(&[(variable, value)]).unwrap_err().to_string(), message);

@@ -70,6 +70,8 @@ enum Kind {
     Add(config::add::Args),
     /// Configure a server with the JSON of an `.mcp.json` entry.
     AddJson(config::add::JsonArgs),
+    /// Import the servers of another client: Claude Code, Codex, OpenCode, Cursor or VS Code.
+    Import(config::import::Args),
     /// List the configured servers.
     List(config::list::Args),
     /// Show the configuration of a server, without secrets.
@@ -108,6 +110,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
         Kind::Clear(args) => logout::clear(&args),
         Kind::Add(args) => config::add::run(&args),
         Kind::AddJson(args) => config::add::run_json(&args),
+        Kind::Import(args) => config::import::run(&args),
         Kind::List(args) => config::list::run(&args),
         Kind::Get(args) => config::get::run(&args),
         Kind::Remove(args) => config::remove::run(&args),

@@ -295,3 +295,16 @@ async fn the_overview_shows_states_rules_and_origins() {
         assert!(text.success().contains(part), "{part}: {text:?}");
     }
 }
+
+#[tokio::test]
+async fn short_names_can_be_selected() {
+    let project = project("").await;
+    let short = |arguments: &[&str]| {
+        let mut command = project.command(arguments);
+        command.env("MCP_WORKBENCH_TOOL_NAMES", "short");
+        Ran::run(command)
+    };
+    assert_eq!(short(&["call", "mock_echo", "text=a"]).await.success(), "a\n");
+    assert!(short(&["tools"]).await.success().contains("\n  mock_echo ("));
+    assert_eq!(short(&["call", "mcp__mock__echo", "text=a"]).await.code, Some(1));
+}

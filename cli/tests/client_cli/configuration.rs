@@ -226,3 +226,94 @@ async fn timeouts_come_from_the_configuration_then_from_the_environment() {
     let output = limited(&[], &["--timeout", "100ms"]).await;
     assert!(output.contains("100ms"), "{output}");
 }
+
+#[tokio::test]
+async fn servers_of_another_client_are_shown_and_then_added() {
+    let project = Project::new();
+    let text = r#"{
+        "inputs": [{"type": "promptString", "id": "key", "password": true}],
+        "servers": {
+            "good": {"type": "http", "url": "https://example.com/mcp", "headers": {"X-Key": "${input:key}", "X-Plain": "hunter2"}},
+            "bad": {"command": "s", "envFile": ".env"}
+        }
+    }"#;
+    project.write("project/.vscode/mcp.json", text);
+    let shown = project.run(&["import", "vscode"]).await;
+    assert_eq!(
+        (shown.code, shown.stdout.lines().next()),
+        (Some(2), Some("good: http https://example.com/mcp")),
+        "{shown:?}"
+    );
+    assert!(shown.stdout.contains("set the environment variable `KEY`"), "{shown:?}");
+    assert!(
+        shown.stderr.contains("mcp.json:5): `envFile` is not supported") && shown.stderr.contains("`--write`"),
+        "{shown:?}"
+    );
+    assert!(!shown.stdout.contains("hunter2") && !shown.stderr.contains("hunter2"), "{shown:?}");
+    assert_eq!(project.run(&["list"]).await.success(), "no configured servers\n");
+    let written = project.run(&["import", "vscode", "--write", "--json"]).await.json();
+    assert_eq!((&written["added"], &written["files"][0]["rejected"][0]["name"]), (&json!(["good"]), &json!("bad")));
+    let entry = "http_headers = { X-Key = \"${KEY}\", X-Plain = \"hunter2\" }";
+    assert!(project.local().contains(entry), "{}", project.local());
+    let again = project.run(&["import", "vscode", "--write"]).await;
+    assert!(again.stderr.contains("`good` exists already; `--force` replaces it"), "{again:?}");
+    let mut none = project.command(&["import", "codex", "--json"]);
+    none.env("HOME", project.path("config"));
+    let none = Ran::run(none).await;
+    assert_eq!((none.code, &none.json()["error"]["kind"]), (Some(2), &json!("no-file")), "{none:?}");
+}
+
+#[tokio::test]
+async fn older_words_and_files_are_read_and_unknown_tables_rejected() {
+    let project = Project::new();
+    let toml = "\
+[mcp_servers.web]
+transport = \"http\"
+url = \"https://example.com/mcp\"
+oauth = \"off\"
+[mcp_servers.socket]
+type = \"uds\"
+url = \"unix:///run/s.sock#/mcp\"
+";
+    project.write("project/.mcp.toml", toml);
+    let listed = project.run(&["list"]).await;
+    assert_eq!(
+        listed.success(),
+        "web (project, http): https://example.com/mcp\nsocket (project, http): unix:///run/s.sock#/mcp\n",
+        "{listed:?}"
+    );
+    let login = project.run(&["login", "web", "--json"]).await;
+    assert_eq!(login.json()["error"]["kind"], "no-login", "{login:?}");
+    for (line, help) in [
+        ("[server.x]\ncommand = \"s\"\n", "write `[mcp_servers.NAME]`"),
+        ("[transport]\ntype = \"stdio\"\n", "write `[mcp_servers.NAME.transport]`"),
+        ("[profiles.x]\nmodel = \"m\"\n", "valid keys"),
+    ] {
+        project.write("project/.mcp.toml", &format!("{toml}{line}"));
+        let rejected = project.run(&["list"]).await;
+        let location = rejected.stderr.contains(".mcp.toml:8:2");
+        assert!(rejected.code == Some(2) && location && rejected.stderr.contains("unknown key"), "{rejected:?}");
+        if help != "valid keys" {
+            assert!(rejected.stderr.contains(help), "{rejected:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_registered_client_is_added_with_a_server() {
+    let project = Project::new();
+    let add = [
+        "add",
+        "web",
+        "https://example.com/mcp",
+        "--client-id",
+        "c",
+        "--client-secret-env-var",
+        "S",
+        "--callback-port",
+        "8123",
+    ];
+    project.run(&add).await.success();
+    let entry = "oauth = { client_id = \"c\", client_secret_env_var = \"S\", callback_port = 8123 }";
+    assert!(project.local().contains(entry), "{}", project.local());
+}

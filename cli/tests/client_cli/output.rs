@@ -164,7 +164,7 @@ fn completions_and_help_list_the_commands() {
     let help = run(&["client", "--help"]);
     for command in [
         "connect", "tools", "call", "read", "prompt", "status", "login", "logout", "clear", "add", "add-json", "list",
-        "get", "remove", "enable", "disable", "run", "search", "overview", "complete",
+        "get", "remove", "enable", "disable", "run", "search", "overview", "complete", "import",
     ] {
         assert!(script.contains(&format!("client,{command})")), "{command} is not completed");
         assert!(help.contains(&format!("\n  {command} ")), "{help}");

@@ -28,13 +28,15 @@ pub(super) enum ServerType {
 }
 
 /// The names of the types. Other clients write `streamable-http` or `streamable_http` for `http`.
-const SERVER_TYPES: [(&str, ServerType); 6] = [
+const SERVER_TYPES: [(&str, ServerType); 7] = [
     ("stdio", ServerType::Stdio),
     ("http", ServerType::Remote(TransportChoice::Http)),
     ("sse", ServerType::Remote(TransportChoice::Sse)),
     ("auto", ServerType::Remote(TransportChoice::Auto)),
     ("streamable-http", ServerType::Remote(TransportChoice::Http)),
     ("streamable_http", ServerType::Remote(TransportChoice::Http)),
+    // Streamable HTTP over a Unix socket; the URL begins with `unix:`.
+    ("uds", ServerType::Remote(TransportChoice::Http)),
 ];
 
 /// The keys of a server.
@@ -92,6 +94,15 @@ impl RawServer {
             );
         }
         match row.key {
+            // Older files of other agents write the type here.
+            Key::Transport if entry.string().is_some() => {
+                if self.spans.contains_key(&Key::Type) {
+                    let help = "keep one of them";
+                    return reader.error(entry.key_span(), "the server has both `type` and `transport`", help);
+                }
+                self.spans.insert(Key::Type, entry.key_span().clone());
+                self.kind = server_type(reader, entry);
+            }
             Key::Transport => {
                 if let Some(entries) = reader.table(entry) {
                     entries.for_each(|inner| self.read_transport_key(reader, inner));
@@ -312,6 +323,10 @@ fn scopes(reader: &mut Reader<'_>, entry: TreeCursor<'_>) -> Option<Vec<String>>
 fn oauth(reader: &mut Reader<'_>, entry: TreeCursor<'_>) -> Option<OauthSettings> {
     let mut settings = OauthSettings::default();
     if let Some(enabled) = entry.boolean() {
+        return Some(OauthSettings { enabled, ..settings });
+    }
+    if entry.string().is_some() {
+        let enabled = reader.one_of(entry, &[("off", false), ("auto", true)])?;
         return Some(OauthSettings { enabled, ..settings });
     }
     for entry in reader.table(entry)? {

@@ -5,7 +5,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use agent::{
-    config::{Configuration, Scope, edit},
+    config::{Configuration, PermissionRules, Scope, edit},
     permissions::{
         ApprovalChoice, ApprovalRequest, ApprovalResponse, Approver, Decider, PermissionDecision, PermissionTarget,
         Permissions, RuleTexts, Rules, Step,
@@ -127,10 +127,7 @@ async fn ask(terminal: &Terminal, request: &ApprovalRequest, files: &[RuleFile])
 
 /// Adds an allow rule to the entry of the server. A failure does not prevent the call.
 fn remember(file: &RuleFile, tool: &str) {
-    let rule = tool
-        .chars()
-        .flat_map(|ch| if ch.is_alphanumeric() || matches!(ch, '_' | '-' | '.') { vec![ch] } else { vec!['\\', ch] });
-    let rule: String = rule.collect();
+    let rule = PermissionRules::exactly(tool);
     let change = edit::Edit::Allow { name: file.server.clone(), rule: rule.clone() };
     match edit::edit_file(&file.path, &change, file.private) {
         Ok(path) => note(&format!("  added the allow rule `{rule}` to server `{}` in {}", file.server, path.display())),

@@ -2,6 +2,7 @@
 
 pub(super) mod add;
 pub(super) mod get;
+pub(super) mod import;
 pub(super) mod list;
 pub(super) mod remove;
 pub(super) mod switch;
@@ -126,10 +127,19 @@ impl Files {
 }
 
 impl ConfigFileTarget {
+    /// The path of the file.
+    fn path(&self) -> &std::path::Path {
+        &self.path
+    }
+
+    /// Whether only the owner may read a new file.
+    fn is_private(&self) -> bool {
+        matches!(self.scope, Scope::Local | Scope::User)
+    }
+
     /// Changes the file and prints what was done: `done` is a verb and its preposition.
     fn edit(&self, edit: &Edit, done: &str, json: bool) -> Result<(), ClientCommandError> {
-        let private = matches!(self.scope, Scope::Local | Scope::User);
-        let path = edit_file(&self.path, edit, private).map_err(write_error)?;
+        let path = edit_file(&self.path, edit, self.is_private()).map_err(write_error)?;
         if json {
             let verb = done.split(' ').next().unwrap_or_default();
             print::json(&json!({

@@ -9,7 +9,7 @@ use agent::{
 };
 use anyhow::anyhow;
 use client::{
-    ClientEventKind, Connection,
+    ClientEventKind, Connection, Naming,
     auth::store::{StoreError, open_default},
     manager::{Connector, DefaultConnector, StartMode},
 };
@@ -115,6 +115,7 @@ fn session(
     let options = HostOptions {
         limits: settings.max_output_tokens.map_or_else(OutputLimits::default, OutputLimits::with_truncate),
         store: Some(OutputStore::new(env::temp_dir().join(output_directory()), STORED_OUTPUTS)),
+        naming: Naming { scheme: settings.tool_names, ..Naming::default() },
         search: settings.tool_search,
         approver: rules.approver(terminal, Some(&configuration))?,
         support: target.support(),

@@ -51,6 +51,15 @@ pub(crate) struct Args {
     /// Environment variable with a bearer token.
     #[arg(long, value_name = "VARIABLE", requires = "url")]
     bearer_token_env_var: Option<String>,
+    /// ID of a registered OAuth client.
+    #[arg(long, value_name = "ID", requires = "url")]
+    client_id: Option<String>,
+    /// Environment variable with the secret of the client.
+    #[arg(long, value_name = "VARIABLE", requires = "client_id")]
+    client_secret_env_var: Option<String>,
+    /// Port of the redirect URL on 127.0.0.1.
+    #[arg(long, value_name = "PORT", requires = "url")]
+    callback_port: Option<u16>,
     /// Environment variable of the command; `${NAME}` is replaced by another variable.
     #[arg(long, value_name = "NAME=VALUE", requires = "command", value_parser = variable)]
     env: Vec<(String, String)>,
@@ -108,6 +117,9 @@ fn entry_from_args(args: &Args) -> Result<Map<String, Value>, ClientCommandError
         if let Some(variable) = &args.bearer_token_env_var {
             put("bearerTokenEnvVar", variable.as_str().into());
         }
+        if let Some(oauth) = oauth(args) {
+            put("oauth", oauth);
+        }
     }
     if let Some((command, rest)) = args.command.split_first() {
         put("command", command.as_str().into());
@@ -117,6 +129,19 @@ fn entry_from_args(args: &Args) -> Result<Map<String, Value>, ClientCommandError
         }
     }
     Ok(entry)
+}
+
+/// The login settings of the options.
+fn oauth(args: &Args) -> Option<Value> {
+    let text = |value: &Option<String>| value.as_deref().map(Value::from);
+    let settings = [
+        ("clientId", text(&args.client_id)),
+        ("clientSecretEnvVar", text(&args.client_secret_env_var)),
+        ("callbackPort", args.callback_port.map(Value::from)),
+    ];
+    let settings = settings.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
+    let settings: Map<String, Value> = settings.collect();
+    (!settings.is_empty()).then(|| settings.into())
 }
 
 fn table(pairs: &[(String, String)], what: &str) -> Result<Value, ClientCommandError> {
