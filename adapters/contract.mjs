@@ -2,7 +2,8 @@
 // An SDK's adapter implements `connect`, `disconnect`, `hasTools`, `tools` (a page of the list) and `call`, and calls `notice` for what it observes.
 import { appendFileSync } from 'node:fs';
 
-export const { servers, steps, client: setup, transport, revision, report } = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT);
+export const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT);
+export const { servers, steps, client: setup, transport, revision, report } = context;
 
 const now = () => Number(process.hrtime.bigint() / 1000n);
 const write = (line) => appendFileSync(report, `${JSON.stringify(line)}\n`);

@@ -1,15 +1,22 @@
 // A client on the TypeScript SDK 1.x (`@modelcontextprotocol/sdk`) as a subject of `mcp-workbench conformance`.
+import * as providers from '@modelcontextprotocol/sdk/client/auth-extensions.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as types from '@modelcontextprotocol/sdk/types.js';
+import { authorization } from './authorization.mjs';
 import { answers, capabilities, notice, run, servers, setup } from './contract.mjs';
 
 const clients = new Map();
+const { authProvider, authorized } = authorization(providers);
+
+/** Performs an action with the client of a server. */
+const used = (server, action) =>
+  authorized(() => clients.get(server).transport, () => action(clients.get(server)));
 
 function open({ transport, command, url }) {
-  const options = { requestInit: { headers: setup.headers } };
+  const options = { requestInit: { headers: setup.headers }, authProvider };
   switch (transport) {
     case 'stdio':
       return new StdioClientTransport({ command: command[0], args: command.slice(1), env: process.env });
@@ -21,33 +28,36 @@ function open({ transport, command, url }) {
 }
 
 await run({
-  async connect(server, timeout) {
-    const transport = open(servers[server]);
-    const client = new Client({ name: 'typescript-sdk-1', version: '1.0.0' }, { capabilities });
-    if (capabilities.elicitation) client.setRequestHandler(types.ElicitRequestSchema, answers.elicitation);
-    if (capabilities.sampling) client.setRequestHandler(types.CreateMessageRequestSchema, answers.sampling);
-    if (capabilities.roots) client.setRequestHandler(types.ListRootsRequestSchema, answers.roots);
-    client.setNotificationHandler(types.ToolListChangedNotificationSchema, () => notice('tools-changed', server));
-    client.onclose = () => clients.delete(server) && notice('disconnected', server);
-    client.onerror = ({ message }) => notice('garbage', server, { reason: message });
+  connect(server, timeout) {
+    let transport;
+    return authorized(() => transport, async () => {
+      transport = open(servers[server]);
+      const client = new Client({ name: 'typescript-sdk-1', version: '1.0.0' }, { capabilities });
+      if (capabilities.elicitation) client.setRequestHandler(types.ElicitRequestSchema, answers.elicitation);
+      if (capabilities.sampling) client.setRequestHandler(types.CreateMessageRequestSchema, answers.sampling);
+      if (capabilities.roots) client.setRequestHandler(types.ListRootsRequestSchema, answers.roots);
+      client.setNotificationHandler(types.ToolListChangedNotificationSchema, () => notice('tools-changed', server));
+      client.onclose = () => clients.delete(server) && notice('disconnected', server);
+      client.onerror = ({ message }) => notice('garbage', server, { reason: message });
 
-    // The client tells the revision to its transport only.
-    let revision;
-    const tell = transport.setProtocolVersion?.bind(transport);
-    transport.setProtocolVersion = (agreed) => {
-      revision = agreed;
-      tell?.(agreed);
-    };
-    await client.connect(transport, { timeout });
-    clients.set(server, { client, transport });
-    return {
-      server,
-      revision,
-      transport: servers[server].transport,
-      server_info: client.getServerVersion(),
-      capabilities: client.getServerCapabilities(),
-      instructions: client.getInstructions(),
-    };
+      // The client tells the revision to its transport only.
+      let revision;
+      const tell = transport.setProtocolVersion?.bind(transport);
+      transport.setProtocolVersion = (agreed) => {
+        revision = agreed;
+        tell?.(agreed);
+      };
+      await client.connect(transport, { timeout });
+      clients.set(server, { client, transport });
+      return {
+        server,
+        revision,
+        transport: servers[server].transport,
+        server_info: client.getServerVersion(),
+        capabilities: client.getServerCapabilities(),
+        instructions: client.getInstructions(),
+      };
+    });
   },
 
   async disconnect(server) {
@@ -60,16 +70,12 @@ await run({
 
   hasTools: (server) => Boolean(clients.get(server).client.getServerCapabilities()?.tools),
 
-  tools: (server, page, timeout) => clients.get(server).client.listTools(page, { timeout }),
+  tools: (server, page, timeout) => used(server, ({ client }) => client.listTools(page, { timeout })),
 
   call(server, name, args, { signal, timeout, ceiling }) {
-    return clients.get(server).client.callTool({ name, arguments: args }, undefined, {
-      signal,
-      timeout,
-      maxTotalTimeout: ceiling,
-      resetTimeoutOnProgress: true,
-      onprogress: (progress) => notice('progress', server, progress),
-    });
+    const onprogress = (progress) => notice('progress', server, progress);
+    const options = { signal, timeout, maxTotalTimeout: ceiling, resetTimeoutOnProgress: true, onprogress };
+    return used(server, ({ client }) => client.callTool({ name, arguments: args }, undefined, options));
   },
 
   rootsChanged: (connected) =>

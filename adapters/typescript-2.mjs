@@ -1,13 +1,20 @@
 // A client on the TypeScript SDK 2.x (`@modelcontextprotocol/client`) as a subject of `mcp-workbench conformance`.
+import * as providers from '@modelcontextprotocol/client';
 import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { authorization } from './authorization.mjs';
 import { answers, capabilities, notice, revision, run, servers, setup } from './contract.mjs';
 
 const clients = new Map();
+const { authProvider, authorized } = authorization(providers);
 const modern = revision >= '2026-07-28';
 
+/** Performs an action with the client of a server. */
+const used = (server, action) =>
+  authorized(() => clients.get(server).transport, () => action(clients.get(server)));
+
 function open({ transport, command, url }) {
-  const options = { requestInit: { headers: setup.headers } };
+  const options = { requestInit: { headers: setup.headers }, authProvider };
   switch (transport) {
     case 'stdio':
       return new StdioClientTransport({ command: command[0], args: command.slice(1), env: process.env });
@@ -19,28 +26,31 @@ function open({ transport, command, url }) {
 }
 
 await run({
-  async connect(server, timeout) {
-    const transport = open(servers[server]);
-    const client = new Client(
-      { name: 'typescript-sdk-2', version: '1.0.0' },
-      { capabilities, versionNegotiation: { mode: modern ? 'auto' : 'legacy' } },
-    );
-    if (capabilities.elicitation) client.setRequestHandler('elicitation/create', answers.elicitation);
-    if (capabilities.sampling) client.setRequestHandler('sampling/createMessage', answers.sampling);
-    if (capabilities.roots) client.setRequestHandler('roots/list', answers.roots);
-    client.setNotificationHandler('notifications/tools/list_changed', () => notice('tools-changed', server));
-    client.onclose = () => clients.delete(server) && notice('disconnected', server);
-    client.onerror = ({ message }) => notice('garbage', server, { reason: message });
-    await client.connect(transport, { timeout });
-    clients.set(server, { client, transport });
-    return {
-      server,
-      revision: client.getNegotiatedProtocolVersion(),
-      transport: servers[server].transport,
-      server_info: client.getServerVersion(),
-      capabilities: client.getServerCapabilities(),
-      instructions: client.getInstructions(),
-    };
+  connect(server, timeout) {
+    let transport;
+    return authorized(() => transport, async () => {
+      transport = open(servers[server]);
+      const client = new Client(
+        { name: 'typescript-sdk-2', version: '1.0.0' },
+        { capabilities, versionNegotiation: { mode: modern ? 'auto' : 'legacy' } },
+      );
+      if (capabilities.elicitation) client.setRequestHandler('elicitation/create', answers.elicitation);
+      if (capabilities.sampling) client.setRequestHandler('sampling/createMessage', answers.sampling);
+      if (capabilities.roots) client.setRequestHandler('roots/list', answers.roots);
+      client.setNotificationHandler('notifications/tools/list_changed', () => notice('tools-changed', server));
+      client.onclose = () => clients.delete(server) && notice('disconnected', server);
+      client.onerror = ({ message }) => notice('garbage', server, { reason: message });
+      await client.connect(transport, { timeout });
+      clients.set(server, { client, transport });
+      return {
+        server,
+        revision: client.getNegotiatedProtocolVersion(),
+        transport: servers[server].transport,
+        server_info: client.getServerVersion(),
+        capabilities: client.getServerCapabilities(),
+        instructions: client.getInstructions(),
+      };
+    });
   },
 
   async disconnect(server) {
@@ -53,19 +63,12 @@ await run({
 
   hasTools: (server) => Boolean(clients.get(server).client.getServerCapabilities()?.tools),
 
-  tools: (server, page, timeout) => clients.get(server).client.listTools(page, { timeout }),
+  tools: (server, page, timeout) => used(server, ({ client }) => client.listTools(page, { timeout })),
 
   call(server, name, args, { signal, timeout, ceiling }) {
-    return clients.get(server).client.callTool(
-      { name, arguments: args },
-      {
-        signal,
-        timeout,
-        maxTotalTimeout: ceiling,
-        resetTimeoutOnProgress: true,
-        onprogress: (progress) => notice('progress', server, progress),
-      },
-    );
+    const onprogress = (progress) => notice('progress', server, progress);
+    const options = { signal, timeout, maxTotalTimeout: ceiling, resetTimeoutOnProgress: true, onprogress };
+    return used(server, ({ client }) => client.callTool({ name, arguments: args }, options));
   },
 
   rootsChanged: (connected) =>

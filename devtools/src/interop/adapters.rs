@@ -19,7 +19,10 @@ use super::{
 /// Timeout of a run, which takes about half a minute.
 const TIMEOUT: Duration = Duration::from_secs(300);
 /// The scenarios: those whose verdicts differ between SDKs, and some that every client passes.
-const SCENARIOS: [&str; 9] = [
+const SCENARIOS: [&str; 12] = [
+    "authorization/dynamic-registration",
+    "authorization/no-pkce",
+    "authorization/step-up",
     "client-features/form-accepted",
     "client-features/rounds",
     "handshake/basic",

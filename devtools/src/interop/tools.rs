@@ -39,7 +39,8 @@ const PYTHON_PROGRAMS: [(&str, &str); 2] = [
 ];
 /// Adapters of SDK clients. They are copied to subdirectories, as they have the names of programs above.
 const ADAPTERS: &str = "adapters";
-const NODE_ADAPTERS: [(&str, &str); 3] = [
+const NODE_ADAPTERS: [(&str, &str); 4] = [
+    ("authorization.mjs", include_str!("../../../adapters/authorization.mjs")),
     ("contract.mjs", include_str!("../../../adapters/contract.mjs")),
     ("typescript-1.mjs", include_str!("../../../adapters/typescript-1.mjs")),
     ("typescript-2.mjs", include_str!("../../../adapters/typescript-2.mjs")),

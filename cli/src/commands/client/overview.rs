@@ -51,12 +51,12 @@ async fn watch(session: &Session, json: bool) -> Result<ExitCode, ClientCommandE
     let (mut events, mut tools) = (session.host.events(), session.host.tool_changes());
     let host = session.host.clone();
     let starting = tokio::spawn(async move { host.ready().await });
-    let mut shown = String::new();
+    let mut shown = Value::Null;
     loop {
-        let text = overview(session).await;
+        let current = overview(session).await;
         // Progress and log messages change nothing here.
-        if text.to_string() != shown {
-            shown = text.to_string();
+        if current != shown {
+            shown = current;
             print_overview(session, json).await?;
         }
         let changed = tokio::select! {
@@ -123,23 +123,21 @@ fn rules(configuration: &Configuration) -> Vec<ListedRule> {
         Some((Some(entry.name.clone()), entry.scope, &server.permissions))
     });
     let sources: Vec<_> = global.chain(servers).collect();
-    let steps: [(bool, &str, fn(&PermissionRules) -> &Vec<String>); 6] = [
-        (false, "deny", |rules| &rules.deny),
-        (true, "deny", |rules| &rules.deny),
-        (true, "ask", |rules| &rules.ask),
-        (true, "allow", |rules| &rules.allow),
-        (false, "ask", |rules| &rules.ask),
-        (false, "allow", |rules| &rules.allow),
-    ];
+    let steps = [(false, "deny"), (true, "deny"), (true, "ask"), (true, "allow"), (false, "ask"), (false, "allow")];
+    let texts = |rules: &PermissionRules, decision| match decision {
+        "deny" => rules.deny.clone(),
+        "ask" => rules.ask.clone(),
+        _ => rules.allow.clone(),
+    };
     let mut listed = Vec::new();
-    for (for_server, decision, texts) in steps {
+    for (for_server, decision) in steps {
         for (server, scope, rules) in sources.iter().filter(|(server, ..)| server.is_some() == for_server) {
             let step = format!("{} {decision}", if for_server { "server" } else { "global" });
             let has_effect = decision != "allow" || scope.may_allow();
-            listed.extend(texts(rules).iter().map(|text| ListedRule {
+            listed.extend(texts(rules, decision).into_iter().map(|text| ListedRule {
                 step: step.clone(),
                 server: server.clone(),
-                text: text.clone(),
+                text,
                 scope: *scope,
                 has_effect,
             }));
