@@ -1,7 +1,5 @@
 //! Configuration snippets of other clients: each is imported, or rejected with its reason.
 
-#![expect(clippy::unwrap_used, reason = "a test fails where something is missing")]
-
 use std::path::Path;
 
 use mcp_workbench_agent::config::import::{
