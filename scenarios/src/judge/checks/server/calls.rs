@@ -122,10 +122,13 @@ fn structured_content(transcript: &Transcript<'_>) -> CheckOutcome {
             None => Some("structuredContent is missing".to_owned()),
             Some(content) => validator.validate(content).err().map(|error| {
                 let path = error.instance_path().to_string();
-                format!("structuredContent at `{path}`: {}", error.to_string().chars().take(160).collect::<String>())
+                format!(
+                    "structuredContent is invalid at `{path}`: {}",
+                    error.to_string().chars().take(160).collect::<String>()
+                )
             }),
         };
-        let message = |fault| format!("`{}`: {fault}", call.name);
+        let message = |fault| format!("in the result of `{}`, {fault}", call.name);
         findings.check(call.request.last_frame(), fault.map_or(Ok(()), |fault| Err(message(fault))));
     }
     findings.or_not_applicable("results", "no tool with an outputSchema was called successfully")
@@ -187,7 +190,7 @@ fn judge_invalid(transcript: &Transcript<'_>, fault: impl Fn(&Call<'_, '_>) -> O
         };
         let message = |fault| {
             let rule = error.to_string().chars().take(160).collect::<String>();
-            format!("`{}` with {}: {fault}, but {rule}", call.name, brief(arguments))
+            format!("the call of `{}` with {} {fault}, but {rule}", call.name, brief(arguments))
         };
         findings.check(call.request.last_frame(), fault(call).map_or(Ok(()), |fault| Err(message(fault))));
     }
@@ -195,7 +198,7 @@ fn judge_invalid(transcript: &Transcript<'_>, fault: impl Fn(&Call<'_, '_>) -> O
 }
 
 fn invalid_arguments(transcript: &Transcript<'_>) -> CheckOutcome {
-    judge_invalid(transcript, |call| call.success().map(|_| "the call succeeds".to_owned()))
+    judge_invalid(transcript, |call| call.success().map(|_| "succeeds".to_owned()))
 }
 
 fn invalid_code(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -208,7 +211,7 @@ fn invalid_code(transcript: &Transcript<'_>) -> CheckOutcome {
             -32020 => !mirrored(),
             _ => true,
         })?;
-        Some(format!("rejected with {code}"))
+        Some(format!("is rejected with {code}"))
     })
 }
 
@@ -220,7 +223,7 @@ fn no_arguments(transcript: &Transcript<'_>) -> CheckOutcome {
     let calls = without.into_iter().filter(|call| !fails_anyway(call.name));
     let fault = |call: &Call<'_, '_>| {
         let internal = call.request.error().filter(|_| call.request.code() == Some(-32603))?;
-        Some(format!("`{}`: {}", call.name, brief(internal)))
+        Some(format!("the response to the call of `{}` is {}", call.name, brief(internal)))
     };
     Findings::from_each(calls.map(|call| (call.request.last_frame(), call)), fault)
         .or_not_applicable("calls", "no tool was called without `arguments`")
@@ -255,7 +258,7 @@ fn task_required(transcript: &Transcript<'_>) -> CheckOutcome {
         // The TypeScript SDK turns every error of a call into a result.
         let in_result = call.request.result().is_some_and(|result| result.get("isError") == Some(&Value::Bool(true)));
         (call.request.code() != Some(-32601) && !in_result)
-            .then(|| format!("`{}`: {}", call.name, brief_or_missing(response)))
+            .then(|| format!("the response to the call of `{}` is {}", call.name, brief_or_missing(response)))
     };
     Findings::from_each(calls.map(|call| (call.request.last_frame(), call)), fault)
         .or_not_applicable("calls", "no tool that requires a task was called without one")
@@ -278,7 +281,7 @@ fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
         let waited = given_up.map_or(PATIENCE_US, |at| at.saturating_sub(request.at_us()));
         let token = call.request.param("_meta").and_then(|meta| meta.get("progressToken"));
         let is_slow = waited < PATIENCE_US || token.is_some_and(|token| progress.contains(&token));
-        (call.request.response.is_none() && !is_slow).then(|| format!("no response to the call of `{}`", call.name))
+        (call.request.response.is_none() && !is_slow).then(|| format!("the call of `{}` has no response", call.name))
     };
     let calls = calls(transcript).into_iter().map(|call| (call.request.last_frame(), call));
     Findings::from_each(calls, fault).or_not_applicable("calls", NO_CALLS)

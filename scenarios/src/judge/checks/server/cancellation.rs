@@ -120,9 +120,9 @@ fn own(transcript: &Transcript<'_>) -> CheckOutcome {
             sent.extend(message.id_key());
         } else if message.is("notifications/cancelled") {
             let result = match message.cancels() {
-                None => Err("it names no request".to_owned()),
+                None => Err("the cancellation names no request".to_owned()),
                 Some(id) if sent.contains(&IdKey::new(id)) => Ok(()),
-                Some(id) => Err(format!("it cancels {}, which it did not send", brief(id))),
+                Some(id) => Err(format!("the server cancels {}, which it did not send", brief(id))),
             };
             findings.check(message.seq(), result);
         }

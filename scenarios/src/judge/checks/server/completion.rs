@@ -131,9 +131,9 @@ fn missing(transcript: &Transcript<'_>) -> CheckOutcome {
                     findings.known(request.last_frame(), known::rejection(code, sdk));
                     continue;
                 }
-                None => Some(format!("rejected with {code}")),
+                None => Some(format!("the request is rejected with {code}")),
             },
-            (None, Some(response)) => Some(format!("answered with {}", brief(response.json))),
+            (None, Some(response)) => Some(format!("the response is {}", brief(response.json))),
             (None, None) => Some(NO_RESPONSE.to_owned()),
         };
         findings.check(request.last_frame(), fault.map_or(Ok(()), Err));

@@ -88,7 +88,7 @@ fn survives_broken_json(transcript: &Transcript<'_>) -> CheckOutcome {
                 Body::Text(text) => text.chars().take(60).collect(),
                 _ => String::new(),
             };
-            findings.fail(format!("no response to the request after `{text}`"), [frame.seq, next.request.seq()]);
+            findings.fail(format!("the request after `{text}` has no response"), [frame.seq, next.request.seq()]);
             break;
         }
     }

@@ -146,7 +146,7 @@ fn session_id(transcript: &Transcript<'_>) -> CheckOutcome {
     let identity = transcript.server_identity();
     match identity.and_then(|identity| identity.pointer("/session/visible_ascii")).and_then(Value::as_bool) {
         Some(true) => CheckOutcome::passed("all characters are visible ASCII", vec![]),
-        Some(false) => CheckOutcome::failed("it has other characters", vec![]),
+        Some(false) => CheckOutcome::failed("the session id has other characters", vec![]),
         None => CheckOutcome::not_applicable(NO_SESSION),
     }
 }

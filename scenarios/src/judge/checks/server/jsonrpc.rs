@@ -250,7 +250,7 @@ pub(super) fn is_resumed(transcript: &Transcript<'_>, frame: &Frame) -> bool {
 fn notification_ids(transcript: &Transcript<'_>) -> CheckOutcome {
     let sent = transcript.server_messages();
     let sent = sent.filter(|message| message.method().is_some_and(|method| method.starts_with("notifications/")));
-    let fault = |message: &Message<'_>| message.id().map(|id| format!("its id is {}", brief(id)));
+    let fault = |message: &Message<'_>| message.id().map(|id| format!("the id of a notification is {}", brief(id)));
     Findings::from_each(sent.map(|message| (message.seq(), message)), fault)
         .or_not_applicable("notifications", "the server sent no notification")
 }
@@ -258,7 +258,7 @@ fn notification_ids(transcript: &Transcript<'_>) -> CheckOutcome {
 fn single(transcript: &Transcript<'_>) -> CheckOutcome {
     let frames = transcript.evidence.frames.iter().filter(|frame| !frame.from_client());
     let frames = frames.filter_map(|frame| Some((frame.seq, frame.json()?)));
-    let fault = |value: &&Value| value.is_array().then(|| format!("it sent {}", brief(value)));
+    let fault = |value: &&Value| value.is_array().then(|| format!("the server sent {}", brief(value)));
     Findings::from_each(frames, fault).or_not_applicable("messages", "the server sent no message")
 }
 
@@ -316,7 +316,7 @@ fn judge_batches(transcript: &Transcript<'_>) -> CheckOutcome {
         });
         let open: Vec<String> = open.map(|request| brief_or_missing(request.id())).collect();
         if !open.is_empty() {
-            findings.fail(format!("no response to the ids {} of the batch", open.join(", ")), [frame.seq]);
+            findings.fail(format!("the ids {} of the batch have no response", open.join(", ")), [frame.seq]);
         }
         let status = transcript.reply(frame).and_then(status).filter(|_| transcript.is_http() && requests.is_empty());
         if let Some(status) = status.filter(|status| *status != 202) {

@@ -35,5 +35,5 @@ pub(super) fn has_placeholder_id(response: &Message<'_>) -> bool {
 
 /// The observation of a rejection with another code.
 pub(super) fn rejection(code: i64, sdk: &str) -> String {
-    format!("rejected with {code}, as {sdk} does")
+    format!("the request is rejected with {code}, as {sdk} does")
 }

@@ -50,7 +50,10 @@ fn first<'t, 'a>(transcript: &'t Transcript<'a>, method: &str) -> Option<&'t Req
 }
 
 fn rejected(request: &RequestResponse<'_>) -> CheckOutcome {
-    CheckOutcome::Blocked(format!("the server rejected it: {}", request.error().map_or_else(String::new, brief)))
+    CheckOutcome::Blocked(format!(
+        "the server rejected the request: {}",
+        request.error().map_or_else(String::new, brief)
+    ))
 }
 
 fn negotiated(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -73,11 +76,13 @@ fn unknown_revision(transcript: &Transcript<'_>) -> CheckOutcome {
     let version = response.json.pointer("/result/protocolVersion").and_then(Value::as_str);
     match (version, request.error()) {
         (Some(version), _) if version.parse::<Revision>().is_ok() => {
-            CheckOutcome::passed(format!("answered with {version}"), request.frames())
+            CheckOutcome::passed(format!("the server answers with {version}"), request.frames())
         }
         // The page's own example of a failed negotiation is an error (2025-11-25, basic/lifecycle, error handling).
-        (None, Some(error)) => CheckOutcome::passed(format!("rejected with {}", brief(error)), request.frames()),
-        _ => CheckOutcome::failed(format!("answered with {}", brief(response.json)), request.frames()),
+        (None, Some(error)) => {
+            CheckOutcome::passed(format!("the request is rejected with {}", brief(error)), request.frames())
+        }
+        _ => CheckOutcome::failed(format!("the response is {}", brief(response.json)), request.frames()),
     }
 }
 
@@ -88,7 +93,7 @@ fn ping(transcript: &Transcript<'_>) -> CheckOutcome {
         if members.is_some_and(|members| members.keys().all(|key| key == "_meta")) {
             return None;
         }
-        let answered = |response: Message<'_>| format!("answered with {}", brief(response.json));
+        let answered = |response: Message<'_>| format!("the response is {}", brief(response.json));
         Some(ping.response.map_or_else(|| NO_RESPONSE.to_owned(), answered))
     };
     Findings::from_each(pings, fault).or_not_applicable("pings", "no ping was sent")
@@ -106,7 +111,7 @@ fn offers(transcript: &Transcript<'_>) -> CheckOutcome {
             let listed = request.result().and_then(|result| result.get(name)).and_then(Value::as_array);
             let count = listed.map_or(0, Vec::len);
             let undeclared = count > 0 && !capabilities.contains_key(name);
-            let message = || format!("the server lists {count} {name} and does not declare `{name}`");
+            let message = || format!("the server lists {count} {name}, and does not declare `{name}`");
             findings.check(request.last_frame(), if undeclared { Err(message()) } else { Ok(()) });
         }
     }

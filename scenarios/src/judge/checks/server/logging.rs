@@ -55,7 +55,10 @@ fn accepted(transcript: &Transcript<'_>) -> CheckOutcome {
     let fault = |request: &&RequestResponse<'_>| {
         let response = request.response.map(|response| response.json);
         let level = request.param("level");
-        request.result().is_none().then(|| format!("{}: {}", brief_or_missing(level), brief_or_missing(response)))
+        request
+            .result()
+            .is_none()
+            .then(|| format!("the response to the level {} is {}", brief_or_missing(level), brief_or_missing(response)))
     };
     Findings::from_each(known.map(|request| (request.last_frame(), request)), fault)
         .or_not_applicable("levels", "no log level was set")
@@ -68,7 +71,7 @@ fn declared(transcript: &Transcript<'_>) -> CheckOutcome {
     // An SDK may log about malformed input whether or not the server has the capability.
     let malformed = transcript.malformed_from();
     let messages = log_messages(transcript).filter(|(seq, _)| *seq < malformed);
-    let fault = |message: &Message<'_>| (!declared).then(|| format!("it sent {}", brief(message.json)));
+    let fault = |message: &Message<'_>| (!declared).then(|| format!("the server sent {}", brief(message.json)));
     Findings::from_each(messages, fault).or_not_applicable("messages", NO_MESSAGES)
 }
 
@@ -96,7 +99,7 @@ fn minimum(transcript: &Transcript<'_>) -> CheckOutcome {
             && transcript.is_sent_after(&message, settled)
         {
             let (Some(least), Some(level)) = (least, message.param("level").and_then(severity)) else { continue };
-            let fault = || format!("a message has the level {}, and {} was set", LEVELS[level], LEVELS[least]);
+            let fault = || format!("a message has the level {}, although {} was set", LEVELS[level], LEVELS[least]);
             findings.check(message.seq(), if level < least { Err(fault()) } else { Ok(()) });
         }
     }

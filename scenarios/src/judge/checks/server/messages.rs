@@ -97,7 +97,7 @@ fn version(transcript: &Transcript<'_>) -> CheckOutcome {
         let right = message.json.get("jsonrpc").and_then(Value::as_str) == Some("2.0");
         // Over HTTP an error status may have a body that is not a message.
         let judged = !has_error_status(message.frame) || is_message(message);
-        (!right && judged).then(|| format!("the version is missing or another one in {}", brief(message.json)))
+        (!right && judged).then(|| format!("`jsonrpc` is not \"2.0\" in {}", brief(message.json)))
     });
     findings.or_not_applicable("messages", "the server sent no message")
 }
@@ -177,7 +177,7 @@ fn undeclared(transcript: &Transcript<'_>) -> CheckOutcome {
         let method = message.method().filter(|_| message.is_request())?;
         let (_, capability) = needs.iter().find(|(name, _)| *name == method)?;
         let undeclared = declared.is_none_or(|declared| declared.get(capability).is_none());
-        undeclared.then(|| format!("it sent `{method}`, and the client did not declare `{capability}`"))
+        undeclared.then(|| format!("the server sent `{method}`, although the client did not declare `{capability}`"))
     });
     findings.or_not_applicable("messages", "the server sent no message")
 }
@@ -192,7 +192,7 @@ fn early(transcript: &Transcript<'_>) -> CheckOutcome {
     for request in server_requests(transcript).take_while(|request| request.seq() < initialized.seq) {
         let method = request.method().unwrap_or_default();
         if method != "ping" {
-            findings.fail(format!("it sent `{method}` before"), [request.seq()]);
+            findings.fail(format!("the server sent `{method}` before"), [request.seq()]);
         }
     }
     findings.or_not_applicable("handshake", "the handshake was not completed")

@@ -82,7 +82,7 @@ fn each_result<'a>(
     let results = modern_requests(transcript).filter_map(|one| Some((one.last_frame(), (one, one.result()?))));
     let fault = |(request, result): &(&RequestResponse<'a>, &'a Value)| {
         let method = request.request.method().unwrap_or_default();
-        Some(format!("`{method}`: {}", fault(request, result)?))
+        Some(format!("in the result of `{method}`, {}", fault(request, result)?))
     };
     Findings::from_each(results, fault).or_not_applicable("results", "the server sent no result")
 }

@@ -73,7 +73,7 @@ fn another_revision(transcript: &Transcript<'_>) -> CheckOutcome {
     match (request.result(), request.response) {
         (Some(_), _) => CheckOutcome::passed("answered with a result", request.frames()),
         (None, Some(response)) => {
-            CheckOutcome::failed(format!("rejected with {}", brief(response.json)), request.frames())
+            CheckOutcome::failed(format!("the request is rejected with {}", brief(response.json)), request.frames())
         }
         (None, None) => CheckOutcome::Blocked(NO_RESPONSE.to_owned()),
     }
@@ -88,11 +88,13 @@ fn latest_revision(transcript: &Transcript<'_>) -> CheckOutcome {
     let Some(given) = given else { return CheckOutcome::not_applicable("the response has no known revision") };
     // The case runs in the latest revision that was negotiated.
     let latest = transcript.evidence.revision;
-    let observed = format!("answered with {given}, and {latest} is supported");
     if given < latest {
-        CheckOutcome::failed(observed, request.frames())
+        CheckOutcome::failed(
+            format!("the server answers with {given}, although it supports {latest}"),
+            request.frames(),
+        )
     } else {
-        CheckOutcome::passed(observed, request.frames())
+        CheckOutcome::passed(format!("the server answers with {given}"), request.frames())
     }
 }
 
@@ -104,7 +106,7 @@ fn early_ping(transcript: &Transcript<'_>) -> CheckOutcome {
     let pings = pings.filter(|ping| !transcript.is_http() || after_initialize(transcript, ping));
     let fault = |ping: &&RequestResponse<'_>| match (ping.result(), ping.response) {
         (Some(_), _) => None,
-        (None, Some(response)) => Some(format!("rejected with {}", brief(response.json))),
+        (None, Some(response)) => Some(format!("the request is rejected with {}", brief(response.json))),
         (None, None) => Some(NO_RESPONSE.to_owned()),
     };
     Findings::from_each(pings.map(|ping| (ping.last_frame(), ping)), fault)
@@ -126,7 +128,7 @@ fn first_interaction(transcript: &Transcript<'_>) -> CheckOutcome {
     for message in transcript.server_messages().take_while(|message| message.seq() < response.seq()) {
         let Some(method) = message.method() else { continue };
         if !matches!(method, "ping" | "notifications/message") {
-            findings.fail(format!("it sent `{method}` before"), [message.seq()]);
+            findings.fail(format!("the server sent `{method}` before"), [message.seq()]);
         }
     }
     findings.or_not_applicable("handshake", NO_HANDSHAKE)
@@ -160,7 +162,7 @@ fn methods_exist(transcript: &Transcript<'_>, methods: &[(&str, &str)]) -> Check
     for (pointer, method) in methods.iter().filter(|(pointer, _)| declares(transcript, pointer)) {
         for request in transcript.requests_of(method).filter(|request| request.response.is_some()) {
             let unknown = request.code() == Some(-32601);
-            let message = || format!("`{}` is declared, and `{method}` is rejected with -32601", &pointer[1..]);
+            let message = || format!("the server declares `{}` and rejects `{method}` with -32601", &pointer[1..]);
             findings.check(request.last_frame(), if unknown { Err(message()) } else { Ok(()) });
         }
     }

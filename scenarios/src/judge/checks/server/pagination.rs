@@ -114,7 +114,7 @@ fn overlap(transcript: &Transcript<'_>) -> CheckOutcome {
                 let names: BTreeSet<&str> = items.filter_map(|item| item.get(identity)?.as_str()).collect();
                 for name in &names {
                     if !before.insert(name) {
-                        findings.fail(format!("`{name}` is on another page too"), [page.last_frame()]);
+                        findings.fail(format!("`{name}` is on two pages"), [page.last_frame()]);
                     }
                 }
             }
@@ -165,7 +165,7 @@ fn stable(transcript: &Transcript<'_>) -> CheckOutcome {
                 let between = *began..response.at_us() + IN_FLIGHT_US;
                 *before != items && !announced.iter().any(|change| between.contains(change))
             });
-            let message = || format!("`{method}`: the cursor `{cursor}` gives another page when it is used again");
+            let message = || format!("the cursor `{cursor}` of `{method}` gives another page when it is used again");
             findings.check(page.last_frame(), if differs { Err(message()) } else { Ok(()) });
             earlier.insert(cursor, (page.request.at_us(), items));
         }
@@ -179,7 +179,7 @@ fn last_page(transcript: &Transcript<'_>) -> CheckOutcome {
         for walk in walks(transcript, method).into_iter().filter(|walk| walk.len() > 1) {
             let Some(last) = walk.last().filter(|last| next_cursor(last).is_none()) else { continue };
             let is_empty = identities(last, key, identity).is_some_and(|items| items.is_empty());
-            let message = || format!("`{method}`: the cursor of the page before leads to no items");
+            let message = || format!("the cursor of a page of `{method}` leads to no items");
             findings.check(last.last_frame(), if is_empty { Err(message()) } else { Ok(()) });
         }
     }
@@ -201,7 +201,7 @@ fn invalid(transcript: &Transcript<'_>) -> CheckOutcome {
                 (Some(-32602), _) => None,
                 (Some(code), _) => Some(format!("`{method}` rejects it with {code}")),
                 (None, Some(response)) => Some(format!("`{method}` answers with {}", brief(response.json))),
-                (None, None) => Some(format!("`{method}`: {NO_RESPONSE}")),
+                (None, None) => Some(format!("{NO_RESPONSE} to `{method}`")),
             };
             findings.check(page.last_frame(), fault.map_or(Ok(()), Err));
         }

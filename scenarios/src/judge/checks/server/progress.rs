@@ -100,7 +100,7 @@ fn increases(transcript: &Transcript<'_>) -> CheckOutcome {
         let (Some(request), Some(progress)) = (one.request, progress) else { continue };
         // Two streams have no common order.
         let before = last.insert((request.request.seq(), one.message.frame.connection), progress);
-        let message = |before| format!("progress {progress} for {} follows {before}", brief(one.token));
+        let message = |before| format!("progress {progress} for {} follows progress {before}", brief(one.token));
         let result = match before {
             Some(before) if progress <= before => Err(message(before)),
             _ => Ok(()),
@@ -119,7 +119,10 @@ fn limited(transcript: &Transcript<'_>) -> CheckOutcome {
         let count = counts.entry(request.request.seq()).or_default();
         *count += 1;
         if *count == MAX_NOTIFICATIONS + 1 {
-            findings.fail(format!("more than {MAX_NOTIFICATIONS} for {}", brief(one.token)), [one.message.seq()]);
+            findings.fail(
+                format!("the server sent more than {MAX_NOTIFICATIONS} notifications for {}", brief(one.token)),
+                [one.message.seq()],
+            );
         }
     }
     findings.or_not_applicable("notifications", NO_PROGRESS)

@@ -109,11 +109,11 @@ fn missing_argument(transcript: &Transcript<'_>) -> CheckOutcome {
         }
         let fault = match (request.code(), request.response) {
             (Some(-32602), _) => None,
-            (Some(code), _) => Some(format!("rejected with {code}")),
-            (None, Some(response)) => Some(format!("answered with {}", brief(response.json))),
+            (Some(code), _) => Some(format!("the request is rejected with {code}")),
+            (None, Some(response)) => Some(format!("the response is {}", brief(response.json))),
             (None, None) => Some(NO_RESPONSE.to_owned()),
         };
-        let message = |fault| format!("`{name}` without `{missing}`: {fault}");
+        let message = |fault| format!("`{name}` is requested without `{missing}`, and {fault}");
         findings.check(request.last_frame(), fault.map_or(Ok(()), |fault| Err(message(fault))));
     }
     findings.or_not_applicable("requests", "no prompt was requested without a required argument")

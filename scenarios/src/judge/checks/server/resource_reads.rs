@@ -124,7 +124,10 @@ fn judge(transcript: &Transcript<'_>, rule: impl Fn(&Read<'_, '_>) -> Option<Res
     let mut findings = Findings::default();
     for read in reads(transcript) {
         if let Some(result) = rule(&read) {
-            findings.check(read.request.last_frame(), result.map_err(|fault| format!("`{}`: {fault}", read.uri)));
+            findings.check(
+                read.request.last_frame(),
+                result.map_err(|fault| format!("`{}` was read, and {fault}", read.uri)),
+            );
         }
     }
     findings.or_not_applicable("reads", NOT_READ)
@@ -132,7 +135,7 @@ fn judge(transcript: &Transcript<'_>, rule: impl Fn(&Read<'_, '_>) -> Option<Res
 
 fn exist(transcript: &Transcript<'_>) -> CheckOutcome {
     judge(transcript, |read| {
-        Some(read.request.error().map_or(Ok(()), |error| Err(format!("rejected with {}", brief(error)))))
+        Some(read.request.error().map_or(Ok(()), |error| Err(format!("the request is rejected with {}", brief(error)))))
     })
 }
 
@@ -159,7 +162,11 @@ fn types(transcript: &Transcript<'_>) -> CheckOutcome {
     judge(transcript, |read| {
         let listed = essence(read.listed.get("mimeType")?)?;
         let found = essence(read.own_content()?.get("mimeType")?)?;
-        Some(if listed == found { Ok(()) } else { Err(format!("listed as `{listed}`, read as `{found}`")) })
+        Some(if listed == found {
+            Ok(())
+        } else {
+            Err(format!("the list says `{listed}`, the contents say `{found}`"))
+        })
     })
 }
 
@@ -172,7 +179,11 @@ fn sizes(transcript: &Transcript<'_>) -> CheckOutcome {
             None => content.get("text")?.as_str()?.len(),
             Some(blob) => base64::engine::general_purpose::STANDARD.decode(blob).ok()?.len(),
         };
-        Some(if listed == found as u64 { Ok(()) } else { Err(format!("listed with {listed} bytes, read {found}")) })
+        Some(if listed == found as u64 {
+            Ok(())
+        } else {
+            Err(format!("the list says {listed} bytes, the contents have {found}"))
+        })
     })
 }
 
@@ -181,7 +192,7 @@ fn invalid(transcript: &Transcript<'_>) -> CheckOutcome {
     let invalid = reads.filter(|read| read.param("uri").and_then(Value::as_str).is_some_and(|uri| !is_uri(uri)));
     let fault = |read: &&RequestResponse<'_>| match (read.response, read.error()) {
         (None, _) => Some(NO_RESPONSE.to_owned()),
-        (Some(response), None) => Some(format!("answered with {}", brief(response.json))),
+        (Some(response), None) => Some(format!("the response is {}", brief(response.json))),
         (Some(_), Some(_)) => None,
     };
     Findings::from_each(invalid.map(|read| (read.last_frame(), read)), fault)

@@ -55,7 +55,7 @@ fn accepted(transcript: &Transcript<'_>) -> CheckOutcome {
         request
             .result()
             .is_none()
-            .then(|| format!("`{}`: {}", request.request.method().unwrap_or_default(), response()))
+            .then(|| format!("the response to `{}` is {}", request.request.method().unwrap_or_default(), response()))
     };
     Findings::from_each(known.map(|request| (request.last_frame(), request)), fault)
         .or_not_applicable("requests", "no subscription to a listed resource was requested")

@@ -60,7 +60,8 @@ fn memory(transcript: &Transcript<'_>) -> CheckOutcome {
         return CheckOutcome::not_applicable("no request was repeated to a process of the workbench");
     };
     let growth = last.saturating_sub(first);
-    let observed = format!("{first} KiB after the first tenth of {count} requests, {last} KiB after the last");
+    let observed =
+        format!("the server uses {first} KiB after the first tenth of {count} requests, and {last} KiB after the last");
     if growth > TOLERATED_KB && growth > count * MAX_GROWTH_KB {
         CheckOutcome::failed(observed, vec![])
     } else {
@@ -72,7 +73,7 @@ fn latency(transcript: &Transcript<'_>) -> CheckOutcome {
     let Some([first, last]) = transcript.step_numbers(["first_us", "last_us"]) else {
         return CheckOutcome::not_applicable("no request was repeated");
     };
-    let observed = format!("the first take about {} ms, the last {} ms", first / 1000, last / 1000);
+    let observed = format!("the first requests take about {} ms, the last {} ms", first / 1000, last / 1000);
     if last > TOLERATED_US && last > first.max(1) * MAX_GROWTH {
         CheckOutcome::failed(observed, vec![])
     } else {
@@ -112,7 +113,7 @@ fn odd_messages(transcript: &Transcript<'_>) -> CheckOutcome {
             let before = frames.filter_map(|frame| Some((frame.seq, frame.json()?))).last();
             let text = before.map_or_else(String::new, |(_, json)| brief(json));
             let seqs = before.map(|(seq, _)| seq).into_iter().chain([ping.request.seq()]);
-            findings.fail(format!("no response to the ping after {text}"), seqs);
+            findings.fail(format!("the ping after {text} has no response"), seqs);
             break;
         }
     }

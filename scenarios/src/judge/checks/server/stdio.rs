@@ -46,9 +46,9 @@ fn stdout(transcript: &Transcript<'_>) -> CheckOutcome {
     let lines = frames.filter(|frame| !frame.from_client() && !matches!(frame.body, Body::Event(_)));
     let fault = |line: &&Frame| match &line.body {
         Body::Text(text) if !text.trim().is_empty() => {
-            Some(format!("it has the line `{}`", text.chars().take(120).collect::<String>()))
+            Some(format!("stdout has the line `{}`", text.chars().take(120).collect::<String>()))
         }
-        Body::Json(value) if !is_message(value) => Some(format!("it has the value {}", brief(value))),
+        Body::Json(value) if !is_message(value) => Some(format!("stdout has the value {}", brief(value))),
         _ => None,
     };
     let lines = lines.map(|line| (line.seq, line));
@@ -79,8 +79,8 @@ fn first_exit(transcript: &Transcript<'_>) -> Option<(bool, u64)> {
 
 fn exit_outcome(exited: Option<(bool, u64)>, frames: Vec<u64>, nothing: &str) -> CheckOutcome {
     match exited {
-        Some((true, after)) => CheckOutcome::passed(format!("it exits within {after} ms"), frames),
-        Some((false, after)) => CheckOutcome::failed(format!("it still runs after {after} ms"), frames),
+        Some((true, after)) => CheckOutcome::passed(format!("the server exits within {after} ms"), frames),
+        Some((false, after)) => CheckOutcome::failed(format!("the server still runs after {after} ms"), frames),
         None => CheckOutcome::not_applicable(nothing),
     }
 }
@@ -111,5 +111,5 @@ fn processes(transcript: &Transcript<'_>) -> CheckOutcome {
         return CheckOutcome::passed(format!("{} processes were seen, and none is left", process.seen.len()), vec![]);
     }
     let left: Vec<String> = process.left.iter().map(|left| format!("{} (`{}`)", left.pid, left.command)).collect();
-    CheckOutcome::failed(format!("left: {}", left.join(", ")), vec![])
+    CheckOutcome::failed(format!("these processes are left: {}", left.join(", ")), vec![])
 }

@@ -347,7 +347,7 @@ fn resumption(transcript: &Transcript<'_>) -> CheckOutcome {
             // Two notifications can be equal.
             let is_unique = message.id().is_some() || message.is("notifications/progress");
             let foreign = is_unique && known.is_some_and(|known| !known.contains(origin));
-            let text = || format!("it replays {} of another stream", brief(message.json));
+            let text = || format!("the stream replays {} of another stream", brief(message.json));
             findings.check(message.seq(), if foreign { Err(text()) } else { Ok(()) });
         }
         if let Some(first) = connection.frames.first() {
@@ -384,7 +384,7 @@ fn unrelated_messages(transcript: &Transcript<'_>) -> CheckOutcome {
         for message in messages(stream).filter(|message| message.is("notifications/progress")) {
             let given = message.param("progressToken");
             if given.is_some_and(|given| tokens.contains(given)) {
-                findings.fail(format!("it has {}", brief(message.json)), [message.seq()]);
+                findings.fail(format!("the stream has {}", brief(message.json)), [message.seq()]);
             }
         }
     }
@@ -395,7 +395,7 @@ fn retry_form(transcript: &Transcript<'_>) -> CheckOutcome {
     let sent = transcript.evidence.frames.iter().filter(|frame| !frame.from_client());
     let sent = sent.filter_map(|frame| Some((frame.seq, frame.http.as_ref()?.retry.as_deref()?)));
     let is_number = |retry: &str| !retry.is_empty() && retry.bytes().all(|byte| byte.is_ascii_digit());
-    let fault = |retry: &&str| (!is_number(retry)).then(|| format!("it is `{retry}`"));
+    let fault = |retry: &&str| (!is_number(retry)).then(|| format!("the value of `retry` is `{retry}`"));
     Findings::from_each(sent, fault).or_not_applicable("events", "no event has a `retry`")
 }
 
@@ -463,7 +463,7 @@ fn separate_sessions(transcript: &Transcript<'_>) -> CheckOutcome {
         for message in messages(stream) {
             let belongs_to_a_request = message.is_response() || message.is("notifications/progress");
             if belongs_to_a_request {
-                findings.fail(format!("it gets {}", brief(message.json)), [message.seq()]);
+                findings.fail(format!("the stream gets {}", brief(message.json)), [message.seq()]);
             }
         }
     }

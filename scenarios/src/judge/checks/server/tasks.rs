@@ -308,8 +308,10 @@ fn id_parameter(transcript: &Transcript<'_>) -> CheckOutcome {
     for one in transcript.requests_of("tasks/get").filter(|one| related_task(one.request.params()).is_some()) {
         let known = one.param("taskId").and_then(Value::as_str).is_some_and(|id| created.contains(id));
         let refused = one.error().filter(|_| known);
-        findings
-            .check(one.last_frame(), refused.map_or(Ok(()), |error| Err(format!("rejected with {}", brief(error)))));
+        findings.check(
+            one.last_frame(),
+            refused.map_or(Ok(()), |error| Err(format!("the request is rejected with {}", brief(error)))),
+        );
     }
     findings.or_not_applicable("requests", NO_TASK)
 }
@@ -392,7 +394,7 @@ fn unknown_task(transcript: &Transcript<'_>) -> CheckOutcome {
     });
     let fault = |one: &&RequestResponse<'_>| {
         let method = one.request.method().unwrap_or_default();
-        (one.code() != Some(-32602)).then(|| format!("`{method}`: {}", response(one)))
+        (one.code() != Some(-32602)).then(|| format!("the response to `{method}` is {}", response(one)))
     };
     Findings::from_each(requests.map(|one| (one.last_frame(), one)), fault)
         .or_not_applicable("requests", "no unknown task was requested")

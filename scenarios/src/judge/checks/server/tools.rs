@@ -67,7 +67,7 @@ fn each(transcript: &Transcript<'_>, fault: impl Fn(&Value) -> Option<String>) -
             || "(without a name)".to_owned(),
             |name| name.as_str().map_or_else(|| brief(name), str::to_owned),
         );
-        Some(format!("`{name}`: {fault}"))
+        Some(format!("in the definition of `{name}`, {fault}"))
     });
     findings.or_not_applicable("tools", NO_TOOLS)
 }

@@ -197,7 +197,7 @@ fn wrong_content(params: &Value) -> Option<String> {
         let name = uses.iter().find(|used| used.get("id") == result.get("toolUseId"))?.get("name")?;
         let schema = tools.iter().find(|tool| tool.get("name") == Some(name))?.get("outputSchema")?;
         let error = jsonschema::validator_for(schema).ok()?.validate(content).err()?.to_string();
-        Some(format!("the result of {}: {}", brief(name), error.chars().take(160).collect::<String>()))
+        Some(format!("the result of {} is invalid: {}", brief(name), error.chars().take(160).collect::<String>()))
     })
 }
 
@@ -257,7 +257,7 @@ fn task_capability(transcript: &Transcript<'_>) -> CheckOutcome {
         let pointer = format!("/tasks/requests/{}", request.method()?);
         let undeclared = declared.and_then(|declared| declared.pointer(&pointer)).is_none();
         let task = request.param("task").filter(|_| undeclared)?;
-        Some(format!("it has the task {}", brief(task)))
+        Some(format!("the request has the task {}", brief(task)))
     };
     Findings::from_each(requests.map(|request| (request.seq(), request)), fault)
         .or_not_applicable("requests", "the server sent no request that can be a task")
@@ -266,8 +266,9 @@ fn task_capability(transcript: &Transcript<'_>) -> CheckOutcome {
 fn cancelled_by_request(transcript: &Transcript<'_>) -> CheckOutcome {
     let with_task: HashSet<IdKey<'_>> = task_requests(transcript).filter_map(|request| request.id_key()).collect();
     let cancelled = transcript.server_messages().filter_map(|message| Some((message.seq(), message.cancels()?)));
-    let fault =
-        |id: &&Value| with_task.contains(&IdKey::new(id)).then(|| format!("it cancels the task of request {id}"));
+    let fault = |id: &&Value| {
+        with_task.contains(&IdKey::new(id)).then(|| format!("the server cancels the task of request {id}"))
+    };
     Findings::from_each(cancelled, fault).or_not_applicable("cancellations", "the server cancelled no request")
 }
 
@@ -298,7 +299,7 @@ fn pings(transcript: &Transcript<'_>) -> CheckOutcome {
     let frames: Vec<u64> = pings.iter().take(3).map(Message::seq).collect();
     match pings.len() as u64 {
         0 => CheckOutcome::not_applicable("the server sent no ping"),
-        count if count > allowed => CheckOutcome::failed(format!("it sent {count} pings"), frames),
-        count => CheckOutcome::passed(format!("it sent {count} pings"), frames),
+        count if count > allowed => CheckOutcome::failed(format!("the server sent {count} pings"), frames),
+        count => CheckOutcome::passed(format!("the server sent {count} pings"), frames),
     }
 }

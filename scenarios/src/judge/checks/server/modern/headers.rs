@@ -97,7 +97,7 @@ fn matching(transcript: &Transcript<'_>) -> CheckOutcome {
     let right = right.filter(|one| !one.request.method().is_some_and(is_removed));
     let fault = |one: &&RequestResponse<'_>| {
         let error = one.error().filter(|_| one.code() == Some(-32020))?;
-        Some(format!("`{}` is rejected: {}", one.request.method().unwrap_or_default(), brief(error)))
+        Some(format!("`{}` is rejected with {}", one.request.method().unwrap_or_default(), brief(error)))
     };
     let right = right.filter(|one| one.response.is_some()).map(|one| (one.last_frame(), one));
     Findings::from_each(right, fault).or_not_applicable("requests", "no request has headers that match")
@@ -116,7 +116,8 @@ fn error_ids(transcript: &Transcript<'_>) -> CheckOutcome {
             continue;
         }
         let missing = json.get("id").is_none_or(Value::is_null);
-        findings.check(reply.seq, if missing { Err(format!("the error has no id: {}", brief(json))) } else { Ok(()) });
+        findings
+            .check(reply.seq, if missing { Err(format!("the error has no id in {}", brief(json))) } else { Ok(()) });
     }
     findings.or_not_applicable("errors", "the server sent no error")
 }

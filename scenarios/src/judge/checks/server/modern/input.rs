@@ -137,7 +137,9 @@ fn each_request<'a>(
 ) -> CheckOutcome {
     each_interim(transcript, |one, result| {
         let requests = result.get("inputRequests").and_then(Value::as_object).into_iter().flatten();
-        requests.into_iter().find_map(|(key, request)| Some(format!("`{key}`: {}", fault(one, request)?)))
+        requests
+            .into_iter()
+            .find_map(|(key, request)| Some(format!("in the request `{key}`, {}", fault(one, request)?)))
     })
 }
 
@@ -147,7 +149,7 @@ fn known_requests(transcript: &Transcript<'_>) -> CheckOutcome {
         Some("sampling/createMessage") => {
             let messages = request.pointer("/params/messages").is_some_and(Value::is_array);
             let tokens = request.pointer("/params/maxTokens").is_some_and(Value::is_number);
-            (!messages || !tokens).then(|| format!("it lacks messages or maxTokens: {}", brief(request)))
+            (!messages || !tokens).then(|| format!("messages or maxTokens is missing: {}", brief(request)))
         }
         Some("roots/list") => None,
         _ => Some(format!("the method is {}", brief_or_missing(request.get("method")))),
@@ -211,7 +213,7 @@ fn declared_capabilities(transcript: &Transcript<'_>) -> CheckOutcome {
             }
             _ => None,
         };
-        missing.map(|missing| format!("it needs `{missing}`, which the client did not declare"))
+        missing.map(|missing| format!("the request needs `{missing}`, which the client did not declare"))
     })
 }
 
@@ -241,7 +243,10 @@ fn missing_capability(transcript: &Transcript<'_>) -> CheckOutcome {
     let requests = modern_requests(transcript).filter(bare).filter(|one| asking.contains(&target(one)));
     let fault = |one: &&RequestResponse<'_>| {
         let error = one.error().filter(|_| one.code() != Some(-32021))?;
-        Some(format!("with the capabilities it requests input; without them it is rejected with {}", brief(error)))
+        Some(format!(
+            "with the capabilities the tool requests input, and without them it is rejected with {}",
+            brief(error)
+        ))
     };
     let requests = requests.map(|one| (one.last_frame(), one));
     Findings::from_each(requests, fault).or_not_applicable("requests", NO_INPUT)

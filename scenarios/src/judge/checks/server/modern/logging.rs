@@ -131,8 +131,9 @@ fn declared(transcript: &Transcript<'_>) -> CheckOutcome {
     let messages = log_messages(transcript).into_iter().map(|(message, _)| (message.seq(), message));
     let fault = |message: &Message<'_>| {
         let level = message.param("level");
-        (capabilities.get("logging").is_none())
-            .then(|| format!("it sent a message of the level {} without the capability", brief_or_missing(level)))
+        (capabilities.get("logging").is_none()).then(|| {
+            format!("the server sent a message of the level {} without the capability", brief_or_missing(level))
+        })
     };
     Findings::from_each(messages, fault).or_not_applicable("messages", "the server sent no log message")
 }

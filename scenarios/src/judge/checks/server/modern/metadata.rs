@@ -125,9 +125,11 @@ fn missing_capabilities(transcript: &Transcript<'_>) -> CheckOutcome {
 /// Passes if the server sent an error.
 fn has_error(request: &RequestResponse<'_>) -> CheckOutcome {
     match (request.error(), request.response) {
-        (Some(error), _) => CheckOutcome::passed(format!("rejected with {}", brief(error)), request.frames()),
+        (Some(error), _) => {
+            CheckOutcome::passed(format!("the request is rejected with {}", brief(error)), request.frames())
+        }
         (None, Some(response)) => {
-            CheckOutcome::failed(format!("answered with {}", brief(response.json)), request.frames())
+            CheckOutcome::failed(format!("the response is {}", brief(response.json)), request.frames())
         }
         (None, None) => CheckOutcome::Blocked("the server sent no response".to_owned()),
     }
@@ -152,7 +154,9 @@ fn served(transcript: &Transcript<'_>, wanted: impl Fn(&Value) -> bool) -> Check
     };
     let outcome = |one: &RequestResponse<'_>| match (one.result(), one.response) {
         (Some(_), _) => CheckOutcome::passed("the request is served", one.frames()),
-        (None, Some(response)) => CheckOutcome::failed(format!("answered with {}", brief(response.json)), one.frames()),
+        (None, Some(response)) => {
+            CheckOutcome::failed(format!("the response is {}", brief(response.json)), one.frames())
+        }
         (None, None) => CheckOutcome::failed("the server sent no response", one.frames()),
     };
     let requests = transcript.requests().iter().filter(complete);

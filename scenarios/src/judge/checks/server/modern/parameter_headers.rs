@@ -43,7 +43,10 @@ fn annotations(transcript: &Transcript<'_>) -> CheckOutcome {
     let annotated = annotated.filter(|(_, (_, schema))| has_annotation(schema));
     let fault = |(tool, schema): &(&Value, &Value)| {
         let fault = annotation_fault(schema)?;
-        Some(format!("`{}`: {fault}", tool.get("name").and_then(Value::as_str).unwrap_or_default()))
+        Some(format!(
+            "in the definition of `{}`, {fault}",
+            tool.get("name").and_then(Value::as_str).unwrap_or_default()
+        ))
     };
     Findings::from_each(annotated, fault).or_not_applicable("tools", "no tool has an annotated parameter")
 }

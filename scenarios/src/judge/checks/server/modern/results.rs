@@ -61,7 +61,7 @@ fn known_type(transcript: &Transcript<'_>) -> CheckOutcome {
         let kind = result.get("resultType")?.as_str()?;
         let extended = meta(request, META_CAPABILITIES).and_then(|declared| declared.get("extensions")).is_some();
         let known = matches!(kind, "complete" | "input_required") || extended;
-        (!known).then(|| format!("resultType is `{kind}`, and the client declared no extension"))
+        (!known).then(|| format!("resultType is `{kind}`, although the client declared no extension"))
     })
 }
 
@@ -87,7 +87,7 @@ fn cache_scope(transcript: &Transcript<'_>) -> CheckOutcome {
             continue;
         }
         let differs = first.get(method).is_some_and(|first| *first != scope);
-        let message = || format!("`{method}`: the cacheScope of a later page is {scope}");
+        let message = || format!("the cacheScope of a later page of `{method}` is {scope}");
         findings.check(request.last_frame(), if differs { Err(message()) } else { Ok(()) });
     }
     findings.or_not_applicable("pages", "no list has more than one page")

@@ -75,7 +75,7 @@ fn first_request(transcript: &Transcript<'_>) -> CheckOutcome {
     match (first.result(), first.response) {
         (Some(_), _) => CheckOutcome::passed("the first request has a result", first.frames()),
         (None, Some(response)) => {
-            CheckOutcome::failed(format!("answered with {}", brief(response.json)), first.frames())
+            CheckOutcome::failed(format!("the response is {}", brief(response.json)), first.frames())
         }
         (None, None) => CheckOutcome::failed("the server sent no response", first.frames()),
     }

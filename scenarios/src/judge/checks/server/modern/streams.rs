@@ -63,7 +63,7 @@ fn no_requests(transcript: &Transcript<'_>) -> CheckOutcome {
     let messages = transcript.server_messages().map(|message| (message.seq(), message));
     let fault = |message: &Message<'_>| {
         let request = message.json.get("method").is_some() && message.id().is_some();
-        request.then(|| format!("it sent {}", brief(message.json)))
+        request.then(|| format!("the server sent {}", brief(message.json)))
     };
     Findings::from_each(messages, fault).or_not_applicable("messages", "the server sent no message")
 }
@@ -75,7 +75,7 @@ fn cancellations(transcript: &Transcript<'_>) -> CheckOutcome {
     let fault = |message: &Message<'_>| {
         let id = message.param("requestId");
         let known = id.is_some_and(|id| listens.contains_key(&IdKey::new(id)));
-        (!known).then(|| format!("it cancels {}", id.map_or_else(|| "nothing".to_owned(), brief)))
+        (!known).then(|| format!("the server cancels {}", id.map_or_else(|| "nothing".to_owned(), brief)))
     };
     Findings::from_each(sent, fault).or_not_applicable("cancellations", "the server cancelled nothing")
 }

@@ -143,9 +143,10 @@ fn acknowledged(transcript: &Transcript<'_>) -> CheckOutcome {
                 );
             }
             None => {
-                let response =
-                    listen.response.map_or_else(String::new, |response| format!(": {}", brief(response.json)));
-                findings.fail(format!("no message has its id{response}"), listen.frames());
+                let response = listen
+                    .response
+                    .map_or_else(String::new, |response| format!(", and the response is {}", brief(response.json)));
+                findings.fail(format!("no message has the id of the subscription{response}"), listen.frames());
             }
         }
     }
@@ -172,7 +173,13 @@ fn acknowledged_subset(transcript: &Transcript<'_>) -> CheckOutcome {
                 Value::Array(uris) => uris.iter().all(|uri| wanted.is_some_and(|wanted| contains(wanted, uri))),
                 value => known && wanted == Some(value),
             };
-            (!within).then(|| format!("it lists {key}: {}, requested was {}", brief(value), brief_or_missing(wanted)))
+            (!within).then(|| {
+                format!(
+                    "the acknowledgement has {key}: {}, although {} was requested",
+                    brief(value),
+                    brief_or_missing(wanted)
+                )
+            })
         })
     };
     Findings::from_each(found, fault).or_not_applicable("acknowledgements", "no subscription was acknowledged")
@@ -203,7 +210,7 @@ fn declared_types(transcript: &Transcript<'_>) -> CheckOutcome {
                 && is_true(listen.param("notifications"), key)
                 && !is_true(message.param("notifications"), key)
         });
-        missing.map(|(key, _)| format!("{key} was requested and declared, and is not acknowledged"))
+        missing.map(|(key, _)| format!("{key} was requested and declared, and it is not acknowledged"))
     };
     Findings::from_each(found, fault).or_not_applicable("acknowledgements", "no subscription was acknowledged")
 }
@@ -274,7 +281,10 @@ fn cancelled(transcript: &Transcript<'_>) -> CheckOutcome {
         let Some(cancel) = id.and_then(|id| cancels.get(&IdKey::new(id))) else { continue };
         if message.seq() > cancel.seq() && message.at_us() > cancel.at_us() + IN_FLIGHT_US {
             let after = (message.at_us() - cancel.at_us()) / 1000;
-            findings.fail(format!("{after} ms later it sent {}", brief(message.json)), [cancel.seq(), message.seq()]);
+            findings.fail(
+                format!("the server sent {} {after} ms later", brief(message.json)),
+                [cancel.seq(), message.seq()],
+            );
         }
     }
     findings.or_not_applicable("cancellations", "no subscription was cancelled")
@@ -297,7 +307,7 @@ fn stays_open(transcript: &Transcript<'_>) -> CheckOutcome {
     let fault = |one: &&RequestResponse<'_>| {
         let response = one.response?;
         let cancelled = one.request.id_key().and_then(|id| cancels.get(&id)).is_some_and(|seq| *seq < response.seq());
-        (!cancelled).then(|| format!("it is answered with {}", brief(response.json)))
+        (!cancelled).then(|| format!("the response is {}", brief(response.json)))
     };
     let open = open.map(|one| (one.request.seq(), one));
     Findings::from_each(open, fault).or_not_applicable("subscriptions", "no subscription was acknowledged")

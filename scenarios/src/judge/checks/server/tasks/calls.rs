@@ -88,7 +88,9 @@ pub(super) fn metadata_ignored(transcript: &Transcript<'_>) -> CheckOutcome {
         let succeeds = !plain.is_empty() && plain.iter().all(|plain| plain.result().is_some());
         let rejected = call.error().filter(|_| succeeds);
         match rejected {
-            Some(error) => Some(format!("rejected with {}, and without `task` it has a result", brief(error))),
+            Some(error) => {
+                Some(format!("the call is rejected with {}, and without `task` it has a result", brief(error)))
+            }
             None => is_task.then(|| format!("the response is {}", response(call))),
         }
     };
@@ -116,7 +118,8 @@ pub(super) fn same_result(transcript: &Transcript<'_>) -> CheckOutcome {
         let stable = plain.len() >= 2 && plain.iter().all(|result| *result == plain[0]);
         let Some(expected) = plain.first().filter(|_| stable) else { continue };
         let same = one.result().map(plain_result).as_ref() == Some(expected);
-        let message = || format!("the call without a task has {}, `tasks/result` {}", brief(expected), response(one));
+        let message =
+            || format!("the call without a task has {}, and `tasks/result` has {}", brief(expected), response(one));
         findings.check(one.last_frame(), if same { Ok(()) } else { Err(message()) });
     }
     findings.or_not_applicable("results", "no task has a comparable call without a task")
