@@ -8,6 +8,7 @@ use std::{
 };
 
 use anyhow::{Context as _, bail, ensure};
+use mock_servers::oauth::script::AuthScript;
 use scenarios::{
     Scenario,
     catalog::ScenarioCatalog,
@@ -47,6 +48,8 @@ pub(super) struct Server {
     pub(super) endpoints: Vec<Endpoint>,
     /// The scenarios that show the defect, without their area, besides those that name its checks. Empty: all.
     pub(super) scenarios: BTreeSet<String>,
+    /// The script of the authorization server that protects the server.
+    pub(super) authorization: Option<AuthScript>,
     /// The script, without the revisions.
     script: Map<String, Value>,
 }
@@ -132,7 +135,8 @@ struct MutantDefaults {
     scenarios: BTreeSet<String>,
 }
 
-/// A mutant: one persistent `fault` for the messages of `when`, or a `script` that extends the correct server.
+/// A mutant: one persistent `fault` for the messages of `when`, a `script` that extends the correct server, or the script of
+/// the authorization server that protects it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MutantEntry {
@@ -150,6 +154,7 @@ struct MutantEntry {
     direction: Option<Value>,
     #[serde(default)]
     script: Map<String, Value>,
+    authorization: Option<AuthScript>,
     checks: BTreeSet<String>,
 }
 
@@ -179,6 +184,7 @@ struct CorrectEntry {
     revisions: Option<Vec<Revision>>,
     #[serde(default)]
     script: Map<String, Value>,
+    authorization: Option<AuthScript>,
 }
 
 /// Reads the servers.
@@ -230,7 +236,8 @@ impl MutantEntry {
             more.into_iter().filter_map(|(key, value)| Some((key, value?))).for_each(|(key, value)| rule[key] = value);
             script.insert("faults".to_owned(), json!([rule]));
         }
-        ensure!(!script.is_empty(), "`{}` has neither `fault` nor `script`", self.id);
+        let is_correct = script.is_empty() && self.authorization.is_none();
+        ensure!(!is_correct, "`{}` has neither `fault` nor `script` nor `authorization`", self.id);
         script.insert("extends".to_owned(), json!([peer]));
         let revisions = self.revisions.as_ref().unwrap_or(&defaults.revisions);
         let transports = self.transports.as_ref().unwrap_or(&defaults.transports);
@@ -245,6 +252,7 @@ impl MutantEntry {
             about: self.defect,
             defect: Some(Defect { level: self.level.unwrap_or(defaults.level), checks: self.checks }),
             scenarios: self.scenarios.unwrap_or_else(|| defaults.scenarios.clone()),
+            authorization: self.authorization,
             script,
         })
     }
@@ -269,6 +277,7 @@ impl CorrectFile {
                 about: entry.about,
                 defect: None,
                 scenarios: BTreeSet::new(),
+                authorization: entry.authorization,
                 script,
             }
         })

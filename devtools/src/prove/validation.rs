@@ -3,7 +3,12 @@
 use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::Path, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
-use mock_servers::{HttpMock, Recorder, profile};
+use mock_servers::{
+    HttpMock, Recorder, Script, SseMock,
+    listen::Options,
+    oauth::{OAuthMock, OAuthOptions},
+    profile,
+};
 use reports::{
     Run,
     model::{PassPolicy, Verdict},
@@ -69,12 +74,46 @@ pub(super) async fn validate(server: &Server, endpoint: &Endpoint, scenarios: &S
         return judge(stdio(&script)?, endpoint, scenarios, selection, directory.path()).await;
     }
     let source = script.to_str().context("the path of the directory is not UTF-8")?;
-    let revision = endpoint.revisions.first().context("no revision")?;
-    let mock = HttpMock::start(profile::load(source)?, revision.as_str(), 0, Recorder::default()).await?;
+    let mock = Mock::start(server, endpoint, profile::load(source)?).await?;
     // Most mocks ignore it. It makes the workbench compare requests with and without authorization.
-    let headers = vec![("Authorization".to_owned(), "Bearer token-of-the-user".to_owned())];
+    let token = ("Authorization".to_owned(), "Bearer token-of-the-user".to_owned());
+    let headers = if server.authorization.is_none() { vec![token] } else { Vec::new() };
     let target = ServerTarget::Url(ServerUrl { url: mock.url().parse()?, headers });
     judge(target, endpoint, scenarios, selection, directory.path()).await
+}
+
+/// A running mock server.
+enum Mock {
+    Http(HttpMock),
+    Sse(SseMock),
+    /// Behind an authorization server, which stops with it.
+    Protected(HttpMock, #[expect(dead_code, reason = "dropping it stops the server")] OAuthMock),
+}
+
+impl Mock {
+    async fn start(server: &Server, endpoint: &Endpoint, script: Script) -> anyhow::Result<Self> {
+        let revision = endpoint.revisions.first().context("no revision")?.as_str();
+        let recorder = Recorder::default();
+        let Some(authorization) = &server.authorization else {
+            return Ok(match endpoint.transport {
+                Transport::HttpSse => Self::Sse(SseMock::start(script, revision, 0, recorder).await?),
+                Transport::Stdio | Transport::StreamableHttp => {
+                    Self::Http(HttpMock::start(script, revision, 0, recorder).await?)
+                }
+            });
+        };
+        let authority = OAuthMock::start(authorization.clone(), OAuthOptions::default()).await?;
+        let options = Options::default();
+        let mock = HttpMock::start_protected(script, revision, 0, recorder, options, &authority).await?;
+        Ok(Self::Protected(mock, authority))
+    }
+
+    fn url(&self) -> String {
+        match self {
+            Self::Http(mock) | Self::Protected(mock, _) => mock.url(),
+            Self::Sse(mock) => mock.url(),
+        }
+    }
 }
 
 /// The command of a server over stdio.
