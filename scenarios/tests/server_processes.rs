@@ -6,7 +6,7 @@ use libtest_mimic::{Arguments, Trial};
 use mcp_workbench_scenarios::{
     self as scenarios, Evidence, Scenario,
     catalog::ScenarioCatalog,
-    evidence::Outcome,
+    evidence::{Outcome, ProcessEvidence},
     judge::judge,
     load,
     model::{Revision, Transport},
@@ -61,6 +61,7 @@ fn main() -> ExitCode {
             "a_server_that_ignores_the_end_of_its_input_is_ended_soon",
             a_server_that_ignores_the_end_of_its_input_is_ended_soon,
         ),
+        trial("a_server_behind_a_shell_is_ended_as_soon", a_server_behind_a_shell_is_ended_as_soon),
     ];
     libtest_mimic::run(&Arguments::from_args(), tests).exit_code()
 }
@@ -224,9 +225,22 @@ async fn a_process_that_outlives_its_server_is_named_and_killed() {
 
 async fn a_server_that_ignores_the_end_of_its_input_is_ended_soon() {
     let stubborn = format!("trap '' TERM\n{GOOD}\nwhile :; do sleep 1; done");
+    let process = ended_soon(&stubborn).await;
+    assert_eq!(process.and_then(|process| process.signal), Some(9));
+}
+
+/// A wrapper such as `npx` waits for the server, and only a signal to both ends them.
+async fn a_server_behind_a_shell_is_ended_as_soon() {
+    let process = ended_soon(&format!("( {GOOD}\nsleep 62 )\ntrue")).await;
+    let left = process.map(|process| process.left).unwrap_or_default();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// What became of the process of a server, which must end within two seconds of the last step.
+async fn ended_soon(script: &str) -> Option<ProcessEvidence> {
     let scenario = scenario("steps:\n  - request: { method: ping }\n");
-    let (evidence, _) = run(&stubborn, &scenario).await;
+    let (evidence, _) = run(script, &scenario).await;
     let last = evidence.steps.last().map_or(0, |step| step.ended_us);
     assert!(evidence.elapsed_us - last < 2_000_000, "it took {} us", evidence.elapsed_us - last);
-    assert_eq!(evidence.process.and_then(|process| process.signal), Some(9));
+    evidence.process
 }
