@@ -7,6 +7,7 @@ mod input_rounds;
 mod listing;
 mod request;
 mod sandbox;
+mod skills;
 mod subscription;
 mod tasks;
 mod url_elicitation;
@@ -37,6 +38,7 @@ use tokio_util::sync::CancellationToken;
 pub use features::LOG_LEVELS;
 pub(crate) use handler::Handler;
 pub(crate) use request::{LOG_LEVEL, PendingRequest, RequestTimeouts};
+pub use skills::{Skill, SkillError};
 
 use crate::{
     config::{ServerConfig, Timeouts},

@@ -21,6 +21,7 @@ mod read;
 mod run;
 mod search;
 pub(super) mod session;
+mod skills;
 mod status;
 pub(super) mod target;
 mod terminal;
@@ -56,6 +57,8 @@ enum Kind {
     Complete(run::CompleteArgs),
     /// Read a resource.
     Read(read::Args),
+    /// List the skills of a server, or load and verify one.
+    Skills(skills::Args),
     /// Get a prompt.
     Prompt(prompt::Args),
     /// Show connection and authorization status.
@@ -103,6 +106,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
         Kind::Complete(args) => run::complete(&args),
         Kind::Call(args) => call::run(&args),
         Kind::Read(args) => read::run(&args),
+        Kind::Skills(args) => skills::run(&args),
         Kind::Prompt(args) => prompt::run(&args),
         Kind::Status(args) => status::run(&args),
         Kind::Login(args) => login::run(&args),

@@ -102,7 +102,7 @@ impl Connection {
         self.legacy("ping", Value::Null).await
     }
 
-    async fn list(&self, method: &'static str, field: &str) -> Result<Vec<Value>, ListErrorKind> {
+    pub(super) async fn list(&self, method: &'static str, field: &str) -> Result<Vec<Value>, ListErrorKind> {
         let limits = &self.inner.config.limits;
         let mut guard = PageGuard::new(limits.pages, limits.items, self.era());
         let (mut all, mut cursor) = (Vec::new(), None::<String>);

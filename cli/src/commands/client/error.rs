@@ -11,6 +11,7 @@ use agent::{
 use client::{
     CallError, ConnectError, ConnectFailure, ListError, ListErrorKind,
     auth::{AuthError, store::StoreError},
+    connection::SkillError,
     manager::{ServerError, UseError},
 };
 use serde_json::json;
@@ -174,6 +175,17 @@ impl From<CallError> for ClientCommandError {
             _ => None,
         };
         Self { command, ..Self::from_kind(error.kind(), error) }
+    }
+}
+
+impl From<SkillError> for ClientCommandError {
+    fn from(error: SkillError) -> Self {
+        match error {
+            SkillError::Call(error) => error.into(),
+            SkillError::List(error) => error.into(),
+            SkillError::InvalidEntry { .. } => Self::rejected("invalid-skill", error.into()),
+            _ => Self::rejected("skill-mismatch", error.into()),
+        }
     }
 }
 

@@ -43,6 +43,8 @@ async fn work(request: &Request, connection: &Connection) -> anyhow::Result<()> 
         "http-custom-headers" => call_from_context(request, connection).await?,
         "http-invalid-tool-headers" | "sep-2322-client-request-state" => call_all(connection).await?,
         "http-standard-headers" => use_all(connection).await?,
+        "sep-2640-client-no-prefetch" => connection.list_skills().await.map(drop)?,
+        name if name.starts_with("sep-2640-client-verify-") => load_skill(connection).await?,
         name if name.starts_with("auth/") => authorized(connection).await?,
         _ => call_first(connection).await?,
     }
@@ -100,6 +102,17 @@ async fn echo_schema(connection: &Connection) -> anyhow::Result<()> {
     let schema = list.get(FOCAL).and_then(|tool| tool.input_schema());
     let schema = schema.with_context(|| format!("the server has no tool `{FOCAL}`"))?.clone();
     call(connection, "json_schema_echo", json!({ "schema": schema })).await.map(drop)
+}
+
+/// Loads the first skill and then its other files, unless the skill differs from its entry.
+async fn load_skill(connection: &Connection) -> anyhow::Result<()> {
+    let (skills, _) = connection.list_skills().await?;
+    let skill = skills.first().context("the server lists no skill")?;
+    connection.load_skill(skill).await?;
+    for uri in skill.files().into_iter().flatten().filter(|uri| *uri != skill.uri()) {
+        connection.read_skill_file(skill, uri).await?;
+    }
+    Ok(())
 }
 
 /// A request that needs a token, and one that may need more scopes.
