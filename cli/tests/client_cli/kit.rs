@@ -29,6 +29,7 @@ tools:
     input_schema: { type: object, properties: { text: { type: string }, times: { type: integer } } }
     reply: { text: '{{arguments.text}}', structured: { given: '{{arguments}}' } }
   - { name: stuck, input_schema: { type: object } }
+skills: [{ path: changed, description: A skill., files: { a.md: { text: new, digest: 'sha256:00' } } }]
 faults: [{ name: silence, fault: silence, when: { method: tools/call, tool: stuck } }]
 ";
 

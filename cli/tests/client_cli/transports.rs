@@ -64,3 +64,19 @@ async fn lists_print_names() {
     let prompts = server.client(&["prompt"]).await;
     assert!(prompts.success().starts_with("test_simple_prompt\n"), "{prompts:?}");
 }
+
+#[tokio::test]
+async fn skills_are_verified_before_they_are_printed() {
+    let server = Server::start(TestTransport::Http).await;
+    let skills = server.client(&["skills"]).await;
+    assert!(skills.success().contains("skill://changed/SKILL.md\n    A skill.\n"), "{skills:?}");
+    assert!(!server.has_received("resources/read"), "files are read before they are needed");
+    let loaded = server.client(&["skills", "skill://changed/SKILL.md"]).await;
+    assert!(loaded.success().starts_with("---\nname: "), "{loaded:?}");
+    let changed = server.client(&["skills", "skill://changed/a.md", "--json"]).await;
+    assert_eq!((changed.code, &changed.json()["error"]["kind"]), (Some(1), &json!("skill-mismatch")), "{changed:?}");
+    assert!(!changed.stdout.contains("new"), "{changed:?}");
+    let unknown = server.client(&["skills", "skill://unknown/SKILL.md"]).await;
+    assert_eq!(unknown.code, Some(1), "{unknown:?}");
+    assert!(server.has_received("resources/read"), "the loaded files were read");
+}
