@@ -10,8 +10,8 @@ use serde_json::Value;
 
 use crate::frame::{Body, Http};
 
-/// Replaces each secret.
-const REDACTED: &str = "[secret]";
+/// The text in place of each secret.
+pub const REDACTED: &str = "[secret]";
 
 const HEADERS: [&str; 6] = ["authorization", "cookie", "dpop", "set-cookie", "proxy-authorization", "x-api-key"];
 
@@ -87,7 +87,7 @@ pub fn redact_value(value: &mut Value) {
         Value::Object(members) => {
             for (name, value) in members {
                 match value {
-                    Value::String(text) if is_secret(name) && !is_error_code(text) => REDACTED.clone_into(text),
+                    Value::String(text) if is_secret(name) && !is_error_code(text) && !is_masked(text) => REDACTED.clone_into(text),
                     other => redact_value(other),
                 }
             }
@@ -98,6 +98,12 @@ pub fn redact_value(value: &mut Value) {
 
 fn is_secret(name: &str) -> bool {
     MEMBERS.iter().any(|member| name.eq_ignore_ascii_case(member))
+}
+
+/// Whether a text reveals nothing, as `***` or `sk-****`.
+#[must_use]
+pub fn is_masked(text: &str) -> bool {
+    text.is_empty() || text.contains("***") || text.chars().all(|c| matches!(c, '*' | '•' | 'x' | 'X' | '.'))
 }
 
 /// Whether a text is a code of JSON-RPC, which a peer may wrongly send as a string. Authorization codes do not look so.

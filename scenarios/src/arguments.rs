@@ -20,11 +20,14 @@ pub(crate) fn prompt_argument(name: &str) -> Value {
 #[cfg(test)]
 mod tests;
 mod text;
+mod vary;
 mod violate;
 
 /// Number of different attempts to generate a valid value. They differ in the alternatives of `anyOf` and `oneOf`, and in
 /// whether optional properties, defaults and examples are used.
 const ATTEMPTS: usize = 12;
+/// Maximum number of other valid arguments for one schema.
+const MAX_VARIANTS: usize = 8;
 
 /// Arguments that the input schema forbids.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,6 +92,24 @@ impl ArgumentGenerator {
             }
         }
         Err(ArgumentError::NotFound)
+    }
+
+    /// Other valid arguments: with all optional properties, with each value of an `enum` and both booleans at the top
+    /// level, and with text that some servers cannot process. `with_large` adds a string of 100,000 characters.
+    ///
+    /// # Errors
+    /// If no valid arguments were found.
+    pub(crate) fn variants(&self, seed: u64, with_large: bool) -> Result<Vec<Map<String, Value>>, ArgumentError> {
+        let first = self.valid(seed)?;
+        let generator = generate::Generator { root: &self.schema, seed, attempt: 0 };
+        let mut found = vec![first];
+        for candidate in vary::variants(&generator, &found[0], with_large) {
+            if found.len() <= MAX_VARIANTS && !found.contains(&candidate) && self.allows(&candidate) {
+                found.push(candidate);
+            }
+        }
+        found.remove(0);
+        Ok(found)
     }
 
     /// Whether the schema allows the arguments.

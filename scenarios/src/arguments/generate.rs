@@ -13,7 +13,7 @@ const MAX_ITEMS: u64 = 1_000;
 /// Attempts with this number or a higher one use no examples and no defaults.
 const WITHOUT_EXAMPLES: usize = 4;
 /// Attempts with this number or a higher one include optional properties.
-const WITH_OPTIONAL: usize = 8;
+pub(super) const WITH_OPTIONAL: usize = 8;
 
 /// Generates one candidate for a valid value.
 #[derive(Debug, Clone, Copy)]

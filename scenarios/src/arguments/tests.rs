@@ -204,3 +204,44 @@ proptest! {
         prop_assert!(!requires || !generator.invalid(seed).expect("valid arguments").is_empty());
     }
 }
+
+#[test]
+fn varies_text_optional_properties_and_named_values() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "text": { "type": "string" },
+            "unit": { "enum": ["metric", "imperial"] },
+            "exact": { "type": "boolean" },
+            "count": { "type": "integer", "minimum": 1 },
+        },
+        "required": ["text"],
+        "additionalProperties": false,
+    });
+    let generator = ArgumentGenerator::new(Some(&schema)).expect("a schema");
+    let variants = generator.variants(0, true).expect("variants");
+    let has = |name: &str, value: Value| variants.iter().any(|one| one.get(name) == Some(&value));
+    for (name, value) in [("unit", "metric"), ("unit", "imperial")] {
+        assert!(has(name, json!(value)), "{variants:?}");
+    }
+    assert!(has("exact", json!(true)) && has("exact", json!(false)) && has("count", json!(1)), "{variants:?}");
+    let length = |one: &Map<String, Value>| one["text"].as_str().map_or(0, str::len);
+    assert_eq!(variants.iter().filter(|one| length(one) == 100_000).count(), 1);
+    assert!(variants.iter().any(|one| !one["text"].as_str().unwrap_or_default().is_ascii()), "{variants:?}");
+    assert!(variants.iter().all(|one| generator.allows(one)), "{variants:?}");
+    assert!(generator.variants(0, false).expect("variants").iter().all(|one| length(one) < 1_000));
+}
+
+#[test]
+fn varies_nothing_without_a_choice() {
+    let generator = ArgumentGenerator::new(Some(&json!({ "type": "object", "properties": {} }))).expect("a schema");
+    assert_eq!(generator.variants(0, true), Ok(vec![]));
+}
+
+#[test]
+fn leaves_a_range_at_both_ends() {
+    let schema = schema_of(json!({ "type": "integer", "minimum": 1, "maximum": 50 }));
+    let invalid = ArgumentGenerator::new(Some(&schema)).expect("a schema").invalid(0).expect("invalid arguments");
+    let values: Vec<_> = invalid.iter().filter_map(|one| one.arguments.get("a")?.as_i64()).collect();
+    assert!(values.contains(&0) && values.contains(&51), "{values:?}");
+}

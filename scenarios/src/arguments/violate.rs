@@ -20,20 +20,23 @@ enum Rule {
     Required,
     Type,
     Enum,
-    Range,
+    Below,
+    Above,
     Length,
     Pattern,
 }
 
 impl Rule {
-    const ALL: [Self; 6] = [Self::Required, Self::Type, Self::Enum, Self::Range, Self::Length, Self::Pattern];
+    const ALL: [Self; 7] =
+        [Self::Required, Self::Type, Self::Enum, Self::Below, Self::Above, Self::Length, Self::Pattern];
 
     fn name(self) -> &'static str {
         match self {
             Self::Required => "missing",
             Self::Type => "wrong type",
             Self::Enum => "not in the enum",
-            Self::Range => "out of range",
+            Self::Below => "below the minimum",
+            Self::Above => "above the maximum",
             Self::Length => "wrong length",
             Self::Pattern => "does not match the pattern",
         }
@@ -124,7 +127,8 @@ fn wrong_values(property: &Map<String, Value>, valid: Option<&Value>) -> Vec<(Ru
     let limit = |key: &str| property.get(key).and_then(Value::as_i64);
     let below = limit("minimum").map(|least| least.saturating_sub(1)).or_else(|| limit("exclusiveMinimum"));
     let above = limit("maximum").map(|most| most.saturating_add(1)).or_else(|| limit("exclusiveMaximum"));
-    wrong.extend([below, above].into_iter().flatten().map(|number| (Rule::Range, json!(number))));
+    wrong.extend(below.map(|number| (Rule::Below, json!(number))));
+    wrong.extend(above.map(|number| (Rule::Above, json!(number))));
     wrong.extend(wrong_lengths(property, valid).into_iter().map(|value| (Rule::Length, value)));
     if property.contains_key("pattern") {
         wrong.extend(["!", "", "0 a"].map(|text| (Rule::Pattern, json!(text))));

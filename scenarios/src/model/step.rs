@@ -571,6 +571,9 @@ pub enum ArgumentKind {
     /// One call per tool with arguments that its input schema allows.
     #[default]
     Valid,
+    /// Several calls per tool with arguments that its input schema allows: with and without optional properties, with each
+    /// value of an `enum`, with text beyond ASCII, and once with a large string. A slow tool is called once.
+    Varied,
     /// One call per kind of rule in the input schema of a tool, with arguments that violate only this rule. One tool is
     /// also called under its name in another case.
     Invalid,

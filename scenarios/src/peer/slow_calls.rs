@@ -23,6 +23,8 @@ const AFTER_CANCEL: Duration = Duration::from_millis(500);
 pub(super) struct SlowCalls {
     /// The tools with a call that had no response in time.
     tools: BTreeSet<String>,
+    /// The tools whose next call gets a number as its progress token.
+    text_token_used: BTreeSet<String>,
     /// The tools with a call that was cancelled on purpose.
     interrupted: BTreeSet<String>,
     /// When the last call was cancelled. The server may still work on it.
@@ -67,6 +69,15 @@ impl Peer {
     /// Whether a call of the tool was cancelled on purpose, so that the next one may be slow.
     pub(crate) fn was_interrupted(&self, tool: &str) -> bool {
         self.slow_calls.interrupted.contains(tool)
+    }
+
+    /// Whether the progress token of the next call of the tool is a string. It is a number in every second call.
+    pub(crate) fn takes_text_token(&mut self, tool: &str) -> bool {
+        let was_used = self.slow_calls.text_token_used.remove(tool);
+        if !was_used {
+            self.slow_calls.text_token_used.insert(tool.to_owned());
+        }
+        !was_used
     }
 
     /// Whether the server may still work on calls that are open or were cancelled.

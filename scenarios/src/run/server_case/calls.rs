@@ -1,6 +1,6 @@
 //! Calls of the tools of a server with generated arguments, and requests of its prompts.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use mock_servers::HumanDuration;
 use serde_json::{Map, Value, json};
@@ -23,10 +23,15 @@ const CALL: Duration = Duration::from_secs(10);
 const MAX: usize = 30;
 /// A call that is to be cancelled and has no response after this time is slow enough.
 const SLOW: Duration = Duration::from_millis(300);
+/// A tool whose call takes longer, in microseconds, is not called with other valid arguments.
+const UNHURRIED_US: u64 = 250_000;
 /// Seed of generated arguments. It is fixed, so that two runs against a server send the same calls.
 const SEED: u64 = 0;
 /// The key in the metadata of a request with its log level (2026-07-28, server/utilities/logging).
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+
+/// No other generated string has so many bytes.
+const LARGE: usize = 50_000;
 
 /// One call to make.
 struct Planned {
@@ -40,6 +45,12 @@ struct Planned {
 impl Planned {
     fn valid(name: &str, arguments: Map<String, Value>) -> Self {
         Self { name: name.to_owned(), arguments: Some(arguments), violates: None, headers: Headers::new() }
+    }
+
+    /// Whether its arguments have a string that is larger than the others.
+    fn is_large(&self) -> bool {
+        let mut values = self.arguments.iter().flat_map(Map::values);
+        values.any(|value| value.as_str().is_some_and(|text| text.len() > LARGE))
     }
 
     fn invalid(name: &str, arguments: Option<Map<String, Value>>, violates: &str) -> Self {
@@ -56,10 +67,14 @@ pub(super) async fn call_tools(
 ) -> Result<Value, Failure> {
     let tools = fill::select(&step.tools, &fill::values(values, None)).map_err(Failure::Nothing)?;
     let (mut calls, mut not_called) = (Vec::new(), Vec::new());
+    let mut with_large = true;
     for tool in &tools {
         let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
-        match plan(step, tool, name, policy) {
-            Ok(planned) if calls.len() < step.max.unwrap_or(MAX) => calls.push(planned),
+        match plan(step, tool, name, policy, with_large) {
+            Ok(planned) if calls.len() < step.max.unwrap_or(MAX) => {
+                with_large &= !planned.iter().any(Planned::is_large);
+                calls.push(planned);
+            }
             Ok(_) => not_called.push(json!({ "tool": name, "reason": "the limit of the step is reached" })),
             Err(reason) => not_called.push(json!({ "tool": name, "reason": reason })),
         }
@@ -68,13 +83,21 @@ pub(super) async fn call_tools(
         calls.extend(other_case(&tools, &calls).map(|planned| vec![planned]));
     }
     let mut made = Vec::new();
+    let mut unhurried = BTreeSet::new();
     for planned in calls.into_iter().flatten() {
+        if step.arguments == ArgumentKind::Varied && unhurried.contains(&planned.name) {
+            continue;
+        }
         // A tool without a response in time is called once in a session, and cancelled as often as a step asks.
         if !step.cancel && peer.is_slow(&planned.name) {
             not_called.push(json!({ "tool": planned.name, "reason": "an earlier call had no response in time" }));
             continue;
         }
+        let began_us = peer.now_us();
         let response = call(peer, step, &planned).await?;
+        if peer.now_us() - began_us > UNHURRIED_US {
+            unhurried.insert(planned.name.clone());
+        }
         let mut entry = json!({ "tool": planned.name, "arguments": planned.arguments, "response": response });
         if let Some(violates) = planned.violates {
             entry["violates"] = json!(violates);
@@ -99,7 +122,13 @@ fn text(value: &Value) -> &str {
 }
 
 /// The calls of one tool.
-fn plan(step: &CallTools, tool: &Value, name: &str, policy: &ToolPolicy) -> Result<Vec<Planned>, String> {
+fn plan(
+    step: &CallTools,
+    tool: &Value,
+    name: &str,
+    policy: &ToolPolicy,
+    with_large: bool,
+) -> Result<Vec<Planned>, String> {
     policy.permits(tool)?;
     if step.task && supports_tasks(tool) {
         return Err("it supports tasks".to_owned());
@@ -109,8 +138,12 @@ fn plan(step: &CallTools, tool: &Value, name: &str, policy: &ToolPolicy) -> Resu
     let generator = ArgumentGenerator::new(tool.get("inputSchema")).map_err(|cause| cause.to_string())?;
     let valid = generator.valid(SEED).map_err(|cause| cause.to_string())?;
     match step.arguments {
-        ArgumentKind::Valid if needs_task => Err("it runs only as a task".to_owned()),
+        ArgumentKind::Valid | ArgumentKind::Varied if needs_task => Err("it runs only as a task".to_owned()),
         ArgumentKind::Valid => Ok(vec![Planned::valid(name, valid)]),
+        ArgumentKind::Varied => {
+            let others = generator.variants(SEED, with_large).map_err(|cause| cause.to_string())?;
+            Ok(std::iter::once(valid).chain(others).map(|arguments| Planned::valid(name, arguments)).collect())
+        }
         ArgumentKind::Invalid if needs_task => Ok(vec![Planned::invalid(name, Some(valid), "call without a task")]),
         ArgumentKind::Invalid => {
             let invalid = generator.invalid(SEED).map_err(|cause| cause.to_string())?;
@@ -164,7 +197,9 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<Va
     if step.task {
         params.insert("task".to_owned(), json!({}));
     }
-    let meta = metadata(step, peer.was_interrupted(&planned.name), peer.next_id());
+    let may_be_slow = peer.was_interrupted(&planned.name);
+    let token_is_text = (step.progress || may_be_slow) && peer.takes_text_token(&planned.name);
+    let meta = metadata(step, may_be_slow, peer.next_id(), token_is_text);
     if !meta.is_empty() {
         params.insert("_meta".to_owned(), Value::Object(meta));
     }
@@ -191,12 +226,12 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<Va
     }
 }
 
-/// The metadata of a call: the log level, and a progress token, in turn a string and a number. `id` makes it unique in the
-/// session. A tool that may be slow always gets a token, because its progress shows that it works.
-fn metadata(step: &CallTools, may_be_slow: bool, id: i64) -> Map<String, Value> {
+/// The metadata of a call: the log level, and a progress token, a string or a number. `id` makes it unique in the session. A
+/// tool that may be slow always gets a token, because its progress shows that it works.
+fn metadata(step: &CallTools, may_be_slow: bool, id: i64, token_is_text: bool) -> Map<String, Value> {
     let mut meta = Map::new();
     if step.progress || may_be_slow {
-        let token = if id % 2 == 0 { json!(format!("progress-{id}")) } else { json!(1_000_000 + id) };
+        let token = if token_is_text { json!(format!("progress-{id}")) } else { json!(1_000_000 + id) };
         meta.insert("progressToken".to_owned(), token);
     }
     if let Some(level) = &step.log_level {

@@ -63,16 +63,29 @@ fn unknown_method(transcript: &Transcript<'_>) -> CheckOutcome {
     }
 }
 
+/// The end of a method that no server has, behind a prefix that servers have.
+const UNKNOWN_SUFFIX: &str = "/workbench-no-such-method";
+
 fn unknown_method_code(transcript: &Transcript<'_>) -> CheckOutcome {
-    let Some(request) = unknown_request(transcript) else { return CheckOutcome::not_applicable(NO_UNKNOWN_METHOD) };
-    match request.code() {
-        Some(-32601) => CheckOutcome::passed("the code is -32601", request.frames()),
-        Some(code) => match known::sdk_of(request) {
-            Some(sdk) => CheckOutcome::passed(known::rejection(code, sdk), request.frames()),
-            None => CheckOutcome::failed(format!("the code is {code}"), request.frames()),
-        },
-        None => CheckOutcome::Blocked("the method was not rejected with a code".to_owned()),
+    let Some(first) = unknown_request(transcript) else { return CheckOutcome::not_applicable(NO_UNKNOWN_METHOD) };
+    if first.code().is_none() {
+        return CheckOutcome::Blocked("the method was not rejected with a code".to_owned());
     }
+    let others = transcript.requests().iter();
+    let others = others.filter(|one| one.request.method().is_some_and(|method| method.ends_with(UNKNOWN_SUFFIX)));
+    let mut findings = Findings::default();
+    for one in std::iter::once(first).chain(others) {
+        match (one.code(), known::sdk_of(one)) {
+            (None, _) => {}
+            (Some(-32601), _) => findings.saw(one.last_frame()),
+            (Some(code), Some(sdk)) => findings.known(one.last_frame(), known::rejection(code, sdk)),
+            (Some(code), None) => {
+                let method = one.request.method().unwrap_or_default();
+                findings.check(one.last_frame(), Err(format!("the code of the error to `{method}` is {code}")));
+            }
+        }
+    }
+    findings.or_not_applicable("methods", NO_UNKNOWN_METHOD)
 }
 
 fn survives_broken_json(transcript: &Transcript<'_>) -> CheckOutcome {

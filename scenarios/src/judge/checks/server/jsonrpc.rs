@@ -80,6 +80,8 @@ pub(super) const CHECKS: &[Check] = &[
 const ANSWER_US: u64 = 1_900_000;
 /// The same for methods that execute code of the server's author, which can be slow.
 const SLOW_ANSWER_US: u64 = 15_000_000;
+/// How many times as long as the slowest response for the same tool or prompt another one may take.
+const MAX_DELAY: u64 = 50;
 /// The methods that execute code of the server's author.
 const SLOW_METHODS: [&str; 4] = ["tools/call", "resources/read", "prompts/get", "completion/complete"];
 
@@ -107,6 +109,8 @@ struct Waiting<'t, 'a> {
     closed_by_us: Option<(u64, u64)>,
     /// When the server closed its output, over stdio and HTTP+SSE.
     closed_by_server: Option<u64>,
+    /// The longest latency of each tool, prompt or argument, in microseconds.
+    latencies: HashMap<(&'a str, &'a str), u64>,
 }
 
 impl<'t, 'a> Waiting<'t, 'a> {
@@ -125,6 +129,7 @@ impl<'t, 'a> Waiting<'t, 'a> {
             malformed: transcript.malformed_from(),
             closed_by_us: frames.iter().find(by_us).map(|frame| (frame.seq, frame.at_us)),
             closed_by_server: frames.iter().find(by_server).map(|frame| frame.seq),
+            latencies: latencies(transcript),
         }
     }
 
@@ -195,9 +200,39 @@ impl<'t, 'a> Waiting<'t, 'a> {
 
     fn waited_long(&self, request: &Message<'a>) -> bool {
         let end = self.closed_by_us.map_or(self.transcript.evidence.elapsed_us, |(_, at_us)| at_us);
-        let slow = request.method().is_some_and(|method| SLOW_METHODS.contains(&method));
-        end.saturating_sub(request.at_us()) >= if slow { SLOW_ANSWER_US } else { ANSWER_US }
+        end.saturating_sub(request.at_us()) >= self.time_of(request)
     }
+
+    /// How long the server has to answer.
+    fn time_of(&self, request: &Message<'a>) -> u64 {
+        if !request.method().is_some_and(|method| SLOW_METHODS.contains(&method)) {
+            return ANSWER_US;
+        }
+        match target_of(request).and_then(|target| self.latencies.get(&target)) {
+            // On a busy machine other responses are late too.
+            Some(latency) => (latency * MAX_DELAY).clamp(ANSWER_US, SLOW_ANSWER_US),
+            None => SLOW_ANSWER_US,
+        }
+    }
+}
+
+/// The method of a request, and the name of the tool or prompt that it is about. Resources are not among them, since reading
+/// one may take different times.
+fn target_of<'a>(request: &Message<'a>) -> Option<(&'a str, &'a str)> {
+    let method = request.method().filter(|method| matches!(*method, "tools/call" | "prompts/get"))?;
+    Some((method, request.param("name")?.as_str()?))
+}
+
+fn latencies<'a>(transcript: &Transcript<'a>) -> HashMap<(&'a str, &'a str), u64> {
+    let mut latencies: HashMap<_, u64> = HashMap::new();
+    for one in transcript.requests() {
+        if let (Some(target), Some(response)) = (target_of(&one.request), one.response) {
+            let latency = response.at_us().saturating_sub(one.request.at_us());
+            let longest = latencies.entry(target).or_default();
+            *longest = latency.max(*longest);
+        }
+    }
+    latencies
 }
 
 fn is_client_error(status: u16) -> bool {

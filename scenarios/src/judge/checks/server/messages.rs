@@ -1,13 +1,14 @@
 //! The JSON-RPC messages of every case: version, form, ids, errors, and requests of the server.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::LazyLock};
 
+use regex::Regex;
 use serde_json::Value;
 
 use super::{jsonrpc::is_resumed, known};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
-    transcript::{Frame, IdKey, Message, Transcript, http::status},
+    transcript::{Body, Frame, IdKey, Message, Transcript, http::status},
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -107,16 +108,44 @@ fn either(transcript: &Transcript<'_>) -> CheckOutcome {
     each(responses(transcript), wrong).or_not_applicable("responses", "the server sent no response")
 }
 
+/// The ids in messages of the client that are not JSON, with the numbers of their frames. A server may be able to read them.
+fn ids_of_unreadable(transcript: &Transcript<'_>) -> Vec<(u64, Value)> {
+    static ID: LazyLock<Regex> = LazyLock::new(|| {
+        let id = r#""id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?)"#;
+        Regex::new(id).expect("a valid expression")
+    });
+    let texts = transcript.client_frames().filter_map(|frame| match &frame.body {
+        Body::Text(text) => Some((frame.seq, text)),
+        Body::Json(_) | Body::Event(_) => None,
+    });
+    let ids = texts.flat_map(|(seq, text)| ID.captures_iter(text).map(move |found| (seq, found)));
+    ids.filter_map(|(seq, found)| Some((seq, serde_json::from_str(&found[1]).ok()?))).collect()
+}
+
+/// The ids that responses may have: those of all messages of the client but responses, well-formed or not.
+fn answerable_ids<'u, 'a: 'u>(
+    transcript: &'u Transcript<'a>,
+    unreadable: &'u [(u64, Value)],
+) -> impl Iterator<Item = (u64, IdKey<'u>)> {
+    let messages = transcript.client_frames().filter_map(|frame| Some((frame.seq, frame.json()?)));
+    let single = messages.flat_map(|(seq, json)| {
+        let parts = json.as_array().map_or_else(|| std::slice::from_ref(json), Vec::as_slice);
+        parts.iter().map(move |part| (seq, part))
+    });
+    let answered = single.filter(|(_, message)| {
+        message.get("method").is_some() || (message.get("result").is_none() && message.get("error").is_none())
+    });
+    let ids = answered.filter_map(|(seq, message)| Some((seq, IdKey::new(message.get("id")?))));
+    ids.chain(unreadable.iter().map(|(seq, id)| (*seq, IdKey::new(id))))
+}
+
 fn known_id(transcript: &Transcript<'_>) -> CheckOutcome {
+    let unreadable = ids_of_unreadable(transcript);
     let mut first: HashMap<IdKey<'_>, u64> = HashMap::new();
-    for request in transcript.client_messages().filter(Message::is_request) {
-        if let Some(id) = request.id_key() {
-            first.entry(id).or_insert(request.seq());
-        }
+    for (seq, id) in answerable_ids(transcript, &unreadable) {
+        first.entry(id).or_insert(seq);
     }
-    // A malformed message of the client may have an id that the server was able to read.
-    let malformed = transcript.malformed_from();
-    let mut findings = each(responses_with_id(transcript).filter(|response| response.seq() < malformed), |response| {
+    let mut findings = each(responses_with_id(transcript), |response| {
         let known = response.id_key().and_then(|id| first.get(&id)).is_some_and(|sent| *sent < response.seq());
         (!known).then(|| format!("no request had the id {}", response.json["id"]))
     });
@@ -128,19 +157,15 @@ fn known_id(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 fn once(transcript: &Transcript<'_>) -> CheckOutcome {
+    let unreadable = ids_of_unreadable(transcript);
     let mut open: HashMap<IdKey<'_>, usize> = HashMap::new();
-    for id in transcript.client_messages().filter(Message::is_request).filter_map(|request| request.id_key()) {
+    for (_, id) in answerable_ids(transcript, &unreadable) {
         *open.entry(id).or_default() += 1;
     }
-    let malformed = transcript.malformed_from();
     let mut findings = Findings::default();
     for response in responses_with_id(transcript) {
         // A resumed stream repeats responses (2025-11-25, basic/transports, resumability).
-        let Some(id) =
-            response.id_key().filter(|_| response.seq() < malformed && !is_resumed(transcript, response.frame))
-        else {
-            continue;
-        };
+        let Some(id) = response.id_key().filter(|_| !is_resumed(transcript, response.frame)) else { continue };
         // A response without a request is the subject of another check, so the first one counts as expected.
         let open = open.entry(id).or_insert(1);
         let message = || format!("the request {} is answered again", response.json["id"]);

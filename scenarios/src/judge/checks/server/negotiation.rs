@@ -34,6 +34,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(early_ping),
     },
     Check {
+        id: "other-capabilities-are-accepted",
+        requirement: "lifecycle/open-capabilities",
+        scope: Scope::Named,
+        expected: "a client with experimental and unknown capabilities is accepted",
+        rule: Rule::Case(other_capabilities),
+    },
+    Check {
         id: "initialization-comes-first",
         requirement: "lifecycle/initialization-first",
         scope: Scope::Always,
@@ -111,6 +118,17 @@ fn early_ping(transcript: &Transcript<'_>) -> CheckOutcome {
     };
     Findings::from_each(pings.map(|ping| (ping.last_frame(), ping)), fault)
         .or_not_applicable("pings", "no ping was sent before `notifications/initialized`")
+}
+
+fn other_capabilities(transcript: &Transcript<'_>) -> CheckOutcome {
+    let others = transcript.requests_of("initialize").filter(|request| {
+        request.param("capabilities").is_some_and(|capabilities| capabilities.get("experimental").is_some())
+    });
+    let answered = others.filter(|request| request.response.is_some()).map(|request| (request.last_frame(), request));
+    let fault = |request: &&RequestResponse<'_>| {
+        request.error().map(|error| format!("the request is rejected with {}", brief(error)))
+    };
+    Findings::from_each(answered, fault).or_not_applicable("handshakes", NO_HANDSHAKE)
 }
 
 fn after_initialize(transcript: &Transcript<'_>, ping: &RequestResponse<'_>) -> bool {

@@ -1,6 +1,11 @@
 //! Information that a server should not reveal, and characters that hide text from its user.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::Value;
+
+use evidence::redaction::{REDACTED, is_masked};
 
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
@@ -14,6 +19,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "an error contains no stack trace",
         rule: Rule::Case(stack_traces),
+    },
+    Check {
+        id: "log-messages-have-no-secrets",
+        requirement: "logging/no-secrets",
+        scope: Scope::Always,
+        expected: "no log message contains a password, a token or another secret",
+        rule: Rule::Case(secrets_in_logs),
     },
     Check {
         id: "descriptions-have-no-hidden-characters",
@@ -48,6 +60,43 @@ fn stack_traces(transcript: &Transcript<'_>) -> CheckOutcome {
         Some(format!("it contains `{}`", text.chars().take(160).collect::<String>().replace('\n', " ")))
     };
     Findings::from_each(errors, fault).or_not_applicable("errors", "the server sent no error")
+}
+
+/// Names of members whose value is a secret.
+static SECRET_NAME: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?i)^(password|passwd|passphrase|(client|api|access|private)?[_-]?secret|(api|access|private|secret)[_-]?key|(access|refresh|auth|bearer|id|session)[_-]?token)$")
+        .expect("a valid expression")
+});
+/// Text that has the form of a credential: a JSON Web Token, a private key, or a key of a common service. The recorder
+/// redacts whatever follows the word `Bearer`, so bearer tokens are not among them.
+static SECRET_TEXT: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?:\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.|-----BEGIN [A-Z ]*PRIVATE KEY-----|\b(?:sk|pk)[-_](?:live|proj|ant)[-_][A-Za-z0-9_-]{8,}|\bgh[pousr]_[A-Za-z0-9]{30,}|\bAKIA[0-9A-Z]{16}\b)")
+        .expect("a valid expression")
+});
+
+fn secrets_in_logs(transcript: &Transcript<'_>) -> CheckOutcome {
+    let messages = transcript.server_messages().filter(|message| message.is("notifications/message"));
+    let messages = messages.filter_map(|message| Some((message.seq(), message.param("data")?)));
+    let fault = |data: &&Value| secret_in(data).map(|place| format!("a log message has {place}"));
+    Findings::from_each(messages, fault).or_not_applicable("messages", "the server sent no log message")
+}
+
+/// A description of the first secret in a value. Masked and empty values are none.
+fn secret_in(value: &Value) -> Option<String> {
+    let is_placeholder = |text: &str| {
+        text != REDACTED && (text.len() < 4 || is_masked(text) || text.starts_with(['<', '[', '$']))
+    };
+    match value {
+        Value::String(text) => SECRET_TEXT.find(text).map(|_| "a text in the form of a credential".to_owned()),
+        Value::Array(items) => items.iter().find_map(secret_in),
+        Value::Object(members) => members.iter().find_map(|(name, member)| match member {
+            Value::String(text) if SECRET_NAME.is_match(name) && !is_placeholder(text) => {
+                Some(format!("the member `{name}`"))
+            }
+            other => secret_in(other),
+        }),
+        _ => None,
+    }
 }
 
 /// All strings in a value.
