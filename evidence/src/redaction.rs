@@ -87,7 +87,9 @@ pub fn redact_value(value: &mut Value) {
         Value::Object(members) => {
             for (name, value) in members {
                 match value {
-                    Value::String(text) if is_secret(name) && !is_error_code(text) && !is_masked(text) => REDACTED.clone_into(text),
+                    Value::String(text) if is_secret(name) && !is_error_code(text) && !is_masked(text) => {
+                        REDACTED.clone_into(text)
+                    }
                     other => redact_value(other),
                 }
             }

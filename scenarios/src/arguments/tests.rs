@@ -92,7 +92,8 @@ fn each_kind_of_rule_is_violated_once() {
         "/count: missing",
         "/count: wrong type",
         "/kind: not in the enum",
-        "/count: out of range",
+        "/count: below the minimum",
+        "/count: above the maximum",
         "/text: wrong length",
     ];
     assert_eq!(violated, expected);

@@ -17,8 +17,7 @@ pub(super) fn variants(
 ) -> Vec<Map<String, Value>> {
     let Some(flat) = generator.flat(generator.root, 0) else { return Vec::new() };
     let properties = flat.get("properties").and_then(Value::as_object).into_iter().flatten();
-    let properties: Vec<_> =
-        properties.filter_map(|(name, schema)| Some((name, generator.flat(schema, 1)?))).collect();
+    let properties: Vec<_> = properties.filter_map(|(name, schema)| Some((name, generator.flat(schema, 1)?))).collect();
     let with = |name: &str, value: Value| {
         let mut arguments = first.clone();
         arguments.insert(name.to_owned(), value);

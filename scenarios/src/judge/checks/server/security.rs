@@ -83,9 +83,8 @@ fn secrets_in_logs(transcript: &Transcript<'_>) -> CheckOutcome {
 
 /// A description of the first secret in a value. Masked and empty values are none.
 fn secret_in(value: &Value) -> Option<String> {
-    let is_placeholder = |text: &str| {
-        text != REDACTED && (text.len() < 4 || is_masked(text) || text.starts_with(['<', '[', '$']))
-    };
+    let is_placeholder =
+        |text: &str| text != REDACTED && (text.len() < 4 || is_masked(text) || text.starts_with(['<', '[', '$']));
     match value {
         Value::String(text) => SECRET_TEXT.find(text).map(|_| "a text in the form of a credential".to_owned()),
         Value::Array(items) => items.iter().find_map(secret_in),

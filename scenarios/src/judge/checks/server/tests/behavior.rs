@@ -327,8 +327,18 @@ fn logs() -> Vec<Row> {
             set("notice"),
         ),
         ("logging-is-declared", stdio().says(logged("info")), declaring(json!({ "logging": {} })).says(logged("info"))),
+        (
+            "log-messages-have-no-secrets",
+            stdio().says(with_data(json!({ "user": "a", "password": "correct-horse" }))),
+            stdio()
+                .says(with_data(json!({ "password": "***", "api_key": "sk-****", "message": "bearer token missing" }))),
+        ),
         ("log-messages-have-the-minimum-level", set("error").says(logged("info")), set("error").says(logged("error"))),
     ]
+}
+
+fn with_data(data: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": "info", "data": data } })
 }
 
 fn progresses() -> Vec<Row> {

@@ -11,11 +11,17 @@ pub(super) fn table() -> Vec<Row> {
             .result("tools/list", json!({}), json!({ "tools": [{ "name": "a" }] }))
             .knows(&[Revision::V2025_11_25], declared)
     };
+    let others = json!({ "protocolVersion": "2025-11-25", "capabilities": { "experimental": { "a": {} } } });
     let strange =
         json!({ "protocolVersion": "3.0", "capabilities": {}, "serverInfo": { "name": "s", "version": "1" } });
     let silent = stdio().no_handshake("timed-out").text(Direction::ServerToClient, "Server ready");
     vec![
         ("handshake-completes", silent, stdio()),
+        (
+            "other-capabilities-are-accepted",
+            stdio().error("initialize", others.clone(), -32602),
+            stdio().result("initialize", others, greeting()),
+        ),
         ("negotiated-revision-exists", initialized(stdio(), strange), initialized(stdio(), greeting())),
         ("unknown-revision-is-negotiated", old("1999-01-01"), old("2025-06-18")),
         (
