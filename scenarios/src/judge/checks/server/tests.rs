@@ -140,6 +140,14 @@ fn run(check: &Check, evidence: &Evidence) -> CheckOutcome {
     check.run(&Transcript::new(evidence, &UNKNOWN))
 }
 
+fn outcome_of(id: &str, talk: &Talk) -> CheckOutcome {
+    run(all().find(|check| check.id == id).expect("a check"), &talk.0)
+}
+
+fn fails(id: &str, talk: &Talk) -> bool {
+    matches!(outcome_of(id, talk), CheckOutcome::Failed { .. })
+}
+
 fn outcome(step: Option<usize>, value: Value) -> StepOutcome {
     StepOutcome { step, server: None, began_us: 0, ended_us: 1, outcome: Outcome::Value(value) }
 }

@@ -392,3 +392,16 @@ fn the_rejection_of_a_tool_that_is_not_found_says_nothing_about_its_arguments() 
     let found = valid().error("tools/call", call(json!({})), -32600);
     assert!(matches!(run(check, &found.0), CheckOutcome::Passed { .. }));
 }
+
+#[test]
+fn calls_that_wait_for_a_network_are_no_violation() {
+    let call =
+        |id: u16, name: &str| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": name } });
+    let waiting = |annotations: Value| {
+        let tools = ["a", "b"].map(|name| json!({ "name": name, "annotations": annotations }));
+        stdio().result("tools/list", json!({}), json!({ "tools": tools })).ask(call(50, "a")).ask(call(51, "b"))
+    };
+    assert!(fails("tool-calls-are-answered", &waiting(json!({ "openWorldHint": false }))));
+    assert!(!fails("tool-calls-are-answered", &waiting(json!({ "openWorldHint": true }))));
+    assert!(!fails("tool-calls-are-answered", &waiting(json!({}))));
+}

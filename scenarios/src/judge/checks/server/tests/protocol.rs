@@ -162,14 +162,6 @@ pub(super) fn table() -> Vec<Row> {
     ]
 }
 
-fn outcome_of(id: &str, talk: &Talk) -> CheckOutcome {
-    run(all().find(|check| check.id == id).expect("a check"), &talk.0)
-}
-
-fn fails(id: &str, talk: &Talk) -> bool {
-    matches!(outcome_of(id, talk), CheckOutcome::Failed { .. })
-}
-
 #[test]
 fn a_missing_response_has_excuses() {
     let id = "requests-are-answered";

@@ -2,14 +2,6 @@
 
 use super::*;
 
-fn outcome_of(id: &str, talk: &Talk) -> CheckOutcome {
-    run(all().find(|check| check.id == id).expect("a check"), &talk.0)
-}
-
-fn fails(id: &str, talk: &Talk) -> bool {
-    matches!(outcome_of(id, talk), CheckOutcome::Failed { .. })
-}
-
 /// The observation of a check that passes.
 fn passes(id: &str, talk: &Talk) -> String {
     match outcome_of(id, talk) {
