@@ -264,3 +264,30 @@ async fn validation_uses_the_stored_login() {
     assert!(validated.success().contains("PASSED"), "{validated:?}");
     assert!(!validated.stdout.contains("Bearer"), "{validated:?}");
 }
+
+#[tokio::test]
+async fn a_server_that_needs_a_registered_client_says_what_to_do() {
+    let oauth = OAuthFixture::start(
+        "registration: { enabled: false, advertised: false }\n\
+         clients: [{ id: known, redirect_uris: ['http://127.0.0.1/callback'] }]\n",
+    )
+    .await;
+    let command = format!("mcp-workbench client login {} --client-id <id>", oauth.url);
+    let status = oauth.client(&["status", "--json", "--url", &oauth.url]).await;
+    assert_eq!(
+        (status.code, &status.json()["status"], &status.json()["command"]),
+        (Some(3), &json!("needs_client_registration"), &json!(command)),
+        "{status:?}"
+    );
+    let text = oauth.client(&["status", "--url", &oauth.url]).await;
+    assert!(text.stdout.contains("needs_client_registration: ") && text.stdout.contains(&command), "{text:?}");
+    let called = oauth.call().await;
+    assert_eq!(called.code, Some(3), "{called:?}");
+    assert_eq!(called.json()["error"]["kind"], "client-registration-required", "{called:?}");
+    let login = oauth.client(&["login", "--no-browser", "--json", &oauth.url]).await;
+    assert_eq!(login.json()["error"]["kind"], "client-registration-required", "{login:?}");
+    assert!(oauth.audit("registered").is_empty(), "nothing was registered");
+
+    oauth.log_in(&["--client-id", "known"]).await.success();
+    assert_eq!(oauth.call().await.json()["content"][0]["text"], "hello");
+}

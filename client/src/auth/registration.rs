@@ -34,6 +34,15 @@ pub(super) async fn client(
     register(web, settings, server, endpoint, redirect_uri, bind).await
 }
 
+/// Fails if a login needs a client that only the user can register. Sends nothing.
+pub(super) fn check(settings: &AuthSettings, server: &ServerMetadata) -> Result<(), AuthFailure> {
+    let has_document = settings.client_metadata_url.is_some() && server.takes_metadata_documents;
+    if settings.client.is_some() || has_document || server.registration_endpoint.is_some() {
+        return Ok(());
+    }
+    Err(AuthFailure::RegistrationRequired { issuer: server.issuer.clone() })
+}
+
 /// The preregistered client.
 pub(super) fn configured(
     client: &ConfiguredClient,

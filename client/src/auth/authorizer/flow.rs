@@ -140,6 +140,10 @@ impl Inner {
         scopes: &[String],
     ) -> Result<Arc<ActiveCredentials>, AuthFailure> {
         let Some(browser) = &self.browser else {
+            // Without a client, the login that the other error suggests would fail.
+            if self.reusable_client(before, None).is_none() {
+                registration::check(&self.settings, &found.server)?;
+            }
             let reason = if before.is_some() { "the grant is no longer sufficient" } else { "not logged in" };
             return Err(AuthFailure::LoginRequired { reason: reason.to_owned() });
         };
@@ -170,18 +174,27 @@ impl Inner {
         before: Option<&ActiveCredentials>,
         redirect_uri: &str,
     ) -> Result<ClientRegistration, AuthFailure> {
-        let forgotten = self.session().forgotten_client.clone();
-        let reusable = before.map(|stored| &stored.credentials.client).filter(|client| {
-            client.source == RegistrationSource::Dynamic
-                && self.settings.client.is_none()
-                && client.redirect_uri.as_deref() == Some(redirect_uri)
-                && Some(&client.id) != forgotten.as_ref()
-                && registration::is_alive(client)
-        });
-        match reusable {
+        match self.reusable_client(before, Some(redirect_uri)) {
             Some(client) => Ok(client.clone()),
             None => registration::client(&self.web, &self.settings, &found.server, redirect_uri, found.bind).await,
         }
+    }
+
+    /// The dynamically registered client of stored credentials. A client belongs to its redirect URI; `None` is that of a
+    /// later login.
+    fn reusable_client<'a>(
+        &self,
+        before: Option<&'a ActiveCredentials>,
+        redirect_uri: Option<&str>,
+    ) -> Option<&'a ClientRegistration> {
+        let forgotten = self.session().forgotten_client.clone();
+        before.map(|stored| &stored.credentials.client).filter(|client| {
+            client.source == RegistrationSource::Dynamic
+                && self.settings.client.is_none()
+                && (redirect_uri.is_none() || client.redirect_uri.as_deref() == redirect_uri)
+                && Some(&client.id) != forgotten.as_ref()
+                && registration::is_alive(client)
+        })
     }
 
     async fn without_user(
