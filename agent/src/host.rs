@@ -22,7 +22,7 @@
 pub mod call;
 pub mod complete;
 pub mod config;
-pub mod credentials;
+mod credentials;
 pub mod event;
 pub mod expand;
 mod requests;
@@ -36,6 +36,7 @@ use std::{
 use client::{
     ConnectOptions, Connection, EventSink, HostLink, HostRequest, HostSupport, Manager, ManagerOptions, Naming, Root,
     SandboxState, Status,
+    auth::store::CredentialStore,
     manager::{Connector, DefaultConnector, ServerError, StartError},
 };
 use serde_json::Value;
@@ -45,9 +46,10 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use self::credentials::StoredCredentials;
 pub use self::{
     call::{Called, HostError},
-    config::{Exclusion, HostConfig, HostServer},
+    config::{Exclusion, HostConfig, HostLogin, HostServer},
     event::{CallReport, HostEvent},
     expand::{ExpandError, Expansion},
     tools::{HostTool, Toolset, Visibility},
@@ -99,6 +101,8 @@ pub struct HostOptions {
     pub sandbox: Option<SandboxState>,
     /// Opens connections.
     pub connector: Arc<dyn Connector>,
+    /// Credentials of earlier logins; `None` connects without them.
+    pub credentials: Option<Arc<dyn CredentialStore>>,
 }
 
 impl Default for HostOptions {
@@ -118,6 +122,7 @@ impl Default for HostOptions {
             roots: Vec::new(),
             sandbox: None,
             connector: Arc::new(DefaultConnector),
+            credentials: None,
         }
     }
 }
@@ -130,7 +135,7 @@ pub struct Host {
 
 struct Inner {
     options: HostOptions,
-    config: Mutex<Arc<HostConfig>>,
+    config: Arc<Mutex<Arc<HostConfig>>>,
     manager: Manager,
     link: HostLink,
     gate: Arc<Gate>,
@@ -187,6 +192,7 @@ impl Host {
             (broadcast::Sender::new(EVENTS), Arc::new(Gate::new(Default::default(), Arc::clone(&options.approver))));
         let (sender, requests) = mpsc::channel(REQUESTS);
         let task = tokio::spawn(requests::pass_on(link.subscribe(), Arc::clone(&gate), sender, events.clone()));
+        let config = Arc::<Mutex<Arc<HostConfig>>>::default();
         let manager = Manager::new(ManagerOptions {
             connect: ConnectOptions {
                 events: sink,
@@ -194,12 +200,12 @@ impl Host {
                 sandbox: options.sandbox.clone(),
                 ..ConnectOptions::default()
             },
-            connector: Arc::clone(&options.connector),
+            connector: connector(&options, Arc::clone(&config)),
             ..ManagerOptions::default()
         });
         let closing = CancellationToken::new();
         let inner = Arc::new(Inner {
-            config: Mutex::default(),
+            config,
             tools: Mutex::new(tools::ToolState::new(options.naming)),
             reads: watch::Sender::new(0),
             resources: Resources::new(manager.clone()),
@@ -226,12 +232,12 @@ impl Host {
     pub async fn apply(&self, config: HostConfig) -> Result<(), StartError> {
         let servers: Vec<_> = config.servers.iter().map(|server| server.managed.clone()).collect();
         self.inner.gate.set_permissions(config.permissions.clone());
-        *lock(&self.inner.config) = Arc::new(config);
+        let before = std::mem::replace(&mut *lock(&self.inner.config), Arc::new(config));
         let applied = self.inner.manager.apply(servers).await;
         if let Err(StartError::Duplicate(_)) = applied {
             return applied.map(drop);
         }
-        self.apply_tools();
+        self.apply_tools(&before);
         applied.map(drop)
     }
 
@@ -337,6 +343,15 @@ impl Host {
             (server.as_str(), greeting.as_ref().and_then(|greeting| instructions::from_initialization(greeting)))
         });
         instructions::collect(texts, limits)
+    }
+}
+
+/// The connector of the options, with stored credentials if there are any.
+fn connector(options: &HostOptions, config: Arc<Mutex<Arc<HostConfig>>>) -> Arc<dyn Connector> {
+    let connector = Arc::clone(&options.connector);
+    match options.credentials.clone() {
+        Some(store) => Arc::new(StoredCredentials { store, config, connector }),
+        None => connector,
     }
 }
 

@@ -11,10 +11,12 @@ use client::{
     auth::{AuthSettings, callback::CallbackOptions},
 };
 use diagnostics::nearest;
+use serde_json::Value;
 
 use super::{
     Diagnostic, Settings,
     file::{ConfigFile, Role},
+    keys::Format,
     origin::Origin,
     plugin,
     scope::{ConfigPaths, PROJECT_TOML, Scope},
@@ -33,7 +35,7 @@ pub struct Layer {
 }
 
 /// The servers of all scopes.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Configuration {
     /// The servers, ordered by scope and then by file.
     pub servers: Vec<Configured>,
@@ -197,6 +199,47 @@ impl Configuration {
             server.disabled_in = disabled.iter().find(|(name, _)| *name == server.name).map(|(_, file)| file.clone());
         }
         merged
+    }
+
+    /// Adds a server that is not from a file, or replaces the one of this name. `entry` has the format of an entry of
+    /// `.mcp.json`. Its scope is [`Scope::Explicit`], and messages name it `source`.
+    ///
+    /// # Errors
+    /// All errors of the entry. Nothing was changed then.
+    pub fn put(&mut self, name: &str, entry: &Value, source: &str) -> Result<(), ServerLookupError> {
+        // A readable layout, because messages quote the line of an error.
+        let text = format!("{:#}", serde_json::json!({ "mcpServers": { name: entry } }));
+        let file = ConfigFile::parse(&text, source, Format::Json);
+        let mut problems = file.problems;
+        let named = file.servers.into_iter().next();
+        problems.extend(named.iter().flat_map(|named| named.problems.iter().cloned()));
+        let Some((server, origin)) = named.and_then(|named| Some((named.server?, named.origin))) else {
+            return Err(ServerLookupError::Wrong { name: name.to_owned(), problems });
+        };
+        let entry = Configured {
+            name: name.to_owned(),
+            scope: Scope::Explicit,
+            file: source.to_owned(),
+            path: None,
+            server: Some(server),
+            problems,
+            hides: Vec::new(),
+            disabled_in: None,
+            plugin: None,
+            origin,
+        };
+        match self.servers.iter_mut().find(|server| server.name == name) {
+            Some(server) => *server = entry,
+            None => self.servers.push(entry),
+        }
+        Ok(())
+    }
+
+    /// Removes a server. Returns whether it existed.
+    pub fn remove(&mut self, name: &str) -> bool {
+        let before = self.servers.len();
+        self.servers.retain(|server| server.name != name);
+        self.servers.len() < before
     }
 
     fn add(&mut self, entry: Configured) {

@@ -9,7 +9,7 @@ use super::{CallReport, Host, HostEvent, HostTool, tools::Resolved};
 use crate::{
     filter::{ContentPart, ModelContent, for_model},
     output::{Outcome, limit},
-    permissions::GateOutcome,
+    permissions::{Approver, GateOutcome},
     search::tool as search_tool,
 };
 
@@ -89,9 +89,23 @@ impl Host {
     /// # Errors
     /// A [`HostError`]. Unless it is [`HostError::Use`], nothing was sent.
     pub async fn call(&self, name: &str, arguments: Value, options: CallOptions) -> Result<Called, HostError> {
+        self.call_approved_by(None, name, arguments, options).await
+    }
+
+    /// Like [`Self::call`], with an approver of this call alone instead of that of the host.
+    ///
+    /// # Errors
+    /// Like [`Self::call`].
+    pub async fn call_approved_by(
+        &self,
+        approver: Option<&dyn Approver>,
+        name: &str,
+        arguments: Value,
+        options: CallOptions,
+    ) -> Result<Called, HostError> {
         let begun = Instant::now();
         let mut server = None;
-        let called = self.sequence(name, arguments, options, &mut server).await;
+        let called = self.sequence(approver, name, arguments, options, &mut server).await;
         let (outcome, reason, limit) = match &called {
             Ok(called) if called.content.is_error => ("tool-error", None, Some(called.limit.clone())),
             Ok(called) => ("ok", None, Some(called.limit.clone())),
@@ -106,6 +120,7 @@ impl Host {
     /// Name, drift, policy, permission and approval, call, filter, limit. Each step can end it; only the call sends something.
     async fn sequence(
         &self,
+        approver: Option<&dyn Approver>,
         name: &str,
         arguments: Value,
         options: CallOptions,
@@ -125,7 +140,7 @@ impl Host {
             Some(Ok(converted)) => converted.restore_arguments(arguments),
             _ => arguments,
         };
-        let permission = self.inner.gate.authorize(&offer.server, &offer.tool, &arguments).await;
+        let permission = self.inner.gate.authorize_by(approver, &offer.server, &offer.tool, &arguments).await;
         if !permission.allowed {
             return Err(HostError::Denied { name: name.to_owned(), outcome: Box::new(permission) });
         }

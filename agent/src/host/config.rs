@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use client::{ManagedServer, auth::AuthSettings};
+use client::{
+    ManagedServer,
+    auth::{AuthSettings, callback::CallbackOptions},
+};
 
 use crate::{
     config::{Configuration, Configured, Server, ServerLookupError, Settings},
@@ -32,8 +35,17 @@ pub struct HostServer {
     pub origin: Origin,
     /// Whether the model always sees its tools.
     pub always_load: bool,
-    /// Settings of OAuth; `None` if the server does not use it.
-    pub auth: Option<AuthSettings>,
+    /// Settings of a login with OAuth; `None` if the server does not use it.
+    pub login: Option<HostLogin>,
+}
+
+/// Settings of a login with OAuth.
+#[derive(Debug, Clone, Default)]
+pub struct HostLogin {
+    /// Settings of the flow.
+    pub settings: AuthSettings,
+    /// The redirect URI.
+    pub callback: CallbackOptions,
 }
 
 /// Why a configured server cannot be used.
@@ -51,7 +63,28 @@ impl HostServer {
     /// A server that is not from a file.
     #[must_use]
     pub fn new(managed: ManagedServer) -> Self {
-        Self { managed, origin: Origin::User, always_load: false, auth: None }
+        Self { managed, origin: Origin::User, always_load: false, login: None }
+    }
+
+    /// The server of an entry. The policy is not applied.
+    ///
+    /// # Errors
+    /// If the configuration is invalid, or a variable is not set.
+    pub fn configured(
+        entry: &Configured,
+        policy: &Policy,
+        variables: &dyn Fn(&str) -> Option<String>,
+        settings: &Settings,
+    ) -> Result<Self, ServerLookupError> {
+        let managed = entry.managed(variables, settings)?;
+        // A configured `Authorization` header excludes a login.
+        let may_log_in = entry.server.as_ref().is_some_and(Server::may_log_in);
+        let login = may_log_in.then(|| entry.auth_settings(variables, settings)).transpose()?;
+        let login = login.map(|(settings, callback)| HostLogin { settings, callback });
+        // An exclusive file of the administrator is the only configuration.
+        let origin = if policy.exclusive().is_some() { Origin::Managed } else { Origin::User };
+        let always_load = entry.server.as_ref().is_some_and(|server| server.always_load);
+        Ok(Self { managed, origin, always_load, login })
     }
 }
 
@@ -71,7 +104,9 @@ impl HostConfig {
         let mut config = Self { permissions, policy, ..Self::default() };
         for entry in &configuration.servers {
             // The lookup also fails if an unreadable file could define the server.
-            let server = configuration.entry(&entry.name).and_then(|entry| config.server(entry, variables, settings));
+            let server = configuration
+                .entry(&entry.name)
+                .and_then(|entry| HostServer::configured(entry, &config.policy, variables, settings));
             let excluded = match server {
                 Ok(server) => match config.policy.decide(&server.managed.config, server.origin) {
                     decision if decision.allowed => {
@@ -85,21 +120,6 @@ impl HostConfig {
             config.excluded.insert(entry.name.clone(), excluded);
         }
         Ok(config)
-    }
-
-    fn server(
-        &self,
-        entry: &Configured,
-        variables: &dyn Fn(&str) -> Option<String>,
-        settings: &Settings,
-    ) -> Result<HostServer, ServerLookupError> {
-        let managed = entry.managed(variables, settings)?;
-        let may_log_in = entry.server.as_ref().is_some_and(Server::may_log_in);
-        let auth = may_log_in.then(|| entry.auth_settings(variables, settings)).transpose()?.map(|(auth, _)| auth);
-        // An exclusive file of the administrator is the only configuration.
-        let origin = if self.policy.exclusive().is_some() { Origin::Managed } else { Origin::User };
-        let always_load = entry.server.as_ref().is_some_and(|server| server.always_load);
-        Ok(HostServer { managed, origin, always_load, auth })
     }
 
     /// Adds servers that are not from a file, for example of a command line.

@@ -1,40 +1,31 @@
 //! Connections with stored credentials. No browser is opened: that needs an explicit login.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::{Arc, Mutex};
 
 use client::{
     ConnectError, ConnectOptions, Connection, Endpoint, ServerConfig,
-    auth::{AuthSettings, Authorizer, credentials::CredentialKey, store::CredentialStore},
-    connect_with,
+    auth::{AuthError, Authorizer, Browser, credentials::CredentialKey, store::CredentialStore},
     manager::Connector,
 };
 use futures::future::BoxFuture;
 use url::Url;
 
-/// Connects with the credentials of a store.
+use super::{Host, HostConfig, HostServer, lock};
+
+/// Connects with the credentials of a store, and the OAuth settings of the current configuration.
 #[derive(Debug)]
-pub struct StoredCredentials {
-    store: Arc<dyn CredentialStore>,
-    settings: BTreeMap<String, AuthSettings>,
+pub(super) struct StoredCredentials {
+    pub(super) store: Arc<dyn CredentialStore>,
+    pub(super) config: Arc<Mutex<Arc<HostConfig>>>,
+    /// Opens the connections.
+    pub(super) connector: Arc<dyn Connector>,
 }
 
 impl StoredCredentials {
-    /// Uses the store for these servers.
-    #[must_use]
-    pub fn new(store: Arc<dyn CredentialStore>, settings: BTreeMap<String, AuthSettings>) -> Self {
-        Self { store, settings }
-    }
-
-    fn authorizer(&self, config: &ServerConfig) -> Option<Authorizer> {
-        let (Endpoint::StreamableHttp(http) | Endpoint::Sse(http) | Endpoint::Auto(http)) = &config.endpoint else {
-            return None;
-        };
-        let settings = self.settings.get(&config.name)?.clone();
-        // Unix sockets have no authorization server, and the client reports invalid URLs.
-        let url = Url::parse(&http.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"))?;
-        let key = CredentialKey::from_url(&url);
-        let authorizer = Authorizer::new(key.url.clone(), key, &url, settings, Arc::clone(&self.store), None);
-        authorizer.inspect_err(|error| tracing::warn!(%error, "connecting without stored credentials")).ok()
+    fn authorizer(&self, name: &str) -> Option<Authorizer> {
+        let config = Arc::clone(&lock(&self.config));
+        let authorizer = config.server_named(name)?.authorizer(Arc::clone(&self.store), None);
+        authorizer.inspect_err(|error| tracing::warn!(%error, "connecting without stored credentials")).ok()?
     }
 }
 
@@ -45,9 +36,47 @@ impl Connector for StoredCredentials {
         mut options: ConnectOptions,
     ) -> BoxFuture<'static, Result<Connection, ConnectError>> {
         // A new authorizer per connection reads credentials that a login has stored meanwhile.
-        if let Some(authorizer) = self.authorizer(&config) {
+        if let Some(authorizer) = self.authorizer(&config.name) {
             options.authorizer = Some(Arc::new(authorizer));
         }
-        Box::pin(connect_with(config, options))
+        self.connector.connect(config, options)
+    }
+}
+
+impl HostServer {
+    /// The URL for a login; `None` if the server does not use OAuth.
+    #[must_use]
+    pub fn login_url(&self) -> Option<Url> {
+        let (Endpoint::StreamableHttp(http) | Endpoint::Sse(http) | Endpoint::Auto(http)) =
+            &self.managed.config.endpoint
+        else {
+            return None;
+        };
+        self.login.as_ref()?;
+        // Unix sockets have no authorization server, and the client reports invalid URLs.
+        Url::parse(&http.url).ok().filter(|url| matches!(url.scheme(), "http" | "https"))
+    }
+
+    /// The authorizer of the server; `None` if it does not use OAuth. Without a browser, it uses stored credentials and
+    /// grants without user interaction.
+    ///
+    /// # Errors
+    /// If the HTTP client cannot be built.
+    pub fn authorizer(
+        &self,
+        store: Arc<dyn CredentialStore>,
+        browser: Option<Arc<dyn Browser>>,
+    ) -> Result<Option<Authorizer>, AuthError> {
+        let (Some(url), Some(login)) = (self.login_url(), &self.login) else { return Ok(None) };
+        let key = CredentialKey::from_url(&url);
+        Authorizer::new(key.url.clone(), key, &url, login.settings.clone(), store, browser).map(Some)
+    }
+}
+
+impl Host {
+    /// The store of the options.
+    #[must_use]
+    pub fn credentials(&self) -> Option<Arc<dyn CredentialStore>> {
+        self.inner.options.credentials.clone()
     }
 }

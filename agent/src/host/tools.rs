@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::{Host, HostEvent, HostOptions, Inner, lock};
+use super::{Host, HostConfig, HostEvent, HostOptions, Inner, lock};
 use crate::{
     schema::{self, Converted},
     search::{Query, ToolIndex, mode, tool as search_tool},
@@ -269,6 +269,14 @@ impl Host {
         Toolset { tools, search, missing, references: options.references }
     }
 
+    /// The tools of one server as it defines them, without those that its configuration disables.
+    ///
+    /// # Errors
+    /// If the server cannot be used, or its list cannot be read.
+    pub async fn server_tools(&self, server: &str) -> Result<Arc<ToolList>, UseError> {
+        self.inner.manager.tools(server).await
+    }
+
     /// Waits until the tools of all servers were read or failed. Starts servers that start on demand.
     pub async fn ready(&self) {
         let config = self.config();
@@ -415,8 +423,9 @@ impl Inner {
 }
 
 impl Host {
-    /// Removes the tools of servers that are gone, and reads those of servers that start at once.
-    pub(super) fn apply_tools(&self) {
+    /// Removes the tools of servers that are gone, and reads those of new and changed servers that start at once. An
+    /// unchanged server is not read again, because that would start one that has failed.
+    pub(super) fn apply_tools(&self, before: &HostConfig) {
         let config = self.config();
         {
             let mut state = lock(&self.inner.tools);
@@ -427,7 +436,8 @@ impl Host {
         self.inner.reads.send_modify(|reads| *reads += 1);
         for server in &config.servers {
             let managed = &server.managed;
-            if managed.enabled && (managed.required || managed.start == StartMode::AtOnce) {
+            let is_known = before.server_named(managed.name()).is_some_and(|server| server.managed == *managed);
+            if managed.enabled && !is_known && (managed.required || managed.start == StartMode::AtOnce) {
                 self.read_tools(managed.name());
             }
         }

@@ -160,6 +160,17 @@ impl Gate {
     /// Authorizes a call, with approval by the user if necessary. Dropping the future withdraws the approval request unless
     /// an equal call waits for it.
     pub async fn authorize(&self, server: &str, tool: &Tool, arguments: &Value) -> GateOutcome {
+        self.authorize_by(None, server, tool, arguments).await
+    }
+
+    /// Like [`Self::authorize`], with an approver of this call alone. Its request is not shared with equal calls.
+    pub async fn authorize_by(
+        &self,
+        approver: Option<&dyn Approver>,
+        server: &str,
+        tool: &Tool,
+        arguments: &Value,
+    ) -> GateOutcome {
         let target = PermissionTarget::Tool { server, tool };
         let explanation = self.permissions().explain(&target);
         if explanation.decision != PermissionDecision::Ask {
@@ -174,7 +185,10 @@ impl Gate {
                 remembered: true,
             };
         }
-        let response = self.request(server, tool, arguments, &explanation).await;
+        let response = match approver {
+            Some(approver) => approver.request(ApprovalRequest::new(server, tool, arguments, &explanation)).await,
+            None => self.request(server, tool, arguments, &explanation).await,
+        };
         if let Some(response) = &response {
             self.with_session(|session| session.remember(server, tool.name(), tool.fingerprint(), response));
         }

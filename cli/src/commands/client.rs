@@ -10,7 +10,7 @@ mod drive;
 mod elicitation;
 pub(super) mod error;
 mod explain;
-mod host;
+pub(super) mod host;
 mod lines;
 pub(super) mod login;
 mod logout;

@@ -101,7 +101,7 @@ impl Files {
     }
 
     /// Loads the configuration.
-    pub(super) fn load(&self) -> Result<Configuration, ClientCommandError> {
+    pub(crate) fn load(&self) -> Result<Configuration, ClientCommandError> {
         if let Some(managed) = policy::configuration(&policy::machine_policy()) {
             return Ok(managed);
         }
@@ -153,12 +153,12 @@ impl ConfigFileTarget {
 }
 
 /// An environment variable, if it is UTF-8.
-pub(super) fn variable(name: &str) -> Option<String> {
+pub(crate) fn variable(name: &str) -> Option<String> {
     env::var(name).ok()
 }
 
 /// Settings of all servers from the environment.
-pub(super) fn settings() -> Result<Settings, CommandError> {
+pub(crate) fn settings() -> Result<Settings, CommandError> {
     Settings::read(variable).map_err(|error: SettingError| CommandError::input(error))
 }
 

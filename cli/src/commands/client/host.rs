@@ -1,17 +1,17 @@
 //! The host of a command: one server, or all configured servers, with the rules of the configuration.
 
-use std::{collections::BTreeMap, env, process::ExitCode, sync::Arc};
+use std::{env, process::ExitCode, sync::Arc};
 
 use agent::{
     config::{Configuration, ServerLookupError, Settings},
-    host::{Exclusion, Host, HostConfig, HostEvent, HostOptions, HostServer, credentials::StoredCredentials},
+    host::{Exclusion, Host, HostConfig, HostEvent, HostOptions},
     output::{Outcome, OutputLimits, OutputStore},
 };
 use anyhow::anyhow;
 use client::{
     ClientEventKind, Connection, Naming,
-    auth::store::{StoreError, open_default},
-    manager::{Connector, DefaultConnector, StartMode},
+    auth::store::{CredentialStore, StoreError, open_default},
+    manager::StartMode,
 };
 use tokio::sync::broadcast::{Receiver, error::RecvError};
 
@@ -113,18 +113,25 @@ fn session(
     let (configuration, settings) = (target.files().load()?, config::settings()?);
     let (config, server) = servers(target, rules, &configuration, &settings)?;
     let options = HostOptions {
+        approver: rules.approver(terminal, Some(&configuration))?,
+        support: target.support(),
+        roots: target.roots(),
+        credentials: credentials(&config)?,
+        ..self::options(&settings)
+    };
+    let session = Session { host: Host::new(options), server, configuration: Arc::new(configuration), settings };
+    Ok((session, config))
+}
+
+/// The options that follow from the environment.
+pub(crate) fn options(settings: &Settings) -> HostOptions {
+    HostOptions {
         limits: settings.max_output_tokens.map_or_else(OutputLimits::default, OutputLimits::with_truncate),
         store: Some(OutputStore::new(env::temp_dir().join(output_directory()), STORED_OUTPUTS)),
         naming: Naming { scheme: settings.tool_names, ..Naming::default() },
         search: settings.tool_search,
-        approver: rules.approver(terminal, Some(&configuration))?,
-        support: target.support(),
-        roots: target.roots(),
-        connector: connector(&config)?,
         ..HostOptions::default()
-    };
-    let session = Session { host: Host::new(options), server, configuration: Arc::new(configuration), settings };
-    Ok((session, config))
+    }
 }
 
 /// The directory of this user below the directory for temporary files.
@@ -170,17 +177,15 @@ pub(super) fn exclusion_text(name: &str, exclusion: &Exclusion) -> String {
     }
 }
 
-/// Connects with stored credentials.
-pub(super) fn connector(config: &HostConfig) -> Result<Arc<dyn Connector>, ClientCommandError> {
-    let settings = |server: &HostServer| Some((server.managed.name().to_owned(), server.auth.clone()?));
-    let settings: BTreeMap<_, _> = config.servers.iter().filter_map(settings).collect();
-    if settings.is_empty() {
-        return Ok(Arc::new(DefaultConnector));
+/// The credential store of the user, if a server can use it.
+pub(crate) fn credentials(config: &HostConfig) -> Result<Option<Arc<dyn CredentialStore>>, ClientCommandError> {
+    if config.servers.iter().all(|server| server.login.is_none()) {
+        return Ok(None);
     }
     match open_default() {
-        Ok(store) => Ok(Arc::new(StoredCredentials::new(store, settings))),
+        Ok(store) => Ok(Some(store)),
         // Nothing can be stored, which is fine for servers without authorization.
-        Err(StoreError::NoDirectory) => Ok(Arc::new(DefaultConnector)),
+        Err(StoreError::NoDirectory) => Ok(None),
         Err(error) => Err(error.into()),
     }
 }

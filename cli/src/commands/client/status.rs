@@ -47,7 +47,7 @@ async fn check(target: &ServerArgs) -> Result<(Value, ExitCode), ClientCommandEr
     server.managed.start = StartMode::OnDemand;
     let name = server.managed.name().to_owned();
     let config = HostConfig::default().with_servers([server]);
-    let options = HostOptions { connector: host::connector(&config)?, ..HostOptions::default() };
+    let options = HostOptions { credentials: host::credentials(&config)?, ..HostOptions::default() };
     let host = Host::start(config, options).await.map_err(CommandError::internal)?;
     let outcome = host.connection(&name).await;
     let status = host.statuses().remove(&name).unwrap_or(Status::Disconnected);

@@ -1,13 +1,12 @@
 //! The server of a client command, and how to connect to it.
 
 use agent::{
-    config::{Configuration, Server, Settings},
-    host::HostServer,
-    policy::Origin,
+    config::{Configuration, Settings},
+    host::{HostLogin, HostServer},
 };
 use anyhow::anyhow;
 use clap::builder::PossibleValuesParser;
-use client::{HostSupport, ManagedServer, Revision, RevisionChoice, Root, auth::AuthSettings, connection::LOG_LEVELS};
+use client::{HostSupport, ManagedServer, Revision, RevisionChoice, Root, connection::LOG_LEVELS};
 use mock_servers::HumanDuration;
 use url::Url;
 
@@ -105,8 +104,8 @@ impl ServerArgs {
                 let transport = self.transport.map(|transport| transport.0);
                 let mut server = ManagedServer::new(self.given.config(transport)?);
                 server.config.timeouts = settings.timeouts(None, None);
-                let auth = self.given.url().map(|_| AuthSettings::default());
-                HostServer { auth, ..HostServer::new(server) }
+                let login = self.given.url().map(|_| HostLogin::default());
+                HostServer { login, ..HostServer::new(server) }
             }
         };
         self.adjust(&mut server.managed);
@@ -134,14 +133,7 @@ fn configured(
     settings: &Settings,
 ) -> Result<HostServer, ClientCommandError> {
     let entry = config::entry(configuration, name)?;
-    let managed = entry.managed(&config::variable, settings).map_err(config::lookup_error)?;
-    // A configured `Authorization` header excludes a login.
-    let may_log_in = entry.server.as_ref().is_some_and(Server::may_log_in);
-    let auth = may_log_in.then(|| entry.auth_settings(&config::variable, settings)).transpose();
-    let auth = auth.map_err(config::lookup_error)?.map(|(auth, _)| auth);
-    let always_load = entry.server.as_ref().is_some_and(|server| server.always_load);
-    let origin = if policy::machine_policy().exclusive().is_some() { Origin::Managed } else { Origin::User };
-    Ok(HostServer { managed, origin, always_load, auth })
+    HostServer::configured(entry, &policy::machine_policy(), &config::variable, settings).map_err(config::lookup_error)
 }
 
 fn root(text: &str) -> Result<Root, String> {
