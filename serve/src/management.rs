@@ -1,12 +1,13 @@
-//! The management API: servers, their status, and login, over HTTP.
+//! The management API: the host of an agent, over HTTP. Servers, their status, login, tools, calls, prompts and resources.
 //!
-//! A [`Manager`] owns the connections, and `client::auth` implements OAuth. This module owns the routes; [`openapi`] describes
+//! [`Host`] owns servers and rules, and `client::auth` implements OAuth. This module owns the routes; [`openapi`] describes
 //! them. Responses never contain configured secrets.
 
 mod auth;
 mod body;
+mod calls;
 mod config;
-mod connector;
+mod content;
 mod error;
 mod events;
 mod login;
@@ -20,26 +21,29 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use agent::policy::Policy;
+use agent::{
+    config::{Configuration, Settings},
+    host::{Host, HostOptions, HostServer},
+    permissions::RuleErrors,
+    policy::Policy,
+};
 use axum::{
     Router, middleware,
-    routing::{delete, get, post},
+    routing::{get, post},
 };
 use client::{
-    Manager, ManagerOptions,
     auth::{
         BrowserError,
         callback::{self, CallbackOptions},
         store::CredentialStore,
     },
+    manager::StartError,
 };
 use futures::future::{BoxFuture, join_all};
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-pub use config::{ServerEntry, TransportType};
-
-use self::{connector::WithCredentials, error::ApiError, login::Login};
+use self::{config::Secrets, error::ApiError, login::Login};
 use crate::access::{AccessControl, guard};
 
 /// Path that needs no token.
@@ -65,57 +69,112 @@ impl OpenPage for SystemBrowser {
     }
 }
 
+/// The value of an environment variable.
+pub type Variables = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 /// Settings of the API.
-#[derive(Debug)]
 pub struct ManagementSettings {
+    /// Servers and rules of the files.
+    pub configuration: Configuration,
+    /// Settings of the environment.
+    pub settings: Settings,
+    /// Variables that entries of servers refer to.
+    pub variables: Variables,
+    /// The administrator's policy on servers.
+    pub policy: Policy,
+    /// Options of the host. Credentials are those of `store`.
+    pub host: HostOptions,
     /// Stored credentials.
     pub store: Arc<dyn CredentialStore>,
     /// Opens login pages on this machine.
     pub browser: Arc<dyn OpenPage>,
-    /// Redirect endpoint of browser logins.
-    pub callback: CallbackOptions,
-    /// The administrator's policy on servers.
-    pub policy: Policy,
+    /// Port of the redirect URI on 127.0.0.1; `None` uses the configuration.
+    pub callback_port: Option<u16>,
+}
+
+/// Why the API could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ManagementError {
+    /// Rules of the configuration are invalid.
+    #[error("invalid permission rules: {0}")]
+    Rules(RuleErrors),
+    /// A required server could not be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
 }
 
 /// The API. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Management(Arc<Inner>);
 
-#[derive(Debug)]
 struct Inner {
-    settings: ManagementSettings,
-    manager: Manager,
-    /// Serializes changes of the servers.
-    changing: tokio::sync::Mutex<()>,
-    servers: Mutex<BTreeMap<String, config::RegisteredServer>>,
+    settings: Settings,
+    variables: Variables,
+    policy: Arc<Policy>,
+    store: Arc<dyn CredentialStore>,
+    browser: Arc<dyn OpenPage>,
+    callback_port: Option<u16>,
+    host: Host,
+    /// Servers of the files and of requests. The lock serializes changes.
+    configuration: tokio::sync::Mutex<Configuration>,
+    secrets: Mutex<BTreeMap<String, Secrets>>,
     logins: Mutex<BTreeMap<String, Arc<Login>>>,
     closing: CancellationToken,
 }
 
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Inner").field("host", &self.host).finish_non_exhaustive()
+    }
+}
+
 impl Management {
-    /// An API without servers.
-    #[must_use]
-    pub fn new(settings: ManagementSettings) -> Self {
-        let connector = WithCredentials { store: Arc::clone(&settings.store) };
-        let options = ManagerOptions { connector: Arc::new(connector), ..ManagerOptions::default() };
-        let (servers, logins, closing) = (Mutex::default(), Mutex::default(), CancellationToken::new());
-        let (manager, changing) = (Manager::new(options), tokio::sync::Mutex::default());
-        Self(Arc::new(Inner { settings, manager, changing, servers, logins, closing }))
+    /// Starts the API with the configured servers. Only required servers are awaited.
+    ///
+    /// # Errors
+    /// If rules are invalid, or a required server cannot be started.
+    pub async fn start(settings: ManagementSettings) -> Result<Self, ManagementError> {
+        let ManagementSettings { configuration, variables, policy, host, store, browser, callback_port, .. } = settings;
+        let host = Host::new(HostOptions { credentials: Some(Arc::clone(&store)), ..host });
+        let management = Self(Arc::new(Inner {
+            settings: settings.settings,
+            variables,
+            policy: Arc::new(policy),
+            store,
+            browser,
+            callback_port,
+            host,
+            configuration: tokio::sync::Mutex::default(),
+            secrets: Mutex::default(),
+            logins: Mutex::default(),
+            closing: CancellationToken::new(),
+        }));
+        let config = management.host_config(&configuration).map_err(ManagementError::Rules)?;
+        *management.0.configuration.lock().await = configuration;
+        management.apply(config).await?;
+        Ok(management)
     }
 
     /// The routes behind access control.
     pub fn router(&self, access: AccessControl) -> Router {
         Router::new()
             .route("/mcp", get(servers::list).post(servers::add))
-            .route("/mcp/events", get(events::stream))
-            .route("/mcp/{name}", delete(servers::remove))
+            .route("/mcp/events", get(events::statuses))
+            .route("/mcp/{name}", get(servers::show).delete(servers::remove))
             .route("/mcp/{name}/connect", post(servers::connect))
             .route("/mcp/{name}/disconnect", post(servers::disconnect))
             .route("/mcp/{name}/tools", get(servers::tools))
             .route("/mcp/{name}/auth", post(auth::start).delete(auth::remove))
             .route("/mcp/{name}/auth/callback", post(auth::callback))
             .route("/mcp/{name}/auth/authenticate", post(auth::authenticate))
+            .route("/tools", get(calls::tools))
+            .route("/tools/call", post(calls::call))
+            .route("/prompts", get(content::prompts))
+            .route("/resources", get(content::resources))
+            .route("/resources/read", post(content::read_resource))
+            .route("/expand", post(content::expand))
+            .route("/complete", post(content::complete))
+            .route("/events", get(events::all))
             .route("/openapi.json", get(openapi::document))
             .route(HEALTH, get(servers::health))
             .fallback(error::no_route)
@@ -127,32 +186,41 @@ impl Management {
     /// Stops all logins, event streams and servers, and waits for the servers.
     pub async fn close(&self) {
         self.0.closing.cancel();
-        let logins = std::mem::take(&mut *self.logins());
+        let logins = std::mem::take(&mut *lock(&self.0.logins));
         join_all(logins.values().map(|login| login.stop())).await;
-        self.0.manager.close().await;
+        self.0.host.close().await;
     }
 
-    fn manager(&self) -> &Manager {
-        &self.0.manager
-    }
-
-    fn servers(&self) -> MutexGuard<'_, BTreeMap<String, config::RegisteredServer>> {
-        self.0.servers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn host(&self) -> &Host {
+        &self.0.host
     }
 
     fn logins(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Login>>> {
-        self.0.logins.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.0.logins)
     }
 
-    /// Finds a registered server.
-    fn registered(&self, name: &str) -> Result<config::RegisteredServer, ApiError> {
-        self.servers().get(name).cloned().ok_or_else(|| ApiError::unknown_server(name))
+    /// A server that can be used.
+    fn server(&self, name: &str) -> Result<HostServer, ApiError> {
+        let config = self.host().config();
+        if let Some(server) = config.server_named(name) {
+            return Ok(server.clone());
+        }
+        match config.excluded.get(name) {
+            Some(exclusion) => Err(ApiError::excluded(name, exclusion)),
+            None => Err(ApiError::unknown_server(name)),
+        }
+    }
+
+    /// The redirect URI of logins at a server.
+    fn callback(&self, server: &HostServer) -> CallbackOptions {
+        let callback = server.login.as_ref().map(|login| login.callback.clone()).unwrap_or_default();
+        CallbackOptions { port: self.0.callback_port.unwrap_or(callback.port), ..callback }
     }
 
     /// Redacts the secrets of a server, which error messages may quote.
     fn redact(&self, name: &str, text: String) -> String {
-        match self.servers().get(name) {
-            Some(server) => server.redact(text),
+        match lock(&self.0.secrets).get(name) {
+            Some(secrets) => secrets.redact(text),
             None => text,
         }
     }
@@ -161,4 +229,8 @@ impl Management {
     fn error(&self, name: &str, error: impl Into<ApiError>) -> ApiError {
         error.into().map(|text| self.redact(name, text))
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

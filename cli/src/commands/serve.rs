@@ -6,20 +6,20 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow};
-use client::auth::{callback::CallbackOptions, store::open_default};
+use client::auth::store::open_default;
 use mock_servers::HumanDuration;
 use serde_json::json;
 use serve::{
     Limits, Settings, Workbench,
     access::{AccessControl, AccessPolicy, ListenError, TOKEN_VARIABLE, Token, listen},
-    management::{HEALTH, Management, ManagementSettings, SystemBrowser},
+    management::{HEALTH, Management, ManagementError, ManagementSettings, SystemBrowser},
     mcp,
 };
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    commands::client::policy::machine_policy,
+    commands::client::{config, error::ClientCommandError, host, policy::machine_policy},
     error::{CommandError, CommandResult},
     interrupt, print,
     run::runs_directory,
@@ -30,6 +30,7 @@ const GRACE_PERIOD: Duration = Duration::from_secs(2);
 
 /// The arguments of `serve`. The default is an MCP server over stdio.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("config", |config| config.requires("management")))]
 pub(crate) struct Args {
     /// Serve MCP over Streamable HTTP at this address.
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = "127.0.0.1:4717", group = "listening")]
@@ -40,6 +41,8 @@ pub(crate) struct Args {
     /// Port of the login redirect URL on 127.0.0.1; 0: any free port.
     #[arg(long, value_name = "PORT", requires = "management", default_value_t = 0)]
     callback_port: u16,
+    #[command(flatten)]
+    files: config::Files,
     /// File with the access token. Without it, MCP_WORKBENCH_SERVE_TOKEN is used; otherwise a new token is generated and
     /// printed once.
     #[arg(long, value_name = "FILE", requires = "listening")]
@@ -115,10 +118,23 @@ async fn over_http(args: &Args, address: SocketAddr) -> Result<(), CommandError>
 }
 
 async fn manage(args: &Args, address: SocketAddr) -> Result<(), CommandError> {
-    let store = open_default().map_err(CommandError::environment)?;
-    let callback = CallbackOptions { port: args.callback_port, ..CallbackOptions::default() };
-    let (browser, policy) = (Arc::new(SystemBrowser), machine_policy());
-    let management = Management::new(ManagementSettings { store, browser, callback, policy });
+    let settings = config::settings()?;
+    let configuration = args.files.load().map_err(ClientCommandError::into_inner)?;
+    configuration.all_problems().for_each(|problem| print::note(&problem.to_string()));
+    let management = Management::start(ManagementSettings {
+        configuration,
+        host: host::options(&settings),
+        settings,
+        variables: Arc::new(config::variable),
+        policy: machine_policy(),
+        store: open_default().map_err(CommandError::environment)?,
+        browser: Arc::new(SystemBrowser),
+        callback_port: (args.callback_port != 0).then_some(args.callback_port),
+    });
+    let management = management.await.map_err(|error| match error {
+        ManagementError::Rules(_) => CommandError::input(error),
+        ManagementError::Start(_) => CommandError::environment(error),
+    })?;
     let opened = protected_listener(args, address, "", &[HEALTH]).await?;
     let router = management.router(opened.access);
     until_interrupted(opened.listener, router, management.close()).await

@@ -14,7 +14,6 @@ use utoipa::ToSchema;
 use super::{
     Management,
     body::read,
-    connector::authorizer,
     error::{ApiError, ErrorBody},
     login::Login,
     status::StatusView,
@@ -96,7 +95,7 @@ pub(super) async fn callback(
     request: Request,
 ) -> Result<Json<StatusView>, ApiError> {
     let callback: LoginCallback = read(request).await?;
-    management.login_url(&name)?;
+    management.login_server(&name)?;
     let login = management.logins().get(&name).cloned();
     let login = login.ok_or_else(|| {
         ApiError::new(StatusCode::CONFLICT, "no-login", format!("no login is active at server `{name}`"))
@@ -131,7 +130,7 @@ pub(super) async fn authenticate(
     Path(name): Path<String>,
 ) -> Result<Json<StatusView>, ApiError> {
     let login = management.start_login(&name).await?;
-    if let Err(error) = management.0.settings.browser.open(&login.page).await {
+    if let Err(error) = management.0.browser.open(&login.page).await {
         let help = "start with `POST /mcp/{name}/auth`, and open the returned URL in another browser";
         return Err(ApiError::new(StatusCode::BAD_GATEWAY, "no-browser", error.to_string()).with_help(help));
     }
@@ -156,11 +155,12 @@ pub(super) async fn remove(
     State(management): State<Management>,
     Path(name): Path<String>,
 ) -> Result<Json<LoginRemoved>, ApiError> {
-    let url = management.login_url(&name)?;
+    let server = management.login_server(&name)?;
     management.stop_login(&name).await;
-    let authorizer = authorizer(&url, Arc::clone(&management.0.settings.store), None)?;
+    let authorizer = server.authorizer(Arc::clone(&management.0.store), None)?;
+    let authorizer = authorizer.ok_or_else(|| ApiError::unknown_server(&name))?;
     let logout = authorizer.logout().await.map_err(|error| management.error(&name, error))?;
-    management.manager().disconnect(&name).await.map_err(|error| management.error(&name, error))?;
+    management.host().disconnect(&name).await.map_err(|error| management.error(&name, error))?;
     let revocation = match logout.revocation {
         Revocation::Done => "done",
         Revocation::NotOffered => "not-offered",
@@ -176,11 +176,10 @@ pub(super) async fn remove(
 impl Management {
     /// Starts a login and stops an active one.
     async fn start_login(&self, name: &str) -> Result<Arc<Login>, ApiError> {
-        let url = self.login_url(name)?;
+        let server = self.login_server(name)?;
         // The active login stops first, because both may use the same port.
         self.stop_login(name).await;
-        let settings = &self.0.settings;
-        let login = Login::start(&url, Arc::clone(&settings.store), settings.callback.clone()).await;
+        let login = Login::start(&server, Arc::clone(&self.0.store), self.callback(&server)).await;
         let login = Arc::new(login.map_err(|error| self.error(name, error))?);
         self.logins().insert(name.to_owned(), Arc::clone(&login));
         Ok(login)
@@ -197,6 +196,6 @@ impl Management {
     /// Connects with the new credentials.
     async fn connect_after_login(&self, name: &str) {
         // The status contains the error.
-        drop(self.manager().connect(name).await);
+        drop(self.host().connect(name).await);
     }
 }

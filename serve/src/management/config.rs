@@ -1,14 +1,15 @@
-//! Configuration of added servers.
+//! Servers and rules of the host: those of the files, and those that requests add.
 
-use std::{collections::BTreeMap, path::PathBuf};
-
-use client::{Endpoint, HttpEndpoint, ManagedServer, ServerConfig, StdioEndpoint, manager::StartMode};
-use mock_servers::HumanDuration;
-use serde::Deserialize;
+use agent::{
+    config::Configuration,
+    host::HostConfig,
+    permissions::{RuleErrors, RuleTexts},
+};
+use client::{Endpoint, Inherit, ManagedServer, manager::StartError};
+use serde_json::Value;
 use url::Url;
-use utoipa::ToSchema;
 
-use super::error::ApiError;
+use super::{Management, error::ApiError, lock};
 use crate::access::TOKEN_VARIABLE;
 
 /// Maximum length of a server name.
@@ -16,131 +17,99 @@ const MAX_NAME: usize = 128;
 /// Minimum length of redacted secrets: shorter strings occur everywhere by chance.
 const MIN_SECRET: usize = 4;
 
-/// Configuration of a server.
-#[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ServerEntry {
-    /// Transport.
-    #[serde(rename = "type")]
-    pub kind: TransportType,
-    /// `stdio`: program that starts the server.
-    #[serde(default)]
-    pub command: Option<String>,
-    /// `stdio`: arguments of the program.
-    #[serde(default)]
-    pub args: Vec<String>,
-    /// `stdio`: environment variables to set. Responses never contain their values.
-    #[serde(default)]
-    pub env: BTreeMap<String, String>,
-    /// `stdio`: working directory of the program.
-    #[serde(default)]
-    #[schema(value_type = Option<String>)]
-    pub cwd: Option<PathBuf>,
-    /// `http` and `sse`: the URL.
-    #[serde(default)]
-    pub url: Option<String>,
-    /// `http` and `sse`: HTTP headers to send. Responses never contain their values.
-    #[serde(default)]
-    pub headers: BTreeMap<String, String>,
-    /// Whether the server is enabled. Default: true.
-    #[serde(default)]
-    pub enabled: Option<bool>,
-    /// Startup timeout. Default: `10s`.
-    #[serde(default)]
-    #[schema(value_type = Option<String>, example = "10s")]
-    pub timeout: Option<HumanDuration>,
-}
+/// The secrets of a server.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Secrets(Vec<String>);
 
-/// Transport of a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, ToSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum TransportType {
-    /// A program, over stdio.
-    Stdio,
-    /// Streamable HTTP, or HTTP+SSE if the server supports only that.
-    Http,
-    /// HTTP+SSE of 2024-11-05.
-    Sse,
-}
+impl Secrets {
+    /// The values of variables and headers, and the secret parts of the URL.
+    fn new(server: &ManagedServer, variables: &dyn Fn(&str) -> Option<String>) -> Self {
+        let mut found = Vec::new();
+        match &server.config.endpoint {
+            Endpoint::Stdio(stdio) => {
+                found.extend(stdio.env.values().cloned());
+                found.extend(stdio.env_vars.iter().filter_map(|name| variables(name)));
+            }
+            Endpoint::StreamableHttp(http) | Endpoint::Sse(http) | Endpoint::Auto(http) => {
+                let named = http.env_headers.values().chain(&http.bearer_token_env);
+                let values = http.headers.values().cloned().chain(named.filter_map(|name| variables(name)));
+                for value in values {
+                    found.extend(value.split_whitespace().map(str::to_owned));
+                    found.push(value);
+                }
+                if let Ok(url) = Url::parse(&http.url) {
+                    found.extend(url.password().map(str::to_owned));
+                    found.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
+                }
+            }
+        }
+        let is_secret =
+            |secret: &String| secret.len() >= MIN_SECRET && !matches!(secret.as_str(), "Bearer" | "Basic" | "true");
+        found.retain(is_secret);
+        // A part must not be replaced before the whole.
+        found.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        Self(found)
+    }
 
-/// A registered server.
-#[derive(Debug, Clone)]
-pub(super) struct RegisteredServer {
-    pub(super) managed: ManagedServer,
-    /// URL for logins; `None` for stdio servers and servers with configured credentials.
-    pub(super) login: Option<Url>,
-    secrets: Vec<String>,
-}
-
-impl RegisteredServer {
-    /// Redacts the secrets of the server.
     pub(super) fn redact(&self, text: String) -> String {
-        self.secrets.iter().fold(text, |text, secret| text.replace(secret, "•••"))
+        self.0.iter().fold(text, |text, secret| text.replace(secret, "•••"))
+    }
+
+    /// Redacts all strings of a value.
+    pub(super) fn redact_value(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.redact(std::mem::take(text)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact_value(item)),
+            Value::Object(members) => members.values_mut().for_each(|member| self.redact_value(member)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
     }
 }
 
-impl ServerEntry {
-    /// Validates the configuration and registers it under this name.
-    pub(super) fn register(self, name: &str) -> Result<RegisteredServer, ApiError> {
-        check_name(name)?;
-        let timeout = self.timeout;
-        let enabled = self.enabled.unwrap_or(true);
-        let (endpoint, login, secrets) = match self.kind {
-            TransportType::Stdio => self.program()?,
-            TransportType::Http | TransportType::Sse => self.remote()?,
-        };
-        let mut config = ServerConfig::new(name, endpoint);
-        if let Some(HumanDuration(startup)) = timeout {
-            config.timeouts.startup = startup;
-        }
-        let managed = ManagedServer { enabled, start: StartMode::AtOnce, ..ManagedServer::new(config) };
-        Ok(RegisteredServer { managed, login, secrets: sorted(secrets) })
+impl Management {
+    /// A variable that entries may refer to. Servers must not get the token of this API.
+    fn variable(&self, name: &str) -> Option<String> {
+        if name == TOKEN_VARIABLE { None } else { (self.0.variables)(name) }
     }
 
-    fn program(self) -> Result<(Endpoint, Option<Url>, Vec<String>), ApiError> {
-        if self.url.is_some() || !self.headers.is_empty() {
-            return Err(ApiError::config("`url` and `headers` are only valid for the types `http` and `sse`"));
-        }
-        let command = self.command.filter(|command| !command.trim().is_empty());
-        let command = command.ok_or_else(|| ApiError::config("a server of type `stdio` must have `command`"))?;
-        let secrets = self.env.values().cloned().collect();
-        let mut env = self.env;
-        // Servers must not get the token of this API. Only a short list of variables is inherited; this removes an explicit one.
-        env.remove(TOKEN_VARIABLE);
-        let endpoint = StdioEndpoint { command, args: self.args, env, cwd: self.cwd, ..StdioEndpoint::default() };
-        Ok((Endpoint::Stdio(endpoint), None, secrets))
+    /// The servers and rules of a configuration.
+    pub(super) fn host_config(&self, configuration: &Configuration) -> Result<HostConfig, RuleErrors> {
+        let (variables, policy) = (|name: &str| self.variable(name), self.0.policy.clone());
+        let read = HostConfig::read(configuration, policy, &variables, &self.0.settings, &RuleTexts::default());
+        let mut config = read?;
+        config.servers.iter_mut().for_each(|server| without_token(&mut server.managed));
+        Ok(config)
     }
 
-    fn remote(self) -> Result<(Endpoint, Option<Url>, Vec<String>), ApiError> {
-        if self.command.is_some() || !self.args.is_empty() || !self.env.is_empty() || self.cwd.is_some() {
-            return Err(ApiError::config("`command`, `args`, `env` and `cwd` are only valid for type `stdio`"));
-        }
-        let text = self.url.ok_or_else(|| ApiError::config("a server of type `http` or `sse` must have `url`"))?;
-        let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
-        let url = url.ok_or_else(|| ApiError::config("`url` is not an HTTP or HTTPS URL"))?;
-        let parts = self.headers.values().flat_map(|value| value.split_whitespace().map(str::to_owned));
-        let mut secrets: Vec<String> = parts.chain(self.headers.values().cloned()).collect();
-        secrets.extend(url.password().map(str::to_owned));
-        secrets.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
-        // A configured `Authorization` is never replaced by OAuth.
-        let fixed = self.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"));
-        let login = (!fixed).then(|| url.clone());
-        let endpoint = HttpEndpoint { url: text, headers: self.headers, ..HttpEndpoint::default() };
-        let endpoint = if self.kind == TransportType::Sse { Endpoint::Sse(endpoint) } else { Endpoint::Auto(endpoint) };
-        Ok((endpoint, login, secrets))
+    /// Applies servers and rules. The secrets of removed servers are kept, because late messages may quote them.
+    pub(super) async fn apply(&self, config: HostConfig) -> Result<(), StartError> {
+        let secrets = config.servers.iter().map(|server| {
+            (server.managed.name().to_owned(), Secrets::new(&server.managed, &|name| self.variable(name)))
+        });
+        lock(&self.0.secrets).extend(secrets);
+        self.host().apply(config).await
     }
 }
 
-/// Sorts secrets by descending length, so that a part is not replaced before the whole. Removes words such as `Bearer`.
-fn sorted(secrets: Vec<String>) -> Vec<String> {
-    let is_secret =
-        |secret: &String| secret.len() >= MIN_SECRET && !matches!(secret.as_str(), "Bearer" | "Basic" | "true");
-    let mut secrets: Vec<String> = secrets.into_iter().filter(is_secret).collect();
-    secrets.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
-    secrets
+/// Servers must not get the token of this API. Only a short list of variables is inherited; this covers the others.
+fn without_token(server: &mut ManagedServer) {
+    match &mut server.config.endpoint {
+        Endpoint::Stdio(stdio) => {
+            stdio.env.remove(TOKEN_VARIABLE);
+            stdio.env_vars.retain(|name| name != TOKEN_VARIABLE);
+            if stdio.inherit == Inherit::Everything {
+                stdio.env.insert(TOKEN_VARIABLE.to_owned(), String::new());
+            }
+        }
+        Endpoint::StreamableHttp(http) | Endpoint::Sse(http) | Endpoint::Auto(http) => {
+            http.env_headers.retain(|_, name| name != TOKEN_VARIABLE);
+            http.bearer_token_env = http.bearer_token_env.take().filter(|name| name != TOKEN_VARIABLE);
+        }
+    }
 }
 
-fn check_name(name: &str) -> Result<(), ApiError> {
+/// Checks a name that is a segment of a path.
+pub(super) fn check_name(name: &str) -> Result<(), ApiError> {
     let is_name =
         !name.trim().is_empty() && name.len() <= MAX_NAME && !name.chars().any(|c| c.is_control() || c == '/');
     if !is_name {
@@ -156,43 +125,50 @@ fn check_name(name: &str) -> Result<(), ApiError> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use client::{HttpEndpoint, ServerConfig, StdioEndpoint};
 
     use super::*;
 
-    fn entry(value: serde_json::Value) -> ServerEntry {
-        serde_json::from_value(value).expect("a valid entry")
+    fn managed(endpoint: Endpoint) -> ManagedServer {
+        ManagedServer::new(ServerConfig::new("s", endpoint))
     }
 
     #[test]
-    fn fields_must_match_the_type() {
-        for (config, word) in [
-            (json!({"type": "stdio"}), "command"),
-            (json!({"type": "stdio", "command": "a", "url": "http://h/"}), "`url`"),
-            (json!({"type": "http"}), "`url`"),
-            (json!({"type": "sse", "url": "http://h/", "env": {"A": "b"}}), "`env`"),
-            (json!({"type": "http", "url": "file:///etc/passwd"}), "not an HTTP"),
-        ] {
-            let error = entry(config.clone()).register("s").expect_err(&config.to_string());
-            assert!(error.message().contains(word), "{config}: {}", error.message());
-        }
-        for unknown in [json!({"type": "http", "url": "http://h/", "headrs": {}}), json!({"type": "ws"}), json!({})] {
-            assert!(serde_json::from_value::<ServerEntry>(unknown).is_err());
-        }
+    fn names_are_segments_of_a_path() {
         for name in ["", " ", "a/b", "a\nb", "events", &"x".repeat(200)] {
-            assert!(entry(json!({"type": "http", "url": "http://h/"})).register(name).is_err(), "{name:?}");
+            assert!(check_name(name).is_err(), "{name:?}");
         }
+        assert!(check_name("plugin:a:b").is_ok());
     }
 
     #[test]
     fn secrets_are_redacted() {
-        let url = "https://me:hunter2@h/mcp?key=abcdef";
-        let known = entry(json!({"type": "http", "url": url, "headers": {"Authorization": "Bearer s3cr3t-token"}}));
-        let known = known.register("s").expect("a valid entry");
-        assert!(known.login.is_none(), "it has configured credentials");
-        let text = format!("could not ask {url} with Bearer s3cr3t-token");
-        assert_eq!(known.redact(text), "could not ask https://me:•••@h/mcp?key=••• with •••");
-        let known = entry(json!({"type": "stdio", "command": "c", "env": {"KEY": "value-of-it"}})).register("s");
-        assert_eq!(known.expect("a valid entry").redact("said value-of-it".to_owned()), "said •••");
+        let url = "https://me:hunter2@h/mcp?key=abcdef".to_owned();
+        let headers = [("Authorization".to_owned(), "Bearer s3cr3t-token".to_owned())].into();
+        let bearer_token_env = Some("TOKEN".to_owned());
+        let server =
+            managed(Endpoint::Auto(HttpEndpoint { url: url.clone(), headers, bearer_token_env, ..Default::default() }));
+        let secrets = Secrets::new(&server, &|name| (name == "TOKEN").then(|| "from-variable".to_owned()));
+        let text = format!("could not ask {url} with Bearer s3cr3t-token and from-variable");
+        assert_eq!(secrets.redact(text), "could not ask https://me:•••@h/mcp?key=••• with ••• and •••");
+        let env = [("KEY".to_owned(), "value-of-it".to_owned())].into();
+        let secrets = Secrets::new(&managed(Endpoint::Stdio(StdioEndpoint { env, ..Default::default() })), &|_| None);
+        let mut value = serde_json::json!({ "a": ["said value-of-it", 1] });
+        secrets.redact_value(&mut value);
+        assert_eq!(value, serde_json::json!({ "a": ["said •••", 1] }));
+    }
+
+    #[test]
+    fn servers_do_not_get_the_token() {
+        let env = [(TOKEN_VARIABLE.to_owned(), "t".to_owned())].into();
+        let stdio = StdioEndpoint { env, env_vars: vec![TOKEN_VARIABLE.to_owned()], ..Default::default() };
+        for inherit in [Inherit::Default, Inherit::Everything] {
+            let mut server = managed(Endpoint::Stdio(StdioEndpoint { inherit, ..stdio.clone() }));
+            without_token(&mut server);
+            let Endpoint::Stdio(stdio) = &server.config.endpoint else { unreachable!("a command") };
+            let passed = stdio.env.get(TOKEN_VARIABLE).map(String::as_str);
+            assert_eq!(passed, (inherit == Inherit::Everything).then_some(""));
+            assert!(stdio.env_vars.is_empty());
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use agent::host::HostServer;
 use client::auth::{
     AuthError, BrowserError, LoginUi, LoopbackBrowser,
     callback::{CallbackOptions, InvalidCallback},
@@ -16,7 +17,7 @@ use tokio::{
 use tokio_util::sync::{CancellationToken, DropGuard};
 use url::{Url, form_urlencoded};
 
-use super::{connector::authorizer, error::ApiError};
+use super::error::ApiError;
 
 /// Timeout of discovering the login page, and of exchanging the code for tokens.
 const AUTH_SERVER_TIMEOUT: Duration = Duration::from_secs(60);
@@ -65,9 +66,9 @@ impl LoginUi for RemoteLoginUi {
 }
 
 impl Login {
-    /// Starts a login at this URL, and waits for the authorization URL.
+    /// Starts a login at this server, and waits for the authorization URL.
     pub(super) async fn start(
-        url: &Url,
+        server: &HostServer,
         store: Arc<dyn CredentialStore>,
         callback: CallbackOptions,
     ) -> Result<Self, ApiError> {
@@ -76,7 +77,9 @@ impl Login {
         let (sender, rejections) = mpsc::unbounded_channel();
         let ui = RemoteLoginUi { page, callbacks: Mutex::new(inbox), rejections: sender };
         let browser = LoopbackBrowser::with_ui(callback, Arc::new(ui));
-        let authorizer = authorizer(url, store, Some(Arc::new(browser)))?;
+        let authorizer = server.authorizer(store, Some(Arc::new(browser)))?;
+        let authorizer = authorizer
+            .ok_or_else(|| ApiError::new(StatusCode::BAD_REQUEST, "no-oauth", "the server does not support login"))?;
         let (end, mut ended) = watch::channel(None);
         let stop = CancellationToken::new();
         let stopped = stop.clone();

@@ -2,22 +2,44 @@
 
 use std::collections::BTreeMap;
 
-use agent::policy::Origin;
+use agent::host::{HostConfig, HostServer};
 use axum::{
     Json,
     extract::{Path, Request, State},
 };
+use client::manager::StartError;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 use super::{
-    Management, ServerEntry,
+    Management,
     body::read,
+    config::check_name,
     error::{ApiError, ErrorBody},
     status::StatusView,
 };
+
+/// The source of added servers in messages.
+const SOURCE: &str = "config";
+
+/// Configuration of a server: an entry of `.mcp.json`, with all of its keys. Values can contain `${NAME}` and
+/// `${NAME:-default}`.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub(super) struct ServerEntry(Map<String, Value>);
+
+/// A server and its status.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ServerView {
+    /// Its configuration without secrets, and where it is from.
+    #[schema(value_type = Object)]
+    config: Value,
+    /// Its status.
+    #[serde(flatten)]
+    status: StatusView,
+}
 
 /// A server to add.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -25,7 +47,8 @@ use super::{
 pub(super) struct NewServer {
     /// Name of the server.
     name: String,
-    /// Its configuration.
+    /// Its configuration, as in `.mcp.json`.
+    #[schema(schema_with = super::openapi::server_entry)]
     config: ServerEntry,
 }
 
@@ -60,6 +83,7 @@ pub(super) async fn list(State(management): State<Management>) -> Json<BTreeMap<
 }
 
 /// Adds or replaces a server and starts it. If it cannot be started, its status contains the error and the request succeeds.
+/// Servers of the configuration files can be replaced too; the files do not change.
 #[utoipa::path(post, path = "/mcp", request_body = NewServer, responses(
     (status = 200, description = "All servers by name", body = BTreeMap<String, StatusView>),
     (status = 400, description = "Invalid configuration", body = ErrorBody),
@@ -70,28 +94,44 @@ pub(super) async fn add(
     request: Request,
 ) -> Result<Json<BTreeMap<String, StatusView>>, ApiError> {
     let NewServer { name, config } = read(request).await?;
-    let server = config.register(&name)?;
-    let decision = management.0.settings.policy.decide(&server.managed.config, Origin::User);
-    if !decision.allowed {
-        let message = format!("the policy does not allow server `{name}`: {}", server.redact(decision.reason));
-        return Err(ApiError::new(StatusCode::FORBIDDEN, "not-allowed", message)
-            .with_help("ask the administrator of this machine"));
-    }
-    let enabled = server.managed.enabled;
-    {
-        let _guard = management.0.changing.lock().await;
+    check_name(&name)?;
+    let enabled = {
+        let mut configuration = management.0.configuration.lock().await;
+        let mut changed = configuration.clone();
+        changed.put(&name, &config.0.into(), SOURCE)?;
+        let config = management.host_config(&changed)?;
+        if let Some(exclusion) = config.excluded.get(&name) {
+            return Err(ApiError::excluded(&name, exclusion));
+        }
+        let enabled = config.server_named(&name).is_some_and(|server| server.managed.enabled);
         management.stop_login(&name).await;
-        management.servers().insert(name.clone(), server);
-        management.apply().await?;
-    }
+        management.replace(config).await?;
+        *configuration = changed;
+        enabled
+    };
     if enabled {
         // The status contains the error.
-        drop(management.manager().connect(&name).await);
+        drop(management.host().connect(&name).await);
     }
     Ok(Json(management.statuses()))
 }
 
-/// Stops and removes a server. Stored credentials remain.
+/// Shows the configuration of a server, without secrets, and its status.
+#[utoipa::path(get, path = "/mcp/{name}", params(("name" = String, Path, description = "The server")), responses(
+    (status = 200, description = "The server", body = ServerView),
+    (status = 404, description = "Unknown server", body = ErrorBody),
+))]
+pub(super) async fn show(
+    State(management): State<Management>,
+    Path(name): Path<String>,
+) -> Result<Json<ServerView>, ApiError> {
+    let configuration = management.0.configuration.lock().await;
+    let entry = configuration.servers.iter().find(|entry| entry.name == name);
+    let config = entry.map(agent::config::Configured::view).ok_or_else(|| ApiError::unknown_server(&name))?;
+    Ok(Json(ServerView { config, status: management.status(&name) }))
+}
+
+/// Stops and removes a server. Stored credentials and configuration files remain.
 #[utoipa::path(delete, path = "/mcp/{name}", params(("name" = String, Path, description = "The server")), responses(
     (status = 200, description = "The remaining servers by name", body = BTreeMap<String, StatusView>),
     (status = 404, description = "Unknown server", body = ErrorBody),
@@ -100,11 +140,13 @@ pub(super) async fn remove(
     State(management): State<Management>,
     Path(name): Path<String>,
 ) -> Result<Json<BTreeMap<String, StatusView>>, ApiError> {
-    let _guard = management.0.changing.lock().await;
-    management.registered(&name)?;
+    let mut configuration = management.0.configuration.lock().await;
+    if !configuration.remove(&name) {
+        return Err(ApiError::unknown_server(&name));
+    }
+    let config = management.host_config(&configuration)?;
     management.stop_login(&name).await;
-    management.servers().remove(&name);
-    management.apply().await?;
+    management.replace(config).await?;
     Ok(Json(management.statuses()))
 }
 
@@ -119,7 +161,8 @@ pub(super) async fn connect(
     State(management): State<Management>,
     Path(name): Path<String>,
 ) -> Result<Json<bool>, ApiError> {
-    match management.manager().connect(&name).await {
+    management.server(&name)?;
+    match management.host().connect(&name).await {
         Ok(_) => Ok(Json(true)),
         Err(error) => Err(management.error(&name, error)),
     }
@@ -134,7 +177,8 @@ pub(super) async fn disconnect(
     State(management): State<Management>,
     Path(name): Path<String>,
 ) -> Result<Json<bool>, ApiError> {
-    management.manager().disconnect(&name).await.map_err(|error| management.error(&name, error))?;
+    management.server(&name)?;
+    management.host().disconnect(&name).await.map_err(|error| management.error(&name, error))?;
     Ok(Json(true))
 }
 
@@ -148,25 +192,30 @@ pub(super) async fn tools(
     State(management): State<Management>,
     Path(name): Path<String>,
 ) -> Result<Json<Tools>, ApiError> {
-    let list = management.manager().tools(&name).await.map_err(|error| management.error(&name, error))?;
+    management.server(&name)?;
+    let list = management.host().server_tools(&name).await.map_err(|error| management.error(&name, &error))?;
     let rejected = list.rejected.iter().map(|one| RejectedView { name: one.name.clone(), reason: one.reason.clone() });
     Ok(Json(Tools { tools: list.tools.iter().map(|tool| tool.wire().clone()).collect(), rejected: rejected.collect() }))
 }
 
 impl Management {
-    /// Applies the registered servers to the manager.
-    async fn apply(&self) -> Result<(), ApiError> {
-        let wanted = self.servers().values().map(|server| server.managed.clone()).collect();
-        // No server is required and names are unique, so failures appear only in statuses.
-        self.manager().apply(wanted).await.map(drop).map_err(ApiError::from)
+    /// Applies a changed configuration. A required server that does not start is not an error of the request.
+    async fn replace(&self, config: HostConfig) -> Result<(), ApiError> {
+        match self.apply(config).await {
+            Ok(()) | Err(StartError::Required(_)) => Ok(()),
+            Err(error @ StartError::Duplicate(_)) => Err(error.into()),
+        }
     }
 
-    /// The URL for logins, or an error for a server without login.
-    pub(super) fn login_url(&self, name: &str) -> Result<url::Url, ApiError> {
-        self.registered(name)?.login.ok_or_else(|| {
-            let message =
-                format!("server `{name}` does not support login: it uses stdio or a configured `Authorization` header");
-            ApiError::new(StatusCode::BAD_REQUEST, "no-oauth", message)
-        })
+    /// A server with login.
+    pub(super) fn login_server(&self, name: &str) -> Result<HostServer, ApiError> {
+        let server = self.server(name)?;
+        if server.login_url().is_some() {
+            return Ok(server);
+        }
+        let message = format!(
+            "server `{name}` does not support login: it uses stdio, `oauth: false` or a configured `Authorization` header"
+        );
+        Err(ApiError::new(StatusCode::BAD_REQUEST, "no-oauth", message))
     }
 }

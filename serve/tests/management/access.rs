@@ -42,9 +42,22 @@ async fn invalid_requests_get_json_errors() {
     is_error(&sent("application/json", format!("\"{}\"", "x".repeat(300_000))).await, 413, "too-large");
     let added = |config: Value| api.post("/mcp", Some(json!({ "name": "s", "config": config })));
     is_error(&added(json!({ "type": "stdio" })).await, 400, "invalid-config");
-    is_error(&added(json!({ "type": "http", "url": "http://h/", "header": {} })).await, 400, "invalid-body");
-    let (_, body) = added(json!({ "type": "http", "url": 5 })).await;
-    assert!(body["error"]["message"].as_str().is_some_and(|words| words.starts_with("`config.url`: ")), "{body}");
+    is_error(&added(json!("http://h/")).await, 400, "invalid-body");
+    for (config, line) in [
+        (json!({ "type": "http", "url": "http://h/", "header": {} }), "unknown key `header`\n  config:6:7"),
+        (json!({ "url": 5 }), "\n  config:4:14\n4 |       \"url\": "),
+        (json!({ "command": "a", "url": "http://h/" }), "config:"),
+        (json!({ "url": "http://h/", "headers": { "A": "${NOT_SET_ANYWHERE}" } }), "NOT_SET_ANYWHERE"),
+        (json!({ "url": "http://h/", "permissions": { "deny": ["other/x"] } }), "other/x"),
+    ] {
+        let rejected = added(config).await;
+        is_error(&rejected, 400, "invalid-config");
+        assert!(rejected.1["error"]["message"].as_str().is_some_and(|text| text.contains(line)), "{}", rejected.1);
+    }
+    for name in ["", "a/b", "events"] {
+        let body = json!({ "name": name, "config": { "url": "http://h/" } });
+        is_error(&api.post("/mcp", Some(body)).await, 400, "invalid-config");
+    }
     assert_eq!(api.get("/mcp").await.1, json!({}), "nothing was added");
 }
 
@@ -73,16 +86,25 @@ async fn the_description_matches_the_routes() {
         [
             "delete /mcp/{name}",
             "delete /mcp/{name}/auth",
+            "get /events",
             "get /healthz",
             "get /mcp",
             "get /mcp/events",
+            "get /mcp/{name}",
             "get /mcp/{name}/tools",
+            "get /prompts",
+            "get /resources",
+            "get /tools",
+            "post /complete",
+            "post /expand",
             "post /mcp",
             "post /mcp/{name}/auth",
             "post /mcp/{name}/auth/authenticate",
             "post /mcp/{name}/auth/callback",
             "post /mcp/{name}/connect",
             "post /mcp/{name}/disconnect",
+            "post /resources/read",
+            "post /tools/call",
         ]
     );
     assert_eq!(description["components"]["securitySchemes"]["token"]["scheme"], "bearer");

@@ -2,10 +2,13 @@
 
 use std::sync::{Arc, Mutex};
 
-use agent::policy::Policy;
+use agent::{
+    config::{Configuration, Settings},
+    host::HostOptions,
+    policy::Policy,
+};
 use client::auth::{
     BrowserError,
-    callback::CallbackOptions,
     store::{CredentialStore, MemoryStore},
 };
 use futures::future::BoxFuture;
@@ -61,14 +64,35 @@ impl Api {
     }
 
     pub(crate) async fn with_policy(policy: Policy, browser: TestBrowser) -> Self {
+        Self::with_configuration(Configuration::default(), policy, browser).await
+    }
+
+    /// With servers and rules of this configuration file, in TOML.
+    pub(crate) async fn configured(text: &str) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("config.toml");
+        std::fs::write(&path, text).expect("a file");
+        Self::with_configuration(Configuration::load_file(&path), Policy::default(), TestBrowser::default()).await
+    }
+
+    async fn with_configuration(configuration: Configuration, policy: Policy, browser: TestBrowser) -> Self {
         let (browser, store) = (Arc::new(browser), Arc::new(MemoryStore::default()));
+        let variable = |name: &str| match name {
+            "SECRET_OF_TESTS" => Some("s3cr3t-of-a-variable".to_owned()),
+            "MCP_WORKBENCH_SERVE_TOKEN" => Some(TOKEN.to_owned()),
+            _ => None,
+        };
         let settings = ManagementSettings {
+            configuration,
+            settings: Settings::default(),
+            variables: Arc::new(variable),
+            host: HostOptions::default(),
             store: Arc::<MemoryStore>::clone(&store) as Arc<dyn CredentialStore>,
             browser: Arc::<TestBrowser>::clone(&browser),
-            callback: CallbackOptions::default(),
+            callback_port: None,
             policy,
         };
-        let management = Management::new(settings);
+        let management = Management::start(settings).await.expect("it starts");
         let token = Some(Token::parse(TOKEN).expect("a token"));
         let policy = AccessPolicy { token, open_paths: vec![HEALTH.to_owned()], ..AccessPolicy::default() };
         let router = management.router(AccessControl::from(policy));

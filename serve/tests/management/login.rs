@@ -9,12 +9,17 @@ use client::auth::store::CredentialStore as _;
 
 use crate::kit::{Api, TestBrowser, is_error};
 
+async fn oauth(script: &str) -> OAuthMock {
+    let script = script::parse(script, "login.json").expect("a valid script");
+    OAuthMock::start(script, OAuthOptions::default().with_seed(1)).await.expect("it starts")
+}
+
 async fn guarded(api: &Api) -> OAuthMock {
-    let script = script::parse("{}", "login.json").expect("a valid script");
-    let mock = OAuthMock::start(script, OAuthOptions::default().with_seed(1)).await.expect("it starts");
+    let mock = oauth("{}").await;
     let config = json!({ "type": "http", "url": mock.protected() });
     let (status, all) = api.post("/mcp", Some(json!({ "name": "guarded", "config": config }))).await;
-    assert_eq!((status, &all), (StatusCode::OK, &json!({ "guarded": { "status": "needs_auth" } })));
+    assert_eq!((status, &all["guarded"]["status"]), (StatusCode::OK, &json!("needs_auth")), "{all}");
+    assert!(all["guarded"]["help"].as_str().is_some_and(|help| help.starts_with("log in with `POST")), "{all}");
     mock
 }
 
@@ -137,6 +142,32 @@ async fn another_login_stops_the_previous_one() {
     let refused = api.post("/mcp/guarded/auth/callback", Some(json!({ "url": of_first.as_str() }))).await;
     is_error(&refused, 400, "callback-rejected");
     let done = api.post("/mcp/guarded/auth/callback", Some(json!({ "url": of_second.as_str() }))).await;
+    assert_eq!(done, (StatusCode::OK, json!({ "status": "connected" })));
+    api.management.close().await;
+    mock.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_needs_a_registered_client_says_so_and_takes_one() {
+    let api = Api::start().await;
+    let mock = oauth(
+        r#"{"registration": {"enabled": false, "advertised": false},
+            "clients": [{"id": "known", "redirect_uris": ["http://127.0.0.1/callback"]}]}"#,
+    )
+    .await;
+    let add = |config: Value| api.post("/mcp", Some(json!({ "name": "guarded", "config": config })));
+    let (_, all) = add(json!({ "url": mock.protected() })).await;
+    assert_eq!(all["guarded"]["status"], "needs_client_registration", "{all}");
+    assert!(all["guarded"]["help"].as_str().is_some_and(|help| help.contains("clientId")), "{all}");
+    for path in ["/mcp/guarded/connect", "/mcp/guarded/auth"] {
+        let rejected = api.post(path, None).await;
+        is_error(&rejected, 502, "client-registration-required");
+        assert!(rejected.1["error"]["help"].as_str().is_some_and(|help| help.contains("clientId")), "{}", rejected.1);
+    }
+    let (_, all) = add(json!({ "url": mock.protected(), "oauth": { "clientId": "known" } })).await;
+    assert_eq!(all["guarded"]["status"], "needs_auth", "{all}");
+    let back = redirect(&start_login(&api).await).await;
+    let done = api.post("/mcp/guarded/auth/callback", Some(json!({ "url": back.as_str() }))).await;
     assert_eq!(done, (StatusCode::OK, json!({ "status": "connected" })));
     api.management.close().await;
     mock.stop().await;

@@ -1,6 +1,7 @@
 //! The management API, asked over HTTP: servers, statuses, logins, and who is let in.
 
 mod access;
+mod host;
 mod kit;
 mod login;
 mod servers;

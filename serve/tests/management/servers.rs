@@ -13,7 +13,7 @@ use crate::kit::{Api, TOKEN, TestBrowser, is_error, mock_server};
 async fn a_server_is_added_used_disconnected_connected_and_removed() {
     let api = Api::start().await;
     let server = mock_server().await;
-    let config = json!({ "type": "http", "url": server.url(), "timeout": "5s" });
+    let config = json!({ "type": "http", "url": server.url(), "startupTimeoutMs": 5000 });
     let (status, all) = api.post("/mcp", Some(json!({ "name": "mock", "config": config }))).await;
     assert_eq!((status, &all), (StatusCode::OK, &json!({ "mock": { "status": "connected" } })));
     let (_, tools) = api.get("/mcp/mock/tools").await;
@@ -50,7 +50,7 @@ async fn a_failed_start_is_reported_without_secrets_and_affects_no_other_server(
     let secret = "s3cr3t-of-the-server";
     let script = "echo \"cannot use $KEY\" >&2; exit 3";
     let config = json!({
-        "type": "stdio", "command": "sh", "args": ["-c", script], "env": { "KEY": secret }, "timeout": "2s"
+        "type": "stdio", "command": "sh", "args": ["-c", script], "env": { "KEY": secret }, "startupTimeoutSec": 2
     });
     let (status, all) = api.post("/mcp", Some(json!({ "name": "broken", "config": config }))).await;
     assert_eq!(status, StatusCode::OK, "that it does not start is no error of the request");
