@@ -1,6 +1,7 @@
 //! The servers that an administrator allows.
 //!
-//! The policy is in two optional files of a directory that only an administrator can write to ([`PolicyDirectory`]):
+//! The policy is in two optional files of a directory that only an administrator can write to ([`PolicyDirectory`]), in JSON or,
+//! with the ending `.toml`, in TOML (`mcp_servers`, `allowed_mcp_servers`, `server_name`, …):
 //!
 //! - `managed-mcp.json`, `{"mcpServers": {…}}`: if it exists, all other servers are rejected.
 //! - `managed-settings.json`, with the lists `allowedMcpServers` and `deniedMcpServers`. An entry is one of
@@ -26,7 +27,7 @@ mod file;
 mod tests;
 mod url_pattern;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use client::{Endpoint, ServerConfig};
 use serde::{Deserialize, Serialize};
@@ -41,7 +42,7 @@ use file::Entry;
 /// The servers that an administrator allows.
 #[derive(Debug, Default)]
 pub struct Policy {
-    exclusive: Option<Map<String, Value>>,
+    exclusive: Option<(PathBuf, Map<String, Value>)>,
     allowed: Option<Vec<Entry>>,
     denied: Vec<Entry>,
     problem: Option<PolicyError>,
@@ -74,6 +75,13 @@ impl Policy {
         Self::try_read(directory, root).unwrap_or_else(|problem| Self { problem: Some(problem), ..Self::default() })
     }
 
+    /// Reads the policy of a machine: the files of the workbench or, if it has none, those of Claude Code.
+    #[must_use]
+    pub fn machine(platform: Platform, root: &Path) -> Self {
+        let (own, other) = (PolicyDirectory::own(platform), PolicyDirectory::claude_code(platform));
+        Self::read(if own.has_files(root) { &own } else { &other }, root)
+    }
+
     fn try_read(directory: &PolicyDirectory, root: &Path) -> Result<Self, PolicyError> {
         let exclusive = file::read_exclusive(&directory.exclusive(root))?;
         let settings = file::read_settings(&directory.settings(root), directory.is_shared())?;
@@ -89,7 +97,13 @@ impl Policy {
     /// The servers of the exclusive file, as in `.mcp.json`. If present, no other configuration applies.
     #[must_use]
     pub fn exclusive(&self) -> Option<&Map<String, Value>> {
-        self.exclusive.as_ref()
+        self.exclusive.as_ref().map(|(_, servers)| servers)
+    }
+
+    /// The path of the exclusive file.
+    #[must_use]
+    pub fn exclusive_path(&self) -> Option<&Path> {
+        self.exclusive.as_ref().map(|(path, _)| path.as_path())
     }
 
     /// Decides whether a server may be used. The variables of the server must be expanded.

@@ -48,21 +48,33 @@ impl PolicyDirectory {
         Self { directory: directory(platform, "claude-code", "ClaudeCode"), shared: true }
     }
 
-    /// The file with the only servers that exist.
+    /// The file with the only servers that exist, in JSON. It may be `managed-mcp.toml` instead.
     #[must_use]
     pub fn exclusive(&self, root: &Path) -> PathBuf {
         root.join(&self.directory).join("managed-mcp.json")
     }
 
-    /// The file with the allow and deny lists.
+    /// The file with the allow and deny lists, in JSON. It may be `managed-settings.toml` instead.
     #[must_use]
     pub fn settings(&self, root: &Path) -> PathBuf {
         root.join(&self.directory).join("managed-settings.json")
     }
 
+    /// Whether a policy file exists. A file that cannot be examined exists, because it may contain rules.
+    pub(super) fn has_files(&self, root: &Path) -> bool {
+        let files = [self.exclusive(root), self.settings(root)];
+        files.iter().flat_map(|json| [json.clone(), json.with_extension("toml")]).any(|path| exists(&path))
+    }
+
     pub(super) fn is_shared(&self) -> bool {
         self.shared
     }
+}
+
+/// Whether something is at a path, also if it cannot be examined.
+pub(super) fn exists(path: &Path) -> bool {
+    use std::io::ErrorKind::{NotADirectory, NotFound};
+    !matches!(std::fs::symlink_metadata(path), Err(error) if matches!(error.kind(), NotFound | NotADirectory))
 }
 
 fn directory(platform: Platform, unix: &str, other: &str) -> PathBuf {

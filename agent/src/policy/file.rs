@@ -1,8 +1,7 @@
 //! The two policy files. Every error rejects the file, because a rule that is skipped would allow what it denies.
 
 use std::{
-    fmt,
-    io::{self, ErrorKind},
+    fmt, io,
     path::{Path, PathBuf},
 };
 
@@ -15,7 +14,7 @@ use diagnostics::{
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Map, Value};
 
-use super::url_pattern::UrlPattern;
+use super::{directory::exists, url_pattern::UrlPattern};
 use crate::filter::printable;
 
 const FORMAT: Format = Format {
@@ -27,6 +26,9 @@ const FORMAT: Format = Format {
 };
 
 const KEYS: [&str; 3] = ["allowedMcpServers", "deniedMcpServers", "allowManagedMcpServersOnly"];
+
+/// The keys in TOML.
+const TOML_KEYS: [&str; 2] = ["allowed_mcp_servers", "denied_mcp_servers"];
 
 /// Reasons why a policy file rejects all servers.
 #[derive(Debug, thiserror::Error)]
@@ -67,16 +69,16 @@ fn one_line(problems: &Diagnostics) -> String {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Exclusive {
-    #[serde(rename = "mcpServers")]
+    #[serde(rename = "mcpServers", alias = "mcp_servers")]
     servers: Map<String, Value>,
 }
 
 /// The lists of `managed-settings.json`.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct Settings {
-    #[serde(rename = "allowedMcpServers")]
+    #[serde(rename = "allowedMcpServers", alias = "allowed_mcp_servers")]
     pub(super) allowed: Option<Vec<Entry>>,
-    #[serde(default, rename = "deniedMcpServers")]
+    #[serde(default, rename = "deniedMcpServers", alias = "denied_mcp_servers")]
     pub(super) denied: Vec<Entry>,
 }
 
@@ -92,25 +94,30 @@ pub(super) enum Entry {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct RawEntry {
+    #[serde(alias = "server_name")]
     server_name: Option<String>,
+    #[serde(alias = "server_command")]
     server_command: Option<Vec<String>>,
+    #[serde(alias = "server_url")]
     server_url: Option<String>,
 }
 
-/// Reads the servers of an exclusive file; `None` if it does not exist.
-pub(super) fn read_exclusive(path: &Path) -> Result<Option<Map<String, Value>>, PolicyError> {
-    let Some(mut document) = parse(path)? else { return Ok(None) };
-    Ok(Some(document.read::<Exclusive>()?.servers))
+/// Reads the servers of an exclusive file, and the path that was read; `None` if it does not exist.
+pub(super) fn read_exclusive(json: &Path) -> Result<Option<(PathBuf, Map<String, Value>)>, PolicyError> {
+    let Some((path, mut document)) = parse(json)? else { return Ok(None) };
+    Ok(Some((path, document.read::<Exclusive>()?.servers)))
 }
 
 /// Reads the lists. In a shared file, only a misspelled key is an error, because other programs define other keys.
-pub(super) fn read_settings(path: &Path, shared: bool) -> Result<Settings, PolicyError> {
-    let Some(mut document) = parse(path)? else { return Ok(Settings::default()) };
-    let is_unknown = |key: &str| !KEYS.contains(&key) && (!shared || nearest::nearest(key, KEYS).is_some());
+pub(super) fn read_settings(json: &Path, shared: bool) -> Result<Settings, PolicyError> {
+    let Some((_, mut document)) = parse(json)? else { return Ok(Settings::default()) };
+    let known: &[&str] = if document.source().syntax() == Syntax::Toml { &TOML_KEYS } else { &KEYS };
+    let is_unknown =
+        |key: &str| !known.contains(&key) && (!shared || nearest::nearest(key, known.iter().copied()).is_some());
     let keys = document.root().entries().filter_map(|entry| Some((entry, entry.name()?)));
     let unknown = keys.filter(|(_, key)| is_unknown(key)).map(|(entry, key)| {
         let error = document.source().error(entry.key_span(), format!("unknown key `{key}`"));
-        error.with_help(nearest::advice(key, KEYS))
+        error.with_help(nearest::advice(key, known.iter().copied()))
     });
     let mut problems: Vec<Diagnostic> = unknown.collect();
     let settings = document.read::<Settings>();
@@ -121,16 +128,28 @@ pub(super) fn read_settings(path: &Path, shared: bool) -> Result<Settings, Polic
     }
 }
 
-fn parse(path: &Path) -> Result<Option<Document>, PolicyError> {
-    let text = match read_file(path, &FORMAT) {
+/// Parses the file in JSON, or the one in TOML beside it.
+fn parse(json: &Path) -> Result<Option<(PathBuf, Document)>, PolicyError> {
+    let toml = json.with_extension("toml");
+    let (path, syntax) = match (exists(json), exists(&toml)) {
+        (false, false) => return Ok(None),
+        (true, false) => (json.to_owned(), Syntax::Json),
+        (false, true) => (toml, Syntax::Toml),
+        (true, true) => {
+            let problem = Diagnostic::new(&toml.display().to_string(), "the same file exists in JSON");
+            return Err(problem.with_help("remove one of them").into());
+        }
+    };
+    let text = match read_file(&path, &FORMAT) {
         Ok(text) => text,
-        Err(FileError::Unreadable { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(None),
         Err(FileError::Unreadable { path, source }) => return Err(PolicyError::Unreadable { path, error: source }),
         Err(FileError::Invalid(problems)) => return Err(problems.into()),
     };
-    let document = Document::parse(Source::new(&path.display().to_string(), &text, Syntax::Json), &FORMAT)?;
-    check_strict(&document)?;
-    Ok(Some(document))
+    let document = Document::parse(Source::new(&path.display().to_string(), &text, syntax), &FORMAT)?;
+    if syntax == Syntax::Json {
+        check_strict(&document)?;
+    }
+    Ok(Some((path, document)))
 }
 
 /// Rejects comments and trailing commas, which other readers of these files do not accept.

@@ -372,3 +372,51 @@ static BOTH: LazyLock<Policy> = LazyLock::new(|| {
         "deniedMcpServers": [{"serverUrl": "https://good.test/*"}],
     }))
 });
+
+fn machine(files: &[(&str, &str)]) -> Policy {
+    let root = tempfile::tempdir().unwrap();
+    for (path, text) in files {
+        let path = root.path().join("etc").join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+    Policy::machine(Platform::Linux, root.path())
+}
+
+#[test]
+fn files_in_toml_have_the_same_meaning() {
+    let text = "denied_mcp_servers = [{ server_name = \"evil\" }, { server_command = [\"rm\"] }]\n";
+    let policy = machine(&[("mcp-workbench/managed-settings.toml", text)]);
+    assert!(!policy.decide(&stdio("evil", &["x"]), Origin::User).allowed);
+    assert!(!policy.decide(&stdio("a", &["rm"]), Origin::User).allowed);
+    assert!(policy.decide(&stdio("a", &["ls"]), Origin::User).allowed);
+    let policy = machine(&[("mcp-workbench/managed-mcp.toml", "[mcp_servers.a]\ncommand = \"ls\"\n")]);
+    assert!(policy.exclusive_path().unwrap().ends_with("managed-mcp.toml"));
+    assert!(!policy.decide(&stdio("a", &["ls"]), Origin::User).allowed);
+    assert!(policy.decide(&stdio("a", &["ls"]), Origin::Managed).allowed);
+    for (files, part) in [
+        (&[("mcp-workbench/managed-settings.toml", "deniedMcpServer = []\n")][..], "unknown key `deniedMcpServer`"),
+        (&[("mcp-workbench/managed-settings.toml", "denied_mcp_servers = 1\n")], "managed-settings.toml:1:"),
+        (
+            &[("mcp-workbench/managed-settings.toml", ""), ("mcp-workbench/managed-settings.json", "{}")],
+            "exists in JSON",
+        ),
+    ] {
+        let policy = machine(files);
+        let problem = policy.problem().expect(part).to_string();
+        assert!(problem.contains(part), "{problem}");
+        assert!(!policy.decide(&stdio("a", &["ls"]), Origin::User).allowed);
+    }
+}
+
+#[test]
+fn the_files_of_claude_code_apply_if_the_workbench_has_none() {
+    let denied = r#"{"deniedMcpServers": [{"serverName": "evil"}], "permissions": {}}"#;
+    let allows = |policy: &Policy| policy.decide(&stdio("evil", &["x"]), Origin::User).allowed;
+    assert!(!allows(&machine(&[("claude-code/managed-settings.json", denied)])));
+    // Keys of other programs are errors only in the files of the workbench.
+    assert!(machine(&[("mcp-workbench/managed-settings.json", denied)]).problem().is_some());
+    let own = [("claude-code/managed-settings.json", denied), ("mcp-workbench/managed-settings.json", "{}")];
+    assert!(allows(&machine(&own)));
+    assert!(allows(&machine(&[])));
+}

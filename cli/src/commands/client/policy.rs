@@ -4,7 +4,7 @@ use std::path::Path;
 
 use agent::{
     config::Configuration,
-    policy::{Origin, Platform, Policy, PolicyDirectory},
+    policy::{Origin, Platform, Policy},
 };
 use anyhow::anyhow;
 use client::ServerConfig;
@@ -13,13 +13,12 @@ use super::error::ClientCommandError;
 
 /// The policy of this machine.
 pub(crate) fn machine_policy() -> Policy {
-    Policy::read(&PolicyDirectory::own(Platform::this()), Path::new("/"))
+    Policy::machine(Platform::this(), Path::new("/"))
 }
 
 /// The servers of the administrator, if no others are allowed.
 pub(super) fn configuration(policy: &Policy) -> Option<Configuration> {
-    policy.exclusive()?;
-    Some(Configuration::load_file(&PolicyDirectory::own(Platform::this()).exclusive(Path::new("/"))))
+    policy.exclusive_path().map(Configuration::load_file)
 }
 
 /// Rejects a server that the policy does not allow. `named`: it is configured.
@@ -37,6 +36,7 @@ pub(super) fn enforce(policy: &Policy, server: &ServerConfig, named: bool) -> Re
 mod tests {
     use std::fs;
 
+    use agent::policy::PolicyDirectory;
     use client::{Endpoint, StdioEndpoint};
 
     use super::*;
