@@ -17,6 +17,7 @@ mod converter;
 mod dialect;
 mod document;
 mod error;
+mod explicit;
 mod merge;
 mod pattern;
 mod read;

@@ -77,6 +77,27 @@ fn corpus(name: &str) -> String {
 }
 
 #[test]
+fn schemas_are_written_out_on_request() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("schema.json");
+    fs::write(&file, r#"{"properties": {"a": true}}"#).unwrap();
+    let convert =
+        |more: &[&str]| run(&[&["schema", "convert", "--no-strict", "--check"], more, &[&text(&file)]].concat());
+    for (provider, at) in
+        [("openai", "/0/parameters"), ("openai-chat", "/0/function/parameters"), ("anthropic", "/0/input_schema")]
+    {
+        let open = convert(&["--to", provider]).json();
+        assert_eq!(open.pointer(at).unwrap().get("additionalProperties"), None, "{open}");
+        let ran = convert(&["--to", provider, "--explicit"]);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        let schema = ran.json().pointer(at).unwrap().clone();
+        assert_eq!((&schema["type"], &schema["additionalProperties"]), (&"object".into(), &false.into()), "{schema}");
+        assert!(schema["properties"]["a"]["type"].is_array(), "{schema}");
+        assert!(ran.stderr.contains("additionalProperties"), "the report has the change: {ran:?}");
+    }
+}
+
+#[test]
 fn tools_are_converted_for_every_provider_and_follow_its_rules() {
     for (provider, key) in [
         ("openai", "/0/parameters"),

@@ -12,6 +12,7 @@ use super::{
     dialect::Dialect,
     document::Document,
     error::SchemaError,
+    explicit::make_explicit,
     read::read,
     report::Report,
     restore::restore,
@@ -24,13 +25,16 @@ use super::{
 pub struct Options {
     /// Whether OpenAI enforces the schema (strict mode), if the schema supports it.
     pub strict: bool,
+    /// Whether types, `additionalProperties: false` and boolean schemas are written out for Anthropic, and for OpenAI
+    /// without strict mode.
+    pub explicit: bool,
     /// Limits of reading and writing.
     pub limits: Limits,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { strict: true, limits: Limits::default() }
+        Self { strict: true, explicit: false, limits: Limits::default() }
     }
 }
 
@@ -174,8 +178,12 @@ fn arguments(
     options: &Options,
     report: &mut Report,
 ) -> Result<Outcome, SchemaError> {
-    let mut in_dialect = |dialect| {
-        let mut converter = Converter::new(document, dialect, &options.limits);
+    let mut in_dialect = |dialect: Dialect| {
+        let mut explicit = None;
+        if options.explicit && dialect.is_verbatim() {
+            make_explicit(explicit.insert(document.clone()), report);
+        }
+        let mut converter = Converter::new(explicit.as_ref().unwrap_or(document), dialect, &options.limits);
         let arguments = converter.arguments();
         if arguments.is_ok() {
             report.append(converter.report);

@@ -72,6 +72,54 @@ fn strict_mode_can_be_declined() {
     assert_eq!(converted.parameters(), Some(&schema));
 }
 
+/// The schema for Anthropic, with everything written out.
+fn explicit(schema: Value) -> Value {
+    let options = Options { explicit: true, ..Options::default() };
+    convert(Provider::Anthropic, "t", &tool(schema), &options).unwrap().parameters().unwrap().clone()
+}
+
+#[test]
+fn explicit_schemas_have_types_and_are_closed() {
+    let all = json!(["string", "number", "boolean", "object", "array", "null"]);
+    let schema = json!({
+        "properties": {
+            "any": true, "none": false, "kind": { "enum": ["a", 1] }, "text": { "minLength": 1 },
+            "inner": { "type": "object", "properties": { "x": { "type": "string" } } },
+            "map": { "type": "object" },
+        },
+    });
+    let written = explicit(schema.clone());
+    assert_eq!((&written["type"], &written["additionalProperties"]), (&json!("object"), &json!(false)), "{written}");
+    let properties = &written["properties"];
+    assert_eq!(properties["any"]["type"], all, "{written}");
+    assert_eq!(properties.get("none"), None, "{written}");
+    assert_eq!(
+        (&properties["kind"]["type"], &properties["text"]["type"]),
+        (&json!(["string", "integer"]), &json!("string"))
+    );
+    assert_eq!(properties["inner"]["additionalProperties"], false, "{written}");
+    assert_eq!(properties["map"].get("additionalProperties"), None, "{written}");
+    // The default changes none of this.
+    let plain = convert(Provider::Anthropic, "t", &tool(schema), &Options::default()).unwrap();
+    assert_eq!(plain.parameters().unwrap().get("additionalProperties"), None, "{plain:?}");
+}
+
+#[test]
+fn explicit_schemas_that_apply_together_stay_open() {
+    let part = |name: &str| json!({ "type": "object", "properties": { name: { "type": "string" } } });
+    let both = explicit(json!({ "type": "object", "properties": { "v": { "allOf": [part("a"), part("b")] } } }));
+    assert!(!both["properties"]["v"].to_string().contains("additionalProperties"), "{both}");
+    let shared = explicit(json!({
+        "type": "object", "$defs": { "a": part("a") },
+        "properties": { "v": { "allOf": [{ "$ref": "#/$defs/a" }, part("b")] } },
+    }));
+    assert!(!shared["properties"]["v"].to_string().contains("additionalProperties"), "{shared}");
+    assert!(!shared["$defs"].to_string().contains("additionalProperties"), "{shared}");
+    let either =
+        explicit(json!({ "type": "object", "properties": { "v": { "anyOf": [part("a"), { "type": "string" }] } } }));
+    assert_eq!(either["properties"]["v"]["anyOf"][0]["additionalProperties"], false, "{either}");
+}
+
 /// Definitions that providers have refused, each with what is wrong in it.
 #[test]
 fn the_rules_refuse_what_the_providers_have_refused() {

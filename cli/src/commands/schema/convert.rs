@@ -37,6 +37,9 @@ struct ConversionArgs {
     /// Do not use strict mode.
     #[arg(long)]
     no_strict: bool,
+    /// Write out types, `additionalProperties: false` and boolean schemas: for Anthropic, and for OpenAI without strict mode.
+    #[arg(long)]
+    explicit: bool,
     /// Check each definition against the provider's rules, and fail on a violation.
     #[arg(long)]
     check: bool,
@@ -86,7 +89,8 @@ pub(crate) fn run(args: &Args) -> CommandResult {
 
 impl ConversionArgs {
     fn print(&self, listing: &Listing) -> CommandResult {
-        let options = Options { strict: self.strict || !self.no_strict, limits: Limits::default() };
+        let options =
+            Options { strict: self.strict || !self.no_strict, explicit: self.explicit, limits: Limits::default() };
         let conversion = convert_all(self.to, listing.named(self.qualify_names), &options);
         let definitions: Vec<Value> = conversion.tools.iter().map(|tool| tool.definition.clone()).collect();
         print::json(&Value::Array(definitions))?;
