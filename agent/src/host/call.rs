@@ -175,10 +175,14 @@ impl Host {
     /// Applies the output limits. A complete text is written to a file on a thread for blocking work.
     pub(super) async fn limit(&self, content: ModelContent) -> (ModelContent, Outcome) {
         let (limits, store) = (self.inner.options.limits, self.inner.options.store.clone());
-        let unchanged = content.clone();
-        let limited = tokio::task::spawn_blocking(move || limit(content, limits, store.as_ref())).await;
-        // It only fails if it panicked.
-        limited.unwrap_or((unchanged, Outcome::Whole))
+        match tokio::task::spawn_blocking(move || limit(content, limits, store.as_ref())).await {
+            Ok(limited) => limited,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // The runtime shuts down, and drops this call as well.
+                Err(_) => std::future::pending().await,
+            },
+        }
     }
 
     /// The result of the search tool: definitions, or references if the model supports them.

@@ -214,8 +214,10 @@ impl ToolState {
         self.tickets.remove(server);
     }
 
-    fn deferred(&mut self, options: &HostOptions, always_shown: impl Fn(&str) -> bool) -> Arc<HashSet<String>> {
+    /// The deferred tools. Those of servers with `always_load` are never deferred.
+    fn deferred(&mut self, options: &HostOptions, config: &HostConfig) -> Arc<HashSet<String>> {
         let catalog = &self.catalog;
+        let always_shown = |server: &str| config.server_named(server).is_some_and(|server| server.always_load);
         let deferred = self.deferred.get_or_insert_with(|| {
             let names = options.search.deferred(catalog, always_shown, options.context_tokens);
             Arc::new(names.into_iter().map(|(name, _)| name.to_owned()).collect())
@@ -250,8 +252,7 @@ impl Host {
     pub fn tools(&self) -> Toolset {
         let (config, options) = (self.config(), &self.inner.options);
         let mut state = lock(&self.inner.tools);
-        let always = |server: &str| config.server_named(server).is_some_and(|server| server.always_load);
-        let deferred = state.deferred(options, always);
+        let deferred = state.deferred(options, &config);
         let tool = |(name, _): (&str, &Entry)| {
             let visibility = state.visibility(name, &deferred);
             Some(HostTool { name: name.to_owned(), visibility, offer: Arc::clone(state.offers.get(name)?) })
@@ -386,9 +387,8 @@ impl Host {
     /// Loads deferred tools, and returns those of these names that exist.
     pub(super) fn load(&self, names: Vec<String>) -> Vec<HostTool> {
         let config = self.config();
-        let always = |server: &str| config.server_named(server).is_some_and(|server| server.always_load);
         let mut state = lock(&self.inner.tools);
-        let deferred = state.deferred(&self.inner.options, always);
+        let deferred = state.deferred(&self.inner.options, &config);
         let (mut tools, mut loaded) = (Vec::new(), Vec::new());
         for name in names {
             let Some(offer) = state.offers.get(&name).cloned() else { continue };

@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Args) -> CommandResult {
             return watch(&session, args.target.json).await;
         }
         session.host.ready().await;
-        print_overview(&session, args.target.json).await?;
+        print_overview(&session, &overview(&session).await, args.target.json)?;
         Ok(ExitCode::SUCCESS)
     })
 }
@@ -57,7 +57,7 @@ async fn watch(session: &Session, json: bool) -> Result<ExitCode, ClientCommandE
         // Progress and log messages change nothing here.
         if current != shown {
             shown = current;
-            print_overview(session, json).await?;
+            print_overview(session, &shown, json)?;
         }
         let changed = tokio::select! {
             event = events.recv() => event.map(drop),
@@ -90,9 +90,9 @@ async fn overview(session: &Session) -> Value {
     all
 }
 
-async fn print_overview(session: &Session, json: bool) -> Result<(), CommandError> {
+fn print_overview(session: &Session, overview: &Value, json: bool) -> Result<(), CommandError> {
     if json {
-        return print::json(&overview(session).await);
+        return print::json(overview);
     }
     tools::print_toolset(session, &session.host.tools())?;
     let rules = rules(&session.configuration);
