@@ -7,6 +7,13 @@ use std::{fmt, sync::Arc};
 
 use crate::event::excerpt;
 
+/// The host of GitHub's server.
+const GITHUB: &str = "api.githubcopilot.com";
+
+/// What works at GitHub's server without a registered client.
+const GITHUB_ADVICE: &str = ". GitHub's server also accepts a personal access token: put it into an environment variable, \
+                             and add the server with `--bearer-token-env-var <variable>`";
+
 /// Authorization failed.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("server `{server}`: {failure}{}", Advice(self))]
@@ -218,6 +225,14 @@ impl AuthError {
     }
 }
 
+impl AuthError {
+    /// Whether the login failed at GitHub's server, whose authorization server registers no clients.
+    fn is_from_github(&self) -> bool {
+        let has_host = url::Url::parse(&self.server).is_ok_and(|url| url.host_str() == Some(GITHUB));
+        has_host && !matches!(self.failure, AuthFailure::LoginRequired { .. } | AuthFailure::Store { .. })
+    }
+}
+
 impl AuthFailure {
     /// A stable name of the kind.
     #[must_use]
@@ -266,10 +281,13 @@ struct Advice<'a>(&'a AuthError);
 
 impl fmt::Display for Advice<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.command() {
-            Some(command) => write!(f, "; run `{command}`"),
-            None => Ok(()),
+        if let Some(command) = self.0.command() {
+            write!(f, "; run `{command}`")?;
         }
+        if self.0.is_from_github() {
+            f.write_str(GITHUB_ADVICE)?;
+        }
+        Ok(())
     }
 }
 
@@ -298,5 +316,14 @@ mod tests {
         let error = AuthError::new("mine", failure);
         assert_eq!(error.command(), None);
         assert!(error.to_string().ends_with("has the issuer https://b"), "{error}");
+    }
+
+    #[test]
+    fn a_failed_login_at_github_suggests_a_personal_access_token() {
+        let failed = || AuthFailure::RegistrationRequired { issuer: "https://github.com/login/oauth".to_owned() };
+        let at = |server: &str| AuthError::new(server, failed()).to_string();
+        let message = at("https://api.githubcopilot.com/mcp/");
+        assert!(message.contains("personal access token") && message.contains("--bearer-token-env-var"), "{message}");
+        assert!(!at("https://api.example.com/mcp/").contains("personal access token"));
     }
 }
