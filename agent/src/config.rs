@@ -27,6 +27,7 @@ mod origin;
 mod plugin;
 mod reader;
 mod redaction;
+mod sandbox;
 pub mod scope;
 mod server;
 pub mod settings;
@@ -35,11 +36,12 @@ mod show;
 pub use diagnostics::{Diagnostic, Location, Severity, printable};
 
 pub use self::{
-    configuration::{Configuration, Configured, Layer, ServerLookupError, ShadowedEntry},
+    configuration::{Configuration, Configured, Layer, Plugin, ServerLookupError, ShadowedEntry},
     expand::{ExpandError, expand},
     file::{ConfigFile, MAX_BYTES, MAX_SERVERS, NamedServer, Role},
     keys::Format,
     origin::ConfigString,
+    sandbox::{Sandbox, SandboxPolicy},
     scope::{ConfigPaths, Scope},
     server::{Endpoint, OauthSettings, PermissionRules, Remote, Server, Stdio, TransportChoice},
     settings::{SettingError, Settings},

@@ -55,6 +55,7 @@ pub use self::{
     tools::{HostTool, Toolset, Visibility},
 };
 use crate::{
+    config::Sandbox,
     filter::ModelCapabilities,
     instructions::{self, InstructionLimits, Instructions},
     output::{OutputLimits, OutputStore},
@@ -97,8 +98,8 @@ pub struct HostOptions {
     pub support: HostSupport,
     /// Directories and files that the user works on.
     pub roots: Vec<Root>,
-    /// The sandbox of the program, for servers that declare an interest.
-    pub sandbox: Option<SandboxState>,
+    /// The sandbox of the program, for servers that declare an interest. That of the configuration takes precedence.
+    pub sandbox: Option<Sandbox>,
     /// Opens connections.
     pub connector: Arc<dyn Connector>,
     /// Credentials of earlier logins; `None` connects without them.
@@ -136,6 +137,8 @@ pub struct Host {
 struct Inner {
     options: HostOptions,
     config: Arc<Mutex<Arc<HostConfig>>>,
+    /// Connected servers get each change.
+    sandbox: SandboxState,
     manager: Manager,
     link: HostLink,
     gate: Arc<Gate>,
@@ -193,11 +196,12 @@ impl Host {
         let (sender, requests) = mpsc::channel(REQUESTS);
         let task = tokio::spawn(requests::pass_on(link.subscribe(), Arc::clone(&gate), sender, events.clone()));
         let config = Arc::<Mutex<Arc<HostConfig>>>::default();
+        let sandbox = SandboxState::new(sandbox_value(options.sandbox.as_ref()));
         let manager = Manager::new(ManagerOptions {
             connect: ConnectOptions {
                 events: sink,
                 host: Some(link.clone()),
-                sandbox: options.sandbox.clone(),
+                sandbox: Some(sandbox.clone()),
                 ..ConnectOptions::default()
             },
             connector: connector(&options, Arc::clone(&config)),
@@ -206,6 +210,7 @@ impl Host {
         let closing = CancellationToken::new();
         let inner = Arc::new(Inner {
             config,
+            sandbox,
             tools: Mutex::new(tools::ToolState::new(options.naming)),
             reads: watch::Sender::new(0),
             resources: Resources::new(manager.clone()),
@@ -232,6 +237,7 @@ impl Host {
     pub async fn apply(&self, config: HostConfig) -> Result<(), StartError> {
         let servers: Vec<_> = config.servers.iter().map(|server| server.managed.clone()).collect();
         self.inner.gate.set_permissions(config.permissions.clone());
+        self.inner.sandbox.set(sandbox_value(config.sandbox.as_ref().or(self.inner.options.sandbox.as_ref())));
         let before = std::mem::replace(&mut *lock(&self.inner.config), Arc::new(config));
         let applied = self.inner.manager.apply(servers).await;
         if let Err(StartError::Duplicate(_)) = applied {
@@ -344,6 +350,11 @@ impl Host {
         });
         instructions::collect(texts, limits)
     }
+}
+
+/// The state for servers; `null` is not sent.
+fn sandbox_value(sandbox: Option<&Sandbox>) -> Value {
+    sandbox.map_or(Value::Null, Sandbox::state)
 }
 
 /// The connector of the options, with stored credentials if there are any.

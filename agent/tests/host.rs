@@ -6,6 +6,7 @@ use std::{sync::Arc, time::Duration};
 
 use client::{Endpoint, HttpEndpoint, ManagedServer, ServerConfig};
 use mcp_workbench_agent::{
+    config::{Sandbox, SandboxPolicy},
     filter::{ContentPart, ModelCapabilities},
     host::{Host, HostConfig, HostError, HostEvent, HostOptions, HostServer, Visibility},
     instructions::InstructionLimits,
@@ -248,5 +249,50 @@ async fn instructions_are_quoted_with_their_server() {
     assert_eq!(instructions.text, "Instructions of the MCP server `mock`, quoted:\n> Call `read` first.\n\n");
     let short = host.instructions(InstructionLimits { server: 4, total: 100 }).await;
     assert!(short.text.contains("> Call\n(truncated)") && short.truncated == ["mock"], "{short:?}");
+    host.close().await;
+}
+
+/// The policies that a server received.
+fn sandbox_updates(mock: &MockServer) -> Vec<Value> {
+    let received = mock.received();
+    let updates = received.iter().filter(|message| message.method() == Some("codex/sandbox-state/update"));
+    updates.map(|message| message.params().unwrap()["sandboxPolicy"]["type"].clone()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sandbox_is_sent_at_the_start_and_at_each_change_to_interested_servers() {
+    let interested = mock(json!({
+        "extends": "minimal", "capabilities": { "tools": {}, "experimental": { "codex/sandbox-state": {} } },
+    }))
+    .await;
+    let other = mock(json!({ "extends": "minimal" })).await;
+    let config = |policy: Option<SandboxPolicy>| {
+        HostConfig {
+            sandbox: policy.map(|policy| Sandbox { policy, cwd: None }),
+            permissions: allow_all(),
+            ..HostConfig::default()
+        }
+        .with_servers([server("interested", interested.url()), server("other", other.url())])
+    };
+    let host = Host::start(config(Some(SandboxPolicy::ReadOnly)), HostOptions::default()).await.unwrap();
+    timeout(TIMEOUT, host.ready()).await.unwrap();
+    let wait_for = async |expected: &[&str]| {
+        let probe = || {
+            Some(sandbox_updates(&interested))
+                .filter(|sent| sent == expected)
+                .ok_or_else(|| sandbox_updates(&interested))
+        };
+        test_support::wait_for(&format!("{expected:?}"), probe).await;
+    };
+    wait_for(&["read-only"]).await;
+    let write = SandboxPolicy::WorkspaceWrite { writable_roots: vec!["/w".into()], network_access: false };
+    host.apply(config(Some(write.clone()))).await.unwrap();
+    wait_for(&["read-only", "workspace-write"]).await;
+    // Nothing changes, and an unknown sandbox is not sent.
+    host.apply(config(Some(write))).await.unwrap();
+    host.apply(config(None)).await.unwrap();
+    host.apply(config(Some(SandboxPolicy::DangerFullAccess))).await.unwrap();
+    wait_for(&["read-only", "workspace-write", "danger-full-access"]).await;
+    assert_eq!(sandbox_updates(&other), Vec::<Value>::new());
     host.close().await;
 }

@@ -21,7 +21,8 @@ pub struct SandboxState {
 }
 
 impl SandboxState {
-    /// A state with this value, an object in the format of Codex (`sandboxPolicy`, `sandboxCwd`).
+    /// A state with this value, an object in the format of Codex (`sandboxPolicy`, `sandboxCwd`). `null` is unknown, and
+    /// is not sent.
     #[must_use]
     pub fn new(state: Value) -> Self {
         Self { state: watch::Sender::new(state) }

@@ -19,9 +19,27 @@ use super::{
     keys::Format,
     origin::Origin,
     plugin,
+    sandbox::Sandbox,
     scope::{ConfigPaths, PROJECT_TOML, Scope},
     server::{PermissionRules, Server, SpawnContext},
 };
+
+/// A plugin of the configuration.
+#[derive(Debug, Clone)]
+pub struct Plugin {
+    /// Its name, from the manifest or the directory.
+    pub name: String,
+    /// Its directory.
+    pub directory: PathBuf,
+    /// The scope of the file that names it.
+    pub scope: Scope,
+    /// The directory as written in that file.
+    pub written: PathBuf,
+    /// The names of its servers.
+    pub servers: Vec<String>,
+    /// Problems of its files and servers.
+    pub problems: Vec<Diagnostic>,
+}
 
 /// A file and its scope.
 #[derive(Debug)]
@@ -43,6 +61,10 @@ pub struct Configuration {
     pub problems: Vec<Diagnostic>,
     /// Permission rules for all servers. The first scope takes precedence.
     pub permissions: Vec<(Scope, PermissionRules)>,
+    /// The plugins that the files of the user name.
+    pub plugins: Vec<Plugin>,
+    /// The sandbox of the program, from the first scope of the user that describes it.
+    pub sandbox: Option<Sandbox>,
     /// The scopes with an unreadable file, and its first problem.
     unread: Vec<(Scope, Diagnostic)>,
 }
@@ -148,18 +170,22 @@ impl Configuration {
     }
 
     fn with_plugins(mut layers: Vec<Layer>) -> Self {
-        let mut directories: Vec<PathBuf> = Vec::new();
+        let mut plugins = Vec::new();
         // A project must not start plugins on the machines of its users.
-        for layer in layers.iter().filter(|layer| layer.scope != Scope::Project) {
-            let base = layer.file.path.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
-            directories.extend(layer.file.plugins.iter().map(|directory| base.join(directory)));
+        for Layer { scope, file, .. } in layers.iter().filter(|layer| layer.scope != Scope::Project) {
+            let base = file.path.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+            plugins.extend(file.plugins.iter().map(|written| (*scope, base.join(written), written.clone())));
         }
-        for directory in directories {
-            let (_, files) = plugin::load(&directory);
+        let mut loaded = Vec::new();
+        for (scope, directory, written) in plugins {
+            let (name, files) = plugin::load(&directory);
+            let servers = files.iter().flat_map(|file| file.servers.iter().map(|server| server.name.clone())).collect();
+            let problems = files.iter().flat_map(ConfigFile::all_problems).cloned().collect();
             let layer = |file| Layer { scope: Scope::Plugin, file, plugin: Some(directory.clone()) };
             layers.extend(files.into_iter().map(layer));
+            loaded.push(Plugin { name, directory, scope, written, servers, problems });
         }
-        Self::merge(layers)
+        Self { plugins: loaded, ..Self::merge(layers) }
     }
 
     /// Merges layers. Within a scope, the first file that defines a name takes precedence.
@@ -175,6 +201,15 @@ impl Configuration {
             merged.problems.append(&mut file.problems);
             if plugin.is_none() && scope != Scope::Project {
                 disabled.extend(file.disabled.drain(..).map(|name| (name, file.name.clone())));
+            }
+            if let Some(sandbox) = file.sandbox.take() {
+                // A repository or a plugin does not know the sandbox.
+                if !scope.may_allow() {
+                    let problem = Diagnostic::new(&file.name, "`sandbox` has no effect in a shared file").as_warning();
+                    merged.problems.push(problem.with_help("move it to your own configuration"));
+                } else if merged.sandbox.is_none() {
+                    merged.sandbox = Some(sandbox);
+                }
             }
             if file.permissions != PermissionRules::default() {
                 merged.permissions.push((scope, file.permissions));

@@ -54,6 +54,8 @@ pub enum EditError {
 
 const NO_LIST: EditError = EditError::Unsupported { reason: "the allow rules are not in an array" };
 
+const NO_ARRAY: EditError = EditError::Unsupported { reason: "the list is not an array" };
+
 /// A change of one server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Edit {
@@ -85,6 +87,13 @@ pub enum Edit {
         /// Whether the list contains the server.
         disabled: bool,
     },
+    /// Adds a directory to the list of plugins, or removes it from the list.
+    Plugin {
+        /// The directory, as written in the file.
+        directory: String,
+        /// Whether the list contains it.
+        enabled: bool,
+    },
     /// Adds an allow rule to a server.
     Allow {
         /// The name of the server.
@@ -95,7 +104,7 @@ pub enum Edit {
 }
 
 impl Edit {
-    /// The name of the server.
+    /// The name of the server, or the directory of the plugin.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -104,6 +113,7 @@ impl Edit {
             | Self::Enable { name, .. }
             | Self::List { name, .. }
             | Self::Allow { name, .. } => name,
+            Self::Plugin { directory, .. } => directory,
         }
     }
 }
@@ -174,12 +184,15 @@ fn check_result(before: &ConfigFile, after: &ConfigFile, edit: &Edit) -> Result<
             found.is_some_and(|found| found.server.as_ref().is_none_or(|server| server.enabled == *enabled))
         }
         Edit::List { name, disabled } => after.disabled.contains(name) == *disabled,
+        Edit::Plugin { directory, enabled } => {
+            after.plugins.iter().any(|one| one.as_os_str() == directory.as_str()) == *enabled
+        }
         Edit::Allow { rule, .. } => {
             found.and_then(|found| found.server.as_ref()).is_some_and(|server| server.permissions.allow.contains(rule))
         }
     };
     let kept = before.permissions == after.permissions
-        && before.plugins == after.plugins
+        && (before.plugins == after.plugins || matches!(edit, Edit::Plugin { .. }))
         && before.problems.len() == after.problems.len()
         && others(before) == others(after);
     match (done, kept) {
@@ -195,6 +208,15 @@ fn servers_key(format: Format) -> &'static str {
 
 fn top_key(key: TopKey, format: Format) -> &'static str {
     keys::TOP.iter().find(|row| row.key == key).and_then(|row| row.name(format)).unwrap_or_default()
+}
+
+/// The list that an edit of a list changes, the item, and whether the list contains it afterwards.
+fn list_edit(edit: &Edit) -> Option<(TopKey, &str, bool)> {
+    match edit {
+        Edit::List { name, disabled } => Some((TopKey::Disabled, name, *disabled)),
+        Edit::Plugin { directory, enabled } => Some((TopKey::Plugins, directory, *enabled)),
+        Edit::Add { .. } | Edit::Remove { .. } | Edit::Enable { .. } | Edit::Allow { .. } => None,
+    }
 }
 
 fn permissions_key(format: Format) -> &'static str {

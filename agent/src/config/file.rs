@@ -19,6 +19,7 @@ use super::{
     origin::Origin,
     reader::{Reader, key},
     redaction,
+    sandbox::{self, Sandbox},
     server::{self, PermissionRules, Server},
 };
 
@@ -60,6 +61,8 @@ pub struct ConfigFile {
     pub plugins: Vec<PathBuf>,
     /// Names of servers that are disabled in all scopes.
     pub disabled: Vec<String>,
+    /// The sandbox of the program. Only files of the user can describe it.
+    pub sandbox: Option<Sandbox>,
     /// Problems of the file, without those of its servers.
     pub problems: Vec<Diagnostic>,
     /// Whether the file could be parsed.
@@ -132,6 +135,7 @@ impl ConfigFile {
             permissions: PermissionRules::default(),
             plugins: Vec::new(),
             disabled: Vec::new(),
+            sandbox: None,
             problems: Vec::new(),
             is_read: true,
         }
@@ -172,6 +176,7 @@ impl ConfigFile {
                 self.plugins = reader.names(entry).unwrap_or_default().into_iter().map(PathBuf::from).collect();
             }
             TopKey::Disabled => self.disabled = reader.names(entry).unwrap_or_default(),
+            TopKey::Sandbox => self.sandbox = sandbox::read(reader, entry),
             TopKey::Schema => {}
         }
     }

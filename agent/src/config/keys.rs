@@ -204,6 +204,23 @@ pub(super) const RULES: &[Row<RuleKey>] = &[
     row(RuleKey::Deny, "deny", "deny", Shown::Plain),
 ];
 
+/// A key of `sandbox`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SandboxKey {
+    Mode,
+    Roots,
+    Network,
+    Cwd,
+}
+
+/// The keys of `sandbox`.
+pub(super) const SANDBOX: &[Row<SandboxKey>] = &[
+    row(SandboxKey::Mode, "mode", "mode", Shown::Plain),
+    row(SandboxKey::Roots, "writable_roots", "writableRoots", Shown::Plain),
+    row(SandboxKey::Network, "network_access", "networkAccess", Shown::Plain),
+    row(SandboxKey::Cwd, "cwd", "cwd", Shown::Plain),
+];
+
 /// A top-level key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TopKey {
@@ -211,6 +228,7 @@ pub(super) enum TopKey {
     Permissions,
     Plugins,
     Disabled,
+    Sandbox,
     Schema,
 }
 
@@ -220,6 +238,7 @@ pub(super) const TOP: &[Row<TopKey>] = &[
     row(TopKey::Permissions, "permissions", "permissions", Shown::Table),
     row(TopKey::Plugins, "plugins", "plugins", Shown::Plain),
     row(TopKey::Disabled, "disabled_servers", "disabledServers", Shown::Plain),
+    row(TopKey::Sandbox, "sandbox", "sandbox", Shown::Table),
     Row { key: TopKey::Schema, toml: None, json: Some("$schema"), shown: Shown::Plain },
 ];
 

@@ -54,6 +54,7 @@ impl HiddenRanges<'_> {
         self.entries(root, |ranges, entry| match find_row(keys::TOP, ranges.format, entry).map(|row| row.key) {
             Some(TopKey::Servers) => ranges.servers(entry),
             Some(TopKey::Permissions) => ranges.table(entry, keys::RULES),
+            Some(TopKey::Sandbox) => ranges.table(entry, keys::SANDBOX),
             Some(TopKey::Plugins | TopKey::Disabled | TopKey::Schema) => ranges.value(entry, Shown::Plain),
             None => ranges.value(entry, Shown::Nothing),
         });

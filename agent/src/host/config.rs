@@ -8,7 +8,7 @@ use client::{
 };
 
 use crate::{
-    config::{Configuration, Configured, Server, ServerLookupError, Settings},
+    config::{Configuration, Configured, Sandbox, Server, ServerLookupError, Settings},
     permissions::{Permissions, RuleErrors, RuleTexts},
     policy::{Origin, Policy},
 };
@@ -22,6 +22,8 @@ pub struct HostConfig {
     pub permissions: Permissions,
     /// The administrator's policy. It is also checked for each call.
     pub policy: Arc<Policy>,
+    /// The sandbox of the program, for servers that declare an interest; `None` for that of the options.
+    pub sandbox: Option<Sandbox>,
     /// Configured servers that cannot be used.
     pub excluded: BTreeMap<String, Exclusion>,
 }
@@ -101,7 +103,7 @@ impl HostConfig {
         given: &RuleTexts,
     ) -> Result<Self, RuleErrors> {
         let permissions = Permissions::configured(configuration, given)?;
-        let mut config = Self { permissions, policy, ..Self::default() };
+        let mut config = Self { permissions, policy, sandbox: configuration.sandbox.clone(), ..Self::default() };
         for entry in &configuration.servers {
             // The lookup also fails if an unreadable file could define the server.
             let server = configuration

@@ -308,3 +308,21 @@ async fn short_names_can_be_selected() {
     assert!(short(&["tools"]).await.success().contains("\n  mock_echo ("));
     assert_eq!(short(&["call", "mcp__mock__echo", "text=a"]).await.code, Some(1));
 }
+
+#[tokio::test]
+async fn the_sandbox_of_the_configuration_is_sent_to_interested_servers() {
+    let project = project("sandbox = { mode = \"workspace-write\", writable_roots = [\"/w\"], cwd = \"/w\" }").await;
+    project.run(&["call", "mock", "echo", "text=a"]).await.success();
+    assert!(!received(&project).contains(&"codex/sandbox-state/update".to_owned()), "the server declares no interest");
+    project.write(
+        "script.yaml",
+        &format!("{SCRIPT}capabilities: {{ tools: {{}}, experimental: {{ codex/sandbox-state: {{}} }} }}\n"),
+    );
+    project.run(&["call", "mock", "echo", "text=a"]).await.success();
+    let record = project.read("record.jsonl");
+    let update = record.lines().find(|line| line.contains("codex/sandbox-state/update")).expect(&record);
+    let update: Value = serde_json::from_str(update).unwrap();
+    let policy = json!({ "type": "workspace-write", "writable_roots": ["/w"], "network_access": false });
+    let params = &update["body"]["json"]["params"];
+    assert_eq!((&params["sandboxPolicy"], &params["sandboxCwd"]), (&policy, &json!("/w")), "{update}");
+}

@@ -25,9 +25,13 @@ impl Connection {
     /// Adds the sandbox state to the parameters of a call.
     pub(crate) fn add_sandbox(&self, params: &mut Map<String, Value>) {
         let Some(sandbox) = self.inner.sandbox.as_ref().filter(|_| self.is_asked_for(META)) else { return };
+        let state = sandbox.now();
+        if state.is_null() {
+            return;
+        }
         let meta = params.entry("_meta").or_insert_with(|| Value::Object(Map::new()));
         if let Some(meta) = meta.as_object_mut() {
-            meta.insert(META.to_owned(), sandbox.now());
+            meta.insert(META.to_owned(), state);
         }
     }
 
@@ -45,11 +49,13 @@ async fn send_updates(
 ) {
     loop {
         let state = sandbox.borrow_and_update().clone();
-        let request = ClientRequest::CustomRequest(CustomRequest::new(UPDATE, Some(state)));
-        // A server that rejects one update still gets the next one.
-        match peer.send_request_with_option(request, PeerRequestOptions::with_timeout(limit)).await {
-            Ok(handle) => drop(handle.await_response().await),
-            Err(error) => tracing::debug!(%error, "failed to send the sandbox state"),
+        if !state.is_null() {
+            let request = ClientRequest::CustomRequest(CustomRequest::new(UPDATE, Some(state)));
+            // A server that rejects one update still gets the next one.
+            match peer.send_request_with_option(request, PeerRequestOptions::with_timeout(limit)).await {
+                Ok(handle) => drop(handle.await_response().await),
+                Err(error) => tracing::debug!(%error, "failed to send the sandbox state"),
+            }
         }
         tokio::select! {
             () = closed.cancelled() => return,

@@ -4,7 +4,7 @@ use diagnostics::document::json_options;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use serde_json::Value;
 
-use super::{Edit, EditError, NO_LIST, enabled_key, permissions_key, servers_key, top_key};
+use super::{Edit, EditError, NO_ARRAY, NO_LIST, enabled_key, list_edit, permissions_key, servers_key, top_key};
 use crate::config::keys::{Format, TopKey};
 
 const NO_TABLE: EditError = EditError::Unsupported { reason: "the servers are not in a table" };
@@ -12,8 +12,8 @@ const NO_TABLE: EditError = EditError::Unsupported { reason: "the servers are no
 pub(super) fn apply(text: &str, edit: &Edit) -> Result<String, EditError> {
     let root = CstRootNode::parse(text, &json_options()).map_err(|_| NO_TABLE)?;
     let top = root.object_value_or_create().ok_or(NO_TABLE)?;
-    if let Edit::List { name, disabled } = edit {
-        list_disabled(&top, name, *disabled)?;
+    if let Some((key, item, listed)) = list_edit(edit) {
+        change_list(&top, key, item, listed)?;
         return Ok(root.to_string());
     }
     let servers = top.object_value_or_create(servers_key(Format::Json)).ok_or(NO_TABLE)?;
@@ -40,7 +40,7 @@ pub(super) fn apply(text: &str, edit: &Edit) -> Result<String, EditError> {
             let list = rules.array_value_or_create("allow").ok_or(NO_LIST)?;
             list.append(CstInputValue::String(rule.clone()));
         }
-        Edit::List { .. } => {}
+        Edit::List { .. } | Edit::Plugin { .. } => {}
     }
     Ok(root.to_string())
 }
@@ -54,16 +54,16 @@ fn set_enabled(server: &CstObject, enabled: bool) {
     }
 }
 
-fn list_disabled(top: &CstObject, name: &str, disabled: bool) -> Result<(), EditError> {
-    let not_an_array = EditError::Unsupported { reason: "the list of disabled servers is not an array" };
-    let list = top.array_value_or_create(top_key(TopKey::Disabled, Format::Json)).ok_or(not_an_array)?;
-    let is_server = |text: Option<String>| text.as_deref() == Some(name);
+/// Adds an item to an array of strings at the top, or removes it.
+fn change_list(top: &CstObject, key: TopKey, item: &str, listed: bool) -> Result<(), EditError> {
+    let list = top.array_value_or_create(top_key(key, Format::Json)).ok_or(NO_ARRAY)?;
+    let is_item = |text: Option<String>| text.as_deref() == Some(item);
     let elements = list.elements().into_iter();
     let found: Vec<_> = elements
-        .filter(|element| is_server(element.as_string_lit().and_then(|text| text.decoded_value().ok())))
+        .filter(|element| is_item(element.as_string_lit().and_then(|text| text.decoded_value().ok())))
         .collect();
-    match (disabled, found.is_empty()) {
-        (true, true) => drop(list.append(CstInputValue::String(name.to_owned()))),
+    match (listed, found.is_empty()) {
+        (true, true) => drop(list.append(CstInputValue::String(item.to_owned()))),
         (false, false) => found.into_iter().for_each(jsonc_parser::cst::CstNode::remove),
         _ => {}
     }

@@ -3,13 +3,16 @@
 use serde_json::Value as Json;
 use toml_edit::{Array, DocumentMut, InlineTable, Item, RawString, Table, TableLike, Value};
 
-use super::{Edit, EditError, NO_LIST, enabled_key, permissions_key, servers_key, top_key};
+use super::{Edit, EditError, NO_ARRAY, NO_LIST, enabled_key, list_edit, permissions_key, servers_key, top_key};
 use crate::config::keys::{self, Format, TopKey};
 
 const NO_TABLE: EditError = EditError::Unsupported { reason: "the servers are not in a table" };
 
 pub(super) fn apply(text: &str, edit: &Edit) -> Result<String, EditError> {
     let mut document: DocumentMut = text.parse().map_err(|_| NO_TABLE)?;
+    if let Some((key, item, listed)) = list_edit(edit) {
+        change_list(&mut document, key, item, listed)?;
+    }
     match edit {
         Edit::Add { name, entry, .. } => add(&mut document, name, entry)?,
         Edit::Remove { name } => remove(&mut document, name)?,
@@ -18,7 +21,7 @@ pub(super) fn apply(text: &str, edit: &Edit) -> Result<String, EditError> {
             let server = servers.get_mut(name).and_then(Item::as_table_like_mut).ok_or(NO_TABLE)?;
             set_enabled(server, *enabled);
         }
-        Edit::List { name, disabled } => list_disabled(&mut document, name, *disabled)?,
+        Edit::List { .. } | Edit::Plugin { .. } => {}
         Edit::Allow { name, rule } => {
             let server = servers(&mut document)?.get_mut(name).and_then(Item::as_table_like_mut).ok_or(NO_TABLE)?;
             let rules = server.entry(permissions_key(Format::Toml));
@@ -127,18 +130,18 @@ fn set_enabled(server: &mut dyn TableLike, enabled: bool) {
     }
 }
 
-fn list_disabled(document: &mut DocumentMut, name: &str, disabled: bool) -> Result<(), EditError> {
-    let not_an_array = EditError::Unsupported { reason: "the list of disabled servers is not an array" };
-    let key = top_key(TopKey::Disabled, Format::Toml);
-    if !document.contains_key(key) && !disabled {
+/// Adds an item to an array of strings at the top, or removes it.
+fn change_list(document: &mut DocumentMut, key: TopKey, item: &str, listed: bool) -> Result<(), EditError> {
+    let key = top_key(key, Format::Toml);
+    if !document.contains_key(key) && !listed {
         return Ok(());
     }
     let list = document.entry(key).or_insert_with(|| Item::Value(Value::Array(Array::new())));
-    let list = list.as_array_mut().ok_or(not_an_array)?;
-    let is_listed = list.iter().any(|item| item.as_str() == Some(name));
-    match (disabled, is_listed) {
-        (true, false) => list.push(name),
-        (false, true) => list.retain(|item| item.as_str() != Some(name)),
+    let list = list.as_array_mut().ok_or(NO_ARRAY)?;
+    let is_listed = list.iter().any(|known| known.as_str() == Some(item));
+    match (listed, is_listed) {
+        (true, false) => list.push(item),
+        (false, true) => list.retain(|known| known.as_str() != Some(item)),
         _ => {}
     }
     Ok(())
