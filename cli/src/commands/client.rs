@@ -85,6 +85,8 @@ enum Kind {
     Enable(config::EntryArgs),
     /// Disable a configured server.
     Disable(config::EntryArgs),
+    /// List, enable or disable plugins.
+    Plugins(config::plugins::Args),
     /// Explain the permission decision for a tool.
     Explain(explain::Args),
     /// Execute the steps of a conformance case.
@@ -120,6 +122,7 @@ pub(crate) fn run(args: Args) -> CommandResult {
         Kind::Remove(args) => config::remove::run(&args),
         Kind::Enable(args) => config::switch::enable(&args),
         Kind::Disable(args) => config::switch::disable(&args),
+        Kind::Plugins(args) => config::plugins::run(&args),
         Kind::Explain(args) => explain::run(&args),
         Kind::Drive(args) => drive::run(args),
         Kind::Conformance(args) => conformance::run(args),

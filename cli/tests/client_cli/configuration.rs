@@ -317,3 +317,35 @@ async fn a_registered_client_is_added_with_a_server() {
     let entry = "oauth = { client_id = \"c\", client_secret_env_var = \"S\", callback_port = 8123 }";
     assert!(project.local().contains(entry), "{}", project.local());
 }
+
+#[tokio::test]
+async fn plugins_are_enabled_listed_and_disabled() {
+    let project = Project::new();
+    let server = r#"{ "mcpServers": { "notes": { "command": "notes-server" } } }"#;
+    project.write("tools/.mcp.json", server);
+    project.write("tools/.claude-plugin/plugin.json", r#"{ "name": "toolbox" }"#);
+    project.write("empty/README.md", "");
+    let directory = project.path("tools").canonicalize().unwrap();
+    let path = |name: &str| project.path(name).to_str().unwrap().to_owned();
+    let rejected = project.run(&["plugins", "enable", "--json", &path("empty")]).await;
+    assert_eq!((rejected.code, &rejected.json()["error"]["kind"]), (Some(2), &json!("no-plugin")), "{rejected:?}");
+    assert_eq!(project.run(&["plugins", "list"]).await.success(), "no plugins\n");
+
+    project.write("config/config.toml", "# mine\nplugins = []\n");
+    project.run(&["plugins", "enable", &path("tools")]).await.success();
+    project.run(&["plugins", "enable", &path("tools")]).await.success();
+    assert_eq!(project.read("config/config.toml"), format!("# mine\nplugins = [{directory:?}]\n"));
+    let listed = project.run(&["plugins", "list", "--json"]).await.json();
+    let plugin = &listed["plugins"][0];
+    assert_eq!(
+        (&plugin["name"], &plugin["scope"], &plugin["servers"]),
+        (&json!("toolbox"), &json!("user"), &json!(["plugin:toolbox:notes"]))
+    );
+    assert!(project.run(&["list"]).await.success().contains("plugin:toolbox:notes (plugin, stdio): notes-server"));
+
+    let unknown = project.run(&["plugins", "disable", "toolbx"]).await;
+    assert!(unknown.code == Some(2) && unknown.stderr.contains("did you mean `toolbox`?"), "{unknown:?}");
+    project.run(&["plugins", "disable", "toolbox"]).await.success();
+    assert_eq!(project.read("config/config.toml"), "# mine\nplugins = []\n");
+    assert_eq!(project.run(&["list"]).await.success(), "no configured servers\n");
+}

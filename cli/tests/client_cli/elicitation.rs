@@ -28,9 +28,15 @@ async fn at_a_terminal(arguments: &[&str], server: &Server, answers: &[(&str, &s
 
 /// Runs a command in the terminal of `script`, types an answer to each prompt, and returns the output.
 pub(crate) async fn type_answers(mut command: Command, arguments: &[String], answers: &[(&str, &str)]) -> String {
+    command.args(["--echo", "never"]);
+    type_at(command, arguments, answers).await
+}
+
+/// Like [`type_answers`], without a setting of the echo.
+pub(crate) async fn type_at(mut command: Command, arguments: &[String], answers: &[(&str, &str)]) -> String {
     let words = [PROGRAM.to_owned(), "client".to_owned()].into_iter().chain(arguments.iter().cloned());
     let line: Vec<_> = words.map(|word| format!("'{word}'")).collect();
-    command.args(["--quiet", "--return", "--echo", "never", "--command", &line.join(" "), "/dev/null"]);
+    command.args(["--quiet", "--return", "--command", &line.join(" "), "/dev/null"]);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
     let (mut keyboard, mut screen) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
     let (mut shown, mut seen) = (Vec::new(), 0);

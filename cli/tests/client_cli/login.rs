@@ -291,3 +291,67 @@ async fn a_server_that_needs_a_registered_client_says_what_to_do() {
     oauth.log_in(&["--client-id", "known"]).await.success();
     assert_eq!(oauth.call().await.json()["content"][0]["text"], "hello");
 }
+
+#[tokio::test]
+async fn the_secret_of_a_client_is_read_stored_and_used() {
+    let oauth = OAuthFixture::start(
+        "registration: { enabled: false, advertised: false }\n\
+         clients: [{ id: known, secret: s3cr3t-value, redirect_uris: ['http://127.0.0.1/callback'] }]\n",
+    )
+    .await;
+    let file = oauth.directory.path().join("servers.toml");
+    let config = ["--config", file.to_str().unwrap()];
+    let add = async |secret: &str| {
+        let words = ["add", "desk", &oauth.url, "--client-id", "known", "--client-secret", "--force"];
+        let mut command = oauth.command(&[&words[..], &config].concat());
+        command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+        command.stderr(std::process::Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stdin = child.stdin.take().unwrap();
+        tokio::io::AsyncWriteExt::write_all(&mut stdin, secret.as_bytes()).await.unwrap();
+        drop(stdin);
+        Ran::from(child.wait_with_output().await.unwrap())
+    };
+    let log_in = async || {
+        let words = ["login", "--no-browser", "--json", "desk"];
+        let mut login = Login::start(oauth.command(&[&words[..], &config].concat()));
+        http_client().get(login.page().await).send().await.unwrap();
+        login.wait().await
+    };
+    assert_eq!(add("").await.code, Some(2));
+    assert!(!file.exists(), "nothing was added");
+    let added = add("wrong\n").await;
+    added.success();
+    assert_eq!(log_in().await.json()["error"]["kind"], "token-refused");
+    let added = add("s3cr3t-value\n").await;
+    added.success();
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("known") && !text.contains("s3cr3t-value"), "{text}");
+    assert!(!format!("{added:?}").contains("s3cr3t-value"), "{added:?}");
+    log_in().await.success();
+    let call = oauth.client(&[&["call", "desk", "echo", "text=hello", "--json"][..], &config].concat()).await;
+    assert_eq!(call.json()["content"][0]["text"], "hello", "{call:?}");
+    // The list of logins has no secrets; a logout keeps the secret, and `clear` deletes it.
+    let stored = oauth.client(&["status", "--json"]).await.json();
+    assert_eq!(stored["servers"].as_array().map(Vec::len), Some(1), "{stored}");
+    oauth.client(&["logout", &oauth.url]).await.success();
+    assert_eq!(oauth.entries().len(), 1);
+    log_in().await.success();
+    oauth.client(&["clear"]).await.success();
+    assert!(oauth.entries().is_empty());
+}
+
+#[tokio::test]
+async fn a_terminal_does_not_show_the_secret_of_a_client() {
+    let project = crate::project::Project::new();
+    let mut script = tokio::process::Command::new("script");
+    script.args(["--echo", "always"]);
+    script.env("MCP_WORKBENCH_CONFIG_DIR", project.path("config")).current_dir(project.path("project"));
+    script.env("MCP_WORKBENCH_CREDENTIALS", "file").env("MCP_WORKBENCH_CREDENTIALS_DIR", project.path("store"));
+    let words = ["add", "desk", "http://127.0.0.1:9/mcp", "--client-id", "known", "--client-secret"].map(str::to_owned);
+    let shown = crate::elicitation::type_at(script, &words, &[("secret of the client known: ", "s3cr3t-value")]).await;
+    assert!(shown.contains("stored the secret in") && !shown.contains("s3cr3t-value"), "{shown}");
+    let stored = fs::read_dir(project.path("store")).unwrap().flatten().filter(|entry| entry.path().is_file());
+    let texts: Vec<_> = stored.map(|entry| fs::read_to_string(entry.path()).unwrap()).collect();
+    assert!(texts.iter().any(|text| text.contains("s3cr3t-value")), "{texts:?}");
+}

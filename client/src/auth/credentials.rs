@@ -13,11 +13,13 @@ pub use super::secret::Secret;
 /// How long before its expiry a token is no longer used: requests take time, and clocks differ.
 pub const EARLY: Duration = Duration::from_secs(30);
 
+/// Prefix of the names of keys for secrets of clients.
+const CLIENT_SECRET: &str = "client-secret:";
+
 /// The server of credentials.
 ///
 /// The name distinguishes accounts at one server. If the URL of a server changes, so does the key, so that no token is
 /// sent to the new URL.
-/// travels to the new place.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct CredentialKey {
     /// The canonical URL of the server.
@@ -46,6 +48,18 @@ impl CredentialKey {
     #[must_use]
     pub fn from_url(url: &Url) -> Self {
         Self::new(url, Self::UNNAMED)
+    }
+
+    /// The key of the secret of a registered client, which is stored apart from tokens: a logout keeps it.
+    #[must_use]
+    pub fn client_secret(url: &Url, client_id: &str) -> Self {
+        Self::new(url, &format!("{CLIENT_SECRET}{client_id}"))
+    }
+
+    /// Whether this is the key of the secret of a registered client.
+    #[must_use]
+    pub fn is_client_secret(&self) -> bool {
+        self.name.starts_with(CLIENT_SECRET)
     }
 
     /// A short id that is suitable for file names and key ring entries.
@@ -159,6 +173,33 @@ pub struct Credentials {
 }
 
 impl Credentials {
+    /// An entry with the secret of a registered client, and without tokens.
+    #[must_use]
+    pub fn for_client_secret(client_id: &str, secret: Secret) -> Self {
+        let client = ClientRegistration {
+            id: client_id.to_owned(),
+            secret: Some(secret),
+            auth_method: AuthMethod::None,
+            private_key: None,
+            source: RegistrationSource::PreRegistered,
+            redirect_uri: None,
+            registration_access_token: None,
+            secret_expires_at: None,
+        };
+        Self {
+            issuer: String::new(),
+            token_endpoint: String::new(),
+            resource: None,
+            client,
+            access_token: Secret::new(""),
+            token_type: TokenType::Bearer,
+            expires_at: Some(0),
+            refresh_token: None,
+            scopes: Vec::new(),
+            dpop_key: None,
+        }
+    }
+
     /// Whether the access token can be used at this time: it does not expire within [`EARLY`].
     #[must_use]
     pub fn is_good_at(&self, now: SystemTime) -> bool {

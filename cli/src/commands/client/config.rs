@@ -4,7 +4,9 @@ pub(super) mod add;
 pub(super) mod get;
 pub(super) mod import;
 pub(super) mod list;
+pub(super) mod plugins;
 pub(super) mod remove;
+mod secret;
 pub(super) mod switch;
 
 use std::{env, path::PathBuf};
@@ -85,6 +87,29 @@ impl EditedScope {
             Self::Project => Scope::Project,
             Self::User => Scope::User,
         }
+    }
+}
+
+/// The file to which servers are added.
+#[derive(Debug, clap::Args)]
+pub(super) struct Destination {
+    /// Scope of the servers.
+    #[arg(long, value_name = "SCOPE", default_value = "local", conflicts_with = "config")]
+    scope: EditedScope,
+    #[command(flatten)]
+    files: Files,
+    /// Replace servers of the same name.
+    #[arg(long)]
+    force: bool,
+    /// Print JSON, including errors.
+    #[arg(long)]
+    json: bool,
+}
+
+impl Destination {
+    /// The file.
+    fn target(&self) -> Result<ConfigFileTarget, ClientCommandError> {
+        self.files.target(self.scope.scope())
     }
 }
 

@@ -51,9 +51,16 @@ async fn clear_all(args: &ClearArgs) -> Result<ExitCode, ClientCommandError> {
     let store = access::store()?;
     let listing = store.list().await?;
     // Concurrently, so that the slowest authorization server determines the time.
-    let left = join_all(listing.keys.iter().map(|key| revoke(key.clone(), store.clone()))).await;
+    let (secrets, keys): (Vec<_>, Vec<_>) = listing.keys.iter().partition(|key| key.is_client_secret());
+    let left = join_all(keys.iter().map(|key| revoke((*key).clone(), store.clone()))).await;
+    for key in &secrets {
+        store.remove(key).await?;
+        if !args.json {
+            print::text(&format!("deleted the secret of the client for {}", key.url))?;
+        }
+    }
     let mut entries = Vec::new();
-    for (key, left) in listing.keys.iter().zip(left) {
+    for (key, left) in keys.iter().zip(left) {
         let left = left?;
         match args.json {
             true => entries.push(as_json(&key.url, &left)),

@@ -94,7 +94,7 @@ async fn list_credentials(json: bool) -> Result<ExitCode, ClientCommandError> {
     let store = access::store()?;
     let listing = store.list().await?;
     let mut servers = Vec::new();
-    for key in &listing.keys {
+    for key in listing.keys.iter().filter(|key| !key.is_client_secret()) {
         // It may have been removed in the meantime.
         let Some(credentials) = store.load(key).await? else { continue };
         servers.push(json!({

@@ -1,6 +1,6 @@
 //! Obtains a token after a challenge: selects the flow and runs it.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use http::HeaderValue;
 
@@ -9,12 +9,12 @@ use crate::auth::{
     RejectedRequest,
     challenge::Challenges,
     code,
-    credentials::{ClientRegistration, Credentials, RegistrationSource},
+    credentials::{ClientRegistration, CredentialKey, Credentials, RegistrationSource},
     dpop::DpopKey,
     error::AuthFailure,
     non_interactive, registration,
     scopes::{self, ScopeContext},
-    settings::Grant,
+    settings::{AuthSettings, ConfiguredClient, Grant},
     token::{self, Granted, TokenRequest},
 };
 
@@ -176,8 +176,26 @@ impl Inner {
     ) -> Result<ClientRegistration, AuthFailure> {
         match self.reusable_client(before, Some(redirect_uri)) {
             Some(client) => Ok(client.clone()),
-            None => registration::client(&self.web, &self.settings, &found.server, redirect_uri, found.bind).await,
+            None => {
+                let settings = self.with_stored_secret().await?;
+                registration::client(&self.web, &settings, &found.server, redirect_uri, found.bind).await
+            }
         }
+    }
+
+    /// The settings, with the stored secret of the registered client unless they contain one.
+    async fn with_stored_secret(&self) -> Result<Cow<'_, AuthSettings>, AuthFailure> {
+        let client = self.settings.client.as_ref();
+        let Some(client) = client.filter(|client| client.secret.is_none() && client.private_key.is_none()) else {
+            return Ok(Cow::Borrowed(&self.settings));
+        };
+        let key = CredentialKey::client_secret(&self.url, &client.id);
+        let stored = self.store.load(&key).await.map_err(|error| AuthFailure::Store { source: Arc::new(error) })?;
+        let Some(secret) = stored.and_then(|stored| stored.client.secret) else {
+            return Ok(Cow::Borrowed(&self.settings));
+        };
+        let client = ConfiguredClient { secret: Some(secret), ..client.clone() };
+        Ok(Cow::Owned(AuthSettings { client: Some(client), ..self.settings.clone() }))
     }
 
     /// The dynamically registered client of stored credentials. A client belongs to its redirect URI; `None` is that of a
@@ -203,7 +221,7 @@ impl Inner {
         before: Option<&ActiveCredentials>,
         scopes: &[String],
     ) -> Result<Arc<ActiveCredentials>, AuthFailure> {
-        let client = non_interactive::client(&self.settings, &found.server)?;
+        let client = non_interactive::client(&*self.with_stored_secret().await?, &found.server)?;
         let key = found.bind.then(|| before.and_then(|stored| stored.key.clone()).unwrap_or_else(DpopKey::generate));
         let grant = non_interactive::prepare(&self.web, &self.settings, &found.server, &found.resource, scopes).await?;
         let Some(grant) = grant else {
@@ -280,7 +298,7 @@ impl Inner {
         if !old.is_of(&found.server.issuer) {
             return Err(AuthFailure::LoginRequired { reason: "the authorization server has changed".to_owned() });
         }
-        let client = non_interactive::client(&self.settings, &found.server)?;
+        let client = non_interactive::client(&*self.with_stored_secret().await?, &found.server)?;
         let grant =
             non_interactive::prepare(&self.web, &self.settings, &found.server, &found.resource, &old.scopes).await?;
         let Some(grant) = grant else { return self.refresh(old).await };

@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use scenarios::model::Transport;
 use serde_json::{Map, Value, json};
 
-use super::{EditedScope, Files};
+use super::{Destination, secret::ClientSecret};
 use crate::{
     commands::{
         client::error::{ClientCommandError, settle},
@@ -17,22 +17,6 @@ use crate::{
     print,
     transport::TransportArg,
 };
-
-/// The file that is changed.
-#[derive(Debug, clap::Args)]
-struct Destination {
-    /// Scope of the server.
-    #[arg(long, value_name = "SCOPE", default_value = "local", conflicts_with = "config")]
-    scope: EditedScope,
-    #[command(flatten)]
-    files: Files,
-    /// Replace a server of the same name.
-    #[arg(long)]
-    force: bool,
-    /// Print JSON, including errors.
-    #[arg(long)]
-    json: bool,
-}
 
 /// The arguments of `client add`.
 #[derive(Debug, clap::Args)]
@@ -57,6 +41,9 @@ pub(crate) struct Args {
     /// Environment variable with the secret of the client.
     #[arg(long, value_name = "VARIABLE", requires = "client_id")]
     client_secret_env_var: Option<String>,
+    /// Ask for the secret of the client, and store it with the tokens. Without a terminal, read a line of stdin.
+    #[arg(long, requires = "client_id", conflicts_with = "client_secret_env_var")]
+    client_secret: bool,
     /// Port of the redirect URL on 127.0.0.1.
     #[arg(long, value_name = "PORT", requires = "url")]
     callback_port: Option<u16>,
@@ -83,14 +70,25 @@ pub(crate) struct JsonArgs {
 
 /// Adds a server.
 pub(crate) fn run(args: &Args) -> CommandResult {
-    let entry = entry_from_args(args);
-    settle(entry.and_then(|entry| write(&args.name, entry, &args.into)), args.into.json)
+    settle(add(args), args.into.json)
 }
 
 /// Adds a server from JSON.
 pub(crate) fn run_json(args: &JsonArgs) -> CommandResult {
     let entry = read(&args.entry).and_then(|text| parse(&text));
     settle(entry.and_then(|entry| write(&args.name, entry, &args.into)), args.into.json)
+}
+
+fn add(args: &Args) -> Result<ExitCode, ClientCommandError> {
+    let entry = entry_from_args(args)?;
+    let secret = match (&args.url, &args.client_id) {
+        (Some(url), Some(id)) if args.client_secret => Some(ClientSecret::read(url, id)?),
+        _ => None,
+    };
+    // A rejected entry must not replace a stored secret.
+    let done = write(&args.name, entry, &args.into)?;
+    secret.iter().try_for_each(ClientSecret::store)?;
+    Ok(done)
 }
 
 fn entry_from_args(args: &Args) -> Result<Map<String, Value>, ClientCommandError> {
@@ -181,7 +179,7 @@ fn parse(text: &str) -> Result<Map<String, Value>, ClientCommandError> {
 }
 
 fn write(name: &str, entry: Map<String, Value>, into: &Destination) -> Result<ExitCode, ClientCommandError> {
-    let target = into.files.target(into.scope.scope())?;
+    let target = into.target()?;
     let shared = if target.scope == Scope::Project { plain_values(&entry) } else { Vec::new() };
     target.edit(&Edit::Add { name: name.to_owned(), entry, replace: into.force }, "added to", into.json)?;
     for value in shared {

@@ -15,7 +15,7 @@ use agent::config::{
 use anyhow::anyhow;
 use serde_json::{Value, json};
 
-use super::{EditedScope, Files, write_error};
+use super::{Destination, Files, write_error};
 use crate::{
     commands::client::error::{ClientCommandError, settle},
     error::{CommandError, CommandResult, INPUT},
@@ -47,17 +47,8 @@ pub(crate) struct Args {
     /// Add the servers without a question.
     #[arg(long)]
     write: bool,
-    /// Scope of the servers.
-    #[arg(long, value_name = "SCOPE", default_value = "local", conflicts_with = "config")]
-    scope: EditedScope,
     #[command(flatten)]
-    files: Files,
-    /// Replace servers of the same name.
-    #[arg(long)]
-    force: bool,
-    /// Print JSON, including errors.
-    #[arg(long)]
-    json: bool,
+    into: Destination,
 }
 
 /// A file and its servers.
@@ -68,17 +59,17 @@ struct ImportedFile {
 
 /// Shows the servers, and adds them if the user agrees. If a server was rejected, the exit code is 2.
 pub(crate) fn run(args: &Args) -> CommandResult {
-    settle(import(args), args.json)
+    settle(import(args), args.into.json)
 }
 
 fn import(args: &Args) -> Result<ExitCode, ClientCommandError> {
     let files = read(args)?;
-    if !args.json {
+    if !args.into.json {
         files.iter().try_for_each(show)?;
     }
     let count = files.iter().map(|file| file.import.servers.len()).sum::<usize>();
     let added = if count > 0 && agreed(args, count) { add(args, &files)? } else { Vec::new() };
-    if args.json {
+    if args.into.json {
         print::json(&json!({ "files": files.iter().map(file_json).collect::<Vec<_>>(), "added": added }))?;
     }
     let rejected = files.iter().any(|file| !file.import.rejected.is_empty());
@@ -159,7 +150,7 @@ fn agreed(args: &Args, count: usize) -> bool {
     if args.write {
         return true;
     }
-    if !(stdin().is_terminal() && stderr().is_terminal()) || args.json {
+    if !(stdin().is_terminal() && stderr().is_terminal()) || args.into.json {
         print::note("nothing was written; `--write` adds the servers");
         return false;
     }
@@ -170,10 +161,10 @@ fn agreed(args: &Args, count: usize) -> bool {
 
 /// Adds the servers, and returns the names of those that were added.
 fn add(args: &Args, files: &[ImportedFile]) -> Result<Vec<String>, ClientCommandError> {
-    let target = args.files.target(args.scope.scope())?;
+    let target = args.into.target()?;
     let mut added = Vec::new();
     for server in files.iter().flat_map(|file| &file.import.servers) {
-        let edit = Edit::Add { name: server.name.clone(), entry: server.entry.clone(), replace: args.force };
+        let edit = Edit::Add { name: server.name.clone(), entry: server.entry.clone(), replace: args.into.force };
         match edit_file(target.path(), &edit, target.is_private()) {
             Ok(path) => {
                 added.push(server.name.clone());
@@ -189,5 +180,5 @@ fn add(args: &Args, files: &[ImportedFile]) -> Result<Vec<String>, ClientCommand
 }
 
 fn report(args: &Args, name: &str, path: &Path) -> Result<(), CommandError> {
-    if args.json { Ok(()) } else { print::text(&format!("added {name} to {}", path.display())) }
+    if args.into.json { Ok(()) } else { print::text(&format!("added {name} to {}", path.display())) }
 }

@@ -1,0 +1,87 @@
+//! The secret of a registered client: read from the terminal without echo, and stored beside the tokens.
+
+use std::{
+    io::{BufRead as _, IsTerminal as _, stdin},
+    sync::Arc,
+};
+
+use agent::config::expand;
+use anyhow::anyhow;
+use client::auth::{
+    credentials::{CredentialKey, Credentials, Secret},
+    store::CredentialStore,
+};
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+
+use crate::{
+    commands::client::{access, config, error::ClientCommandError},
+    error::CommandError,
+    interrupt, print,
+};
+
+/// A secret, and where it will be stored.
+pub(super) struct ClientSecret {
+    store: Arc<dyn CredentialStore>,
+    key: CredentialKey,
+    entry: Credentials,
+}
+
+impl ClientSecret {
+    /// Reads the secret of a client. Nothing is stored yet.
+    pub(super) fn read(url: &str, client_id: &str) -> Result<Self, ClientCommandError> {
+        let invalid = |text: String| ClientCommandError::input("invalid-arguments", anyhow!(text));
+        let expanded = expand(url, config::variable).map_err(|error| invalid(error.to_string()))?;
+        // The secret belongs to one server.
+        let url = config::url(&expanded).ok_or_else(|| invalid("not a URL".to_owned()))?;
+        let store = access::store()?;
+        let secret = line_without_echo(&format!("secret of the client {client_id}: "))?;
+        if secret.is_empty() {
+            return Err(invalid("the secret is empty".to_owned())
+                .with_help("type it, or write it to standard input: `… --client-secret < FILE`"));
+        }
+        let key = CredentialKey::client_secret(&url, client_id);
+        Ok(Self { store, key, entry: Credentials::for_client_secret(client_id, Secret::new(secret)) })
+    }
+
+    /// Stores it.
+    pub(super) fn store(&self) -> Result<(), ClientCommandError> {
+        interrupt::runtime()?.block_on(self.store.save(&self.key, &self.entry))?;
+        print::note(&format!("stored the secret in {}", self.store.describe()));
+        Ok(())
+    }
+}
+
+/// A line of standard input. A terminal shows the prompt and not the line.
+fn line_without_echo(prompt: &str) -> Result<String, CommandError> {
+    let input = stdin();
+    // The echo ends before the prompt, so that an immediate answer is not shown.
+    let _hidden = if input.is_terminal() { Some(Hidden::new()?) } else { None };
+    if input.is_terminal() {
+        print::prompt(prompt);
+    }
+    let mut line = String::new();
+    input.lock().read_line(&mut line).map_err(CommandError::environment)?;
+    Ok(line.trim_end_matches(['\n', '\r']).to_owned())
+}
+
+/// Turns the echo of the terminal off until it is dropped.
+struct Hidden(rustix::termios::Termios);
+
+impl Hidden {
+    fn new() -> Result<Self, CommandError> {
+        let before = tcgetattr(stdin()).map_err(|error| CommandError::environment(std::io::Error::from(error)))?;
+        let mut hidden = before.clone();
+        hidden.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(stdin(), OptionalActions::Flush, &hidden)
+            .map_err(|error| CommandError::environment(std::io::Error::from(error)))?;
+        Ok(Self(before))
+    }
+}
+
+impl Drop for Hidden {
+    fn drop(&mut self) {
+        // The terminal may be gone.
+        let _ = tcsetattr(stdin(), OptionalActions::Flush, &self.0);
+        print::note("");
+    }
+}
