@@ -27,7 +27,7 @@ mod file;
 mod tests;
 mod url_pattern;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use client::{Endpoint, ServerConfig};
 use serde::{Deserialize, Serialize};
@@ -37,12 +37,12 @@ pub use directory::{Platform, PolicyDirectory};
 pub use file::PolicyError;
 pub use url_pattern::{UrlPattern, UrlPatternError};
 
-use file::Entry;
+use file::{Entry, ExclusiveServers};
 
 /// The servers that an administrator allows.
 #[derive(Debug, Default)]
 pub struct Policy {
-    exclusive: Option<(PathBuf, Map<String, Value>)>,
+    exclusive: Option<ExclusiveServers>,
     allowed: Option<Vec<Entry>>,
     denied: Vec<Entry>,
     problem: Option<PolicyError>,

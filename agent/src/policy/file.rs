@@ -102,8 +102,11 @@ struct RawEntry {
     server_url: Option<String>,
 }
 
+/// The path of an exclusive file, and its servers.
+pub(super) type ExclusiveServers = (PathBuf, Map<String, Value>);
+
 /// Reads the servers of an exclusive file, and the path that was read; `None` if it does not exist.
-pub(super) fn read_exclusive(json: &Path) -> Result<Option<(PathBuf, Map<String, Value>)>, PolicyError> {
+pub(super) fn read_exclusive(json: &Path) -> Result<Option<ExclusiveServers>, PolicyError> {
     let Some((path, mut document)) = parse(json)? else { return Ok(None) };
     Ok(Some((path, document.read::<Exclusive>()?.servers)))
 }
