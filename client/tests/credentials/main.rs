@@ -21,14 +21,26 @@ fn main() -> ExitCode {
         _ => {}
     }
     let trials = vec![
-        trial("a_hundred_tasks_in_four_processes_send_one_request", renewing::one_request),
+        trial(
+            "a_hundred_tasks_in_four_processes_send_one_request",
+            renewing::a_hundred_tasks_in_four_processes_send_one_request,
+        ),
         trial("a_rejection_is_shared_after_one_request", renewing::one_refusal),
         trial("a_process_that_is_killed_during_a_renewal_blocks_no_others", renewing::killed),
-        Trial::ignorable_test("the_secret_service_keeps_credentials", vaults::secret_service),
-        Trial::ignorable_test("the_kernels_key_ring_keeps_credentials", vaults::kernel),
-        trial("without_a_key_ring_credentials_are_stored_in_files", vaults::no_key_ring),
+        Trial::ignorable_test("the_secret_service_keeps_credentials", vaults::the_secret_service_keeps_credentials),
+        Trial::ignorable_test("the_kernels_key_ring_keeps_credentials", vaults::the_kernels_key_ring_keeps_credentials),
+        trial(
+            "without_a_key_ring_credentials_are_stored_in_files",
+            vaults::without_a_key_ring_credentials_are_stored_in_files,
+        ),
     ];
-    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+    // As with the harness of Rust, several names select several tests.
+    let is_name = |argument: &String| trials.iter().any(|trial| trial.name() == argument);
+    let (names, others): (Vec<String>, Vec<String>) = arguments.into_iter().partition(is_name);
+    let trials = trials.into_iter().filter(|trial| names.is_empty() || names.iter().any(|name| name == trial.name()));
+    let program = std::env::args().next().unwrap_or_default();
+    let others = Arguments::from_iter(std::iter::once(program).chain(others));
+    libtest_mimic::run(&others, trials.collect()).exit_code()
 }
 
 fn trial(name: &str, run: fn()) -> Trial {

@@ -51,7 +51,7 @@ pub(crate) fn ended(token_endpoint: &str) -> Credentials {
     }
 }
 
-pub(crate) fn one_request() {
+pub(crate) fn a_hundred_tasks_in_four_processes_send_one_request() {
     let directory = tempfile::tempdir().unwrap();
     let kept = directory.path().join("credentials");
     let scene = one_request_with("file", &kept);

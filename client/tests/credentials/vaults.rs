@@ -21,7 +21,7 @@ use crate::{
 const SESSION: &str =
     r#"printf secret | gnome-keyring-daemon --unlock --components=secrets >/dev/null && exec "$0" "$@""#;
 
-pub(crate) fn secret_service() -> Result<Completion, Failed> {
+pub(crate) fn the_secret_service_keeps_credentials() -> Result<Completion, Failed> {
     for program in ["dbus-run-session", "gnome-keyring-daemon"] {
         if !has(program) {
             return Ok(Completion::ignored_with(format!("there is no {program}: the package gnome-keyring brings it")));
@@ -34,7 +34,7 @@ pub(crate) fn secret_service() -> Result<Completion, Failed> {
     Ok(Completion::Completed)
 }
 
-pub(crate) fn kernel() -> Result<Completion, Failed> {
+pub(crate) fn the_kernels_key_ring_keeps_credentials() -> Result<Completion, Failed> {
     let home = tempfile::tempdir()?;
     let probe = runtime().block_on(async {
         let store =
@@ -53,7 +53,7 @@ pub(crate) fn kernel() -> Result<Completion, Failed> {
 }
 
 /// Without D-Bus, `auto` uses files and reports it, and `keyring` suggests it.
-pub(crate) fn no_key_ring() {
+pub(crate) fn without_a_key_ring_credentials_are_stored_in_files() {
     let home = tempfile::tempdir().unwrap();
     let mut role = Command::new(std::env::current_exe().unwrap());
     role.args(["role-vault", "none"]);
