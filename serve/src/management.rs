@@ -8,6 +8,7 @@ mod body;
 mod calls;
 mod config;
 mod content;
+mod entry;
 mod error;
 mod events;
 mod login;

@@ -131,7 +131,7 @@ pub(super) fn read_settings(json: &Path, shared: bool) -> Result<Settings, Polic
     }
 }
 
-/// Parses the file in JSON, or the one in TOML beside it.
+/// Parses the file in JSON, or the one in TOML in the same directory.
 fn parse(json: &Path) -> Result<Option<(PathBuf, Document)>, PolicyError> {
     let toml = json.with_extension("toml");
     let (path, syntax) = match (exists(json), exists(&toml)) {

@@ -3,11 +3,7 @@
 use axum::Json;
 use utoipa::{
     Modify, OpenApi,
-    openapi::{
-        Schema,
-        schema::{AdditionalProperties, ArrayBuilder, ObjectBuilder, Type},
-        security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
-    },
+    openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme},
 };
 
 use super::{auth, calls, content, events, servers};
@@ -55,32 +51,6 @@ impl Modify for TokenSecurity {
         let components = openapi.components.get_or_insert_default();
         components.add_security_scheme("token", SecurityScheme::Http(token));
     }
-}
-
-/// The schema of an entry. The reader of the configuration checks it and knows all keys.
-pub(super) fn server_entry() -> Schema {
-    let text = || ObjectBuilder::new().schema_type(Type::String);
-    let object = |help: &str| ObjectBuilder::new().description(Some(help)).build();
-    ObjectBuilder::new()
-        .title(Some("ServerEntry"))
-        .description(Some(
-            "An entry of `.mcp.json`, with all keys of docs/configuration.md: `command`, `args`, `env`, `url`, `headers`, \
-             `oauth`, `scopes`, `permissions`, timeouts, `enabledTools`, … Values can contain `${NAME}` and \
-             `${NAME:-default}`. Responses never contain values of `env` and `headers`.",
-        ))
-        .property("type", text().description(Some("`stdio`, `http`, `sse` or `auto` [default: by the other keys]")))
-        .property("command", text().description(Some("Program of a stdio server")))
-        .property("args", ArrayBuilder::new().items(text()))
-        .property("env", object("Variables of the program"))
-        .property("url", text().description(Some("URL of a remote server")))
-        .property("headers", object("Headers of all requests"))
-        .property("oauth", object("Settings of the login, or `false`"))
-        .property("permissions", object("Rules: `allow`, `ask`, `deny`"))
-        .property("enabled", ObjectBuilder::new().schema_type(Type::Boolean))
-        .property("startupTimeoutMs", ObjectBuilder::new().schema_type(Type::Integer))
-        .additional_properties(Some(AdditionalProperties::FreeForm(true)))
-        .build()
-        .into()
 }
 
 /// The OpenAPI description.

@@ -17,18 +17,13 @@ use super::{
     Management,
     body::read,
     config::check_name,
+    entry::ServerEntry,
     error::{ApiError, ErrorBody},
     status::StatusView,
 };
 
 /// The source of added servers in messages.
 const SOURCE: &str = "config";
-
-/// Configuration of a server: an entry of `.mcp.json`, with all of its keys. Values can contain `${NAME}` and
-/// `${NAME:-default}`.
-#[derive(Debug, Deserialize)]
-#[serde(transparent)]
-pub(super) struct ServerEntry(Map<String, Value>);
 
 /// A server and its status.
 #[derive(Debug, Serialize, ToSchema)]
@@ -48,7 +43,7 @@ pub(super) struct NewServer {
     /// Name of the server.
     name: String,
     /// Its configuration, as in `.mcp.json`.
-    #[schema(schema_with = super::openapi::server_entry)]
+    #[schema(schema_with = super::entry::schema)]
     config: ServerEntry,
 }
 
@@ -98,7 +93,7 @@ pub(super) async fn add(
     let enabled = {
         let mut configuration = management.0.configuration.lock().await;
         let mut changed = configuration.clone();
-        changed.put(&name, &config.0.into(), SOURCE)?;
+        changed.put(&name, &config.into(), SOURCE)?;
         let config = management.host_config(&changed)?;
         if let Some(exclusion) = config.excluded.get(&name) {
             return Err(ApiError::excluded(&name, exclusion));

@@ -1,4 +1,4 @@
-//! The secret of a registered client: read from the terminal without echo, and stored beside the tokens.
+//! The secret of a registered client: read from the terminal without echo, and stored with the tokens.
 
 use std::{
     io::{BufRead as _, IsTerminal as _, stdin},
