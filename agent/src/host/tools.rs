@@ -290,8 +290,11 @@ impl Host {
         for server in servers.iter().filter(|server| !self.uses_tools(server)) {
             self.read_tools(server);
         }
-        let is_ready = |state: &ToolState, server: &String| {
-            state.reads.contains_key(server) || !state.tickets.contains_key(server)
+        // After a failure, a later read may be under way.
+        let is_ready = |state: &ToolState, server: &String| match (state.tickets.get(server), state.reads.get(server)) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(ticket), Some(read)) => read.outcome.is_ok() || read.ticket == *ticket,
         };
         while !servers.iter().all(|server| is_ready(&lock(&self.inner.tools), server)) {
             // The sender lives as long as this host.
