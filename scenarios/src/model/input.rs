@@ -35,6 +35,8 @@ pub enum Responses {
     Extra,
     /// A valid response to each input request, with a changed `requestState`.
     ChangedState,
+    /// Complete responses, and the state with another letter or digit near its end.
+    ChangedEnd,
     /// Texts instead of responses.
     Malformed,
     /// The user declines every elicitation.

@@ -164,7 +164,13 @@ impl HttpPeer {
             Err(_) => return Err("no response within the timeout".to_owned()),
         };
         let http = envelope(&response);
-        let limit = if is_stream(&http) { LISTEN } else { RAW_TIMEOUT };
+        let limit = if is_stream(&http) {
+            // A stream without events would leave no response.
+            self.shared.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::Bodiless, Some(http.clone()));
+            LISTEN
+        } else {
+            RAW_TIMEOUT
+        };
         let before = self.shared.recorder.received();
         let reading = self.shared.read(number, response, http.clone());
         let _ = tokio::time::timeout(limit, reading).await;

@@ -88,6 +88,13 @@ pub(super) async fn call_tools(
         if step.arguments == ArgumentKind::Varied && unhurried.contains(&planned.name) {
             continue;
         }
+        // A fast call cannot be cancelled.
+        if step.cancel
+            && made.iter().any(|made: &Value| made["tool"] == *planned.name)
+            && !unhurried.contains(&planned.name)
+        {
+            continue;
+        }
         // A tool without a response in time is called once in a session, and cancelled as often as a step asks.
         if !step.cancel && peer.is_slow(&planned.name) {
             not_called.push(json!({ "tool": planned.name, "reason": "an earlier call had no response in time" }));
@@ -139,6 +146,10 @@ fn plan(
     let valid = generator.valid(SEED).map_err(|cause| cause.to_string())?;
     match step.arguments {
         ArgumentKind::Valid | ArgumentKind::Varied if needs_task => Err("it runs only as a task".to_owned()),
+        // Twice, so that calls with ids of both kinds are cancelled.
+        ArgumentKind::Valid if step.cancel => {
+            Ok(vec![Planned::valid(name, valid.clone()), Planned::valid(name, valid)])
+        }
         ArgumentKind::Valid => Ok(vec![Planned::valid(name, valid)]),
         ArgumentKind::Varied => {
             let others = generator.variants(SEED, with_large).map_err(|cause| cause.to_string())?;
@@ -204,7 +215,9 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<Va
         params.insert("_meta".to_owned(), Value::Object(meta));
     }
     let (method, headers) = ("tools/call".to_owned(), planned.headers.clone());
-    let outgoing = Outgoing { method, params: Some(params), headers, ..Outgoing::default() };
+    // Ids of both kinds can be cancelled.
+    let id = (step.cancel && token_is_text).then(|| json!(format!("workbench-call-{}", peer.next_id())));
+    let outgoing = Outgoing { method, params: Some(params), headers, id, ..Outgoing::default() };
     let sent = peer.send(outgoing).await?;
     let within = peer.response_timeout(Some(step.within.map_or(CALL, |HumanDuration(within)| within)));
     let response = if step.cancel {

@@ -123,12 +123,14 @@ impl<'t, 'a> Waiting<'t, 'a> {
         };
         let by_server =
             |frame: &&Frame| !transcript.is_http() && frame.body == Body::Event(ConnectionEvent::ClosedByServer);
+        let killed = transcript.evidence.process.as_ref().is_some_and(|process| process.signal == Some(9));
         Self {
             transcript,
             cancelled: cancels.map(IdKey::new).collect(),
             malformed: transcript.malformed_from(),
             closed_by_us: frames.iter().find(by_us).map(|frame| (frame.seq, frame.at_us)),
-            closed_by_server: frames.iter().find(by_server).map(|frame| frame.seq),
+            // The workbench ends a server that does not exit with SIGKILL.
+            closed_by_server: if killed { None } else { frames.iter().find(by_server).map(|frame| frame.seq) },
             latencies: latencies(transcript),
         }
     }

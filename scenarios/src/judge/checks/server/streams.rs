@@ -406,8 +406,11 @@ fn retry_sent(transcript: &Transcript<'_>) -> CheckOutcome {
         .filter(|connection| connection.frames.iter().any(|frame| is_event(frame)))
         .filter_map(|connection| header(connection.request()?, "last-event-id"))
         .collect();
+    // The stream of a cancelled request ends without a response (2025-11-25, basic/utilities/cancellation).
+    let cancelled: HashSet<_> = transcript.client_messages().filter_map(|one| one.cancels().map(IdKey::new)).collect();
+    let is_open = |one: &RequestResponse<'_>| one.request.id_key().is_none_or(|id| !cancelled.contains(&id));
     let mut findings = Findings::default();
-    for (request, stream) in request_streams(transcript) {
+    for (request, stream) in request_streams(transcript).filter(|(request, _)| is_open(request)) {
         let is_answered = messages(stream).any(|message| message.is_response() && message.id() == request.request.id());
         let closed = stream.frames.iter().find(|frame| frame.body == Body::Event(ConnectionEvent::ClosedByServer));
         let last = stream.frames.iter().filter_map(|frame| event_id(frame)).next_back();

@@ -146,8 +146,10 @@ fn retry_params(
     responses: Responses,
 ) -> Option<Map<String, Value>> {
     let state = match (state, responses) {
-        (Some(state), Responses::ChangedState) => Some(changed(&state)?),
-        (None, Responses::ChangedState) => return None,
+        (Some(state), Responses::ChangedState) => Some(changed(&state, |length| length / 2)?),
+        // The last characters of Base64 can be unused bits, or padding.
+        (Some(state), Responses::ChangedEnd) => Some(changed(&state, |length| length.saturating_sub(6))?),
+        (None, Responses::ChangedState | Responses::ChangedEnd) => return None,
         (state, _) => state,
     };
     let mut given: Map<String, Value> =
@@ -168,11 +170,11 @@ fn retry_params(
     Some(params)
 }
 
-/// The state with another letter or digit in its middle.
-fn changed(state: &Value) -> Option<Value> {
+/// The state with another letter or digit at this position or after it.
+fn changed(state: &Value, position: impl Fn(usize) -> usize) -> Option<Value> {
     let text = state.as_str()?;
-    let (half, swap) = (text.len() / 2, |byte: u8| if byte == b'A' { 'B' } else { 'A' });
-    let found = text.bytes().enumerate().skip(half).find(|(_, byte)| byte.is_ascii_alphanumeric());
+    let swap = |byte: u8| if byte == b'A' { 'B' } else { 'A' };
+    let found = text.bytes().enumerate().skip(position(text.len())).find(|(_, byte)| byte.is_ascii_alphanumeric());
     let (at, byte) = found.or_else(|| text.bytes().enumerate().find(|(_, byte)| byte.is_ascii_alphanumeric()))?;
     Some(json!(format!("{}{}{}", &text[..at], swap(byte), &text[at + 1..])))
 }

@@ -74,6 +74,11 @@ fn mismatch(transcript: &Transcript<'_>) -> CheckOutcome {
         if unknown.is_some() && request.request.tool() == unknown && request.code() == Some(-32602) {
             return CheckOutcome::not_applicable("the tool is unknown too");
         }
+        // Nor if the server has no such method.
+        let feature = request.request.method().and_then(|method| method.split('/').next());
+        if request.code() == Some(-32601) && feature.and_then(|feature| transcript.declares(feature)) == Some(false) {
+            return CheckOutcome::not_applicable("the server has no such method");
+        }
         rejected_over(transcript, request, &[-32020], 400)
     };
     let wrong = transcript.requests().iter().filter(|one| is_modern(one) && !headers_match(one.request.frame));

@@ -9,7 +9,7 @@ use crate::{
         checks::server::{NO_RESPONSE, errors::unknown_request},
         transcript::{
             Message, RequestResponse, Transcript,
-            http::{SESSION_HEADER, header, media_type, method, status},
+            http::{SESSION_HEADER, header, method, status},
         },
     },
     model::Revision,
@@ -50,13 +50,6 @@ pub(in super::super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "no response has a session id",
         rule: Rule::Case(no_session),
-    },
-    Check {
-        id: "http-events-have-no-ids",
-        requirement: "transports/no-event-ids",
-        scope: Scope::Always,
-        expected: "no event has an id",
-        rule: Rule::Case(no_event_ids),
     },
     Check {
         id: "initialize-names-the-supported-revisions",
@@ -188,16 +181,6 @@ fn no_session(transcript: &Transcript<'_>) -> CheckOutcome {
         header(reply, SESSION_HEADER).map(|_| "the response has Mcp-Session-Id".to_owned())
     };
     Findings::from_each(replies(transcript), fault).or_not_applicable("responses", "there was no HTTP response")
-}
-
-fn no_event_ids(transcript: &Transcript<'_>) -> CheckOutcome {
-    let streams = replies(transcript).filter(|(_, reply)| media_type(reply).as_deref() == Some("text/event-stream"));
-    let fault = |reply: &&crate::judge::transcript::Frame| {
-        let events = transcript.connection_of(reply).into_iter().flat_map(|connection| &connection.frames);
-        let mut ids = events.filter_map(|frame| frame.http.as_ref()?.event_id.as_ref()).filter(|id| !id.is_empty());
-        ids.next().map(|id| format!("an event has the id `{}`", id.chars().take(40).collect::<String>()))
-    };
-    Findings::from_each(streams, fault).or_not_applicable("streams", "there was no stream of events")
 }
 
 fn names_versions(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -121,8 +121,6 @@ fn removed() -> Vec<Row> {
     let discover = || modern_http().ask(ask(json!(1), "server/discover", json!({})));
     let mut assigned = discover().says(reply(json!(1), json!({})));
     assigned.http().headers.insert("mcp-session-id".to_owned(), "[session]".to_owned());
-    let mut event = discover().streams(reply(json!(1), json!({})));
-    event.http().event_id = Some("7".to_owned());
     let refused = |code: i64, data: Value| {
         modern().ask(ask(json!(1), "tools/call", json!({ "name": "a" }))).says(error(json!(1), code, data))
     };
@@ -138,7 +136,6 @@ fn removed() -> Vec<Row> {
             session(200, reply(json!(1), json!({}))),
         ),
         ("http-no-session-is-assigned", assigned, discover().says(reply(json!(1), json!({})))),
-        ("http-events-have-no-ids", event, discover().streams(reply(json!(1), json!({})))),
         (
             "defined-error-codes-keep-their-meaning",
             refused(-32021, json!({ "requiredCapabilities": ["sampling"] })),
