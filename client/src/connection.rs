@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::{
     sync::{broadcast, watch},
-    task::AbortHandle,
+    task::{AbortHandle, JoinHandle},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -99,7 +99,7 @@ struct Inner {
     closed: AtomicBool,
     subscription: Mutex<Option<AbortHandle>>,
     /// Resource subscriptions in 2026-07-28.
-    watched: Mutex<HashMap<String, AbortHandle>>,
+    watched: Mutex<HashMap<String, JoinHandle<()>>>,
 }
 
 /// The result of closing a connection.

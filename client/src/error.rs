@@ -328,6 +328,12 @@ pub enum CallError {
         /// The method.
         method: String,
     },
+    /// The server did not declare the capability that the request needs. Nothing was sent.
+    #[error("the server does not declare `{capability}`")]
+    NotDeclared {
+        /// The capability, such as `resources.subscribe`.
+        capability: String,
+    },
     /// The server kept requesting input.
     #[error("no result after {limit} rounds of input")]
     TooManyRounds {
@@ -382,6 +388,7 @@ impl CallError {
             Self::UrlElicitationRequired { .. } => "url-elicitation-required",
             Self::TaskCancelled { .. } => "task-cancelled",
             Self::NotInRevision { .. } => "not-in-revision",
+            Self::NotDeclared { .. } => "not-declared",
             Self::TooManyRounds { .. } => "too-many-rounds",
             Self::MalformedResult { .. } => "malformed-result",
             Self::OversizeReply { .. } => "oversize-reply",

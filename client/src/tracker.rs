@@ -150,6 +150,8 @@ pub(crate) struct RequestTracker {
     tool_changes: watch::Sender<u64>,
     /// Whether it is unnecessary to wait for a subscription to changes (2026-07-28).
     listening: watch::Sender<bool>,
+    /// The resources whose subscription is acknowledged (2026-07-28).
+    watching: watch::Sender<HashSet<String>>,
 }
 
 /// A repeated handshake, which rmcp does not know. Its entry is removed on drop.
@@ -198,6 +200,7 @@ impl RequestTracker {
             garbage: AtomicU64::new(0),
             tool_changes: watch::Sender::new(0),
             listening: watch::Sender::new(false),
+            watching: watch::Sender::default(),
         })
     }
 

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 
 mod authorization;
 mod axes;
+mod client_step;
 mod expect;
 mod input;
 mod load;
@@ -23,16 +24,14 @@ mod user;
 
 pub use authorization::{Authorization, TokenGrant};
 pub use axes::{Revision, Subject, Transport};
+pub use client_step::{Await, Call, ClientStep, Connect, Finish, List, SetRoots};
 pub use expect::{
     EventKind, Expect, Expectations, FrameExpectation, HttpExpectation, ProcessExpectation, Sender, ValueExpectation,
 };
 pub use input::{Input, Responses, Stop};
 pub use load::{Closed, Load, Open, Shape};
 pub use official::{OFFICIAL_TAG, Official};
-pub use step::{
-    AnyStep, ArgumentKind, Await, Call, CallTools, ClientStep, Connect, Finish, GetPrompts, List, Pages, Raw, Request,
-    ServerStep, SetRoots, Steps, Target, Wait,
-};
+pub use step::{AnyStep, ArgumentKind, CallTools, GetPrompts, Pages, Raw, Request, ServerStep, Steps, Target, Wait};
 pub use streams::{ConcurrentRequest, HttpStep, Listen, ListenSession, Sessions, Together};
 pub use tasks::TaskCalls;
 pub use user::{FormAction, Root, UrlAction, UserSetup};

@@ -9,13 +9,15 @@ use super::{Connection, request::RequestTimeouts};
 use crate::{
     error::{CallError, ListErrorKind},
     pagination::{PageGuard, Step},
+    revision::Revision,
 };
 
 /// The severities of RFC 5424 (2026-07-28, utilities, "Logging"), lowest first.
 pub const LOG_LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 impl Connection {
-    /// Lists the resources, all pages within the configured limits.
+    /// Lists the resources, all pages within the configured limits. As all lists, it is empty if the server does not
+    /// declare the capability; nothing is sent then.
     ///
     /// # Errors
     /// If the list cannot be read completely.
@@ -90,6 +92,11 @@ impl Connection {
         Ok(())
     }
 
+    /// Fails if a resource cannot be watched.
+    pub(super) fn require_subscriptions(&self) -> Result<(), CallError> {
+        self.require_capability("resources/subscribe")
+    }
+
     pub(super) fn log_level(&self) -> Option<&'static str> {
         *self.inner.log_level.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -102,7 +109,25 @@ impl Connection {
         self.legacy("ping", Value::Null).await
     }
 
+    /// Whether the server declares the capability that a request needs. Both sides use only negotiated capabilities
+    /// (2025-11-25, lifecycle, "Operation"; 2026-07-28, discovery, "Server Capabilities").
+    fn require_capability(&self, method: &str) -> Result<(), CallError> {
+        let Some(capability) = capability_of(method, self.revision()) else { return Ok(()) };
+        let pointer = format!("/capabilities/{}", capability.replace('.', "/"));
+        let is_declared = |greeting: Value| {
+            greeting.pointer(&pointer).is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)))
+        };
+        match self.greeting().is_some_and(is_declared) {
+            true => Ok(()),
+            false => Err(CallError::NotDeclared { capability: capability.to_owned() }),
+        }
+    }
+
     pub(super) async fn list(&self, method: &'static str, field: &str) -> Result<Vec<Value>, ListErrorKind> {
+        if self.require_capability(method).is_err() {
+            return Ok(Vec::new());
+        }
+        self.until_listening().await;
         let limits = &self.inner.config.limits;
         let mut guard = PageGuard::new(limits.pages, limits.items, self.era());
         let (mut all, mut cursor) = (Vec::new(), None::<String>);
@@ -123,6 +148,7 @@ impl Connection {
 
     /// Sends a request that may lead to input requests.
     async fn through(&self, method: &'static str, params: Value, field: &str) -> Result<Map<String, Value>, CallError> {
+        self.require_capability(method)?;
         let timeouts = self.timeouts();
         let timeouts = RequestTimeouts {
             idle: timeouts.request,
@@ -142,6 +168,7 @@ impl Connection {
         params: Value,
         field: Option<&str>,
     ) -> Result<Map<String, Value>, CallError> {
+        self.require_capability(method)?;
         let params = Some(params).filter(|params| !params.is_null());
         checked(self.request(method, params, RequestTimeouts::fixed(self.timeouts().request)).await?, field)
     }
@@ -151,6 +178,19 @@ impl Connection {
             return Err(CallError::NotInRevision { method: method.to_owned() });
         }
         self.plain(method, params, None).await.map(drop)
+    }
+}
+
+/// The capability of a server that a request needs; `None` if it needs none.
+fn capability_of(method: &str, revision: Revision) -> Option<&'static str> {
+    match method {
+        "resources/list" | "resources/templates/list" | "resources/read" => Some("resources"),
+        "resources/subscribe" | "resources/unsubscribe" => Some("resources.subscribe"),
+        "prompts/list" | "prompts/get" => Some("prompts"),
+        // The capability exists since 2025-03-26, the request since 2024-11-05.
+        "completion/complete" => (revision > Revision::V2024_11_05).then_some("completions"),
+        "logging/setLevel" => Some("logging"),
+        _ => None,
     }
 }
 

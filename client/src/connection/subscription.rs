@@ -33,11 +33,8 @@ impl Connection {
         let tracker = Arc::clone(&self.inner.tracker);
         let announced = LISTS.into_iter().filter(|(lists, _)| tracker.announces(lists));
         let filter: Map<_, _> = announced.map(|(_, wanted)| (wanted.to_owned(), true.into())).collect();
-        if !self.rules().subscriptions || !tracker.announces("tools") {
-            tracker.listens();
-        }
         if !self.rules().subscriptions || filter.is_empty() {
-            return;
+            return tracker.listens();
         }
         // The task must not own the connection, or the connection would never be dropped.
         let peer = self.inner.peer.clone();
@@ -59,8 +56,8 @@ impl Connection {
     }
 
     /// Subscribes to changes of a resource, until [`Self::unsubscribe_resource`] or the end of the connection. Changes
-    /// are reported as [`ClientEventKind::ResourceUpdated`]. In 2026-07-28 this returns before the server
-    /// acknowledges.
+    /// are reported as [`ClientEventKind::ResourceUpdated`]. In 2026-07-28 this waits briefly for the acknowledgement,
+    /// because changes before it are not announced.
     ///
     /// # Errors
     /// A [`CallError`].
@@ -68,9 +65,20 @@ impl Connection {
         if !self.rules().subscriptions {
             return self.plain("resources/subscribe", json!({ "uri": uri }), None).await.map(drop);
         }
+        self.require_subscriptions()?;
+        if self.watch(uri)
+            && tokio::time::timeout(ACKNOWLEDGEMENT, self.inner.tracker.until_watching(uri)).await.is_err()
+        {
+            tracing::debug!(server = self.name(), uri, "the subscription to a resource is not acknowledged");
+        }
+        Ok(())
+    }
+
+    /// Opens the subscription to a resource in the background. Returns false if it is open.
+    fn watch(&self, uri: &str) -> bool {
         let mut watched = self.inner.watched.lock().unwrap_or_else(PoisonError::into_inner);
         if watched.get(uri).is_some_and(|task| !task.is_finished()) {
-            return Ok(());
+            return false;
         }
         let filter = Map::from_iter([("resourceSubscriptions".to_owned(), json!([uri]))]);
         let (peer, tracker, jobs) =
@@ -80,11 +88,12 @@ impl Connection {
             let missed = || tracker.reporter.report(|| ClientEventKind::ResourceUpdated { uri: resource.clone() });
             listen(&peer, &tracker, filter, Some(jobs), missed).await;
         });
-        watched.insert(uri.to_owned(), listening.abort_handle());
-        Ok(())
+        watched.insert(uri.to_owned(), listening);
+        true
     }
 
-    /// Ends a subscription.
+    /// Ends a subscription. In 2026-07-28 this waits briefly until the server is notified, so that changes that a later
+    /// request causes are not reported.
     ///
     /// # Errors
     /// A [`CallError`].
@@ -92,8 +101,13 @@ impl Connection {
         if !self.rules().subscriptions {
             return self.plain("resources/unsubscribe", json!({ "uri": uri }), None).await.map(drop);
         }
-        if let Some(task) = self.inner.watched.lock().unwrap_or_else(PoisonError::into_inner).remove(uri) {
+        let watching = self.inner.watched.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
+        if let Some(task) = watching {
             task.abort();
+            self.inner.tracker.stops_watching(uri);
+            // The aborted task queues the cancellation when it ends.
+            let _ = task.await;
+            self.flush_cancellations().await;
         }
         Ok(())
     }

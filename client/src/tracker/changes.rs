@@ -41,6 +41,22 @@ impl RequestTracker {
         let _ = self.listening.subscribe().wait_for(|listening| *listening).await;
     }
 
+    /// Records that the subscription to resources is acknowledged.
+    pub(crate) fn watches(&self, uris: &[String]) {
+        self.watching.send_modify(|all| all.extend(uris.iter().cloned()));
+    }
+
+    /// Records that the subscription to a resource has ended.
+    pub(crate) fn stops_watching(&self, uri: &str) {
+        self.watching.send_if_modified(|all| all.remove(uri));
+    }
+
+    /// Waits until the subscription to a resource is acknowledged.
+    pub(crate) async fn until_watching(&self, uri: &str) {
+        // The sender lives in `self`, so the only way out is the value.
+        let _ = self.watching.subscribe().wait_for(|all| all.contains(uri)).await;
+    }
+
     /// Number of changes so far.
     pub(crate) fn tool_changes(&self) -> u64 {
         *self.tool_changes.borrow()

@@ -39,7 +39,10 @@ impl RequestTracker {
             }
             // A subscription to a resource does not affect lists.
             ServerNotification::SubscriptionsAcknowledgedNotification(acknowledged)
-                if acknowledged.params.notifications.resource_subscriptions.is_some() => {}
+                if acknowledged.params.notifications.resource_subscriptions.is_some() =>
+            {
+                self.watches(&acknowledged.params.notifications.resource_subscriptions.unwrap_or_default());
+            }
             ServerNotification::SubscriptionsAcknowledgedNotification(_) => self.listens(),
             ServerNotification::CustomNotification(other) if other.method == ELICITATION_COMPLETE => {
                 let id = other.params.as_ref().and_then(|params| params.get("elicitationId")?.as_str());

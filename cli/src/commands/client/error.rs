@@ -54,7 +54,9 @@ impl ClientCommandError {
     /// An error of this kind. A rejection by the server is a result, not an environment error.
     fn from_kind(kind: &str, cause: impl Into<anyhow::Error>) -> Self {
         let error = match kind {
-            "rpc-error" | "unknown-tool" | "input-refused" | "not-in-revision" => CommandError::rejected(cause),
+            "rpc-error" | "unknown-tool" | "input-refused" | "not-declared" | "not-in-revision" => {
+                CommandError::rejected(cause)
+            }
             "invalid-config" | "headers-helper-failed" => CommandError::input(cause),
             _ => CommandError::environment(cause),
         };

@@ -1,0 +1,209 @@
+//! The steps of a client under test. `crate::drive` executes them with the built-in client.
+
+use mock_servers::HumanDuration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    expect::{EventKind, Expect},
+    step::Target,
+    user::Root,
+};
+
+/// One step of a client under test. It first connects to every server, unless a `connect` step is present, and at the end
+/// disconnects from the servers that are still connected.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClientStep {
+    /// Connect to one server. Value: `{ server, revision, transport, server_info, capabilities, instructions }`.
+    /// Without a name, where there are several servers: connect to all at once. Value: `{ connected: [..], failed:
+    /// [{ server, kind, message }] }`.
+    Connect(Connect),
+    /// List the tools of one server, or of all. Value: `{ tools: [{ name, server, qualified, ... }],
+    /// rejected: [{ name, reason }] }`.
+    List(List),
+    /// Call a tool and wait for the result. Value: the result of the call.
+    Call(Call),
+    /// Start a call and continue.
+    Start(Call),
+    /// Wait for the result of a started call. Value: the result of the call.
+    Finish(Finish),
+    /// Cancel a started call and wait for its end, which is the error `cancelled`.
+    Cancel(Finish),
+    /// Wait for an event. Value: the event.
+    Await(Await),
+    /// Read the tool catalog again and compare. Value: `{ breaking: [..], compatible: [..], cosmetic: [..] }`,
+    /// each with `{ tool, what }`.
+    Refresh(Target),
+    /// Disconnect from one server, or all. Value: `{ ended, elapsed_ms }`.
+    Disconnect(Target),
+    /// Disconnect, then connect to the same server again. Value: that of `connect`.
+    Reconnect(Target),
+    /// Replace the user's roots. Value: null.
+    Roots(SetRoots),
+    /// The client is killed with SIGKILL. No step may follow.
+    Die(Target),
+}
+
+impl ClientStep {
+    /// The keys of all steps.
+    pub const KINDS: [&str; 12] = [
+        "connect",
+        "list",
+        "call",
+        "start",
+        "finish",
+        "cancel",
+        "await",
+        "refresh",
+        "disconnect",
+        "reconnect",
+        "roots",
+        "die",
+    ];
+
+    /// The key of the step in the file.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Connect(_) => "connect",
+            Self::List(_) => "list",
+            Self::Call(_) => "call",
+            Self::Start(_) => "start",
+            Self::Finish(_) => "finish",
+            Self::Cancel(_) => "cancel",
+            Self::Await(_) => "await",
+            Self::Refresh(_) => "refresh",
+            Self::Disconnect(_) => "disconnect",
+            Self::Reconnect(_) => "reconnect",
+            Self::Roots(_) => "roots",
+            Self::Die(_) => "die",
+        }
+    }
+
+    /// The expected outcome.
+    #[must_use]
+    pub fn expect(&self) -> &Expect {
+        match self {
+            Self::Connect(step) => &step.expect,
+            Self::List(step) => &step.expect,
+            Self::Call(step) | Self::Start(step) => &step.expect,
+            Self::Finish(step) | Self::Cancel(step) => &step.expect,
+            Self::Await(step) => &step.expect,
+            Self::Roots(step) => &step.expect,
+            Self::Refresh(step) | Self::Disconnect(step) | Self::Reconnect(step) | Self::Die(step) => &step.expect,
+        }
+    }
+
+    /// The same step without its expected outcome, which a client under test must not know.
+    #[must_use]
+    pub(crate) fn without_expect(&self) -> Self {
+        let mut step = self.clone();
+        *match &mut step {
+            Self::Connect(step) => &mut step.expect,
+            Self::List(step) => &mut step.expect,
+            Self::Call(step) | Self::Start(step) => &mut step.expect,
+            Self::Finish(step) | Self::Cancel(step) => &mut step.expect,
+            Self::Await(step) => &mut step.expect,
+            Self::Roots(step) => &mut step.expect,
+            Self::Refresh(step) | Self::Disconnect(step) | Self::Reconnect(step) | Self::Die(step) => &mut step.expect,
+        } = Expect::default();
+        step
+    }
+}
+
+/// Connect to one server.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Connect {
+    /// The server [default: the only one, or all at once].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// Timeout [default: that of `client`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<HumanDuration>,
+    /// The expected outcome.
+    #[serde(skip_serializing_if = "Expect::is_default")]
+    pub expect: Expect,
+}
+
+/// List tools.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct List {
+    /// The server [default: all].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The expected outcome.
+    #[serde(skip_serializing_if = "Expect::is_default")]
+    pub expect: Expect,
+}
+
+/// Call a tool.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Call {
+    /// The tool: its own name, or with `qualified` its name in the client's tool catalog.
+    pub tool: String,
+    /// The server [default: the only one].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// Whether `tool` is a qualified name, which the client resolves.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub qualified: bool,
+    /// The arguments [default: none].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<Map<String, Value>>,
+    /// Timeout without progress [default: that of `client`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<HumanDuration>,
+    /// Total timeout [default: that of `client`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<HumanDuration>,
+    /// A name for `finish` and `cancel` (step `start` only).
+    #[serde(default, rename = "as", skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The expected outcome.
+    #[serde(default, skip_serializing_if = "Expect::is_default")]
+    pub expect: Expect,
+}
+
+/// A started call.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Finish {
+    /// The name from `as` of the `start` step.
+    pub call: String,
+    /// The expected outcome.
+    #[serde(default, skip_serializing_if = "Expect::is_default")]
+    pub expect: Expect,
+}
+
+/// Wait for an event of the client.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Await {
+    /// The event.
+    pub event: EventKind,
+    /// The server [default: any].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// Timeout [default: 2s].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub within: Option<HumanDuration>,
+    /// The expected outcome.
+    #[serde(default, skip_serializing_if = "Expect::is_default")]
+    pub expect: Expect,
+}
+
+/// Replace the user's roots.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetRoots {
+    /// The new roots.
+    pub roots: Vec<Root>,
+    /// The expected outcome.
+    #[serde(default, skip_serializing_if = "Expect::is_default")]
+    pub expect: Expect,
+}
