@@ -5,6 +5,7 @@
 //! the frames.
 
 mod authorization;
+mod features;
 mod listener;
 mod outcome;
 mod report;

@@ -20,6 +20,7 @@ pub const ERROR_KINDS: [(&str, &[&str]); 4] = [
             "invalid-config",
             "long-cursor",
             "malformed-result",
+            "not-declared",
             "not-in-revision",
             "other",
             "oversize-reply",

@@ -19,20 +19,24 @@ mod load;
 mod official;
 mod step;
 mod streams;
+mod target;
 mod tasks;
 mod user;
 
 pub use authorization::{Authorization, TokenGrant};
 pub use axes::{Revision, Subject, Transport};
-pub use client_step::{Await, Call, ClientStep, Connect, Finish, List, SetRoots};
+pub use client_step::{
+    Await, Call, ClientStep, Complete, Connect, Finish, GetPrompt, List, LogLevel, ResourceStep, SetRoots,
+};
 pub use expect::{
     EventKind, Expect, Expectations, FrameExpectation, HttpExpectation, ProcessExpectation, Sender, ValueExpectation,
 };
 pub use input::{Input, Responses, Stop};
 pub use load::{Closed, Load, Open, Shape};
 pub use official::{OFFICIAL_TAG, Official};
-pub use step::{AnyStep, ArgumentKind, CallTools, GetPrompts, Pages, Raw, Request, ServerStep, Steps, Target, Wait};
+pub use step::{AnyStep, ArgumentKind, CallTools, GetPrompts, Pages, Raw, Request, ServerStep, Steps, Wait};
 pub use streams::{ConcurrentRequest, HttpStep, Listen, ListenSession, Sessions, Together};
+pub use target::Target;
 pub use tasks::TaskCalls;
 pub use user::{FormAction, Root, UrlAction, UserSetup};
 

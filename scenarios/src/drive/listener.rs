@@ -101,6 +101,10 @@ fn kind(what: &ClientEventKind) -> Option<(EventKind, Value)> {
         ClientEventKind::Skipped { reason, excerpt } => {
             (EventKind::Garbage, json!({ "reason": reason, "excerpt": excerpt }))
         }
+        ClientEventKind::ResourcesChanged => (EventKind::ResourcesChanged, Value::Null),
+        ClientEventKind::PromptsChanged => (EventKind::PromptsChanged, Value::Null),
+        ClientEventKind::ResourceUpdated { uri } => (EventKind::ResourceUpdated, json!({ "uri": uri })),
+        ClientEventKind::Log { level, data } => (EventKind::Log, json!({ "level": level, "data": data })),
         _ => return None,
     })
 }

@@ -21,7 +21,11 @@ pub(super) fn call_outcome(result: Result<ToolResult, CallError>) -> Outcome {
 }
 
 pub(super) fn list_error(error: &ListError) -> StepError {
-    let code = match &error.kind {
+    StepError { message: in_full(error), ..list_error_kind(&error.kind) }
+}
+
+pub(super) fn list_error_kind(error: &ListErrorKind) -> StepError {
+    let code = match error {
         ListErrorKind::Request(error) => code(error),
         ListErrorKind::Page(_) => None,
     };
@@ -36,7 +40,7 @@ pub(super) fn connect_error(error: &ConnectError) -> StepError {
     StepError { kind: error.kind().to_owned(), message: in_full(error), code, detail: None }
 }
 
-fn call_error(error: &CallError) -> StepError {
+pub(super) fn call_error(error: &CallError) -> StepError {
     StepError { kind: error.kind().to_owned(), message: in_full(error), code: code(error), detail: None }
 }
 

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     contract::{ReportLine, now_us},
     evidence::Outcome,
-    model::{Await, Call, ClientStep, Root},
+    model::{Await, Call, ClientStep, Complete, GetPrompt, LogLevel, ResourceStep, Root, Target},
 };
 
 /// Default timeout of `await`.
@@ -50,6 +50,17 @@ impl Session<'_> {
                 (Some(name), outcome)
             }
             ClientStep::Roots(step) => (None, self.set_roots(&step.roots)),
+            ClientStep::Resources(Target { server, .. })
+            | ClientStep::ResourceTemplates(Target { server, .. })
+            | ClientStep::Prompts(Target { server, .. })
+            | ClientStep::Read(ResourceStep { server, .. })
+            | ClientStep::Subscribe(ResourceStep { server, .. })
+            | ClientStep::Unsubscribe(ResourceStep { server, .. })
+            | ClientStep::Prompt(GetPrompt { server, .. })
+            | ClientStep::Complete(Complete { server, .. })
+            | ClientStep::LogLevel(LogLevel { server, .. }) => {
+                (server.clone(), self.feature(step, server.as_deref()).await)
+            }
             ClientStep::Die(_) => {
                 self.report.write(&ReportLine::Die { pid: std::process::id() })?;
                 std::future::pending().await

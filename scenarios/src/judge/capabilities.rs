@@ -72,6 +72,34 @@ fn needed(scenario: &Scenario) -> Vec<Capability> {
     all.into_iter().filter(|(is_needed, _)| *is_needed).map(|(_, capability)| capability).collect()
 }
 
+/// The server capability that a method needs.
+pub(super) fn capability_of(method: &str) -> Option<&'static str> {
+    match method {
+        "logging/setLevel" => Some("/logging"),
+        "completion/complete" => Some("/completions"),
+        "resources/subscribe" | "resources/unsubscribe" => Some("/resources/subscribe"),
+        _ => match method.split('/').next()? {
+            "tools" => Some("/tools"),
+            "prompts" => Some("/prompts"),
+            "resources" => Some("/resources"),
+            _ => None,
+        },
+    }
+}
+
+/// Whether a server declares the capability at this pointer; true if its capabilities are unknown.
+pub(super) fn declares(transcript: &Transcript<'_>, server: &str, pointer: &str) -> bool {
+    let greetings = ["initialize", "server/discover"].into_iter().flat_map(|method| transcript.requests_of(method));
+    let mut capabilities =
+        greetings.filter(|one| one.request.frame.server == server).filter_map(|one| one.result()?.get("capabilities"));
+    capabilities.next().is_none_or(|capabilities| has_value(capabilities, pointer))
+}
+
+/// Whether an object of capabilities has a value at this pointer.
+pub(super) fn has_value(capabilities: &Value, pointer: &str) -> bool {
+    capabilities.pointer(pointer).is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)))
+}
+
 fn has(capabilities: &Value, pointer: &str) -> bool {
     capabilities.pointer(pointer).is_some_and(Value::is_object)
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::transcript::Transcript;
+use super::{derived::features, transcript::Transcript};
 use crate::{
     evidence::{Outcome, StepOutcome},
     model::{Call, ClientStep, Scenario},
@@ -17,7 +17,7 @@ pub(super) fn contradiction(scenario: &Scenario, transcript: &Transcript<'_>) ->
         return None;
     }
     let report = Report::new(scenario, transcript);
-    report.connections().or_else(|| report.lists()).or_else(|| report.calls())
+    report.connections().or_else(|| report.lists()).or_else(|| report.calls()).or_else(|| report.features())
 }
 
 struct Report<'t, 'a> {
@@ -89,6 +89,25 @@ impl<'t, 'a> Report<'t, 'a> {
                 }
                 None => Some(format!("the client reported a result of `{}` that `{server}` never sent", call.tool)),
             }
+        })
+    }
+
+    /// Results for resources, prompts and completion that no server sent.
+    fn features(&self) -> Option<String> {
+        let modern = self.transcript.evidence.revision.is_modern();
+        self.values().find_map(|(step, _, value)| {
+            let request = features::request(step?, modern)?;
+            let server = request.server.or(self.only)?;
+            // Without the capability, a list is empty and no request is sent.
+            if let Some(items) = request.items
+                && value.get(items).and_then(Value::as_array).is_none_or(Vec::is_empty)
+            {
+                return None;
+            }
+            let mut sent = self.transcript.requests_of(request.method);
+            let is_sent = sent.any(|one| one.result().is_some() && request.matches(server, one));
+            (!is_sent)
+                .then(|| format!("the client reported a result of `{}` that `{server}` never sent", request.method))
         })
     }
 

@@ -1,17 +1,25 @@
 //! Outcomes of steps as the frames show them: for clients that do not report their steps, and to compare reports with the
 //! frames.
 
-use std::collections::{HashMap, VecDeque};
+pub(super) mod features;
+
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use serde_json::{Value, json};
 
-use super::transcript::{
-    AuthorizationRequest, Body, ConnectionEvent, Frame, Message, RequestResponse, Session, Transcript, http::method,
+use super::{
+    capabilities::{capability_of, declares},
+    transcript::{
+        AuthorizationRequest, Body, ConnectionEvent, Frame, Message, RequestResponse, Session, Transcript, http::method,
+    },
 };
 use crate::{
     evidence::{Evidence, Outcome, REJECTED_ACCESS, StepError, StepOutcome},
     model::{Call, ClientStep, Finish, Scenario},
 };
+
+/// The methods with pages.
+const LISTS: [&str; 4] = ["tools/list", "resources/list", "resources/templates/list", "prompts/list"];
 
 /// What the frames show of a step.
 #[derive(Debug, Clone)]
@@ -57,7 +65,10 @@ struct Frames<'t, 'a> {
     transcript: &'t Transcript<'a>,
     servers: Vec<&'t str>,
     calls: HashMap<(&'t str, &'t str), VecDeque<RequestResponse<'a>>>,
-    lists: HashMap<&'t str, VecDeque<RequestResponse<'a>>>,
+    /// The requests for pages, by server and method.
+    lists: HashMap<(&'t str, &'static str), VecDeque<RequestResponse<'a>>>,
+    /// The requests of steps for resources, prompts, completion and logging that were derived already.
+    used: HashSet<u64>,
     root_changes: usize,
     /// Number of steps that call a tool and were not derived yet.
     steps_left: HashMap<(&'t str, &'t str), usize>,
@@ -74,15 +85,18 @@ impl<'t, 'a> Frames<'t, 'a> {
                 calls.entry((one.request.frame.server.as_str(), tool)).or_default().push_back(*one);
             }
         }
-        let mut lists: HashMap<&'t str, VecDeque<_>> = HashMap::new();
-        for one in transcript.requests_of("tools/list") {
-            lists.entry(one.request.frame.server.as_str()).or_default().push_back(*one);
+        let mut lists: HashMap<(&'t str, &'static str), VecDeque<_>> = HashMap::new();
+        for method in LISTS {
+            for one in transcript.requests_of(method) {
+                lists.entry((one.request.frame.server.as_str(), method)).or_default().push_back(*one);
+            }
         }
         let root_changes =
             transcript.client_messages().filter(|message| message.is("notifications/roots/list_changed")).count();
         let servers = scenario.scripts().map(|(name, _)| name).collect();
         let (steps_left, started, greeted) = (HashMap::new(), HashMap::new(), HashMap::new());
-        let mut frames = Self { transcript, servers, calls, lists, root_changes, steps_left, started, greeted };
+        let used = HashSet::new();
+        let mut frames = Self { transcript, servers, calls, lists, used, root_changes, steps_left, started, greeted };
         for step in scenario.steps.client() {
             if let ClientStep::Call(call) | ClientStep::Start(call) = step
                 && let Some(server) = frames.server(call.server.as_deref())
@@ -124,6 +138,18 @@ impl<'t, 'a> Frames<'t, 'a> {
             }
             ClientStep::Disconnect(step) => self.disconnect(step.server.as_deref()),
             ClientStep::Roots(_) | ClientStep::Await(_) | ClientStep::Die(_) => Shown::Nothing,
+            ClientStep::Resources(_)
+            | ClientStep::ResourceTemplates(_)
+            | ClientStep::Prompts(_)
+            | ClientStep::Read(_)
+            | ClientStep::Subscribe(_)
+            | ClientStep::Unsubscribe(_)
+            | ClientStep::Prompt(_)
+            | ClientStep::Complete(_)
+            | ClientStep::LogLevel(_) => {
+                let modern = self.transcript.evidence.revision.is_modern();
+                features::request(step, modern).map_or(Shown::Nothing, |request| self.feature(&request))
+            }
         }
     }
 
@@ -193,7 +219,7 @@ impl<'t, 'a> Frames<'t, 'a> {
         let servers = server.map_or_else(|| self.servers.clone(), |server| vec![server]);
         let (mut tools, mut began, mut ended) = (Vec::new(), u64::MAX, 0);
         for server in servers {
-            match self.list(server) {
+            match self.list(server, "tools/list", "tools") {
                 Shown::Outcome(Observed { outcome, is_timed }) => match outcome.outcome {
                     Outcome::Value(Value::Array(listed)) => {
                         tools.extend(listed);
@@ -208,27 +234,27 @@ impl<'t, 'a> Frames<'t, 'a> {
     }
 
     /// The next list of a server, to its last page.
-    fn list(&mut self, server: &'t str) -> Shown {
-        let pages = self.lists.entry(server).or_default();
+    fn list(&mut self, server: &'t str, method: &'static str, member: &str) -> Shown {
+        let pages = self.lists.entry((server, method)).or_default();
         let Some(first) = pages.pop_front() else {
             let transcript = self.transcript;
-            if let Some(rejected) = self.rejected("tools/list", None) {
+            if let Some(rejected) = self.rejected(method, None) {
                 return rejected;
             }
-            let listed = transcript.requests_of("tools/list").any(|one| one.request.frame.server == server);
-            // A client may keep a list, and must not request one of a server without tools.
-            return match listed || !offers_tools(transcript, server) {
+            let listed = transcript.requests_of(method).any(|one| one.request.frame.server == server);
+            // A client may keep a list, and must not request one of a server that does not declare it.
+            return match listed || !offers(transcript, server, method) {
                 true => Shown::Nothing,
-                false => Shown::NotDone(format!("the client did not list the tools of `{server}`")),
+                false => Shown::NotDone(format!("the client sent no `{method}` to `{server}`")),
             };
         };
-        let (mut last, mut tools) = (first, Vec::new());
+        let (mut last, mut items) = (first, Vec::new());
         while let Some(result) = last.result() {
-            tools.extend(result.get("tools").and_then(Value::as_array).into_iter().flatten().cloned());
+            items.extend(result.get(member).and_then(Value::as_array).into_iter().flatten().cloned());
             let next = result.get("nextCursor").filter(|cursor| !cursor.is_null());
             let Some(next) = next else {
                 let ended = last.response.map_or(0, |response| response.at_us());
-                return value(Value::Array(tools), first.request.at_us(), ended);
+                return value(Value::Array(items), first.request.at_us(), ended);
             };
             let Some(page) = pages.iter().position(|page| page.param("cursor") == Some(next)) else {
                 return error("the client did not read the last page", None, first.request.at_us(), None);
@@ -401,12 +427,9 @@ fn supports(result: &Value, revision: &Value) -> bool {
     result.get("supportedVersions").and_then(Value::as_array).is_some_and(|versions| versions.contains(revision))
 }
 
-/// Whether a server declared tools, or its capabilities are unknown.
-fn offers_tools(transcript: &Transcript<'_>, server: &str) -> bool {
-    let greetings = ["initialize", "server/discover"].into_iter().flat_map(|method| transcript.requests_of(method));
-    let mut capabilities =
-        greetings.filter(|one| one.request.frame.server == server).filter_map(|one| one.result()?.get("capabilities"));
-    capabilities.next().is_none_or(|capabilities| capabilities.get("tools").is_some())
+/// Whether a server declares the capability that a request needs, or its capabilities are unknown.
+fn offers(transcript: &Transcript<'_>, server: &str, method: &str) -> bool {
+    capability_of(method).is_none_or(|pointer| declares(transcript, server, pointer))
 }
 
 /// Whether a client may repeat a call after this response: without a result, or in a new session.

@@ -202,7 +202,8 @@ impl<'a> Expected<'a> {
 
     /// Why a reported error is not the expected one: the client did not even attempt the step.
     fn unattempted(&self, index: usize, wanted: &str) -> Option<String> {
-        let mut is_local = ["spawn-failed", "stale", "unknown-tool"].iter().any(|kind| wanted.contains(kind));
+        let mut is_local =
+            ["spawn-failed", "stale", "unknown-tool", "rejected-by-client"].iter().any(|kind| wanted.contains(kind));
         // On a busy machine a timeout can end before the request is sent.
         is_local |= wanted.contains("timed-out") && self.evidence.frames.iter().any(Frame::from_client);
         match self.shown.get(index)? {
@@ -280,7 +281,13 @@ impl<'a> Expected<'a> {
     /// Judges the parts of a value that the frames show: what a client makes of a list, for example, is not visible.
     fn visible_value(&mut self, id: &str, step: AnyStep<'_>, value: &Value) {
         match step {
-            AnyStep::Client(ClientStep::Call(_) | ClientStep::Finish(_)) => self.value(id, step.expect(), value),
+            AnyStep::Client(
+                ClientStep::Call(_)
+                | ClientStep::Finish(_)
+                | ClientStep::Read(_)
+                | ClientStep::Prompt(_)
+                | ClientStep::Complete(_),
+            ) => self.value(id, step.expect(), value),
             AnyStep::Client(ClientStep::Connect(_)) => {
                 let mut expect = step.expect().clone();
                 expect.values.retain(|expectation| expectation.path == "$.revision");

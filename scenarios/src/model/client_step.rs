@@ -1,13 +1,15 @@
 //! The steps of a client under test. `crate::drive` executes them with the built-in client.
 
+use std::collections::BTreeMap;
+
 use mock_servers::HumanDuration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::{
     expect::{EventKind, Expect},
-    step::Target,
+    target::Target,
     user::Root,
 };
 
@@ -42,13 +44,31 @@ pub enum ClientStep {
     Reconnect(Target),
     /// Replace the user's roots. Value: null.
     Roots(SetRoots),
+    /// List the resources of a server, all pages. Value: `{ resources: [..] }`, as the server sent them.
+    Resources(Target),
+    /// List the resource templates of a server, all pages. Value: `{ resourceTemplates: [..] }`.
+    ResourceTemplates(Target),
+    /// List the prompts of a server, all pages. Value: `{ prompts: [..] }`.
+    Prompts(Target),
+    /// Read a resource. Value: the result.
+    Read(ResourceStep),
+    /// Subscribe to the changes of a resource, and wait until the server confirms it. Value: null.
+    Subscribe(ResourceStep),
+    /// End the subscription to a resource. Value: null.
+    Unsubscribe(ResourceStep),
+    /// Get a prompt. Value: the result.
+    Prompt(GetPrompt),
+    /// Complete an argument of a prompt or a variable of a resource template. Value: the result.
+    Complete(Complete),
+    /// Set the minimum level of log messages. Value: null.
+    LogLevel(LogLevel),
     /// The client is killed with SIGKILL. No step may follow.
     Die(Target),
 }
 
 impl ClientStep {
     /// The keys of all steps.
-    pub const KINDS: [&str; 12] = [
+    pub const KINDS: [&str; 21] = [
         "connect",
         "list",
         "call",
@@ -60,6 +80,15 @@ impl ClientStep {
         "disconnect",
         "reconnect",
         "roots",
+        "resources",
+        "resource-templates",
+        "prompts",
+        "read",
+        "subscribe",
+        "unsubscribe",
+        "prompt",
+        "complete",
+        "log-level",
         "die",
     ];
 
@@ -78,6 +107,15 @@ impl ClientStep {
             Self::Disconnect(_) => "disconnect",
             Self::Reconnect(_) => "reconnect",
             Self::Roots(_) => "roots",
+            Self::Resources(_) => "resources",
+            Self::ResourceTemplates(_) => "resource-templates",
+            Self::Prompts(_) => "prompts",
+            Self::Read(_) => "read",
+            Self::Subscribe(_) => "subscribe",
+            Self::Unsubscribe(_) => "unsubscribe",
+            Self::Prompt(_) => "prompt",
+            Self::Complete(_) => "complete",
+            Self::LogLevel(_) => "log-level",
             Self::Die(_) => "die",
         }
     }
@@ -92,6 +130,11 @@ impl ClientStep {
             Self::Finish(step) | Self::Cancel(step) => &step.expect,
             Self::Await(step) => &step.expect,
             Self::Roots(step) => &step.expect,
+            Self::Read(step) | Self::Subscribe(step) | Self::Unsubscribe(step) => &step.expect,
+            Self::Prompt(step) => &step.expect,
+            Self::Complete(step) => &step.expect,
+            Self::LogLevel(step) => &step.expect,
+            Self::Resources(step) | Self::ResourceTemplates(step) | Self::Prompts(step) => &step.expect,
             Self::Refresh(step) | Self::Disconnect(step) | Self::Reconnect(step) | Self::Die(step) => &step.expect,
         }
     }
@@ -107,6 +150,11 @@ impl ClientStep {
             Self::Finish(step) | Self::Cancel(step) => &mut step.expect,
             Self::Await(step) => &mut step.expect,
             Self::Roots(step) => &mut step.expect,
+            Self::Read(step) | Self::Subscribe(step) | Self::Unsubscribe(step) => &mut step.expect,
+            Self::Prompt(step) => &mut step.expect,
+            Self::Complete(step) => &mut step.expect,
+            Self::LogLevel(step) => &mut step.expect,
+            Self::Resources(step) | Self::ResourceTemplates(step) | Self::Prompts(step) => &mut step.expect,
             Self::Refresh(step) | Self::Disconnect(step) | Self::Reconnect(step) | Self::Die(step) => &mut step.expect,
         } = Expect::default();
         step
@@ -203,6 +251,88 @@ pub struct Await {
 pub struct SetRoots {
     /// The new roots.
     pub roots: Vec<Root>,
+    /// The expected outcome.
+    #[serde(default, skip_serializing_if = "Expect::is_default")]
+    pub expect: Expect,
+}
+
+/// A resource.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ResourceStep {
+    /// Its URI.
+    pub uri: String,
+    /// The server [default: the only one].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The expected outcome.
+    #[serde(default, skip_serializing_if = "Expect::is_default")]
+    pub expect: Expect,
+}
+
+/// A prompt with values of its arguments.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetPrompt {
+    /// The name of the prompt.
+    pub name: String,
+    /// The arguments [default: none].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub arguments: BTreeMap<String, String>,
+    /// The server [default: the only one].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The expected outcome.
+    #[serde(default, skip_serializing_if = "Expect::is_default")]
+    pub expect: Expect,
+}
+
+/// A value to complete. It has either `prompt` or `template`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Complete {
+    /// The name of the prompt with the argument.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// The resource template with the variable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub template: Option<String>,
+    /// The name of the argument or variable.
+    pub argument: String,
+    /// The beginning of its value [default: empty].
+    #[serde(default)]
+    pub value: String,
+    /// Values of other arguments (since 2025-06-18) [default: none].
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub context: BTreeMap<String, String>,
+    /// The server [default: the only one].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The expected outcome.
+    #[serde(default, skip_serializing_if = "Expect::is_default")]
+    pub expect: Expect,
+}
+
+impl Complete {
+    /// The `ref` of the request.
+    #[must_use]
+    pub fn reference(&self) -> Value {
+        match (&self.prompt, &self.template) {
+            (Some(prompt), _) => json!({ "type": "ref/prompt", "name": prompt }),
+            (None, template) => json!({ "type": "ref/resource", "uri": template }),
+        }
+    }
+}
+
+/// A level of log messages.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LogLevel {
+    /// `debug` to `emergency`.
+    pub level: String,
+    /// The server [default: the only one].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     /// The expected outcome.
     #[serde(default, skip_serializing_if = "Expect::is_default")]
     pub expect: Expect,

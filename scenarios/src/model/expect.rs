@@ -105,6 +105,14 @@ pub enum EventKind {
     Progress,
     /// Bytes that are not a message arrived.
     Garbage,
+    /// The server announced a change of its resources.
+    ResourcesChanged,
+    /// The server announced a change of its prompts.
+    PromptsChanged,
+    /// A subscribed resource changed. Detail: `{ uri }`.
+    ResourceUpdated,
+    /// The server sent a log message. Detail: `{ level, data }`.
+    Log,
 }
 
 /// The expected number of certain frames. A frame is counted if it matches all given keys.

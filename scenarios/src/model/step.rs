@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mock_servers::HumanDuration;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{
@@ -12,6 +12,7 @@ use super::{
     expect::Expect,
     input::{Input, Stop},
     streams::{HttpStep, Listen, Sessions, Together},
+    target::Target,
     tasks::TaskCalls,
 };
 
@@ -214,18 +215,6 @@ impl ServerStep {
             Self::Sessions(step) => &step.expect,
         }
     }
-}
-
-/// A step with a server and no other parameter.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct Target {
-    /// The server [default: the only one, or all].
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub server: Option<String>,
-    /// The expected outcome.
-    #[serde(skip_serializing_if = "Expect::is_default")]
-    pub expect: Expect,
 }
 
 /// A request or a notification to a server.

@@ -68,6 +68,13 @@ fn server(case: &Case<'_>, step: &ClientStep, spot: TreeCursor<'_>, findings: &m
         | ClientStep::Disconnect(step)
         | ClientStep::Reconnect(step)
         | ClientStep::Die(step) => (&step.server, false),
+        ClientStep::Resources(step) | ClientStep::ResourceTemplates(step) | ClientStep::Prompts(step) => {
+            (&step.server, true)
+        }
+        ClientStep::Read(step) | ClientStep::Subscribe(step) | ClientStep::Unsubscribe(step) => (&step.server, true),
+        ClientStep::Prompt(step) => (&step.server, true),
+        ClientStep::Complete(step) => (&step.server, true),
+        ClientStep::LogLevel(step) => (&step.server, true),
         ClientStep::Finish(_) | ClientStep::Cancel(_) | ClientStep::Roots(_) => return,
     };
     match server {
@@ -86,6 +93,9 @@ fn client_step(case: &Case<'_>, step: &ClientStep, spot: TreeCursor<'_>, finding
         ClientStep::Connect(step) => findings.not_zero(spot.key("timeout"), step.timeout),
         ClientStep::Call(call) | ClientStep::Start(call) => check_call(call, spot, findings),
         ClientStep::Await(step) => wait(case, spot, step.within, findings),
+        ClientStep::Complete(step) if step.prompt.is_some() == step.template.is_some() => {
+            findings.key(spot, "`complete` needs `prompt` or `template`", "add exactly one of them");
+        }
         ClientStep::Roots(_) if case.scenario.client.user.as_ref().is_none_or(|user| user.roots.is_none()) => {
             findings.key(spot, "`roots` for a user without roots", "add `roots` to `client.user`");
         }

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::RACE_US;
 use crate::{
     judge::{
+        capabilities::{capability_of, has_value},
         check::{Check, CheckOutcome, Findings, Rule, Scope, quoted},
         transcript::{IdKey, Message, Session, Transcript},
     },
@@ -169,21 +170,6 @@ fn is_date(text: &str) -> bool {
     text.len() == 10 && text.bytes().enumerate().all(digit)
 }
 
-/// The server capability that a method needs.
-fn capability_of(method: &str) -> Option<&'static str> {
-    match method {
-        "logging/setLevel" => Some("/logging"),
-        "completion/complete" => Some("/completions"),
-        "resources/subscribe" | "resources/unsubscribe" => Some("/resources/subscribe"),
-        _ => match method.split('/').next()? {
-            "tools" => Some("/tools"),
-            "prompts" => Some("/prompts"),
-            "resources" => Some("/resources"),
-            _ => None,
-        },
-    }
-}
-
 fn uses_negotiated_capabilities(transcript: &Transcript<'_>, revisions: RevisionRange) -> CheckOutcome {
     let mut findings = Findings::default();
     for session in transcript.sessions() {
@@ -196,8 +182,7 @@ fn uses_negotiated_capabilities(transcript: &Transcript<'_>, revisions: Revision
         for request in later.filter(|message| message.is_request() && !message.is_modern()) {
             let method = request.method().unwrap_or_default();
             let Some(pointer) = capability_of(method) else { continue };
-            let value = declared.and_then(|declared| declared.pointer(pointer));
-            let offered = value.is_some_and(|value| !value.is_null() && *value != Value::Bool(false));
+            let offered = declared.is_some_and(|declared| has_value(declared, pointer));
             let message = || format!("`{method}` was sent, but the server did not declare `{}`", &pointer[1..]);
             findings.check(request.seq(), if offered { Ok(()) } else { Err(message()) });
         }

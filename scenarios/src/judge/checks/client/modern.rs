@@ -10,6 +10,7 @@ use base64::{
 use serde_json::Value;
 
 use crate::judge::{
+    capabilities::{capability_of, has_value},
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief_or_missing, quoted},
     transcript::{
         Message, Session, Transcript,
@@ -62,6 +63,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "the client uses no session, no GET stream and no resumption",
         rule: Rule::Case(modern_no_session),
+    },
+    Check {
+        id: "uses-declared-capabilities",
+        requirement: "client/uses-declared-capabilities",
+        scope: Scope::Always,
+        expected: "after discovery, the client uses only features that the server declares",
+        rule: Rule::Case(uses_declared_capabilities),
     },
 ];
 
@@ -223,6 +231,24 @@ fn judge_verbs(transcript: &Transcript<'_>, findings: &mut Findings) {
             findings.fail(format!("it sent a {verb} to a server of a stateless revision"), [request.seq]);
         }
     }
+}
+
+fn uses_declared_capabilities(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    // What each server declared first, and the frame that shows it. A client may probe with a process of its own.
+    let mut declared: HashMap<&str, (u64, &Value)> = HashMap::new();
+    for one in transcript.requests_of("server/discover") {
+        let Some(capabilities) = one.result().and_then(|result| result.get("capabilities")) else { continue };
+        declared.entry(one.request.frame.server.as_str()).or_insert((one.last_frame(), capabilities));
+    }
+    for request in modern_messages(transcript).filter(Message::is_request) {
+        let Some((seen, capabilities)) = declared.get(request.frame.server.as_str()) else { continue };
+        let method = request.method().unwrap_or_default();
+        let Some(pointer) = capability_of(method).filter(|_| *seen < request.seq()) else { continue };
+        let message = || format!("`{method}` was sent, but the server did not declare `{}`", &pointer[1..]);
+        findings.check(request.seq(), if has_value(capabilities, pointer) { Ok(()) } else { Err(message()) });
+    }
+    findings.or_not_applicable("requests", "no request followed a discovery and needed a capability")
 }
 
 #[cfg(test)]

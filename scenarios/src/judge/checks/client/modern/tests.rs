@@ -98,3 +98,20 @@ fn a_client_that_still_finds_out_may_try_the_old_verbs() {
         EvidenceBuilder::http(MODERN).greet().client(request(1, "tools/list", json!({}))).verb("GET").verb("DELETE"),
     );
 }
+
+#[test]
+fn only_declared_features_are_used_after_discovery() {
+    let id = "uses-declared-capabilities";
+    let greeting = json!({"resultType": "complete", "supportedVersions": ["2026-07-28"],
+        "capabilities": {"resources": {"subscribe": false}, "prompts": {}}});
+    let discovered = || {
+        let story = EvidenceBuilder::stdio(MODERN).client(modern(0, "server/discover", json!({})));
+        story.server(result(0, greeting.clone()))
+    };
+    passes(id, discovered().client(modern(1, "prompts/list", json!({}))));
+    fails(id, discovered().client(modern(1, "tools/list", json!({}))), "did not declare `tools`");
+    fails(id, discovered().client(modern(1, "completion/complete", json!({}))), "did not declare `completions`");
+    // Without discovery, the client does not know the capabilities.
+    not_applicable(id, EvidenceBuilder::stdio(MODERN).client(modern(1, "tools/list", json!({}))));
+    not_applicable(id, discovered().client(modern(1, "subscriptions/listen", json!({}))));
+}
