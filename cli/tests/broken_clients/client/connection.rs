@@ -1,8 +1,9 @@
 //! A connection to one server: requests with ids and timeouts.
 
 use std::{
+    collections::HashMap,
     sync::{
-        Arc,
+        Arc, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
@@ -31,6 +32,9 @@ const ENDLESS: Duration = Duration::from_secs(1_000_000);
 
 /// Delay of cancellations that are sent in the background.
 const BACKGROUND_DELAY: Duration = Duration::from_millis(100);
+
+/// Key of the log level in requests of 2026-07-28 (utilities, logging).
+const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
 /// Maximum number of requests with input.
 const MAX_ROUNDS: usize = 10;
@@ -72,8 +76,14 @@ pub(crate) struct Connection {
     ids: AtomicU64,
     /// Messages for the request of the subscription.
     subscription: Option<mpsc::UnboundedReceiver<Incoming>>,
+    /// The subscription to each resource (2026-07-28): its request and its messages.
+    watched: Mutex<HashMap<String, (u64, mpsc::UnboundedReceiver<Incoming>)>>,
+    /// The log level in each request (2026-07-28).
+    log_level: std::sync::Mutex<Option<Value>>,
     /// Lock of a call, if calls are serialized.
     pub(crate) turn: Mutex<()>,
+    /// Results of requests that required input, for a client that keeps them.
+    cached_retry: Mutex<Vec<((String, Value), Value)>>,
     /// The latest state of any request, if states are mixed up.
     last_state: Mutex<Option<Value>>,
 }
@@ -103,7 +113,10 @@ impl Connection {
             inbox,
             ids: AtomicU64::new(1),
             subscription: None,
+            watched: Mutex::default(),
+            log_level: std::sync::Mutex::default(),
             turn: Mutex::new(()),
+            cached_retry: Mutex::default(),
             last_state: Mutex::default(),
         };
         let timed_out = || Fault::new("startup-timeout", format!("the server did not start within {limit:?}"));
@@ -137,7 +150,11 @@ impl Connection {
         mut params: Value,
         timeouts: &RequestTimeouts,
     ) -> Result<Value, Fault> {
-        for _ in 0..MAX_ROUNDS {
+        let original = (method.to_owned(), params.clone());
+        if let Some((_, cached)) = self.cached_retry.lock().await.iter().find(|(request, _)| *request == original) {
+            return Ok(cached.clone());
+        }
+        for round in 0..MAX_ROUNDS {
             let result = match self.request_once(method, params.clone(), timeouts).await {
                 // "The client SHOULD select a mutually supported version" (2026-07-28, versioning).
                 Err(fault) if self.modern && fault.supports(MODERN) && !self.flaw.is(Defect::GivesUpWhenRejected) => {
@@ -155,6 +172,9 @@ impl Connection {
             }
             let is_last = kind != "input_required" || self.flaw.is(Defect::TakesQuestionsForResults);
             if !self.modern || is_last {
+                if round > 0 && self.flaw.is(Defect::CachesRetries) {
+                    self.cached_retry.lock().await.push((original, result.clone()));
+                }
                 return Ok(result);
             }
             let members = ["inputResponses", "requestState"];
@@ -221,6 +241,9 @@ impl Connection {
         let id = self.ids.fetch_add(1, Ordering::Relaxed);
         if self.modern && !self.flaw.is(Defect::NoModernMeta) {
             params["_meta"] = metadata(&self.setup.user);
+            if let Some(level) = &*self.log_level.lock().unwrap_or_else(PoisonError::into_inner) {
+                params["_meta"][LOG_LEVEL] = level.clone();
+            }
         }
         if method == "tools/call" {
             params["_meta"]["progressToken"] = id.into();
@@ -298,12 +321,46 @@ impl Connection {
 
     /// Subscribes to changes (2026-07-28, subscriptions).
     pub(crate) async fn subscribe(&mut self, within: Duration) -> Result<(), Fault> {
-        let filter = json!({ "notifications": { "toolsListChanged": true } });
-        let (_, incoming) = self.send("subscriptions/listen", filter).await?;
+        let lists =
+            [("tools", "toolsListChanged"), ("prompts", "promptsListChanged"), ("resources", "resourcesListChanged")];
+        let announced = |(list, _): &(&str, &str)| self.greeting["capabilities"][list]["listChanged"] == true;
+        let filter: Map<_, _> =
+            lists.into_iter().filter(announced).map(|(_, key)| (key.to_owned(), true.into())).collect();
+        let (_, incoming) = self.send("subscriptions/listen", json!({ "notifications": filter })).await?;
         self.subscription = Some(incoming);
         // A server may not support the subscription.
         let _ = timeout(within, self.inbox.subscribed.notified()).await;
         Ok(())
+    }
+
+    /// Subscribes to a resource: with a request, or since 2026-07-28 with a stream.
+    pub(crate) async fn subscribe_resource(&self, uri: &Value) -> Result<Value, Fault> {
+        if !self.modern {
+            let timeouts = RequestTimeouts::new(self.setup.call);
+            return self.request("resources/subscribe", json!({ "uri": uri }), &timeouts).await.map(|_| Value::Null);
+        }
+        let filter = json!({ "notifications": { "resourceSubscriptions": [uri] } });
+        let opened = self.send("subscriptions/listen", filter).await?;
+        let _ = timeout(self.setup.call, self.inbox.subscribed.notified()).await;
+        self.watched.lock().await.insert(uri.as_str().unwrap_or_default().to_owned(), opened);
+        Ok(Value::Null)
+    }
+
+    /// Ends the subscription to a resource.
+    pub(crate) async fn unsubscribe_resource(&self, uri: &Value) -> Result<Value, Fault> {
+        if !self.modern {
+            let timeouts = RequestTimeouts::new(self.setup.call);
+            return self.request("resources/unsubscribe", json!({ "uri": uri }), &timeouts).await.map(|_| Value::Null);
+        }
+        if let Some((id, _)) = self.watched.lock().await.remove(uri.as_str().unwrap_or_default()) {
+            self.cancel(id).await;
+        }
+        Ok(Value::Null)
+    }
+
+    /// Sets the log level of all further requests (2026-07-28).
+    pub(crate) fn set_log_level(&self, level: &Value) {
+        *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level.clone());
     }
 
     /// Closes the connection.

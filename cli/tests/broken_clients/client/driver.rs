@@ -1,6 +1,7 @@
 //! Executes the steps of a case in order and reports their outcomes.
 
 mod calls;
+mod features;
 mod lists;
 
 use std::{
@@ -43,6 +44,8 @@ struct Driver<'a> {
     latest: HashMap<String, Listing>,
     /// Server and tool of each qualified name.
     catalogue: HashMap<String, (String, String)>,
+    /// The results of reads by lower-case URI, for a client that confuses them.
+    cached: HashMap<String, Value>,
 }
 
 /// Executes all steps. It does not return from a `die` step.
@@ -89,6 +92,7 @@ impl<'a> Driver<'a> {
             seen: HashMap::new(),
             latest: HashMap::new(),
             catalogue: HashMap::new(),
+            cached: HashMap::new(),
         }
     }
 }
@@ -127,6 +131,8 @@ impl Driver<'_> {
                 self.connect(server, None).await
             }
             "roots" => self.set_roots(&step["roots"]).await,
+            "resources" | "resource-templates" | "prompts" | "read" | "subscribe" | "unsubscribe" | "prompt"
+            | "complete" | "log-level" => self.feature(kind, step, server).await,
             "die" => {
                 self.report.die();
                 std::future::pending().await

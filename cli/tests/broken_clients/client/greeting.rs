@@ -79,7 +79,9 @@ async fn discover(connection: &mut Connection, auto: bool) -> Result<(), Fault> 
     static SUBSCRIBED: AtomicBool = AtomicBool::new(false);
     let again = SUBSCRIBED.swap(true, Ordering::Relaxed);
     let forgets = again && connection.flaw.is(Defect::SubscribesOnce);
-    if connection.greeting["capabilities"]["tools"]["listChanged"] == true && !forgets {
+    let lists = ["tools", "prompts", "resources"];
+    let announces = lists.iter().any(|list| connection.greeting["capabilities"][list]["listChanged"] == true);
+    if announces && !forgets {
         connection.subscribe(SUBSCRIPTION_TIMEOUT).await?;
     }
     Ok(())

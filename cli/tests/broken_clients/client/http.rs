@@ -215,7 +215,7 @@ impl Http {
         request = request.header("mcp-method", message["method"].as_str().unwrap_or_default());
         // Requests for a task contain its id (SEP-2663, routing headers).
         let params = &message["params"];
-        if let Some(name) = params["name"].as_str().or(params["taskId"].as_str()) {
+        if let Some(name) = params["name"].as_str().or(params["taskId"].as_str()).or(params["uri"].as_str()) {
             request = request.header("mcp-name", header_value(name));
         }
         self.parameter_headers(request, params)

@@ -141,6 +141,23 @@ impl Inbox {
                 let Some(id) = params["progressToken"].as_u64() else { return };
                 self.with_open(|open| open.get(&id).map(|waiting| waiting.send(Incoming::Progress)));
             }
+            "notifications/resources/list_changed" if !self.flaw.is(Defect::IgnoresListChanged) => {
+                self.report.event("resources-changed", &self.server, Value::Null);
+            }
+            "notifications/prompts/list_changed" if !self.flaw.is(Defect::IgnoresListChanged) => {
+                self.report.event("prompts-changed", &self.server, Value::Null);
+            }
+            "notifications/resources/updated" if self.flaw.is(Defect::DiesOfUnknown) && !params["uri"].is_string() => {
+                self.lose("the update has no URI");
+            }
+            "notifications/resources/updated" if !self.flaw.is(Defect::IgnoresUpdates) => {
+                self.report.event("resource-updated", &self.server, params.clone());
+            }
+            "notifications/message" if self.flaw.is(Defect::FailsOnLogs) => self.lose("the server logged an error"),
+            "notifications/message" if self.flaw.is(Defect::DiesOfUnknown) && !params["level"].is_string() => {
+                self.lose("the log message has no level");
+            }
+            "notifications/message" => self.report.event("log", &self.server, params.clone()),
             "notifications/subscriptions/acknowledged" => self.subscribed.notify_one(),
             _ => {}
         }

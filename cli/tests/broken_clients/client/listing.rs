@@ -100,7 +100,7 @@ pub(crate) async fn list(connection: &Connection) -> Result<Listing, Fault> {
     Ok(listing)
 }
 
-fn next_cursor(page: &Value) -> Result<Option<String>, Fault> {
+pub(crate) fn next_cursor(page: &Value) -> Result<Option<String>, Fault> {
     match &page["nextCursor"] {
         // Many serializers write null for a missing value.
         Value::Null => Ok(None),
