@@ -1,5 +1,6 @@
 // The contract of mcp-workbench for clients in JavaScript (docs/clients.md): runs the steps of a case and reports them.
-// An SDK's adapter implements `connect`, `disconnect`, `hasTools`, `tools` (a page of the list) and `call`, and calls `notice` for what it observes.
+// An SDK's adapter implements `connect`, `disconnect`, `declared` (the capabilities of a server), `request` (a method of the SDK's client) and `call`, and
+// calls `notice` for what it observes.
 import { appendFileSync } from 'node:fs';
 
 export const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT);
@@ -45,7 +46,16 @@ export const answers = {
 const noticed = [];
 let wake = () => {};
 
-/** Reports an event: `tools-changed`, `disconnected`, `progress` or `garbage`. */
+/** Notifications of servers, with the events that they are. */
+export const EVENTS = {
+  'notifications/tools/list_changed': 'tools-changed',
+  'notifications/prompts/list_changed': 'prompts-changed',
+  'notifications/resources/list_changed': 'resources-changed',
+  'notifications/resources/updated': 'resource-updated',
+  'notifications/message': 'log',
+};
+
+/** Reports an event: one of `EVENTS`, `disconnected`, `progress` or `garbage`. */
 export function notice(event, server, detail = {}) {
   write({ event: { at_us: now(), event, server, detail } });
   noticed.push({ event, server, detail });
@@ -67,8 +77,16 @@ async function awaited({ event, server, within }) {
 
 class Skipped extends Error {}
 
+/** The lists: the method of the SDK, the member of its result, and the capability. */
+const LISTS = {
+  tools: ['listTools', 'tools', 'tools'],
+  resources: ['listResources', 'resources', 'resources'],
+  'resource-templates': ['listResourceTemplates', 'resourceTemplates', 'resources'],
+  prompts: ['listPrompts', 'prompts', 'prompts'],
+};
+
 /** Runs the steps. `kindOf` names the kind of an SDK's error. */
-export async function run({ connect, disconnect, hasTools, tools, call, rootsChanged, kindOf }) {
+export async function run({ connect, disconnect, declared, request, call, rootsChanged, kindOf }) {
   const connected = new Set();
   const started = new Map();
   const every = Object.keys(servers);
@@ -84,17 +102,35 @@ export async function run({ connect, disconnect, hasTools, tools, call, rootsCha
     await disconnect(server);
     return { ended: true };
   };
-  const list = async (server) => {
+  const list = async (server, kind) => {
+    const [method, member, capability] = LISTS[kind];
     const listed = [];
-    let page = hasTools(server) ? {} : undefined;
+    let page = declared(server)?.[capability] ? {} : undefined;
     for (let pages = 0; page; pages += 1) {
       if (pages === (setup.max_pages ?? 1_000)) throw new Error('the list has too many pages');
-      const { tools: some, nextCursor } = await tools(server, page, ms(setup.call_timeout));
-      listed.push(...some.map((tool) => ({ ...tool, server })));
+      const { [member]: some, nextCursor } = await request(server, method, page, { timeout: ms(setup.call_timeout) });
+      listed.push(...some);
       page = nextCursor === undefined ? undefined : { cursor: nextCursor };
     }
     return listed;
   };
+  /** Fails if the server does not declare a capability. */
+  const check = (options, capability) => {
+    const [feature, part] = capability.split('.');
+    const found = declared(one(options))?.[feature];
+    if (!(part ? found?.[part] : found)) throw new Error(`the server does not declare ${capability}`);
+  };
+  const asking = (capability, method, params) => async (options) => {
+    check(options, capability);
+    return request(one(options), method, params(options), { timeout: ms(setup.call_timeout) });
+  };
+  /** A request that 2026-07-28 has not. */
+  const legacy = (capability, ...asked) => async (options) => {
+    check(options, capability);
+    if (revision >= '2026-07-28') throw new Skipped('the adapter opens no streams of notifications');
+    await asking(capability, ...asked)(options);
+  };
+  const itemsOf = (kind) => async (options) => ({ [LISTS[kind][1]]: await list(one(options), kind) });
   const calling = (options, signal) =>
     call(one(options), options.tool, options.arguments, {
       signal,
@@ -113,9 +149,24 @@ export async function run({ connect, disconnect, hasTools, tools, call, rootsCha
     },
     list: async ({ server }) => {
       const listed = [];
-      for (const from of server ? [server] : connected) listed.push(...(await list(from)));
+      for (const from of server ? [server] : connected) {
+        listed.push(...(await list(from, 'tools')).map((tool) => ({ ...tool, server: from })));
+      }
       return { tools: listed, rejected: [] };
     },
+    resources: itemsOf('resources'),
+    'resource-templates': itemsOf('resource-templates'),
+    prompts: itemsOf('prompts'),
+    read: asking('resources', 'readResource', ({ uri }) => ({ uri })),
+    subscribe: legacy('resources.subscribe', 'subscribeResource', ({ uri }) => ({ uri })),
+    unsubscribe: legacy('resources.subscribe', 'unsubscribeResource', ({ uri }) => ({ uri })),
+    prompt: asking('prompts', 'getPrompt', ({ name, arguments: values }) => ({ name, arguments: values })),
+    complete: asking('completions', 'complete', ({ prompt, template, argument, value, context }) => ({
+      ref: prompt === undefined ? { type: 'ref/resource', uri: template } : { type: 'ref/prompt', name: prompt },
+      argument: { name: argument, value },
+      ...(context && { context: { arguments: context } }),
+    })),
+    'log-level': legacy('logging', 'setLoggingLevel', ({ level }) => level),
     call: (options) => calling(options),
     start: (options) => {
       const abort = new AbortController();

@@ -18,6 +18,29 @@ changed = asyncio.Event()
 UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
 
 
+# The lists: the method of the SDK, the member of its result, and the capability.
+LISTS = {
+    "tools": ("list_tools", "tools", "tools"),
+    "resources": ("list_resources", "resources", "resources"),
+    "resource-templates": ("list_resource_templates", "resourceTemplates", "resources"),
+    "prompts": ("list_prompts", "prompts", "prompts"),
+}
+
+# Notifications of servers, with the events that they are.
+EVENTS = {
+    "notifications/tools/list_changed": "tools-changed",
+    "notifications/prompts/list_changed": "prompts-changed",
+    "notifications/resources/list_changed": "resources-changed",
+    "notifications/resources/updated": "resource-updated",
+    "notifications/message": "log",
+}
+
+
+# Requests that 2026-07-28 has not.
+REMOVED = {"subscribe_resource", "unsubscribe_resource", "set_logging_level"}
+FEATURES = {"resources", "resource-templates", "prompts", "read", "subscribe", "unsubscribe", "prompt", "complete", "log-level"}
+
+
 class Skipped(Exception):
     """The SDK has no such step."""
 
@@ -45,10 +68,23 @@ def now():
 
 
 def notice(event, server, detail=None):
-    """Reports an event: `tools-changed`, `disconnected`, `progress` or `garbage`."""
+    """Reports an event: one of `EVENTS`, `disconnected`, `progress` or `garbage`."""
     write({"event": {"at_us": now(), "event": event, "server": server, "detail": detail or {}}})
     noticed.append((event, server, detail or {}))
     changed.set()
+
+
+def plain(value):
+    return value.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+def notified(server, message):
+    """Reports a message of the SDK's handler."""
+    if isinstance(message, Exception):
+        return notice("garbage", server, {"reason": str(message)})
+    message = getattr(message, "root", message)
+    if event := EVENTS.get(getattr(message, "method", None)):
+        notice(event, server, plain(message).get("params"))
 
 
 def filled_form(schema):
@@ -113,23 +149,56 @@ class Runner:
     async def list(self, options):
         tools = []
         for server in [options["server"]] if options.get("server") else list(self.sessions):
-            try:
-                listed = await asyncio.wait_for(self.pages(self.sessions[server]), seconds(setup.get("call_timeout")))
-            except TimeoutError:
-                raise TimedOut("no response to `tools/list`") from None
+            listed = await self.in_time(self.pages(self.sessions[server], "tools"))
             tools += [{**tool, "server": server} for tool in listed]
         return {"tools": tools, "rejected": []}
 
-    async def pages(self, session):
-        tools, cursor = [], None
-        for _ in range(setup.get("max_pages", 1_000) if self.sdk.has_tools(session) else 0):
-            page, cursor = await self.sdk.tools(session, cursor)
-            tools += page
+    async def pages(self, session, kind):
+        method, member, capability = LISTS[kind]
+        items, cursor = [], None
+        for _ in range(setup.get("max_pages", 1_000) if capability in self.sdk.declared(session) else 0):
+            page = plain(await getattr(session, method)(cursor=cursor))
+            items, cursor = items + page[member], page.get("nextCursor")
             if cursor is None:
                 break
         if cursor is not None:
             raise RuntimeError("the list has too many pages")
-        return tools
+        return items
+
+    async def in_time(self, request):
+        try:
+            return await asyncio.wait_for(request, seconds(setup.get("call_timeout")))
+        except TimeoutError:
+            raise TimedOut("no response in time") from None
+
+    async def feature(self, kind, options):
+        """The steps for resources, prompts, completion and logging."""
+        session = self.sessions[self.one(options)]
+        if kind in LISTS:
+            return {LISTS[kind][1]: await self.in_time(self.pages(session, kind))}
+        method, arguments, capability = self.request(kind, options)
+        feature, _, part = capability.partition(".")
+        found = self.sdk.declared(session).get(feature)
+        if found is None or (part and not found.get(part)):
+            raise RuntimeError(f"the server does not declare {capability}")
+        if method in REMOVED and revision >= "2026-07-28":
+            raise Skipped("the adapter opens no streams of notifications")
+        result = await self.in_time(getattr(session, method)(*arguments))
+        return None if method in REMOVED else plain(result)
+
+    def request(self, kind, options):
+        """The method of the SDK for a step, its arguments, and the capability."""
+        match kind:
+            case "read":
+                return "read_resource", [options["uri"]], "resources"
+            case "subscribe" | "unsubscribe":
+                return f"{kind}_resource", [options["uri"]], "resources.subscribe"
+            case "prompt":
+                return "get_prompt", [options["name"], options.get("arguments")], "prompts"
+            case "log-level":
+                return "set_logging_level", [options["level"]], "logging"
+        argument = {"name": options["argument"], "value": options["value"]}
+        return "complete", [self.sdk.reference(options), argument, options.get("context")], "completions"
 
     async def call(self, options):
         server, timeout = self.one(options), seconds(options.get("timeout") or setup.get("call_timeout"))
@@ -191,6 +260,8 @@ class Runner:
         write({"step": {"step": step, "server": server, "began_us": began, "ended_us": now(), "outcome": outcome}})
 
     async def step(self, kind, options):
+        if kind in FEATURES:
+            return await self.feature(kind, options)
         action = {"await": self.wait}.get(kind) or getattr(self, kind, None)
         if action is None or options.get("qualified"):
             raise Skipped(f"an SDK has no `{kind}`")

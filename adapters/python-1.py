@@ -9,7 +9,7 @@ from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamablehttp_client
 from mcp.shared.exceptions import McpError
 
-from contract import filled_form, notice, run, servers, setup, user
+from contract import filled_form, notice, notified, plain, run, servers, setup, user
 
 
 def transport(endpoint):
@@ -40,10 +40,7 @@ class Sdk:
     @asynccontextmanager
     async def connection(self, server):
         async def handle(message):
-            if isinstance(message, Exception):
-                notice("garbage", server, {"reason": str(message)})
-            elif isinstance(getattr(message, "root", None), types.ToolListChangedNotification):
-                notice("tools-changed", server)
+            notified(server, message)
 
         async with (
             transport(servers[server]) as (read, write, *_),
@@ -57,7 +54,7 @@ class Sdk:
                 client_info=types.Implementation(name="python-sdk-1", version="1.0.0"),
             ) as session,
         ):
-            result = (await session.initialize()).model_dump(mode="json", by_alias=True, exclude_none=True)
+            result = plain(await session.initialize())
             yield session, {
                 "revision": result["protocolVersion"],
                 "server_info": result["serverInfo"],
@@ -65,12 +62,13 @@ class Sdk:
                 "instructions": result.get("instructions"),
             }
 
-    def has_tools(self, session):
-        return bool(session.get_server_capabilities().tools)
+    def declared(self, session):
+        return plain(session.get_server_capabilities())
 
-    async def tools(self, session, cursor):
-        page = await session.list_tools(cursor)
-        return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in page.tools], page.nextCursor
+    def reference(self, options):
+        if "prompt" in options:
+            return types.PromptReference(type="ref/prompt", name=options["prompt"])
+        return types.ResourceTemplateReference(type="ref/resource", uri=options["template"])
 
     async def call(self, session, server, tool, arguments, timeout):
         async def progress(value, total, message):
@@ -78,7 +76,7 @@ class Sdk:
 
         limit = timedelta(seconds=timeout) if timeout else None
         result = await session.call_tool(tool, arguments, limit, progress)
-        return result.model_dump(mode="json", by_alias=True, exclude_none=True)
+        return plain(result)
 
     def kind(self, error):
         if isinstance(error, McpError):

@@ -11,7 +11,7 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from contract import filled_form, notice, revision, run, servers, setup, user
+from contract import filled_form, notice, notified, plain, revision, run, servers, setup, user
 
 warnings.simplefilter("ignore")
 
@@ -41,18 +41,11 @@ async def rooted(_):
     return types.ListRootsResult(roots=[types.Root(**root) for root in user["roots"]])
 
 
-def plain(value):
-    return value.model_dump(mode="json", by_alias=True, exclude_none=True)
-
-
 class Sdk:
     @asynccontextmanager
     async def connection(self, server):
         async def handle(message):
-            if isinstance(message, Exception):
-                notice("garbage", server, {"reason": str(message)})
-            elif isinstance(message, types.ToolListChangedNotification):
-                notice("tools-changed", server)
+            notified(server, message)
 
         async with Client(
             target(servers[server]),
@@ -70,12 +63,13 @@ class Sdk:
                 "instructions": client.instructions,
             }
 
-    def has_tools(self, client):
-        return bool(client.server_capabilities.tools)
+    def declared(self, client):
+        return plain(client.server_capabilities)
 
-    async def tools(self, client, cursor):
-        page = await client.list_tools(cursor=cursor)
-        return [plain(tool) for tool in page.tools], page.next_cursor
+    def reference(self, options):
+        if "prompt" in options:
+            return types.PromptReference(type="ref/prompt", name=options["prompt"])
+        return types.ResourceTemplateReference(type="ref/resource", uri=options["template"])
 
     async def call(self, client, server, tool, arguments, timeout):
         async def progress(value, total, message):

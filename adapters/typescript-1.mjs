@@ -6,7 +6,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import * as types from '@modelcontextprotocol/sdk/types.js';
 import { authorization } from './authorization.mjs';
-import { answers, capabilities, notice, run, servers, setup } from './contract.mjs';
+import { EVENTS, answers, capabilities, notice, run, servers, setup } from './contract.mjs';
 
 const clients = new Map();
 const { authProvider, authorized } = authorization(providers);
@@ -36,7 +36,10 @@ await run({
       if (capabilities.elicitation) client.setRequestHandler(types.ElicitRequestSchema, answers.elicitation);
       if (capabilities.sampling) client.setRequestHandler(types.CreateMessageRequestSchema, answers.sampling);
       if (capabilities.roots) client.setRequestHandler(types.ListRootsRequestSchema, answers.roots);
-      client.setNotificationHandler(types.ToolListChangedNotificationSchema, () => notice('tools-changed', server));
+      for (const schema of types.ServerNotificationSchema.options) {
+        const event = EVENTS[schema.shape.method.value];
+        if (event) client.setNotificationHandler(schema, ({ params }) => notice(event, server, params));
+      }
       client.onclose = () => clients.delete(server) && notice('disconnected', server);
       client.onerror = ({ message }) => notice('garbage', server, { reason: message });
 
@@ -68,9 +71,9 @@ await run({
     await client?.close();
   },
 
-  hasTools: (server) => Boolean(clients.get(server).client.getServerCapabilities()?.tools),
+  declared: (server) => clients.get(server).client.getServerCapabilities(),
 
-  tools: (server, page, timeout) => used(server, ({ client }) => client.listTools(page, { timeout })),
+  request: (server, method, params, options) => used(server, ({ client }) => client[method](params, options)),
 
   call(server, name, args, { signal, timeout, ceiling }) {
     const onprogress = (progress) => notice('progress', server, progress);

@@ -3,7 +3,7 @@ import * as providers from '@modelcontextprotocol/client';
 import { Client, SSEClientTransport, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { authorization } from './authorization.mjs';
-import { answers, capabilities, notice, revision, run, servers, setup } from './contract.mjs';
+import { EVENTS, answers, capabilities, notice, revision, run, servers, setup } from './contract.mjs';
 
 const clients = new Map();
 const { authProvider, authorized } = authorization(providers);
@@ -37,7 +37,9 @@ await run({
       if (capabilities.elicitation) client.setRequestHandler('elicitation/create', answers.elicitation);
       if (capabilities.sampling) client.setRequestHandler('sampling/createMessage', answers.sampling);
       if (capabilities.roots) client.setRequestHandler('roots/list', answers.roots);
-      client.setNotificationHandler('notifications/tools/list_changed', () => notice('tools-changed', server));
+      for (const [method, event] of Object.entries(EVENTS)) {
+        client.setNotificationHandler(method, ({ params }) => notice(event, server, params));
+      }
       client.onclose = () => clients.delete(server) && notice('disconnected', server);
       client.onerror = ({ message }) => notice('garbage', server, { reason: message });
       await client.connect(transport, { timeout });
@@ -61,9 +63,9 @@ await run({
     await client?.close();
   },
 
-  hasTools: (server) => Boolean(clients.get(server).client.getServerCapabilities()?.tools),
+  declared: (server) => clients.get(server).client.getServerCapabilities(),
 
-  tools: (server, page, timeout) => used(server, ({ client }) => client.listTools(page, { timeout })),
+  request: (server, method, params, options) => used(server, ({ client }) => client[method](params, options)),
 
   call(server, name, args, { signal, timeout, ceiling }) {
     const onprogress = (progress) => notice('progress', server, progress);

@@ -40,7 +40,57 @@ pub(crate) fn write(line: &Value) {
     written.expect("the report can be written");
 }
 
-/// Reports an event: `tools-changed`, `disconnected`, `progress` or `garbage`.
+/// Handlers of notifications, each of which reports an event.
+macro_rules! notices {
+    ($($handler:ident($($detail:ident: $params:ty)?) => $event:literal,)*) => {
+        $(async fn $handler(&self, $($detail: $params,)? _: rmcp::service::NotificationContext<rmcp::RoleClient>) {
+            $crate::contract::notice($event, &self.0, serde_json::json!(($($detail)?)));
+        })*
+    };
+}
+pub(crate) use notices;
+
+/// The lists: step, method, member of the result, and capability.
+pub(crate) const LISTS: [(&str, &str, &str, &str); 4] = [
+    ("list", "tools/list", "tools", "tools"),
+    ("resources", "resources/list", "resources", "resources"),
+    ("resource-templates", "resources/templates/list", "resourceTemplates", "resources"),
+    ("prompts", "prompts/list", "prompts", "prompts"),
+];
+
+/// The request of a step for resources, prompts, completion or logging: method, parameters, and the capability as a JSON
+/// Pointer.
+pub(crate) fn request(kind: &str, options: &Value) -> Result<(&'static str, Value, &'static str), Failure> {
+    let uri = json!({ "uri": options["uri"] });
+    Ok(match kind {
+        "read" => ("resources/read", uri, "/resources"),
+        "subscribe" => ("resources/subscribe", uri, "/resources/subscribe"),
+        "unsubscribe" => ("resources/unsubscribe", uri, "/resources/subscribe"),
+        "log-level" => ("logging/setLevel", json!({ "level": options["level"] }), "/logging"),
+        "prompt" => {
+            let mut params = json!({ "name": options["name"] });
+            if let Some(arguments) = options.get("arguments") {
+                params["arguments"] = arguments.clone();
+            }
+            ("prompts/get", params, "/prompts")
+        }
+        "complete" => {
+            let reference = match options.get("prompt") {
+                Some(prompt) => json!({ "type": "ref/prompt", "name": prompt }),
+                None => json!({ "type": "ref/resource", "uri": options["template"] }),
+            };
+            let argument = json!({ "name": options["argument"], "value": options["value"] });
+            let mut params = json!({ "ref": reference, "argument": argument });
+            if let Some(context) = options.get("context") {
+                params["context"] = json!({ "arguments": context });
+            }
+            ("completion/complete", params, "/completions")
+        }
+        other => return Err(Failure::new("skipped", &format!("an SDK has no `{other}`"))),
+    })
+}
+
+/// Reports an event.
 pub(crate) fn notice(event: &str, server: &str, detail: Value) {
     write(&json!({ "event": { "at_us": now(), "event": event, "server": server, "detail": &detail } }));
     noticed().push((event.to_owned(), server.to_owned(), detail));

@@ -62,6 +62,31 @@ fn limit(options: &Value, key: &str) -> Option<Duration> {
     duration(&options["timeout"]).or_else(|| duration(&CONTEXT["client"][key]))
 }
 
+/// Whether a server declares the capability at this JSON Pointer.
+fn declares(session: &Session, capability: &str) -> bool {
+    let capabilities = session.peer_info().map(|info| json!(info.capabilities)).unwrap_or_default();
+    capabilities.pointer(capability).is_some_and(|value| !matches!(value, Value::Null | Value::Bool(false)))
+}
+
+/// All pages of a list; none if the server does not declare it.
+async fn pages(session: &Session, kind: &str) -> Result<Vec<Value>, Failure> {
+    let (_, method, member, capability) =
+        contract::LISTS.into_iter().find(|(step, ..)| *step == kind).unwrap_or_default();
+    let (mut items, mut params) = (Vec::new(), json!({}));
+    if !declares(session, &format!("/{capability}")) {
+        return Ok(items);
+    }
+    for _ in 0..CONTEXT["client"]["max_pages"].as_u64().unwrap_or(MAX_PAGES) {
+        let page = sdk::request(session, method, params).await?;
+        items.extend(page[member].as_array().cloned().unwrap_or_default());
+        match page.get("nextCursor") {
+            Some(cursor) if !cursor.is_null() => params = json!({ "cursor": cursor }),
+            _ => return Ok(items),
+        }
+    }
+    Err(Failure::new("rejected", "the list has too many pages"))
+}
+
 impl Runner {
     async fn perform(&mut self, position: Option<usize>, kind: &str, options: &Value) {
         let began = now();
@@ -82,7 +107,10 @@ impl Runner {
             _ if options["qualified"] == true => Err(Failure::new("skipped", "an SDK has no names for a model")),
             "connect" if CONTEXT["transport"] == "sse" => Err(Failure::new("skipped", "rmcp has no HTTP+SSE")),
             "connect" => self.connect(options).await,
-            "list" => in_time(limit(options, "call_timeout"), self.list(options)).await,
+            "list" => in_time(limit(options, "call_timeout"), self.tools(options)).await,
+            "resources" | "resource-templates" | "prompts" => {
+                in_time(limit(options, "call_timeout"), self.list(kind, options)).await
+            }
             "call" => {
                 let (session, call) = self.call(options)?;
                 sdk::call(&session, call).await
@@ -137,7 +165,7 @@ impl Runner {
                 }
                 Ok(Value::Null)
             }
-            other => Err(Failure::new("skipped", &format!("an SDK has no `{other}`"))),
+            _ => in_time(limit(options, "call_timeout"), self.feature(kind, options)).await,
         }
     }
 
@@ -177,42 +205,51 @@ impl Runner {
         }
     }
 
-    async fn list(&self, options: &Value) -> Result<Value, Failure> {
+    async fn tools(&self, options: &Value) -> Result<Value, Failure> {
         let wanted = options["server"].as_str();
-        let pages = CONTEXT["client"]["max_pages"].as_u64().unwrap_or(MAX_PAGES);
         let mut tools = Vec::new();
         for (server, session) in self.sessions.iter().filter(|(name, _)| wanted.is_none_or(|one| one == *name)) {
-            if session.peer_info().is_none_or(|info| info.capabilities.tools.is_none()) {
-                continue;
-            }
-            let mut cursor = None;
-            for page in 0.. {
-                if page == pages {
-                    return Err(Failure::new("rejected", "the list has too many pages"));
-                }
-                let (listed, next) = sdk::tools(session, cursor).await?;
-                tools.extend(listed.into_iter().map(|mut tool| {
-                    tool["server"] = json!(server);
-                    tool
-                }));
-                cursor = next;
-                if cursor.is_none() {
-                    break;
-                }
-            }
+            let listed = pages(session, "list").await?;
+            tools.extend(listed.into_iter().map(|mut tool| {
+                tool["server"] = json!(server);
+                tool
+            }));
         }
         Ok(json!({ "tools": tools, "rejected": [] }))
     }
 
+    async fn list(&self, kind: &str, options: &Value) -> Result<Value, Failure> {
+        let (_, _, member, _) = contract::LISTS.into_iter().find(|(step, ..)| *step == kind).unwrap_or_default();
+        Ok(json!({ member: pages(&*self.session(options)?, kind).await? }))
+    }
+
+    /// The steps for resources, prompts, completion and logging.
+    async fn feature(&self, kind: &str, options: &Value) -> Result<Value, Failure> {
+        let (method, params, capability) = contract::request(kind, options)?;
+        let session = self.session(options)?;
+        if !declares(&session, capability) {
+            return Err(Failure::new("rejected", &format!("the server does not declare {capability}")));
+        }
+        if CONTEXT["revision"] == "2026-07-28" && ["subscribe", "unsubscribe", "log-level"].contains(&kind) {
+            return Err(Failure::new("skipped", "the adapter opens no streams of notifications"));
+        }
+        sdk::request(&session, method, params).await
+    }
+
+    /// The session of a step.
+    fn session(&self, options: &Value) -> Result<Arc<Session>, Failure> {
+        let server = only(options).ok_or_else(|| Failure::new("rejected", "no server is named"))?;
+        self.sessions.get(&server).cloned().ok_or_else(|| Failure::new("closed", "not connected"))
+    }
+
     /// The session and the call of a step.
     fn call(&self, options: &Value) -> Result<(Arc<Session>, Call), Failure> {
-        let server = only(options).ok_or_else(|| Failure::new("rejected", "no server is named"))?;
-        let session = self.sessions.get(&server).ok_or_else(|| Failure::new("closed", "not connected"))?;
+        let session = self.session(options)?;
         let mut call = json!({ "name": options["tool"] });
         if let Some(arguments) = options.get("arguments").filter(|arguments| !arguments.is_null()) {
             call["arguments"] = arguments.clone();
         }
         let limit = limit(options, "call_timeout");
-        Ok((Arc::clone(session), Call { call, limit, stop: None }))
+        Ok((session, Call { call, limit, stop: None }))
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::contract::{self, CONTEXT, Call, Failure};
 
 type Request = RequestContext<RoleClient>;
-type Notification = NotificationContext<RoleClient>;
+type Sampling = CreateMessageRequestParams;
 type HttpConfig = transport::streamable_http_client::StreamableHttpClientTransportConfig;
 pub(crate) type Session = RunningService<RoleClient, Handler>;
 
@@ -20,11 +20,7 @@ impl ClientHandler for Handler {
         contract::typed(contract::client())
     }
 
-    async fn create_message(
-        &self,
-        _: CreateMessageRequestParams,
-        _: Request,
-    ) -> Result<CreateMessageResult, ErrorData> {
+    async fn create_message(&self, _: Sampling, _: Request) -> Result<CreateMessageResult, ErrorData> {
         Ok(contract::typed(contract::sampled()))
     }
 
@@ -36,12 +32,13 @@ impl ClientHandler for Handler {
         Ok(contract::typed(contract::answer(&json!(request))))
     }
 
-    async fn on_progress(&self, progress: ProgressNotificationParam, _: Notification) {
-        contract::notice("progress", &self.0, json!(progress));
-    }
-
-    async fn on_tool_list_changed(&self, _: Notification) {
-        contract::notice("tools-changed", &self.0, json!({}));
+    contract::notices! {
+        on_progress(progress: ProgressNotificationParam) => "progress",
+        on_logging_message(log: LoggingMessageNotificationParam) => "log",
+        on_resource_updated(updated: ResourceUpdatedNotificationParam) => "resource-updated",
+        on_resource_list_changed() => "resources-changed",
+        on_prompt_list_changed() => "prompts-changed",
+        on_tool_list_changed() => "tools-changed",
     }
 }
 
@@ -63,10 +60,15 @@ pub(crate) async fn connect(server: &str) -> Result<Session, Failure> {
     connected.map_err(Failure::closed)
 }
 
-pub(crate) async fn tools(session: &Session, cursor: Option<String>) -> Result<(Vec<Value>, Option<String>), Failure> {
-    let page = PaginatedRequestParams::default().with_cursor(cursor);
-    let page = session.list_tools(Some(page)).await.map_err(failure)?;
-    Ok((page.tools.iter().map(|tool| json!(tool)).collect(), page.next_cursor))
+/// A request for a list or a feature.
+pub(crate) async fn request(session: &Session, method: &str, params: Value) -> Result<Value, Failure> {
+    let message = json!({ "method": method, "params": &params });
+    Ok(match method {
+        // These answer input requests.
+        "resources/read" => json!(session.read_resource(contract::typed(params)).await.map_err(failure)?),
+        "prompts/get" => json!(session.get_prompt(contract::typed(params)).await.map_err(failure)?),
+        _ => json!(session.send_request(contract::typed(message)).await.map_err(failure)?),
+    })
 }
 
 pub(crate) async fn call(session: &Session, Call { call, limit, stop }: Call) -> Result<Value, Failure> {
