@@ -127,7 +127,7 @@ export async function run({ connect, disconnect, declared, request, call, rootsC
   /** A request that 2026-07-28 has not. */
   const legacy = (capability, ...asked) => async (options) => {
     check(options, capability);
-    if (revision >= '2026-07-28') throw new Skipped('the adapter opens no streams of notifications');
+    if (revision >= '2026-07-28') throw new Skipped('the adapter has no such step in 2026-07-28');
     await asking(capability, ...asked)(options);
   };
   const itemsOf = (kind) => async (options) => ({ [LISTS[kind][1]]: await list(one(options), kind) });

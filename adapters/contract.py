@@ -182,7 +182,7 @@ class Runner:
         if found is None or (part and not found.get(part)):
             raise RuntimeError(f"the server does not declare {capability}")
         if method in REMOVED and revision >= "2026-07-28":
-            raise Skipped("the adapter opens no streams of notifications")
+            raise Skipped("the adapter has no such step in 2026-07-28")
         result = await self.in_time(getattr(session, method)(*arguments))
         return None if method in REMOVED else plain(result)
 

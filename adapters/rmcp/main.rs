@@ -231,7 +231,7 @@ impl Runner {
             return Err(Failure::new("rejected", &format!("the server does not declare {capability}")));
         }
         if CONTEXT["revision"] == "2026-07-28" && ["subscribe", "unsubscribe", "log-level"].contains(&kind) {
-            return Err(Failure::new("skipped", "the adapter opens no streams of notifications"));
+            return Err(Failure::new("skipped", "the adapter has no such step in 2026-07-28"));
         }
         sdk::request(&session, method, params).await
     }
