@@ -287,21 +287,32 @@ impl Host {
 
     async fn ready_servers(&self, servers: Vec<String>) {
         let mut reads = self.inner.reads.subscribe();
-        for server in servers.iter().filter(|server| !self.uses_tools(server)) {
+        for server in servers.iter().filter(|server| !self.uses_tools(server) || self.has_outdated_failure(server)) {
             self.read_tools(server);
         }
-        // After a failure, a later read may be under way.
-        let is_ready = |state: &ToolState, server: &String| match (state.tickets.get(server), state.reads.get(server)) {
-            (None, _) => true,
-            (Some(_), None) => false,
-            (Some(ticket), Some(read)) => read.outcome.is_ok() || read.ticket == *ticket,
+        // Reads that start later are not awaited: a list may change all the time.
+        let awaited: Vec<(String, u64)> = {
+            let tickets = &lock(&self.inner.tools).tickets;
+            servers
+                .into_iter()
+                .filter_map(|server| tickets.get(&server).copied().map(|ticket| (server, ticket)))
+                .collect()
         };
-        while !servers.iter().all(|server| is_ready(&lock(&self.inner.tools), server)) {
+        let is_ready = |state: &ToolState, (server, ticket): &(String, u64)| {
+            state.reads.get(server).is_some_and(|read| read.ticket >= *ticket) || !state.tickets.contains_key(server)
+        };
+        while !awaited.iter().all(|one| is_ready(&lock(&self.inner.tools), one)) {
             // The sender lives as long as this host.
             if reads.changed().await.is_err() {
                 return;
             }
         }
+    }
+
+    /// Whether the last read failed, and the server has connected since then, for example after a login.
+    fn has_outdated_failure(&self, server: &str) -> bool {
+        let has_failed = lock(&self.inner.tools).reads.get(server).is_some_and(|read| read.outcome.is_err());
+        has_failed && self.inner.manager.status(server) == Some(client::Status::Connected)
     }
 
     /// Reads the tools of a server in the background.

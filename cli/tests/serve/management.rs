@@ -3,7 +3,7 @@
 use std::{
     io::{BufRead as _, BufReader},
     path::Path,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 use reqwest::StatusCode;
@@ -44,6 +44,16 @@ tools:
   - { name: reverse, input_schema: { type: object }, reply: { text: reversed } }
 ";
 
+/// A process that does not outlive a failed test.
+struct KilledOnDrop(Child);
+
+impl Drop for KilledOnDrop {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
 /// The names of the tools whose calls the server received.
 fn called_tools(record: &Path) -> Vec<String> {
     let record = std::fs::read_to_string(record).expect("a record");
@@ -59,9 +69,9 @@ fn a_python_program_logs_in_calls_and_removes() {
     std::fs::write(&script, SCRIPT).expect("a file");
     let mut oauth = Command::new(WORKBENCH);
     oauth.args(["mock", "oauth", "--json", "--protect"]).arg(&script).arg("--record").arg(&record);
-    let mut oauth = oauth.stdout(Stdio::piped()).spawn().expect("the program starts");
+    let mut oauth = KilledOnDrop(oauth.stdout(Stdio::piped()).spawn().expect("the program starts"));
     let mut line = String::new();
-    BufReader::new(oauth.stdout.take().expect("standard output")).read_line(&mut line).expect("a line");
+    BufReader::new(oauth.0.stdout.take().expect("standard output")).read_line(&mut line).expect("a line");
     let resource: Value = serde_json::from_str(&line).expect("JSON");
     let config = directory.path().join("config.toml");
     std::fs::write(&config, "").expect("a file");
@@ -77,6 +87,4 @@ fn a_python_program_logs_in_calls_and_removes() {
     let credentials = std::fs::read_dir(directory.path().join("credentials")).into_iter().flatten().flatten();
     assert_eq!(credentials.filter(|entry| entry.path().is_file()).count(), 0, "the login was removed");
     assert_eq!(serving.interrupt(), Some(0));
-    oauth.kill().expect("it runs");
-    oauth.wait().expect("it ends");
 }

@@ -62,6 +62,9 @@ async fn a_code_can_be_posted_and_the_login_removed() {
     let done = post_callback(json!({ "code": code, "state": state, "iss": iss })).await;
     assert_eq!(done, (StatusCode::OK, json!({ "status": "connected" })));
     assert_eq!(stored(&api).await, 1);
+    // The failed read before the login no longer counts.
+    let (_, all) = api.get("/tools").await;
+    assert!(all["missing"] == json!({}) && all["tools"].as_array().is_some_and(|tools| !tools.is_empty()), "{all}");
     assert!(api.get("/mcp/guarded/tools").await.1["tools"].as_array().is_some_and(|tools| !tools.is_empty()));
     for text in [api.get("/mcp").await.1.to_string(), done.1.to_string()] {
         assert!(!text.contains(&code), "{text}");
