@@ -330,7 +330,11 @@ pub(crate) const ROWS: &[Row] = &[
     warns(UsesUndeclared, "resources/undeclared@stdio@2025-03-26", "expect.frames[0]"),
     fails(UsesUndeclared, "resources/undeclared@stdio@2025-06-18", "uses-negotiated-capabilities"),
     warns(UsesUndeclared, "resources/subscriptions-undeclared@stdio@2024-11-05", "expect.frames[0]"),
-    warns(UsesUndeclared, "resources/subscriptions-undeclared@streamable-http@2026-07-28", "expect.frames[1]"),
+    warns(
+        UsesUndeclared,
+        "resources/subscriptions-undeclared@streamable-http@2026-07-28",
+        "uses-declared-capabilities",
+    ),
     warns(UsesUndeclared, "prompts/undeclared@streamable-http@2026-07-28", "uses-declared-capabilities"),
     fails(UsesUndeclared, "completion/undeclared@streamable-http@2025-11-25", "uses-negotiated-capabilities"),
     warns(UsesUndeclared, "completion/undeclared@stdio@2026-07-28", "uses-declared-capabilities"),

@@ -52,7 +52,9 @@ impl<'a> Expected<'a> {
         if self.skipped.is_some() {
             return self.found;
         }
-        for (index, expectation) in self.scenario.expect.frames.iter().enumerate() {
+        let revision = self.evidence.revision;
+        let frames = self.scenario.expect.frames.iter().enumerate();
+        for (index, expectation) in frames.filter(|(_, one)| one.until.is_none_or(|until| revision <= until)) {
             self.frames(index, expectation);
         }
         self.processes();

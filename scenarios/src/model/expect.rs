@@ -7,6 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::Revision;
+
 /// The expected outcome of a step. Without `error` and `either`, the step must succeed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "snake_case")]
@@ -145,6 +147,9 @@ pub struct FrameExpectation {
     /// Maximum number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<usize>,
+    /// The latest revision for which it is judged [default: every one].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Revision>,
 }
 
 /// The expected HTTP envelope of a frame.

@@ -244,7 +244,12 @@ fn uses_declared_capabilities(transcript: &Transcript<'_>) -> CheckOutcome {
     for request in modern_messages(transcript).filter(Message::is_request) {
         let Some((seen, capabilities)) = declared.get(request.frame.server.as_str()) else { continue };
         let method = request.method().unwrap_or_default();
-        let Some(pointer) = capability_of(method).filter(|_| *seen < request.seq()) else { continue };
+        let subscribes = request.param("notifications").and_then(|filter| filter.get("resourceSubscriptions"));
+        let pointer = match subscribes.and_then(Value::as_array) {
+            Some(uris) if method == "subscriptions/listen" && !uris.is_empty() => Some("/resources/subscribe"),
+            _ => capability_of(method),
+        };
+        let Some(pointer) = pointer.filter(|_| *seen < request.seq()) else { continue };
         let message = || format!("`{method}` was sent, but the server did not declare `{}`", &pointer[1..]);
         findings.check(request.seq(), if has_value(capabilities, pointer) { Ok(()) } else { Err(message()) });
     }
