@@ -64,7 +64,7 @@ fn server(era: &'static str, lists: &'static [&'static str], mut ends: usize) ->
     Box::new(move |message: &Value| answer(message).into_iter().map(|line| declaring(lists, line)).collect())
 }
 
-/// A handshake result that declares tools and announcements for these lists. Other lines are unchanged.
+/// A handshake result that declares tools, subscriptions to resources, and announcements for these lists. Other lines are unchanged.
 fn declaring(lists: &[&str], line: String) -> String {
     let mut message: Value = serde_json::from_str(&line).unwrap();
     let Some(capabilities) = message.pointer_mut("/result/capabilities") else { return line };
@@ -72,6 +72,7 @@ fn declaring(lists: &[&str], line: String) -> String {
     for list in lists {
         capabilities[*list] = json!({"listChanged": true});
     }
+    message["result"]["capabilities"]["resources"]["subscribe"] = json!(true);
     message.to_string()
 }
 

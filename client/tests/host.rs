@@ -303,20 +303,19 @@ async fn a_call_can_be_cancelled_while_the_user_is_asked() {
 
 #[tokio::test(start_paused = true)]
 async fn lists_of_resources_have_the_same_limits_as_tools() {
-    let (connection, _) = joined(
-        "a",
-        LEGACY,
-        None,
-        legacy(|message| {
-            let again = json!({"resources": [{"uri": "x:1", "x-kept": 1}], "nextCursor": "same"});
-            match (message["method"].as_str(), message["params"]["cursor"].as_str()) {
-                (Some("resources/list"), _) => result(message, again),
-                (Some("prompts/list"), None) => result(message, json!({"prompts": [{"name": "a"}], "nextCursor": "2"})),
-                (Some("prompts/list"), _) => result(message, json!({"prompts": [{"name": "b"}]})),
-                _ => vec![],
-            }
-        }),
-    )
+    let (connection, _) = joined("a", LEGACY, None, |message: &Value| {
+        let again = json!({"resources": [{"uri": "x:1", "x-kept": 1}], "nextCursor": "same"});
+        let mut greeting = support::initialize_result(message["params"]["protocolVersion"].clone());
+        greeting["capabilities"] = json!({"resources": {}, "prompts": {}});
+        match (message["method"].as_str(), message["params"]["cursor"].as_str()) {
+            (Some("server/discover"), _) => support::error(message, -32601),
+            (Some("initialize"), _) => result(message, greeting),
+            (Some("resources/list"), _) => result(message, again),
+            (Some("prompts/list"), None) => result(message, json!({"prompts": [{"name": "a"}], "nextCursor": "2"})),
+            (Some("prompts/list"), _) => result(message, json!({"prompts": [{"name": "b"}]})),
+            _ => vec![],
+        }
+    })
     .await;
     let error = connection.list_resources().await.unwrap_err().to_string();
     assert!(error.contains("cursor"), "{error}");
