@@ -220,6 +220,11 @@ impl Peer {
         false
     }
 
+    /// Whether its revision has no handshake.
+    pub(crate) fn is_modern(&self) -> bool {
+        self.revision.is_modern()
+    }
+
     /// The transport.
     pub(crate) fn transport(&self) -> Transport {
         match self.transport {
@@ -241,7 +246,7 @@ impl Peer {
 
     /// Sends a request; [`response`](Self::response) waits for its response.
     pub(crate) async fn send(&mut self, request: Outgoing) -> Result<Sent, StepError> {
-        let id = request.id.clone().unwrap_or_else(|| self.fresh_id());
+        let id = request.id.clone().unwrap_or_else(|| json!(self.take_id()));
         let message = self.message(&request, Some(&id));
         let since = self.recorder.received();
         let at_us = self.now_us();
@@ -422,9 +427,10 @@ impl Peer {
         FinishedPeer { frames: self.recorder.frames(), process, stderr, elapsed_us: self.recorder.now_us() }
     }
 
-    fn fresh_id(&mut self) -> Value {
+    /// A number that no other request has as its id.
+    pub(crate) fn take_id(&mut self) -> i64 {
         self.next_id += 1;
-        json!(self.next_id - 1)
+        self.next_id - 1
     }
 
     async fn post(&self, message: &Value, headers: Headers) -> Result<Option<u64>, StepError> {

@@ -41,6 +41,8 @@ pub enum Responses {
     Malformed,
     /// The user declines every elicitation.
     Declined,
+    /// The user dismisses every elicitation without a choice.
+    Dismissed,
 }
 
 /// The end of a request that was left open.

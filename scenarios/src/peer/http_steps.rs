@@ -81,7 +81,7 @@ impl Peer {
 
     /// Sends a request without authorization and with an invalid token. The value describes the reactions.
     pub(crate) async fn probe_protection(&mut self, request: Outgoing) -> Outcome {
-        let id = self.fresh_id();
+        let id = json!(self.take_id());
         let message = self.message(&request, Some(&id));
         let headers = self.headers(&message, request.bare);
         let PeerTransport::Http(connection) = &self.transport else {
@@ -98,7 +98,7 @@ impl Peer {
         if !wanted {
             return None;
         }
-        let id = self.fresh_id();
+        let id = json!(self.take_id());
         let initialize = self.message(&handshake::initialize(self.revision.as_str()), Some(&id));
         let initialized = Outgoing { method: "notifications/initialized".to_owned(), ..Outgoing::default() };
         Some((initialize.to_string(), self.message(&initialized, None).to_string()))

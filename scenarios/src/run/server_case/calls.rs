@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     arguments::{ArgumentGenerator, InvalidArguments, prompt_argument},
     evidence::StepError,
-    model::{ArgumentKind, CallTools, GetPrompts},
+    model::{ArgumentKind, CallTools, GetPrompts, Transport},
     peer::{Headers, Outgoing, Peer},
     run::ToolPolicy,
 };
@@ -102,10 +102,13 @@ pub(super) async fn call_tools(
         }
         let began_us = peer.now_us();
         let response = call(peer, step, &planned).await?;
-        if peer.now_us() - began_us > UNHURRIED_US {
+        let elapsed_us = peer.now_us() - began_us;
+        if elapsed_us > UNHURRIED_US {
             unhurried.insert(planned.name.clone());
         }
-        let mut entry = json!({ "tool": planned.name, "arguments": planned.arguments, "response": response });
+        let mut entry = json!({
+            "tool": planned.name, "arguments": planned.arguments, "response": response, "elapsed_ms": elapsed_us / 1_000,
+        });
         if let Some(violates) = planned.violates {
             entry["violates"] = json!(violates);
         }
@@ -210,13 +213,14 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<Va
     }
     let may_be_slow = peer.was_interrupted(&planned.name);
     let token_is_text = (step.progress || may_be_slow) && peer.takes_text_token(&planned.name);
-    let meta = metadata(step, may_be_slow, peer.next_id(), token_is_text);
+    let number = peer.take_id();
+    let meta = metadata(step, may_be_slow, number, token_is_text);
     if !meta.is_empty() {
         params.insert("_meta".to_owned(), Value::Object(meta));
     }
     let (method, headers) = ("tools/call".to_owned(), planned.headers.clone());
     // Ids of both kinds can be cancelled.
-    let id = (step.cancel && token_is_text).then(|| json!(format!("workbench-call-{}", peer.next_id())));
+    let id = (step.cancel && token_is_text).then(|| json!(format!("workbench-call-{number}")));
     let outgoing = Outgoing { method, params: Some(params), headers, id, ..Outgoing::default() };
     let sent = peer.send(outgoing).await?;
     let within = peer.response_timeout(Some(step.within.map_or(CALL, |HumanDuration(within)| within)));
@@ -229,6 +233,7 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<Va
         let response = peer.call_response(&sent, within).await;
         if matches!(&response, Err(error) if error.kind == "timed-out") {
             peer.note_slow(&planned.name);
+            cancel_another(peer).await?;
         }
         response
     };
@@ -239,11 +244,23 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<Va
     }
 }
 
+/// Cancels a request that was never sent, which must not end the calls that are open. Streamable HTTP has no such notification
+/// in 2026-07-28.
+async fn cancel_another(peer: &mut Peer) -> Result<(), StepError> {
+    if peer.is_modern() && peer.transport() == Transport::StreamableHttp {
+        return Ok(());
+    }
+    let params = json!({ "requestId": "never-sent", "reason": "test" }).as_object().cloned();
+    peer.notify(&Outgoing { method: "notifications/cancelled".to_owned(), params, ..Outgoing::default() }).await
+}
+
 /// The metadata of a call: the log level, and a progress token, a string or a number. `id` makes it unique in the session. A
-/// tool that may be slow always gets a token, because its progress shows that it works.
+/// tool that may be slow always gets a token, because its progress shows that it works, except in every second call that is
+/// cancelled: a call without a token has no progress.
 fn metadata(step: &CallTools, may_be_slow: bool, id: i64, token_is_text: bool) -> Map<String, Value> {
     let mut meta = Map::new();
-    if step.progress || may_be_slow {
+    let has_token = (step.progress || may_be_slow) && (token_is_text || !step.cancel);
+    if has_token {
         let token = if token_is_text { json!(format!("progress-{id}")) } else { json!(1_000_000 + id) };
         meta.insert("progressToken".to_owned(), token);
     }

@@ -26,6 +26,8 @@ const RAW: Duration = Duration::from_secs(1);
 const CLOSE: Duration = Duration::from_secs(4);
 /// Maximum time of a request with `repeat`.
 const REPEATED: Duration = Duration::from_secs(5);
+/// The least number of responses whose shortest duration is compared, if there are three times as many.
+const FEW_RESPONSES: usize = 20;
 /// Default maximum number of requests of a step with `each`.
 const MAX_ITEMS: usize = 20;
 /// Default maximum number of pages.
@@ -146,8 +148,9 @@ async fn repeated(peer: &mut Peer, outgoing: &Outgoing, count: u16, within: Dura
         }
     }
     let last_kb = peer.memory_kb().await;
-    let tenth = (durations.len() / 10).max(1);
-    let (first, last) = (&durations[..tenth.min(durations.len())], &durations[durations.len().saturating_sub(tenth)..]);
+    // A tenth, but enough that a server with random latency has a fast response in each part.
+    let part = (durations.len() / 10).max(FEW_RESPONSES).min(durations.len().div_ceil(3));
+    let (first, last) = (&durations[..part], &durations[durations.len() - part..]);
     // A busy machine makes some responses slower and none faster, so the shortest duration is that of the server.
     let (first_us, last_us) = (first.iter().min(), last.iter().min());
     let count = durations.len();

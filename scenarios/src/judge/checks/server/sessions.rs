@@ -26,7 +26,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "http-unknown-session-is-404",
-        requirement: "transports/ended-session",
+        requirement: "transports/unknown-session-404",
         scope: Scope::Named,
         expected: "the response to a request with an unknown session id is 404",
         rule: Rule::Case(unknown_session_status),

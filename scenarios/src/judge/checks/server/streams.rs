@@ -446,7 +446,8 @@ fn related_messages(transcript: &Transcript<'_>) -> CheckOutcome {
 
 fn priming_event(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    for (_, stream) in request_streams(transcript) {
+    // The revision that has the rule is negotiated by `initialize`.
+    for (_, stream) in request_streams(transcript).filter(|(one, _)| !one.request.is("initialize")) {
         let has_id = |frame: &&&Frame| event_id(frame).is_some();
         // Ids make a stream resumable. Without them there is nothing to begin with.
         let Some(first) = stream.frames.iter().filter(|frame| !frame.from_client()).find(has_id) else { continue };

@@ -48,6 +48,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(https),
     },
     Check {
+        id: "form-asks-for-no-secrets",
+        requirement: "elicitation/no-secrets",
+        scope: Scope::Always,
+        expected: "no text field of a form is named like a password, an API key, an access token or a payment card",
+        rule: Rule::Case(secrets),
+    },
+    Check {
         id: "form-has-no-links",
         requirement: "elicitation/no-links",
         scope: Scope::Always,
@@ -86,7 +93,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "server-pings-are-limited",
         requirement: "ping/rate",
         scope: Scope::Always,
-        expected: "the server sends at most 20 pings, and one in each second",
+        expected: "the server sends at most 20 pings, one for each request, and one in each second",
         rule: Rule::Case(pings),
     },
 ];
@@ -214,6 +221,37 @@ fn is_local(url: &Url) -> bool {
     is_loopback || host == "localhost" || host.ends_with(".localhost")
 }
 
+/// The ends of the names of fields that ask for secrets, as letters and digits in lower case.
+const SECRETS: [&str; 11] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "apikey",
+    "accesstoken",
+    "refreshtoken",
+    "clientsecret",
+    "secretkey",
+    "privatekey",
+    "creditcardnumber",
+    "cardnumber",
+];
+
+fn secrets(transcript: &Transcript<'_>) -> CheckOutcome {
+    each_of(transcript, "elicitation/create", NO_ELICITATION, |request| {
+        let fields = request.params.pointer("/requestedSchema/properties").and_then(Value::as_object);
+        // A flag or a choice has no room for a secret, such as whether to reset the password.
+        let is_text =
+            |field: &Value| field.get("type").is_some_and(|kind| kind == "string") && field.get("enum").is_none();
+        let texts = fields.into_iter().flatten().filter(|(_, field)| is_text(field));
+        let mut names = texts.map(|(name, _)| name);
+        let secret = names.find(|name| {
+            let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+            SECRETS.iter().any(|secret| name.to_ascii_lowercase().ends_with(secret))
+        })?;
+        Some(format!("a form has the text field `{secret}`"))
+    })
+}
+
 fn links(transcript: &Transcript<'_>) -> CheckOutcome {
     each_of(transcript, "elicitation/create", NO_ELICITATION, |request| {
         let fields = request.params.pointer("/requestedSchema/properties").and_then(Value::as_object);
@@ -295,7 +333,8 @@ fn progress_tokens(transcript: &Transcript<'_>) -> CheckOutcome {
 
 fn pings(transcript: &Transcript<'_>) -> CheckOutcome {
     let pings: Vec<_> = transcript.server_messages().filter(|message| message.is("ping")).collect();
-    let allowed = FREE_PINGS + transcript.evidence.elapsed_us / 1_000_000;
+    let requests = transcript.requests().len() as u64;
+    let allowed = FREE_PINGS + requests + transcript.evidence.elapsed_us / 1_000_000;
     let frames: Vec<u64> = pings.iter().take(3).map(Message::seq).collect();
     match pings.len() as u64 {
         0 => CheckOutcome::not_applicable("the server sent no ping"),

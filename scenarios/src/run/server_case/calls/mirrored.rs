@@ -42,6 +42,12 @@ pub(super) fn calls(name: &str, schema: Option<&Value>) -> Result<Vec<Planned>, 
         calls.push(call(Some("header missing"), String::new()));
         calls.extend(others(&value, &text).into_iter().map(|other| call(Some("another value"), encode(&other))));
         calls.push(call(Some("invalid Base64"), "=?base64?%%%?=".to_owned()));
+        if value.is_string() {
+            // The marker is case-sensitive, so this is another text.
+            let encoded = in_base64(&text);
+            calls.push(call(Some("marker in upper case"), encoded.replacen("base64", "BASE64", 1)));
+            calls.push(call(Some("invalid character in Base64"), encoded.replacen("?=", "*?=", 1)));
+        }
         calls.extend(other_form(&value, &text).map(|form| call(None, form)));
         let mut title_case = Planned::valid(name, arguments.clone());
         title_case.headers.insert(TITLE_CASE.to_owned(), "yes".to_owned());

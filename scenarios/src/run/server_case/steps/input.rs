@@ -155,7 +155,11 @@ fn retry_params(
     let mut given: Map<String, Value> =
         requests.iter().map(|(key, one)| (key.clone(), response(one, responses))).collect();
     match responses {
-        Responses::Missing | Responses::Malformed | Responses::Declined if requests.is_empty() => return None,
+        Responses::Missing | Responses::Malformed | Responses::Declined | Responses::Dismissed
+            if requests.is_empty() =>
+        {
+            return None;
+        }
         Responses::Missing => given.clear(),
         Responses::Extra => drop(given.insert("workbench_unknown".to_owned(), json!({ "action": "cancel" }))),
         _ => {}
@@ -191,6 +195,7 @@ fn response(request: &Value, responses: Responses) -> Value {
         }),
         Some("roots/list") => json!({ "roots": [{ "uri": "file:///workbench", "name": "workbench" }] }),
         _ if responses == Responses::Declined => json!({ "action": "decline" }),
+        _ if responses == Responses::Dismissed => json!({ "action": "cancel" }),
         _ => match request.pointer("/params/requestedSchema") {
             Some(schema) => json!({ "action": "accept", "content": sample(schema) }),
             None => json!({ "action": "accept" }),

@@ -86,6 +86,13 @@ pub(in super::super) const CHECKS: &[Check] = &[
         expected: "a retry with malformed responses is rejected or answered with input requests",
         rule: Rule::Case(|transcript| retried(transcript, Retry::Malformed, not_completed)),
     },
+    Check {
+        id: "declined-input-is-no-internal-error",
+        requirement: "elicitation/declined",
+        scope: Scope::Named,
+        expected: "a call of a tool whose user declines or dismisses the form does not fail with -32603",
+        rule: Rule::Case(declined),
+    },
 ];
 
 /// The results that request input, with their requests.
@@ -297,13 +304,22 @@ fn retried(
     wanted: Retry,
     fault: fn(&RequestResponse<'_>) -> Option<String>,
 ) -> CheckOutcome {
+    each_retry(transcript, |before, retry| retry_kind(before, retry) == wanted, fault)
+}
+
+/// Judges the retries that satisfy a condition together with the result before them.
+fn each_retry(
+    transcript: &Transcript<'_>,
+    wanted: impl Fn(&Value, &RequestResponse<'_>) -> bool,
+    fault: fn(&RequestResponse<'_>) -> Option<String>,
+) -> CheckOutcome {
     let mut findings = Findings::default();
     let mut latest: Vec<(_, &Value)> = Vec::new();
     for one in transcript.requests().iter().filter(|one| is_modern(one)) {
         let target = target(one);
         if is_retry(one) {
             let before = latest.iter().rev().find(|(other, _)| *other == target);
-            if before.is_some_and(|(_, before)| retry_kind(before, one) == wanted) {
+            if before.is_some_and(|(_, before)| wanted(before, one)) {
                 findings.check(one.last_frame(), fault(one).map_or(Ok(()), Err));
             }
         }
@@ -331,4 +347,17 @@ fn not_completed(one: &RequestResponse<'_>) -> Option<String> {
     let result = one.result()?;
     let failed = requests_input(result) || result.get("isError") == Some(&Value::Bool(true));
     (!failed).then(|| format!("the request is completed: {}", brief(result)))
+}
+
+fn declined(transcript: &Transcript<'_>) -> CheckOutcome {
+    let declines = |response: &Value| response.get("action").is_some_and(|action| action != "accept");
+    let is_declined = |before: &Value, retry: &RequestResponse<'_>| {
+        let responses = retry.param("inputResponses").and_then(Value::as_object);
+        let declined = responses.is_some_and(|responses| responses.values().any(declines));
+        declined && retry.request.is("tools/call") && retry_kind(before, retry) == Retry::Complete
+    };
+    each_retry(transcript, is_declined, |one| {
+        let error = one.error().filter(|_| one.code() == Some(-32603))?;
+        Some(format!("the user did not accept, and the call fails with {}", brief(error)))
+    })
 }

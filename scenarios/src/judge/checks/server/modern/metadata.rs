@@ -86,7 +86,7 @@ pub(in super::super) const CHECKS: &[Check] = &[
         id: "listed-revisions-agree",
         requirement: "versioning/listed-revisions",
         scope: Scope::Named,
-        expected: "discovery and the rejection of an unknown revision list the same modern revisions",
+        expected: "discovery and the rejection of an unknown revision list the same revisions; older ones may differ",
         rule: Rule::Case(agree),
     },
 ];
@@ -149,8 +149,10 @@ fn malformed_capabilities(transcript: &Transcript<'_>) -> CheckOutcome {
 
 /// Judges the complete requests whose metadata satisfies a condition.
 fn served(transcript: &Transcript<'_>, wanted: impl Fn(&Value) -> bool) -> CheckOutcome {
+    let needs_metadata = transcript.evidence.revision.is_modern();
     let complete = |one: &&RequestResponse<'_>| {
-        is_modern(one) && meta(one, META_CAPABILITIES).is_some() && one.param("_meta").is_some_and(&wanted)
+        let is_complete = is_modern(one) && meta(one, META_CAPABILITIES).is_some();
+        (is_complete || !needs_metadata) && one.param("_meta").is_some_and(&wanted)
     };
     let outcome = |one: &RequestResponse<'_>| match (one.result(), one.response) {
         (Some(_), _) => CheckOutcome::passed("the request is served", one.frames()),
@@ -235,7 +237,8 @@ fn listed(transcript: &Transcript<'_>) -> CheckOutcome {
 
 fn agree(transcript: &Transcript<'_>) -> CheckOutcome {
     // A server of both eras may list the older revisions in one place only.
-    let modern = |version: &&str| version.parse::<Revision>().map_or(true, Revision::is_modern);
+    let dual = transcript.may_be_dual_era();
+    let modern = |version: &&str| !dual || version.parse::<Revision>().map_or(true, Revision::is_modern);
     let sorted = |mut versions: Vec<String>| {
         versions.sort_unstable();
         versions.dedup();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::modern_requests;
+use super::{META_CAPABILITIES, meta, modern_requests};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
     transcript::{RequestResponse, Transcript},
@@ -31,17 +31,21 @@ const LISTS: [(&str, &str, &str); 3] =
 
 fn lists(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    for (method, key, name) in LISTS {
+    // A tool may create or delete what another list has.
+    let calls_tools = transcript.requests_of("tools/call").next().is_some();
+    for (method, key, name) in LISTS.into_iter().filter(|(method, ..)| *method == "tools/list" || !calls_tools) {
         let announced = format!("notifications/{key}/list_changed");
         if transcript.server_messages().any(|message| message.is(&announced)) {
             continue;
         }
         let pages = transcript.requests_of(method).filter(|one| one.param("cursor").is_none());
-        let pages = pages.filter_map(|one| Some((one.last_frame(), names(one, key, name)?)));
-        let mut first: Option<Vec<&Value>> = None;
-        for (seq, names) in pages {
-            let Some(before) = &first else {
-                first = Some(names);
+        let pages = pages.filter_map(|one| Some((one, names(one, key, name)?)));
+        let mut firsts: Vec<(Option<&Value>, Vec<&Value>)> = Vec::new();
+        for (request, names) in pages {
+            // A list may depend on its own request, for example on the capabilities in it.
+            let declared = meta(request, META_CAPABILITIES);
+            let Some((_, before)) = firsts.iter().find(|(other, _)| *other == declared) else {
+                firsts.push((declared, names));
                 continue;
             };
             let message = || {
@@ -54,7 +58,7 @@ fn lists(transcript: &Transcript<'_>) -> CheckOutcome {
                     changed.map_or_else(String::new, |one| brief(one))
                 )
             };
-            findings.check(seq, if *before == names { Ok(()) } else { Err(message()) });
+            findings.check(request.last_frame(), if *before == names { Ok(()) } else { Err(message()) });
         }
     }
     findings.or_not_applicable("lists", "no list was read twice")

@@ -415,6 +415,15 @@ fn input() -> Vec<Row> {
             retry(json!({ "q": "yes" }), "state", done()),
             retry(json!({ "q": "yes" }), "state", refused()),
         ),
+        (
+            "declined-input-is-no-internal-error",
+            retry(
+                json!({ "q": { "action": "cancel" } }),
+                "state",
+                json!({ "jsonrpc": "2.0", "id": 2, "error": { "code": -32603, "message": "no" } }),
+            ),
+            retry(json!({ "q": { "action": "decline" } }), "state", done()),
+        ),
     ]
 }
 

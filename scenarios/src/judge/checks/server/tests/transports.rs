@@ -50,3 +50,22 @@ pub(super) fn table() -> Vec<Row> {
         ("http-ended-session-is-404", after(200), after(404)),
     ]
 }
+
+#[test]
+fn every_method_gets_404_in_an_ended_session() {
+    let ended = || http().bodiless("DELETE", &session()).replies(202, "");
+    for method in ["GET", "DELETE"] {
+        for (code, is_broken) in [(404, false), (405, false), (400, true), (200, true), (204, true)] {
+            let talk = ended().bodiless(method, &session()).replies(code, "text/event-stream");
+            assert_eq!(fails("http-ended-session-is-404", &talk), is_broken, "{method} {code}");
+        }
+    }
+    assert!(fails("http-ended-session-is-404", &ended().post(&session(), call("ping")).replies(405, "")));
+    // The server does not end sessions.
+    let kept = http().bodiless("DELETE", &session()).replies(405, "").bodiless("GET", &session()).replies(200, "");
+    assert!(matches!(outcome_of("http-ended-session-is-404", &kept), CheckOutcome::NotApplicable(_)));
+    // Another session goes on.
+    let other = [("mcp-session-id", "[session 2]")];
+    let talk = ended().bodiless("GET", &other).replies(200, "text/event-stream");
+    assert!(matches!(outcome_of("http-ended-session-is-404", &talk), CheckOutcome::NotApplicable(_)));
+}
