@@ -254,6 +254,7 @@ impl Peer {
         headers.extend(request.headers.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)));
         let exchange = self.post(&message, headers).await?;
         let progress_token = message.pointer("/params/_meta/progressToken").cloned();
+        self.slow_calls.note_sent(&request.method);
         Ok(Sent { id, exchange, since, at_us, method: request.method, progress_token })
     }
 

@@ -93,6 +93,7 @@ fn facts() -> ProbeResult {
     ProbeResult {
         transport: Transport::Stdio,
         identities: [(Revision::V2025_11_25, identity)].into(),
+        restricted: false,
         notes: Vec::new(),
         startup: Duration::ZERO,
     }

@@ -16,7 +16,7 @@ use reports::{
 use scenarios::{
     Scenario,
     catalog::ScenarioCatalog,
-    model::{Subject, Transport},
+    model::{Revision, Subject, Transport},
     peer::{ServerCommand, ServerTarget, ServerUrl},
     run::{RunDirectory, RunEvent, RunPlan, ToolPolicy, ValidatePlan, run},
     select::CheckSelection,
@@ -71,7 +71,7 @@ pub(super) async fn validate(server: &Server, endpoint: &Endpoint, scenarios: &S
     let script = directory.path().join("server.json");
     fs::write(&script, server.script(endpoint).to_string())?;
     if endpoint.transport == Transport::Stdio {
-        return judge(stdio(&script)?, endpoint, scenarios, selection, directory.path()).await;
+        return judge(stdio(&script)?, endpoint, Vec::new(), scenarios, selection, directory.path()).await;
     }
     let source = script.to_str().context("the path of the directory is not UTF-8")?;
     let mock = Mock::start(server, endpoint, profile::load(source)?).await?;
@@ -79,7 +79,9 @@ pub(super) async fn validate(server: &Server, endpoint: &Endpoint, scenarios: &S
     let token = ("Authorization".to_owned(), "Bearer token-of-the-user".to_owned());
     let headers = if server.authorization.is_none() { vec![token] } else { Vec::new() };
     let target = ServerTarget::Url(ServerUrl { url: mock.url().parse()?, headers });
-    judge(target, endpoint, scenarios, selection, directory.path()).await
+    // Without a token a server cannot be asked for its revisions.
+    let revisions = if server.authorization.is_some() { endpoint.revisions.clone() } else { Vec::new() };
+    judge(target, endpoint, revisions, scenarios, selection, directory.path()).await
 }
 
 /// A running mock server.
@@ -137,6 +139,7 @@ fn selection(server: &Server, scenarios: &Scenarios) -> anyhow::Result<CheckSele
 async fn judge(
     target: ServerTarget,
     endpoint: &Endpoint,
+    revisions: Vec<Revision>,
     scenarios: Vec<Arc<Scenario>>,
     selection: CheckSelection,
     directory: &Path,
@@ -150,7 +153,7 @@ async fn judge(
         call_tools: ToolPolicy::default(),
         portability: None,
         seed: 0,
-        revisions: endpoint.revisions.clone(),
+        revisions,
         transport: Some(endpoint.transport).filter(|transport| *transport != Transport::Stdio),
         startup: STARTUP,
         jobs: NonZeroUsize::new(JOBS).unwrap_or(NonZeroUsize::MIN),

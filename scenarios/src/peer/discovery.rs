@@ -24,6 +24,8 @@ pub struct ProbeResult {
     pub transport: Transport,
     /// Identity in each supported revision.
     pub identities: BTreeMap<Revision, ServerIdentity>,
+    /// Whether it was asked about some revisions only, so that it may support others.
+    pub restricted: bool,
     /// Why it is not tested in other revisions.
     pub notes: Vec<String>,
     /// Time from the start of the server, or from the first request to a URL, to its first response.
@@ -65,9 +67,10 @@ impl ProbeResult {
     /// The part of the result that checks see, as evidence.
     pub(crate) fn as_value(&self, revision: Revision) -> Value {
         let identity = self.identities.get(&revision).cloned().unwrap_or_default();
+        let revisions = (!self.restricted).then(|| self.revisions().collect::<Vec<_>>());
         json!({
             "revision": revision,
-            "revisions": self.revisions().collect::<Vec<_>>(),
+            "revisions": revisions,
             "server_info": identity.server_info,
             "capabilities": identity.capabilities,
         })
@@ -132,7 +135,13 @@ async fn discover_over(
     transport: Transport,
     options: &DiscoveryOptions,
 ) -> Result<Discovery, PeerError> {
-    let result = ProbeResult { transport, identities: BTreeMap::new(), notes: Vec::new(), startup: Duration::ZERO };
+    let result = ProbeResult {
+        transport,
+        identities: BTreeMap::new(),
+        restricted: !options.revisions.is_empty(),
+        notes: Vec::new(),
+        startup: Duration::ZERO,
+    };
     let found = Discovery { result, sessions: Vec::new(), failed: None, needs_token_in: None };
     let mut search = Search { target, transport, found, lost: Vec::new() };
     let wanted = |revision: &Revision| {

@@ -15,6 +15,8 @@ use crate::evidence::StepError;
 
 /// A call that has progress but no response after this time is cancelled.
 const BRIEF: Duration = Duration::from_millis(400);
+/// How long to wait for an update of a resource after the end of its subscription.
+const AFTER_UNSUBSCRIBE: Duration = Duration::from_millis(800);
 /// How long to wait for a response to a cancelled call.
 const AFTER_CANCEL: Duration = Duration::from_millis(500);
 
@@ -29,6 +31,8 @@ pub(super) struct SlowCalls {
     interrupted: BTreeSet<String>,
     /// When the last call was cancelled. The server may still work on it.
     cancelled: Option<Instant>,
+    /// When the last subscription to a resource was closed.
+    unsubscribed: Option<Instant>,
     /// Whether calls without a response stay open while others are made.
     stay_open: bool,
     /// The calls that stay open, and when they are cancelled.
@@ -38,6 +42,13 @@ pub(super) struct SlowCalls {
 }
 
 impl SlowCalls {
+    /// Notes what a request ends.
+    pub(super) fn note_sent(&mut self, method: &str) {
+        if method == "resources/unsubscribe" {
+            self.unsubscribed = Some(Instant::now());
+        }
+    }
+
     /// Notes whether a request had a response in time.
     pub(super) fn note(&self, sent: &Sent, is_late: bool) {
         let mut late = lock(&self.late);
@@ -153,7 +164,7 @@ impl Peer {
     }
 
     /// Waits for the responses to the calls that are open, cancels those without one, waits for other late responses, and
-    /// gives the server time for a response to a cancelled call, which a check reports.
+    /// gives the server time for a response to a cancelled call and for an update after a subscription, which checks report.
     pub(crate) async fn settle(&mut self) {
         let cancelled = self.slow_calls.cancelled;
         for (sent, deadline) in std::mem::take(&mut self.slow_calls.open) {
@@ -168,6 +179,9 @@ impl Peer {
         }
         if let Some(cancelled) = cancelled {
             sleep_until(cancelled + AFTER_CANCEL).await;
+        }
+        if let Some(unsubscribed) = self.slow_calls.unsubscribed {
+            sleep_until(unsubscribed + AFTER_UNSUBSCRIBE).await;
         }
     }
 }

@@ -219,13 +219,19 @@ fn runs_once_in(scenario: &Scenario, facts: &ProbeResult, revision: Revision) ->
     facts.is_newest(revision)
 }
 
-/// The position of a scenario in a shared session: those that may end it come last, after those that send raw text,
-/// as the responses after malformed text are judged less strictly.
+/// The position of a scenario in a shared session: subscriptions come first, so that updates have time to arrive. Those that
+/// may end the session come last, after those that send raw text, as the responses after malformed text are judged less
+/// strictly.
 fn position(case: &ServerCase) -> u8 {
+    let subscribes =
+        |step: &ServerStep| matches!(step, ServerStep::Request(request) if request.method == "resources/subscribe");
+    if case.scenario.steps.server().iter().any(subscribes) {
+        return 0;
+    }
     let of_step = |step: &ServerStep| match step {
-        ServerStep::Close(_) | ServerStep::Terminate(_) => 3,
-        ServerStep::Raw(_) => 2,
-        _ => u8::from(case.scenario.once),
+        ServerStep::Close(_) | ServerStep::Terminate(_) => 4,
+        ServerStep::Raw(_) => 3,
+        _ => 1 + u8::from(case.scenario.once),
     };
     case.scenario.steps.server().iter().map(of_step).max().unwrap_or_default()
 }
