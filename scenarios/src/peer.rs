@@ -425,7 +425,7 @@ impl Peer {
                 (None, String::new())
             }
         };
-        FinishedPeer { frames: self.recorder.frames(), process, stderr, elapsed_us: self.recorder.now_us() }
+        FinishedPeer { frames: self.recorder.take_frames(), process, stderr, elapsed_us: self.recorder.now_us() }
     }
 
     /// A number that no other request has as its id.

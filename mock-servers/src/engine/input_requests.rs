@@ -70,7 +70,7 @@ impl Engine {
         let mut requests = Vec::new();
         for (key, mut input_request) in asked {
             self.requests.next += 1;
-            let id = Value::from(self.requests.next);
+            let id = request_id(self.requests.next, input_request["method"].as_str().unwrap_or_default());
             self.requests.open.insert((session, id.to_string()), (dispatch.id, key));
             let params = input_request.get_mut("params").map(Value::take);
             requests.push(outgoing(Some(id), input_request["method"].as_str().unwrap_or_default(), params));
@@ -282,4 +282,9 @@ fn take_responses(dispatch: &mut Dispatch, input_requests: &Map<String, Value>) 
         dispatch.inputs.partial.insert(key.clone(), answer);
     }
     Ok(())
+}
+
+/// The id of a request to the client: a string of digits or a number, as clients must return both unchanged.
+fn request_id(number: u64, method: &str) -> Value {
+    if matches!(method, "roots/list" | "elicitation/create") { number.to_string().into() } else { number.into() }
 }

@@ -35,14 +35,15 @@ pub(crate) struct EventId {
 
 impl fmt::Display for EventId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}-{}", self.stream.0, self.number)
+        // With letters of both cases, as clients must return it unchanged.
+        write!(formatter, "Stream{}-{}", self.stream.0, self.number)
     }
 }
 
 impl EventId {
     /// Parses an event id; `None` if no server like this one can have sent it.
     pub(crate) fn read(text: &str) -> Option<Self> {
-        let (stream, number) = text.split_once('-')?;
+        let (stream, number) = text.strip_prefix("Stream")?.split_once('-')?;
         let id = Self { stream: DispatchId(stream.parse().ok()?), number: number.parse().ok()? };
         // Numbers have one spelling: no sign, no leading zeros.
         (id.to_string() == text).then_some(id)
@@ -138,10 +139,10 @@ mod tests {
     #[test]
     fn events_can_be_named_and_found_again() {
         let id = EventId { stream: DispatchId(17), number: 3 };
-        assert_eq!(event(Some(id), "message", "{}"), "event: message\nid: 17-3\ndata: {}\n\n");
-        assert_eq!(empty_event(id, true, None), "id: 17-3\ndata: \n\n");
-        assert_eq!(empty_event(id, false, Some(Duration::from_millis(500))), "id: 17-3\nretry: 500\n\n");
-        assert_eq!(EventId::read("17-3"), Some(id));
+        assert_eq!(event(Some(id), "message", "{}"), "event: message\nid: Stream17-3\ndata: {}\n\n");
+        assert_eq!(empty_event(id, true, None), "id: Stream17-3\ndata: \n\n");
+        assert_eq!(empty_event(id, false, Some(Duration::from_millis(500))), "id: Stream17-3\nretry: 500\n\n");
+        assert_eq!(EventId::read("Stream17-3"), Some(id));
         for foreign in ["", "17", "17-", "-3", "017-3", "+17-3", "17-3-1", "a-b", "17-99999999999999999999"] {
             assert_eq!(EventId::read(foreign), None, "{foreign}");
         }

@@ -32,8 +32,11 @@ pub(super) fn variants(
     for (name, property) in &properties {
         let values = match property.get("enum").and_then(Value::as_array) {
             Some(values) => values.clone(),
-            None if type_of(property) == "boolean" => vec![json!(true), json!(false)],
-            None => continue,
+            None => match type_of(property) {
+                "boolean" => vec![json!(true), json!(false)],
+                "integer" | "number" => vec![json!(0)],
+                _ => continue,
+            },
         };
         all.extend(values.into_iter().map(|value| with(name, value)));
     }

@@ -157,7 +157,7 @@ impl HttpPeer {
         }
         let (request, sent) = self.shared.request(&method, headers, body.as_ref().map(|body| body.as_bytes().to_vec()));
         self.shared.record_request(number, sent, body.as_deref());
-        let response = tokio::time::timeout(RAW_TIMEOUT, request.send()).await;
+        let response = tokio::time::timeout(RAW_TIMEOUT, send(request)).await;
         let response = match response {
             Ok(Ok(response)) => response,
             Ok(Err(cause)) => return Err(self.shared.fail(number, &cause)),
@@ -211,7 +211,7 @@ impl Shared {
         let (request, sent) = self.request(&Method::POST, headers, Some(body));
         self.record_request(number, sent, Some(&text));
         let before = self.recorder.received();
-        let response = match request.send().await {
+        let response = match send(request).await {
             Ok(response) => response,
             Err(cause) => {
                 self.fail(number, &cause);
@@ -367,7 +367,7 @@ impl Shared {
             let number = self.next();
             let (post, sent) = self.request(&Method::POST, Headers::new(), Some(text.clone().into_bytes()));
             self.record_request(number, sent, Some(&text));
-            match post.send().await {
+            match send(post).await {
                 Ok(response) => {
                     let http = envelope(&response);
                     self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::Bodiless, Some(http));
@@ -375,6 +375,18 @@ impl Shared {
                 Err(cause) => drop(self.fail(number, &cause)),
             }
         }
+    }
+}
+
+/// Sends a request, and again if the connection closes without a response: a server may close a connection that the client
+/// keeps, for example after a rejection, and the next request finds it closed (RFC 9112, 9.3.1).
+async fn send(request: RequestBuilder) -> reqwest::Result<reqwest::Response> {
+    let again = request.try_clone();
+    match (request.send().await, again) {
+        (Err(cause), Some(again)) if cause.is_request() && !cause.is_connect() && !cause.is_timeout() => {
+            again.send().await
+        }
+        (sent, _) => sent,
     }
 }
 

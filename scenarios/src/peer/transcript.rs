@@ -208,6 +208,13 @@ impl TranscriptRecorder {
         self.lock().frames.clone()
     }
 
+    /// Ends the recording and returns the frames. There can be many, so they are not copied.
+    pub(super) fn take_frames(&self) -> Vec<Frame> {
+        let mut state = self.lock();
+        state.received.clear();
+        std::mem::take(&mut state.frames)
+    }
+
     /// Redacts the user's secrets in text.
     pub(super) fn redact_text(&self, text: &str) -> String {
         self.secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, REDACTED))

@@ -38,13 +38,21 @@ struct Planned {
     name: String,
     arguments: Option<Map<String, Value>>,
     violates: Option<String>,
+    /// Whether it may have a progress token.
+    has_token: bool,
     /// HTTP headers that replace the usual ones.
     headers: Headers,
 }
 
 impl Planned {
     fn valid(name: &str, arguments: Map<String, Value>) -> Self {
-        Self { name: name.to_owned(), arguments: Some(arguments), violates: None, headers: Headers::new() }
+        Self {
+            name: name.to_owned(),
+            arguments: Some(arguments),
+            violates: None,
+            has_token: true,
+            headers: Headers::new(),
+        }
     }
 
     /// Whether its arguments have a string that is larger than the others.
@@ -54,7 +62,7 @@ impl Planned {
     }
 
     fn invalid(name: &str, arguments: Option<Map<String, Value>>, violates: &str) -> Self {
-        Self { name: name.to_owned(), arguments, violates: Some(violates.to_owned()), headers: Headers::new() }
+        Self { violates: Some(violates.to_owned()), arguments, ..Self::valid(name, Map::new()) }
     }
 }
 
@@ -149,9 +157,10 @@ fn plan(
     let valid = generator.valid(SEED).map_err(|cause| cause.to_string())?;
     match step.arguments {
         ArgumentKind::Valid | ArgumentKind::Varied if needs_task => Err("it runs only as a task".to_owned()),
-        // Twice, so that calls with ids of both kinds are cancelled.
+        // Twice, so that calls with ids of both kinds are cancelled, and that a call without a token has no progress.
         ArgumentKind::Valid if step.cancel => {
-            Ok(vec![Planned::valid(name, valid.clone()), Planned::valid(name, valid)])
+            let without_token = Planned { has_token: false, ..Planned::valid(name, valid.clone()) };
+            Ok(vec![Planned::valid(name, valid), without_token])
         }
         ArgumentKind::Valid => Ok(vec![Planned::valid(name, valid)]),
         ArgumentKind::Varied => {
@@ -211,16 +220,14 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<Va
     if step.task {
         params.insert("task".to_owned(), json!({}));
     }
-    let may_be_slow = peer.was_interrupted(&planned.name);
-    let token_is_text = (step.progress || may_be_slow) && peer.takes_text_token(&planned.name);
     let number = peer.take_id();
-    let meta = metadata(step, may_be_slow, number, token_is_text);
+    let meta = metadata(peer, step, planned, number);
     if !meta.is_empty() {
         params.insert("_meta".to_owned(), Value::Object(meta));
     }
     let (method, headers) = ("tools/call".to_owned(), planned.headers.clone());
     // Ids of both kinds can be cancelled.
-    let id = (step.cancel && token_is_text).then(|| json!(format!("workbench-call-{number}")));
+    let id = (step.cancel && planned.has_token).then(|| json!(format!("workbench-call-{number}")));
     let outgoing = Outgoing { method, params: Some(params), headers, id, ..Outgoing::default() };
     let sent = peer.send(outgoing).await?;
     let within = peer.response_timeout(Some(step.within.map_or(CALL, |HumanDuration(within)| within)));
@@ -254,14 +261,13 @@ async fn cancel_another(peer: &mut Peer) -> Result<(), StepError> {
     peer.notify(&Outgoing { method: "notifications/cancelled".to_owned(), params, ..Outgoing::default() }).await
 }
 
-/// The metadata of a call: the log level, and a progress token, a string or a number. `id` makes it unique in the session. A
-/// tool that may be slow always gets a token, because its progress shows that it works, except in every second call that is
-/// cancelled: a call without a token has no progress.
-fn metadata(step: &CallTools, may_be_slow: bool, id: i64, token_is_text: bool) -> Map<String, Value> {
+/// The metadata of a call: the log level, and a progress token, a string or a number. `id` makes it unique in the session.
+fn metadata(peer: &mut Peer, step: &CallTools, planned: &Planned, id: i64) -> Map<String, Value> {
     let mut meta = Map::new();
-    let has_token = (step.progress || may_be_slow) && (token_is_text || !step.cancel);
-    if has_token {
-        let token = if token_is_text { json!(format!("progress-{id}")) } else { json!(1_000_000 + id) };
+    // A tool that may be slow gets a token, because its progress shows that it works.
+    if planned.has_token && (step.progress || peer.was_interrupted(&planned.name)) {
+        let is_text = peer.takes_text_token(&planned.name);
+        let token = if is_text { json!(format!("progress-{id}")) } else { json!(1_000_000 + id) };
         meta.insert("progressToken".to_owned(), token);
     }
     if let Some(level) = &step.log_level {

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, quoted},
-        transcript::{Body, ConnectionEvent, IdKey, Message, Session, Transcript, http::method},
+        transcript::{Body, ConnectionEvent, Frame, IdKey, Message, Session, Transcript, http::method},
     },
     model::{Revision, Transport},
     shapes::Shapes,
@@ -39,7 +39,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "answers-only-requests",
         requirement: "client/answers-only-requests",
         scope: Scope::Always,
-        expected: "each response of the client has the id of a request of the server",
+        expected: "each response of the client has the id of a request of the server; one without an id answers a message that cannot be read",
         rule: Rule::Case(answers_only_requests),
     },
     Check {
@@ -199,7 +199,24 @@ fn answers_only_requests(transcript: &Transcript<'_>) -> CheckOutcome {
             findings.check(message.seq(), if known { Ok(()) } else { Err(fault()) });
         }
     }
+    let unreadable = transcript.evidence.frames.iter().find(|frame| !frame.from_client() && !is_readable(frame));
+    let readable_until = unreadable.map_or(u64::MAX, |frame| frame.seq);
+    let without_id = |message: &Message<'_>| message.is_response() && message.id().is_none_or(Value::is_null);
+    for message in transcript.client_messages().filter(without_id) {
+        let in_vain = message.seq() < readable_until;
+        let fault = || format!("no message was unreadable, and the client sent {}", quoted(message.json));
+        findings.check(message.seq(), if in_vain { Err(fault()) } else { Ok(()) });
+    }
     findings.or_not_applicable("responses", "the client sent no response")
+}
+
+/// Whether a frame is a message of JSON-RPC, or none at all.
+fn is_readable(frame: &Frame) -> bool {
+    match &frame.body {
+        Body::Json(json) => json.get("jsonrpc").is_some_and(|version| version == "2.0"),
+        Body::Text(_) => false,
+        Body::Event(_) => true,
+    }
 }
 
 fn unknown_requests_rejected(transcript: &Transcript<'_>) -> CheckOutcome {

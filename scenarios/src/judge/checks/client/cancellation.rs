@@ -107,17 +107,36 @@ impl<'t, 'a> Requests<'t, 'a> {
 fn cancels_only_own_open_requests(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
     let requests = Requests::new(transcript);
+    let uses_tasks = transcript.client_messages().any(|message| message.param("task").is_some());
     for (index, session) in transcript.sessions().iter().enumerate() {
         for cancel in session.client_messages().filter(|message| message.is("notifications/cancelled")) {
-            // In 2025-11-25 the id may be absent if no plain request is meant (its schema).
-            if cancel.cancels().is_none() && transcript.evidence.revision == Revision::V2025_11_25 {
+            // In 2025-11-25 the id may be absent if a task is meant (its schema).
+            if cancel.cancels().is_none() && uses_tasks && transcript.evidence.revision == Revision::V2025_11_25 {
                 continue;
             }
             findings.saw(cancel.seq());
             judge_cancel(&requests, index, &cancel, &mut findings);
         }
+        // Over HTTP a client may repeat a POST whose response was lost.
+        if transcript.evidence.transport == Transport::Stdio {
+            judge_repeated(session, &mut findings);
+        }
     }
     findings.or_not_applicable("cancellations", NO_CANCEL)
+}
+
+/// After a cancellation the client no longer believes that the request is in progress.
+fn judge_repeated(session: &Session<'_>, findings: &mut Findings) {
+    let mut cancelled: HashMap<IdKey<'_>, u64> = HashMap::new();
+    for message in session.client_messages() {
+        if message.is_request() {
+            message.id_key().map(|id| cancelled.remove(&id));
+        } else if let Some(id) = message.cancels()
+            && let Some(before) = cancelled.insert(IdKey::new(id), message.seq())
+        {
+            findings.fail(format!("the request {} was cancelled twice", quoted(id)), [before, message.seq()]);
+        }
+    }
 }
 
 fn judge_cancel<'a>(requests: &Requests<'_, 'a>, session: usize, cancel: &Message<'a>, findings: &mut Findings) {

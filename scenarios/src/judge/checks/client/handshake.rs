@@ -53,7 +53,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "uses-negotiated-capabilities",
         requirement: "client/uses-negotiated-capabilities",
         scope: Scope::Always,
-        expected: "the client uses no feature that the server did not declare",
+        expected: "the client uses no feature that the server did not declare, and announces no change that it did not declare",
         rule: Rule::Sessions(uses_negotiated_capabilities),
     },
     Check {
@@ -178,6 +178,13 @@ fn uses_negotiated_capabilities(transcript: &Transcript<'_>, revisions: Revision
             continue;
         }
         let declared = handshake.answer.result().and_then(|result| result.get("capabilities"));
+        let own = handshake.request.param("capabilities");
+        let changes_roots = |message: &Message<'_>| message.is("notifications/roots/list_changed");
+        for changed in session.client_messages().filter(changes_roots) {
+            let offered = own.is_some_and(|own| has_value(own, "/roots/listChanged"));
+            let message = || "the roots changed, but the client did not declare `roots.listChanged`".to_owned();
+            findings.check(changed.seq(), if offered { Ok(()) } else { Err(message()) });
+        }
         let later = session.messages_after(handshake.answer.seq()).filter(Message::by_client);
         for request in later.filter(|message| message.is_request() && !message.is_modern()) {
             let method = request.method().unwrap_or_default();

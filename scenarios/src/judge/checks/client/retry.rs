@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope},
     transcript::{
-        Body, ConnectionEvent, Frame, Transcript, first_frame_after,
-        http::{header, status},
+        Body, ConnectionEvent, ConnectionFrames, Frame, Transcript, first_frame_after,
+        http::{event_id, header, status},
     },
 };
 
@@ -30,6 +30,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Named,
         expected: "a stream that was closed is not resumed before its `retry` interval has elapsed",
         rule: Rule::Case(waits_for_retry_interval),
+    },
+    Check {
+        id: "resumes-from-the-last-event",
+        requirement: "http/resumption",
+        scope: Scope::Always,
+        expected: "the `Last-Event-ID` of a resumed stream is that of the last event before it broke",
+        rule: Rule::Case(resumes_from_the_last_event),
     },
 ];
 
@@ -92,6 +99,29 @@ fn waits_for_retry_interval(transcript: &Transcript<'_>) -> CheckOutcome {
 fn operation(frame: &Frame) -> Option<(&str, &Value, Option<&Value>)> {
     let json = frame.json()?;
     Some((&frame.server, json.get("method")?, json.pointer("/params/name")))
+}
+
+fn resumes_from_the_last_event(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for get in transcript.client_frames() {
+        let Some(given) = header(get, "last-event-id") else { continue };
+        let has_event = |connection: &&ConnectionFrames<'_>| {
+            connection.frames.iter().any(|frame| frame.seq < get.seq && event_id(frame) == Some(given))
+        };
+        let Some(stream) = transcript.connections().iter().rev().find(has_event) else { continue };
+        // What the server sent before the client closed the stream may not have arrived.
+        let is_broken = |frame: &&Frame| frame.body == Body::Event(ConnectionEvent::ClosedByServer);
+        let Some(broken) = stream.frames.iter().copied().find(is_broken).filter(|frame| frame.seq < get.seq) else {
+            continue;
+        };
+        let before = stream.frames.iter().filter(|frame| frame.seq < broken.seq);
+        // The connection may have ended inside the last event.
+        let last: Vec<&str> = before.filter_map(|frame| event_id(frame)).rev().take(2).collect();
+        let message =
+            || format!("the client resumes from the event `{given}`, the last ones are `{}`", last.join("`, `"));
+        findings.check(get.seq, if last.contains(&given) { Ok(()) } else { Err(message()) });
+    }
+    findings.or_not_applicable("resumed streams", "the client resumed no stream that the server had closed")
 }
 
 #[cfg(test)]

@@ -84,8 +84,21 @@ fn over_http_a_cancellation_may_overtake_its_request() {
 fn a_cancellation_names_a_request() {
     let id = "cancels-only-own-open-requests";
     let nameless = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {}});
-    not_applicable(id, EvidenceBuilder::stdio(LATEST).greet().client(nameless.clone()));
+    // It may mean a task.
+    let task = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x", "task": {}}});
+    not_applicable(id, EvidenceBuilder::stdio(LATEST).greet().client(task).client(nameless.clone()));
+    fails(id, EvidenceBuilder::stdio(LATEST).greet().client(nameless.clone()), "names no request");
     fails(id, EvidenceBuilder::stdio(Revision::V2025_06_18).greet().client(nameless), "names no request");
     let answered = EvidenceBuilder::stdio(LATEST).greet().client(call(1, "x")).server(error(1, -32603)).wait(300);
     fails(id, answered.client(cancel(1)), "had been answered");
+}
+
+#[test]
+fn a_request_is_cancelled_once() {
+    let id = "cancels-only-own-open-requests";
+    let cancelled = || EvidenceBuilder::stdio(LATEST).greet().client(call(1, "x")).client(cancel(1));
+    passes(id, cancelled());
+    fails(id, cancelled().client(cancel(1)), "cancelled twice");
+    // Over HTTP the first POST may be lost.
+    passes(id, EvidenceBuilder::http(LATEST).greet().client(call(1, "x")).client(cancel(1)).client(cancel(1)));
 }

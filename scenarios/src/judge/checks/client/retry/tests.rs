@@ -43,3 +43,20 @@ fn a_closed_stream_is_resumed_after_its_interval() {
     blocked(id, closed(None, 0));
     blocked(id, EvidenceBuilder::http(Revision::V2025_11_25).greet());
 }
+
+#[test]
+fn a_stream_is_resumed_from_its_last_event() {
+    let id = "resumes-from-the-last-event";
+    let broken = || {
+        let call = EvidenceBuilder::http(Revision::V2025_11_25).greet().client(call(1, "x"));
+        call.event("1-0", None).event("1-1", None).event("1-2", None).mark(ConnectionEvent::ClosedByServer)
+    };
+    passes(id, broken().verb("GET").with("last-event-id", "1-2"));
+    // The last event may have been incomplete.
+    passes(id, broken().verb("GET").with("last-event-id", "1-1"));
+    fails(id, broken().verb("GET").with("last-event-id", "1-0"), "the last ones are `1-2`, `1-1`");
+    // The client closed the stream, so the last event may not have arrived.
+    let left = EvidenceBuilder::http(Revision::V2025_11_25).greet().client(call(1, "x")).event("1-0", None);
+    not_applicable(id, left.event("1-1", None).verb("GET").with("last-event-id", "1-0"));
+    not_applicable(id, broken());
+}
