@@ -101,6 +101,10 @@ fn judge_client(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
         return found;
     }
     let transcript = Transcript::new(evidence, &scenario.unknown);
+    if let Some(reason) = lacks_the_era(&transcript) {
+        found.push(stopped(Verdict::Skipped, "the scenario applies to the client", &reason, evidence));
+        return found;
+    }
     let lacking = undeclared_capability(scenario, &transcript)
         .map(|capability| format!("the client did not declare the capability `{capability}`"))
         .or_else(|| lacking_authorization(scenario, &transcript).map(str::to_owned));
@@ -128,6 +132,21 @@ fn judge_client(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
     found
         .extend(failed_program(scenario, evidence).filter(|_| !found.iter().any(|result| result.verdict.is_failure())));
     found
+}
+
+/// Why a library cannot take part: the servers of the case have no handshake, and the client knows only handshakes. Its
+/// messages say nothing about the revision of the case then.
+fn lacks_the_era(transcript: &Transcript<'_>) -> Option<String> {
+    let evidence = transcript.evidence;
+    if evidence.profile != Profile::Sdk || !evidence.revision.is_modern() {
+        return None;
+    }
+    let initialize = transcript.client_messages().find(|message| message.is("initialize"))?;
+    if transcript.client_messages().any(|message| message.is_modern()) {
+        return None;
+    }
+    let revision = initialize.param("protocolVersion").and_then(Value::as_str).unwrap_or("no revision");
+    Some(format!("the client knows no revision without a handshake; it sent `initialize` with {revision}"))
 }
 
 /// A program of the official suite reports only by its exit code whether it could execute its actions. Its messages may be

@@ -141,6 +141,19 @@ fn cases_of_undeclared_capabilities_are_skipped() {
 }
 
 #[test]
+fn a_library_that_knows_only_handshakes_is_not_judged_without_one() {
+    let legacy = || EvidenceBuilder::stdio(MODERN).client(initialize(1, "2025-11-25"));
+    let steps = "steps: [{ call: { tool: job, expect: { text: done } } }]";
+    assert_eq!(silent(steps, legacy()).verdict, Verdict::Skipped);
+    // One of both eras began with the wrong era, and must go on.
+    let both = legacy().client(modern(2, "server/discover", json!({})));
+    assert_ne!(silent(steps, both).verdict, Verdict::Skipped);
+    // An application has to reach every server.
+    let evidence = legacy().build();
+    assert_ne!(judge("a/b", &scenario(steps), &evidence).verdict, Verdict::Skipped);
+}
+
+#[test]
 fn a_call_that_was_rejected_for_its_token_is_an_error() {
     let exchange = |evidence: &mut Evidence, server: &str, path: &str, body: Body, status: u16| {
         let seq = evidence.frames.len() as u64;
