@@ -15,6 +15,8 @@ use crate::evidence::StepError;
 
 /// A call that has progress but no response after this time is cancelled.
 const BRIEF: Duration = Duration::from_millis(400);
+/// How long to wait for progress of a cancelled call, which some tools send every two seconds.
+const AFTER_CANCEL_WITH_PROGRESS: Duration = Duration::from_millis(1_900);
 /// How long to wait for an update of a resource after the end of its subscription.
 const AFTER_UNSUBSCRIBE: Duration = Duration::from_millis(800);
 /// How long to wait for a response to a cancelled call.
@@ -31,6 +33,8 @@ pub(super) struct SlowCalls {
     interrupted: BTreeSet<String>,
     /// When the last call was cancelled. The server may still work on it.
     cancelled: Option<Instant>,
+    /// When the last call with a progress token was cancelled on purpose.
+    cancelled_with_progress: Option<Instant>,
     /// When the last subscription to a resource was closed.
     unsubscribed: Option<Instant>,
     /// Whether calls without a response stay open while others are made.
@@ -142,6 +146,9 @@ impl Peer {
     pub(crate) async fn interrupt(&mut self, tool: &str, sent: &Sent) -> Result<Value, StepError> {
         self.slow_calls.interrupted.insert(tool.to_owned());
         self.cancel(sent).await;
+        if sent.progress_token.is_some() {
+            self.slow_calls.cancelled_with_progress = self.slow_calls.cancelled;
+        }
         // Its response proves that the server read the cancellation.
         let ping = Outgoing { method: "ping".to_owned(), ..Outgoing::default() };
         drop(self.request(ping, AFTER_CANCEL).await);
@@ -164,9 +171,10 @@ impl Peer {
     }
 
     /// Waits for the responses to the calls that are open, cancels those without one, waits for other late responses, and
-    /// gives the server time for a response to a cancelled call and for an update after a subscription, which checks report.
+    /// gives the server time for a response to a cancelled call, for its progress, and for an update after a subscription,
+    /// which checks report.
     pub(crate) async fn settle(&mut self) {
-        let cancelled = self.slow_calls.cancelled;
+        let SlowCalls { cancelled, cancelled_with_progress, .. } = self.slow_calls;
         for (sent, deadline) in std::mem::take(&mut self.slow_calls.open) {
             drop(self.last_response(&sent, deadline).await);
         }
@@ -179,6 +187,9 @@ impl Peer {
         }
         if let Some(cancelled) = cancelled {
             sleep_until(cancelled + AFTER_CANCEL).await;
+        }
+        if let Some(cancelled) = cancelled_with_progress {
+            sleep_until(cancelled + AFTER_CANCEL_WITH_PROGRESS).await;
         }
         if let Some(unsubscribed) = self.slow_calls.unsubscribed {
             sleep_until(unsubscribed + AFTER_UNSUBSCRIBE).await;

@@ -219,21 +219,19 @@ fn runs_once_in(scenario: &Scenario, facts: &ProbeResult, revision: Revision) ->
     facts.is_newest(revision)
 }
 
-/// The position of a scenario in a shared session: subscriptions come first, so that updates have time to arrive. Those that
-/// may end the session come last, after those that send raw text, as the responses after malformed text are judged less
-/// strictly.
+/// The position of a scenario in a shared session: subscriptions and then cancelled calls come first, so that updates and
+/// progress have time to arrive. Those that may end the session come last, after those that send raw text, as the responses after
+/// malformed text are judged less strictly.
 fn position(case: &ServerCase) -> u8 {
-    let subscribes =
-        |step: &ServerStep| matches!(step, ServerStep::Request(request) if request.method == "resources/subscribe");
-    if case.scenario.steps.server().iter().any(subscribes) {
-        return 0;
-    }
     let of_step = |step: &ServerStep| match step {
-        ServerStep::Close(_) | ServerStep::Terminate(_) => 4,
-        ServerStep::Raw(_) => 3,
-        _ => 1 + u8::from(case.scenario.once),
+        ServerStep::Request(request) if request.method == "resources/subscribe" => 0,
+        ServerStep::CallTools(calls) if calls.cancel => 1,
+        ServerStep::Close(_) | ServerStep::Terminate(_) => 5,
+        ServerStep::Raw(_) => 4,
+        _ => 2 + u8::from(case.scenario.once),
     };
-    case.scenario.steps.server().iter().map(of_step).max().unwrap_or_default()
+    let positions = || case.scenario.steps.server().iter().map(of_step);
+    positions().find(|position| *position < 2).or_else(|| positions().max()).unwrap_or_default()
 }
 
 /// The cases for a server without a successful handshake: the handshake alone.
