@@ -8,7 +8,7 @@ use crate::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
         transcript::{
             Body, ConnectionEvent, ConnectionFrames, Frame, IdKey, Message, RequestResponse, Transcript,
-            http::{SESSION_HEADER, event_id, header, media_type, method},
+            http::{REVISION_HEADER, SESSION_HEADER, event_id, header, media_type, method},
         },
     },
     model::Transport,
@@ -446,8 +446,9 @@ fn related_messages(transcript: &Transcript<'_>) -> CheckOutcome {
 
 fn priming_event(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    // The revision that has the rule is negotiated by `initialize`.
-    for (_, stream) in request_streams(transcript).filter(|(one, _)| !one.request.is("initialize")) {
+    // Without the header, as in `initialize`, the server need not know that the client has a revision with the rule.
+    let is_told = |one: &RequestResponse<'_>| header(one.request.frame, REVISION_HEADER).is_some();
+    for (_, stream) in request_streams(transcript).filter(|(one, _)| is_told(one)) {
         let has_id = |frame: &&&Frame| event_id(frame).is_some();
         // Ids make a stream resumable. Without them there is nothing to begin with.
         let Some(first) = stream.frames.iter().filter(|frame| !frame.from_client()).find(has_id) else { continue };

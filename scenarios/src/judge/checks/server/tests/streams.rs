@@ -45,6 +45,11 @@ fn post(id: u64) -> Talk {
     http().post(&SESSION, ping(id))
 }
 
+/// A request that names its revision.
+fn post_with_revision(id: u64) -> Talk {
+    http().post(&[SESSION[0], ("mcp-protocol-version", "2025-11-25")], ping(id))
+}
+
 fn sse(first: &str) -> Talk {
     let http = Http { status: Some(200), event: Some(first.to_owned()), ..Http::default() };
     let talk = Talk::new(Transport::HttpSse, Revision::V2024_11_05);
@@ -129,8 +134,12 @@ pub(super) fn table() -> Vec<Row> {
         ),
         (
             "stream-begins-with-an-event-id",
-            says(post(1), Some("a-1"), reply(1)),
-            says(event(post(1), Some("a-0"), Body::Event(ConnectionEvent::Bodiless)), Some("a-1"), reply(1)),
+            says(post_with_revision(1), Some("a-1"), reply(1)),
+            says(
+                event(post_with_revision(1), Some("a-0"), Body::Event(ConnectionEvent::Bodiless)),
+                Some("a-1"),
+                reply(1),
+            ),
         ),
         (
             "closed-stream-has-a-retry",
@@ -205,4 +214,10 @@ fn a_stream_with_event_ids_may_be_closed_before_the_response() {
     let mut talk = ended(event(post(1), None, Body::Event(ConnectionEvent::Bodiless)), 0);
     talk.0.elapsed_us = 20_000_000;
     assert!(matches!(outcome_of("requests-are-answered", &talk), CheckOutcome::Failed { .. }));
+}
+
+#[test]
+fn streams_of_requests_without_a_revision_may_begin_with_a_message() {
+    let talk = says(post(1), Some("a-1"), reply(1));
+    assert!(matches!(outcome_of("stream-begins-with-an-event-id", &talk), CheckOutcome::NotApplicable(_)));
 }
