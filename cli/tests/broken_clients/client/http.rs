@@ -48,7 +48,7 @@ pub(crate) struct Http {
     pub(crate) agreed: OnceLock<String>,
     open: Mutex<HashMap<u64, JoinHandle<()>>>,
     stream: OnceLock<JoinHandle<()>>,
-    /// The parameters that are mirrored to headers, by tool: each property with its header.
+    /// The parameters that are mirrored to headers, by tool: the JSON pointer of each property, with its header.
     mirrored: Mutex<HashMap<String, Vec<(String, String)>>>,
 }
 
@@ -225,8 +225,8 @@ impl Http {
     fn parameter_headers(&self, mut request: RequestBuilder, params: &Value) -> RequestBuilder {
         let mirrored = self.mirrored.lock().unwrap_or_else(PoisonError::into_inner);
         let tool = params["name"].as_str().and_then(|tool| mirrored.get(tool));
-        for (property, header) in tool.into_iter().flatten() {
-            let value = match &params["arguments"][property] {
+        for (pointer, header) in tool.into_iter().flatten() {
+            let value = match params["arguments"].pointer(pointer).unwrap_or(&Value::Null) {
                 Value::String(text) if self.flaw.is(Defect::SendsPlainParameters) && text.is_ascii() => text.clone(),
                 Value::String(text) => header_value(text),
                 Value::Null => continue,
@@ -243,17 +243,15 @@ impl Http {
         let _ = self.client.get(url).send().await;
     }
 
-    /// Learns which parameters of these tools are mirrored. Only properties of the first level are.
+    /// Learns which parameters of these tools are mirrored.
     pub(crate) fn learn(&self, tools: &[Value]) {
         if self.flaw.is(Defect::OmitsParameterHeaders) {
             return;
         }
         let mut mirrored = self.mirrored.lock().unwrap_or_else(PoisonError::into_inner);
         for tool in tools {
-            let properties = tool["inputSchema"]["properties"].as_object().into_iter().flatten();
-            let headers = properties
-                .filter_map(|(name, schema)| Some((name.clone(), schema["x-mcp-header"].as_str()?.to_owned())));
-            mirrored.insert(tool["name"].as_str().unwrap_or_default().to_owned(), headers.collect());
+            let headers = annotated(&tool["inputSchema"], "");
+            mirrored.insert(tool["name"].as_str().unwrap_or_default().to_owned(), headers);
         }
     }
 
@@ -445,4 +443,16 @@ fn describe(id: Option<u64>) -> String {
 
 fn transport(error: &reqwest::Error) -> Fault {
     Fault::new("transport", format!("the exchange failed: {error}"))
+}
+
+/// The annotated properties of a schema, as JSON pointers, with their headers.
+fn annotated(schema: &Value, pointer: &str) -> Vec<(String, String)> {
+    let properties = schema["properties"].as_object().into_iter().flatten();
+    properties
+        .flat_map(|(name, property)| {
+            let pointer = format!("{pointer}/{name}");
+            let own = property["x-mcp-header"].as_str().map(|header| (pointer.clone(), header.to_owned()));
+            own.into_iter().chain(annotated(property, &pointer)).collect::<Vec<_>>()
+        })
+        .collect()
 }
