@@ -42,7 +42,7 @@ pub(crate) use transcript::{same_id, same_text};
 
 use http::HttpPeer;
 pub(crate) use http::{Headers, TITLE_CASE};
-use slow_calls::SlowCalls;
+use slow_calls::{AFTER_UNSUBSCRIBE, SlowCalls};
 use sse::SsePeer;
 use stdio::StdioPeer;
 use target::{headers, secrets};
@@ -220,11 +220,6 @@ impl Peer {
         false
     }
 
-    /// Whether its revision has no handshake.
-    pub(crate) fn is_modern(&self) -> bool {
-        self.revision.is_modern()
-    }
-
     /// The transport.
     pub(crate) fn transport(&self) -> Transport {
         match self.transport {
@@ -254,7 +249,9 @@ impl Peer {
         headers.extend(request.headers.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)));
         let exchange = self.post(&message, headers).await?;
         let progress_token = message.pointer("/params/_meta/progressToken").cloned();
-        self.slow_calls.note_sent(&request.method);
+        if request.method == "resources/unsubscribe" {
+            self.slow_calls.expect_late(AFTER_UNSUBSCRIBE);
+        }
         Ok(Sent { id, exchange, since, at_us, method: request.method, progress_token })
     }
 

@@ -254,10 +254,15 @@ impl<'a> Transcript<'a> {
 
     /// Whether the server supports revisions of both eras, or may do so.
     pub(super) fn may_be_dual_era(&self) -> bool {
+        self.may_support(|revision| !revision.is_modern())
+    }
+
+    /// Whether the server supports a revision of this kind, or may do so because it was not asked for all.
+    pub(super) fn may_support(&self, is_wanted: impl Fn(Revision) -> bool) -> bool {
         let revisions = self.server_identity().and_then(|identity| identity.get("revisions")).and_then(Value::as_array);
         revisions.is_none_or(|revisions| {
             let known = |revision: &Value| revision.as_str().and_then(|text| text.parse::<Revision>().ok());
-            revisions.iter().any(|revision| known(revision).is_none_or(|revision| !revision.is_modern()))
+            revisions.iter().any(|revision| known(revision).is_none_or(&is_wanted))
         })
     }
 

@@ -18,7 +18,7 @@ const BRIEF: Duration = Duration::from_millis(400);
 /// How long to wait for progress of a cancelled call, which some tools send every two seconds.
 const AFTER_CANCEL_WITH_PROGRESS: Duration = Duration::from_millis(1_900);
 /// How long to wait for an update of a resource after the end of its subscription.
-const AFTER_UNSUBSCRIBE: Duration = Duration::from_millis(800);
+pub(super) const AFTER_UNSUBSCRIBE: Duration = Duration::from_millis(800);
 /// How long to wait for a response to a cancelled call.
 const AFTER_CANCEL: Duration = Duration::from_millis(500);
 
@@ -31,12 +31,10 @@ pub(super) struct SlowCalls {
     text_token_used: BTreeSet<String>,
     /// The tools with a call that was cancelled on purpose.
     interrupted: BTreeSet<String>,
-    /// When the last call was cancelled. The server may still work on it.
-    cancelled: Option<Instant>,
-    /// When the last call with a progress token was cancelled on purpose.
-    cancelled_with_progress: Option<Instant>,
-    /// When the last subscription to a resource was closed.
-    unsubscribed: Option<Instant>,
+    /// Whether a call was cancelled. The server may still work on it.
+    cancelled: bool,
+    /// Until when the server may send messages that it should not send.
+    late_until: Option<Instant>,
     /// Whether calls without a response stay open while others are made.
     stay_open: bool,
     /// The calls that stay open, and when they are cancelled.
@@ -46,11 +44,9 @@ pub(super) struct SlowCalls {
 }
 
 impl SlowCalls {
-    /// Notes what a request ends.
-    pub(super) fn note_sent(&mut self, method: &str) {
-        if method == "resources/unsubscribe" {
-            self.unsubscribed = Some(Instant::now());
-        }
+    /// Notes that the server may send messages for so long that it should not send.
+    pub(super) fn expect_late(&mut self, period: Duration) {
+        self.late_until = self.late_until.max(Some(Instant::now() + period));
     }
 
     /// Notes whether a request had a response in time.
@@ -97,7 +93,7 @@ impl Peer {
 
     /// Whether the server may still work on calls that are open or were cancelled.
     pub(crate) fn is_busy(&self) -> bool {
-        self.slow_calls.cancelled.is_some() || !self.slow_calls.open.is_empty()
+        self.slow_calls.cancelled || !self.slow_calls.open.is_empty()
     }
 
     /// Waits for the response to a call, and cancels it if there is none.
@@ -147,7 +143,7 @@ impl Peer {
         self.slow_calls.interrupted.insert(tool.to_owned());
         self.cancel(sent).await;
         if sent.progress_token.is_some() {
-            self.slow_calls.cancelled_with_progress = self.slow_calls.cancelled;
+            self.slow_calls.expect_late(AFTER_CANCEL_WITH_PROGRESS);
         }
         // Its response proves that the server read the cancellation.
         let ping = Outgoing { method: "ping".to_owned(), ..Outgoing::default() };
@@ -162,7 +158,8 @@ impl Peer {
     /// Cancels an open call as its revision and transport define (2026-07-28, basic/patterns/cancellation).
     pub(crate) async fn cancel(&mut self, sent: &Sent) {
         self.slow_calls.note(sent, false);
-        self.slow_calls.cancelled = Some(Instant::now());
+        self.slow_calls.cancelled = true;
+        self.slow_calls.expect_late(AFTER_CANCEL);
         if self.revision.is_modern() {
             self.give_up(sent).await;
         } else {
@@ -174,7 +171,7 @@ impl Peer {
     /// gives the server time for a response to a cancelled call, for its progress, and for an update after a subscription,
     /// which checks report.
     pub(crate) async fn settle(&mut self) {
-        let SlowCalls { cancelled, cancelled_with_progress, .. } = self.slow_calls;
+        let late_until = self.slow_calls.late_until;
         for (sent, deadline) in std::mem::take(&mut self.slow_calls.open) {
             drop(self.last_response(&sent, deadline).await);
         }
@@ -185,14 +182,8 @@ impl Peer {
             let found = |state: &State| find_response(state, &sent).map(|_| ());
             self.recorder.wait(deadline.saturating_duration_since(Instant::now()), found).await;
         }
-        if let Some(cancelled) = cancelled {
-            sleep_until(cancelled + AFTER_CANCEL).await;
-        }
-        if let Some(cancelled) = cancelled_with_progress {
-            sleep_until(cancelled + AFTER_CANCEL_WITH_PROGRESS).await;
-        }
-        if let Some(unsubscribed) = self.slow_calls.unsubscribed {
-            sleep_until(unsubscribed + AFTER_UNSUBSCRIBE).await;
+        if let Some(until) = late_until {
+            sleep_until(until).await;
         }
     }
 }

@@ -254,7 +254,7 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<Va
 /// Cancels a request that was never sent, which must not end the calls that are open. Streamable HTTP has no such notification
 /// in 2026-07-28.
 async fn cancel_another(peer: &mut Peer) -> Result<(), StepError> {
-    if peer.is_modern() && peer.transport() == Transport::StreamableHttp {
+    if peer.revision().is_modern() && peer.transport() == Transport::StreamableHttp {
         return Ok(());
     }
     let params = json!({ "requestId": "never-sent", "reason": "test" }).as_object().cloned();

@@ -301,13 +301,7 @@ fn single(transcript: &Transcript<'_>) -> CheckOutcome {
 
 /// Whether the server supports a revision without batches, or may do so. Its SDK then no longer has them in any revision.
 fn supports_newer(transcript: &Transcript<'_>) -> bool {
-    let revisions =
-        transcript.server_identity().and_then(|identity| identity.get("revisions")).and_then(Value::as_array);
-    let is_newer = |revision: &Value| {
-        let revision = revision.as_str().and_then(|text| text.parse::<Revision>().ok());
-        revision.is_some_and(|revision| revision > Revision::V2025_03_26)
-    };
-    revisions.is_none_or(|revisions| revisions.iter().any(is_newer))
+    transcript.may_support(|revision| revision > Revision::V2025_03_26)
 }
 
 fn batch(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -236,13 +236,17 @@ const SECRETS: [&str; 11] = [
     "cardnumber",
 ];
 
+/// The fields of a form, by name.
+fn fields<'a>(request: &UserRequest<'a>) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
+    request.params.pointer("/requestedSchema/properties").and_then(Value::as_object).into_iter().flatten()
+}
+
 fn secrets(transcript: &Transcript<'_>) -> CheckOutcome {
     each_of(transcript, "elicitation/create", NO_ELICITATION, |request| {
-        let fields = request.params.pointer("/requestedSchema/properties").and_then(Value::as_object);
         // A flag or a choice has no room for a secret, such as whether to reset the password.
         let is_text =
             |field: &Value| field.get("type").is_some_and(|kind| kind == "string") && field.get("enum").is_none();
-        let texts = fields.into_iter().flatten().filter(|(_, field)| is_text(field));
+        let texts = fields(request).filter(|(_, field)| is_text(field));
         let mut names = texts.map(|(name, _)| name);
         let secret = names.find(|name| {
             let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
@@ -254,8 +258,7 @@ fn secrets(transcript: &Transcript<'_>) -> CheckOutcome {
 
 fn links(transcript: &Transcript<'_>) -> CheckOutcome {
     each_of(transcript, "elicitation/create", NO_ELICITATION, |request| {
-        let fields = request.params.pointer("/requestedSchema/properties").and_then(Value::as_object);
-        let fields = fields.into_iter().flatten().flat_map(|(_, field)| [field.get("title"), field.get("description")]);
+        let fields = fields(request).flat_map(|(_, field)| [field.get("title"), field.get("description")]);
         let is_form = request.params.get("mode").is_none_or(|mode| mode == "form");
         let texts = std::iter::once(request.params.get("message")).chain(fields).flatten().filter_map(Value::as_str);
         let mut texts = texts.filter(|text| text.contains("http://") || text.contains("https://"));
