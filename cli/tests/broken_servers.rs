@@ -1,6 +1,8 @@
 //! Mock servers with one defect each, and the check of `validate` that must fail. A conforming server passes all checks.
 
 use std::{
+    io::{BufRead, BufReader},
+    net::TcpListener,
     path::Path,
     process::{Command, Stdio},
 };
@@ -158,4 +160,35 @@ fn each_defect_is_detected_by_its_check() {
         threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
     });
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The verdict of the check on the addresses of the server at this URL.
+fn verdict_on_addresses(url: &str) -> Option<Verdict> {
+    let output = Command::new(WORKBENCH)
+        .args(["validate", "--quiet", "--only", "http-listens-at-loopback-only", "--format", "json", "--url", url])
+        .output()
+        .expect("the workbench starts");
+    let run: Run = serde_json::from_slice(&output.stdout).expect("a run");
+    run.cases.iter().flat_map(|case| &case.checks).map(|check| check.verdict).max()
+}
+
+/// The listener at another loopback address stands for a server that listens at every address of the machine, so that the
+/// test opens nothing to the network.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_that_listens_at_another_address_is_warned_about() {
+    let mut server = Command::new(WORKBENCH)
+        .args(["mock", "serve", "minimal", "--transport", "http", "--listen", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the server starts");
+    let mut url = String::new();
+    BufReader::new(server.stdout.take().expect("an output")).read_line(&mut url).expect("the URL");
+    let port = url.trim().split([':', '/']).nth(4).expect("a port").to_owned();
+    let alone = verdict_on_addresses(url.trim());
+    let other = TcpListener::bind(format!("127.0.0.2:{port}")).expect("a free port");
+    let with_other = verdict_on_addresses(url.trim());
+    drop(other);
+    server.kill().and_then(|()| server.wait()).expect("the server ends");
+    assert_eq!((alone, with_other), (Some(Verdict::Passed), Some(Warned)));
 }

@@ -12,6 +12,7 @@ pub mod evidence;
 pub mod explanation;
 pub mod judge;
 pub mod load;
+mod log_level;
 pub mod model;
 mod parameter_headers;
 pub mod peer;

@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     evidence::{Outcome, ProcessEvidence, StepError},
+    log_level::{LEVELS, severity},
     model::{Revision, Transport},
 };
 
@@ -199,6 +200,18 @@ impl Peer {
     /// Number of recorded frames.
     pub(crate) fn frame_count(&self) -> u64 {
         self.recorder.frame_count()
+    }
+
+    /// Number of messages received so far.
+    pub(crate) fn received(&self) -> usize {
+        self.recorder.received()
+    }
+
+    /// The highest level of the log messages after this number of received messages.
+    pub(crate) fn logged_since(&self, received: usize) -> Option<Value> {
+        let messages = self.recorder.received_since(received);
+        let logs = messages.iter().filter(|message| message["method"] == "notifications/message");
+        logs.filter_map(|message| severity(message.pointer("/params/level")?)).max().map(|level| json!(LEVELS[level]))
     }
 
     /// Whether the server closed the connection, or does not respond to a simple request.

@@ -39,6 +39,10 @@ pub enum Responses {
     ChangedEnd,
     /// Texts instead of responses.
     Malformed,
+    /// A valid response to each input request, and in each form one field with a value of another type.
+    Invalid,
+    /// Complete responses and the state, in a call with other arguments.
+    OtherArguments,
     /// The user declines every elicitation.
     Declined,
     /// The user dismisses every elicitation without a choice.

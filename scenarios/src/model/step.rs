@@ -115,7 +115,7 @@ pub enum ServerStep {
     /// the variables of resource templates.
     Pages(Pages),
     /// Call every tool that may be called, with generated arguments. Read-only tools may be called, and those that
-    /// `--call-tools` permits. Value: `{ calls: [{ tool, arguments, violates, response }], not_called: [{ tool, reason }] }`.
+    /// `--call-tools` permits. Value: `{ calls: [{ tool, arguments, violates, response, log_level }], not_called: [{ tool, reason }] }`.
     CallTools(CallTools),
     /// Call tools that support tasks as tasks (2025-11-25): read the status until the end, the result, and both once more.
     /// The tools are those that `call-tools` may call. Value: `{ tasks: [{ tool, id }] }`.
@@ -144,6 +144,9 @@ pub enum ServerStep {
     /// protected resource (Streamable HTTP only, skipped elsewhere). Value: `{ without: { status, challenge },
     /// invalid, with, metadata: [{ url, named, status, document }] }`, with `with` if the user gave authorization.
     Unauthorized(Target),
+    /// Connect to the port of a server on this machine at another of its addresses (HTTP at a loopback address only, skipped
+    /// elsewhere). Value: `{ address, connected }`.
+    OtherAddress(Target),
     /// Open further sessions and close them (Streamable HTTP only, skipped elsewhere). Value: `{ assigned, distinct,
     /// bits }`, with `bits` an estimate of the variety of their ids.
     Sessions(Sessions),
@@ -151,7 +154,7 @@ pub enum ServerStep {
 
 impl ServerStep {
     /// The keys of all steps.
-    pub const KINDS: [&str; 17] = [
+    pub const KINDS: [&str; 18] = [
         "request",
         "notify",
         "raw",
@@ -168,6 +171,7 @@ impl ServerStep {
         "together",
         "listen",
         "unauthorized",
+        "other-address",
         "sessions",
     ];
 
@@ -191,6 +195,7 @@ impl ServerStep {
             Self::Together(_) => "together",
             Self::Listen(_) => "listen",
             Self::Unauthorized(_) => "unauthorized",
+            Self::OtherAddress(_) => "other-address",
             Self::Sessions(_) => "sessions",
         }
     }
@@ -207,7 +212,9 @@ impl ServerStep {
             Self::GetPrompts(step) => &step.expect,
             Self::Http(step) => &step.expect,
             Self::Wait(step) => &step.expect,
-            Self::Close(step) | Self::Terminate(step) | Self::Unauthorized(step) => &step.expect,
+            Self::Close(step) | Self::Terminate(step) | Self::Unauthorized(step) | Self::OtherAddress(step) => {
+                &step.expect
+            }
             Self::Input(step) => &step.expect,
             Self::Stop(step) => &step.expect,
             Self::Together(step) => &step.expect,

@@ -120,6 +120,11 @@ impl HttpPeer {
         })
     }
 
+    /// The URL of the server.
+    pub(super) fn url(&self) -> &Url {
+        &self.shared.url
+    }
+
     /// Sets the revision header of further messages.
     pub(super) fn set_revision(&self, revision: &str) {
         *lock(&self.shared.revision) = Some(revision.to_owned());

@@ -1,15 +1,23 @@
 //! What steps do over HTTP in addition to messages: single exchanges, streams, sessions, and requests without authorization.
 
-use std::time::Duration;
+use std::{
+    net::{IpAddr, Ipv4Addr, UdpSocket},
+    time::Duration,
+};
 
-use reqwest::Method;
+use reqwest::{Method, Url};
 use serde_json::json;
+use tokio::{net::TcpStream, time::timeout};
+use url::Host;
 
 use super::{
     Outgoing, Peer, PeerTransport, failure, handshake,
     http::{self, Headers},
 };
 use crate::evidence::Outcome;
+
+/// Timeout of a connection at another address. The machine itself accepts or rejects it at once.
+const CONNECT: Duration = Duration::from_millis(500);
 
 impl Peer {
     /// Sends a raw HTTP request. Over HTTP+SSE only GET is possible, as the endpoint of messages has POST only.
@@ -93,6 +101,23 @@ impl Peer {
         }
     }
 
+    /// Connects to the port of the server at another address of this machine.
+    pub(crate) async fn connect_elsewhere(&self) -> Outcome {
+        let url = match &self.transport {
+            PeerTransport::Http(connection) => connection.url(),
+            PeerTransport::Sse(connection) => connection.url(),
+            PeerTransport::Stdio(_) => return Outcome::Skipped("the transport is not HTTP".to_owned()),
+        };
+        let Some(port) = url.port_or_known_default().filter(|_| is_loopback(url)) else {
+            return Outcome::Skipped("the server does not listen at a loopback address".to_owned());
+        };
+        let Some(address) = other_address() else {
+            return Outcome::Skipped("this machine has no other address".to_owned());
+        };
+        let connected = timeout(CONNECT, TcpStream::connect((address, port))).await.is_ok_and(|made| made.is_ok());
+        Outcome::Value(json!({ "address": format!("{address}:{port}"), "connected": connected }))
+    }
+
     /// The messages that open a further session.
     fn opening_messages(&mut self, wanted: bool) -> Option<(String, String)> {
         if !wanted {
@@ -103,4 +128,25 @@ impl Peer {
         let initialized = Outgoing { method: "notifications/initialized".to_owned(), ..Outgoing::default() };
         Some((initialize.to_string(), self.message(&initialized, None).to_string()))
     }
+}
+
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
+    }
+}
+
+/// An address of this machine at which a server that listens at `127.0.0.1` or `::1` alone cannot be reached.
+fn other_address() -> Option<IpAddr> {
+    // On Linux all of 127.0.0.0/8 is the loopback interface, so that no other interface is needed.
+    if cfg!(target_os = "linux") {
+        return Some(Ipv4Addr::new(127, 0, 0, 2).into());
+    }
+    // Sends nothing: the system selects the address from which it would send to this one, which is for documentation (RFC 5737).
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
+    socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
+    socket.local_addr().ok().map(|address| address.ip()).filter(|address| !address.is_loopback())
 }

@@ -80,6 +80,11 @@ impl SsePeer {
         self.poster.post(text).await
     }
 
+    /// The URL of the stream.
+    pub(super) fn url(&self) -> &Url {
+        &self.url
+    }
+
     /// Sends a GET with these headers to the URL of the stream. Returns the status, and ignores the body.
     pub(super) async fn get(&self, headers: &Headers) -> Result<u16, String> {
         let poster = &self.poster;

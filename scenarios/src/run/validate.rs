@@ -223,8 +223,10 @@ fn runs_once_in(scenario: &Scenario, facts: &ProbeResult, revision: Revision) ->
 /// progress have time to arrive. Those that may end the session come last, after those that send raw text, as the responses after
 /// malformed text are judged less strictly.
 fn position(case: &ServerCase) -> u8 {
+    let requests = |method: &str, step: &ServerStep| matches!(step, ServerStep::Request(one) if one.method == method);
+    let unsubscribes = case.scenario.steps.server().iter().any(|step| requests("resources/unsubscribe", step));
     let of_step = |step: &ServerStep| match step {
-        ServerStep::Request(request) if request.method == "resources/subscribe" => 0,
+        step if requests("resources/subscribe", step) && !unsubscribes => 0,
         ServerStep::CallTools(calls) if calls.cancel => 1,
         ServerStep::Close(_) | ServerStep::Terminate(_) => 5,
         ServerStep::Raw(_) => 4,

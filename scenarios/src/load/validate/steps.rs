@@ -156,7 +156,10 @@ fn server_step(case: &Case<'_>, step: &ServerStep, spot: TreeCursor<'_>, finding
             }
         }
         ServerStep::Listen(_) => {}
-        ServerStep::Close(step) | ServerStep::Terminate(step) | ServerStep::Unauthorized(step) => {
+        ServerStep::Close(step)
+        | ServerStep::Terminate(step)
+        | ServerStep::Unauthorized(step)
+        | ServerStep::OtherAddress(step) => {
             if let Some(server) = &step.server {
                 known_server(case, server, spot.key("server"), findings);
             }

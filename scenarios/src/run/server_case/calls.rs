@@ -108,7 +108,7 @@ pub(super) async fn call_tools(
             not_called.push(json!({ "tool": planned.name, "reason": "an earlier call had no response in time" }));
             continue;
         }
-        let began_us = peer.now_us();
+        let (began_us, received) = (peer.now_us(), peer.received());
         let response = call(peer, step, &planned).await?;
         let elapsed_us = peer.now_us() - began_us;
         if elapsed_us > UNHURRIED_US {
@@ -117,6 +117,14 @@ pub(super) async fn call_tools(
         let mut entry = json!({
             "tool": planned.name, "arguments": planned.arguments, "response": response, "elapsed_ms": elapsed_us / 1_000,
         });
+        if let Some(level) = peer.logged_since(received) {
+            entry["log_level"] = level;
+        }
+        if step.log_level.is_some() && peer.transport() == Transport::Stdio {
+            // A message that arrives before this response belongs to no call.
+            let without_level = Outgoing { method: "server/discover".to_owned(), ..Outgoing::default() };
+            let _ = peer.request(without_level, peer.response_timeout(None)).await;
+        }
         if let Some(violates) = planned.violates {
             entry["violates"] = json!(violates);
         }
@@ -193,6 +201,13 @@ fn invalid_calls(name: &str, invalid: Vec<InvalidArguments>) -> Vec<Planned> {
 /// Generated arguments that the schema of a tool permits.
 pub(super) fn valid_arguments(tool: &Value) -> Option<Map<String, Value>> {
     ArgumentGenerator::new(tool.get("inputSchema")).ok()?.valid(SEED).ok()
+}
+
+/// Generated arguments that the schema of a tool permits, other than these.
+pub(super) fn other_arguments(tool: &Value, than: &Value) -> Option<Value> {
+    let generator = ArgumentGenerator::new(tool.get("inputSchema")).ok()?;
+    let valid = generator.valid(SEED).into_iter().chain(generator.variants(SEED, false).into_iter().flatten());
+    valid.map(Value::Object).find(|arguments| arguments != than)
 }
 
 /// A call of the first tool under its name in another case, which no tool has.

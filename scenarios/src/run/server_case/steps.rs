@@ -54,6 +54,7 @@ pub(super) async fn take(peer: &mut Peer, step: &ServerStep, values: &[Value], p
         ServerStep::Listen(step) => return streams::listen(peer, step).await,
         ServerStep::Sessions(step) => return streams::sessions(peer, step).await,
         ServerStep::Unauthorized(_) => return unauthorized(peer).await,
+        ServerStep::OtherAddress(_) => return peer.connect_elsewhere().await,
         ServerStep::Wait(step) => {
             tokio::time::sleep(step.period.0).await;
             Ok(Value::Null)

@@ -47,6 +47,20 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(invalid_code),
     },
     Check {
+        id: "invalid-arguments-are-tool-errors",
+        requirement: "tools/invalid-arguments-in-results",
+        scope: Scope::Named,
+        expected: "the error for invalid arguments is a result with isError, which a model can read",
+        rule: Rule::Case(invalid_as_error),
+    },
+    Check {
+        id: "tool-failures-are-results",
+        requirement: "tools/failures-in-results",
+        scope: Scope::Named,
+        expected: "a call with valid arguments that fails has a result with isError, and no internal error",
+        rule: Rule::Case(failures),
+    },
+    Check {
         id: "calls-need-no-arguments",
         requirement: "tools/optional-arguments",
         scope: Scope::Named,
@@ -213,6 +227,43 @@ fn invalid_code(transcript: &Transcript<'_>) -> CheckOutcome {
         })?;
         Some(format!("is rejected with {code}"))
     })
+}
+
+/// rmcp reads the arguments before it calls the tool.
+const RMCP_PREFIX: &str = "failed to deserialize parameters";
+
+fn invalid_as_error(transcript: &Transcript<'_>) -> CheckOutcome {
+    judge_invalid(transcript, |call| {
+        let error = call.request.error().filter(|_| call.request.code() == Some(-32602))?;
+        let by_sdk = error.get("message").and_then(Value::as_str).is_some_and(|text| text.starts_with(RMCP_PREFIX));
+        // A tool that runs only as a task is rejected before its arguments are validated.
+        let needs_task = call.tool.pointer("/execution/taskSupport").is_some_and(|support| support == "required");
+        (!by_sdk && !needs_task).then(|| format!("is rejected with {}", brief(error)))
+    })
+}
+
+/// Errors of a call that come from the tool: internal errors and codes that servers define.
+fn is_failure(code: i64) -> bool {
+    let is_of_protocol = matches!(code, -32_799..=-32_700 | -32_602..=-32_600 | -32_099..=-32_000);
+    !is_of_protocol
+}
+
+fn failures(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut validators = HashMap::new();
+    let mut findings = Findings::default();
+    for call in calls(transcript) {
+        let schema = call.tool.get("inputSchema").filter(|schema| schema.is_object());
+        let (Some(schema), Some(arguments)) = (schema, call.request.param("arguments")) else { continue };
+        let validator = validators.entry(call.name).or_insert_with(|| jsonschema::validator_for(schema).ok());
+        if call.request.response.is_none() || !validator.as_ref().is_some_and(|one| one.is_valid(arguments)) {
+            continue;
+        }
+        let error = call.request.error().filter(|_| call.request.code().is_some_and(is_failure));
+        let message =
+            |error| format!("the call of `{}` with {} fails with {}", call.name, brief(arguments), brief(error));
+        findings.check(call.request.last_frame(), error.map_or(Ok(()), |error| Err(message(error))));
+    }
+    findings.or_not_applicable("calls", "no tool was called with valid arguments")
 }
 
 fn no_arguments(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::{
     judge::{
-        check::{Check, CheckOutcome, Findings, Rule, Scope},
+        check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
         transcript::{
             Body, ConnectionEvent, Frame, Transcript,
             http::{REVISION_HEADER, SESSION_HEADER, header, media_type, method, status},
@@ -76,6 +76,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Named,
         expected: "the response to POST and GET in a closed session is 404; GET may also get 405, and DELETE success again",
         rule: Rule::Case(ended_session),
+    },
+    Check {
+        id: "http-listens-at-loopback-only",
+        requirement: "transports/loopback-only",
+        scope: Scope::Named,
+        expected: "a server with a loopback URL cannot be reached at another address of its machine",
+        rule: Rule::Case(loopback_only),
     },
 ];
 
@@ -243,4 +250,15 @@ fn ended_session(transcript: &Transcript<'_>) -> CheckOutcome {
         let is_repeated = name == "DELETE" && is_success(status);
         (status != 404 && !is_unsupported && !is_repeated).then(|| format!("the status of {name} is {status}"))
     })
+}
+
+fn loopback_only(transcript: &Transcript<'_>) -> CheckOutcome {
+    let tried = transcript.step_values().find_map(|value| Some((value.get("address")?, value.get("connected")?)));
+    match tried {
+        Some((address, connected)) if *connected == true => {
+            CheckOutcome::failed(format!("the server also listens at {}", brief(address)), vec![])
+        }
+        Some((address, _)) => CheckOutcome::passed(format!("the server does not listen at {}", brief(address)), vec![]),
+        None => CheckOutcome::not_applicable("the server is not at a loopback address"),
+    }
 }

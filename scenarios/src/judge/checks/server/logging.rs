@@ -2,16 +2,14 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
-
 use super::UNKNOWN_CAPABILITIES;
-use crate::judge::{
-    check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
-    transcript::{IdKey, Message, RequestResponse, Transcript},
+use crate::{
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
+        transcript::{IdKey, Message, RequestResponse, Transcript},
+    },
+    log_level::{LEVELS, severity},
 };
-
-/// The levels in ascending order (RFC 5424, section 6.2.1).
-const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -35,14 +33,16 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "no log message is below the level that was set",
         rule: Rule::Case(minimum),
     },
+    Check {
+        id: "log-messages-at-the-level-are-sent",
+        requirement: "logging/level-inclusive",
+        scope: Scope::Named,
+        expected: "a call that logs at a level while a lower one is set also does so while that level is set",
+        rule: Rule::Case(inclusive),
+    },
 ];
 
 const NO_MESSAGES: &str = "the server sent no log message";
-
-fn severity(level: &Value) -> Option<usize> {
-    let level = level.as_str()?;
-    LEVELS.iter().position(|known| *known == level)
-}
 
 fn log_messages<'a>(transcript: &Transcript<'a>) -> impl Iterator<Item = (u64, Message<'a>)> + use<'a> {
     let messages = transcript.server_messages().filter(|message| message.is("notifications/message"));
@@ -104,4 +104,55 @@ fn minimum(transcript: &Transcript<'_>) -> CheckOutcome {
         }
     }
     findings.or_not_applicable("messages", "the server sent no log message after a level was set")
+}
+
+/// A call, the rank of the level that was set before it, and the ranks of the messages until the next message of the client.
+struct LoggedCall<'a> {
+    call: Message<'a>,
+    level: usize,
+    logged: Vec<usize>,
+}
+
+fn logged_calls<'a>(transcript: &Transcript<'a>) -> Vec<LoggedCall<'a>> {
+    let is_set = |request: &&RequestResponse<'_>| request.result().is_some();
+    let mut set: HashMap<u64, usize> = HashMap::new();
+    for request in transcript.requests_of("logging/setLevel").filter(is_set) {
+        set.extend(request.param("level").and_then(severity).map(|level| (request.request.seq(), level)));
+    }
+    let mut calls: Vec<LoggedCall<'_>> = Vec::new();
+    let (mut level, mut is_open) = (None, false);
+    for message in transcript.messages() {
+        if message.by_client() {
+            level = set.get(&message.seq()).copied().or(level);
+            is_open = message.is("tools/call") && level.is_some();
+            if let Some(level) = level.filter(|_| is_open) {
+                calls.push(LoggedCall { call: message, level, logged: Vec::new() });
+            }
+        } else if message.is("notifications/message") && is_open {
+            let logged = message.param("level").and_then(severity);
+            calls.last_mut().into_iter().for_each(|call| call.logged.extend(logged));
+        }
+    }
+    calls
+}
+
+fn inclusive(transcript: &Transcript<'_>) -> CheckOutcome {
+    let calls = logged_calls(transcript);
+    let is_same = |one: &LoggedCall<'_>, other: &LoggedCall<'_>| {
+        ["name", "arguments"].into_iter().all(|key| one.call.param(key) == other.call.param(key))
+    };
+    let judged = calls.iter().filter(|call| {
+        let lower = calls.iter().filter(|other| other.level < call.level && is_same(call, other));
+        let (with, without): (Vec<_>, Vec<_>) = lower.partition(|other| other.logged.contains(&call.level));
+        // One call with the message can be a coincidence.
+        with.len() > 1 && without.is_empty()
+    });
+    let fault = |call: &&LoggedCall<'_>| {
+        let name = LEVELS[call.level];
+        let tool = brief_or_missing(call.call.param("name"));
+        (!call.logged.contains(&call.level))
+            .then(|| format!("the tool {tool} logs at the level {name}, but not after {name} was set"))
+    };
+    Findings::from_each(judged.map(|call| (call.call.seq(), call)), fault)
+        .or_not_applicable("calls", "no tool was called that logs at the level which was set")
 }

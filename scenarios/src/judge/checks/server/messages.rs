@@ -55,6 +55,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(undeclared),
     },
     Check {
+        id: "server-respects-undeclared-capabilities",
+        requirement: "lifecycle/negotiated-capabilities-respected",
+        scope: Scope::Always,
+        expected: "the server sends no request that needs a capability which the client did not declare",
+        rule: Rule::Case(undeclared),
+    },
+    Check {
         id: "no-request-before-initialized",
         requirement: "lifecycle/no-early-requests",
         scope: Scope::Always,

@@ -10,7 +10,7 @@ use crate::{
     evidence::StepError,
     model::{Input, Responses},
     peer::{Outgoing, Peer},
-    run::server_case::fill,
+    run::server_case::{calls, fill},
 };
 
 /// Timeout of one response. A tool that takes longer is skipped.
@@ -73,14 +73,18 @@ fn requested_input(response: &Value) -> Option<(Map<String, Value>, Option<Value
 struct Target {
     method: String,
     params: Map<String, Value>,
+    /// Other valid arguments of a tool.
+    other_arguments: Option<Value>,
 }
 
 impl Target {
     /// `None` for a tool that may change something.
     fn new(method: &str, item: &Value) -> Option<Self> {
+        let mut other_arguments = None;
         let params = match method {
             "tools/call" if may_be_called(item) => {
                 let arguments = item.get("inputSchema").map_or_else(|| json!({}), sample);
+                other_arguments = calls::other_arguments(item, &arguments);
                 json!({ "name": item.get("name")?, "arguments": arguments })
             }
             "prompts/get" => {
@@ -92,7 +96,7 @@ impl Target {
             "resources/read" => json!({ "uri": item.get("uri")? }),
             _ => return None,
         };
-        Some(Self { method: method.to_owned(), params: params.as_object().cloned()? })
+        Some(Self { method: method.to_owned(), params: params.as_object().cloned()?, other_arguments })
     }
 
     /// Sends the request with these capabilities and additional parameters. `None` if it timed out.
@@ -123,7 +127,11 @@ impl Target {
         let mut answer = self.send(peer, all_capabilities(), Map::new()).await?;
         for _ in 0..MAX_ROUNDS {
             let Some((requests, state)) = answer.as_ref().and_then(requested_input) else { break };
-            let Some(more) = retry_params(&requests, state, responses) else { break };
+            let Some(mut more) = retry_params(&requests, state, responses) else { break };
+            if responses == Responses::OtherArguments {
+                let Some(arguments) = &self.other_arguments else { break };
+                more.insert("arguments".to_owned(), arguments.clone());
+            }
             answer = self.send(peer, all_capabilities(), more).await?;
             if responses != Responses::Complete {
                 break;
@@ -149,7 +157,7 @@ fn retry_params(
         (Some(state), Responses::ChangedState) => Some(changed(&state, |length| length / 2)?),
         // The last characters of Base64 can be unused bits, or padding.
         (Some(state), Responses::ChangedEnd) => Some(changed(&state, |length| length.saturating_sub(6))?),
-        (None, Responses::ChangedState | Responses::ChangedEnd) => return None,
+        (None, Responses::ChangedState | Responses::ChangedEnd | Responses::OtherArguments) => return None,
         (state, _) => state,
     };
     let mut given: Map<String, Value> =
@@ -197,10 +205,24 @@ fn response(request: &Value, responses: Responses) -> Value {
         _ if responses == Responses::Declined => json!({ "action": "decline" }),
         _ if responses == Responses::Dismissed => json!({ "action": "cancel" }),
         _ => match request.pointer("/params/requestedSchema") {
+            Some(schema) if responses == Responses::Invalid => {
+                json!({ "action": "accept", "content": invalid(schema) })
+            }
             Some(schema) => json!({ "action": "accept", "content": sample(schema) }),
             None => json!({ "action": "accept" }),
         },
     }
+}
+
+/// The content of a form with an object in one field, which no field of a form permits.
+fn invalid(schema: &Value) -> Value {
+    let mut content = sample(schema);
+    let required = schema.get("required").and_then(Value::as_array).and_then(|names| names.first()?.as_str());
+    let first = || schema.get("properties")?.as_object()?.keys().next().map(String::as_str);
+    if let Some(name) = required.or_else(first) {
+        content[name] = json!({ "workbench": "an object" });
+    }
+    content
 }
 
 /// A value that a simple schema permits, with the required members of objects.

@@ -87,6 +87,27 @@ pub(in super::super) const CHECKS: &[Check] = &[
         rule: Rule::Case(|transcript| retried(transcript, Retry::Malformed, not_completed)),
     },
     Check {
+        id: "missing-capability-is-no-tool-error",
+        requirement: "input/missing-capability-as-error",
+        scope: Scope::Named,
+        expected: "a call that asks for input, but not without the capability, is then rejected with -32021 and not with isError",
+        rule: Rule::Case(missing_capability_in_result),
+    },
+    Check {
+        id: "request-state-of-another-request-is-refused",
+        requirement: "input/state-bound",
+        scope: Scope::Named,
+        expected: "a requestState is not accepted in a call with other arguments",
+        rule: Rule::Case(foreign_state),
+    },
+    Check {
+        id: "invalid-form-content-is-refused",
+        requirement: "elicitation/content-validated",
+        scope: Scope::Named,
+        expected: "a response to a form that violates its schema does not complete the request",
+        rule: Rule::Case(|transcript| retried(transcript, Retry::Invalid, not_completed)),
+    },
+    Check {
         id: "declined-input-is-no-internal-error",
         requirement: "elicitation/declined",
         scope: Scope::Named,
@@ -242,17 +263,34 @@ fn is_retry(one: &RequestResponse<'_>) -> bool {
 }
 
 fn missing_capability(transcript: &Transcript<'_>) -> CheckOutcome {
+    without_capabilities(transcript, |one| {
+        let error = one.error().filter(|_| one.code() != Some(-32021))?;
+        Some(format!("it is rejected with {}", brief(error)))
+    })
+}
+
+fn missing_capability_in_result(transcript: &Transcript<'_>) -> CheckOutcome {
+    without_capabilities(transcript, |one| {
+        let result = one.result().filter(|result| result.get("isError") == Some(&Value::Bool(true)))?;
+        Some(format!("the result is {}", brief(result)))
+    })
+}
+
+/// Judges the requests without any capability whose targets request input of a client that has them all.
+fn without_capabilities<'a>(
+    transcript: &Transcript<'a>,
+    fault: impl Fn(&RequestResponse<'a>) -> Option<String>,
+) -> CheckOutcome {
     let bare = |one: &&RequestResponse<'_>| {
         let declared = meta(one, META_CAPABILITIES).and_then(Value::as_object);
         !is_retry(one) && declared.is_some_and(serde_json::Map::is_empty)
     };
     let asking: Vec<_> = interim(transcript).map(|(one, _)| one).filter(|one| !is_retry(one)).map(target).collect();
     let requests = modern_requests(transcript).filter(bare).filter(|one| asking.contains(&target(one)));
-    let fault = |one: &&RequestResponse<'_>| {
-        let error = one.error().filter(|_| one.code() != Some(-32021))?;
+    let fault = |one: &&RequestResponse<'a>| {
         Some(format!(
-            "with the capabilities the tool requests input, and without them it is rejected with {}",
-            brief(error)
+            "with the capabilities the request is answered with input requests, and without them {}",
+            fault(one)?
         ))
     };
     let requests = requests.map(|one| (one.last_frame(), one));
@@ -272,6 +310,8 @@ enum Retry {
     Changed,
     /// Its responses are not those of the requested kinds.
     Malformed,
+    /// The content of a form violates the requested schema.
+    Invalid,
 }
 
 /// The kind of a retry after this result.
@@ -289,6 +329,13 @@ fn retry_kind(before: &Value, retry: &RequestResponse<'_>) -> Retry {
     };
     if given.values().any(|response| !response.is_object()) {
         return Retry::Malformed;
+    }
+    let violates = |(key, request): (&String, &Value)| {
+        let (schema, content) = (request.pointer("/params/requestedSchema"), given.get(key)?.get("content"));
+        Some(!jsonschema::validator_for(schema?).ok()?.is_valid(content?))
+    };
+    if requested.into_iter().flatten().any(|one| violates(one) == Some(true)) {
+        return Retry::Invalid;
     }
     let missing = keys.clone().any(|key| !given.contains_key(key));
     match (missing, given.len() > keys.count()) {
@@ -330,6 +377,21 @@ fn each_retry(
         }
     }
     findings.or_not_applicable("retries", "there was no such retry")
+}
+
+/// Judges the retries with the state of a call of the same tool with other arguments.
+fn foreign_state(transcript: &Transcript<'_>) -> CheckOutcome {
+    let states: Vec<_> =
+        interim(transcript).filter_map(|(one, result)| Some((target(one), result.get("requestState")?))).collect();
+    let foreign = |one: &&RequestResponse<'_>| {
+        let (method, name, arguments) = target(one);
+        let origins = states.iter().filter(|(_, state)| one.param("requestState") == Some(*state));
+        let origins: Vec<_> =
+            origins.map(|(origin, _)| origin).filter(|(of, item, _)| (*of, *item) == (method, name)).collect();
+        !origins.is_empty() && origins.iter().all(|(.., of)| *of != arguments)
+    };
+    let retries = modern_requests(transcript).filter(foreign).map(|one| (one.last_frame(), one));
+    Findings::from_each(retries, |one| not_completed(one)).or_not_applicable("retries", "there was no such retry")
 }
 
 /// The fault of a rejection as a malformed request. Other errors may have their cause in the values.

@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{META_LOG_LEVEL, by_exchange, is_modern, meta, rejected_with, subscription_of};
-use crate::judge::{
-    check::{Check, CheckOutcome, Findings, Rule, Scope, brief_or_missing},
-    transcript::{IdKey, Message, RequestResponse, Transcript},
+use crate::{
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope, brief_or_missing},
+        transcript::{IdKey, Message, RequestResponse, Transcript},
+    },
+    log_level::{LEVELS, severity},
 };
 
 pub(in super::super) const CHECKS: &[Check] = &[
@@ -41,14 +44,6 @@ pub(in super::super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// The levels of RFC 5424, lowest first.
-const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-
-fn rank(level: &Value) -> Option<usize> {
-    let level = level.as_str()?;
-    LEVELS.into_iter().position(|known| known == level)
-}
-
 /// The log messages, each with the lowest level that an open request of its stream requested.
 fn log_messages<'a>(transcript: &Transcript<'a>) -> Vec<(Message<'a>, Option<usize>)> {
     if transcript.is_http() { on_streams(transcript) } else { in_order(transcript) }
@@ -59,7 +54,7 @@ fn is_log(message: &Message<'_>) -> bool {
 }
 
 fn requested(request: &RequestResponse<'_>) -> Option<usize> {
-    meta(request, META_LOG_LEVEL).and_then(rank)
+    meta(request, META_LOG_LEVEL).and_then(severity)
 }
 
 fn on_streams<'a>(transcript: &Transcript<'a>) -> Vec<(Message<'a>, Option<usize>)> {
@@ -117,7 +112,7 @@ fn at_least(transcript: &Transcript<'_>) -> CheckOutcome {
     let messages = log_messages(transcript).into_iter();
     let messages = messages.filter_map(|(message, level)| Some((message.seq(), (message.param("level")?, level?))));
     let fault = |(level, wanted): &(&Value, usize)| {
-        let low = rank(level).is_some_and(|level| level < *wanted);
+        let low = severity(level).is_some_and(|level| level < *wanted);
         low.then(|| format!("the level is {level}, the requested one is {}", LEVELS[*wanted]))
     };
     Findings::from_each(messages, fault).or_not_applicable("messages", "the server sent no log message on request")
@@ -139,7 +134,7 @@ fn declared(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 fn unknown_level(transcript: &Transcript<'_>) -> CheckOutcome {
-    let unknown = |one: &&RequestResponse<'_>| meta(one, META_LOG_LEVEL).is_some_and(|level| rank(level).is_none());
+    let unknown = |one: &&RequestResponse<'_>| meta(one, META_LOG_LEVEL).is_some_and(|level| severity(level).is_none());
     let request = transcript.requests().iter().filter(|one| is_modern(one)).find(unknown);
     rejected_with(request, &[-32602], "an unknown log level")
 }

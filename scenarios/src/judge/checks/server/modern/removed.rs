@@ -76,7 +76,7 @@ pub(in super::super) const CHECKS: &[Check] = &[
         id: "legacy-error-codes-are-not-used",
         requirement: "messages/legacy-codes",
         scope: Scope::Always,
-        expected: "no error has a code from -32019 to -32000",
+        expected: "no error has a code from -32768 to -32000 that neither JSON-RPC nor MCP defines",
         rule: Rule::Case(legacy_codes),
     },
 ];
@@ -217,9 +217,12 @@ fn codes(transcript: &Transcript<'_>) -> CheckOutcome {
 
 fn legacy_codes(transcript: &Transcript<'_>) -> CheckOutcome {
     let errors = modern_requests(transcript).filter_map(|one| Some((one.last_frame(), one.code()?)));
-    // -32002 is retired, which is worse.
     let fault = |code: &i64| {
-        ((-32019..=-32000).contains(code) && *code != -32002).then(|| format!("an error has the code {code}"))
+        let defined = matches!(code, -32700 | -32603..=-32600);
+        // Retired codes, and those for the specification alone, violate a MUST.
+        let judged_elsewhere = matches!(code, -32002 | -32042 | -32099..=-32020);
+        let is_reserved = (-32768..=-32000).contains(code) && !defined && !judged_elsewhere;
+        is_reserved.then(|| format!("an error has the code {code}"))
     };
     Findings::from_each(errors, fault).or_not_applicable("errors", "the server sent no error")
 }

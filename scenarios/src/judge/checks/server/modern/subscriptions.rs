@@ -329,6 +329,11 @@ fn result_id(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 /// The number of notifications of each kind by subscription, for subscriptions that were open at the same time.
+/// A change so short before the end of a subscription, in microseconds, may be announced on one of two.
+const LAST_US: u64 = 200_000;
+/// Two announcements on a subscription within this time, in microseconds, are of one change.
+const TWICE_US: u64 = 50_000;
+
 fn all_notified(transcript: &Transcript<'_>) -> CheckOutcome {
     let acknowledged = acknowledgements(transcript);
     let Some(last) = acknowledged.iter().map(|(_, message)| message.seq()).max().filter(|_| acknowledged.len() > 1)
@@ -339,15 +344,19 @@ fn all_notified(transcript: &Transcript<'_>) -> CheckOutcome {
         frame.body == Body::Event(ConnectionEvent::ClosedByPeer) || frame.method() == Some("notifications/cancelled")
     };
     let mut later = transcript.client_frames().filter(|frame| frame.seq > last);
-    let end = later.find(cancels).map_or(u64::MAX, |frame| frame.seq);
-    let mut counts: HashMap<(&str, Option<&Value>), HashMap<IdKey<'_>, usize>> = HashMap::new();
+    let end = later.find(cancels);
+    let in_time = |one: &Message<'_>| {
+        one.seq() > last && end.is_none_or(|end| one.seq() < end.seq && one.at_us() + LAST_US < end.at_us)
+    };
+    let mut announced: HashMap<_, HashMap<IdKey<'_>, Vec<u64>>> = HashMap::new();
     let mut findings = Findings::default();
-    for message in transcript.server_messages().filter(|one| is_change(one) && (last..end).contains(&one.seq())) {
+    for message in transcript.server_messages().filter(|one| is_change(one) && in_time(one)) {
         let (Some(method), Some(id)) = (message.method(), subscription_of(&message)) else { continue };
         findings.saw(message.seq());
-        *counts.entry((method, message.param("uri"))).or_default().entry(IdKey::new(id)).or_default() += 1;
+        let of_kind = announced.entry((method, message.param("uri"))).or_default();
+        of_kind.entry(IdKey::new(id)).or_default().push(message.at_us());
     }
-    for ((method, uri), by_subscription) in &counts {
+    for ((method, uri), by_subscription) in &announced {
         let wants = |one: &&(&RequestResponse<'_>, Message<'_>)| {
             let wanted = one.0.param("notifications").and_then(|filter| filter.get(filter_key(method)?));
             match (wanted, uri) {
@@ -356,17 +365,19 @@ fn all_notified(transcript: &Transcript<'_>) -> CheckOutcome {
                 _ => false,
             }
         };
-        let numbers = acknowledged.iter().filter(wants).map(|(listen, message)| {
-            (message.seq(), listen.request.id_key().and_then(|id| by_subscription.get(&id)).copied().unwrap_or(0))
+        let times = acknowledged.iter().filter(wants).map(|(listen, message)| {
+            let of_listen = listen.request.id_key().and_then(|id| by_subscription.get(&id));
+            (message.seq(), of_listen.map_or(&[][..], Vec::as_slice))
         });
-        let numbers: Vec<(u64, usize)> = numbers.collect();
-        let (least, most) =
-            numbers.iter().fold((usize::MAX, 0), |(least, most), (_, count)| (least.min(*count), most.max(*count)));
-        // The subscriptions neither begin nor end at exactly the same time.
-        if most > least.saturating_add(1) || (most > least && most >= least * 2) {
-            let all: Vec<String> = numbers.iter().map(|(_, count)| count.to_string()).collect();
+        let times: Vec<(u64, &[u64])> = times.collect();
+        let none = times.iter().any(|(_, times)| times.is_empty());
+        let differ = times.iter().any(|(_, other)| other.len() != times[0].1.len());
+        // Subscriptions that poll begin and end at different times, and see a change at different times.
+        let twice = times.iter().any(|(_, times)| times.windows(2).any(|pair| pair[1] - pair[0] < TWICE_US));
+        if none || (differ && twice) {
+            let all: Vec<String> = times.iter().map(|(_, times)| times.len().to_string()).collect();
             findings
-                .fail(format!("`{method}` was sent {} times", all.join(" and ")), numbers.iter().map(|(seq, _)| *seq));
+                .fail(format!("`{method}` was sent {} times", all.join(" and ")), times.iter().map(|(seq, _)| *seq));
         }
     }
     findings.or_not_applicable("notifications", "the server announced no change")

@@ -81,13 +81,12 @@ fn calls() -> Vec<Row> {
     let tasks = || declaring(json!({ "tools": {}, "tasks": { "requests": { "tools": { "call": {} } } } }));
     let text = |text: &str| json!([{ "type": "text", "text": text }]);
     let without = || stdio().result("tools/list", json!({}), json!({ "tools": [{ "name": "a" }] }));
-    let refused = |code: i64| {
-        stdio().result("tools/list", json!({}), json!({ "tools": [typed.clone()] })).error(
-            "tools/call",
-            json!({ "name": "a", "arguments": {} }),
-            code,
-        )
+    let rejected = |arguments: Value, code: i64| {
+        let listed = stdio().result("tools/list", json!({}), json!({ "tools": [typed.clone()] }));
+        listed.error("tools/call", json!({ "name": "a", "arguments": arguments }), code)
     };
+    let refused = |code: i64| rejected(json!({}), code);
+    let failing = |code: i64| rejected(json!({ "n": 1 }), code);
     let again = |name: &str, result: Value| {
         called(stdio(), typed.clone(), json!({ "n": 1 }), json!({ "content": [] })).result(
             "tools/call",
@@ -117,6 +116,12 @@ fn calls() -> Vec<Row> {
             called(stdio(), typed.clone(), json!({}), json!({ "content": [], "isError": true })),
         ),
         ("invalid-arguments-code", refused(-32603), refused(-32602)),
+        (
+            "invalid-arguments-are-tool-errors",
+            refused(-32602),
+            called(stdio(), typed.clone(), json!({}), json!({ "content": [], "isError": true })),
+        ),
+        ("tool-failures-are-results", failing(-32603), failing(-32602)),
         (
             "calls-need-no-arguments",
             without().error("tools/call", json!({ "name": "a" }), -32603),
@@ -333,8 +338,23 @@ fn logs() -> Vec<Row> {
             stdio()
                 .says(with_data(json!({ "password": "***", "api_key": "sk-****", "message": "bearer token missing" }))),
         ),
+        (
+            "log-messages-at-the-level-are-sent",
+            called_at(&["info", "info", "error"], 2),
+            called_at(&["info", "info", "error"], 3),
+        ),
         ("log-messages-have-the-minimum-level", set("error").says(logged("info")), set("error").says(logged("error"))),
     ]
+}
+
+/// Calls of a tool after each of these levels was set, of which the first ones log an error.
+fn called_at(levels: &[&str], logging: usize) -> Talk {
+    levels.iter().enumerate().fold(stdio(), |talk, (position, level)| {
+        let talk = talk.result("logging/setLevel", json!({ "level": level }), json!({}));
+        let talk = talk
+            .ask(json!({ "jsonrpc": "2.0", "id": position + 100, "method": "tools/call", "params": { "name": "a" } }));
+        if position < logging { talk.says(logged("error")) } else { talk }
+    })
 }
 
 fn with_data(data: Value) -> Value {

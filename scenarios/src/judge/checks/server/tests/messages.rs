@@ -3,6 +3,7 @@
 use super::*;
 
 pub(super) fn table() -> Vec<Row> {
+    let older = || Talk::new(Transport::Stdio, Revision::V2025_03_26);
     let ok = || stdio().result("ping", json!({}), json!({}));
     let unknown = "workbench/no-such-method";
     let strange = json!({ "jsonrpc": "2.0", "method": "notifications/strange" });
@@ -35,6 +36,11 @@ pub(super) fn table() -> Vec<Row> {
             "server-asks-only-what-was-declared",
             ok().says(json!({ "jsonrpc": "2.0", "id": 9, "method": "roots/list" })),
             ok().says(json!({ "jsonrpc": "2.0", "id": 9, "method": "ping" })),
+        ),
+        (
+            "server-respects-undeclared-capabilities",
+            older().says(json!({ "jsonrpc": "2.0", "id": 9, "method": "sampling/createMessage" })),
+            older().says(json!({ "jsonrpc": "2.0", "id": 9, "method": "ping" })),
         ),
         (
             "no-request-before-initialized",

@@ -372,6 +372,10 @@ fn input() -> Vec<Row> {
         let more = json!({ "inputResponses": responses, "requestState": state });
         called(asked(requests(), forms()), 2, forms(), more, answer)
     };
+    let elsewhere = |state: &str, answer: Value| {
+        let more = json!({ "inputResponses": { "q": { "action": "accept" } }, "requestState": state, "arguments": { "b": 1 } });
+        called(asked(requests(), forms()), 2, forms(), more, answer)
+    };
     let accept = || json!({ "action": "accept", "content": { "ok": true } });
     let done = || reply(json!(2), json!({ "content": [] }));
     let refused = || error(json!(2), -32602, json!(0));
@@ -414,6 +418,17 @@ fn input() -> Vec<Row> {
             "malformed-input-responses-are-refused",
             retry(json!({ "q": "yes" }), "state", done()),
             retry(json!({ "q": "yes" }), "state", refused()),
+        ),
+        (
+            "invalid-form-content-is-refused",
+            retry(json!({ "q": { "action": "accept", "content": { "ok": {} } } }), "state", done()),
+            retry(json!({ "q": { "action": "accept", "content": { "ok": {} } } }), "state", refused()),
+        ),
+        ("request-state-of-another-request-is-refused", elsewhere("state", done()), elsewhere("state", refused())),
+        (
+            "missing-capability-is-no-tool-error",
+            called(asked(requests(), forms()), 2, json!({}), json!({}), reply(json!(2), json!({ "isError": true }))),
+            called(asked(requests(), forms()), 2, json!({}), json!({}), done()),
         ),
         (
             "declined-input-is-no-internal-error",

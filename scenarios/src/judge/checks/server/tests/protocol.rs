@@ -117,6 +117,11 @@ pub(super) fn table() -> Vec<Row> {
             declaring(json!({ "logging": {} })).result("logging/setLevel", json!({ "level": "info" }), json!({})),
         ),
         (
+            "http-listens-at-loopback-only",
+            stdio().step(json!({ "address": "127.0.0.2:80", "connected": true })),
+            stdio().step(json!({ "address": "127.0.0.2:80", "connected": false })),
+        ),
+        (
             "latency-does-not-grow",
             stdio().step(json!({ "count": 500, "first_us": 2_000, "last_us": 200_000 })),
             stdio().step(json!({ "count": 500, "first_us": 2_000, "last_us": 9_000 })),
