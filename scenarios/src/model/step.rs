@@ -101,7 +101,7 @@ pub enum ServerStep {
     /// `{ answers: [..] }`, with `until` the parameters of that notification.
     ///
     /// In parameters, `{{x*3}}` is three times `x`, and `{{$.item.uriTemplate | expand x}}` is a URI template whose
-    /// variables have the value `x`.
+    /// variables have the value `x`, and `{{$.item.uri | replace-last x}}` a URI with `x` instead of its last segment.
     ///
     /// A parameter that is a string of the form `{{$.steps[0].items[0].uri}}` is replaced by the first node that this
     /// JSONPath selects in the values of the earlier steps. If it selects none, the step is skipped. With `each` the

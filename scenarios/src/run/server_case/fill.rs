@@ -139,6 +139,12 @@ fn find(path: &str, root: &Value) -> Result<Value, String> {
         let template = template.as_str().ok_or_else(|| format!("`{path}` is not a URI template"))?;
         return Ok(Value::String(expand_template(template, value.trim())));
     }
+    if let Some((path, value)) = path.split_once(" | replace-last ") {
+        let uri = find(path, root)?;
+        let directory = uri.as_str().and_then(|uri| uri.rsplit_once('/'));
+        let (directory, _) = directory.ok_or_else(|| format!("`{path}` is not a URI with a path"))?;
+        return Ok(Value::String(format!("{directory}/{}", value.trim())));
+    }
     let parsed = JsonPath::parse(path).map_err(|cause| format!("`{path}` is not a JSONPath: {cause}"))?;
     let found = parsed.query(root).first().cloned();
     found.ok_or_else(|| format!("the server has no value at `{path}`"))
@@ -175,6 +181,10 @@ mod tests {
         let params = json!({ "uri": "{{$.item.uriTemplate | expand ../../c}}" });
         let filled = fill(params.as_object().expect("an object"), &root);
         assert_eq!(filled.map(Value::Object), Ok(json!({ "uri": "a:../../c" })));
+        let root = values(&[], Some(&json!({ "uri": "file:///a/b" })));
+        let params = json!({ "uri": "{{$.item.uri | replace-last ../c}}" });
+        let filled = fill(params.as_object().expect("an object"), &root);
+        assert_eq!(filled.map(Value::Object), Ok(json!({ "uri": "file:///a/../c" })));
     }
 
     #[test]

@@ -156,6 +156,10 @@ fn known_id(transcript: &Transcript<'_>) -> CheckOutcome {
         let known = response.id_key().and_then(|id| first.get(&id)).is_some_and(|sent| *sent < response.seq());
         (!known).then(|| format!("no request had the id {}", response.json["id"]))
     });
+    // Only an error can refer to a request whose id could not be read. A request never has the id `null` (schema, RequestId).
+    for response in responses(transcript).filter(|one| one.result().is_some() && one.id().is_some_and(Value::is_null)) {
+        findings.fail(format!("a result has the id null: {}", brief(response.json)), [response.seq()]);
+    }
     if let Some(error) = responses(transcript).find(known::has_placeholder_id) {
         let text = "errors with an HTTP error status have the id `server-error`, as the Python SDK 1.x does";
         findings.known(error.seq(), text.to_owned());

@@ -38,14 +38,12 @@ fn lists(transcript: &Transcript<'_>) -> CheckOutcome {
         if transcript.server_messages().any(|message| message.is(&announced)) {
             continue;
         }
-        let pages = transcript.requests_of(method).filter(|one| one.param("cursor").is_none());
-        let pages = pages.filter_map(|one| Some((one, names(one, key, name)?)));
-        let mut firsts: Vec<(Option<&Value>, Vec<&Value>)> = Vec::new();
-        for (request, names) in pages {
+        let mut firsts: Vec<(_, Vec<&Value>)> = Vec::new();
+        for (request, is_whole, names) in first_pages_and_lists(transcript, method, key, name) {
             // A list may depend on its own request, for example on the capabilities in it.
-            let declared = meta(request, META_CAPABILITIES);
-            let Some((_, before)) = firsts.iter().find(|(other, _)| *other == declared) else {
-                firsts.push((declared, names));
+            let kind = (is_whole, meta(request, META_CAPABILITIES));
+            let Some((_, before)) = firsts.iter().find(|(other, _)| *other == kind) else {
+                firsts.push((kind, names));
                 continue;
             };
             let message = || {
@@ -64,12 +62,37 @@ fn lists(transcript: &Transcript<'_>) -> CheckOutcome {
     findings.or_not_applicable("lists", "no list was read twice")
 }
 
-/// The names of the items of a page, sorted.
-fn names<'a>(request: &RequestResponse<'a>, key: &str, name: &str) -> Option<Vec<&'a Value>> {
-    let items = request.result()?.get(key)?.as_array()?;
-    let mut names: Vec<&Value> = items.iter().filter_map(|item| item.get(name)).collect();
-    names.sort_by_cached_key(|name| name.to_string());
-    Some(names)
+/// The names of each first page, and of each list whose pages were all read, sorted, with their last requests.
+fn first_pages_and_lists<'t, 'a>(
+    transcript: &'t Transcript<'a>,
+    method: &str,
+    key: &str,
+    name: &str,
+) -> Vec<(&'t RequestResponse<'a>, bool, Vec<&'a Value>)> {
+    let mut found = Vec::new();
+    let mut list: Vec<&Value> = Vec::new();
+    let mut next: Option<&Value> = None;
+    for request in transcript.requests_of(method) {
+        let page = request.result().and_then(|result| result.get(key)?.as_array());
+        let Some(page) = page.map(|items| items.iter().filter_map(|item| item.get(name))) else { continue };
+        match request.param("cursor") {
+            None => {
+                list = page.collect();
+                found.push((request, false, list.clone()));
+            }
+            cursor if cursor == next => list.extend(page),
+            // The pages of several clients, or of an invalid cursor.
+            Some(_) => continue,
+        }
+        next = request.result().and_then(|result| result.get("nextCursor"));
+        if next.is_none() {
+            found.push((request, true, list.clone()));
+        }
+    }
+    for (.., names) in &mut found {
+        names.sort_by_cached_key(|name| name.to_string());
+    }
+    found
 }
 
 fn first_request(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -68,6 +68,13 @@ pub(in super::super) const CHECKS: &[Check] = &[
         rule: Rule::Case(stays_open),
     },
     Check {
+        id: "ended-subscription-has-a-result",
+        requirement: "subscriptions/graceful-end",
+        scope: Scope::Always,
+        expected: "a subscription that the server ends has a result",
+        rule: Rule::Case(ended_by_server),
+    },
+    Check {
         id: "subscription-result-has-its-id",
         requirement: "subscriptions/result-id",
         scope: Scope::Always,
@@ -318,6 +325,36 @@ fn stays_open(transcript: &Transcript<'_>) -> CheckOutcome {
     Findings::from_each(open, fault).or_not_applicable("subscriptions", "no subscription was acknowledged")
 }
 
+fn ended_by_server(transcript: &Transcript<'_>) -> CheckOutcome {
+    let by_connection: HashMap<u64, &RequestResponse<'_>> =
+        listens(transcript).map(|one| (one.request.frame.connection, one)).collect();
+    let by_id = by_id(transcript, LISTEN);
+    let mut left = HashSet::new();
+    let mut findings = Findings::default();
+    for frame in &transcript.evidence.frames {
+        let is_mark = |event: ConnectionEvent| frame.body == Body::Event(event);
+        let ended = if frame.from_client() {
+            let cancelled = frame.json().and_then(cancelled_id).and_then(|id| by_id.get(&id));
+            let of_stream = by_connection.get(&frame.connection).filter(|_| is_mark(ConnectionEvent::ClosedByPeer));
+            left.extend(cancelled.or(of_stream).map(|one| one.request.seq()));
+            None
+        } else if transcript.is_http() {
+            by_connection.get(&frame.connection).filter(|_| is_mark(ConnectionEvent::ClosedByServer))
+        } else {
+            frame.json().and_then(cancelled_id).and_then(|id| by_id.get(&id))
+        };
+        let Some(one) = ended.filter(|one| !left.contains(&one.request.seq())) else { continue };
+        let fault = || "the server ended the subscription without a result".to_owned();
+        findings.check(frame.seq, if one.response.is_some() { Ok(()) } else { Err(fault()) });
+    }
+    findings.or_not_applicable("subscriptions", "the server ended no subscription")
+}
+
+fn cancelled_id(message: &Value) -> Option<IdKey<'_>> {
+    let cancels = message.get("method").is_some_and(|method| method == "notifications/cancelled");
+    message.pointer("/params/requestId").filter(|_| cancels).map(IdKey::new)
+}
+
 fn result_id(transcript: &Transcript<'_>) -> CheckOutcome {
     let results = listens(transcript).filter_map(|one| Some((one.response?.seq(), (one, one.result()?))));
     let fault = |(one, result): &(&RequestResponse<'_>, &Value)| {
@@ -328,12 +365,12 @@ fn result_id(transcript: &Transcript<'_>) -> CheckOutcome {
     Findings::from_each(results, fault).or_not_applicable("results", "no subscription has a result")
 }
 
-/// The number of notifications of each kind by subscription, for subscriptions that were open at the same time.
 /// A change so short before the end of a subscription, in microseconds, may be announced on one of two.
 const LAST_US: u64 = 200_000;
 /// Two announcements on a subscription within this time, in microseconds, are of one change.
 const TWICE_US: u64 = 50_000;
 
+/// Compares the notifications of each kind, for subscriptions that were open at the same time.
 fn all_notified(transcript: &Transcript<'_>) -> CheckOutcome {
     let acknowledged = acknowledgements(transcript);
     let Some(last) = acknowledged.iter().map(|(_, message)| message.seq()).max().filter(|_| acknowledged.len() > 1)

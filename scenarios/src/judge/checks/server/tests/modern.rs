@@ -277,6 +277,7 @@ fn subscriptions() -> Vec<Row> {
         talk
     };
     let two = || more_listening(plain(), json!("6"), tools(), tools());
+    let closed = |talk: Talk| talk.says(note("notifications/cancelled", json!({ "requestId": 5 })));
     let ended = |id: Value| plain().says(reply(json!(5), json!({ "_meta": { SUBSCRIPTION: id } })));
     vec![
         (
@@ -298,6 +299,7 @@ fn subscriptions() -> Vec<Row> {
         ("only-requested-types-are-sent", changed(plain(), "prompts", json!(5)), changed(plain(), "tools", json!(5))),
         ("subscription-ends-when-it-is-cancelled", cancelled(900_000), cancelled(10_000)),
         ("subscription-stays-open", ended(json!(5)), plain()),
+        ("ended-subscription-has-a-result", closed(plain()), closed(ended(json!(5)))),
         ("subscription-result-has-its-id", ended(json!(6)), ended(json!(5))),
         (
             "equal-subscriptions-get-the-same-changes",
