@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use super::is_complete;
+use super::{is_complete, known};
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
@@ -206,7 +206,10 @@ fn judge_invalid(transcript: &Transcript<'_>, fault: impl Fn(&Call<'_, '_>) -> O
             let rule = error.to_string().chars().take(160).collect::<String>();
             format!("the call of `{}` with {} {fault}, but {rule}", call.name, brief(arguments))
         };
-        findings.check(call.request.last_frame(), fault(call).map_or(Ok(()), |fault| Err(message(fault))));
+        match (fault(call), call.request.code().zip(known::sdk_of(call.request))) {
+            (Some(_), Some((code, sdk))) => findings.known(call.request.last_frame(), known::rejection(code, sdk)),
+            (fault, _) => findings.check(call.request.last_frame(), fault.map_or(Ok(()), |fault| Err(message(fault)))),
+        }
     }
     findings.or_not_applicable("calls", "no tool was called with invalid arguments")
 }
@@ -229,16 +232,12 @@ fn invalid_code(transcript: &Transcript<'_>) -> CheckOutcome {
     })
 }
 
-/// rmcp reads the arguments before it calls the tool.
-const RMCP_PREFIX: &str = "failed to deserialize parameters";
-
 fn invalid_as_error(transcript: &Transcript<'_>) -> CheckOutcome {
     judge_invalid(transcript, |call| {
         let error = call.request.error().filter(|_| call.request.code() == Some(-32602))?;
-        let by_sdk = error.get("message").and_then(Value::as_str).is_some_and(|text| text.starts_with(RMCP_PREFIX));
         // A tool that runs only as a task is rejected before its arguments are validated.
         let needs_task = call.tool.pointer("/execution/taskSupport").is_some_and(|support| support == "required");
-        (!by_sdk && !needs_task).then(|| format!("is rejected with {}", brief(error)))
+        (!needs_task).then(|| format!("is rejected with {}", brief(error)))
     })
 }
 

@@ -14,6 +14,8 @@ pub(super) fn sdk_of(request: &RequestResponse<'_>) -> Option<&'static str> {
         0 => Some("the Python SDK"),
         // Its requests are a union of the known methods.
         -32602 if message == "Invalid request parameters" => Some("the Python SDK"),
+        // It reads the arguments before it calls the tool.
+        -32602 if message.starts_with("failed to deserialize parameters") => Some("rmcp"),
         -32603 if message.starts_with("Error rendering prompt ") => Some("FastMCP"),
         -32603 if lists_issues(message) => Some("the TypeScript SDK"),
         _ => None,

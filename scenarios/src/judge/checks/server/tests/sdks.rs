@@ -36,6 +36,12 @@ fn codes_that_an_sdk_chose_are_named_instead_of_warned() {
     let talk = stdio().result("prompts/list", json!({}), prompts).ask(without);
     let observed = passes("missing-prompt-argument-code", &talk.says(error(-32603, "Error rendering prompt 'a': no")));
     assert!(observed.contains("FastMCP"), "{observed}");
+    let tools = json!([{ "name": "a", "inputSchema": { "type": "object", "required": ["b"] } }]);
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "a", "arguments": {} } });
+    let refused = |message: &str| super::tools(tools.clone()).ask(call.clone()).says(error(-32602, message));
+    let id = "invalid-arguments-are-tool-errors";
+    assert!(passes(id, &refused("failed to deserialize parameters: missing field `b`")).contains("rmcp"));
+    assert!(fails(id, &refused("missing field `b`")));
 }
 
 #[test]
