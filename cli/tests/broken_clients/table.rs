@@ -416,5 +416,6 @@ pub(crate) const ROWS: &[Row] = &[
     unsupported(KillsOnlyTheGroup, "orphans/grandchild-in-another-session@stdio@2025-11-25", "no-process-left"),
     unsupported(KillsOnlyTheGroup, "orphans/server-exits-grandchild-stays@stdio@2025-11-25", "no-process-left"),
     unsupported(NoParentDeath, "orphans/client-killed-stubborn-server@stdio@2025-11-25", "no-process-left"),
+    fails(NoCancel, "timeouts/cancel-on-request@stdio@2026-07-28", "cancels-by-notification"),
     unsupported(NoParentDeath, "orphans/client-killed-in-mid-call@stdio@2026-07-28", "no-process-left"),
 ];

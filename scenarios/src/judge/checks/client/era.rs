@@ -5,9 +5,12 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::RACE_US;
-use crate::judge::{
-    check::{Check, CheckOutcome, Findings, Rule, Scope, quoted},
-    transcript::{Message, Transcript},
+use crate::{
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope, quoted},
+        transcript::{Message, Transcript},
+    },
+    model::Revision,
 };
 
 /// The code of an unsupported revision (2026-07-28, basic/versioning#protocol-version-negotiation).
@@ -18,7 +21,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "uses-a-supported-revision",
         requirement: "client/uses-a-supported-revision",
         scope: Scope::Always,
-        expected: "after the error -32022 the client uses a revision that the server supports",
+        expected: "after the error -32022 or a discovery the client uses a revision that the server supports",
         rule: Rule::Case(uses_a_supported_revision),
     },
     Check {
@@ -27,6 +30,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "after a result of 2026-07-28 the client sends no `initialize` to the same process or origin",
         rule: Rule::Case(era_is_kept),
+    },
+    Check {
+        id: "no-initialize-after-discovery",
+        requirement: "client/methods-of-the-revision",
+        scope: Scope::Always,
+        expected: "a server that lists only revisions without a handshake gets no `initialize`",
+        rule: Rule::Case(no_initialize_after_discovery),
     },
 ];
 
@@ -38,7 +48,9 @@ fn uses_a_supported_revision(transcript: &Transcript<'_>) -> CheckOutcome {
         let server = place(&message);
         if !message.by_client() {
             let error = message.error().filter(|error| error.get("code").and_then(Value::as_i64) == Some(UNSUPPORTED));
-            let list = error.and_then(|error| error.pointer("/data/supported")).and_then(Value::as_array);
+            let discovered = message.result().and_then(|result| result.get("supportedVersions"));
+            let list =
+                error.and_then(|error| error.pointer("/data/supported")).or(discovered).and_then(Value::as_array);
             supported.extend(list.map(|list| (server, (message.at_us(), message.seq(), list.as_slice()))));
             continue;
         }
@@ -87,6 +99,38 @@ fn era_is_kept(transcript: &Transcript<'_>) -> CheckOutcome {
         }
     }
     findings.or_not_applicable("results", "no server sent a result of 2026-07-28")
+}
+
+/// Such a server has no method `initialize`. That of a client which does not wait for the result of its probe may cross it.
+fn no_initialize_after_discovery(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    // The result of each server, and until when an `initialize` may have crossed it.
+    let mut listed: HashMap<ServerProcess<'_>, (u64, u64)> = HashMap::new();
+    for one in transcript.requests() {
+        let server = place(&one.request);
+        if let Some((result, crossed_us)) = listed.get_mut(&server).filter(|(result, _)| *result < one.request.seq()) {
+            if !one.request.is("initialize") {
+                *crossed_us = 0;
+            } else if one.request.at_us() > *crossed_us {
+                let message = "`initialize` was sent to a server that supports only revisions without it";
+                findings.fail(message, [*result, one.request.seq()]);
+            }
+        }
+        let supported = || one.result()?.get("supportedVersions")?.as_array();
+        let Some(supported) = supported().filter(|_| one.request.is("server/discover")) else { continue };
+        let is_modern = |version: &Value| {
+            let known = version.as_str().and_then(|version| version.parse().ok());
+            known.is_some_and(|revision: Revision| revision.is_modern())
+        };
+        let is_common = supported.iter().any(|version| Some(version) == one.request.revision());
+        if let (Some(response), true) = (one.response, is_common && supported.iter().all(is_modern)) {
+            findings.saw(response.seq());
+            let is_slow = response.at_us() > one.request.at_us() + RACE_US;
+            let crossed_us = if is_slow { 0 } else { response.at_us() + RACE_US };
+            listed.entry(server).or_insert((response.seq(), crossed_us));
+        }
+    }
+    findings.or_not_applicable("results", "no server listed only revisions without a handshake")
 }
 
 #[cfg(test)]

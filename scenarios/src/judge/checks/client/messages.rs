@@ -135,7 +135,17 @@ fn method_fault(method: &str, revision: Revision) -> Option<String> {
     if ever(Direction::ClientToServer) {
         return Some(format!("`{method}` does not exist in {revision}"));
     }
+    if is_meant_as_cancellation(method) {
+        return Some(format!("`{method}` exists in no revision; `notifications/cancelled` cancels a request"));
+    }
     ever(Direction::ServerToClient).then(|| format!("the client sent `{method}`, which only servers send"))
+}
+
+/// Whether an unknown method can only be meant as `notifications/cancelled`: another spelling of it, or the notification of
+/// another protocol. Other unknown methods may be those of an extension.
+fn is_meant_as_cancellation(method: &str) -> bool {
+    let name = ["notifications/", "$/"].iter().find_map(|prefix| method.strip_prefix(prefix)).unwrap_or(method);
+    ["cancel", "canceled", "cancelled", "cancellation", "cancelrequest"].contains(&name.to_ascii_lowercase().as_str())
 }
 
 fn metadata_keys(transcript: &Transcript<'_>) -> CheckOutcome {

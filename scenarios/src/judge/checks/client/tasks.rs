@@ -1,6 +1,6 @@
 //! Tasks: those of 2025-11-25 (basic/utilities/tasks), and the extension of 2026-07-28 (SEP-2663).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -57,6 +57,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "a task that has ended is neither polled nor cancelled",
         rule: Rule::Case(polling_ends),
+    },
+    Check {
+        id: "task-input-has-requested-keys",
+        requirement: "client/task-input-has-requested-keys",
+        scope: Scope::Always,
+        expected: "the keys of input for a task are those of requests that the task made",
+        rule: Rule::Case(input_has_requested_keys),
     },
 ];
 
@@ -193,6 +200,30 @@ fn polling_ends(transcript: &Transcript<'_>) -> CheckOutcome {
         }
     }
     findings.or_not_applicable("requests", NO_TASK)
+}
+
+fn input_has_requested_keys(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    let mut requested: HashMap<(&str, &str), HashSet<&str>> = HashMap::new();
+    for message in transcript.messages() {
+        let server = message.frame.server.as_str();
+        let Some(body) = message.result().map(task_of).or_else(|| message.params()) else { continue };
+        let member = |name: &str| body.get(name);
+        let Some(task) = member("taskId").and_then(Value::as_str) else { continue };
+        if !message.by_client() {
+            // The result of `tasks/get`, or a notification about the task.
+            let keys = member("inputRequests").and_then(Value::as_object).into_iter().flatten();
+            requested.entry((server, task)).or_default().extend(keys.map(|(key, _)| key.as_str()));
+            continue;
+        }
+        let responses = member("inputResponses").and_then(Value::as_object);
+        let Some(responses) = responses.filter(|_| message.is("tasks/update")) else { continue };
+        let known = requested.get(&(server, task));
+        let unknown = responses.keys().find(|key| !known.is_some_and(|known| known.contains(key.as_str())));
+        let fault = |key: &String| format!("the task `{task}` requested no input with the key `{key}`");
+        findings.check(message.seq(), unknown.map_or(Ok(()), |key| Err(fault(key))));
+    }
+    findings.or_not_applicable("requests", "the client sent no input for a task")
 }
 
 #[cfg(test)]

@@ -16,13 +16,23 @@ use crate::{
 /// How long after the end of the step that gave a call up its cancellation may reach the server, in microseconds.
 const CANCEL_US: u64 = 1_000_000;
 
-pub(super) const CHECKS: &[Check] = &[Check {
-    id: "timeout-sends-cancel",
-    requirement: "client/timeout-sends-cancel",
-    scope: Scope::Named,
-    expected: "a call that is given up is cancelled: by a notification, or over HTTP since 2026-07-28 by closing its stream",
-    rule: Rule::Case(timeout_sends_cancel),
-}];
+pub(super) const CHECKS: &[Check] = &[
+    Check {
+        id: "timeout-sends-cancel",
+        requirement: "client/timeout-sends-cancel",
+        scope: Scope::Named,
+        expected: "a call that is given up is cancelled: by a notification, or over HTTP since 2026-07-28 by closing its stream",
+        rule: Rule::Case(timeout_sends_cancel),
+    },
+    // The scenarios that name it have a user who cancels. After a timeout, cancelling itself is a SHOULD.
+    Check {
+        id: "cancels-by-notification",
+        requirement: "client/cancels-by-notification",
+        scope: Scope::Named,
+        expected: "a call that the user cancels is cancelled by `notifications/cancelled` with its id",
+        rule: Rule::Case(timeout_sends_cancel),
+    },
+];
 
 fn timeout_sends_cancel(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();

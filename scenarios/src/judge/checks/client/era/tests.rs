@@ -24,6 +24,13 @@ fn the_next_revision_is_one_that_the_server_supports() {
     fails(id, rejected(&["2025-11-25"]).client(initialize(2, "2025-06-18")), "`initialize` uses `\"2025-06-18\"`");
     fails(id, rejected(&["2027-01-01"]).client(modern(2, "tools/list", json!({}))), "does not support");
     not_applicable(id, rejected(&["2027-01-01"]));
+    let discovered = |supported: &[&str]| {
+        let probed = EvidenceBuilder::stdio(MODERN).client(modern(1, "server/discover", json!({})));
+        probed.server(result(1, json!({"resultType": "complete", "supportedVersions": supported}))).wait(1000)
+    };
+    passes(id, discovered(&["2026-07-28"]).client(modern(2, "tools/list", json!({}))));
+    passes(id, discovered(&["2025-11-25"]).client(initialize(2, "2025-11-25")));
+    fails(id, discovered(&["2027-01-01"]).client(modern(2, "tools/list", json!({}))), "does not support");
 }
 
 #[test]
@@ -39,4 +46,25 @@ fn a_modern_server_gets_no_handshake() {
     let probed =
         EvidenceBuilder::stdio(MODERN).client(modern(1, "server/discover", json!({}))).server(result(1, other));
     not_applicable(id, probed.client(initialize(2, "2025-11-25")));
+}
+
+#[test]
+fn a_server_without_handshakes_gets_no_initialize() {
+    let id = "no-initialize-after-discovery";
+    let discovered = |supported: &[&str]| {
+        let probed = EvidenceBuilder::stdio(MODERN).client(modern(1, "server/discover", json!({})));
+        probed.server(result(1, json!({"resultType": "complete", "supportedVersions": supported})))
+    };
+    let used = |supported: &[&str]| discovered(supported).client(modern(2, "tools/list", json!({})));
+    passes(id, used(&["2026-07-28"]));
+    fails(id, used(&["2026-07-28"]).client(initialize(3, "2025-11-25")), "supports only revisions without it");
+    fails(id, discovered(&["2026-07-28"]).wait(500).client(initialize(2, "2025-11-25")), "supports only");
+    let probed = EvidenceBuilder::stdio(MODERN).client(modern(1, "server/discover", json!({}))).wait(400);
+    let slow = probed.server(result(1, json!({"resultType": "complete", "supportedVersions": ["2026-07-28"]})));
+    fails(id, slow.client(initialize(2, "2025-11-25")), "supports only");
+    // It crossed the result, or goes to another process.
+    passes(id, discovered(&["2026-07-28"]).client(initialize(2, "2025-11-25")));
+    passes(id, used(&["2026-07-28"]).on(2).client(initialize(3, "2025-11-25")));
+    not_applicable(id, used(&["2025-11-25", "2026-07-28"]).client(initialize(3, "2025-11-25")));
+    not_applicable(id, used(&["2027-01-01"]).client(initialize(3, "2025-11-25")));
 }

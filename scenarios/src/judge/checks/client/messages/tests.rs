@@ -50,6 +50,11 @@ fn methods_exist_in_the_revision() {
     for story in EvidenceBuilder::legacy() {
         passes(id, story.client(request(1, "ping", json!({}))).client(request(2, "example/own", json!({}))));
     }
+    for method in ["notifications/cancel", "notifications/canceled", "$/cancelRequest"] {
+        fails(id, EvidenceBuilder::stdio(LEGACY).greet().client(note(method)), "exists in no revision");
+        fails(id, EvidenceBuilder::stdio(MODERN).client(note(method)), "exists in no revision");
+    }
+    passes(id, EvidenceBuilder::stdio(LEGACY).greet().client(note("notifications/example/cancel")));
     // The probe of a client of both eras, and a client that falls back.
     passes(id, EvidenceBuilder::stdio(LEGACY).client(modern(7, "server/discover", json!({}))).greet());
     passes(id, EvidenceBuilder::stdio(MODERN).client(modern(7, "server/discover", json!({}))).greet());

@@ -85,3 +85,23 @@ fn polls_end_with_the_task() {
     let thrice = polled(2, polled(1, modern_story(), "completed"), "completed");
     fails(id, polled(3, thrice, "completed"), "after the end of the task");
 }
+
+#[test]
+fn input_has_the_keys_of_its_requests() {
+    let id = "task-input-has-requested-keys";
+    let asked = || {
+        let requests = json!({"Who": {"method": "elicitation/create", "params": {}}});
+        let state =
+            json!({"resultType": "complete", "taskId": "7", "status": "input_required", "inputRequests": requests});
+        modern_story().client(poll(1)).server(result(1, state))
+    };
+    let update = |task: &str, key: &str| {
+        modern(2, "tasks/update", json!({"taskId": task, "inputResponses": {key: {"action": "cancel"}}}))
+    };
+    passes(id, asked().client(update("7", "Who")).client(update("7", "Who")));
+    fails(id, asked().client(update("7", "elicitation/create")), "requested no input with the key");
+    fails(id, asked().client(update("8", "Who")), "requested no input with the key");
+    let note = json!({"jsonrpc": "2.0", "method": "notifications/tasks", "params": {"taskId": "7", "inputRequests": {"Me": {}}}});
+    passes(id, asked().server(note).client(update("7", "Me")));
+    not_applicable(id, asked());
+}

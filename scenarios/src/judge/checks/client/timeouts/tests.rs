@@ -2,7 +2,7 @@ use evidence::ConnectionEvent;
 use serde_json::{Value, json};
 
 use crate::{
-    judge::checks::testing::{EvidenceBuilder, blocked, call, cancel, fails, modern, passes, result},
+    judge::checks::testing::{EvidenceBuilder, blocked, call, cancel, fails, modern, not_applicable, passes, result},
     model::Revision,
 };
 
@@ -39,6 +39,18 @@ fn a_call_that_is_given_up_is_cancelled() {
     let modern = || EvidenceBuilder::stdio(MODERN).client(modern_call(1, "stuck")).wait(500);
     passes(ID, modern().client(cancel(1)));
     fails(ID, modern().mark(ConnectionEvent::ClosedByPeer), "`stuck`");
+}
+
+#[test]
+fn over_stdio_a_notification_cancels_in_2026() {
+    let id = "cancels-by-notification";
+    let called = || EvidenceBuilder::stdio(MODERN).client(modern_call(1, "stuck")).wait(500);
+    passes(id, called().client(cancel(1)));
+    fails(id, called().client(cancel(9)), "`stuck`");
+    fails(id, called().mark(ConnectionEvent::ClosedByPeer), "`stuck`");
+    blocked(id, called().server(result(1, json!({}))));
+    not_applicable(id, EvidenceBuilder::http(MODERN).client(modern_call(1, "stuck")));
+    not_applicable(id, EvidenceBuilder::stdio(Revision::V2025_11_25).greet().client(call(1, "stuck")));
 }
 
 #[test]
