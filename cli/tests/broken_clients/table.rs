@@ -83,6 +83,23 @@ pub(crate) const ROWS: &[Row] = &[
         verdict: Verdict::Blocked,
         ..fails(SilentSpawnFailure, "handshake/no-such-command@stdio@2025-11-25", "subject-takes-part")
     },
+    fails(WritesBlankLines, "handshake/basic@stdio@2025-11-25", "stdin-holds-only-messages"),
+    fails(WritesBlankLines, "handshake/basic@stdio@2026-07-28", "stdin-holds-only-messages"),
+    warns(
+        NamesRequestedRevision,
+        "handshake/older-revision-in-header@streamable-http@2025-11-25",
+        "speaks-negotiated-revision",
+    ),
+    warns(
+        IgnoresListedRevisions,
+        "handshake/discovery-without-common-revision@stdio@2026-07-28",
+        "uses-a-supported-revision",
+    ),
+    warns(
+        IgnoresListedRevisions,
+        "handshake/discovery-without-common-revision@streamable-http@2026-07-28",
+        "uses-a-supported-revision",
+    ),
     warns(FailsOnStderr, "handshake/stderr-output@stdio@2025-11-25", "steps[0].call"),
     warns(FailsOnStderr, "handshake/stderr-output@stdio@2026-07-28", "steps[1].call"),
     // HTTP.
@@ -102,6 +119,8 @@ pub(crate) const ROWS: &[Row] = &[
         "http/invalid-parameter-headers@streamable-http@2026-07-28",
         "invalid-parameter-headers-rejected",
     ),
+    fails(PutsMessages, "http/answer-as-json@streamable-http@2025-11-25", "http-messages-are-posted"),
+    fails(PutsMessages, "http/answer-as-json@streamable-http@2026-07-28", "http-messages-are-posted"),
     fails(FetchesReferences, "tools/network-reference@streamable-http@2026-07-28", "no-network-references"),
     fails(SendsPlainParameters, "http/parameter-headers@streamable-http@2026-07-28", "expect.frames[2]"),
     fails(ComesBackAtOnce, "http/asked-to-wait@streamable-http@2025-11-25", "waits-as-asked"),
@@ -291,6 +310,7 @@ pub(crate) const ROWS: &[Row] = &[
     fails(HidesErrorOnPageTwo, "pagination/error-on-page-two@stdio@2025-11-25", "steps[0].list"),
     fails(HidesErrorOnPageTwo, "pagination/cursor-expired@streamable-http@2026-07-28", "steps[0].list"),
     fails(StopsAtEmptyPage, "pagination/empty-page-in-between@stdio@2025-11-25", "steps[0].list.values[0]"),
+    warns(StopsAtEmptyPage, "pagination/empty-page-in-between@streamable-http@2026-07-28", "empty-page-is-no-end"),
     fails(BadToolDropsList, "pagination/bad-tool-costs-itself@streamable-http@2025-11-25", "steps[0].list"),
     fails(SecondRequestAfterEnd, "pagination/one-page@stdio@2024-11-05", "expect.frames[0]"),
     fails(SecondRequestAfterEnd, "pagination/null-cursor@streamable-http@2026-07-28", "expect.frames[0]"),
@@ -396,6 +416,7 @@ pub(crate) const ROWS: &[Row] = &[
     warns(NoCancel, "timeouts/call-times-out@stdio@2026-07-28", "timeout-sends-cancel"),
     warns(NoCancel, "timeouts/call-times-out@streamable-http@2025-11-25", "timeout-sends-cancel"),
     warns(NoCancel, "timeouts/cancel-on-request@stdio@2025-11-25", "timeout-sends-cancel"),
+    fails(NoCancel, "timeouts/cancel-on-request@stdio@2026-07-28", "cancels-by-notification"),
     fails(IgnoresProgress, "timeouts/progress-resets-the-clock@stdio@2025-11-25", "steps[0].call"),
     fails(IgnoresProgress, "timeouts/progress-then-silence@streamable-http@2026-07-28", "steps[0].call.not_before"),
     fails(OneCallAtATime, "timeouts/stuck-tool-leaves-others-usable@stdio@2025-11-25", "steps[1].call.within"),
@@ -405,6 +426,8 @@ pub(crate) const ROWS: &[Row] = &[
         "steps[1].call.within",
     ),
     fails(ConnectsOneByOne, "timeouts/one-of-two-servers-hangs@stdio@2025-11-25", "steps[0].connect.within"),
+    fails(DiesOfLateReply, "timeouts/late-reply-ignored@stdio@2025-11-25", "late-responses-do-no-harm"),
+    fails(DiesOfLateReply, "timeouts/late-reply-ignored@stdio@2026-07-28", "late-responses-do-no-harm"),
     fails(TakesLateReply, "timeouts/late-reply-ignored@stdio@2025-11-25", "steps[2].call.text"),
     // Processes.
     fails(LeavesServer, "orphans/ignores-closed-input@stdio@2025-11-25", "no-process-left"),
@@ -416,6 +439,5 @@ pub(crate) const ROWS: &[Row] = &[
     unsupported(KillsOnlyTheGroup, "orphans/grandchild-in-another-session@stdio@2025-11-25", "no-process-left"),
     unsupported(KillsOnlyTheGroup, "orphans/server-exits-grandchild-stays@stdio@2025-11-25", "no-process-left"),
     unsupported(NoParentDeath, "orphans/client-killed-stubborn-server@stdio@2025-11-25", "no-process-left"),
-    fails(NoCancel, "timeouts/cancel-on-request@stdio@2026-07-28", "cancels-by-notification"),
     unsupported(NoParentDeath, "orphans/client-killed-in-mid-call@stdio@2026-07-28", "no-process-left"),
 ];

@@ -119,7 +119,7 @@ impl StdioServer {
         let core = &mut *self.lock();
         let outputs = match line {
             Line::Whole(place) => match lines.bytes(place).trim_ascii() {
-                b"" => Vec::new(),
+                b"" => self.receive_blank(),
                 line if self.respond_fast(core, line) => Vec::new(),
                 line => self.receive(core, line),
             },
@@ -155,6 +155,12 @@ impl StdioServer {
             }
             Err(_) => self.receive_garbage(core, line),
         }
+    }
+
+    /// Records a blank line, which is not a message. Many servers skip it, so it has no response.
+    fn receive_blank(&self) -> Vec<engine::Output> {
+        self.sink.recorder.record_with(|| FrameParts::received(self.sink.run, Body::Text(String::new())));
+        Vec::new()
     }
 
     fn receive_garbage(&self, core: &mut Core, line: &[u8]) -> Vec<engine::Output> {

@@ -243,7 +243,7 @@ impl<'t, 'a> Frames<'t, 'a> {
             }
             let listed = transcript.requests_of(method).any(|one| one.request.frame.server == server);
             // A client may keep a list, and must not request one of a server that does not declare it.
-            return match listed || !offers(transcript, server, method) {
+            return match listed || !offers(transcript, server, method) || lacks_common_revision(transcript, server) {
                 true => Shown::Nothing,
                 false => Shown::NotDone(format!("the client sent no `{method}` to `{server}`")),
             };
@@ -425,6 +425,14 @@ fn error(message: &str, code: Option<i64>, began_us: u64, ended_us: Option<u64>)
 /// Whether the result of `server/discover` lists a revision.
 fn supports(result: &Value, revision: &Value) -> bool {
     result.get("supportedVersions").and_then(Value::as_array).is_some_and(|versions| versions.contains(revision))
+}
+
+/// Whether a discovery showed that the server does not support the revision of the client, which then sends no request.
+fn lacks_common_revision(transcript: &Transcript<'_>, server: &str) -> bool {
+    let mut discoveries = transcript.requests_of("server/discover").filter(|one| one.request.frame.server == server);
+    discoveries.any(|one| {
+        one.result().zip(one.request.revision()).is_some_and(|(result, revision)| !supports(result, revision))
+    })
 }
 
 /// Whether a server declares the capability that a request needs, or its capabilities are unknown.

@@ -26,6 +26,9 @@ pub(crate) enum Defect {
     FallsBackFromModernPinned,
     SilentSpawnFailure,
     FailsOnStderr,
+    WritesBlankLines,
+    NamesRequestedRevision,
+    IgnoresListedRevisions,
     // HTTP.
     OmitsParameterHeaders,
     SendsPlainParameters,
@@ -44,6 +47,7 @@ pub(crate) enum Defect {
     /// No code: this client does not support HTTP+SSE.
     SpeaksNoSse,
     CallsInvalidTools,
+    PutsMessages,
     FetchesReferences,
     // Authorization.
     IgnoresMetadataUrl,
@@ -157,6 +161,7 @@ pub(crate) enum Defect {
     OneCallAtATime,
     ConnectsOneByOne,
     TakesLateReply,
+    DiesOfLateReply,
     WaitsForDeadServer,
     // Processes.
     LeavesServer,

@@ -60,7 +60,8 @@ async fn initialize(connection: &mut Connection, asked: &str) -> Result<(), Faul
         let message = format!("the server selected revision `{answered}`, which this client does not support");
         return Err(Fault::new("version-mismatch", message));
     }
-    connection.agree(&answered, greeting);
+    let agreed = if connection.flaw.is(Defect::NamesRequestedRevision) { asked } else { &answered };
+    connection.agree(agreed, greeting);
     if !connection.flaw.is(Defect::NoInitializedNotification) {
         connection.notify("notifications/initialized", json!({})).await?;
     }
@@ -72,7 +73,8 @@ async fn discover(connection: &mut Connection, auto: bool) -> Result<(), Fault> 
     let timeouts = if auto { RequestTimeouts::new(PROBE_TIMEOUT) } else { RequestTimeouts::endless() };
     let greeting = connection.request("server/discover", json!({}), &timeouts).await?;
     let supported = greeting["supportedVersions"].as_array();
-    if !supported.is_some_and(|all| all.iter().any(|one| one == MODERN)) {
+    let is_listed = supported.is_some_and(|all| all.iter().any(|one| one == MODERN));
+    if !is_listed && !connection.flaw.is(Defect::IgnoresListedRevisions) {
         return Err(Fault::new("version-mismatch", format!("the server supports {}", greeting["supportedVersions"])));
     }
     connection.agree(MODERN, greeting);

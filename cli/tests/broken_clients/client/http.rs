@@ -122,7 +122,9 @@ impl Http {
     }
 
     async fn send_to(&self, url: &str, message: &Value) -> Result<Response, Fault> {
-        let request = self.envelope(self.client.post(url), message).body(message.to_string());
+        let puts = self.flaw.is(Defect::PutsMessages) && message["method"] == "tools/call";
+        let request = if puts { self.client.put(url) } else { self.client.post(url) };
+        let request = self.envelope(request, message).body(message.to_string());
         self.execute(message["method"].as_str().unwrap_or("answer"), request).await
     }
 

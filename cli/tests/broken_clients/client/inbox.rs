@@ -175,8 +175,10 @@ impl Inbox {
             open.remove(&id)
         });
         // A late or unknown response is ignored.
-        if let Some(waiting) = waiting {
-            let _ = waiting.send(incoming);
+        match waiting {
+            Some(waiting) => drop(waiting.send(incoming)),
+            None if self.flaw.is(Defect::DiesOfLateReply) => self.lose("the response belongs to no request"),
+            None => {}
         }
     }
 

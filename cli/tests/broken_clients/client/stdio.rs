@@ -59,6 +59,11 @@ impl Stdio {
     }
 
     pub(crate) async fn send(&self, message: &Value) -> Result<(), Fault> {
+        if self.flaw.is(Defect::WritesBlankLines)
+            && let Some(stdin) = self.stdin.lock().await.as_mut()
+        {
+            let _ = stdin.write_all(b"\n").await;
+        }
         let written = write(&self.stdin, message).await;
         written.map_err(|error| Fault::new("connection-lost", format!("the server does not read: {error}")))
     }

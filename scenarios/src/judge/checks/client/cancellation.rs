@@ -8,13 +8,16 @@ use super::RACE_US;
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, quoted},
-        transcript::{IdKey, Message, Session, Transcript},
+        transcript::{Body, ConnectionEvent, IdKey, Message, Session, Transcript},
     },
     model::{Revision, Transport},
 };
 
 /// Maximum number of requests with one id that a cancellation is compared with: the last ones before it.
 const MAX_CANDIDATES: usize = 64;
+
+/// How soon after a late response the client abandons a call because of it, in microseconds.
+const HARM_US: u64 = 500_000;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -30,6 +33,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "the client cancels only requests of its own that may still be in progress",
         rule: Rule::Case(cancels_only_own_open_requests),
+    },
+    Check {
+        id: "late-responses-do-no-harm",
+        requirement: "client/late-responses-do-no-harm",
+        scope: Scope::Named,
+        expected: "a response that crosses its cancellation ends no other request",
+        rule: Rule::Case(late_responses_do_no_harm),
     },
 ];
 
@@ -163,6 +173,54 @@ fn judge_cancel<'a>(requests: &Requests<'_, 'a>, session: usize, cancel: &Messag
         let frames: Vec<u64> = frames.flatten().chain([cancel.seq()]).collect();
         findings.fail(format!("the request {} had been answered {ms} ms before it was cancelled", quoted(id)), frames);
     }
+}
+
+fn late_responses_do_no_harm(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for session in transcript.sessions() {
+        for late in session.messages().filter(|message| !message.by_client() && is_late(session, message)) {
+            findings.saw(late.seq());
+            let given_up = |call: &Message<'_>| abandoned_after(session, call, &late);
+            let call = session
+                .client_messages()
+                .filter(|message| message.tool().is_some())
+                .find(|call| given_up(call).is_some());
+            let Some((call, closed)) = call.and_then(|call| Some((call, given_up(&call)?))) else { continue };
+            let message =
+                format!("the call of `{}` was abandoned after a late response", call.tool().unwrap_or_default());
+            findings.fail(message, [late.seq(), call.seq(), closed]);
+        }
+    }
+    if transcript.evidence.timed_out || transcript.was_killed_on_purpose() {
+        return CheckOutcome::not_applicable("the client was killed");
+    }
+    findings.or_not_applicable("late responses", "no response arrived after its cancellation")
+}
+
+/// Whether a message is a response to a request that the client had cancelled, on a connection that was still open.
+fn is_late(session: &Session<'_>, response: &Message<'_>) -> bool {
+    let Some(id) = response.id_key().filter(|_| response.is_sound_response()) else { return false };
+    let request = session.requests_with(id).rfind(|request| request.seq() < response.seq());
+    let cancelled = request.and_then(|request| session.cancel_after(id, request.seq()));
+    let is_closed = closed_by_client(session, response.frame.connection).is_some_and(|seq| seq < response.seq());
+    cancelled.is_some_and(|cancel| cancel.seq() < response.seq()) && !is_closed
+}
+
+fn closed_by_client(session: &Session<'_>, connection: u64) -> Option<u64> {
+    let closes = session.closes_of(connection).iter();
+    closes.filter(|frame| frame.from_client()).map(|frame| frame.seq).next()
+}
+
+/// The frame with which the client abandoned an open call right after a late response, without cancelling it.
+fn abandoned_after(session: &Session<'_>, call: &Message<'_>, late: &Message<'_>) -> Option<u64> {
+    let closed = session.frames.iter().find(|frame| {
+        let ends = matches!(frame.body, Body::Event(ConnectionEvent::ClosedByPeer | ConnectionEvent::Sigterm));
+        ends && frame.connection == call.frame.connection && frame.seq > late.seq()
+    })?;
+    let is_soon = closed.at_us <= late.at_us() + HARM_US && (call.seq()..closed.seq).contains(&late.seq());
+    let is_open = session.answer(call).is_none_or(|answer| answer.seq() > closed.seq);
+    let is_cancelled = session.cancel_after(call.id_key()?, call.seq()).is_some();
+    (is_soon && is_open && !is_cancelled).then_some(closed.seq)
 }
 
 #[cfg(test)]

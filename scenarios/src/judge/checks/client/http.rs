@@ -34,6 +34,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(http_content_type),
     },
     Check {
+        id: "http-messages-are-posted",
+        requirement: "client/http-messages-are-posted",
+        scope: Scope::Always,
+        expected: "each message of the client is an HTTP POST",
+        rule: Rule::Case(http_messages_are_posted),
+    },
+    Check {
         id: "http-revision-header",
         requirement: "client/http-revision-header",
         scope: Scope::Always,
@@ -96,6 +103,15 @@ fn http_content_type(transcript: &Transcript<'_>) -> CheckOutcome {
         wrong.then(|| format!("the Content-Type is `{}`", header(frame, "content-type").unwrap_or_default()))
     };
     Findings::from_each(posts, fault).or_not_applicable("POST requests", "no POST was sent")
+}
+
+/// The bodies of rejected requests are not recorded, but only requests with a message have these methods.
+fn http_messages_are_posted(transcript: &Transcript<'_>) -> CheckOutcome {
+    let verb = |frame: &Frame| ["PUT", "PATCH"].into_iter().find(|verb| method(frame) == Some(verb));
+    let sent = transcript.client_frames().filter(|frame| is_rpc_post(frame) || verb(frame).is_some());
+    let fault = |frame: &&Frame| verb(frame).map(|verb| format!("a message was sent with {verb}"));
+    Findings::from_each(sent.map(|frame| (frame.seq, frame)), fault)
+        .or_not_applicable("HTTP requests", "no message was sent over HTTP")
 }
 
 /// The frames of the client after the handshake of each session with a negotiated revision in this range.

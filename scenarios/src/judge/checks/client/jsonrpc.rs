@@ -164,7 +164,9 @@ fn stdin_holds_only_messages(transcript: &Transcript<'_>) -> CheckOutcome {
             };
             // A client that was killed may have stopped in the middle of its last line.
             let cut_off = next.is_none() && was_killed(transcript);
-            if !cut_off && !is_truncated(text) && !text.trim().is_empty() {
+            if text.trim().is_empty() {
+                findings.fail("it wrote an empty line", [frame.seq]);
+            } else if !cut_off && !is_truncated(text) {
                 findings.fail(format!("it wrote {}", quoted(&Value::String(text.clone()))), [frame.seq]);
             }
         }

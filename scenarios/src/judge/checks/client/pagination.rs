@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::listing::pages;
+use serde_json::Value;
+
+use super::listing::{Page, pages};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, quoted},
     transcript::Transcript,
@@ -22,6 +24,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Named,
         expected: "each cursor that the server returns is followed",
         rule: Rule::Case(all_pages_read),
+    },
+    Check {
+        id: "empty-page-is-no-end",
+        requirement: "client/empty-page-is-no-end",
+        scope: Scope::Named,
+        expected: "a client that follows cursors also follows that of an empty page",
+        rule: Rule::Case(empty_page_is_no_end),
     },
 ];
 
@@ -59,6 +68,28 @@ fn all_pages_read(transcript: &Transcript<'_>) -> CheckOutcome {
         findings.check(answer.seq(), if followed { Ok(()) } else { Err(message()) });
     }
     findings.or_blocked("cursors", "no server returned a cursor, so there was nothing to follow")
+}
+
+fn empty_page_is_no_end(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    let pages = pages(transcript);
+    for page in &pages {
+        let items = page.answer.and_then(|answer| answer.result()).and_then(Value::as_object);
+        let is_empty =
+            items.is_some_and(|items| items.values().any(|items| items.as_array().is_some_and(Vec::is_empty)));
+        // A client that reads no page but the first one does not get here.
+        let (Some(next), Some(_), Some(answer), true) = (page.next(), page.cursor(), page.answer, is_empty) else {
+            continue;
+        };
+        let is_next = |other: &&Page<'_>| other.server == page.server && other.method() == page.method();
+        let followed = pages.iter().filter(is_next).any(|other| other.cursor() == Some(next));
+        if !followed && (transcript.was_killed_on_purpose() || transcript.evidence.timed_out) {
+            continue;
+        }
+        let message = || format!("the cursor {} of an empty page was not followed", quoted(next));
+        findings.check(answer.seq(), if followed { Ok(()) } else { Err(message()) });
+    }
+    findings.or_not_applicable("pages", "the client read no empty page after another one")
 }
 
 #[cfg(test)]

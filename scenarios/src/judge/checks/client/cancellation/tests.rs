@@ -1,3 +1,4 @@
+use evidence::ConnectionEvent;
 use serde_json::json;
 
 use crate::{
@@ -101,4 +102,26 @@ fn a_request_is_cancelled_once() {
     fails(id, cancelled().client(cancel(1)), "cancelled twice");
     // Over HTTP the first POST may be lost.
     passes(id, EvidenceBuilder::http(LATEST).greet().client(call(1, "x")).client(cancel(1)).client(cancel(1)));
+}
+
+#[test]
+fn a_late_response_ends_no_other_call() {
+    let id = "late-responses-do-no-harm";
+    let late = |story: EvidenceBuilder| {
+        let story = story.client(call(1, "slow")).client(cancel(1)).client(call(2, "quick"));
+        (story.connection(), story.server(result(1, json!({}))))
+    };
+    for story in EvidenceBuilder::legacy() {
+        let (_, story) = late(story);
+        passes(id, story.server(result(2, json!({}))).mark(ConnectionEvent::ClosedByPeer));
+    }
+    for story in [EvidenceBuilder::stdio(Revision::V2025_11_25), EvidenceBuilder::http(Revision::V2025_11_25)] {
+        let (connection, story) = late(story.greet());
+        fails(id, story.on(connection).mark(ConnectionEvent::ClosedByPeer), "the call of `quick` was abandoned");
+    }
+    let stdio = || late(EvidenceBuilder::stdio(Revision::V2025_11_25).greet()).1;
+    // Later it has another reason, and a cancellation is no harm.
+    passes(id, stdio().wait(2000).mark(ConnectionEvent::ClosedByPeer));
+    passes(id, stdio().client(cancel(2)).mark(ConnectionEvent::ClosedByPeer));
+    not_applicable(id, EvidenceBuilder::stdio(Revision::V2025_11_25).greet().client(call(1, "slow")));
 }

@@ -38,6 +38,15 @@ fn a_body_is_called_what_it_is() {
 }
 
 #[test]
+fn messages_are_posted() {
+    let id = "http-messages-are-posted";
+    passes(id, greeted().client(call(1, "x")).verb("GET").verb("DELETE"));
+    fails(id, greeted().verb("PUT").status(405), "with PUT");
+    fails(id, EvidenceBuilder::http(Revision::V2026_07_28).verb("PATCH"), "with PATCH");
+    not_applicable(id, EvidenceBuilder::sse().greet().verb("PUT"));
+}
+
+#[test]
 fn the_revision_is_named_after_the_handshake() {
     let id = "http-revision-header";
     passes(id, greeted().client(call(1, "x")).verb("DELETE"));

@@ -73,7 +73,7 @@ fn what_is_posted_to_an_authorization_server_is_no_json_rpc() {
 fn standard_input_holds_messages_only() {
     let id = "stdin-holds-only-messages";
     passes(id, EvidenceBuilder::stdio(LATEST).greet());
-    passes(id, EvidenceBuilder::stdio(LATEST).greet().text("  "));
+    fails(id, EvidenceBuilder::stdio(LATEST).greet().text(""), "an empty line");
     fails(id, EvidenceBuilder::stdio(LATEST).text("starting...").greet(), "starting");
     not_applicable(id, EvidenceBuilder::http(LATEST).greet());
 }

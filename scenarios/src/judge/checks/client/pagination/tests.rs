@@ -1,7 +1,9 @@
 use serde_json::{Value, json};
 
 use crate::{
-    judge::checks::testing::{EvidenceBuilder, blocked, error, fails, modern, passes, request, result, tools},
+    judge::checks::testing::{
+        EvidenceBuilder, blocked, error, fails, modern, not_applicable, passes, request, result, tools,
+    },
     model::Revision,
 };
 
@@ -88,4 +90,19 @@ fn a_client_that_was_killed_may_leave_pages() {
         Some("p2"),
     ));
     blocked("all-pages-read", cut.killed());
+}
+
+#[test]
+fn an_empty_page_has_a_next_one() {
+    let id = "empty-page-is-no-end";
+    let page = |id: u64, cursor: &str| request(id, "tools/list", json!({"cursor": cursor}));
+    let first = || {
+        let story = EvidenceBuilder::stdio(Revision::V2025_11_25).greet().client(request(1, "tools/list", json!({})));
+        story.server(tools(1, &["a"], Some("2")))
+    };
+    let empty = || first().client(page(2, "2")).server(tools(2, &[], Some("3")));
+    passes(id, empty().client(page(3, "3")).server(tools(3, &["b"], None)));
+    fails(id, empty(), "the cursor `\"3\"` of an empty page");
+    not_applicable(id, first());
+    not_applicable(id, empty().killed());
 }
