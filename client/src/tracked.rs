@@ -3,6 +3,7 @@
 //!
 //! - Responses with unknown ids are dropped. rmcp's handshake would fail on the first one.
 //! - A probe without a response in time gets one here. rmcp's own timeout of 10 s leaves no time for the handshake.
+//! - Requests of servers without a handshake are dropped. rmcp would respond.
 //! - Notifications are handled in order. rmcp runs each handler in a separate task.
 
 use std::sync::Arc;
@@ -32,17 +33,31 @@ pub(crate) struct TrackedTransport<T> {
     tracker: Arc<RequestTracker>,
     /// Timeout of the probe, unless the transport has its own.
     probe_limit: Option<std::time::Duration>,
+    era: DetectedEra,
+}
+
+/// The era of a server, as its messages show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum DetectedEra {
+    Unknown,
+    /// The client sent `initialize`.
+    Handshake,
+    /// A request without a handshake had a result.
+    Stateless,
 }
 
 impl<T> TrackedTransport<T> {
     pub(crate) fn new(transport: T, tracker: Arc<RequestTracker>, probe_limit: Option<std::time::Duration>) -> Self {
-        Self { transport, tracker, probe_limit }
+        Self { transport, tracker, probe_limit, era: DetectedEra::Unknown }
     }
 
-    fn enter(&self, message: &ClientJsonRpcMessage) {
+    fn enter(&mut self, message: &ClientJsonRpcMessage) {
         match message {
             ClientJsonRpcMessage::Request(request) => {
                 let purpose = purpose(&request.request);
+                if matches!(purpose, Purpose::Initialize) {
+                    self.era = DetectedEra::Handshake;
+                }
                 let token = request.request.get_meta().get_progress_token();
                 let call = request.request.extensions().get::<CallTag>().map(|tag| tag.0);
                 self.tracker.open(request.id.clone(), InFlight { purpose, token, call, progress: Arc::default() });
@@ -62,11 +77,14 @@ impl<T> TrackedTransport<T> {
     }
 
     /// Returns the message for rmcp, if it is to receive one.
-    fn admit(&self, message: ServerJsonRpcMessage) -> Option<ServerJsonRpcMessage> {
+    fn admit(&mut self, message: ServerJsonRpcMessage) -> Option<ServerJsonRpcMessage> {
         match message {
             ServerJsonRpcMessage::Response(mut response) => {
                 let result = self.tracker.restore(&response.id, response.result);
                 self.settle(&response.id)?;
+                if self.era == DetectedEra::Unknown {
+                    self.era = DetectedEra::Stateless;
+                }
                 response.result = result;
                 Some(ServerJsonRpcMessage::Response(response))
             }
@@ -85,6 +103,11 @@ impl<T> TrackedTransport<T> {
             },
             ServerJsonRpcMessage::Request(mut request) => {
                 request.request = self.tracker.restore_request(&request.id, request.request);
+                // Clients send no responses (2026-07-28, basic/transports#messages).
+                if self.era == DetectedEra::Stateless {
+                    tracing::debug!(id = %request.id, "dropping a request of a server without a handshake");
+                    return None;
+                }
                 Some(ServerJsonRpcMessage::Request(request))
             }
         }
