@@ -127,7 +127,12 @@ pub struct PendingCall {
     await_task: bool,
     id: CallId,
     tool: String,
+    /// The version of the tool that the caller knows.
+    seen: Option<Fingerprint>,
 }
+
+/// `HeaderMismatch` (2026-07-28, basic/transports/streamable-http#server-validation).
+const HEADER_MISMATCH: i64 = -32020;
 
 impl Connection {
     /// Calls a tool, by the server's own name, and waits for the result. A result with `isError` is not an error here.
@@ -155,6 +160,25 @@ impl Connection {
         Ok(call)
     }
 
+    /// Repeats a call that the server rejected for its headers, once, after reading the list again, which says which
+    /// parameters are mirrored ("SHOULD", 2026-07-28, basic/transports/streamable-http#client-behavior). A rejected call was
+    /// not executed. If the tool changed in a way that the caller must know, the call fails as stale.
+    async fn call_with_current_headers(
+        &self,
+        tool: &str,
+        params: Map<String, Value>,
+        seen: Option<Fingerprint>,
+        id: CallId,
+        timeouts: &RequestTimeouts,
+    ) -> Result<Value, CallError> {
+        if let Err(error) = self.refresh().await {
+            tracing::debug!(%error, "repeating a call with the headers of the old list");
+        }
+        self.check_view(tool, seen).await?;
+        let again = self.send(METHOD, Some(Value::Object(params.clone())), Some(id)).await?;
+        self.run_input_rounds(again, METHOD, params, Some(id), timeouts).await
+    }
+
     /// Prepares a call, which is sent at the latest when it is polled.
     async fn prepare_call(&self, tool: &str, arguments: Value, options: CallOptions) -> Result<PendingCall, CallError> {
         let prepared = self.try_prepare_call(tool, arguments, options).await;
@@ -167,6 +191,7 @@ impl Connection {
         arguments: Value,
         options: CallOptions,
     ) -> Result<PendingCall, CallError> {
+        let seen = options.seen;
         self.check_view(tool, options.seen).await?;
         let timeouts = self.timeouts();
         let idle = options.timeout.unwrap_or(timeouts.call);
@@ -195,6 +220,7 @@ impl Connection {
             await_task: options.await_task && self.rules().tasks,
             id,
             tool: tool.to_owned(),
+            seen,
         })
     }
 }
@@ -227,9 +253,15 @@ impl PendingCall {
         let tool = std::mem::take(&mut self.tool);
         let mut end = EndReport { connection: &self.connection, call: self.id, tool: &tool, begun, outcome: None };
         let params = std::mem::take(&mut self.params);
-        let rounds = self.connection.run_input_rounds(exchange, METHOD, params, Some(self.id), &self.timeouts);
+        let (connection, id) = (&self.connection, Some(self.id));
+        let rounds = connection.run_input_rounds(exchange, METHOD, params.clone(), id, &self.timeouts);
+        let mut outcome = rounds.await;
+        if matches!(outcome, Err(CallError::Rpc { code: HEADER_MISMATCH, .. })) && connection.rules().input_rounds {
+            let seen = self.seen.take();
+            outcome = connection.call_with_current_headers(&tool, params, seen, self.id, &self.timeouts).await;
+        }
         let known = ["complete", "input_required", "task"];
-        let mut outcome = rounds.await.and_then(ToolResult::read).and_then(|result| {
+        let mut outcome = outcome.and_then(ToolResult::read).and_then(|result| {
             // 2026-07-28, basic#responses: a type that the client does not know makes the result invalid.
             if self.connection.rules().input_rounds && !known.contains(&result.result_type()) {
                 let detail = format!("`resultType` is `{}`, which this client does not know", result.result_type());
