@@ -211,7 +211,22 @@ impl AppliedFault {
     }
 }
 
-/// Bytes as a recorded body.
+/// Bytes as a recorded body. The lines of data of one event are joined, as its receiver does.
 fn recorded_body(bytes: &[u8]) -> Body {
-    serde_json::from_slice(bytes).map_or_else(|_| Body::Text(String::from_utf8_lossy(bytes).into_owned()), Body::Json)
+    let text = String::from_utf8_lossy(bytes);
+    let json = serde_json::from_slice(bytes).or_else(|_| serde_json::from_str(&text.replace("\ndata: ", "\n")));
+    json.map_or_else(|_| Body::Text(text.into_owned()), Body::Json)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn lines_of_data_are_recorded_as_one_message() {
+        assert_eq!(recorded_body(b"{\ndata:   \"id\": 1\ndata: }"), Body::Json(json!({"id": 1})));
+        assert_eq!(recorded_body(b"{\ndata: x"), Body::Text("{\ndata: x".to_owned()));
+    }
 }
