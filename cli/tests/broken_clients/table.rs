@@ -432,6 +432,7 @@ pub(crate) const ROWS: &[Row] = &[
     // Processes.
     fails(LeavesServer, "orphans/ignores-closed-input@stdio@2025-11-25", "no-process-left"),
     warns(DisconnectsLate, "orphans/normal-close@stdio@2025-11-25", "expect.processes.gone_after_disconnect"),
+    warns(NoCancel, "timeouts/call-times-out@streamable-http@2026-07-28", "cancelled-before-later-responses"),
     fails(KillsOnlyDirectChild, "orphans/grandchild@stdio@2025-11-25", "no-process-left"),
     fails(KillsOnlyDirectChild, "orphans/server-killed-in-mid-call@stdio@2026-07-28", "no-process-left"),
     fails(LeavesFailedStart, "orphans/refused-start@stdio@2025-11-25", "no-process-left"),

@@ -32,6 +32,14 @@ pub(super) const CHECKS: &[Check] = &[
         expected: "a call that the user cancels is cancelled by `notifications/cancelled` with its id",
         rule: Rule::Case(timeout_sends_cancel),
     },
+    // For clients that report no times.
+    Check {
+        id: "cancelled-before-later-responses",
+        requirement: "client/timeout-sends-cancel",
+        scope: Scope::Named,
+        expected: "a call that is given up is cancelled before the next call has a response",
+        rule: Rule::Case(cancelled_before_later_responses),
+    },
 ];
 
 fn timeout_sends_cancel(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -57,6 +65,29 @@ fn timeout_sends_cancel(transcript: &Transcript<'_>) -> CheckOutcome {
         }
     }
     findings.or_blocked("calls that were given up", "every call was answered, so there was nothing to give up")
+}
+
+/// In a scenario whose calls are sequential, the next call shows that the client has given up the one before it.
+fn cancelled_before_later_responses(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for session in transcript.sessions() {
+        let calls: Vec<Message<'_>> =
+            session.client_messages().filter(|message| message.is("tools/call") && message.is_request()).collect();
+        for (call, next) in calls.iter().zip(calls.iter().skip(1)) {
+            let (Fate::Cancelled { seq, at_us }, Some(answer)) =
+                (fate(transcript, session, call, None), session.answer(next))
+            else {
+                continue;
+            };
+            findings.saw(seq);
+            if seq > answer.seq() && at_us > next.at_us() + CANCEL_US {
+                let message =
+                    format!("the call of `{}` was cancelled after the next call", call.tool().unwrap_or_default());
+                findings.fail(message, [call.seq(), next.seq(), seq]);
+            }
+        }
+    }
+    findings.or_not_applicable("calls", "no call was cancelled before another one was sent")
 }
 
 /// The end of a call.

@@ -54,6 +54,25 @@ fn over_stdio_a_notification_cancels_in_2026() {
 }
 
 #[test]
+fn a_call_is_cancelled_before_the_next_one_has_a_response() {
+    let id = "cancelled-before-later-responses";
+    let stuck = || EvidenceBuilder::http(MODERN).client(modern_call(1, "stuck")).wait(300);
+    let next = |story: EvidenceBuilder, ms| {
+        story
+            .client(modern_call(2, "slow"))
+            .wait(ms)
+            .server(result(2, json!({})))
+            .on(1)
+            .mark(ConnectionEvent::ClosedByPeer)
+    };
+    passes(id, stuck().mark(ConnectionEvent::ClosedByPeer).client(modern_call(2, "slow")).server(result(2, json!({}))));
+    // In the background, it may take a moment.
+    passes(id, next(stuck(), 400));
+    fails(id, next(stuck(), 1200), "the call of `stuck` was cancelled after the next call");
+    not_applicable(id, stuck());
+}
+
+#[test]
 fn without_a_call_given_up_there_is_nothing_to_judge() {
     for story in EvidenceBuilder::legacy() {
         blocked(ID, story.client(call(1, "x")).server(result(1, json!({}))));
