@@ -440,9 +440,12 @@ fn offers(transcript: &Transcript<'_>, server: &str, method: &str) -> bool {
     capability_of(method).is_none_or(|pointer| declares(transcript, server, pointer))
 }
 
-/// Whether a client may repeat a call after this response: without a result, or in a new session.
+/// `HeaderMismatch` (2026-07-28, basic/transports/streamable-http#client-behavior).
+const HEADER_MISMATCH: i64 = -32020;
+
+/// Whether a client may repeat a call after this response: without a result, in a new session, or with other headers.
 fn is_repeated(one: &RequestResponse<'_>) -> bool {
-    let lost = || one.error().is_none() || one.status() == Some(404);
+    let lost = || one.error().is_none() || one.status() == Some(404) || one.code() == Some(HEADER_MISMATCH);
     one.result().map_or_else(lost, |result| !is_complete(result))
 }
 

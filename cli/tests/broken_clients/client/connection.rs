@@ -36,6 +36,9 @@ const BACKGROUND_DELAY: Duration = Duration::from_millis(100);
 /// Key of the log level in requests of 2026-07-28 (utilities, logging).
 const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 
+/// Code of a rejected header (2026-07-28, basic/transports/streamable-http).
+const HEADER_MISMATCH: i64 = -32020;
+
 /// Maximum number of requests with input.
 const MAX_ROUNDS: usize = 10;
 
@@ -137,6 +140,7 @@ impl Connection {
     /// Stores the negotiated revision.
     pub(crate) fn agree(&mut self, revision: &str, greeting: Value) {
         (self.revision, self.greeting) = (revision.to_owned(), greeting);
+        self.inbox.stateless.store(self.modern, Ordering::Relaxed);
         if let (Link::Http(http), false) = (&*self.link, self.modern) {
             let _ = http.agreed.set(revision.to_owned());
         }
@@ -158,6 +162,12 @@ impl Connection {
             let result = match self.request_once(method, params.clone(), timeouts).await {
                 // "The client SHOULD select a mutually supported version" (2026-07-28, versioning).
                 Err(fault) if self.modern && fault.supports(MODERN) && !self.flaw.is(Defect::GivesUpWhenRejected) => {
+                    self.request_once(method, params.clone(), timeouts).await?
+                }
+                // "SHOULD call `tools/list` …, then retry" (2026-07-28, streamable-http, client behavior).
+                Err(fault) if fault.code == Some(HEADER_MISMATCH) && !self.flaw.is(Defect::GivesUpOnMismatch) => {
+                    let listed = self.request_once("tools/list", json!({}), timeouts).await?;
+                    self.learn(listed["tools"].as_array().map_or(&[][..], Vec::as_slice));
                     self.request_once(method, params.clone(), timeouts).await?
                 }
                 result => result?,

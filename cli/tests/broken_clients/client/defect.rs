@@ -29,6 +29,8 @@ pub(crate) enum Defect {
     WritesBlankLines,
     NamesRequestedRevision,
     IgnoresListedRevisions,
+    AnswersStatelessServers,
+    DropsBatches,
     // HTTP.
     OmitsParameterHeaders,
     SendsPlainParameters,
@@ -48,6 +50,9 @@ pub(crate) enum Defect {
     SpeaksNoSse,
     CallsInvalidTools,
     PutsMessages,
+    FailsOnComments,
+    TakesLastDataLine,
+    GivesUpOnMismatch,
     FetchesReferences,
     // Authorization.
     IgnoresMetadataUrl,

@@ -303,7 +303,7 @@ impl Http {
     }
 
     async fn read_stream(&self, mut response: Response, id: Option<u64>) -> Result<(), Fault> {
-        let mut events = Events::default();
+        let mut events = Events::new(self.flaw);
         for _ in 0..MAX_RECONNECTS {
             let ended = self.read_events(response, id, &mut events).await;
             let Some(last) = events.last_id.clone().filter(|_| self.is_resumable(id)) else { return ended };
@@ -386,7 +386,7 @@ impl Http {
 
     /// Reads the stream for messages of the server, and resumes it whenever it ends.
     async fn keep_stream(&self) {
-        let mut events = Events::default();
+        let mut events = Events::new(self.flaw);
         loop {
             let last = events.last_id.clone();
             let request = last.iter().fold(self.get(), |request, last| request.header("last-event-id", last));

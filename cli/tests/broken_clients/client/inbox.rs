@@ -2,7 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use serde_json::{Value, json};
@@ -34,12 +37,22 @@ pub(crate) struct Inbox {
     open: Mutex<Open>,
     /// Notified when the subscription starts (2026-07-28, subscriptions).
     pub(crate) subscribed: Notify,
+    /// Whether the server has no handshake, so that it gets no responses (2026-07-28, basic/transports).
+    pub(crate) stateless: AtomicBool,
 }
 
 impl Inbox {
     pub(crate) fn new(server: &str, report: Report, user: User, flaw: Flaw) -> Self {
         let open = Mutex::new(Some(BTreeMap::new()));
-        Self { server: server.to_owned(), report, flaw, user, open, subscribed: Notify::new() }
+        Self {
+            server: server.to_owned(),
+            report,
+            flaw,
+            user,
+            open,
+            subscribed: Notify::new(),
+            stateless: AtomicBool::default(),
+        }
     }
 
     /// Opens a request and returns the channel of its messages.
@@ -107,7 +120,13 @@ impl Inbox {
 
     /// Handles a message, and returns the response to a request.
     pub(crate) fn take(&self, message: &Value) -> Vec<Value> {
+        // "MUST support receiving JSON-RPC batches" (2025-03-26, basic, batching).
+        if let Some(batch) = message.as_array().filter(|_| !self.flaw.is(Defect::DropsBatches)) {
+            return batch.iter().flat_map(|message| self.take(message)).collect();
+        }
         match (message["method"].as_str(), message.get("id")) {
+            (Some(_), Some(_))
+                if self.stateless.load(Ordering::Relaxed) && !self.flaw.is(Defect::AnswersStatelessServers) => {}
             (Some(method), Some(id)) => {
                 let answer = self.answer(method, id, &message["params"]);
                 let answer = answer.map(|answer| self.flaw.altered(&format!("answer {method}"), answer));

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::defect::{Defect, Flaw};
+
 /// Joins events from pieces of any size.
 #[derive(Default)]
 pub(crate) struct Events {
@@ -13,9 +15,16 @@ pub(crate) struct Events {
     pub(crate) last_id: Option<String>,
     /// Delay before a reconnect that the server requested.
     pub(crate) retry: Option<Duration>,
+    flaw: Flaw,
+    /// Whether the stream is not read further, with a defect.
+    failed: bool,
 }
 
 impl Events {
+    pub(crate) fn new(flaw: Flaw) -> Self {
+        Self { flaw, ..Self::default() }
+    }
+
     /// Number of bytes of the incomplete event.
     pub(crate) fn pending(&self) -> usize {
         self.rest.len() + self.data.iter().map(String::len).sum::<usize>()
@@ -36,7 +45,14 @@ impl Events {
             let line: Vec<u8> = self.rest.drain(..=end).collect();
             let line = String::from_utf8_lossy(&line);
             let line = line.trim_end_matches(['\n', '\r']);
+            self.failed |= line.starts_with(':') && self.flaw.is(Defect::FailsOnComments);
+            if self.failed {
+                continue;
+            }
             if let Some(data) = line.strip_prefix("data:") {
+                if self.flaw.is(Defect::TakesLastDataLine) {
+                    self.data.clear();
+                }
                 self.data.push(data.strip_prefix(' ').unwrap_or(data).to_owned());
             } else if let Some(id) = line.strip_prefix("id:") {
                 self.id = Some(id.trim().to_owned());
