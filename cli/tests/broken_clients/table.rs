@@ -144,6 +144,8 @@ pub(crate) const ROWS: &[Row] = &[
     fails(ComesBackAtOnce, "http/asked-to-wait@streamable-http@2026-07-28", "waits-as-asked"),
     fails(TakesOnlyStreams, "http/answer-as-json@streamable-http@2025-11-25", "connect[mock]"),
     fails(TakesOnlyObjects, "http/answer-as-stream@streamable-http@2026-07-28", "connect[mock]"),
+    fails(TakesOnlyObjects, "http/stream-after-objects@streamable-http@2025-11-25", "steps[1].call"),
+    fails(TakesOnlyObjects, "http/stream-after-objects@streamable-http@2026-07-28", "steps[1].call"),
     warns(NeverComesBack, "http/polled-answer@streamable-http@2025-11-25", "steps[0].call"),
     warns(NeverComesBack, "http/broken-stream@streamable-http@2025-06-18", "expect.frames[0]"),
     warns(ComesBackTooSoon, "http/polled-answer@streamable-http@2025-11-25", "steps[0].call.not_before"),
