@@ -30,7 +30,7 @@ pub(super) const CHECKS: &[Check] = &[
         requirement: "client/cancels-by-notification",
         scope: Scope::Named,
         expected: "a call that the user cancels is cancelled by `notifications/cancelled` with its id",
-        rule: Rule::Case(timeout_sends_cancel),
+        rule: Rule::Case(cancels_by_notification),
     },
     // For clients that report no times.
     Check {
@@ -65,6 +65,16 @@ fn timeout_sends_cancel(transcript: &Transcript<'_>) -> CheckOutcome {
         }
     }
     findings.or_blocked("calls that were given up", "every call was answered, so there was nothing to give up")
+}
+
+/// Only a report shows that the call was cancelled: a client need not have the feature, and then leaves the call open.
+fn cancels_by_notification(transcript: &Transcript<'_>) -> CheckOutcome {
+    let ended = |step: &StepOutcome| matches!(step.outcome, Outcome::Error(_));
+    if transcript.evidence.steps.iter().any(ended) {
+        timeout_sends_cancel(transcript)
+    } else {
+        CheckOutcome::not_applicable("the client does not report that the call was cancelled")
+    }
 }
 
 /// In a scenario whose calls are sequential, the next call shows that the client has given up the one before it.
