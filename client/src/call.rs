@@ -254,9 +254,10 @@ impl PendingCall {
         let mut end = EndReport { connection: &self.connection, call: self.id, tool: &tool, begun, outcome: None };
         let params = std::mem::take(&mut self.params);
         let (connection, id) = (&self.connection, Some(self.id));
-        let rounds = connection.run_input_rounds(exchange, METHOD, params.clone(), id, &self.timeouts);
-        let mut outcome = rounds.await;
-        if matches!(outcome, Err(CallError::Rpc { code: HEADER_MISMATCH, .. })) && connection.rules().input_rounds {
+        // Only revisions whose headers mirror parameters have the error.
+        let again = connection.rules().input_rounds.then(|| params.clone());
+        let mut outcome = connection.run_input_rounds(exchange, METHOD, params, id, &self.timeouts).await;
+        if let (Err(CallError::Rpc { code: HEADER_MISMATCH, .. }), Some(params)) = (&outcome, again) {
             let seen = self.seen.take();
             outcome = connection.call_with_current_headers(&tool, params, seen, self.id, &self.timeouts).await;
         }
