@@ -24,6 +24,9 @@ const RENAMED_AREAS: &[(&str, &str)] = &[("asks", "client-features")];
 
 static FILES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/catalog");
 
+/// The beginning of the paths of the built-in scenarios for servers.
+const SERVER_FILES: &str = "catalog/server/";
+
 /// Maximum number of files in a directory. A directory with more is unlikely to be a catalog.
 const MAX_FILES: usize = 10_000;
 /// Maximum depth of directories.
@@ -58,8 +61,24 @@ impl ScenarioCatalog {
     /// # Errors
     /// Like [`Self::built_in`].
     pub fn built_in_with(vocabulary: &Vocabulary) -> Result<Self, LoadErrors> {
+        Self::built_in_files_with(built_in_files(), vocabulary)
+    }
+
+    /// The built-in scenarios for servers. The others, which are many times as many, are not read.
+    ///
+    /// # Errors
+    /// Like [`Self::built_in`].
+    pub fn built_in_for_servers() -> Result<Self, LoadErrors> {
+        let files = built_in_files().filter(|(path, _)| path.starts_with(SERVER_FILES));
+        Self::built_in_files_with(files, Vocabulary::built_in())
+    }
+
+    fn built_in_files_with(
+        files: impl Iterator<Item = (String, &'static [u8])>,
+        vocabulary: &Vocabulary,
+    ) -> Result<Self, LoadErrors> {
         let mut reading = Reading::default();
-        for (path, bytes) in built_in_files() {
+        for (path, bytes) in files {
             reading.add(load::from_bytes(bytes, &path, vocabulary), Some(&id_of(Path::new(&path))));
         }
         reading.finish()

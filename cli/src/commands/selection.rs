@@ -13,9 +13,14 @@ use scenarios::{
 
 use crate::{error::CommandError, transport::TransportArg};
 
-/// The built-in catalog, and the scenarios of the user. Each of the paths must have a scenario of the runner.
+/// The built-in catalog, and the scenarios of the user. With a runner, its part of the catalog is enough, and each of the paths
+/// must have a scenario of it.
 pub(crate) fn catalog_with(paths: &[PathBuf], runner: Option<Runner>) -> Result<ScenarioCatalog, CommandError> {
-    let catalog = ScenarioCatalog::built_in().map_err(CommandError::input)?;
+    let catalog = match runner {
+        Some(Runner::Validate) => ScenarioCatalog::built_in_for_servers(),
+        _ => ScenarioCatalog::built_in(),
+    };
+    let catalog = catalog.map_err(CommandError::input)?;
     if paths.is_empty() {
         return Ok(catalog);
     }

@@ -119,6 +119,17 @@ fn finds_a_renamed_scenario_under_its_old_id() {
     }
 }
 
+#[test]
+fn the_scenarios_for_servers_are_those_that_validate_runs() {
+    let ids = |catalog: &ScenarioCatalog| -> Vec<String> {
+        let for_servers = catalog.scenarios().filter(|one| Runner::for_scenario(one) == Runner::Validate);
+        for_servers.map(|scenario| scenario.scenario.clone()).collect()
+    };
+    let (all, servers) = (ScenarioCatalog::built_in(), ScenarioCatalog::built_in_for_servers().expect("the catalog"));
+    assert_eq!(ids(&all.expect("the catalog")), ids(&servers));
+    assert_eq!(servers.entries().len(), ids(&servers).len());
+}
+
 /// A client may reject such a step, or obey it, so a scenario that has one can only be judged wrongly
 /// (2025-11-25, basic/lifecycle#operation).
 #[test]
