@@ -16,7 +16,10 @@ use reqwest::{
     header::{HeaderMap, HeaderName, HeaderValue},
 };
 use serde_json::{Value, json};
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::{
+    task::{AbortHandle, JoinSet},
+    time::Instant,
+};
 
 use super::{
     PeerError, answer,
@@ -383,12 +386,18 @@ impl Shared {
     }
 }
 
-/// Sends a request, and again if the connection closes without a response: a server may close a connection that the client
-/// keeps, for example after a rejection, and the next request finds it closed (RFC 9112, 9.3.1).
+/// A request finds a connection closed that the client kept within this time. A call is cancelled later, and a server may then
+/// close its connection, which must not start the call again.
+const FOUND_CLOSED: Duration = Duration::from_millis(200);
+
+/// Sends a request, and again if the connection closes at once without a response: a server may close a connection that the
+/// client keeps, for example after a rejection, and the next request finds it closed (RFC 9112, 9.3.1).
 async fn send(request: RequestBuilder) -> reqwest::Result<reqwest::Response> {
-    let again = request.try_clone();
+    let (again, began) = (request.try_clone(), Instant::now());
     match (request.send().await, again) {
-        (Err(cause), Some(again)) if cause.is_request() && !cause.is_connect() && !cause.is_timeout() => {
+        (Err(cause), Some(again))
+            if cause.is_request() && !cause.is_connect() && !cause.is_timeout() && began.elapsed() < FOUND_CLOSED =>
+        {
             again.send().await
         }
         (sent, _) => sent,
@@ -467,4 +476,36 @@ pub(super) fn chain(error: &dyn std::error::Error) -> String {
         cause = source.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{io::AsyncReadExt, net::TcpListener, time::sleep};
+
+    use super::*;
+
+    /// The number of requests that reach a server which closes each connection after this time without a response.
+    async fn requests_of_one_call(closes_after: Duration) -> u64 {
+        let server = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url: Url = format!("http://{}/mcp", server.local_addr().expect("an address")).parse().expect("a URL");
+        let received = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&received);
+        let accept = tokio::spawn(async move {
+            while let Ok((mut connection, _)) = server.accept().await {
+                let read = connection.read(&mut [0; 4096]).await.unwrap_or(0);
+                count.fetch_add(u64::from(read > 0), Ordering::Relaxed);
+                sleep(closes_after).await;
+            }
+        });
+        let client = build_client(&url).expect("a client");
+        assert!(send(client.post(url).body("{}")).await.is_err());
+        accept.abort();
+        received.load(Ordering::Relaxed)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn only_a_request_that_finds_its_connection_closed_is_sent_again() {
+        assert_eq!(requests_of_one_call(Duration::ZERO).await, 2);
+        assert_eq!(requests_of_one_call(FOUND_CLOSED).await, 1);
+    }
 }
