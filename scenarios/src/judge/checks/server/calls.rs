@@ -257,10 +257,14 @@ fn failures(transcript: &Transcript<'_>) -> CheckOutcome {
         if call.request.response.is_none() || !validator.as_ref().is_some_and(|one| one.is_valid(arguments)) {
             continue;
         }
-        let error = call.request.error().filter(|_| call.request.code().is_some_and(is_failure));
+        let seq = call.request.last_frame();
         let message =
             |error| format!("the call of `{}` with {} fails with {}", call.name, brief(arguments), brief(error));
-        findings.check(call.request.last_frame(), error.map_or(Ok(()), |error| Err(message(error))));
+        match (call.request.error(), call.request.code(), known::sdk_of(call.request)) {
+            (Some(_), Some(code), Some(sdk)) => findings.known(seq, known::rejection(code, sdk)),
+            (Some(error), Some(code), None) if is_failure(code) => findings.check(seq, Err(message(error))),
+            _ => findings.saw(seq),
+        }
     }
     findings.or_not_applicable("calls", "no tool was called with valid arguments")
 }
