@@ -191,7 +191,6 @@ impl Connection {
         arguments: Value,
         options: CallOptions,
     ) -> Result<PendingCall, CallError> {
-        let seen = options.seen;
         self.check_view(tool, options.seen).await?;
         let timeouts = self.timeouts();
         let idle = options.timeout.unwrap_or(timeouts.call);
@@ -220,7 +219,7 @@ impl Connection {
             await_task: options.await_task && self.rules().tasks,
             id,
             tool: tool.to_owned(),
-            seen,
+            seen: options.seen,
         })
     }
 }
@@ -258,8 +257,7 @@ impl PendingCall {
         let again = connection.rules().input_rounds.then(|| params.clone());
         let mut outcome = connection.run_input_rounds(exchange, METHOD, params, id, &self.timeouts).await;
         if let (Err(CallError::Rpc { code: HEADER_MISMATCH, .. }), Some(params)) = (&outcome, again) {
-            let seen = self.seen.take();
-            outcome = connection.call_with_current_headers(&tool, params, seen, self.id, &self.timeouts).await;
+            outcome = connection.call_with_current_headers(&tool, params, self.seen, self.id, &self.timeouts).await;
         }
         let known = ["complete", "input_required", "task"];
         let mut outcome = outcome.and_then(ToolResult::read).and_then(|result| {

@@ -209,8 +209,9 @@ impl Peer {
 
     /// The highest level of the log messages after this number of received messages.
     pub(crate) fn logged_since(&self, received: usize) -> Option<Value> {
-        let messages = self.recorder.received_since(received);
-        let logs = messages.iter().filter(|message| message["method"] == "notifications/message");
+        let state = self.recorder.lock();
+        let messages = state.received.iter().skip(received);
+        let logs = messages.filter(|message| message["method"] == "notifications/message");
         logs.filter_map(|message| severity(message.pointer("/params/level")?)).max().map(|level| json!(LEVELS[level]))
     }
 

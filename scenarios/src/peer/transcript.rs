@@ -247,7 +247,7 @@ impl TranscriptRecorder {
         self.changed.send_modify(|version| *version = version.wrapping_add(1));
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         // A panic cannot leave a partial frame.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -180,12 +180,9 @@ fn late_responses_do_no_harm(transcript: &Transcript<'_>) -> CheckOutcome {
     for session in transcript.sessions() {
         for late in session.messages().filter(|message| !message.by_client() && is_late(session, message)) {
             findings.saw(late.seq());
-            let given_up = |call: &Message<'_>| abandoned_after(session, call, &late);
-            let call = session
-                .client_messages()
-                .filter(|message| message.tool().is_some())
-                .find(|call| given_up(call).is_some());
-            let Some((call, closed)) = call.and_then(|call| Some((call, given_up(&call)?))) else { continue };
+            let mut calls = session.client_messages().filter(|message| message.tool().is_some());
+            let abandoned = calls.find_map(|call| Some((call, abandoned_after(session, &call, &late)?)));
+            let Some((call, closed)) = abandoned else { continue };
             let message =
                 format!("the call of `{}` was abandoned after a late response", call.tool().unwrap_or_default());
             findings.fail(message, [late.seq(), call.seq(), closed]);

@@ -52,12 +52,16 @@ fn cursors_are_echoed(transcript: &Transcript<'_>) -> CheckOutcome {
     findings.or_blocked("cursors", "the client sent no cursor, so there was nothing to compare")
 }
 
+/// The cursors that the client sent, each with its server and method.
+fn followed<'a>(pages: &[Page<'a>]) -> HashSet<(&'a str, &'a str, &'a Value)> {
+    pages.iter().filter_map(|page| Some((page.server, page.method(), page.cursor()?))).collect()
+}
+
 fn all_pages_read(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
     let pages = pages(transcript);
     // A cursor that the server repeats has been followed already; following it again would never end.
-    let followed: HashSet<_> =
-        pages.iter().filter_map(|page| Some((page.server, page.method(), page.cursor()?))).collect();
+    let followed = followed(&pages);
     for page in &pages {
         let (Some(cursor), Some(answer)) = (page.next(), page.answer) else { continue };
         let followed = followed.contains(&(page.server, page.method(), cursor));
@@ -73,6 +77,7 @@ fn all_pages_read(transcript: &Transcript<'_>) -> CheckOutcome {
 fn empty_page_is_no_end(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
     let pages = pages(transcript);
+    let followed = followed(&pages);
     for page in &pages {
         let items = page.answer.and_then(|answer| answer.result()).and_then(Value::as_object);
         let is_empty =
@@ -81,8 +86,7 @@ fn empty_page_is_no_end(transcript: &Transcript<'_>) -> CheckOutcome {
         let (Some(next), Some(_), Some(answer), true) = (page.next(), page.cursor(), page.answer, is_empty) else {
             continue;
         };
-        let is_next = |other: &&Page<'_>| other.server == page.server && other.method() == page.method();
-        let followed = pages.iter().filter(is_next).any(|other| other.cursor() == Some(next));
+        let followed = followed.contains(&(page.server, page.method(), next));
         if !followed && (transcript.was_killed_on_purpose() || transcript.evidence.timed_out) {
             continue;
         }

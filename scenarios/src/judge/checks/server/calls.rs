@@ -100,6 +100,11 @@ struct Call<'t, 'a> {
 }
 
 impl<'a> Call<'_, 'a> {
+    /// Whether the tool runs only as a task (2025-11-25, basic/utilities/tasks).
+    fn needs_task(&self) -> bool {
+        self.tool.pointer("/execution/taskSupport").is_some_and(|support| support == "required")
+    }
+
     /// The complete result, if the call succeeded.
     fn success(&self) -> Option<&'a Value> {
         let result = self.request.result()?;
@@ -188,23 +193,29 @@ fn fails_anyway(calls: &[Call<'_, '_>], call: &Call<'_, '_>) -> bool {
         })
 }
 
+/// The calls with a response, each with the rule of the input schema that its arguments violate, if they violate one. Another
+/// check judges missing responses.
+fn validated<'c, 't, 'a>(calls: &'c [Call<'t, 'a>]) -> Vec<(&'c Call<'t, 'a>, Option<String>)> {
+    let mut validators = HashMap::new();
+    let none = json!({});
+    let violation = |call: &'c Call<'t, 'a>| {
+        let schema = call.tool.get("inputSchema").filter(|schema| schema.is_object())?;
+        let validator = validators.entry(call.name).or_insert_with(|| jsonschema::validator_for(schema).ok());
+        let error = validator.as_ref()?.validate(call.request.param("arguments").unwrap_or(&none)).err();
+        Some((call, error.map(|error| error.to_string().chars().take(160).collect())))
+    };
+    calls.iter().filter(|call| call.request.response.is_some()).filter_map(violation).collect()
+}
+
 /// Judges the calls whose arguments violate the input schema. The fault gets the violated rule.
 fn judge_invalid(transcript: &Transcript<'_>, fault: impl Fn(&Call<'_, '_>) -> Option<String>) -> CheckOutcome {
     let mut findings = Findings::default();
-    let mut validators = HashMap::new();
-    let none = json!({});
     let calls = calls(transcript);
-    // Another check judges missing responses.
-    for call in calls.iter().filter(|call| call.request.response.is_some() && !fails_anyway(&calls, call)) {
-        let Some(schema) = call.tool.get("inputSchema").filter(|schema| schema.is_object()) else { continue };
-        let validator = validators.entry(call.name).or_insert_with(|| jsonschema::validator_for(schema).ok());
-        let arguments = call.request.param("arguments").unwrap_or(&none);
-        let Some(error) = validator.as_ref().and_then(|validator| validator.validate(arguments).err()) else {
-            continue;
-        };
+    let invalid = validated(&calls).into_iter().filter_map(|(call, rule)| Some((call, rule?)));
+    for (call, rule) in invalid.filter(|(call, _)| !fails_anyway(&calls, call)) {
         let message = |fault| {
-            let rule = error.to_string().chars().take(160).collect::<String>();
-            format!("the call of `{}` with {} {fault}, but {rule}", call.name, brief(arguments))
+            let arguments = call.request.param("arguments").map_or_else(|| "{}".to_owned(), brief);
+            format!("the call of `{}` with {arguments} {fault}, but {rule}", call.name)
         };
         match (fault(call), call.request.code().zip(known::sdk_of(call.request))) {
             (Some(_), Some((code, sdk))) => findings.known(call.request.last_frame(), known::rejection(code, sdk)),
@@ -236,8 +247,7 @@ fn invalid_as_error(transcript: &Transcript<'_>) -> CheckOutcome {
     judge_invalid(transcript, |call| {
         let error = call.request.error().filter(|_| call.request.code() == Some(-32602))?;
         // A tool that runs only as a task is rejected before its arguments are validated.
-        let needs_task = call.tool.pointer("/execution/taskSupport").is_some_and(|support| support == "required");
-        (!needs_task).then(|| format!("is rejected with {}", brief(error)))
+        (!call.needs_task()).then(|| format!("is rejected with {}", brief(error)))
     })
 }
 
@@ -248,15 +258,10 @@ fn is_failure(code: i64) -> bool {
 }
 
 fn failures(transcript: &Transcript<'_>) -> CheckOutcome {
-    let mut validators = HashMap::new();
     let mut findings = Findings::default();
-    for call in calls(transcript) {
-        let schema = call.tool.get("inputSchema").filter(|schema| schema.is_object());
-        let (Some(schema), Some(arguments)) = (schema, call.request.param("arguments")) else { continue };
-        let validator = validators.entry(call.name).or_insert_with(|| jsonschema::validator_for(schema).ok());
-        if call.request.response.is_none() || !validator.as_ref().is_some_and(|one| one.is_valid(arguments)) {
-            continue;
-        }
+    let calls = calls(transcript);
+    for (call, _) in validated(&calls).into_iter().filter(|(_, violated)| violated.is_none()) {
+        let Some(arguments) = call.request.param("arguments") else { continue };
         let seq = call.request.last_frame();
         let message =
             |error| format!("the call of `{}` with {} fails with {}", call.name, brief(arguments), brief(error));
@@ -303,10 +308,9 @@ fn other_case(transcript: &Transcript<'_>) -> CheckOutcome {
 
 fn task_required(transcript: &Transcript<'_>) -> CheckOutcome {
     let declared = transcript.declares("tasks.requests.tools.call") == Some(true);
-    let calls = calls(transcript).into_iter().filter(|call| {
-        let support = call.tool.pointer("/execution/taskSupport");
-        declared && support.is_some_and(|support| support == "required") && call.request.param("task").is_none()
-    });
+    let calls = calls(transcript)
+        .into_iter()
+        .filter(|call| declared && call.needs_task() && call.request.param("task").is_none());
     let fault = |call: &Call<'_, '_>| {
         let response = call.request.response.map(|response| response.json);
         // The TypeScript SDK turns every error of a call into a result.

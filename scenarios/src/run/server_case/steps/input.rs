@@ -73,18 +73,16 @@ fn requested_input(response: &Value) -> Option<(Map<String, Value>, Option<Value
 struct Target {
     method: String,
     params: Map<String, Value>,
-    /// Other valid arguments of a tool.
-    other_arguments: Option<Value>,
+    /// The definition in the list.
+    item: Value,
 }
 
 impl Target {
     /// `None` for a tool that may change something.
     fn new(method: &str, item: &Value) -> Option<Self> {
-        let mut other_arguments = None;
         let params = match method {
             "tools/call" if may_be_called(item) => {
                 let arguments = item.get("inputSchema").map_or_else(|| json!({}), sample);
-                other_arguments = calls::other_arguments(item, &arguments);
                 json!({ "name": item.get("name")?, "arguments": arguments })
             }
             "prompts/get" => {
@@ -96,7 +94,7 @@ impl Target {
             "resources/read" => json!({ "uri": item.get("uri")? }),
             _ => return None,
         };
-        Some(Self { method: method.to_owned(), params: params.as_object().cloned()?, other_arguments })
+        Some(Self { method: method.to_owned(), params: params.as_object().cloned()?, item: item.clone() })
     }
 
     /// Sends the request with these capabilities and additional parameters. `None` if it timed out.
@@ -129,8 +127,9 @@ impl Target {
             let Some((requests, state)) = answer.as_ref().and_then(requested_input) else { break };
             let Some(mut more) = retry_params(&requests, state, responses) else { break };
             if responses == Responses::OtherArguments {
-                let Some(arguments) = &self.other_arguments else { break };
-                more.insert("arguments".to_owned(), arguments.clone());
+                let other = self.params.get("arguments").and_then(|than| calls::other_arguments(&self.item, than));
+                let Some(other) = other else { break };
+                more.insert("arguments".to_owned(), other);
             }
             answer = self.send(peer, all_capabilities(), more).await?;
             if responses != Responses::Complete {

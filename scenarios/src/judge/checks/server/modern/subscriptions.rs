@@ -332,27 +332,22 @@ fn ended_by_server(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut left = HashSet::new();
     let mut findings = Findings::default();
     for frame in &transcript.evidence.frames {
-        let is_mark = |event: ConnectionEvent| frame.body == Body::Event(event);
+        let closed = |event| by_connection.get(&frame.connection).filter(|_| frame.body == Body::Event(event));
+        let cancelled = || Message::all_of(frame).find_map(|message| by_id.get(&IdKey::new(message.cancels()?)));
         let ended = if frame.from_client() {
-            let cancelled = frame.json().and_then(cancelled_id).and_then(|id| by_id.get(&id));
-            let of_stream = by_connection.get(&frame.connection).filter(|_| is_mark(ConnectionEvent::ClosedByPeer));
-            left.extend(cancelled.or(of_stream).map(|one| one.request.seq()));
+            let by_client = cancelled().or_else(|| closed(ConnectionEvent::ClosedByPeer));
+            left.extend(by_client.map(|one| one.request.seq()));
             None
         } else if transcript.is_http() {
-            by_connection.get(&frame.connection).filter(|_| is_mark(ConnectionEvent::ClosedByServer))
+            closed(ConnectionEvent::ClosedByServer)
         } else {
-            frame.json().and_then(cancelled_id).and_then(|id| by_id.get(&id))
+            cancelled()
         };
         let Some(one) = ended.filter(|one| !left.contains(&one.request.seq())) else { continue };
         let fault = || "the server ended the subscription without a result".to_owned();
         findings.check(frame.seq, if one.response.is_some() { Ok(()) } else { Err(fault()) });
     }
     findings.or_not_applicable("subscriptions", "the server ended no subscription")
-}
-
-fn cancelled_id(message: &Value) -> Option<IdKey<'_>> {
-    let cancels = message.get("method").is_some_and(|method| method == "notifications/cancelled");
-    message.pointer("/params/requestId").filter(|_| cancels).map(IdKey::new)
 }
 
 fn result_id(transcript: &Transcript<'_>) -> CheckOutcome {
