@@ -9,7 +9,8 @@ use super::expect::Expect;
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
-    /// The method: `tools/call`, `prompts/get` or `resources/read`. Tools that change something are not called.
+    /// The method: `tools/call`, `prompts/get` or `resources/read`. Tools are called if they are annotated as
+    /// read-only, or permitted by the user.
     pub method: String,
     /// The items to call, get or read: a JSONPath in the values of the earlier steps.
     pub each: String,

@@ -22,11 +22,25 @@ pub(super) const AFTER_UNSUBSCRIBE: Duration = Duration::from_millis(800);
 /// How long to wait for a response to a cancelled call.
 const AFTER_CANCEL: Duration = Duration::from_millis(500);
 
+/// When the calls of a session took so long together, slow tools are not called again.
+const ALL_CALLS: Duration = Duration::from_secs(20);
+/// A tool whose last call took longer is slow.
+const SLOW: Duration = Duration::from_secs(1);
+/// When the calls of a session took so long together, tools are not called with other valid arguments. Those that violate the
+/// schema show more.
+const BEFORE_VARIANTS: Duration = Duration::from_secs(5);
+/// A tool whose last call took longer is not called with other valid arguments.
+const UNHURRIED: Duration = Duration::from_millis(250);
+
 /// The slow calls of a connection.
 #[derive(Debug, Default)]
 pub(super) struct SlowCalls {
     /// The tools with a call that had no response in time.
     tools: BTreeSet<String>,
+    /// The duration of the last call of each tool.
+    durations: BTreeMap<String, Duration>,
+    /// The duration of all calls.
+    total: Duration,
     /// The tools whose next call gets a number as its progress token.
     text_token_used: BTreeSet<String>,
     /// The tools with a call that was cancelled on purpose.
@@ -37,10 +51,19 @@ pub(super) struct SlowCalls {
     late_until: Option<Instant>,
     /// Whether calls without a response stay open while others are made.
     stay_open: bool,
-    /// The calls that stay open, and when they are cancelled.
-    open: Vec<(Sent, Instant)>,
+    /// The calls that stay open.
+    open: Vec<OpenCall>,
     /// The other requests that had no response in time, by id as JSON.
     late: Mutex<BTreeMap<String, Sent>>,
+}
+
+/// A call without a response yet.
+#[derive(Debug)]
+struct OpenCall {
+    tool: String,
+    sent: Sent,
+    /// When it is cancelled.
+    deadline: Instant,
 }
 
 impl SlowCalls {
@@ -67,14 +90,31 @@ impl Peer {
         self
     }
 
-    /// Notes a tool with a call that had no response in time.
-    pub(crate) fn note_slow(&mut self, tool: &str) {
-        self.slow_calls.tools.insert(tool.to_owned());
+    /// Notes how long a call of a tool took.
+    pub(crate) fn note_duration(&mut self, tool: &str, duration: Duration) {
+        self.slow_calls.total += duration;
+        self.slow_calls.durations.insert(tool.to_owned(), duration);
     }
 
-    /// Whether a call of the tool had no response in time.
-    pub(crate) fn is_slow(&self, tool: &str) -> bool {
-        self.slow_calls.tools.contains(tool)
+    /// Whether another call of the tool is worth its time: a session with tools that use a slow network would take minutes.
+    ///
+    /// # Errors
+    /// The reason why not.
+    pub(crate) fn has_time_for(&self, tool: &str) -> Result<(), &'static str> {
+        let SlowCalls { tools, durations, total, .. } = &self.slow_calls;
+        if tools.contains(tool) {
+            return Err("an earlier call had no response in time");
+        }
+        if *total > ALL_CALLS && durations.get(tool).is_none_or(|last| *last > SLOW) {
+            return Err("the calls of the session took over 20 s");
+        }
+        Ok(())
+    }
+
+    /// Whether the tool is fast enough for a call with other valid arguments.
+    pub(crate) fn has_time_for_variant(&self, tool: &str) -> bool {
+        let SlowCalls { durations, total, .. } = &self.slow_calls;
+        *total < BEFORE_VARIANTS && durations.get(tool).is_some_and(|last| *last < UNHURRIED)
     }
 
     /// Whether a call of the tool was cancelled on purpose, so that the next one may be slow.
@@ -100,7 +140,12 @@ impl Peer {
     ///
     /// # Errors
     /// [`StepError`] of the kind `timed-out`, or `closed`. A call may stay open after `timed-out`.
-    pub(crate) async fn call_response(&mut self, sent: &Sent, within: Duration) -> Result<Value, StepError> {
+    pub(crate) async fn call_response(
+        &mut self,
+        tool: &str,
+        sent: &Sent,
+        within: Duration,
+    ) -> Result<Value, StepError> {
         let deadline = Instant::now() + within;
         let first = self.response(sent, within.min(self.response_timeout(Some(BRIEF)))).await;
         if !matches!(&first, Err(error) if error.kind == "timed-out") {
@@ -109,16 +154,37 @@ impl Peer {
         // A server that works on one request at a time gets the others after this call.
         if self.slow_calls.stay_open && self.responds(BRIEF).await {
             self.slow_calls.note(sent, false);
-            self.slow_calls.open.push((sent.clone(), deadline));
+            self.slow_calls.open.push(OpenCall { tool: tool.to_owned(), sent: sent.clone(), deadline });
             return Err(failure("timed-out", "the response is awaited until the end of the session"));
         }
-        self.last_response(sent, deadline).await
+        self.last_response(tool, sent, deadline).await
+    }
+
+    /// Whether a call of the tool is open.
+    pub(crate) fn has_open(&self, tool: &str) -> bool {
+        self.slow_calls.open.iter().any(|call| call.tool == tool)
+    }
+
+    /// Waits briefly for the responses to the open calls of a tool. A busy machine delays those of fast tools too.
+    pub(crate) async fn finish_open(&mut self, tool: &str) {
+        let open = std::mem::take(&mut self.slow_calls.open);
+        let (of_tool, others) = open.into_iter().partition(|call| call.tool == tool);
+        self.slow_calls.open = others;
+        for call in of_tool {
+            let since = Duration::from_micros(self.now_us() - call.sent.at_us);
+            let found = |state: &State| find_response(state, &call.sent).map(|_| ());
+            if self.recorder.wait(SLOW.saturating_sub(since), found).await.is_none() {
+                self.slow_calls.tools.insert(tool.to_owned());
+                self.slow_calls.open.push(call);
+            }
+        }
     }
 
     /// Waits for the response to a slow call until its deadline, and cancels it if there is none.
-    async fn last_response(&mut self, sent: &Sent, deadline: Instant) -> Result<Value, StepError> {
+    async fn last_response(&mut self, tool: &str, sent: &Sent, deadline: Instant) -> Result<Value, StepError> {
         let last = self.response_or_progress(sent, deadline).await;
         if matches!(&last, Err(error) if error.kind == "timed-out") {
+            self.slow_calls.tools.insert(tool.to_owned());
             self.cancel(sent).await;
         }
         last
@@ -172,8 +238,8 @@ impl Peer {
     /// which checks report.
     pub(crate) async fn settle(&mut self) {
         let late_until = self.slow_calls.late_until;
-        for (sent, deadline) in std::mem::take(&mut self.slow_calls.open) {
-            drop(self.last_response(&sent, deadline).await);
+        for OpenCall { tool, sent, deadline } in std::mem::take(&mut self.slow_calls.open) {
+            drop(self.last_response(&tool, &sent, deadline).await);
         }
         // A busy machine delays responses.
         let deadline = Instant::now() + self.response_timeout(None);

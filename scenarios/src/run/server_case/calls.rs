@@ -21,9 +21,11 @@ mod mirrored;
 const CALL: Duration = Duration::from_secs(10);
 /// Default maximum number of tools or prompts.
 const MAX: usize = 30;
+/// Maximum number of slow tools whose calls are cancelled.
+const MAX_CANCELLED: usize = 10;
 /// A call that is to be cancelled and has no response after this time is slow enough.
 const SLOW: Duration = Duration::from_millis(300);
-/// A tool whose call takes longer, in microseconds, is not called with other valid arguments.
+/// A tool whose call takes longer, in microseconds, is slow enough to be cancelled.
 const UNHURRIED_US: u64 = 250_000;
 /// Seed of generated arguments. It is fixed, so that two runs against a server send the same calls.
 const SEED: u64 = 0;
@@ -38,6 +40,8 @@ struct Planned {
     name: String,
     arguments: Option<Map<String, Value>>,
     violates: Option<String>,
+    /// Whether it has other valid arguments than the first call of the tool.
+    is_variant: bool,
     /// Whether it may have a progress token.
     has_token: bool,
     /// HTTP headers that replace the usual ones.
@@ -50,6 +54,7 @@ impl Planned {
             name: name.to_owned(),
             arguments: Some(arguments),
             violates: None,
+            is_variant: false,
             has_token: true,
             headers: Headers::new(),
         }
@@ -90,27 +95,37 @@ pub(super) async fn call_tools(
     if step.arguments == ArgumentKind::Invalid {
         calls.extend(other_case(&tools, &calls).map(|planned| vec![planned]));
     }
+    // Open calls have more time then.
+    calls.sort_by_key(|planned| planned.first().is_some_and(|first| peer.has_open(&first.name)));
+    let mut calls: Vec<Planned> = calls.into_iter().flatten().collect();
+    // Each tool is called before any is called with other arguments.
+    calls.sort_by_key(|planned| planned.is_variant);
     let mut made = Vec::new();
     let mut unhurried = BTreeSet::new();
-    for planned in calls.into_iter().flatten() {
-        if step.arguments == ArgumentKind::Varied && unhurried.contains(&planned.name) {
+    for planned in calls {
+        if planned.is_variant && !peer.has_time_for_variant(&planned.name) {
             continue;
         }
-        // A fast call cannot be cancelled.
-        if step.cancel
-            && made.iter().any(|made: &Value| made["tool"] == *planned.name)
-            && !unhurried.contains(&planned.name)
-        {
+        // A fast call cannot be cancelled, and ten slow tools show what a server does.
+        let was_called = made.iter().any(|made: &Value| made["tool"] == *planned.name);
+        let is_enough = if was_called { !unhurried.contains(&planned.name) } else { unhurried.len() >= MAX_CANCELLED };
+        if step.cancel && is_enough {
             continue;
+        }
+        if !step.cancel {
+            peer.finish_open(&planned.name).await;
         }
         // A tool without a response in time is called once in a session, and cancelled as often as a step asks.
-        if !step.cancel && peer.is_slow(&planned.name) {
-            not_called.push(json!({ "tool": planned.name, "reason": "an earlier call had no response in time" }));
+        if let Some(reason) = peer.has_time_for(&planned.name).err().filter(|_| !step.cancel) {
+            not_called.push(json!({ "tool": planned.name, "reason": reason }));
             continue;
         }
         let (began_us, received) = (peer.now_us(), peer.received());
         let response = call(peer, step, &planned).await?;
         let elapsed_us = peer.now_us() - began_us;
+        if !step.cancel {
+            peer.note_duration(&planned.name, Duration::from_micros(elapsed_us));
+        }
         if elapsed_us > UNHURRIED_US {
             unhurried.insert(planned.name.clone());
         }
@@ -173,7 +188,8 @@ fn plan(
         ArgumentKind::Valid => Ok(vec![Planned::valid(name, valid)]),
         ArgumentKind::Varied => {
             let others = generator.variants(SEED, with_large).map_err(|cause| cause.to_string())?;
-            Ok(std::iter::once(valid).chain(others).map(|arguments| Planned::valid(name, arguments)).collect())
+            let variant = |arguments| Planned { is_variant: true, ..Planned::valid(name, arguments) };
+            Ok(std::iter::once(Planned::valid(name, valid)).chain(others.into_iter().map(variant)).collect())
         }
         ArgumentKind::Invalid if needs_task => Ok(vec![Planned::invalid(name, Some(valid), "call without a task")]),
         ArgumentKind::Invalid => {
@@ -252,9 +268,8 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<Va
             other => other,
         }
     } else {
-        let response = peer.call_response(&sent, within).await;
+        let response = peer.call_response(&planned.name, &sent, within).await;
         if matches!(&response, Err(error) if error.kind == "timed-out") {
-            peer.note_slow(&planned.name);
             cancel_another(peer).await?;
         }
         response

@@ -19,6 +19,9 @@ use super::{Timeouts, description, handshake, ownership, run_server_case, take_s
 /// Maximum number of sessions for the scenarios of a revision. A server that ends more of them is not tested further.
 const MAX_SESSIONS: usize = 4;
 
+/// Maximum time of the sessions for the scenarios of a revision.
+const MAX_TIME: Duration = Duration::from_secs(90);
+
 /// The scenarios of a revision that share a session.
 pub(crate) struct SharedSession<'r> {
     pub(crate) target: &'r ServerTarget,
@@ -85,6 +88,9 @@ impl SharedSession<'_> {
                 return collected;
             }
             let opened = match session {
+                _ if is_over(collected.whole.elapsed_us) => {
+                    Err(format!("the server is slow: its session took over {} s", MAX_TIME.as_secs()))
+                }
                 MAX_SESSIONS => Err(format!("the server ended or stopped responding in {MAX_SESSIONS} sessions")),
                 _ => self.reopen(next_id).await,
             };
@@ -134,7 +140,7 @@ impl SharedSession<'_> {
             if peer.is_busy() {
                 busy.give();
             }
-            if self.cancel.is_cancelled() || (busy.is_given() && ends_session(scenario)) {
+            if self.cancel.is_cancelled() || is_over(peer.now_us()) || (busy.is_given() && ends_session(scenario)) {
                 break;
             }
             let (from, began_us) = (peer.frame_count(), peer.now_us());
@@ -194,6 +200,10 @@ impl SharedSession<'_> {
         let broken = Some(why.to_owned());
         Evidence { broken, ..Evidence::empty(scenario, self.facts.transport, self.revision) }
     }
+}
+
+fn is_over(elapsed_us: u64) -> bool {
+    u128::from(elapsed_us) > MAX_TIME.as_micros()
 }
 
 /// Tells once that the server works on slow or cancelled calls. It exits late then, so that its exit would say nothing.

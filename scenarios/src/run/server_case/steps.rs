@@ -47,7 +47,7 @@ pub(super) async fn take(peer: &mut Peer, step: &ServerStep, values: &[Value], p
         ServerStep::Http(step) => return http(peer, step).await,
         ServerStep::Close(_) => return peer.close(peer.response_timeout(Some(CLOSE))).await,
         ServerStep::Terminate(_) => return peer.terminate(peer.response_timeout(Some(CLOSE))).await,
-        ServerStep::Input(step) => input::take(peer, step, values).await,
+        ServerStep::Input(step) => input::take(peer, step, values, policy).await,
         ServerStep::Stop(step) if peer.stop(&step.request).await => Ok(Value::Null),
         ServerStep::Stop(step) => Err(Failure::Nothing(format!("the request `{}` is not open", step.request))),
         ServerStep::Together(step) => streams::together(peer, step, values).await,

@@ -10,7 +10,10 @@ use crate::{
     evidence::StepError,
     model::{Input, Responses},
     peer::{Outgoing, Peer},
-    run::server_case::{calls, fill},
+    run::{
+        ToolPolicy,
+        server_case::{calls, fill},
+    },
 };
 
 /// Timeout of one response. A tool that takes longer is skipped.
@@ -21,12 +24,17 @@ const MAX_ROUNDS: usize = 5;
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// Sends the request for each item, and the retries after each result that requests input.
-pub(super) async fn take(peer: &mut Peer, step: &Input, values: &[Value]) -> Result<Value, Failure> {
+pub(super) async fn take(
+    peer: &mut Peer,
+    step: &Input,
+    values: &[Value],
+    policy: &ToolPolicy,
+) -> Result<Value, Failure> {
     let items = fill::select(&step.each, &fill::values(values, None)).map_err(Failure::Nothing)?;
-    let targets = items.iter().filter_map(|item| Target::new(&step.method, item));
+    let targets = items.iter().filter_map(|item| Target::new(&step.method, item, policy));
     let targets: Vec<Target> = targets.take(step.max.unwrap_or(MAX_ITEMS)).collect();
     if targets.is_empty() {
-        return Err(Failure::Nothing(format!("the server has no usable item at `{}`", step.each)));
+        return Err(Failure::Nothing(format!("the server has no item at `{}` that may be used", step.each)));
     }
     let mut answers = Vec::new();
     for target in &targets {
@@ -78,10 +86,10 @@ struct Target {
 }
 
 impl Target {
-    /// `None` for a tool that may change something.
-    fn new(method: &str, item: &Value) -> Option<Self> {
+    /// `None` for a tool that may not be called.
+    fn new(method: &str, item: &Value, policy: &ToolPolicy) -> Option<Self> {
         let params = match method {
-            "tools/call" if may_be_called(item) => {
+            "tools/call" if policy.permits(item).is_ok() => {
                 let arguments = item.get("inputSchema").map_or_else(|| json!({}), sample);
                 json!({ "name": item.get("name")?, "arguments": arguments })
             }
@@ -97,19 +105,36 @@ impl Target {
         Some(Self { method: method.to_owned(), params: params.as_object().cloned()?, item: item.clone() })
     }
 
-    /// Sends the request with these capabilities and additional parameters. `None` if it timed out.
+    /// The name of the tool.
+    fn tool(&self) -> Option<&str> {
+        self.params.get("name").and_then(Value::as_str).filter(|_| self.method == "tools/call")
+    }
+
+    /// Sends the request with these capabilities and additional parameters. `None` if it timed out, or if the calls of the session
+    /// took too long.
     async fn send(
         &self,
         peer: &mut Peer,
         capabilities: Value,
         more: Map<String, Value>,
     ) -> Result<Option<Value>, StepError> {
+        if let Some(tool) = self.tool() {
+            peer.finish_open(tool).await;
+            if peer.has_time_for(tool).is_err() {
+                return Ok(None);
+            }
+        }
         let mut params = self.params.clone();
         params.insert("_meta".to_owned(), json!({ CAPABILITIES: capabilities }));
         params.extend(more);
         let outgoing = Outgoing { method: self.method.clone(), params: Some(params), ..Outgoing::default() };
+        let began_us = peer.now_us();
         let sent = peer.send(outgoing).await?;
-        match peer.response(&sent, WITHIN).await {
+        let response = peer.response(&sent, WITHIN).await;
+        if let Some(tool) = self.tool() {
+            peer.note_duration(tool, Duration::from_micros(peer.now_us() - began_us));
+        }
+        match response {
             Ok(response) => Ok(Some(response)),
             Err(error) if error.kind == "timed-out" => {
                 peer.give_up(&sent).await;
@@ -138,12 +163,6 @@ impl Target {
         }
         Ok(answer)
     }
-}
-
-/// Whether calling a tool is harmless by its own account.
-fn may_be_called(tool: &Value) -> bool {
-    let hint = |name: &str| tool.get("annotations").and_then(|all| all.get(name)).and_then(Value::as_bool);
-    hint("readOnlyHint") == Some(true) || hint("destructiveHint") != Some(true)
 }
 
 /// The parameters of a retry; `None` if the variant needs a state or requests that the result lacks.
