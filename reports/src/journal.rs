@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::model::{BaselineState, CaseResult, FORMAT, LoadResult, Portability, RunHeader};
+use crate::model::{BaselineState, CaseResult, FORMAT, LoadResult, Portability, RunHeader, ToolCalls};
 
 mod read;
 
@@ -44,6 +44,9 @@ pub enum Line {
         /// Comparison with the baseline, if one was given.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         baseline: Option<BaselineState>,
+        /// The tools of a validated server, and how often each was called.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<ToolCalls>,
         /// How model providers accept the tools of a validated server.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         portability: Vec<Portability>,

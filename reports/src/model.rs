@@ -12,7 +12,7 @@ mod body;
 mod portability;
 
 pub use body::FrameBody;
-pub use portability::{Portability, ToolPortability};
+pub use portability::{Portability, ToolCalls, ToolPortability};
 
 /// Version of the run format. It changes when a reader of the old format would misread the new one.
 pub const FORMAT: u32 = 1;
@@ -32,6 +32,9 @@ pub struct Run {
     /// Comparison with the baseline of known failures, if one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline: Option<BaselineState>,
+    /// The tools of a validated server, and how often each was called.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCalls>,
     /// How model providers accept the tools of a validated server, if it listed tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub portability: Vec<Portability>,

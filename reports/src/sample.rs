@@ -32,6 +32,7 @@ pub(crate) fn run(cases: Vec<CaseResult>) -> Run {
         cases,
         loads: Vec::new(),
         baseline: None,
+        tool_calls: Vec::new(),
         portability: Vec::new(),
         complete: true,
         elapsed_ms: 2_345,

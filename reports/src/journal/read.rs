@@ -9,7 +9,7 @@ use std::io::{self, BufRead, Read};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{BaselineState, CaseResult, FORMAT, LoadResult, Portability, Run, RunHeader};
+use crate::model::{BaselineState, CaseResult, FORMAT, LoadResult, Portability, Run, RunHeader, ToolCalls};
 
 /// Maximum length of a line in bytes. Limits the memory that reading an untrusted file takes.
 pub const MAX_LINE: u64 = 256 * 1024 * 1024;
@@ -153,6 +153,8 @@ struct End {
     #[serde(default)]
     baseline: Option<BaselineState>,
     #[serde(default)]
+    tool_calls: Vec<ToolCalls>,
+    #[serde(default)]
     portability: Vec<Portability>,
 }
 
@@ -211,6 +213,7 @@ impl Journal {
         let end = self.end.unwrap_or_else(|| End {
             elapsed_ms: longest.max().unwrap_or(0),
             baseline: None,
+            tool_calls: Vec::new(),
             portability: Vec::new(),
         });
         Run {
@@ -219,6 +222,7 @@ impl Journal {
             cases: self.cases.into_values().collect(),
             loads: self.loads,
             baseline: end.baseline,
+            tool_calls: end.tool_calls,
             portability: end.portability,
             complete,
             elapsed_ms: end.elapsed_ms,

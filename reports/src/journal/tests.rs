@@ -18,7 +18,7 @@ fn case(index: usize) -> String {
 }
 
 fn end() -> String {
-    Line::End { elapsed_ms: 5_000, baseline: None, portability: Vec::new() }.to_text().unwrap()
+    Line::End { elapsed_ms: 5_000, baseline: None, tool_calls: Vec::new(), portability: Vec::new() }.to_text().unwrap()
 }
 
 fn scenarios(run: &Run) -> Vec<&str> {

@@ -1,7 +1,19 @@
-//! How the tools of a validated server reach models.
+//! The tools of a validated server: which were called, and how they reach models.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// A tool that a validated server listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolCalls {
+    /// Name of the tool.
+    pub tool: String,
+    /// Number of calls, with valid and invalid arguments.
+    pub calls: usize,
+    /// Why it was not called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
 
 /// How a model provider accepts the tools of a validated server. It is information and no verdict: the specification
 /// allows more schemas than any provider.

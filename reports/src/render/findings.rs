@@ -27,6 +27,19 @@ pub(super) fn difference(tool: &ToolPortability) -> String {
     format!("{}: {word}{}", tool.tool, tool.reasons.join("; "))
 }
 
+/// The tools that were called, each with the number of its calls; and the others by the reason why not.
+pub(super) fn tool_calls(run: &Run) -> (Vec<String>, BTreeMap<&str, Vec<&str>>) {
+    let mut not_called: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut called = Vec::new();
+    for one in &run.tool_calls {
+        match &one.reason {
+            Some(reason) => not_called.entry(reason).or_default().push(&one.tool),
+            None => called.push(format!("{} ({})", one.tool, one.calls)),
+        }
+    }
+    (called, not_called)
+}
+
 /// The findings of a run, the most severe first. Checks that another failure prevented are merged by that failure.
 pub(super) fn findings(run: &Run) -> Vec<Finding<'_>> {
     let mut found: Vec<Finding<'_>> = Vec::new();

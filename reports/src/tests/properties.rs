@@ -102,6 +102,7 @@ fn journal_of(run: &Run) -> String {
     lines.push(Line::End {
         elapsed_ms: run.elapsed_ms,
         baseline: run.baseline.clone(),
+        tool_calls: run.tool_calls.clone(),
         portability: run.portability.clone(),
     });
     lines.iter().map(|line| line.to_text().unwrap()).collect()

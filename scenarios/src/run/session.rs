@@ -13,7 +13,8 @@ use std::{
 use reports::{
     journal::{self as journal_format, Line},
     model::{
-        CaseResult, CheckResult, FORMAT, LoadResult, PassPolicy, Portability, Profile, Run, RunHeader, RunKind, Verdict,
+        CaseResult, CheckResult, FORMAT, LoadResult, PassPolicy, Portability, Profile, Run, RunHeader, RunKind,
+        ToolCalls, Verdict,
     },
 };
 use tokio::runtime::{Builder, Runtime};
@@ -75,6 +76,7 @@ pub(super) struct Session<'e> {
     /// Results by position in the plan. The frames of results in the journal are dropped, to bound memory.
     cases: HashMap<usize, CaseResult>,
     loads: Vec<LoadResult>,
+    tool_calls: Vec<ToolCalls>,
     portability: Vec<Portability>,
 }
 
@@ -82,8 +84,9 @@ impl<'e> Session<'e> {
     pub(super) fn start(start: &Start<'_>, directory: &RunDirectory, events: EventSink<'e>) -> Self {
         let header = start.header();
         let (journal, created) = Journal::create(directory, &header);
-        let (cases, loads, portability) = (HashMap::new(), Vec::new(), Vec::new());
-        let mut session = Self { header, journal, events, started: Instant::now(), cases, loads, portability };
+        let (cases, loads, tool_calls, portability) = (HashMap::new(), Vec::new(), Vec::new(), Vec::new());
+        let started = Instant::now();
+        let mut session = Self { header, journal, events, started, cases, loads, tool_calls, portability };
         let Start { jobs, probe, .. } = *start;
         let journal = session.journal.is_open().then(|| session.journal.path());
         (session.events)(RunEvent::Started { header: &session.header, journal, jobs, probe });
@@ -133,7 +136,8 @@ impl<'e> Session<'e> {
         self.loads.push(result);
     }
 
-    pub(super) fn note_portability(&mut self, portability: Vec<Portability>) {
+    pub(super) fn note_tools(&mut self, tool_calls: Vec<ToolCalls>, portability: Vec<Portability>) {
+        self.tool_calls = tool_calls;
         self.portability = portability;
     }
 
@@ -146,8 +150,9 @@ impl<'e> Session<'e> {
         let cases: Vec<CaseResult> = cases.into_iter().map(|(_, result)| result).collect();
         let baseline = baseline.map(|baseline| baseline.compare(&cases));
         if complete {
-            let portability = self.portability.clone();
-            let written = self.journal.append_line(&Line::End { elapsed_ms, baseline: baseline.clone(), portability });
+            let (tool_calls, portability) = (self.tool_calls.clone(), self.portability.clone());
+            let end = Line::End { elapsed_ms, baseline: baseline.clone(), tool_calls, portability };
+            let written = self.journal.append_line(&end);
             self.check_journal(written);
         }
         let run = Run {
@@ -156,6 +161,7 @@ impl<'e> Session<'e> {
             cases,
             loads: self.loads,
             baseline,
+            tool_calls: self.tool_calls,
             portability: self.portability,
             complete,
             elapsed_ms,

@@ -1,10 +1,11 @@
 //! Validates a server: opens a session in each revision that it supports, runs all scenarios that apply, and repeats what
 //! failed by time.
 
-use std::{num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc, time::Duration};
 
+use evidence::{Body, Direction};
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
-use reports::model::{PassPolicy, Portability, RunKind, Verdict};
+use reports::model::{PassPolicy, Portability, RunKind, ToolCalls, Verdict};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -143,10 +144,15 @@ pub(super) async fn execute(
     };
     let judging = async {
         let mut doubtful = Vec::new();
+        let mut calls = BTreeMap::new();
         let mut tools: Option<(Revision, Vec<Value>)> = None;
         while let Some(recorded) = receiver.recv().await {
             for (case, evidence) in recorded {
                 let is_newer = tools.as_ref().is_none_or(|(revision, _)| case.revision > *revision);
+                // The evidence of a whole session repeats that of its scenarios.
+                if case.scenario.session != SessionUse::Whole {
+                    count_calls(&evidence, &mut calls);
+                }
                 if let Some(listed) = listed_tools(&case.scenario, &evidence).filter(|_| is_newer) {
                     tools = Some((case.revision, listed));
                 }
@@ -158,13 +164,14 @@ pub(super) async fn execute(
                 }
             }
         }
-        Ok((doubtful, tools))
+        Ok((doubtful, tools, calls))
     };
-    let ((), (doubtful, tools)) = futures::try_join!(running, judging)?;
+    let ((), (doubtful, tools, calls)) = futures::try_join!(running, judging)?;
     let limit = |verdict: Verdict| if verdict.is_failure() { REPETITIONS } else { REPEATED_WARNINGS };
     repeat_all(doubtful, limit, &judge, &mut session, cancel).await?;
-    if let (Some(portability), Some((_, tools))) = (plan.portability, tools) {
-        session.note_portability(portability(&tools));
+    if let Some((_, tools)) = tools {
+        let portability = plan.portability.map(|portability| portability(&tools)).unwrap_or_default();
+        session.note_tools(tool_calls(&tools, &calls, &plan.call_tools), portability);
     }
     Ok(session.finish(!cancel.is_cancelled(), plan.baseline.as_ref()).await)
 }
@@ -196,6 +203,29 @@ fn listed_tools(scenario: &Scenario, evidence: &Evidence) -> Option<Vec<Value>> 
     let outcome = evidence.steps.iter().find(|outcome| outcome.step == Some(position))?;
     let Outcome::Value(value) = &outcome.outcome else { return None };
     value.get("items")?.as_array().filter(|items| !items.is_empty()).cloned()
+}
+
+/// Counts the calls of each tool.
+fn count_calls(evidence: &Evidence, calls: &mut BTreeMap<String, usize>) {
+    let sent = evidence.frames.iter().filter(|frame| frame.direction == Direction::ClientToServer);
+    let messages = sent.filter_map(|frame| match &frame.body {
+        Body::Json(message) if message.get("method").is_some_and(|method| method == "tools/call") => Some(message),
+        _ => None,
+    });
+    for name in messages.filter_map(|message| message.pointer("/params/name")?.as_str()) {
+        *calls.entry(name.to_owned()).or_default() += 1;
+    }
+}
+
+/// How often each listed tool was called.
+fn tool_calls(tools: &[Value], calls: &BTreeMap<String, usize>, policy: &ToolPolicy) -> Vec<ToolCalls> {
+    let of_tool = |tool: &Value| {
+        let name = tool.get("name")?.as_str()?;
+        let calls = calls.get(name).copied().unwrap_or_default();
+        let reason = (calls == 0).then(|| policy.permits(tool).err().unwrap_or("no selected scenario calls it"));
+        Some(ToolCalls { tool: name.to_owned(), calls, reason: reason.map(str::to_owned) })
+    };
+    tools.iter().filter_map(of_tool).collect()
 }
 
 /// All cases, sorted by id.

@@ -19,6 +19,7 @@ const WIDTH: usize = 100;
 
 pub(super) fn push(out: &mut String, run: &Run) {
     push_areas(out, run);
+    push_tool_calls(out, run);
     push_portability(out, run);
     let found = findings::findings(run);
     for (position, finding) in found.iter().enumerate() {
@@ -39,6 +40,18 @@ fn push_areas(out: &mut String, run: &Run) {
     for (area, counts) in findings::areas(run) {
         let (passed, failed, warned, skipped) = (counts.passed, counts.failed, counts.warned, counts.skipped);
         out.push_str(&format!("| {} | {passed} | {failed} | {warned} | {skipped} |\n", escaped(area, 100)));
+    }
+}
+
+fn push_tool_calls(out: &mut String, run: &Run) {
+    if run.tool_calls.is_empty() {
+        return;
+    }
+    let (called, not_called) = findings::tool_calls(run);
+    let called = if called.is_empty() { "none".to_owned() } else { called.join(", ") };
+    out.push_str(&format!("\n- **called tools:** {}\n", escaped(&called, 1_000)));
+    for (reason, tools) in not_called {
+        out.push_str(&format!("- **not called:** {}: {}\n", escaped(&tools.join(", "), 1_000), escaped(reason, 200)));
     }
 }
 
@@ -92,7 +105,7 @@ fn block(language: &str, text: &str) -> String {
 mod tests {
     use super::Verdict;
     use crate::{
-        model::RunKind,
+        model::{RunKind, ToolCalls},
         render::{Format as _, Style, markdown::Markdown},
         sample,
     };
@@ -106,6 +119,11 @@ mod tests {
         ]);
         run.header.kind = RunKind::Validate;
         run.header.subject = "server --stdio".to_owned();
+        let reason = |text: &str| Some(text.to_owned());
+        run.tool_calls = vec![
+            ToolCalls { tool: "read".to_owned(), calls: 12, reason: None },
+            ToolCalls { tool: "write".to_owned(), calls: 0, reason: reason("it is not annotated as read-only") },
+        ];
         insta::assert_snapshot!("validation", Markdown.render(&run, &Style::default()).unwrap());
     }
 

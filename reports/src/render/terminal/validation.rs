@@ -14,6 +14,8 @@ use crate::{
 
 /// Maximum number of affected cases that are listed.
 const MAX_AFFECTED: usize = 4;
+/// Maximum length of a list of tools, in characters.
+const MAX_TOOLS: usize = 400;
 
 pub(super) fn push(out: &mut String, run: &Run, style: &Style, paint: Paint) {
     push_areas(out, run, style, paint);
@@ -31,7 +33,26 @@ pub(super) fn push(out: &mut String, run: &Run, style: &Style, paint: Paint) {
         super::push(out, &format!("    affects  {}", affected(finding)));
         super::push(out, &format!("    repeat   {}\n", findings::repeat_command(run, finding)));
     }
+    push_tool_calls(out, run, paint);
     push_portability(out, run, style, paint);
+}
+
+/// The tools that were called and how often, and the others with the reason.
+fn push_tool_calls(out: &mut String, run: &Run, paint: Paint) {
+    if run.tool_calls.is_empty() {
+        return;
+    }
+    let (called, not_called) = findings::tool_calls(run);
+    let called = if called.is_empty() { "none".to_owned() } else { called.join(", ") };
+    super::push(
+        out,
+        &format!("{} {}", paint.faint("called tools:".to_owned()), text::bounded_line(&called, MAX_TOOLS)),
+    );
+    for (reason, tools) in not_called {
+        let line = format!("{}: {reason}", text::bounded_line(&tools.join(", "), MAX_TOOLS));
+        super::push(out, &format!("{} {}", paint.faint("not called:  ".to_owned()), text::line(&line)));
+    }
+    out.push('\n');
 }
 
 /// For each provider the number of tools whose schemas it accepts as they are, and the first difference; all with `-v`.
