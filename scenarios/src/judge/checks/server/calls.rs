@@ -16,6 +16,8 @@ use crate::{
 
 /// A call without a response that was cancelled sooner than this, in microseconds, may just be slow.
 const PATIENCE_US: u64 = 8_000_000;
+/// A call with a later response is slow.
+const LATE_US: u64 = 1_000_000;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -342,14 +344,19 @@ fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
         call.request.response.is_none() && !is_slow
     };
     let calls = calls(transcript);
-    let waiting: HashSet<&str> = calls.iter().filter(|call| is_lost(call)).map(|call| call.name).collect();
+    let is_late = |call: &Call<'_, '_>| {
+        let request = call.request;
+        request.response.is_some_and(|response| response.at_us() > request.request.at_us() + LATE_US)
+    };
+    let waits = |call: &&Call<'_, '_>| is_lost(call) || is_late(call);
+    let waiting: HashSet<&str> = calls.iter().filter(waits).map(|call| call.name).collect();
     let mut findings = Findings::default();
     for call in &calls {
         let hint = call.tool.pointer("/annotations/openWorldHint").and_then(Value::as_bool);
         let message = || format!("the call of `{}` has no response", call.name);
         match is_lost(call) {
             false => findings.saw(call.request.last_frame()),
-            // Several tools without a response wait for the same network.
+            // Several tools without a response, or with a late one, wait for the same network.
             true if hint == Some(true) || (hint.is_none() && waiting.len() > 1) => {
                 findings.known(call.request.last_frame(), format!("{}, and it may wait for its network", message()));
             }

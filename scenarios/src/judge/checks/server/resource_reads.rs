@@ -28,6 +28,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(exist),
     },
     Check {
+        id: "listed-resources-can-be-read",
+        requirement: "resources/listed-can-be-read",
+        scope: Scope::Named,
+        expected: "at least one listed resource can be read",
+        rule: Rule::Case(can_be_read),
+    },
+    Check {
         id: "contents-have-the-uri-of-the-resource",
         requirement: "resources/contents-uri",
         scope: Scope::Named,
@@ -133,10 +140,36 @@ fn judge(transcript: &Transcript<'_>, rule: impl Fn(&Read<'_, '_>) -> Option<Res
     findings.or_not_applicable("reads", NOT_READ)
 }
 
+/// A server that can read others rejects a resource because of the resource.
 fn exist(transcript: &Transcript<'_>) -> CheckOutcome {
+    let can_read = can_read(transcript);
     judge(transcript, |read| {
-        Some(read.request.error().map_or(Ok(()), |error| Err(format!("the request is rejected with {}", brief(error)))))
+        let error = read.request.error().filter(|_| can_read || says_unknown(read));
+        Some(error.map_or(Ok(()), |error| Err(rejected(error))))
     })
+}
+
+/// A server that can read none may lack what it needs, such as a database.
+fn can_be_read(transcript: &Transcript<'_>) -> CheckOutcome {
+    let can_read = can_read(transcript);
+    judge(transcript, |read| {
+        let error = read.request.error().filter(|_| !can_read && !says_unknown(read));
+        Some(error.map_or(Ok(()), |error| Err(rejected(error))))
+    })
+}
+
+fn rejected(error: &Value) -> String {
+    format!("the request is rejected with {}", brief(error))
+}
+
+/// Whether a listed resource was read.
+fn can_read(transcript: &Transcript<'_>) -> bool {
+    reads(transcript).iter().any(|read| read.request.result().is_some())
+}
+
+/// Whether the error means that the resource does not exist, or that the request is invalid.
+fn says_unknown(read: &Read<'_, '_>) -> bool {
+    matches!(read.request.code(), Some(-32_002 | -32_602 | -32_601 | -32_600))
 }
 
 /// A URI in a form that is equal for equivalent URIs (RFC 3986, section 6).

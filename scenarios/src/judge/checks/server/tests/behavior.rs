@@ -206,6 +206,15 @@ fn reads() -> Vec<Row> {
             ),
             good(),
         ),
+        (
+            "listed-resources-can-be-read",
+            listing("resources/list", "resources", json!([listed()])).error(
+                "resources/read",
+                json!({ "uri": "a:1" }),
+                -32603,
+            ),
+            good(),
+        ),
         ("contents-have-the-uri-of-the-resource", read(json!({ "uri": "b:2", "text": "abc" })), good()),
         (
             "contents-have-the-listed-type",
@@ -424,4 +433,13 @@ fn calls_that_wait_for_a_network_are_no_violation() {
     assert!(fails("tool-calls-are-answered", &waiting(json!({ "openWorldHint": false }))));
     assert!(!fails("tool-calls-are-answered", &waiting(json!({ "openWorldHint": true }))));
     assert!(!fails("tool-calls-are-answered", &waiting(json!({}))));
+    let after = |delay_us: u64| {
+        let tools = json!({ "tools": [{ "name": "a" }, { "name": "b" }] });
+        let mut talk = stdio().result("tools/list", json!({}), tools).ask(call(50, "a"));
+        talk = talk.result("tools/call", json!({ "name": "b" }), json!({ "content": [] }));
+        talk.0.frames.last_mut().expect("a response").at_us += delay_us;
+        talk
+    };
+    assert!(fails("tool-calls-are-answered", &after(0)));
+    assert!(!fails("tool-calls-are-answered", &after(2_000_000)), "the other tool waits too");
 }
