@@ -43,6 +43,7 @@ pub(crate) use transcript::{same_id, same_text};
 
 use http::HttpPeer;
 pub(crate) use http::{Headers, TITLE_CASE};
+pub(crate) use slow_calls::NO_RESPONSE;
 use slow_calls::{AFTER_UNSUBSCRIBE, SlowCalls};
 use sse::SsePeer;
 use stdio::StdioPeer;

@@ -22,6 +22,8 @@ pub(super) const AFTER_UNSUBSCRIBE: Duration = Duration::from_millis(800);
 /// How long to wait for a response to a cancelled call.
 const AFTER_CANCEL: Duration = Duration::from_millis(500);
 
+/// Why a slow tool is not called again.
+pub(crate) const NO_RESPONSE: &str = "an earlier call had no response in time";
 /// When the calls of a session took so long together, slow tools are not called again.
 const ALL_CALLS: Duration = Duration::from_secs(20);
 /// A tool whose last call took longer is slow.
@@ -100,11 +102,20 @@ impl Peer {
     ///
     /// # Errors
     /// The reason why not.
-    pub(crate) fn has_time_for(&self, tool: &str) -> Result<(), &'static str> {
-        let SlowCalls { tools, durations, total, .. } = &self.slow_calls;
-        if tools.contains(tool) {
-            return Err("an earlier call had no response in time");
+    pub(crate) async fn has_time_for(&mut self, tool: &str) -> Result<(), &'static str> {
+        self.await_open(tool).await;
+        if self.slow_calls.tools.contains(tool) {
+            return Err(NO_RESPONSE);
         }
+        self.has_budget_for(tool)
+    }
+
+    /// Whether the session has time for another call of the tool, which may be open.
+    ///
+    /// # Errors
+    /// The reason why not.
+    pub(crate) fn has_budget_for(&self, tool: &str) -> Result<(), &'static str> {
+        let SlowCalls { durations, total, .. } = &self.slow_calls;
         if *total > ALL_CALLS && durations.get(tool).is_none_or(|last| *last > SLOW) {
             return Err("the calls of the session took over 20 s");
         }
@@ -166,7 +177,7 @@ impl Peer {
     }
 
     /// Waits briefly for the responses to the open calls of a tool. A busy machine delays those of fast tools too.
-    pub(crate) async fn finish_open(&mut self, tool: &str) {
+    async fn await_open(&mut self, tool: &str) {
         let open = std::mem::take(&mut self.slow_calls.open);
         let (of_tool, others) = open.into_iter().partition(|call| call.tool == tool);
         self.slow_calls.open = others;

@@ -9,7 +9,7 @@ use crate::{
     arguments::{ArgumentGenerator, InvalidArguments, prompt_argument},
     evidence::StepError,
     model::{ArgumentKind, CallTools, GetPrompts, Transport},
-    peer::{Headers, Outgoing, Peer},
+    peer::{Headers, NO_RESPONSE, Outgoing, Peer},
     run::ToolPolicy,
 };
 
@@ -79,29 +79,9 @@ pub(super) async fn call_tools(
     policy: &ToolPolicy,
 ) -> Result<Value, Failure> {
     let tools = fill::select(&step.tools, &fill::values(values, None)).map_err(Failure::Nothing)?;
-    let (mut calls, mut not_called) = (Vec::new(), Vec::new());
-    let mut with_large = true;
-    for tool in &tools {
-        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
-        match plan(step, tool, name, policy, with_large) {
-            Ok(planned) if calls.len() < step.max.unwrap_or(MAX) => {
-                with_large &= !planned.iter().any(Planned::is_large);
-                calls.push(planned);
-            }
-            Ok(_) => not_called.push(json!({ "tool": name, "reason": "the limit of the step is reached" })),
-            Err(reason) => not_called.push(json!({ "tool": name, "reason": reason })),
-        }
-    }
-    if step.arguments == ArgumentKind::Invalid {
-        calls.extend(other_case(&tools, &calls).map(|planned| vec![planned]));
-    }
-    // Open calls have more time then.
-    calls.sort_by_key(|planned| planned.first().is_some_and(|first| peer.has_open(&first.name)));
-    let mut calls: Vec<Planned> = calls.into_iter().flatten().collect();
-    // Each tool is called before any is called with other arguments.
-    calls.sort_by_key(|planned| planned.is_variant);
+    let (calls, mut not_called) = plan_calls(peer, step, &tools, policy);
     let mut made = Vec::new();
-    let mut unhurried = BTreeSet::new();
+    let (mut unhurried, mut unanswered) = (BTreeSet::new(), BTreeSet::new());
     for planned in calls {
         if planned.is_variant && !peer.has_time_for_variant(&planned.name) {
             continue;
@@ -112,11 +92,15 @@ pub(super) async fn call_tools(
         if step.cancel && is_enough {
             continue;
         }
-        if !step.cancel {
-            peer.finish_open(&planned.name).await;
-        }
-        // A tool without a response in time is called once in a session, and cancelled as often as a step asks.
-        if let Some(reason) = peer.has_time_for(&planned.name).err().filter(|_| !step.cancel) {
+        // Calls are cancelled as often as a step asks.
+        let may_take_time = match planned.violates {
+            _ if step.cancel => Ok(()),
+            // A slow tool may still reject arguments at once.
+            Some(_) if unanswered.contains(&planned.name) => Err(NO_RESPONSE),
+            Some(_) => peer.has_budget_for(&planned.name),
+            None => peer.has_time_for(&planned.name).await,
+        };
+        if let Err(reason) = may_take_time {
             not_called.push(json!({ "tool": planned.name, "reason": reason }));
             continue;
         }
@@ -125,6 +109,9 @@ pub(super) async fn call_tools(
         let elapsed_us = peer.now_us() - began_us;
         if !step.cancel {
             peer.note_duration(&planned.name, Duration::from_micros(elapsed_us));
+        }
+        if response.get("id").is_none() {
+            unanswered.insert(planned.name.clone());
         }
         if elapsed_us > UNHURRIED_US {
             unhurried.insert(planned.name.clone());
@@ -160,6 +147,32 @@ fn nothing_called(not_called: &[Value]) -> String {
 
 fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
+}
+
+/// The calls of all tools, in their order, and the tools that are not called, with the reasons.
+fn plan_calls(peer: &Peer, step: &CallTools, tools: &[Value], policy: &ToolPolicy) -> (Vec<Planned>, Vec<Value>) {
+    let (mut calls, mut not_called) = (Vec::new(), Vec::new());
+    let mut with_large = true;
+    for tool in tools {
+        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+        match plan(step, tool, name, policy, with_large) {
+            Ok(planned) if calls.len() < step.max.unwrap_or(MAX) => {
+                with_large &= !planned.iter().any(Planned::is_large);
+                calls.push(planned);
+            }
+            Ok(_) => not_called.push(json!({ "tool": name, "reason": "the limit of the step is reached" })),
+            Err(reason) => not_called.push(json!({ "tool": name, "reason": reason })),
+        }
+    }
+    if step.arguments == ArgumentKind::Invalid {
+        calls.extend(other_case(tools, &calls).map(|planned| vec![planned]));
+    }
+    // Open calls have more time then.
+    calls.sort_by_key(|planned| planned.first().is_some_and(|first| peer.has_open(&first.name)));
+    let mut calls: Vec<Planned> = calls.into_iter().flatten().collect();
+    // Each tool is called before any is called with other arguments.
+    calls.sort_by_key(|planned| planned.is_variant);
+    (calls, not_called)
 }
 
 /// The calls of one tool.

@@ -118,11 +118,10 @@ impl Target {
         capabilities: Value,
         more: Map<String, Value>,
     ) -> Result<Option<Value>, StepError> {
-        if let Some(tool) = self.tool() {
-            peer.finish_open(tool).await;
-            if peer.has_time_for(tool).is_err() {
-                return Ok(None);
-            }
+        if let Some(tool) = self.tool()
+            && peer.has_time_for(tool).await.is_err()
+        {
+            return Ok(None);
         }
         let mut params = self.params.clone();
         params.insert("_meta".to_owned(), json!({ CAPABILITIES: capabilities }));
