@@ -94,8 +94,8 @@ impl ArgumentGenerator {
         Err(ArgumentError::NotFound)
     }
 
-    /// Other valid arguments: with all optional properties, with each value of an `enum` and both booleans at the top
-    /// level, and with text that some servers cannot process. `with_large` adds a string of 100,000 characters.
+    /// Other valid arguments: with all optional properties, with each value of an `enum`, both booleans and items of arrays at
+    /// the top level, and with text that some servers cannot process. `with_large` adds a string of 100,000 characters.
     ///
     /// # Errors
     /// If no valid arguments were found.
@@ -117,7 +117,7 @@ impl ArgumentGenerator {
         self.strict.is_valid(&Value::Object(arguments.clone()))
     }
 
-    /// Invalid arguments, at most one per kind of rule.
+    /// Invalid arguments, at most one per kind of rule at the top level, and up to three inside of objects and arrays.
     ///
     /// Unknown properties are no kind, even if `additionalProperties` is false: widely used libraries omit them before
     /// they validate, and a tool that never sees them cannot be harmed.
@@ -127,6 +127,8 @@ impl ArgumentGenerator {
     pub(crate) fn invalid(&self, seed: u64) -> Result<Vec<InvalidArguments>, ArgumentError> {
         let valid = self.valid(seed)?;
         let generator = generate::Generator { root: &self.schema, seed, attempt: 0 };
-        Ok(violate::violations(&generator, &valid, |value| self.lenient.is_valid(value)))
+        let filled =
+            vary::filled(&generator).filter(|arguments| self.allows(arguments)).unwrap_or_else(|| valid.clone());
+        Ok(violate::violations(&generator, &valid, &filled, |value| self.lenient.is_valid(value)))
     }
 }

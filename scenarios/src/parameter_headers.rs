@@ -12,7 +12,7 @@ static TOKEN: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$").expect("a constant, tested"));
 
 /// The keyword in a schema.
-const ANNOTATION: &str = "x-mcp-header";
+pub(crate) const ANNOTATION: &str = "x-mcp-header";
 /// Maximum depth of a schema that is searched.
 const MAX_DEPTH: usize = 32;
 /// Largest integer that JavaScript represents exactly, and so the largest allowed one (schema extension).

@@ -103,6 +103,16 @@ pub(crate) struct Outgoing {
     pub(crate) headers: Headers,
 }
 
+impl Outgoing {
+    /// The request without a progress token.
+    pub(crate) fn without_token(mut self) -> Self {
+        if let Some(Value::Object(meta)) = self.params.as_mut().and_then(|params| params.get_mut("_meta")) {
+            meta.remove("progressToken");
+        }
+        self
+    }
+}
+
 /// A request that was sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {
@@ -214,6 +224,15 @@ impl Peer {
         let messages = state.received.iter().skip(received);
         let logs = messages.filter(|message| message["method"] == "notifications/message");
         logs.filter_map(|message| severity(message.pointer("/params/level")?)).max().map(|level| json!(LEVELS[level]))
+    }
+
+    /// Whether progress of a request was received.
+    pub(crate) fn has_progress(&self, sent: &Sent) -> bool {
+        let state = self.recorder.lock();
+        let mut progress =
+            state.received.iter().skip(sent.since).filter(|one| one["method"] == "notifications/progress");
+        let Some(token) = &sent.progress_token else { return false };
+        progress.any(|one| one["params"]["progressToken"] == *token)
     }
 
     /// Whether the server closed the connection, or does not respond to a simple request.

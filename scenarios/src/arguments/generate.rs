@@ -38,7 +38,7 @@ impl Generator<'_> {
         }
         match type_of(&flat) {
             "object" => self.object(&flat, depth),
-            "array" => self.array(&flat, depth),
+            "array" => self.array(&flat, least_items(&flat), depth),
             "integer" => number(&flat, true),
             "number" => number(&flat, false),
             "boolean" => Some(Value::Bool(false)),
@@ -92,8 +92,13 @@ impl Generator<'_> {
         Some(Value::Object(fields))
     }
 
-    fn array(&self, flat: &Map<String, Value>, depth: usize) -> Option<Value> {
-        let least = flat.get("minItems").and_then(Value::as_u64).unwrap_or(0);
+    /// An array with items, even if it may be empty.
+    pub(super) fn filled_array(&self, flat: &Map<String, Value>) -> Option<Value> {
+        let most = flat.get("maxItems").and_then(Value::as_u64).unwrap_or(u64::MAX);
+        self.array(flat, least_items(flat).max(2).min(most), 1)
+    }
+
+    fn array(&self, flat: &Map<String, Value>, least: u64, depth: usize) -> Option<Value> {
         if least > MAX_ITEMS {
             return None;
         }
@@ -152,6 +157,10 @@ impl Generator<'_> {
         let pointer = reference.strip_prefix('#')?;
         self.root.pointer(&percent_decoded(pointer))
     }
+}
+
+fn least_items(flat: &Map<String, Value>) -> u64 {
+    flat.get("minItems").and_then(Value::as_u64).unwrap_or(0)
 }
 
 fn percent_decoded(text: &str) -> Cow<'_, str> {

@@ -100,6 +100,37 @@ fn each_kind_of_rule_is_violated_once() {
 }
 
 #[test]
+fn rules_inside_of_objects_and_arrays_are_violated() {
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "tags": { "type": "array", "items": { "type": "string" } },
+            "filter": { "type": "object", "properties": { "from": { "type": "integer" } }, "required": ["from"] },
+        },
+    });
+    let invalid = ArgumentGenerator::new(Some(&schema)).and_then(|it| it.invalid(0)).expect("invalid arguments");
+    let inside = |one: &&InvalidArguments| one.violates.matches('/').count() > 1;
+    let violated: Vec<&str> = invalid.iter().filter(inside).map(|one| one.violates.as_str()).collect();
+    assert_eq!(violated, ["/filter/from: wrong type", "/tags/0: wrong type", "/filter/from: missing"]);
+    let wrong = invalid.iter().find(|one| one.violates == "/tags/0: wrong type").expect("an invalid item");
+    assert!(wrong.arguments["tags"][0].is_object(), "{wrong:?}");
+}
+
+#[test]
+fn a_large_text_is_in_no_header() {
+    let text = |header: bool| {
+        let mut text = json!({ "type": "string" });
+        if header {
+            text["x-mcp-header"] = json!("A");
+        }
+        let schema = json!({ "type": "object", "properties": { "a": text } });
+        let variants = ArgumentGenerator::new(Some(&schema)).and_then(|it| it.variants(0, true)).expect("variants");
+        variants.iter().filter(|one| one["a"].as_str().is_some_and(|text| text.len() == 100_000)).count()
+    };
+    assert_eq!((text(false), text(true)), (1, 0));
+}
+
+#[test]
 fn a_schema_that_forbids_nothing_has_no_invalid_arguments() {
     let invalid = ArgumentGenerator::new(None).and_then(|it| it.invalid(0));
     assert_eq!(invalid, Ok(vec![]));
@@ -196,10 +227,11 @@ proptest! {
         let generator = ArgumentGenerator::new(Some(&schema)).expect("a valid schema");
         let valid = Value::Object(generator.valid(seed).expect("valid arguments"));
         let validator = jsonschema::validator_for(&schema).expect("a valid schema");
-        for invalid in generator.invalid(seed).expect("valid arguments") {
-            let invalid = Value::Object(invalid.arguments);
+        for InvalidArguments { arguments, violates } in generator.invalid(seed).expect("valid arguments") {
+            let is_inside = violates.matches('/').count() > 1;
+            let invalid = Value::Object(arguments);
             prop_assert!(!validator.is_valid(&invalid), "{invalid}");
-            prop_assert_eq!(differences(&valid, &invalid), 1);
+            prop_assert!(is_inside || differences(&valid, &invalid) == 1, "{invalid}");
         }
         let requires = schema["required"].as_array().is_some_and(|names| !names.is_empty());
         prop_assert!(!requires || !generator.invalid(seed).expect("valid arguments").is_empty());
@@ -211,6 +243,7 @@ fn varies_text_optional_properties_and_named_values() {
     let schema = json!({
         "type": "object",
         "properties": {
+            "list": { "type": "array", "items": { "type": "integer" } },
             "text": { "type": "string" },
             "unit": { "enum": ["metric", "imperial"] },
             "exact": { "type": "boolean" },
@@ -226,6 +259,7 @@ fn varies_text_optional_properties_and_named_values() {
         assert!(has(name, json!(value)), "{variants:?}");
     }
     assert!(has("exact", json!(true)) && has("exact", json!(false)) && has("count", json!(1)), "{variants:?}");
+    assert!(has("list", json!([1, 1])), "{variants:?}");
     let length = |one: &Map<String, Value>| one["text"].as_str().map_or(0, str::len);
     assert_eq!(variants.iter().filter(|one| length(one) == 100_000).count(), 1);
     assert!(variants.iter().any(|one| !one["text"].as_str().unwrap_or_default().is_ascii()), "{variants:?}");

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::generate::{Generator, WITH_OPTIONAL, type_of};
+use crate::parameter_headers::ANNOTATION;
 
 /// Text beyond ASCII and beyond the Basic Multilingual Plane, with a line end and quotes.
 const UNUSUAL: &str = "grüße \u{1f600}\u{65e5}\u{672c}\n\"workbench\" \\ end";
@@ -26,21 +27,46 @@ pub(super) fn variants(
     let mut all = Vec::new();
     let text = properties.iter().find(|(_, property)| is_plain_text(property));
     all.extend(text.map(|(name, _)| with(name, json!(UNUSUAL))));
-    all.extend(text.filter(|_| with_large).map(|(name, _)| with(name, json!("x".repeat(LARGE)))));
-    let complete = Generator { attempt: WITH_OPTIONAL, ..*generator }.value(generator.root, 0);
-    all.extend(complete.and_then(|value| if let Value::Object(arguments) = value { Some(arguments) } else { None }));
+    // HTTP servers limit the size of headers, in which such a parameter is repeated (2026-07-28, basic/transports).
+    let in_body = properties.iter().find(|(_, property)| is_plain_text(property) && !property.contains_key(ANNOTATION));
+    all.extend(in_body.filter(|_| with_large).map(|(name, _)| with(name, json!("x".repeat(LARGE)))));
+    all.extend(complete(generator));
     for (name, property) in &properties {
         let values = match property.get("enum").and_then(Value::as_array) {
             Some(values) => values.clone(),
             None => match type_of(property) {
                 "boolean" => vec![json!(true), json!(false)],
                 "integer" | "number" => vec![json!(0)],
+                // The shortest array is often empty, and shows nothing of what a tool does with items.
+                "array" => generator.filled_array(property).into_iter().collect(),
                 _ => continue,
             },
         };
         all.extend(values.into_iter().map(|value| with(name, value)));
     }
     all
+}
+
+/// With all optional properties.
+fn complete(generator: &Generator<'_>) -> Option<Map<String, Value>> {
+    let generator = Generator { attempt: WITH_OPTIONAL, ..*generator };
+    match generator.value(generator.root, 0) {
+        Some(Value::Object(arguments)) => Some(arguments),
+        _ => None,
+    }
+}
+
+/// With all optional properties, and with items in all arrays at the top level.
+pub(super) fn filled(generator: &Generator<'_>) -> Option<Map<String, Value>> {
+    let mut arguments = complete(generator)?;
+    let flat = generator.flat(generator.root, 0)?;
+    for (name, value) in &mut arguments {
+        if value.as_array().is_some_and(Vec::is_empty) {
+            let property = generator.flat(flat.get("properties")?.get(name)?, 1)?;
+            *value = generator.filled_array(&property)?;
+        }
+    }
+    Some(arguments)
 }
 
 /// A string without a rule for its content.

@@ -43,7 +43,7 @@ impl Rule {
     }
 }
 
-/// A change of one property.
+/// A change of one property or item.
 struct Change {
     rule: Rule,
     path: Vec<String>,
@@ -51,29 +51,48 @@ struct Change {
     value: Option<Value>,
     /// Lower numbers are preferred.
     rank: usize,
+    /// Whether it changes an item of an array, and no property.
+    is_item: bool,
 }
 
-/// The invalid arguments, at most one per rule.
+/// The invalid arguments: at most one per rule, as near to the top level as possible, and then those inside of objects and
+/// arrays. `filled` has them, if valid arguments can.
 pub(super) fn violations(
     generator: &Generator<'_>,
     valid: &Map<String, Value>,
+    filled: &Map<String, Value>,
     is_valid: impl Fn(&Value) -> bool,
 ) -> Vec<InvalidArguments> {
+    let invalid = |base: &Map<String, Value>, change: &Change| {
+        let arguments = changed(base, change).filter(|arguments| !is_valid(arguments))?;
+        let violates = format!("/{}: {}", change.path.join("/"), change.rule.name());
+        let Value::Object(arguments) = arguments else { return None };
+        Some(InvalidArguments { arguments, violates })
+    };
+    let changes = changes(generator, valid);
+    let first = |rule: Rule| {
+        let mut of_rule = changes.iter().filter(|change| change.rule == rule);
+        of_rule.find_map(|change| invalid(valid, change))
+    };
+    let mut found: Vec<InvalidArguments> = Rule::ALL.into_iter().filter_map(first).collect();
+    let inside = self::changes(generator, filled);
+    for (rule, is_item) in [(Rule::Type, false), (Rule::Type, true), (Rule::Required, false)] {
+        let mut fitting =
+            inside.iter().filter(|change| change.path.len() > 1 && change.rule == rule && change.is_item == is_item);
+        let one = fitting.find_map(|change| invalid(filled, change));
+        found.extend(one.filter(|one| found.iter().all(|other| other.violates != one.violates)));
+    }
+    found
+}
+
+/// The changes of these arguments, those near to the top level first.
+fn changes(generator: &Generator<'_>, arguments: &Map<String, Value>) -> Vec<Change> {
     let mut changes = Vec::new();
     if let Some(flat) = generator.flat(generator.root, 0) {
-        collect(generator, &flat, valid, &mut Vec::new(), &mut changes);
+        collect(generator, &flat, arguments, &mut Vec::new(), &mut changes);
     }
     changes.sort_by_key(|change| (change.path.len(), change.rank));
-    let first = |rule: Rule| {
-        changes.iter().filter(|change| change.rule == rule).find_map(|change| {
-            let arguments = changed(valid, change)?;
-            let arguments = Some(Value::Object(arguments)).filter(|arguments| !is_valid(arguments))?;
-            let violates = format!("/{}: {}", change.path.join("/"), rule.name());
-            let Value::Object(arguments) = arguments else { return None };
-            Some(InvalidArguments { arguments, violates })
-        })
-    };
-    Rule::ALL.into_iter().filter_map(first).collect()
+    changes
 }
 
 /// Collects the changes of the properties of an object.
@@ -89,20 +108,41 @@ fn collect(
         let is_required = required(flat).any(|required| required == name);
         path.push(name.clone());
         let rank = rank(&property) + if is_required { 0 } else { 10 };
-        let mut add = |rule, value| changes.push(Change { rule, path: path.clone(), value, rank });
+        let mut add = |rule, value| changes.push(Change { rule, path: path.clone(), value, rank, is_item: false });
         if is_required {
             add(Rule::Required, None);
         }
         for (rule, value) in wrong_values(&property, object.get(name)) {
             add(rule, Some(value));
         }
-        if let Some(Value::Object(inner)) = object.get(name)
-            && path.len() < MAX_DEPTH
-        {
-            collect(generator, &property, inner, path, changes);
+        match object.get(name) {
+            Some(Value::Object(inner)) if path.len() < MAX_DEPTH => collect(generator, &property, inner, path, changes),
+            Some(Value::Array(items)) if path.len() < MAX_DEPTH => {
+                collect_items(generator, &property, items, path, changes)
+            }
+            _ => {}
         }
         path.pop();
     }
+}
+
+/// Collects the changes of the first item of an array, if its items have a schema.
+fn collect_items(
+    generator: &Generator<'_>,
+    flat: &Map<String, Value>,
+    items: &[Value],
+    path: &mut Vec<String>,
+    changes: &mut Vec<Change>,
+) {
+    let schema = flat.get("items").filter(|schema| schema.is_object());
+    let Some(item) = schema.and_then(|schema| generator.flat(schema, path.len())) else { return };
+    path.push("0".to_owned());
+    let wrong = wrong_type(&item).map(Some);
+    changes.extend(wrong.map(|value| Change { rule: Rule::Type, path: path.clone(), value, rank: 0, is_item: true }));
+    if let Some(Value::Object(inner)) = items.first() {
+        collect(generator, &item, inner, path, changes);
+    }
+    path.pop();
 }
 
 /// The preference for changing a property of this type. Libraries that convert values turn almost anything into a boolean or
@@ -169,20 +209,22 @@ fn wrong_lengths(property: &Map<String, Value>, valid: Option<&Value>) -> Vec<Va
 }
 
 /// The arguments with the change; `None` if they have no place for it.
-fn changed(valid: &Map<String, Value>, change: &Change) -> Option<Map<String, Value>> {
+fn changed(arguments: &Map<String, Value>, change: &Change) -> Option<Value> {
     let (name, parents) = change.path.split_last()?;
-    let mut arguments = valid.clone();
-    let mut object = &mut arguments;
-    for parent in parents {
-        object = object.get_mut(parent)?.as_object_mut()?;
-    }
-    match &change.value {
-        Some(value) => {
+    let mut arguments = Value::Object(arguments.clone());
+    let parent = parents.iter().try_fold(&mut arguments, |value, name| match value {
+        Value::Array(items) => items.get_mut(name.parse::<usize>().ok()?),
+        value => value.get_mut(name),
+    })?;
+    match (parent, &change.value) {
+        (Value::Array(items), Some(value)) => *items.get_mut(name.parse::<usize>().ok()?)? = value.clone(),
+        (Value::Object(object), Some(value)) => {
             object.insert(name.clone(), value.clone());
         }
-        None => {
+        (Value::Object(object), None) => {
             object.remove(name)?;
         }
+        _ => return None,
     }
     Some(arguments)
 }

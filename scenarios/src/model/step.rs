@@ -102,6 +102,7 @@ pub enum ServerStep {
     ///
     /// In parameters, `{{x*3}}` is three times `x`, and `{{$.item.uriTemplate | expand x}}` is a URI template whose
     /// variables have the value `x`, and `{{$.item.uri | replace-last x}}` a URI with `x` instead of its last segment.
+    /// `{{$.steps[0].items[*].uri | list}}` has all values that the path finds.
     ///
     /// A parameter that is a string of the form `{{$.steps[0].items[0].uri}}` is replaced by the first node that this
     /// JSONPath selects in the values of the earlier steps. If it selects none, the step is skipped. With `each` the
@@ -115,7 +116,7 @@ pub enum ServerStep {
     /// the variables of resource templates.
     Pages(Pages),
     /// Call every tool that may be called, with generated arguments. Read-only tools may be called, and those that
-    /// `--call-tools` permits. Value: `{ calls: [{ tool, arguments, violates, response, log_level }], not_called: [{ tool, reason }] }`.
+    /// `--call-tools` permits. Value: `{ calls: [{ tool, arguments, violates, response, log_level, progress }], not_called: [{ tool, reason }] }`.
     CallTools(CallTools),
     /// Call tools that support tasks as tasks (2025-11-25): read the status until the end, the result, and both once more.
     /// The tools are those that `call-tools` may call. Value: `{ tasks: [{ tool, id }] }`.
@@ -260,7 +261,7 @@ pub struct Request {
     /// Wait for a notification with this method instead of the response, then cancel the request.
     #[serde(default)]
     pub until: Option<String>,
-    /// A name under which the request stays open after `until`, for the step `stop`.
+    /// A name under which the request stays open after `until`, for the step `stop`, or until `close`.
     #[serde(default, rename = "as")]
     pub name: Option<String>,
     /// HTTP headers that replace those of a conforming client (Streamable HTTP only, skipped elsewhere). An empty value

@@ -27,8 +27,8 @@ use crate::{
 /// Factor of the timeouts of a repetition.
 const LENIENCY: u32 = 3;
 /// Maximum time of the repetitions of warnings, and of all. What failed after it is reported as it is.
-const REPEATED_WARNINGS: Duration = Duration::from_secs(45);
-const REPETITIONS: Duration = Duration::from_secs(180);
+const REPEATED_WARNINGS: Duration = Duration::from_secs(30);
+const REPETITIONS: Duration = Duration::from_secs(90);
 /// The check on the first request of 2026-07-28.
 const DISCOVERY_CHECK: &str = "discover-result";
 /// Why the cases of a protected server are blocked.

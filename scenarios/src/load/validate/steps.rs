@@ -181,15 +181,22 @@ fn repeated(step: &Request, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Checks that a request which stays open waits for a notification and is cancelled later.
+/// Checks that a request which stays open waits for a notification and ends later.
 fn left_open(case: &Case<'_>, step: &Request, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
     let Some(name) = &step.name else { return };
     if step.until.is_none() {
         findings.key(spot.key("as"), "`as` without `until`", "add `until`, or remove it");
     }
-    let mut steps = case.scenario.steps.server().iter();
-    if !steps.any(|other| matches!(other, ServerStep::Stop(stop) if stop.request == *name)) {
-        findings.key(spot.key("as"), format!("the request `{name}` stays open"), "add a step `stop` for it");
+    let ends = |other: &ServerStep| match other {
+        ServerStep::Stop(stop) => stop.request == *name,
+        other => matches!(other, ServerStep::Close(_) | ServerStep::Terminate(_)),
+    };
+    if !case.scenario.steps.server().iter().any(ends) {
+        findings.key(
+            spot.key("as"),
+            format!("the request `{name}` stays open"),
+            "add a step `stop` for it, or `close`",
+        );
     }
 }
 

@@ -105,7 +105,7 @@ pub(super) async fn call_tools(
             continue;
         }
         let (began_us, received) = (peer.now_us(), peer.received());
-        let response = call(peer, step, &planned).await?;
+        let (response, progress) = call(peer, step, &planned).await?;
         let elapsed_us = peer.now_us() - began_us;
         if !step.cancel {
             peer.note_duration(&planned.name, Duration::from_micros(elapsed_us));
@@ -122,6 +122,7 @@ pub(super) async fn call_tools(
         if let Some(level) = peer.logged_since(received) {
             entry["log_level"] = level;
         }
+        entry["progress"] = json!(progress);
         if step.log_level.is_some() && peer.transport() == Transport::Stdio {
             // A message that arrives before this response belongs to no call.
             let without_level = Outgoing { method: "server/discover".to_owned(), ..Outgoing::default() };
@@ -255,8 +256,8 @@ fn in_other_case(letter: char) -> char {
     if letter.is_ascii_lowercase() { letter.to_ascii_uppercase() } else { letter.to_ascii_lowercase() }
 }
 
-/// Makes one call. A call without a response is cancelled, and has the error as its response.
-async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<Value, StepError> {
+/// Makes one call. A call without a response is cancelled, and has the error as its response. The second value is whether it had progress.
+async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<(Value, bool), StepError> {
     let mut params = Map::from_iter([("name".to_owned(), json!(planned.name))]);
     if let Some(arguments) = &planned.arguments {
         params.insert("arguments".to_owned(), json!(arguments));
@@ -273,11 +274,14 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<Va
     // Ids of both kinds can be cancelled.
     let id = (step.cancel && planned.has_token).then(|| json!(format!("workbench-call-{number}")));
     let outgoing = Outgoing { method, params: Some(params), headers, id, ..Outgoing::default() };
-    let sent = peer.send(outgoing).await?;
+    let sent = peer.send(outgoing.clone()).await?;
     let within = peer.response_timeout(Some(step.within.map_or(CALL, |HumanDuration(within)| within)));
     let response = if step.cancel {
         match peer.response(&sent, SLOW).await {
-            Err(error) if error.kind == "timed-out" => peer.interrupt(&planned.name, &sent).await,
+            Err(error) if error.kind == "timed-out" => {
+                peer.call_beside(&planned.name, Outgoing { id: None, ..outgoing }.without_token(), within).await?;
+                peer.interrupt(&planned.name, &sent).await
+            }
             other => other,
         }
     } else {
@@ -287,11 +291,12 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<Va
         }
         response
     };
-    match response {
-        Ok(response) => Ok(response),
-        Err(error) if error.kind == "closed" => Err(error),
-        Err(error) => Ok(json!({ "error": { "message": error.message } })),
-    }
+    let response = match response {
+        Ok(response) => response,
+        Err(error) if error.kind == "closed" => return Err(error),
+        Err(error) => json!({ "error": { "message": error.message } }),
+    };
+    Ok((response, peer.has_progress(&sent)))
 }
 
 /// Cancels a request that was never sent, which must not end the calls that are open. Streamable HTTP has no such notification

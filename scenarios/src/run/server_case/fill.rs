@@ -1,5 +1,5 @@
 //! Inserts values of earlier steps into parameters: `{{$.steps[0].items[0].uri}}`, `{{$.item.uri}}`. Repeats text and
-//! inserts bytes: `{{x*3}}`, `{{0xff}}`.
+//! inserts bytes: `{{x*3}}`, `{{0xff}}`. With `| list`, all values that a path finds.
 
 use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
@@ -145,8 +145,11 @@ fn find(path: &str, root: &Value) -> Result<Value, String> {
         let (directory, _) = directory.ok_or_else(|| format!("`{path}` is not a URI with a path"))?;
         return Ok(Value::String(format!("{directory}/{}", value.trim())));
     }
+    let (path, is_list) = path.strip_suffix(" | list").map_or((path, false), |path| (path, true));
     let parsed = JsonPath::parse(path).map_err(|cause| format!("`{path}` is not a JSONPath: {cause}"))?;
-    let found = parsed.query(root).first().cloned();
+    let found = parsed.query(root);
+    let list = || found.iter().map(|node| (*node).clone()).collect();
+    let found = found.first().map(|first| if is_list { Value::Array(list()) } else { first.clone() });
     found.ok_or_else(|| format!("the server has no value at `{path}`"))
 }
 
@@ -164,6 +167,13 @@ mod tests {
         let params =
             json!({ "uri": "{{$.steps[0].items[1].uri}}", "deep": [{ "size": "{{ $.steps[0].items[*].size }}" }] });
         assert_eq!(filled(params), Ok(json!({ "uri": "a:2", "deep": [{ "size": 3 }] })));
+    }
+
+    #[test]
+    fn takes_all_values_as_a_list() {
+        let uris = filled(json!({ "uris": "{{$.steps[0].items[0:9].uri | list}}" }));
+        assert_eq!(uris, Ok(json!({ "uris": ["a:1", "a:2"] })));
+        assert!(filled(json!({ "uris": "{{$.steps[0].items[9:].uri | list}}" })).is_err());
     }
 
     #[test]

@@ -3,13 +3,14 @@
 
 use std::collections::{HashMap, HashSet};
 
+use evidence::{Body, ConnectionEvent, Frame};
 use serde_json::{Value, json};
 
 use super::{is_complete, known};
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
-        transcript::{RequestResponse, Transcript},
+        transcript::{RequestResponse, Transcript, http::status},
     },
     parameter_headers::has_annotation,
 };
@@ -324,6 +325,18 @@ fn task_required(transcript: &Transcript<'_>) -> CheckOutcome {
         .or_not_applicable("calls", "no tool that requires a task was called without one")
 }
 
+/// Whether an HTTP server rejected a request because of its size: 413 (RFC 9110, 15.5.14), or 431 (RFC 6585, 5).
+fn is_too_large(transcript: &Transcript<'_>, request: &Frame) -> bool {
+    matches!(transcript.reply(request).and_then(status), Some(413 | 431))
+}
+
+/// When the workbench closed the exchange of a request, which cancels it (2026-07-28, basic/patterns/cancellation).
+fn closed_at(transcript: &Transcript<'_>, request: &Frame) -> Option<u64> {
+    let exchange = transcript.connection_of(request).filter(|_| transcript.is_http())?;
+    let closed = |frame: &&&Frame| frame.from_client() && frame.body == Body::Event(ConnectionEvent::ClosedByPeer);
+    exchange.frames.iter().find(closed).map(|frame| frame.at_us)
+}
+
 fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut cancelled = HashMap::new();
     let mut progress: Vec<&Value> = Vec::new();
@@ -337,11 +350,12 @@ fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
     }
     let is_lost = |call: &Call<'_, '_>| {
         let request = call.request.request;
-        let given_up = request.id().and_then(|id| cancelled.get(&id.to_string()));
+        let given_up = request.id().and_then(|id| cancelled.get(&id.to_string()).copied());
+        let given_up = given_up.or_else(|| closed_at(transcript, request.frame));
         let waited = given_up.map_or(PATIENCE_US, |at| at.saturating_sub(request.at_us()));
         let token = call.request.param("_meta").and_then(|meta| meta.get("progressToken"));
         let is_slow = waited < PATIENCE_US || token.is_some_and(|token| progress.contains(&token));
-        call.request.response.is_none() && !is_slow
+        call.request.response.is_none() && !is_slow && !is_too_large(transcript, request.frame)
     };
     let calls = calls(transcript);
     let is_late = |call: &Call<'_, '_>| {

@@ -7,9 +7,12 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::{UNKNOWN_CAPABILITIES, is_complete, is_uri};
-use crate::judge::{
-    check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
-    transcript::{RequestResponse, Transcript},
+use crate::{
+    judge::{
+        check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
+        transcript::{RequestResponse, Transcript},
+    },
+    model::Revision,
 };
 
 // RFC 6838, section 4.2.
@@ -35,6 +38,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "lastModified is a date or a time in ISO 8601",
         rule: Rule::Case(modification_times),
+    },
+    Check {
+        id: "content-is-of-the-revision",
+        requirement: "lifecycle/negotiated-content",
+        scope: Scope::Named,
+        expected: "tool results have no audio in 2024-11-05, and no links to resources before 2025-06-18",
+        rule: Rule::Case(later_content),
     },
     Check {
         id: "tool-media-are-base64",
@@ -104,6 +114,20 @@ fn blocks<'a>(transcript: &Transcript<'a>, source: &Source) -> impl Iterator<Ite
 
 fn is_kind(block: &Value, kinds: &[&str]) -> bool {
     block.get("type").and_then(Value::as_str).is_some_and(|kind| kinds.contains(&kind))
+}
+
+fn later_content(transcript: &Transcript<'_>) -> CheckOutcome {
+    let revision = transcript.evidence.revision;
+    let later: &[&str] = match revision {
+        Revision::V2024_11_05 => &["audio", "resource_link"],
+        _ => &["resource_link"],
+    };
+    let fault = |block: &&Value| {
+        is_kind(block, later)
+            .then(|| format!("content of the type {} does not exist in {revision}", brief(&block["type"])))
+    };
+    Findings::from_each(blocks(transcript, &TOOL_RESULTS), fault)
+        .or_not_applicable("blocks", "no tool result has content")
 }
 
 /// Whether text is Base64 with padding (RFC 4648, section 4).

@@ -50,15 +50,8 @@ pub(super) const CHECKS: &[Check] = &[
         id: "batch-is-answered",
         requirement: "messages/batch",
         scope: Scope::Named,
-        expected: "every request of a batch is answered, and over HTTP a batch of notifications gets 202",
+        expected: "every request of a batch is answered; a batch of notifications gets 202 over HTTP, and no empty array",
         rule: Rule::Case(batch),
-    },
-    Check {
-        id: "batch-is-answered-by-newer-server",
-        requirement: "messages/batch-of-newer-server",
-        scope: Scope::Named,
-        expected: "every request of a batch is answered, and over HTTP a batch of notifications gets 202",
-        rule: Rule::Case(batch_of_newer_server),
     },
     Check {
         id: "malformed-params-are-refused",
@@ -300,33 +293,42 @@ fn single(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 /// Whether the server supports a revision without batches, or may do so. Its SDK then no longer has them in any revision.
-fn supports_newer(transcript: &Transcript<'_>) -> bool {
-    transcript.may_support(|revision| revision > Revision::V2025_03_26)
-}
-
 fn batch(transcript: &Transcript<'_>) -> CheckOutcome {
-    if supports_newer(transcript) {
-        return CheckOutcome::not_applicable("the server supports a revision without batches");
-    }
-    judge_batches(transcript)
+    let newer = transcript.may_support(|revision| revision > Revision::V2025_03_26);
+    if newer && !answers_in_batches(transcript) { unsupported_batches(transcript) } else { judge_batches(transcript) }
 }
 
-fn batch_of_newer_server(transcript: &Transcript<'_>) -> CheckOutcome {
-    if !supports_newer(transcript) {
-        return CheckOutcome::not_applicable("the server supports no revision without batches");
+/// SDKs removed batches from all revisions when 2025-06-18 removed them.
+fn unsupported_batches(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for batch in batches(transcript) {
+        let exchange = transcript.connection_of(batch).filter(|_| transcript.is_http());
+        let answers = |message: &Message<'_>| {
+            let is_here =
+                |exchange: &ConnectionFrames<'_>| exchange.frames.iter().any(|frame| frame.seq == message.seq());
+            message.seq() > batch.seq && exchange.is_none_or(is_here)
+        };
+        let errors =
+            transcript.server_messages().filter(|message| message.error().is_some() && known::id_of_none(message));
+        let mut refusals = errors.filter(answers);
+        match refusals.next().filter(|refusal| !known::rejects_batch(refusal)) {
+            Some(refusal) => {
+                findings.fail(format!("the batch is rejected: {}", brief(refusal.json)), [batch.seq, refusal.seq()]);
+            }
+            None => findings.known(batch.seq, "the batch is not read, as in SDKs that removed batches".to_owned()),
+        }
     }
-    if !answers_in_batches(transcript) {
-        return CheckOutcome::not_applicable(
-            "no request of a batch is answered, as SDKs removed batches in all revisions",
-        );
-    }
-    judge_batches(transcript)
+    findings.or_not_applicable("batches", "no batch was sent")
+}
+
+fn batches<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = &'a Frame> + use<'t, 'a> {
+    transcript.client_frames().filter(|frame| frame.json().is_some_and(Value::is_array))
 }
 
 /// Whether a request of a batch has a response.
 fn answers_in_batches(transcript: &Transcript<'_>) -> bool {
-    let batches = transcript.client_frames().filter(|frame| frame.json().is_some_and(Value::is_array));
-    let ids: HashSet<_> = batches.flat_map(Message::all_of).filter_map(|request| request.id_key()).collect();
+    let ids: HashSet<_> =
+        batches(transcript).flat_map(Message::all_of).filter_map(|request| request.id_key()).collect();
     let mut responses = transcript.server_messages().filter(Message::may_be_response);
     responses.any(|response| response.id_key().is_some_and(|id| ids.contains(&id)))
 }
@@ -339,7 +341,7 @@ fn judge_batches(transcript: &Transcript<'_>) -> CheckOutcome {
         }
     }
     let mut findings = Findings::default();
-    for frame in transcript.client_frames().filter(|frame| frame.json().is_some_and(Value::is_array)) {
+    for frame in batches(transcript) {
         findings.saw(frame.seq);
         let requests: Vec<_> = Message::all_of(frame).filter(Message::is_request).collect();
         let open = requests.iter().filter(|request| {
@@ -354,6 +356,12 @@ fn judge_batches(transcript: &Transcript<'_>) -> CheckOutcome {
         if let Some(status) = status.filter(|status| *status != 202) {
             findings.fail(format!("the status of a batch of notifications is {status}"), [frame.seq]);
         }
+    }
+    // JSON-RPC 2.0, section 6: nothing is returned if no response is.
+    let is_empty = |frame: &&Frame| frame.json().and_then(Value::as_array).is_some_and(Vec::is_empty);
+    let empty = transcript.evidence.frames.iter().filter(|frame| !frame.from_client()).find(is_empty);
+    if let Some(empty) = empty {
+        findings.fail("the server sent an empty array", [empty.seq]);
     }
     findings.or_not_applicable("batches", "no batch was sent")
 }

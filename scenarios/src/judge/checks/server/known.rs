@@ -29,6 +29,17 @@ fn lists_issues(message: &str) -> bool {
     !issues.is_empty() && issues.iter().all(is_issue)
 }
 
+/// Whether a response has no id, `null`, or the placeholder of an SDK.
+pub(super) fn id_of_none(response: &Message<'_>) -> bool {
+    response.id().is_none_or(Value::is_null) || has_placeholder_id(response)
+}
+
+/// Whether an SDK rejects batches with this error: the Python SDK over HTTP, and rmcp.
+pub(super) fn rejects_batch(response: &Message<'_>) -> bool {
+    let message = response.error().and_then(|error| error.get("message")?.as_str());
+    has_placeholder_id(response) || message == Some("Invalid request")
+}
+
 /// Whether this is an error with an HTTP error status and the id that the Python SDK 1.x uses instead of none.
 pub(super) fn has_placeholder_id(response: &Message<'_>) -> bool {
     let is_placeholder = response.id().is_some_and(|id| id == "server-error");

@@ -111,6 +111,8 @@ struct LoggedCall<'a> {
     call: Message<'a>,
     level: usize,
     logged: Vec<usize>,
+    /// Whether an earlier request was answered meanwhile, whose messages these may be.
+    is_disturbed: bool,
 }
 
 fn logged_calls<'a>(transcript: &Transcript<'a>) -> Vec<LoggedCall<'a>> {
@@ -126,11 +128,14 @@ fn logged_calls<'a>(transcript: &Transcript<'a>) -> Vec<LoggedCall<'a>> {
             level = set.get(&message.seq()).copied().or(level);
             is_open = message.is("tools/call") && level.is_some();
             if let Some(level) = level.filter(|_| is_open) {
-                calls.push(LoggedCall { call: message, level, logged: Vec::new() });
+                calls.push(LoggedCall { call: message, level, logged: Vec::new(), is_disturbed: false });
             }
         } else if message.is("notifications/message") && is_open {
             let logged = message.param("level").and_then(severity);
             calls.last_mut().into_iter().for_each(|call| call.logged.extend(logged));
+        } else if message.may_be_response() && is_open {
+            let answers = |call: &LoggedCall<'_>| call.call.id_key() == message.id_key();
+            calls.last_mut().into_iter().for_each(|call| call.is_disturbed |= !answers(call));
         }
     }
     calls
@@ -141,8 +146,9 @@ fn inclusive(transcript: &Transcript<'_>) -> CheckOutcome {
     let is_same = |one: &LoggedCall<'_>, other: &LoggedCall<'_>| {
         ["name", "arguments"].into_iter().all(|key| one.call.param(key) == other.call.param(key))
     };
-    let judged = calls.iter().filter(|call| {
-        let lower = calls.iter().filter(|other| other.level < call.level && is_same(call, other));
+    let judged = calls.iter().filter(|call| !call.is_disturbed).filter(|call| {
+        let lower =
+            calls.iter().filter(|other| other.level < call.level && !other.is_disturbed && is_same(call, other));
         let (with, without): (Vec<_>, Vec<_>) = lower.partition(|other| other.logged.contains(&call.level));
         // One call with the message can be a coincidence.
         with.len() > 1 && without.is_empty()

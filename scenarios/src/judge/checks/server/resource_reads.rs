@@ -144,7 +144,7 @@ fn judge(transcript: &Transcript<'_>, rule: impl Fn(&Read<'_, '_>) -> Option<Res
 fn exist(transcript: &Transcript<'_>) -> CheckOutcome {
     let can_read = can_read(transcript);
     judge(transcript, |read| {
-        let error = read.request.error().filter(|_| can_read || says_unknown(read));
+        let error = read.request.error().filter(|_| (can_read || says_unknown(read)) && !needs_user(read));
         Some(error.map_or(Ok(()), |error| Err(rejected(error))))
     })
 }
@@ -153,7 +153,7 @@ fn exist(transcript: &Transcript<'_>) -> CheckOutcome {
 fn can_be_read(transcript: &Transcript<'_>) -> CheckOutcome {
     let can_read = can_read(transcript);
     judge(transcript, |read| {
-        let error = read.request.error().filter(|_| !can_read && !says_unknown(read));
+        let error = read.request.error().filter(|_| !can_read && !says_unknown(read) && !needs_user(read));
         Some(error.map_or(Ok(()), |error| Err(rejected(error))))
     })
 }
@@ -170,6 +170,11 @@ fn can_read(transcript: &Transcript<'_>) -> bool {
 /// Whether the error means that the resource does not exist, or that the request is invalid.
 fn says_unknown(read: &Read<'_, '_>) -> bool {
     matches!(read.request.code(), Some(-32_002 | -32_602 | -32_601 | -32_600))
+}
+
+/// Whether the read needs the user, by a capability that the request lacks (2026-07-28, -32021) or at a URL (2025-11-25, -32042).
+fn needs_user(read: &Read<'_, '_>) -> bool {
+    matches!(read.request.code(), Some(-32_021 | -32_042))
 }
 
 /// A URI in a form that is equal for equivalent URIs (RFC 3986, section 6).

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
-    transcript::{ConnectionFrames, Frame, Message, RequestResponse, Transcript},
+    transcript::{ConnectionFrames, Message, RequestResponse, Transcript, http::method},
 };
 
 pub(super) const CHECKS: &[Check] = &[
@@ -133,10 +133,11 @@ fn invalid_request_code(transcript: &Transcript<'_>) -> CheckOutcome {
     // Without an id, an error can only refer to a malformed message.
     let errors = transcript.server_messages().filter(|message| message.seq() > first.seq);
     let errors = errors.filter(|message| message.id().is_none_or(Value::is_null));
-    // A response that belongs to no request of the server is a valid message.
+    // A response that belongs to no request of the server is a valid message, and GET and DELETE have none.
     let errors = errors.filter(|message| {
         let connection = transcript.connection_of(message.frame).filter(|_| transcript.is_http());
-        !connection.and_then(ConnectionFrames::request).is_some_and(Frame::is_response)
+        let request = connection.and_then(ConnectionFrames::request);
+        request.is_none_or(|request| !request.is_response() && method(request).is_none_or(|method| method == "POST"))
     });
     let errors = errors.filter_map(|message| Some((message.seq(), message.error()?)));
     let fault = |error: &&Value| {

@@ -13,7 +13,7 @@ pub(in super::super) const CHECKS: &[Check] = &[
         id: "lists-are-independent-of-other-requests",
         requirement: "messages/independent-lists",
         scope: Scope::Named,
-        expected: "a list is the same before and after other requests, and on another connection",
+        expected: "a list is the same just before and after other requests, and on another connection",
         rule: Rule::Case(lists),
     },
     Check {
@@ -31,15 +31,19 @@ const LISTS: [(&str, &str, &str); 3] =
 
 fn lists(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    // A tool may create or delete what another list has.
-    let calls_tools = transcript.requests_of("tools/call").next().is_some();
-    for (method, key, name) in LISTS.into_iter().filter(|(method, ..)| *method == "tools/list" || !calls_tools) {
+    let mut calls = transcript.requests_of("tools/call").filter(|call| call.result().is_some());
+    let first_call = calls.next().map_or(u64::MAX, |call| call.request.seq());
+    for (method, key, name) in LISTS {
         let announced = format!("notifications/{key}/list_changed");
         if transcript.server_messages().any(|message| message.is(&announced)) {
             continue;
         }
         let mut firsts: Vec<(_, Vec<&Value>)> = Vec::new();
         for (request, is_whole, names) in first_pages_and_lists(transcript, method, key, name) {
+            // A tool may create or delete what another list has.
+            if method != "tools/list" && request.request.seq() > first_call {
+                continue;
+            }
             // A list may depend on its own request, for example on the capabilities in it.
             let kind = (is_whole, meta(request, META_CAPABILITIES));
             let Some((_, before)) = firsts.iter().find(|(other, _)| *other == kind) else {

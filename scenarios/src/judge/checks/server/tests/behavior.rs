@@ -158,9 +158,14 @@ fn contents() -> Vec<Row> {
     let resource = |resource: Value| json!({ "type": "resource", "resource": resource });
     let link = json!({ "type": "resource_link", "uri": "demo:1", "name": "one" });
     let linked = |talk: Talk| talk.result("tools/call", json!({ "name": "a" }), content(link.clone()));
+    let in_march = |block: Value| {
+        let talk = Talk::new(Transport::Stdio, Revision::V2025_03_26);
+        talk.result("tools/call", json!({ "name": "a" }), content(block))
+    };
     let with_resources = || declaring(json!({ "resources": {} }));
     let whole = json!({ "uri": "demo:1", "mimeType": "text/plain", "text": "x" });
     vec![
+        ("content-is-of-the-revision", in_march(link.clone()), in_march(image("aGk=", "image/png"))),
         ("tool-media-are-base64", called(image("%", "image/png")), called(image("aGk=", "image/png"))),
         ("tool-resources-are-complete", called(resource(json!({ "uri": "a:1" }))), called(resource(whole.clone()))),
         (

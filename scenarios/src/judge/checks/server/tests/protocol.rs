@@ -46,7 +46,6 @@ fn passwd(contents: &str) -> Talk {
 pub(super) fn table() -> Vec<Row> {
     let roots = |id: Value| json!({ "jsonrpc": "2.0", "id": id, "method": "roots/list" });
     let old = [Revision::V2025_03_26];
-    let new = [Revision::V2025_03_26, Revision::V2025_11_25];
     let initialized = || note("notifications/initialized");
     let unknown = UNKNOWN.revision.as_deref().unwrap_or_default();
     let error = |message: &str| {
@@ -75,7 +74,6 @@ pub(super) fn table() -> Vec<Row> {
             stdio().says(note("notifications/message")),
         ),
         ("batch-is-answered", batch(&old, false), batch(&old, true)),
-        ("batch-is-answered-by-newer-server", batch(&new, false), batch(&new, true)),
         (
             "malformed-params-are-refused",
             stdio().result("tools/call", json!({}), json!({ "content": [] })),

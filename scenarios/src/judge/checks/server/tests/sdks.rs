@@ -69,8 +69,16 @@ fn the_placeholder_id_of_the_python_sdk_is_named() {
 fn batches_that_an_sdk_removed_are_not_judged() {
     let newer = || Talk::new(Transport::Stdio, Revision::V2025_03_26).knows(&[Revision::V2025_11_25], json!({}));
     let asked = || newer().ask(json!([{ "jsonrpc": "2.0", "id": 1, "method": "ping" }, call("ping")]));
-    let id = "batch-is-answered-by-newer-server";
-    assert!(matches!(outcome_of(id, &asked()), CheckOutcome::NotApplicable(_)));
+    let refused =
+        |message: &str| asked().says(json!({ "jsonrpc": "2.0", "error": { "code": -32600, "message": message } }));
+    assert!(passes("batch-is-answered", &asked()).contains("SDKs"));
+    assert!(passes("batch-is-answered", &refused("Invalid request")).contains("SDKs"), "rmcp");
+    assert!(fails("batch-is-answered", &refused("no batches")));
+    let result = |id: u8| json!({ "jsonrpc": "2.0", "id": id, "result": {} });
+    let two = || newer().ask(json!([call("ping"), { "jsonrpc": "2.0", "id": 2, "method": "ping" }])).says(result(1));
+    assert!(fails("batch-is-answered", &two()), "one response is missing");
+    assert!(!fails("batch-is-answered", &two().says(result(2))));
+    assert!(fails("batch-is-answered", &two().says(result(2)).says(json!([]))));
 }
 
 #[test]
