@@ -103,16 +103,6 @@ pub(crate) struct Outgoing {
     pub(crate) headers: Headers,
 }
 
-impl Outgoing {
-    /// The request without a progress token.
-    pub(crate) fn without_token(mut self) -> Self {
-        if let Some(Value::Object(meta)) = self.params.as_mut().and_then(|params| params.get_mut("_meta")) {
-            meta.remove("progressToken");
-        }
-        self
-    }
-}
-
 /// A request that was sent.
 #[derive(Debug, Clone)]
 pub(crate) struct Sent {

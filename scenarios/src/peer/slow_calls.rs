@@ -215,17 +215,6 @@ impl Peer {
         self.response(sent, Duration::ZERO).await
     }
 
-    /// Calls the tool of an open call again and leaves that call open, once in a session: the cancellation of the first one must
-    /// not end it.
-    pub(crate) async fn call_beside(&mut self, tool: &str, call: Outgoing, within: Duration) -> Result<(), StepError> {
-        if self.slow_calls.stay_open && !self.slow_calls.cancelled {
-            let sent = self.send(call).await?;
-            let deadline = Instant::now() + within;
-            self.slow_calls.open.push(OpenCall { tool: tool.to_owned(), sent, deadline });
-        }
-        Ok(())
-    }
-
     /// Cancels a call of a tool on purpose, and waits for a response that it should not have.
     pub(crate) async fn interrupt(&mut self, tool: &str, sent: &Sent) -> Result<Value, StepError> {
         self.slow_calls.interrupted.insert(tool.to_owned());

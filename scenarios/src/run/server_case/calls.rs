@@ -274,14 +274,11 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<(V
     // Ids of both kinds can be cancelled.
     let id = (step.cancel && planned.has_token).then(|| json!(format!("workbench-call-{number}")));
     let outgoing = Outgoing { method, params: Some(params), headers, id, ..Outgoing::default() };
-    let sent = peer.send(outgoing.clone()).await?;
+    let sent = peer.send(outgoing).await?;
     let within = peer.response_timeout(Some(step.within.map_or(CALL, |HumanDuration(within)| within)));
     let response = if step.cancel {
         match peer.response(&sent, SLOW).await {
-            Err(error) if error.kind == "timed-out" => {
-                peer.call_beside(&planned.name, Outgoing { id: None, ..outgoing }.without_token(), within).await?;
-                peer.interrupt(&planned.name, &sent).await
-            }
+            Err(error) if error.kind == "timed-out" => peer.interrupt(&planned.name, &sent).await,
             other => other,
         }
     } else {

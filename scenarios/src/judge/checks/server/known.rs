@@ -34,10 +34,10 @@ pub(super) fn id_of_none(response: &Message<'_>) -> bool {
     response.id().is_none_or(Value::is_null) || has_placeholder_id(response)
 }
 
-/// Whether an SDK rejects batches with this error: the Python SDK over HTTP, and rmcp.
+/// Whether an SDK rejects batches with this error: the Python SDKs over HTTP, and rmcp.
 pub(super) fn rejects_batch(response: &Message<'_>) -> bool {
-    let message = response.error().and_then(|error| error.get("message")?.as_str());
-    has_placeholder_id(response) || message == Some("Invalid request")
+    let message = response.error().and_then(|error| error.get("message")?.as_str()).unwrap_or_default();
+    has_placeholder_id(response) || message == "Invalid request" || message.starts_with("Validation error: ")
 }
 
 /// Whether this is an error with an HTTP error status and the id that the Python SDK 1.x uses instead of none.

@@ -73,6 +73,7 @@ fn batches_that_an_sdk_removed_are_not_judged() {
         |message: &str| asked().says(json!({ "jsonrpc": "2.0", "error": { "code": -32600, "message": message } }));
     assert!(passes("batch-is-answered", &asked()).contains("SDKs"));
     assert!(passes("batch-is-answered", &refused("Invalid request")).contains("SDKs"), "rmcp");
+    assert!(passes("batch-is-answered", &refused("Validation error: 4 validation errors")).contains("SDKs"), "Python");
     assert!(fails("batch-is-answered", &refused("no batches")));
     let result = |id: u8| json!({ "jsonrpc": "2.0", "id": id, "result": {} });
     let two = || newer().ask(json!([call("ping"), { "jsonrpc": "2.0", "id": 2, "method": "ping" }])).says(result(1));
