@@ -1,12 +1,15 @@
 //! Assigns the frames of a shared session to its scenarios.
 //!
-//! A late response or progress notification belongs to the scenario whose request caused it, not to the one that ran when
+//! A late response, or notification of progress or of a subscription, belongs to the scenario whose request caused it, not to the one that ran when
 //! it arrived.
 
 use std::{collections::HashMap, ops::Range};
 
 use evidence::Frame;
 use serde_json::Value;
+
+/// The key of the request of a subscription in its notifications (2026-07-28, basic/patterns/subscriptions).
+const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
 
 /// The frames of each scenario: those of the handshake, then its own. `scenarios` are the ranges of `seq` in which each ran.
 pub(crate) fn assign(frames: &[Frame], handshake: u64, scenarios: &[Range<u64>]) -> Vec<Vec<Frame>> {
@@ -68,7 +71,9 @@ impl<'a> Owners<'a> {
             if message.get("method").is_none() {
                 return find(&self.requests, message.get("id")?);
             }
-            find(&self.tokens, message.pointer("/params/progressToken")?)
+            let of_subscription = || message.get("params")?.get("_meta")?.get(SUBSCRIPTION_ID);
+            let token = message.pointer("/params/progressToken").and_then(|token| find(&self.tokens, token));
+            token.or_else(|| find(&self.requests, of_subscription()?))
         });
         caused.or_else(|| self.running(frame.seq))
     }
