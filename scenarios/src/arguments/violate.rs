@@ -69,13 +69,13 @@ pub(super) fn violations(
         let Value::Object(arguments) = arguments else { return None };
         Some(InvalidArguments { arguments, violates })
     };
-    let changes = changes(generator, valid);
+    let nearest = changes(generator, valid);
     let first = |rule: Rule| {
-        let mut of_rule = changes.iter().filter(|change| change.rule == rule);
+        let mut of_rule = nearest.iter().filter(|change| change.rule == rule);
         of_rule.find_map(|change| invalid(valid, change))
     };
     let mut found: Vec<InvalidArguments> = Rule::ALL.into_iter().filter_map(first).collect();
-    let inside = self::changes(generator, filled);
+    let inside = changes(generator, filled);
     for (rule, is_item) in [(Rule::Type, false), (Rule::Type, true), (Rule::Required, false)] {
         let mut fitting =
             inside.iter().filter(|change| change.path.len() > 1 && change.rule == rule && change.is_item == is_item);

@@ -256,7 +256,8 @@ fn in_other_case(letter: char) -> char {
     if letter.is_ascii_lowercase() { letter.to_ascii_uppercase() } else { letter.to_ascii_lowercase() }
 }
 
-/// Makes one call. A call without a response is cancelled, and has the error as its response. The second value is whether it had progress.
+/// Makes one call. A call without a response is cancelled, and has the error as its response. The second value is whether it
+/// had progress.
 async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<(Value, bool), StepError> {
     let mut params = Map::from_iter([("name".to_owned(), json!(planned.name))]);
     if let Some(arguments) = &planned.arguments {

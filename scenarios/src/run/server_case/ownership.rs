@@ -1,7 +1,7 @@
 //! Assigns the frames of a shared session to its scenarios.
 //!
-//! A late response, or notification of progress or of a subscription, belongs to the scenario whose request caused it, not to the one that ran when
-//! it arrived.
+//! A late response, or notification of progress or of a subscription, belongs to the scenario whose request caused it, not
+//! to the one that ran when it arrived.
 
 use std::{collections::HashMap, ops::Range};
 

@@ -302,12 +302,8 @@ fn batch(transcript: &Transcript<'_>) -> CheckOutcome {
 fn unsupported_batches(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
     for batch in batches(transcript) {
-        let exchange = transcript.connection_of(batch).filter(|_| transcript.is_http());
-        let answers = |message: &Message<'_>| {
-            let is_here =
-                |exchange: &ConnectionFrames<'_>| exchange.frames.iter().any(|frame| frame.seq == message.seq());
-            message.seq() > batch.seq && exchange.is_none_or(is_here)
-        };
+        // Over HTTP each exchange is a connection.
+        let answers = |message: &Message<'_>| message.seq() > batch.seq && message.frame.connection == batch.connection;
         let errors =
             transcript.server_messages().filter(|message| message.error().is_some() && known::id_of_none(message));
         let mut refusals = errors.filter(answers);
