@@ -138,4 +138,15 @@ mod tests {
         assert_eq!(numbers(&assigned[1]), [0, 1, 3, 6, 7, 10]);
         assert_eq!(numbers(&assigned[2]), [0, 1, 8, 9]);
     }
+
+    #[test]
+    fn a_notification_of_a_subscription_belongs_to_the_scenario_that_opened_it() {
+        let listen = json!({ "jsonrpc": "2.0", "id": 5, "method": "subscriptions/listen" });
+        let params = json!({ "_meta": { SUBSCRIPTION_ID: 5 } });
+        let acknowledged =
+            json!({ "jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": params });
+        let frames = [frame(0, Direction::ClientToServer, listen), frame(1, Direction::ServerToClient, acknowledged)];
+        let assigned = assign(&frames, 0, &[0..1, 1..2]);
+        assert_eq!(assigned.iter().map(Vec::len).collect::<Vec<_>>(), [2, 0]);
+    }
 }
