@@ -1,14 +1,17 @@
 //! Notifications about changed lists, and keys of metadata.
 
-use std::sync::LazyLock;
+use std::{collections::BTreeSet, ops::Range, sync::LazyLock};
 
 use regex::Regex;
 use serde_json::Value;
 
-use super::UNKNOWN_CAPABILITIES;
+use super::{
+    UNKNOWN_CAPABILITIES, modern,
+    pagination::{self, IN_FLIGHT_US},
+};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope},
-    transcript::{Message, Transcript},
+    transcript::{Body, ConnectionEvent, Message, Transcript},
 };
 
 // 2025-06-18, basic/index, `_meta`: an optional prefix of labels, and a name.
@@ -29,6 +32,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "a server that announces changes of a list declares `listChanged` for it",
         rule: Rule::Case(declared),
+    },
+    Check {
+        id: "changes-of-tools-are-announced",
+        requirement: "tools/changes-announced",
+        scope: Scope::Named,
+        expected: "a change of the tools is announced if `tools.listChanged` is declared",
+        rule: Rule::Case(announced),
     },
     Check {
         id: "metadata-key-names",
@@ -52,6 +62,51 @@ fn declared(transcript: &Transcript<'_>) -> CheckOutcome {
         findings.check(message.seq(), if declared { Ok(()) } else { Err(fault()) });
     }
     findings.or_not_applicable("notifications", "the server announced no change of a list")
+}
+
+/// Compares each listing of the tools with the one before.
+fn announced(transcript: &Transcript<'_>) -> CheckOutcome {
+    if transcript.declares("tools.listChanged") != Some(true) {
+        return CheckOutcome::not_applicable("the server does not declare `tools.listChanged`");
+    }
+    let Some(observed) = announcements_arrive(transcript) else {
+        return CheckOutcome::not_applicable("no announcement would arrive");
+    };
+    let announced = pagination::announcements(transcript, "tools/list");
+    let mut before: Option<(u64, BTreeSet<&str>)> = None;
+    let mut findings = Findings::default();
+    for walk in pagination::whole_walks(transcript, "tools/list") {
+        let (Some(first), Some(last)) = (walk.first(), walk.last()) else { continue };
+        let (began, ended) = (first.request.at_us(), last.response.map_or(0, |response| response.at_us()));
+        if !observed.contains(&began) || !observed.contains(&ended) {
+            continue;
+        }
+        let names = walk.iter().filter_map(|page| pagination::identities(page, "tools", "name")).flatten().collect();
+        if let Some((since, earlier)) = &before {
+            let between = *since..ended + IN_FLIGHT_US;
+            let changed = earlier.symmetric_difference(&names).next();
+            let changed = changed.filter(|_| !announced.iter().any(|at_us| between.contains(at_us)));
+            let fault = changed.map(|name| format!("`{name}` is in one of two listings, and no change was announced"));
+            findings.check(last.last_frame(), fault.map_or(Ok(()), Err));
+        }
+        before = Some((began, names));
+    }
+    findings.or_not_applicable("listings", "the tools were not listed twice")
+}
+
+/// When announcements of changed tools would arrive, in microseconds. In revisions with a handshake only over stdio: over HTTP, the
+/// server may have no stream for them.
+fn announcements_arrive(transcript: &Transcript<'_>) -> Option<Range<u64>> {
+    if !transcript.evidence.revision.is_modern() {
+        return (!transcript.is_http()).then_some(0..u64::MAX);
+    }
+    let since = modern::subscriptions::acknowledged_at(transcript, "toolsListChanged")?;
+    let mut frames = transcript.evidence.frames.iter().filter(|frame| frame.from_client() && frame.at_us > since);
+    let end = frames.find(|frame| {
+        frame.body == Body::Event(ConnectionEvent::ClosedByPeer)
+            || Message::all_of(frame).any(|message| message.cancels().is_some())
+    });
+    Some(since..end.map_or(u64::MAX, |frame| frame.at_us))
 }
 
 /// The objects of a message that may have metadata: the parameters, the result, its items, and their content.

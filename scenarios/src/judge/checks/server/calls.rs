@@ -271,10 +271,25 @@ fn failures(transcript: &Transcript<'_>) -> CheckOutcome {
         match (call.request.error(), call.request.code(), known::sdk_of(call.request)) {
             (Some(_), Some(code), Some(sdk)) => findings.known(seq, known::rejection(code, sdk)),
             (Some(error), Some(code), None) if is_failure(code) => findings.check(seq, Err(message(error))),
-            _ => findings.saw(seq),
+            _ => match call.request.result().and_then(unmarked_failure) {
+                Some(text) => findings.fail(format!("the result of `{}` has no isError: {text}", call.name), [seq]),
+                None => findings.saw(seq),
+            },
         }
     }
     findings.or_not_applicable("calls", "no tool was called with valid arguments")
+}
+
+/// The text of a result without `isError` that only reports a failure.
+fn unmarked_failure(result: &Value) -> Option<String> {
+    const BEGINNINGS: [&str; 4] = ["error: ", "exception: ", "failed to ", "traceback (most recent call last)"];
+    /// A longer text may be a document.
+    const MAX_LENGTH: usize = 500;
+    let [content] = result.get("content")?.as_array()?.as_slice() else { return None };
+    let text = content.get("text")?.as_str()?;
+    let start = text.trim_start_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    let reports = text.len() <= MAX_LENGTH && BEGINNINGS.iter().any(|beginning| start.starts_with(beginning));
+    (reports && result.get("isError") != Some(&Value::Bool(true))).then(|| brief(&content["text"]))
 }
 
 fn no_arguments(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -64,7 +64,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// How late an announcement may be, in microseconds.
-const IN_FLIGHT_US: u64 = 1_000_000;
+pub(super) const IN_FLIGHT_US: u64 = 1_000_000;
 
 /// The member of a page with the next cursor.
 fn next_cursor<'a>(page: &RequestResponse<'a>) -> Option<&'a Value> {
@@ -87,6 +87,12 @@ fn walks<'t, 'a>(transcript: &'t Transcript<'a>, method: &str) -> Vec<Vec<&'t Re
         }
     }
     walks
+}
+
+/// The walks that reached the last page.
+pub(super) fn whole_walks<'t, 'a>(transcript: &'t Transcript<'a>, method: &str) -> Vec<Vec<&'t RequestResponse<'a>>> {
+    let walks = walks(transcript, method).into_iter();
+    walks.filter(|walk| walk.last().is_some_and(|last| next_cursor(last).is_none())).collect()
 }
 
 fn ends(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -140,13 +146,13 @@ fn own_cursors(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 /// The items of a page by their identity.
-fn identities<'a>(page: &RequestResponse<'a>, key: &str, identity: &str) -> Option<Vec<&'a str>> {
+pub(super) fn identities<'a>(page: &RequestResponse<'a>, key: &str, identity: &str) -> Option<Vec<&'a str>> {
     let items = page.result()?.get(key)?.as_array()?;
     Some(items.iter().filter_map(|item| item.get(identity)?.as_str()).collect())
 }
 
 /// When the server announced changes of the list, after which a listing may differ, in microseconds.
-fn announcements(transcript: &Transcript<'_>, method: &str) -> Vec<u64> {
+pub(super) fn announcements(transcript: &Transcript<'_>, method: &str) -> Vec<u64> {
     let list = method.split('/').next().unwrap_or_default();
     let announcement = format!("notifications/{list}/list_changed");
     transcript.server_messages().filter(|message| message.is(&announcement)).map(|message| message.at_us()).collect()

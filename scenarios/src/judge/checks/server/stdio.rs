@@ -45,9 +45,9 @@ fn stdout(transcript: &Transcript<'_>) -> CheckOutcome {
     let frames = transcript.evidence.frames.iter();
     let lines = frames.filter(|frame| !frame.from_client() && !matches!(frame.body, Body::Event(_)));
     let fault = |line: &&Frame| match &line.body {
-        Body::Text(text) if !text.trim().is_empty() => {
-            Some(format!("stdout has the line `{}`", text.chars().take(120).collect::<String>()))
-        }
+        // A line without text is not a message either (basic/transports, stdio).
+        Body::Text(text) if text.trim().is_empty() => Some("stdout has an empty line".to_owned()),
+        Body::Text(text) => Some(format!("stdout has the line `{}`", text.chars().take(120).collect::<String>())),
         Body::Json(value) if !is_message(value) => Some(format!("stdout has the value {}", brief(value))),
         _ => None,
     };

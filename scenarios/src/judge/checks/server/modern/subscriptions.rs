@@ -120,6 +120,15 @@ fn acknowledgements<'t, 'a>(transcript: &'t Transcript<'a>) -> Vec<(&'t RequestR
     found.filter_map(|message| Some((*listens.get(&IdKey::new(subscription_of(&message)?))?, message))).collect()
 }
 
+/// When the server first acknowledged a subscription with the member `key` of the filter, in microseconds.
+pub(in super::super) fn acknowledged_at(transcript: &Transcript<'_>, key: &str) -> Option<u64> {
+    let accepted = |message: &Message<'_>| {
+        message.param("notifications").and_then(|accepted| accepted.get(key)) == Some(&Value::Bool(true))
+    };
+    let found = acknowledgements(transcript).into_iter().map(|(_, message)| message);
+    found.filter(accepted).map(|message| message.at_us()).min()
+}
+
 /// The first message of each subscription: the one with its id, or over HTTP the first one on its stream.
 fn acknowledged(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut first: HashMap<IdKey<'_>, Message<'_>> = HashMap::new();

@@ -322,7 +322,11 @@ fn completions() -> Vec<Row> {
 fn pages() -> Vec<Row> {
     let first = |talk: Talk| page(talk, json!({}), &["a"], json!("2"));
     let second = |talk: Talk, names: &[&str]| page(talk, json!({ "cursor": "2" }), names, Value::Null);
+    let listed = |talk: Talk, names: &[&str]| page(talk, json!({}), names, Value::Null);
+    let changing = || listed(declaring(json!({ "tools": { "listChanged": true } })), &["a"]);
+    let announced = json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed" });
     vec![
+        ("changes-of-tools-are-announced", listed(changing(), &["a", "b"]), listed(changing().says(announced), &["b"])),
         (
             "own-cursors-are-accepted",
             first(stdio()).error("tools/list", json!({ "cursor": "2" }), -32602),

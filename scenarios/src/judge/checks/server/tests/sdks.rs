@@ -195,3 +195,24 @@ fn a_stream_may_end_late_on_a_busy_machine_or_by_the_client() {
     assert!(!fails(id, &events(ConnectionEvent::ClosedByServer, 1_500_000)));
     assert!(fails(id, &events(ConnectionEvent::ClosedByPeer, 1_500_000)));
 }
+
+#[test]
+fn a_text_that_only_reports_a_failure_needs_is_error() {
+    let answered = |result: Value| {
+        let call =
+            json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "a", "arguments": {} } });
+        let talk = super::tools(json!([{ "name": "a", "inputSchema": { "type": "object" } }]));
+        talk.ask(call).says(json!({ "jsonrpc": "2.0", "id": 1, "result": result }))
+    };
+    let text = |text: &str| json!({ "content": [{ "type": "text", "text": text }] });
+    let id = "tool-failures-are-results";
+    for failure in ["Error: no such order", "❌ Failed to open the file", "Traceback (most recent call last):\n…"] {
+        assert!(fails(id, &answered(text(failure))), "{failure}");
+        let marked = json!({ "content": [{ "type": "text", "text": failure }], "isError": true });
+        passes(id, &answered(marked));
+    }
+    let document = format!("Error: {}", "a chapter about errors. ".repeat(40));
+    for result in ["Error boundaries in React", "errors: 0", document.as_str()] {
+        passes(id, &answered(text(result)));
+    }
+}

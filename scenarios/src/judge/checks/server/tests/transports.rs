@@ -15,11 +15,7 @@ pub(super) fn table() -> Vec<Row> {
     let mut bad_session = http();
     bad_session.0.steps = vec![outcome(None, json!({ "session": { "visible_ascii": false } }))];
     vec![
-        (
-            "stdout-holds-only-messages",
-            stdio().text(Direction::ServerToClient, "Listening…"),
-            stdio().text(Direction::ServerToClient, " ").says(call("ping")),
-        ),
+        ("stdout-holds-only-messages", stdio().text(Direction::ServerToClient, ""), stdio().says(call("ping"))),
         (
             "exits-when-input-closes",
             stdio().step(json!({ "exited": false, "elapsed_ms": 4000 })).close(),
