@@ -65,6 +65,11 @@ impl Bytes {
     }
 }
 
+/// The port of an address with its colon: the digits alone may be part of a session id.
+fn port_of(host: &str) -> String {
+    format!(":{}", host.rsplit_once(':').unwrap().1)
+}
+
 fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     let (mut all, mut rest) = (Vec::new(), bytes);
     while let Some(at) = rest.windows(from.len()).position(|window| window == from) {
@@ -142,7 +147,7 @@ impl Talking<'_> {
         let mut bytes = Bytes::default();
         let opened = server.initialize().await;
         bytes.add(opened.end, opened.without_date());
-        bytes.names.push((server.host().rsplit_once(':').unwrap().1.to_owned(), "PORT"));
+        bytes.names.push((port_of(server.host()), "PORT"));
         bytes.names.push((server.session().unwrap().to_owned(), "SESSION"));
         let mut receive = async |request: String| {
             let heard = server.connect().await.exchange(&request).await;
@@ -284,7 +289,7 @@ impl Session {
         }
         let session = self.path.as_deref().and_then(|path| path.split_once("session=")).map(|(_, id)| id.trim());
         bytes.names.extend(session.map(|id| (id.to_owned(), "SESSION")));
-        bytes.names.push((self.host.rsplit_once(':').unwrap().1.to_owned(), "PORT"));
+        bytes.names.push((port_of(&self.host), "PORT"));
         bytes
     }
 }
