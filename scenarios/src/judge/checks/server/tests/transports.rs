@@ -15,7 +15,11 @@ pub(super) fn table() -> Vec<Row> {
     let mut bad_session = http();
     bad_session.0.steps = vec![outcome(None, json!({ "session": { "visible_ascii": false } }))];
     vec![
-        ("stdout-holds-only-messages", stdio().text(Direction::ServerToClient, ""), stdio().says(call("ping"))),
+        (
+            "stdout-holds-only-messages",
+            stdio().text(Direction::ServerToClient, "Listening…"),
+            stdio().says(call("ping")),
+        ),
         (
             "exits-when-input-closes",
             stdio().step(json!({ "exited": false, "elapsed_ms": 4000 })).close(),
@@ -45,6 +49,13 @@ pub(super) fn table() -> Vec<Row> {
         ("http-delete-ends-the-session-or-405", delete(400), delete(204)),
         ("http-ended-session-is-404", after(200), after(404)),
     ]
+}
+
+#[test]
+fn an_empty_line_is_not_a_message() {
+    for line in ["", " "] {
+        assert!(fails("stdout-holds-only-messages", &stdio().text(Direction::ServerToClient, line)), "{line:?}");
+    }
 }
 
 #[test]
