@@ -96,6 +96,11 @@ fn is_complete(result: &Value) -> bool {
     result.get("resultType").is_none_or(|kind| kind == "complete")
 }
 
+/// Whether the result of a call reports the failure of the tool.
+fn has_is_error(result: &Value) -> bool {
+    result.get("isError") == Some(&Value::Bool(true))
+}
+
 /// Whether text begins with a scheme and has no space (RFC 3986, section 3).
 fn is_uri(text: &str) -> bool {
     resources::SCHEME.is_match(text)

@@ -5,10 +5,7 @@ use std::{collections::BTreeSet, ops::Range, sync::LazyLock};
 use regex::Regex;
 use serde_json::Value;
 
-use super::{
-    UNKNOWN_CAPABILITIES, modern,
-    pagination::{self, IN_FLIGHT_US},
-};
+use super::{UNKNOWN_CAPABILITIES, modern, pagination};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope},
     transcript::{Body, ConnectionEvent, Message, Transcript},
@@ -72,22 +69,22 @@ fn announced(transcript: &Transcript<'_>) -> CheckOutcome {
     let Some(observed) = announcements_arrive(transcript) else {
         return CheckOutcome::not_applicable("no announcement would arrive");
     };
-    let announced = pagination::announcements(transcript, "tools/list");
     let mut before: Option<(u64, BTreeSet<&str>)> = None;
     let mut findings = Findings::default();
     for walk in pagination::whole_walks(transcript, "tools/list") {
-        let (Some(first), Some(last)) = (walk.first(), walk.last()) else { continue };
-        let (began, ended) = (first.request.at_us(), last.response.map_or(0, |response| response.at_us()));
+        let response = walk.last().and_then(|last| last.response);
+        let (Some(first), Some(response)) = (walk.first(), response) else { continue };
+        let (began, ended) = (first.request.at_us(), response.at_us());
         if !observed.contains(&began) || !observed.contains(&ended) {
             continue;
         }
         let names = walk.iter().filter_map(|page| pagination::identities(page, "tools", "name")).flatten().collect();
         if let Some((since, earlier)) = &before {
-            let between = *since..ended + IN_FLIGHT_US;
             let changed = earlier.symmetric_difference(&names).next();
-            let changed = changed.filter(|_| !announced.iter().any(|at_us| between.contains(at_us)));
+            let is_announced = || pagination::is_change_announced(transcript, "tools/list", *since, ended);
+            let changed = changed.filter(|_| !is_announced());
             let fault = changed.map(|name| format!("`{name}` is in one of two listings, and no change was announced"));
-            findings.check(last.last_frame(), fault.map_or(Ok(()), Err));
+            findings.check(response.seq(), fault.map_or(Ok(()), Err));
         }
         before = Some((began, names));
     }

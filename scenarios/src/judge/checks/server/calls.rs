@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use evidence::{Body, ConnectionEvent, Frame};
 use serde_json::{Value, json};
 
-use super::{is_complete, known};
+use super::{has_is_error, is_complete, known};
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
@@ -113,7 +113,7 @@ impl<'a> Call<'_, 'a> {
         let result = self.request.result()?;
         // A task instead of a result (2025-11-25, basic/utilities/tasks) is not judged.
         let judged = is_complete(result) && result.get("task").is_none();
-        (judged && result.get("isError") != Some(&Value::Bool(true))).then_some(result)
+        (judged && !has_is_error(result)).then_some(result)
     }
 }
 
@@ -289,7 +289,7 @@ fn unmarked_failure(result: &Value) -> Option<String> {
     let text = content.get("text")?.as_str()?;
     let start = text.trim_start_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     let reports = text.len() <= MAX_LENGTH && BEGINNINGS.iter().any(|beginning| start.starts_with(beginning));
-    (reports && result.get("isError") != Some(&Value::Bool(true))).then(|| brief(&content["text"]))
+    (reports && !has_is_error(result)).then(|| brief(&content["text"]))
 }
 
 fn no_arguments(transcript: &Transcript<'_>) -> CheckOutcome {
@@ -318,7 +318,7 @@ fn other_case(transcript: &Transcript<'_>) -> CheckOutcome {
         (!listed.contains(&name)).then_some((call.last_frame(), (name, call)))
     });
     let fault = |(name, call): &(&str, &RequestResponse<'_>)| {
-        let success = call.result().filter(|result| result.get("isError") != Some(&Value::Bool(true)))?;
+        let success = call.result().filter(|result| !has_is_error(result))?;
         Some(format!("the call of `{name}` succeeds: {}", brief(success)))
     };
     Findings::from_each(calls, fault).or_not_applicable("calls", "no tool was called under a name in another case")
@@ -332,7 +332,7 @@ fn task_required(transcript: &Transcript<'_>) -> CheckOutcome {
     let fault = |call: &Call<'_, '_>| {
         let response = call.request.response.map(|response| response.json);
         // The TypeScript SDK turns every error of a call into a result.
-        let in_result = call.request.result().is_some_and(|result| result.get("isError") == Some(&Value::Bool(true)));
+        let in_result = call.request.result().is_some_and(has_is_error);
         (call.request.code() != Some(-32601) && !in_result)
             .then(|| format!("the response to the call of `{}` is {}", call.name, brief_or_missing(response)))
     };

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::known;
+use super::{has_is_error, known};
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
@@ -393,7 +393,7 @@ fn malformed_params(transcript: &Transcript<'_>) -> CheckOutcome {
     let requests = malformed(transcript).filter(|one| one.response.is_some());
     let fault = |one: &&RequestResponse<'_>| {
         let result = one.result()?;
-        let is_error = one.request.is("tools/call") && result.get("isError") == Some(&Value::Bool(true));
+        let is_error = one.request.is("tools/call") && has_is_error(result);
         (!is_error).then(|| format!("{} is answered with {}", brief(one.request.json), brief(result)))
     };
     Findings::from_each(requests.map(|one| (one.last_frame(), one)), fault)

@@ -64,7 +64,7 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 /// How late an announcement may be, in microseconds.
-pub(super) const IN_FLIGHT_US: u64 = 1_000_000;
+const IN_FLIGHT_US: u64 = 1_000_000;
 
 /// The member of a page with the next cursor.
 fn next_cursor<'a>(page: &RequestResponse<'a>) -> Option<&'a Value> {
@@ -116,8 +116,7 @@ fn overlap(transcript: &Transcript<'_>) -> CheckOutcome {
             let mut before: BTreeSet<&str> = BTreeSet::new();
             for page in walk {
                 findings.saw(page.last_frame());
-                let items = page.result().and_then(|result| result.get(key)?.as_array()).into_iter().flatten();
-                let names: BTreeSet<&str> = items.filter_map(|item| item.get(identity)?.as_str()).collect();
+                let names: BTreeSet<&str> = identities(page, key, identity).into_iter().flatten().collect();
                 for name in &names {
                     if !before.insert(name) {
                         findings.fail(format!("`{name}` is on two pages"), [page.last_frame()]);
@@ -151,25 +150,30 @@ pub(super) fn identities<'a>(page: &RequestResponse<'a>, key: &str, identity: &s
     Some(items.iter().filter_map(|item| item.get(identity)?.as_str()).collect())
 }
 
-/// When the server announced changes of the list, after which a listing may differ, in microseconds.
-pub(super) fn announcements(transcript: &Transcript<'_>, method: &str) -> Vec<u64> {
+/// Whether the server announced a change of the list that a method reads, after the first of two listings began. Times are
+/// microseconds.
+pub(super) fn is_change_announced(
+    transcript: &Transcript<'_>,
+    method: &str,
+    first_began: u64,
+    second_ended: u64,
+) -> bool {
     let list = method.split('/').next().unwrap_or_default();
     let announcement = format!("notifications/{list}/list_changed");
-    transcript.server_messages().filter(|message| message.is(&announcement)).map(|message| message.at_us()).collect()
+    // An announcement may arrive shortly after the page that shows its change.
+    let between = first_began..second_ended + IN_FLIGHT_US;
+    transcript.server_messages().any(|message| message.is(&announcement) && between.contains(&message.at_us()))
 }
 
 fn stable(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
     for (method, key, identity) in LISTS {
-        let announced = announcements(transcript, method);
         let mut earlier: BTreeMap<&str, (u64, Vec<&str>)> = BTreeMap::new();
         for page in transcript.requests_of(method) {
             let Some(cursor) = page.param("cursor").and_then(Value::as_str) else { continue };
             let (Some(items), Some(response)) = (identities(page, key, identity), page.response) else { continue };
             let differs = earlier.get(cursor).is_some_and(|(began, before)| {
-                // An announcement may arrive shortly after the page that shows its change.
-                let between = *began..response.at_us() + IN_FLIGHT_US;
-                *before != items && !announced.iter().any(|change| between.contains(change))
+                *before != items && !is_change_announced(transcript, method, *began, response.at_us())
             });
             let message = || format!("the cursor `{cursor}` of `{method}` gives another page when it is used again");
             findings.check(page.last_frame(), if differs { Err(message()) } else { Ok(()) });

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
+use super::has_is_error;
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing, quoted},
     transcript::{Message, RequestResponse, Transcript, http::media_type},
@@ -344,7 +345,7 @@ fn final_result(transcript: &Transcript<'_>) -> CheckOutcome {
     let ends = ends(transcript);
     let fault = |(status, one): &(&str, &RequestResponse<'_>)| {
         let result = one.result();
-        let is_error = result.is_none_or(|result| result.get("isError") == Some(&Value::Bool(true)));
+        let is_error = result.is_none_or(has_is_error);
         match *status {
             "completed" if result.is_none_or(|result| !result.get("content").is_some_and(Value::is_array)) => {
                 Some(format!("the task is completed, and its result is {}", response(one)))

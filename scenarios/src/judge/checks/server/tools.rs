@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::LazyLock};
 use regex::Regex;
 use serde_json::Value;
 
-use super::{NO_RESPONSE, rejected_with_or_as_sdk, request_with};
+use super::{NO_RESPONSE, has_is_error, rejected_with_or_as_sdk, request_with};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
     transcript::{RequestResponse, Transcript},
@@ -195,7 +195,7 @@ fn unknown_tool(transcript: &Transcript<'_>) -> CheckOutcome {
 }
 
 fn is_error_result(call: &RequestResponse<'_>) -> bool {
-    call.result().and_then(|result| result.get("isError")) == Some(&Value::Bool(true))
+    call.result().is_some_and(has_is_error)
 }
 
 fn unknown_tool_code(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{META_CAPABILITIES, is_modern, meta, modern_requests};
+use super::{super::has_is_error, META_CAPABILITIES, is_modern, meta, modern_requests};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
     transcript::{RequestResponse, Transcript},
@@ -271,7 +271,7 @@ fn missing_capability(transcript: &Transcript<'_>) -> CheckOutcome {
 
 fn missing_capability_in_result(transcript: &Transcript<'_>) -> CheckOutcome {
     without_capabilities(transcript, |one| {
-        let result = one.result().filter(|result| result.get("isError") == Some(&Value::Bool(true)))?;
+        let result = one.result().filter(|result| has_is_error(result))?;
         Some(format!("the result is {}", brief(result)))
     })
 }
@@ -407,7 +407,7 @@ fn no_error(one: &RequestResponse<'_>) -> Option<String> {
 
 fn not_completed(one: &RequestResponse<'_>) -> Option<String> {
     let result = one.result()?;
-    let failed = requests_input(result) || result.get("isError") == Some(&Value::Bool(true));
+    let failed = requests_input(result) || has_is_error(result);
     (!failed).then(|| format!("the request is completed: {}", brief(result)))
 }
 
