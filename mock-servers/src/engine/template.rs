@@ -41,7 +41,9 @@ impl TemplateContext<'_> {
             if let (Some(Value::Array(items)), "length") = (at, step) {
                 return items.len().into();
             }
-            at = at.and_then(|at| at.get(step).or_else(|| at.get(step.parse::<usize>().ok()?)));
+            at = at.and_then(|at| {
+                at.get(step).or_else(|| at.get(step.parse::<usize>().ok()?)).or_else(|| sole(at)?.get(step))
+            });
         }
         at.cloned().unwrap_or_default()
     }
@@ -87,6 +89,14 @@ impl TemplateContext<'_> {
     }
 }
 
+/// The item of an array with one item: content may be a block or an array of blocks (2025-11-25, client/sampling).
+fn sole(value: &Value) -> Option<&Value> {
+    match value.as_array()?.as_slice() {
+        [item] => Some(item),
+        _ => None,
+    }
+}
+
 /// The name in a string that consists of one placeholder.
 fn sole_placeholder(text: &str) -> Option<&str> {
     let name = text.strip_prefix("{{")?.strip_suffix("}}")?;
@@ -101,7 +111,8 @@ mod tests {
 
     #[test]
     fn fills_placeholders_from_the_request() {
-        let message = json!({"id": 7, "method": "tools/call", "params": {"arguments": {"text": "hi", "n": [1, 2]}}});
+        let message = json!({"id": 7, "method": "tools/call", "params": {"arguments": {"text": "hi", "n": [1, 2],
+            "blocks": [{"text": "only"}], "pair": [{"text": "a"}, {"text": "b"}]}}});
         let response = json!({"action": "accept"});
         let responses = json!({"name": {"content": {"name": "Ada"}}});
         let context = TemplateContext {
@@ -120,6 +131,8 @@ mod tests {
             ("{{arguments.n}}", json!([1, 2])),
             ("{{arguments.n.1}}!", json!("2!")),
             ("{{arguments.n.length}}", json!(2)),
+            ("{{arguments.blocks.text}}", json!("only")),
+            ("{{arguments.pair.text}}", json!(null)),
             ("{{arguments.text.length}}", json!(null)),
             ("{{params.arguments.absent}}", json!(null)),
             ("[{{absent}}]", json!("[]")),
