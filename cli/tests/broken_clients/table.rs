@@ -125,6 +125,7 @@ pub(crate) const ROWS: &[Row] = &[
         "http/encoded-parameter-headers@streamable-http@2026-07-28",
         "parameters-are-mirrored",
     ),
+    fails(FetchesUrls, "client-features/url-declined@streamable-http@2026-07-28", "urls-need-consent"),
     fails(SendsPlainParameters, "http/parameter-headers@streamable-http@2026-07-28", "parameters-are-mirrored"),
     fails(
         CallsInvalidTools,

@@ -190,6 +190,11 @@ impl Connection {
             let members = ["inputResponses", "requestState"];
             params.as_object_mut().into_iter().for_each(|params| params.retain(|name, _| !members.contains(&&**name)));
             if let Some(asked) = result["inputRequests"].as_object() {
+                if let (Link::Http(http), true) = (&*self.link, self.flaw.is(Defect::FetchesUrls)) {
+                    for url in asked.values().filter_map(|one| one["params"]["url"].as_str()) {
+                        http.fetch(url).await;
+                    }
+                }
                 params["inputResponses"] = self.answers(asked)?;
             }
             if let Some(state) = result.get("requestState").filter(|_| !self.flaw.is(Defect::LosesState)) {

@@ -54,6 +54,7 @@ pub(crate) enum Defect {
     TakesLastDataLine,
     GivesUpOnMismatch,
     FetchesReferences,
+    FetchesUrls,
     // Authorization.
     IgnoresMetadataUrl,
     TriesRootFirst,

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde_json::Value;
+
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, quoted},
     transcript::{IdKey, Message, Session, Transcript},
@@ -21,6 +23,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "progress of the client names the token of a request of the server",
         rule: Rule::Case(progress_is_wanted),
+    },
+    Check {
+        id: "client-progress-increases",
+        requirement: "client/progress-increases",
+        scope: Scope::Always,
+        expected: "`progress` increases with each notification of the client",
+        rule: Rule::Case(progress_increases),
     },
 ];
 
@@ -81,6 +90,24 @@ fn progress_is_wanted(transcript: &Transcript<'_>) -> CheckOutcome {
                 let known = token.is_some_and(|token| given.contains(&IdKey::new(token)));
                 let fault = || format!("no request has the token {}", token.map(quoted).unwrap_or_default());
                 findings.check(message.seq(), if known { Ok(()) } else { Err(fault()) });
+            }
+        }
+    }
+    findings.or_not_applicable("notifications", "the client sent no progress")
+}
+
+fn progress_increases(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for session in transcript.sessions() {
+        let mut latest: HashMap<IdKey<'_>, (u64, f64)> = HashMap::new();
+        for message in session.client_messages().filter(|message| message.is("notifications/progress")) {
+            let Some(token) = message.param("progressToken").map(IdKey::new) else { continue };
+            let Some(progress) = message.param("progress").and_then(Value::as_f64) else { continue };
+            findings.saw(message.seq());
+            if let Some((seq, before)) = latest.insert(token, (message.seq(), progress))
+                && progress <= before
+            {
+                findings.fail(format!("progress {progress} follows {before}"), [seq, message.seq()]);
             }
         }
     }

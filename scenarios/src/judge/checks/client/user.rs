@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 
+use evidence::Frame;
 use serde_json::Value;
+use url::Url;
 
 use super::{
     input::response_fault,
@@ -11,7 +13,7 @@ use super::{
 };
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief_or_missing, quoted},
-    transcript::{IdKey, Message, Session, Transcript},
+    transcript::{IdKey, Message, Session, Transcript, http::path},
 };
 
 const NO_ANSWER: &str = "the client answered no request of a server to the user";
@@ -62,6 +64,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "the URI of each root is a `file://` URI",
         rule: Rule::Case(roots_are_files),
+    },
+    Check {
+        id: "urls-need-consent",
+        requirement: "client/urls-need-consent",
+        scope: Scope::Always,
+        expected: "the client sends no request to the URL of an elicitation before the user agrees",
+        rule: Rule::Case(urls_need_consent),
     },
 ];
 
@@ -234,6 +243,19 @@ fn content_only_if_accepted(transcript: &Transcript<'_>) -> CheckOutcome {
             Some(format!("the answer `{action}` to a {mode} has the content {}", quoted(content)))
         },
     )
+}
+
+/// Requests are visible only if the URL leads to the server of the elicitation. After consent, a browser may send one before
+/// the server has the answer.
+fn urls_need_consent(transcript: &Transcript<'_>) -> CheckOutcome {
+    let is_url = |answer: &Answer<'_>| answer.param("mode").is_some_and(|mode| mode == "url");
+    each(transcript, is_url, |answer| {
+        let target = Url::parse(answer.param("url")?.as_str()?).ok()?;
+        let requested = |frame: &&Frame| path(frame) == Some(target.path()) && frame.seq > answer.frames[0];
+        let refused = answer.action() != Some("accept");
+        let fetched = transcript.client_frames().filter(|_| refused).find(requested)?;
+        Some(format!("the client requested `{}` in frame {}, without consent", target.path(), fetched.seq))
+    })
 }
 
 fn content_matches_form(transcript: &Transcript<'_>) -> CheckOutcome {

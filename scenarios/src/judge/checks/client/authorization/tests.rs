@@ -45,6 +45,8 @@ struct Flow {
     /// The server of the second authorization request.
     second_server: &'static str,
     later_header: Option<&'static str>,
+    /// The header of the first request to the MCP server.
+    first_header: Option<&'static str>,
 }
 
 impl Default for Flow {
@@ -90,6 +92,7 @@ impl Default for Flow {
             second: None,
             second_server: "oauth:server",
             later_header: Some("Bearer [secret]"),
+            first_header: None,
         }
     }
 }
@@ -132,7 +135,8 @@ impl Flow {
         let none = || Body::Event(ConnectionEvent::Bodiless);
         let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "t" } });
         let message = || Body::Json(call.clone());
-        all.add("oauth:rejected", ("POST", "/mcp"), &[mcp], message());
+        let first: Vec<_> = [mcp].into_iter().chain(self.first_header.map(|value| ("authorization", value))).collect();
+        all.add("oauth:rejected", ("POST", "/mcp"), &first, message());
         all.answer(401, &[("www-authenticate", &self.challenge)], None);
         for (position, path) in self.resource_paths.iter().enumerate() {
             let is_last = position + 1 == self.resource_paths.len();
@@ -273,6 +277,7 @@ const FAULTS: &[(&str, Change)] = &[
     ("token-in-header", |flow| flow.access = "/mcp?access_token=[secret]"),
     ("every-request-authorized", |flow| flow.later_header = None),
     ("token-only-to-the-resource", |flow| flow.token_header = Some("Bearer [secret]")),
+    ("no-token-before-one-is-issued", |flow| flow.first_header = Some("Bearer [secret]")),
 ];
 
 /// Correct clients that differ from others pass.
@@ -344,6 +349,7 @@ const HABITS: &[(&str, Change)] = &[
     ("token-in-header", |_| ()),
     ("every-request-authorized", |_| ()),
     ("token-only-to-the-resource", |_| ()),
+    ("no-token-before-one-is-issued", |_| ()),
 ];
 
 #[test]

@@ -3,7 +3,11 @@
 use super::NO_TOKEN_REQUEST;
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope},
-    transcript::{AuthorizationExchange, AuthorizationRequest::Access, Transcript},
+    transcript::{
+        AuthorizationExchange,
+        AuthorizationRequest::{Access, Token},
+        Transcript,
+    },
 };
 
 const NO_ACCESS: &str = "the client sent no request to the MCP server";
@@ -36,6 +40,13 @@ pub(in crate::judge::checks::client) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "an access token is sent only to the MCP server",
         rule: Rule::Case(token_only_to_the_resource),
+    },
+    Check {
+        id: "no-token-before-one-is-issued",
+        requirement: "authorization/tokens-of-the-server",
+        scope: Scope::Always,
+        expected: "a request to the MCP server has only a token that its authorization server issued",
+        rule: Rule::Case(no_token_before_one_is_issued),
     },
 ];
 
@@ -83,4 +94,15 @@ fn token_only_to_the_resource(transcript: &Transcript<'_>) -> CheckOutcome {
     };
     let others = others.map(|one| (one.seq(), one));
     Findings::from_each(others, fault).or_not_applicable("requests", NO_TOKEN_REQUEST)
+}
+
+fn no_token_before_one_is_issued(transcript: &Transcript<'_>) -> CheckOutcome {
+    let exchanges = transcript.authorization();
+    let issued = exchanges.with_kind(Token).filter(|one| one.is_accepted()).filter_map(|one| one.response).next();
+    let with_token = exchanges.with_kind(Access).filter(|one| has_token(one)).map(|one| (one.seq(), one));
+    let fault = |one: &&AuthorizationExchange<'_>| {
+        let is_early = issued.is_none_or(|issued| one.seq() < issued.seq);
+        is_early.then(|| "a request has a token, but none was issued before it".to_owned())
+    };
+    Findings::from_each(with_token, fault).or_not_applicable("requests", "no request to the MCP server had a token")
 }

@@ -60,3 +60,18 @@ fn progress_names_a_token_of_the_server() {
     passes(id, asked().client(progress("t")).client(result("s", json!({}))));
     fails(id, asked().client(progress("u")), "no request has the token `\"u\"`");
 }
+
+#[test]
+fn progress_of_the_client_increases() {
+    let id = "client-progress-increases";
+    let story = |values: &[(&str, f64)]| {
+        values.iter().fold(EvidenceBuilder::stdio(Revision::V2025_11_25).greet(), |story, (token, progress)| {
+            let params = json!({ "progressToken": token, "progress": progress });
+            story.client(json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params }))
+        })
+    };
+    passes(id, story(&[("a", 0.0), ("b", 0.0), ("a", 0.5), ("b", 7.0)]));
+    fails(id, story(&[("a", 0.5), ("a", 0.5)]), "progress 0.5 follows 0.5");
+    fails(id, story(&[("a", 2.0), ("b", 3.0), ("a", 1.0)]), "progress 1 follows 2");
+    not_applicable(id, story(&[]));
+}

@@ -102,3 +102,22 @@ fn roots_are_files() {
     passes("roots-are-files", rooted("file:///a"));
     fails("roots-are-files", rooted("https://example.com"), "https://example.com");
 }
+
+#[test]
+fn urls_are_opened_with_consent() {
+    let id = "urls-need-consent";
+    let asked = || {
+        let mut hello = initialize(0, "2025-11-25");
+        hello["params"]["capabilities"] = json!({"elicitation": {"url": {}}});
+        let story = EvidenceBuilder::http(Revision::V2025_11_25).client(hello);
+        let story = story.server(result(0, json!({"protocolVersion": "2025-11-25", "capabilities": {}})));
+        story.server(request("q", "elicitation/create", json!({"mode": "url", "url": "http://127.0.0.1:1/log-in?a=b"})))
+    };
+    let answer = |action: &str| result("q", json!({ "action": action }));
+    passes(id, asked().client(answer("decline")));
+    passes(id, asked().get("/mcp").client(answer("decline")));
+    passes(id, asked().get("/log-in").client(answer("accept")));
+    fails(id, asked().get("/log-in").client(answer("decline")), "without consent");
+    fails(id, asked().client(answer("cancel")).get("/log-in"), "without consent");
+    not_applicable(id, form(json!({"action": "decline"})));
+}
