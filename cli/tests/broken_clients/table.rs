@@ -256,6 +256,7 @@ pub(crate) const ROWS: &[Row] = &[
     warns(StepsUpForEver, "authorization/step-up-without-end@streamable-http@2025-11-25", "step-up-limited"),
     fails(KeepsExpiredToken, "authorization/expired-token@streamable-http@2025-11-25", "steps[2].call"),
     fails(PutsTokenIntoUrl, "authorization/no-scopes@streamable-http@2025-11-25", "token-in-header"),
+    warns(IgnoresCredentials, "authorization/known-client-first@streamable-http@2026-07-28", "given-credentials-first"),
     fails(ForgetsTokenOfStreams, "authorization/no-scopes@streamable-http@2025-11-25", "every-request-authorized"),
     fails(
         SendsTokenEverywhere,

@@ -56,6 +56,7 @@ pub(crate) enum Defect {
     FetchesReferences,
     FetchesUrls,
     // Authorization.
+    IgnoresCredentials,
     IgnoresMetadataUrl,
     TriesRootFirst,
     KnowsOnlyOAuthMetadata,

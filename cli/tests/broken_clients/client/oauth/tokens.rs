@@ -27,8 +27,8 @@ impl OAuth {
         let document = document.filter(|_| supports_documents && !self.flaw.is(Defect::HasNoDocument));
         // Given credentials are those of the first authorization server.
         let has_moved = self.session().registered.as_ref().is_some_and(|known| known.issuer != issuer);
-        let given =
-            self.context["client_id"].as_str().filter(|_| !self.flaw.has(Habit::RegistersEachTime) && !has_moved);
+        let ignores_given = self.flaw.has(Habit::RegistersEachTime) || self.flaw.is(Defect::IgnoresCredentials);
+        let given = self.context["client_id"].as_str().filter(|_| !ignores_given && !has_moved);
         let registered = match (given, document) {
             (Some(id), _) => {
                 let secret = self.context["client_secret"].as_str().map(str::to_owned);

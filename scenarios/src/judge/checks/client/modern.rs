@@ -7,6 +7,7 @@ use base64::{
     alphabet::STANDARD,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
+use evidence::Frame;
 use serde_json::Value;
 
 use crate::judge::{
@@ -63,6 +64,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "the client uses no session, no GET stream and no resumption",
         rule: Rule::Case(modern_no_session),
+    },
+    Check {
+        id: "lost-streams-are-not-resumed",
+        requirement: "client/lost-streams-are-not-resumed",
+        scope: Scope::Named,
+        expected: "after a response stream broke, no request has the header `Last-Event-ID`",
+        rule: Rule::Case(lost_streams_are_not_resumed),
     },
     Check {
         id: "uses-declared-capabilities",
@@ -231,6 +239,15 @@ fn judge_verbs(transcript: &Transcript<'_>, findings: &mut Findings) {
             findings.fail(format!("it sent a {verb} to a server of a stateless revision"), [request.seq]);
         }
     }
+}
+
+fn lost_streams_are_not_resumed(transcript: &Transcript<'_>) -> CheckOutcome {
+    let requests = transcript.connections().iter().filter_map(|connection| connection.request());
+    let fault = |request: &&Frame| {
+        let id = header(request, "last-event-id")?;
+        Some(format!("a {} resumes a stream from the event `{id}`", method(request).unwrap_or("request")))
+    };
+    Findings::from_each(requests.map(|request| (request.seq, request)), fault).or_blocked("requests", NOT_MODERN)
 }
 
 fn uses_declared_capabilities(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -56,6 +56,13 @@ pub(in crate::judge::checks::client) const CHECKS: &[Check] = &[
         rule: Rule::Case(documents_preferred),
     },
     Check {
+        id: "given-credentials-first",
+        requirement: "authorization/given-credentials-first",
+        scope: Scope::Named,
+        expected: "a client with credentials for the authorization server uses them, and does not register",
+        rule: Rule::Case(given_credentials_first),
+    },
+    Check {
         id: "credentials-stay-with-their-server",
         requirement: "authorization/credentials-by-issuer",
         scope: Scope::Named,
@@ -67,6 +74,15 @@ pub(in crate::judge::checks::client) const CHECKS: &[Check] = &[
 /// The metadata in the dynamic registrations.
 fn registrations<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = (u64, &'a Value)> + use<'t, 'a> {
     transcript.authorization().with_kind(Registration).filter_map(|one| Some((one.seq(), one.request.json()?)))
+}
+
+fn given_credentials_first(transcript: &Transcript<'_>) -> CheckOutcome {
+    let exchanges = transcript.authorization();
+    let used = exchanges.with_kind(Registration).chain(exchanges.with_kind(Authorization));
+    let fault = |one: &&AuthorizationExchange<'_>| {
+        (one.kind == Registration).then(|| "the client registered, although it had credentials".to_owned())
+    };
+    Findings::from_each(used.map(|one| (one.seq(), one)), fault).or_blocked("requests", NO_AUTHORIZATION)
 }
 
 fn registration_has_application_type(transcript: &Transcript<'_>) -> CheckOutcome {

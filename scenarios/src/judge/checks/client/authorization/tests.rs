@@ -278,6 +278,7 @@ const FAULTS: &[(&str, Change)] = &[
     ("every-request-authorized", |flow| flow.later_header = None),
     ("token-only-to-the-resource", |flow| flow.token_header = Some("Bearer [secret]")),
     ("no-token-before-one-is-issued", |flow| flow.first_header = Some("Bearer [secret]")),
+    ("given-credentials-first", |_| ()),
 ];
 
 /// Correct clients that differ from others pass.
@@ -350,6 +351,7 @@ const HABITS: &[(&str, Change)] = &[
     ("every-request-authorized", |_| ()),
     ("token-only-to-the-resource", |_| ()),
     ("no-token-before-one-is-issued", |_| ()),
+    ("given-credentials-first", |flow| flow.registration = None),
 ];
 
 #[test]

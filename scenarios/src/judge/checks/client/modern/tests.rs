@@ -1,3 +1,4 @@
+use evidence::ConnectionEvent;
 use serde_json::json;
 
 use crate::{
@@ -97,6 +98,19 @@ fn a_client_that_still_finds_out_may_try_the_old_verbs() {
         id,
         EvidenceBuilder::http(MODERN).greet().client(request(1, "tools/list", json!({}))).verb("GET").verb("DELETE"),
     );
+}
+
+#[test]
+fn a_lost_stream_is_not_resumed() {
+    let id = "lost-streams-are-not-resumed";
+    let lost = || {
+        EvidenceBuilder::http(MODERN).client(modern(1, "tools/list", json!({}))).mark(ConnectionEvent::ClosedByServer)
+    };
+    passes(id, lost());
+    passes(id, lost().client(modern(2, "tools/list", json!({}))));
+    fails(id, lost().verb("GET").with("last-event-id", "7"), "the event `7`");
+    fails(id, lost().client(modern(1, "tools/list", json!({}))).with("last-event-id", "7"), "the event `7`");
+    not_applicable(id, listed(EvidenceBuilder::stdio(MODERN)));
 }
 
 #[test]
