@@ -114,6 +114,9 @@ pub(super) async fn call_tools(
             unanswered.insert(planned.name.clone());
         }
         if elapsed_us > UNHURRIED_US {
+            if step.cancel && unhurried.is_empty() && !peer.has_open(&planned.name) {
+                cancel_one_of_two(peer, &planned).await?;
+            }
             unhurried.insert(planned.name.clone());
         }
         let mut entry = json!({
@@ -295,6 +298,36 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<(V
         Err(error) => json!({ "error": { "message": error.message } }),
     };
     Ok((response, peer.has_progress(&sent)))
+}
+
+/// Cancels one of two equal calls, whose ids differ only in their type. A later call shows how long the other one may take.
+async fn cancel_one_of_two(peer: &mut Peer, planned: &Planned) -> Result<(), StepError> {
+    let number = peer.take_id();
+    let params = json!({ "name": planned.name, "arguments": planned.arguments }).as_object().cloned();
+    let call = |id: Value| Outgoing {
+        method: "tools/call".to_owned(),
+        params: params.clone(),
+        headers: planned.headers.clone(),
+        id: Some(id),
+        ..Outgoing::default()
+    };
+    let kept = peer.send(call(json!(number))).await?;
+    let cancelled = peer.send(call(json!(number.to_string()))).await?;
+    match peer.response(&cancelled, SLOW).await {
+        Err(error) if error.kind == "timed-out" => peer.cancel(&cancelled).await,
+        Err(error) => return Err(error),
+        Ok(_) => return Ok(()),
+    }
+    let (began_us, id) = (peer.now_us(), peer.take_id());
+    let later = peer.send(call(json!(id))).await?;
+    if peer.response(&later, CALL).await.is_ok() {
+        let took = Duration::from_micros(peer.now_us() - began_us);
+        drop(peer.response(&kept, took + peer.response_timeout(None)).await);
+    } else {
+        peer.cancel(&kept).await;
+        peer.cancel(&later).await;
+    }
+    Ok(())
 }
 
 /// Cancels a request that was never sent, which must not end the calls that are open. Streamable HTTP has no such notification

@@ -23,6 +23,13 @@ pub(super) const CHECKS: &[Check] = &[
         rule: Rule::Case(no_response),
     },
     Check {
+        id: "cancels-no-other-request",
+        requirement: "cancellation/no-other-request",
+        scope: Scope::Named,
+        expected: "after the cancellation of a call, an earlier equal call still has a response",
+        rule: Rule::Case(no_other),
+    },
+    Check {
         id: "survives-cancellation",
         requirement: "cancellation/races",
         scope: Scope::Named,
@@ -96,6 +103,33 @@ fn later_progress<'a>(
     let token = request.param("_meta")?.get("progressToken")?;
     let mut later = session.messages_after(request.seq()).filter(|message| message.is("notifications/progress"));
     later.find(|one| one.param("progressToken") == Some(token) && is_late(one))
+}
+
+/// A call that was sent before a cancellation waits longer than one that was sent after it, so the later response shows that
+/// the earlier one is lost.
+fn no_other(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    for session in transcript.sessions() {
+        let calls: Vec<_> = session.client_messages().filter(|one| one.tool().is_some()).collect();
+        for window in calls.windows(3) {
+            let [kept, victim, later] = window else { continue };
+            let (None, Some(cancel)) = (cancel_of(session, kept), cancel_of(session, victim)) else { continue };
+            let is_equal =
+                |one: &Message<'_>| one.tool() == victim.tool() && one.param("arguments") == victim.param("arguments");
+            let Some(response) = session.answer(later).filter(|_| is_equal(kept) && is_equal(later)) else { continue };
+            findings.saw(cancel.seq());
+            if session.answer(kept).is_none() && later.seq() > cancel.seq() {
+                let (id, other) = (brief(&kept.json["id"]), brief(&victim.json["id"]));
+                let message = format!("the call {id} has no response after the cancellation of {other}");
+                findings.fail(message, [kept.seq(), cancel.seq(), response.seq()]);
+            }
+        }
+    }
+    findings.or_not_applicable("cancellations", "no call was cancelled while another one was open")
+}
+
+fn cancel_of<'a>(session: &Session<'a>, call: &Message<'a>) -> Option<Message<'a>> {
+    session.cancel_after(call.id_key()?, call.seq())
 }
 
 fn survives(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -396,10 +396,17 @@ fn others() -> Vec<Row> {
     let cancel = |id: Value| note("notifications/cancelled", json!({ "requestId": id }));
     let cancelled = || running(stdio(), json!(1)).ask(cancel(json!(50))).result("ping", json!({}), json!({}));
     let late = cancelled().says(done());
+    let slow = |id: Value| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "slow" } });
+    let answer = |id: Value| json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [] } });
+    let three_calls = || {
+        let two = stdio().ask(slow(json!(7))).ask(slow(json!("7"))).ask(cancel(json!("7")));
+        two.ask(slow(json!(8))).says(answer(json!(8)))
+    };
     let changed = note("notifications/tools/list_changed", json!({}));
     let keyed = |key: &str| stdio().result("ping", json!({}), json!({ "_meta": { key: 1 } }));
     vec![
         ("no-response-after-cancellation", late, cancelled()),
+        ("cancels-no-other-request", three_calls(), three_calls().says(answer(json!(7)))),
         (
             "survives-cancellation",
             stdio().ask(cancel(json!(9))).ask(call("ping")),
