@@ -271,6 +271,12 @@ pub(crate) const ROWS: &[Row] = &[
         "credentials-stay-with-their-server",
     ),
     // Requests of servers.
+    warns(SendsInvalidValues, "client-features/form-with-invalid-value@stdio@2025-11-25", "content-matches-form"),
+    warns(
+        SendsInvalidValues,
+        "client-features/form-with-invalid-value@streamable-http@2026-07-28",
+        "content-matches-form",
+    ),
     fails(RefusesWhatItDeclares, "client-features/form-accepted@stdio@2025-11-25", "steps[0].call.text"),
     fails(RefusesWhatItDeclares, "client-features/url-agreed@streamable-http@2026-07-28", "steps[0].call"),
     fails(RefusesWhatItDeclares, "client-features/sampling@stdio@2024-11-05", "steps[0].call.text"),

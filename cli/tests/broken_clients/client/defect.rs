@@ -100,6 +100,7 @@ pub(crate) enum Defect {
     RefusesWhatItDeclares,
     AcceptsForTheUser,
     LeavesOutDefaults,
+    SendsInvalidValues,
     SpeaksAsTheUser,
     KeepsRootsToItself,
     AnswersOneForAll,
