@@ -191,6 +191,17 @@ impl Peer {
         }
     }
 
+    /// Cancels the open calls that had progress, which shows that they work.
+    pub(crate) async fn cancel_working(&mut self) {
+        let open = std::mem::take(&mut self.slow_calls.open);
+        let (working, others) = open.into_iter().partition(|call| self.has_progress(&call.sent));
+        self.slow_calls.open = others;
+        for OpenCall { tool, sent, .. } in working {
+            self.slow_calls.tools.insert(tool);
+            self.cancel(&sent).await;
+        }
+    }
+
     /// Waits for the response to a slow call until its deadline, and cancels it if there is none.
     async fn last_response(&mut self, tool: &str, sent: &Sent, deadline: Instant) -> Result<Value, StepError> {
         let last = self.response_or_progress(sent, deadline).await;

@@ -97,6 +97,8 @@ pub(super) async fn call_tools(
             _ if step.cancel => Ok(()),
             // A slow tool may still reject arguments at once.
             Some(_) if unanswered.contains(&planned.name) => Err(NO_RESPONSE),
+            // Such a call may be valid, and as slow as the one that is open.
+            Some(_) if planned.arguments.is_none() && peer.has_open(&planned.name) => Err(NO_RESPONSE),
             Some(_) => peer.has_budget_for(&planned.name),
             None => peer.has_time_for(&planned.name).await,
         };

@@ -134,6 +134,7 @@ impl SharedSession<'_> {
         let mut parts = Vec::new();
         peer = peer.keeping_slow_calls();
         for scenario in scenarios {
+            peer.cancel_working().await;
             if ends_session(scenario) {
                 self.settle(&mut peer).await;
             }
