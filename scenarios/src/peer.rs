@@ -218,11 +218,7 @@ impl Peer {
 
     /// Whether progress of a request was received.
     pub(crate) fn has_progress(&self, sent: &Sent) -> bool {
-        let state = self.recorder.lock();
-        let mut progress =
-            state.received.iter().skip(sent.since).filter(|one| one["method"] == "notifications/progress");
-        let Some(token) = &sent.progress_token else { return false };
-        progress.any(|one| one["params"]["progressToken"] == *token)
+        received_progress(&self.recorder.lock(), sent)
     }
 
     /// Whether the server closed the connection, or does not respond to a simple request.
@@ -492,6 +488,14 @@ fn find_notification(state: &State, sent: &Sent, method: &str) -> Option<Result<
             .unwrap_or_else(|| failure("closed", format!("the response arrived before a `{method}`"))))),
         other => other,
     }
+}
+
+/// Whether progress of a request was received.
+fn received_progress(state: &State, sent: &Sent) -> bool {
+    let mut later = state.received.iter().skip(sent.since);
+    sent.progress_token.as_ref().is_some_and(|token| {
+        later.any(|one| one["method"] == "notifications/progress" && one["params"]["progressToken"] == *token)
+    })
 }
 
 /// The error if no response can arrive anymore.

@@ -160,6 +160,17 @@ impl<'a> Transcript<'a> {
         self.frames().filter(|frame| frame.from_client())
     }
 
+    /// The frames of the client by path, in order.
+    pub(super) fn client_frames_by_path(&self) -> HashMap<&'a str, Vec<&'a Frame>> {
+        let mut by_path = HashMap::<_, Vec<_>>::new();
+        for frame in self.client_frames() {
+            if let Some(path) = http::path(frame) {
+                by_path.entry(path).or_default().push(frame);
+            }
+        }
+        by_path
+    }
+
     /// Every request of the client outside batches, in order, with the first later response with its id; over HTTP the
     /// one on the same connection, if there is one.
     pub(super) fn requests(&self) -> &[RequestResponse<'a>] {

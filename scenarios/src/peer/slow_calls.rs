@@ -10,7 +10,7 @@ use std::{
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
-use super::{Outgoing, Peer, Sent, State, failure, find_response, lock};
+use super::{Outgoing, Peer, Sent, State, failure, find_response, lock, received_progress};
 use crate::evidence::StepError;
 
 /// A call that has progress but no response after this time is cancelled.
@@ -197,31 +197,29 @@ impl Peer {
         let (working, others) = open.into_iter().partition(|call| self.has_progress(&call.sent));
         self.slow_calls.open = others;
         for OpenCall { tool, sent, .. } in working {
-            self.slow_calls.tools.insert(tool);
-            self.cancel(&sent).await;
+            self.cancel_slow(&tool, &sent).await;
         }
+    }
+
+    /// Cancels an open call, and notes that its tool is slow.
+    async fn cancel_slow(&mut self, tool: &str, sent: &Sent) {
+        self.slow_calls.tools.insert(tool.to_owned());
+        self.cancel(sent).await;
     }
 
     /// Waits for the response to a slow call until its deadline, and cancels it if there is none.
     async fn last_response(&mut self, tool: &str, sent: &Sent, deadline: Instant) -> Result<Value, StepError> {
         let last = self.response_or_progress(sent, deadline).await;
         if matches!(&last, Err(error) if error.kind == "timed-out") {
-            self.slow_calls.tools.insert(tool.to_owned());
-            self.cancel(sent).await;
+            self.cancel_slow(tool, sent).await;
         }
         last
     }
 
     /// Waits for the response. Progress shows that the tool works, so the call needs no more time.
     async fn response_or_progress(&self, sent: &Sent, deadline: Instant) -> Result<Value, StepError> {
-        let is_progress = |message: &Value| {
-            message["method"] == "notifications/progress"
-                && message.pointer("/params/progressToken") == sent.progress_token.as_ref()
-        };
-        let found = |state: &State| {
-            let progress = || state.received.iter().skip(sent.since).any(is_progress);
-            (find_response(state, sent).is_some() || sent.progress_token.is_some() && progress()).then_some(())
-        };
+        let found =
+            |state: &State| (find_response(state, sent).is_some() || received_progress(state, sent)).then_some(());
         self.recorder.wait(deadline.saturating_duration_since(Instant::now()), found).await;
         self.response(sent, Duration::ZERO).await
     }

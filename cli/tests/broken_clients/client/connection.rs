@@ -190,11 +190,8 @@ impl Connection {
             let members = ["inputResponses", "requestState"];
             params.as_object_mut().into_iter().for_each(|params| params.retain(|name, _| !members.contains(&&**name)));
             if let Some(asked) = result["inputRequests"].as_object() {
-                if let (Link::Http(http), true) = (&*self.link, self.flaw.is(Defect::FetchesUrls)) {
-                    for url in asked.values().filter_map(|one| one["params"]["url"].as_str()) {
-                        http.fetch(url).await;
-                    }
-                }
+                let urls = asked.values().filter_map(|one| one["params"]["url"].as_str());
+                self.fetch_all(Defect::FetchesUrls, urls).await;
                 params["inputResponses"] = self.answers(asked)?;
             }
             if let Some(state) = result.get("requestState").filter(|_| !self.flaw.is(Defect::LosesState)) {
@@ -309,14 +306,19 @@ impl Connection {
                 self.request("tools/call", params, &RequestTimeouts::new(self.setup.call)).await?;
             }
         }
-        if let (Link::Http(http), true) = (&*self.link, self.flaw.is(Defect::FetchesReferences)) {
-            for tool in tools {
-                for property in tool["inputSchema"]["properties"].as_object().into_iter().flat_map(|all| all.values()) {
-                    http.fetch(property["$ref"].as_str().unwrap_or_default()).await;
-                }
+        let properties = tools.iter().filter_map(|tool| tool["inputSchema"]["properties"].as_object());
+        let references = properties.flat_map(|all| all.values()).filter_map(|property| property["$ref"].as_str());
+        self.fetch_all(Defect::FetchesReferences, references).await;
+        Ok(())
+    }
+
+    /// Fetches URLs over HTTP, if that is the defect of the client.
+    async fn fetch_all(&self, defect: Defect, urls: impl Iterator<Item = &str>) {
+        if let (Link::Http(http), true) = (&*self.link, self.flaw.is(defect)) {
+            for url in urls {
+                http.fetch(url).await;
             }
         }
-        Ok(())
     }
 
     /// Learns from listed tools how they are called.

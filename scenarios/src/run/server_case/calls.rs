@@ -60,6 +60,14 @@ impl Planned {
         }
     }
 
+    /// The request, without metadata.
+    fn outgoing(&self) -> Outgoing {
+        let mut params = Map::from_iter([("name".to_owned(), json!(self.name))]);
+        params.extend(self.arguments.iter().map(|arguments| ("arguments".to_owned(), json!(arguments))));
+        let (method, headers) = ("tools/call".to_owned(), self.headers.clone());
+        Outgoing { method, params: Some(params), headers, ..Outgoing::default() }
+    }
+
     /// Whether its arguments have a string that is larger than the others.
     fn is_large(&self) -> bool {
         let mut values = self.arguments.iter().flat_map(Map::values);
@@ -264,10 +272,8 @@ fn in_other_case(letter: char) -> char {
 /// Makes one call. A call without a response is cancelled, and has the error as its response. The second value is whether it
 /// had progress.
 async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<(Value, bool), StepError> {
-    let mut params = Map::from_iter([("name".to_owned(), json!(planned.name))]);
-    if let Some(arguments) = &planned.arguments {
-        params.insert("arguments".to_owned(), json!(arguments));
-    }
+    let mut outgoing = planned.outgoing();
+    let params = outgoing.params.get_or_insert_default();
     if step.task {
         params.insert("task".to_owned(), json!({}));
     }
@@ -276,10 +282,8 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<(V
     if !meta.is_empty() {
         params.insert("_meta".to_owned(), Value::Object(meta));
     }
-    let (method, headers) = ("tools/call".to_owned(), planned.headers.clone());
     // Ids of both kinds can be cancelled.
-    let id = (step.cancel && planned.has_token).then(|| json!(format!("workbench-call-{number}")));
-    let outgoing = Outgoing { method, params: Some(params), headers, id, ..Outgoing::default() };
+    outgoing.id = (step.cancel && planned.has_token).then(|| json!(format!("workbench-call-{number}")));
     let sent = peer.send(outgoing).await?;
     let within = peer.response_timeout(Some(step.within.map_or(CALL, |HumanDuration(within)| within)));
     let response = if step.cancel {
@@ -305,14 +309,7 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<(V
 /// Cancels one of two equal calls, whose ids differ only in their type. A later call shows how long the other one may take.
 async fn cancel_one_of_two(peer: &mut Peer, planned: &Planned) -> Result<(), StepError> {
     let number = peer.take_id();
-    let params = json!({ "name": planned.name, "arguments": planned.arguments }).as_object().cloned();
-    let call = |id: Value| Outgoing {
-        method: "tools/call".to_owned(),
-        params: params.clone(),
-        headers: planned.headers.clone(),
-        id: Some(id),
-        ..Outgoing::default()
-    };
+    let call = |id: Value| Outgoing { id: Some(id), ..planned.outgoing() };
     let kept = peer.send(call(json!(number))).await?;
     let cancelled = peer.send(call(json!(number.to_string()))).await?;
     match peer.response(&cancelled, SLOW).await {

@@ -245,7 +245,7 @@ fn lost_streams_are_not_resumed(transcript: &Transcript<'_>) -> CheckOutcome {
     let requests = transcript.connections().iter().filter_map(|connection| connection.request());
     let fault = |request: &&Frame| {
         let id = header(request, "last-event-id")?;
-        Some(format!("a {} resumes a stream from the event `{id}`", method(request).unwrap_or("request")))
+        Some(format!("a {} resumes a stream from the event `{id}`", method(request)?))
     };
     Findings::from_each(requests.map(|request| (request.seq, request)), fault).or_blocked("requests", NOT_MODERN)
 }

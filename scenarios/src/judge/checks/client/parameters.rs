@@ -10,10 +10,7 @@ use super::modern::carries;
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope},
-        transcript::{
-            Frame, Message, Transcript,
-            http::{header, path},
-        },
+        transcript::{Message, Transcript, http::header},
     },
     parameter_headers::{MirroredParameter, annotation_fault, mirrored},
 };
@@ -126,12 +123,7 @@ fn invalid_parameter_headers_rejected(transcript: &Transcript<'_>) -> CheckOutco
 
 fn no_network_references(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
-    let mut requested: HashMap<(&str, &str), Vec<&Frame>> = HashMap::new();
-    for frame in transcript.client_frames() {
-        if let Some(path) = path(frame) {
-            requested.entry((&frame.server, path)).or_default().push(frame);
-        }
-    }
+    let requested = transcript.client_frames_by_path();
     for (server, seq, tool) in listed_tools(transcript) {
         let mut references = Vec::new();
         for key in ["inputSchema", "outputSchema"] {
@@ -139,7 +131,7 @@ fn no_network_references(transcript: &Transcript<'_>) -> CheckOutcome {
         }
         for url in references {
             let target = &url[url::Position::BeforePath..url::Position::AfterQuery];
-            let fetched = requested.get(&(server, target)).and_then(|frames| frames.first());
+            let fetched = requested.get(target).and_then(|frames| frames.iter().find(|frame| frame.server == server));
             let message = || format!("it sent a request to `{target}`, which is the URL of a `$ref`");
             findings.check(fetched.map_or(seq, |frame| frame.seq), fetched.map_or(Ok(()), |_| Err(message())));
         }

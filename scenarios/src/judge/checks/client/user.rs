@@ -1,9 +1,8 @@
 //! Answers of the user and the model to a server: features that the client declared, and values that the server asked for.
 //! They are responses up to 2025-11-25, and part of the next request since 2026-07-28.
 
-use std::collections::HashMap;
+use std::{cell::LazyCell, collections::HashMap};
 
-use evidence::Frame;
 use serde_json::Value;
 use url::Url;
 
@@ -13,7 +12,7 @@ use super::{
 };
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief_or_missing, quoted},
-    transcript::{IdKey, Message, Session, Transcript, http::path},
+    transcript::{IdKey, Message, Session, Transcript},
 };
 
 const NO_ANSWER: &str = "the client answered no request of a server to the user";
@@ -245,15 +244,18 @@ fn content_only_if_accepted(transcript: &Transcript<'_>) -> CheckOutcome {
     )
 }
 
-/// Requests are visible only if the URL leads to the server of the elicitation. After consent, a browser may send one before
-/// the server has the answer.
+/// Requests are visible only if the URL leads to a mock server. After consent, a browser may send one before the server has the
+/// answer.
 fn urls_need_consent(transcript: &Transcript<'_>) -> CheckOutcome {
     let is_url = |answer: &Answer<'_>| answer.param("mode").is_some_and(|mode| mode == "url");
+    let requested = LazyCell::new(|| transcript.client_frames_by_path());
     each(transcript, is_url, |answer| {
+        if answer.action() == Some("accept") {
+            return None;
+        }
         let target = Url::parse(answer.param("url")?.as_str()?).ok()?;
-        let requested = |frame: &&Frame| path(frame) == Some(target.path()) && frame.seq > answer.frames[0];
-        let refused = answer.action() != Some("accept");
-        let fetched = transcript.client_frames().filter(|_| refused).find(requested)?;
+        let frames = requested.get(target.path())?;
+        let fetched = frames.get(frames.partition_point(|frame| frame.seq <= answer.frames[0]))?;
         Some(format!("the client requested `{}` in frame {}, without consent", target.path(), fetched.seq))
     })
 }

@@ -98,7 +98,7 @@ fn token_only_to_the_resource(transcript: &Transcript<'_>) -> CheckOutcome {
 
 fn no_token_before_one_is_issued(transcript: &Transcript<'_>) -> CheckOutcome {
     let exchanges = transcript.authorization();
-    let issued = exchanges.with_kind(Token).filter(|one| one.is_accepted()).filter_map(|one| one.response).next();
+    let issued = exchanges.with_kind(Token).find(|one| one.is_accepted()).and_then(|one| one.response);
     let with_token = exchanges.with_kind(Access).filter(|one| has_token(one)).map(|one| (one.seq(), one));
     let fault = |one: &&AuthorizationExchange<'_>| {
         let is_early = issued.is_none_or(|issued| one.seq() < issued.seq);

@@ -7,13 +7,17 @@ use crate::{
     model::Revision,
 };
 
-/// A client with these capabilities gets this request and answers.
-fn answered(declared: Value, method: &str, params: Value, answer: Value) -> EvidenceBuilder {
+/// A client with these capabilities gets this request.
+fn asked(story: EvidenceBuilder, declared: Value, method: &str, params: Value) -> EvidenceBuilder {
     let mut hello = initialize(0, "2025-11-25");
     hello["params"]["capabilities"] = declared;
-    let story = EvidenceBuilder::stdio(Revision::V2025_11_25).client(hello);
-    let story = story.server(result(0, json!({"protocolVersion": "2025-11-25", "capabilities": {}})));
-    story.server(request("q", method, params)).client(answer)
+    let story = story.client(hello).server(result(0, json!({"protocolVersion": "2025-11-25", "capabilities": {}})));
+    story.server(request("q", method, params))
+}
+
+/// The same, and the client answers.
+fn answered(declared: Value, method: &str, params: Value, answer: Value) -> EvidenceBuilder {
+    asked(EvidenceBuilder::stdio(Revision::V2025_11_25), declared, method, params).client(answer)
 }
 
 fn form(answer: Value) -> EvidenceBuilder {
@@ -107,11 +111,9 @@ fn roots_are_files() {
 fn urls_are_opened_with_consent() {
     let id = "urls-need-consent";
     let asked = || {
-        let mut hello = initialize(0, "2025-11-25");
-        hello["params"]["capabilities"] = json!({"elicitation": {"url": {}}});
-        let story = EvidenceBuilder::http(Revision::V2025_11_25).client(hello);
-        let story = story.server(result(0, json!({"protocolVersion": "2025-11-25", "capabilities": {}})));
-        story.server(request("q", "elicitation/create", json!({"mode": "url", "url": "http://127.0.0.1:1/log-in?a=b"})))
+        let params = json!({"mode": "url", "url": "http://127.0.0.1:1/log-in?a=b"});
+        let story = EvidenceBuilder::http(Revision::V2025_11_25);
+        asked(story, json!({"elicitation": {"url": {}}}), "elicitation/create", params)
     };
     let answer = |action: &str| result("q", json!({ "action": action }));
     passes(id, asked().client(answer("decline")));
