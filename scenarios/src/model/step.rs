@@ -265,9 +265,13 @@ pub struct Request {
     #[serde(default, rename = "as")]
     pub name: Option<String>,
     /// HTTP headers that replace those of a conforming client (Streamable HTTP only, skipped elsewhere). An empty value
-    /// removes the header.
+    /// removes the header. With the session `[session 2]` the request belongs to the session that an earlier step `listen`
+    /// opened, and is skipped if there is none.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
+    /// Lose the connection after this time and resume the stream (Streamable HTTP only, skipped elsewhere).
+    #[serde(default)]
+    pub lost_after: Option<HumanDuration>,
     /// Whether to write the names of the headers as in `Mcp-Method` instead of `mcp-method` (Streamable HTTP only, skipped
     /// elsewhere).
     #[serde(default)]

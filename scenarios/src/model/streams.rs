@@ -36,6 +36,10 @@ pub struct ConcurrentRequest {
     /// The id, of any type [default: the next number].
     #[serde(default)]
     pub id: Option<Value>,
+    /// HTTP headers that replace those of a conforming client (Streamable HTTP only). With the session `[session 2]` the
+    /// request belongs to the session that an earlier step `listen` opened, and is not sent if there is none.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
 }
 
 /// A stream that the client opens with GET.

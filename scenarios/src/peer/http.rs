@@ -45,6 +45,8 @@ pub(super) const SESSION: &str = "mcp-session-id";
 /// The header with the revision (2025-11-25, basic/transports, protocol version header).
 pub(super) const VERSION: &str = "mcp-protocol-version";
 
+/// A marker among the headers of a message: milliseconds after which its connection is lost.
+pub(crate) const LOST_AFTER: &str = ":lost-after";
 /// A marker among the headers of a message: their names are written as in `Mcp-Method`, not as in `mcp-method`.
 pub(crate) const TITLE_CASE: &str = ":title-case";
 
@@ -213,9 +215,10 @@ impl Shared {
         self.exchanges.fetch_add(1, Ordering::Relaxed)
     }
 
-    async fn exchange(self: Arc<Self>, number: u64, body: Vec<u8>, headers: Headers) {
+    async fn exchange(self: Arc<Self>, number: u64, body: Vec<u8>, mut headers: Headers) {
         let text = String::from_utf8_lossy(&body).into_owned();
         let session = headers.get(SESSION).cloned();
+        let lost_after = headers.remove(LOST_AFTER).and_then(|text| text.parse().ok()).map(Duration::from_millis);
         let (request, sent) = self.request(&Method::POST, headers, Some(body));
         self.record_request(number, sent, Some(&text));
         let before = self.recorder.received();
@@ -229,7 +232,14 @@ impl Shared {
         self.keep_session(&response);
         let http = envelope(&response);
         let status = http.status;
-        let end = self.read(number, response, http).await;
+        let reading = self.read(number, response, http);
+        let end = match lost_after {
+            None => reading.await,
+            Some(after) => tokio::time::timeout(after, reading).await.unwrap_or_else(|_| {
+                self.recorder.mark(number, Direction::ClientToServer, ConnectionEvent::ClosedByPeer, None);
+                BodyEnd { last_event: self.recorder.last_event_id(number), ..BodyEnd::default() }
+            }),
+        };
         let end = self.poll(&text, session, before, end).await;
         self.recorder.end_exchange(number, Ended { status, error: end.error });
     }

@@ -69,6 +69,11 @@ impl Peer {
         }
     }
 
+    /// Whether these headers name a further session that no step opened.
+    pub(crate) fn names_unknown_session(&self, headers: &Headers) -> bool {
+        matches!(&self.transport, PeerTransport::Http(connection) if connection.names_unknown_session(headers))
+    }
+
     /// Opens so many sessions and closes them. The value describes the variety of their ids.
     pub(crate) async fn open_sessions(&mut self, count: u8) -> Outcome {
         for _ in 0..count {

@@ -82,7 +82,8 @@ impl TranscriptRecorder {
             if let Some(declared) = declared_in(direction, &body) {
                 state.declared = declared;
             }
-            if let Some(id) = http.as_ref().and_then(|http| http.event_id.clone()) {
+            // The first exchange, which opens the session, may not be part of it.
+            if let Some(id) = http.as_ref().and_then(|http| http.event_id.clone()).filter(|_| connection > 0) {
                 state.first_event_id.get_or_insert(id);
             }
             let body = self.redact(body);
@@ -111,6 +112,13 @@ impl TranscriptRecorder {
     /// The first event id of a stream, if there is one.
     pub(super) fn first_event_id(&self) -> Option<String> {
         self.lock().first_event_id.clone()
+    }
+
+    /// The last event id of an exchange, if there is one.
+    pub(super) fn last_event_id(&self, connection: u64) -> Option<String> {
+        let state = self.lock();
+        let mut frames = state.frames.iter().rev().filter(|frame| frame.connection == connection);
+        frames.find_map(|frame| frame.http.as_ref()?.event_id.clone())
     }
 
     /// The headers that a call of a listed tool repeats its arguments in.

@@ -3,6 +3,7 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
+use evidence::{ConnectionEvent, Direction};
 use reqwest::Method;
 use serde_json::Value;
 
@@ -47,6 +48,11 @@ impl Shared {
             };
             let http = envelope(&response);
             let is_resumed = response.status().is_success() && is_stream(&http);
+            if is_resumed {
+                // The frame shows the response also if the stream stays empty.
+                let shown = Some(http.clone());
+                self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::Bodiless, shown);
+            }
             let next = self.read(number, response, http).await;
             if !is_resumed {
                 break;

@@ -38,27 +38,31 @@ impl HttpPeer {
         let none = || Headers::from([(SESSION.to_owned(), String::new())]);
         let mut headers = none();
         headers.insert(VERSION.to_owned(), String::new());
-        let Some(id) = self.exchange_in_session(initialize, headers).await? else { return Ok(None) };
-        let name = self.shared.name_session(id);
+        let Some(name) = self.exchange_in_session(initialize, headers).await? else { return Ok(None) };
         if let Some(text) = initialized {
             self.exchange_in_session(text, Headers::from([(SESSION.to_owned(), name.clone())])).await?;
         }
         Ok(Some(name))
     }
 
-    /// Posts a message, and returns the session id of the response.
-    async fn exchange_in_session(&self, text: &str, headers: Headers) -> Result<Option<HeaderValue>, String> {
+    /// Posts a message, and returns the name of the session that the response opens.
+    async fn exchange_in_session(&self, text: &str, headers: Headers) -> Result<Option<String>, String> {
         let shared = &self.shared;
         let number = shared.next();
+        let opens = headers.get(SESSION).is_some_and(String::is_empty);
         let (request, sent) = shared.request(&Method::POST, headers, Some(text.as_bytes().to_vec()));
         shared.record_request(number, sent, Some(text));
         let exchange = async {
             let response = request.send().await.map_err(|cause| shared.fail(number, &cause))?;
-            let id = response.headers().get(SESSION).cloned();
-            let http = envelope(&response);
+            let id = response.headers().get(SESSION).cloned().filter(|_| opens);
+            let name = id.map(|id| shared.name_session(id));
+            let mut http = envelope(&response);
+            if let Some(name) = &name {
+                http.headers.insert(SESSION.to_owned(), name.clone());
+            }
             match shared.read(number, response, http).await.error {
                 Some(error) => Err(error),
-                None => Ok(id),
+                None => Ok(name),
             }
         };
         tokio::time::timeout(RAW_TIMEOUT, exchange).await.map_err(|_| "no response within the timeout".to_owned())?
@@ -76,6 +80,12 @@ impl HttpPeer {
         };
         // They are not part of the evidence, and the server may not support DELETE.
         drop(tokio::time::timeout(Duration::from_millis(800), all).await);
+    }
+
+    /// Whether these headers name a further session that no step opened.
+    pub(in super::super) fn names_unknown_session(&self, headers: &Headers) -> bool {
+        let name = headers.get(SESSION).filter(|name| name.starts_with(OTHER));
+        name.is_some_and(|name| self.shared.session_named(name).is_none())
     }
 
     /// Number and variety of all session ids.
@@ -105,7 +115,10 @@ impl Shared {
     }
 }
 
+/// How the names of further sessions begin.
+const OTHER: &str = "[session ";
+
 /// The name of a further session in records, which never contain its id.
 fn other_name(position: usize) -> String {
-    format!("[session {}]", position + 2)
+    format!("{OTHER}{}]", position + 2)
 }

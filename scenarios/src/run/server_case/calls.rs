@@ -1,6 +1,9 @@
 //! Calls of the tools of a server with generated arguments, and requests of its prompts.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use mock_servers::HumanDuration;
 use serde_json::{Map, Value, json};
@@ -25,8 +28,8 @@ const MAX: usize = 30;
 const MAX_CANCELLED: usize = 10;
 /// A call that is to be cancelled and has no response after this time is slow enough.
 const SLOW: Duration = Duration::from_millis(300);
-/// A tool whose call takes longer, in microseconds, is slow enough to be cancelled.
-const UNHURRIED_US: u64 = 250_000;
+/// A call that took longer is repeated and cancelled earlier, because the tool may be just fast enough now and then.
+const UNHURRIED: Duration = Duration::from_millis(150);
 /// Seed of generated arguments. It is fixed, so that two runs against a server send the same calls.
 const SEED: u64 = 0;
 /// The key in the metadata of a request with its log level (2026-07-28, server/utilities/logging).
@@ -89,14 +92,15 @@ pub(super) async fn call_tools(
     let tools = fill::select(&step.tools, &fill::values(values, None)).map_err(Failure::Nothing)?;
     let (calls, mut not_called) = plan_calls(peer, step, &tools, policy);
     let mut made = Vec::new();
-    let (mut unhurried, mut unanswered) = (BTreeSet::new(), BTreeSet::new());
+    let (mut interrupted, mut unanswered) = (BTreeMap::<String, Duration>::new(), BTreeSet::new());
     for planned in calls {
         if planned.is_variant && !peer.has_time_for_variant(&planned.name) {
             continue;
         }
         // A fast call cannot be cancelled, and ten slow tools show what a server does.
         let was_called = made.iter().any(|made: &Value| made["tool"] == *planned.name);
-        let is_enough = if was_called { !unhurried.contains(&planned.name) } else { unhurried.len() >= MAX_CANCELLED };
+        let is_enough =
+            if was_called { !interrupted.contains_key(&planned.name) } else { interrupted.len() >= MAX_CANCELLED };
         if step.cancel && is_enough {
             continue;
         }
@@ -114,23 +118,27 @@ pub(super) async fn call_tools(
             not_called.push(json!({ "tool": planned.name, "reason": reason }));
             continue;
         }
+        let before_cancel = interrupted.get(&planned.name).copied().unwrap_or(SLOW);
         let (began_us, received) = (peer.now_us(), peer.received());
-        let (response, progress) = call(peer, step, &planned).await?;
-        let elapsed_us = peer.now_us() - began_us;
+        let (mut response, mut progress) = call(peer, step, &planned, before_cancel).await?;
+        let elapsed = Duration::from_micros(peer.now_us() - began_us);
+        if step.cancel && elapsed > UNHURRIED && !peer.was_interrupted(&planned.name) {
+            (response, progress) = call(peer, step, &planned, early(elapsed)).await?;
+        }
         if !step.cancel {
-            peer.note_duration(&planned.name, Duration::from_micros(elapsed_us));
+            peer.note_duration(&planned.name, elapsed);
+        } else if peer.was_interrupted(&planned.name) {
+            if interrupted.is_empty() && !peer.has_open(&planned.name) {
+                cancel_one_of_two(peer, &planned, early(elapsed)).await?;
+            }
+            interrupted.insert(planned.name.clone(), early(elapsed));
         }
         if response.get("id").is_none() {
             unanswered.insert(planned.name.clone());
         }
-        if elapsed_us > UNHURRIED_US {
-            if step.cancel && unhurried.is_empty() && !peer.has_open(&planned.name) {
-                cancel_one_of_two(peer, &planned).await?;
-            }
-            unhurried.insert(planned.name.clone());
-        }
         let mut entry = json!({
-            "tool": planned.name, "arguments": planned.arguments, "response": response, "elapsed_ms": elapsed_us / 1_000,
+            "tool": planned.name, "arguments": planned.arguments, "response": response,
+            "elapsed_ms": u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
         });
         if let Some(level) = peer.logged_since(received) {
             entry["log_level"] = level;
@@ -150,6 +158,11 @@ pub(super) async fn call_tools(
         return Err(Failure::Nothing(nothing_called(&not_called)));
     }
     Ok(json!({ "calls": made, "not_called": not_called }))
+}
+
+/// When to cancel a call of a tool whose call took so long, so that a response would be late.
+fn early(took: Duration) -> Duration {
+    SLOW.min(took / 4)
 }
 
 fn nothing_called(not_called: &[Value]) -> String {
@@ -271,7 +284,12 @@ fn in_other_case(letter: char) -> char {
 
 /// Makes one call. A call without a response is cancelled, and has the error as its response. The second value is whether it
 /// had progress.
-async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<(Value, bool), StepError> {
+async fn call(
+    peer: &mut Peer,
+    step: &CallTools,
+    planned: &Planned,
+    before_cancel: Duration,
+) -> Result<(Value, bool), StepError> {
     let mut outgoing = planned.outgoing();
     let params = outgoing.params.get_or_insert_default();
     if step.task {
@@ -287,7 +305,7 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<(V
     let sent = peer.send(outgoing).await?;
     let within = peer.response_timeout(Some(step.within.map_or(CALL, |HumanDuration(within)| within)));
     let response = if step.cancel {
-        match peer.response(&sent, SLOW).await {
+        match peer.response(&sent, before_cancel).await {
             Err(error) if error.kind == "timed-out" => peer.interrupt(&planned.name, &sent).await,
             other => other,
         }
@@ -307,12 +325,12 @@ async fn call(peer: &mut Peer, step: &CallTools, planned: &Planned) -> Result<(V
 }
 
 /// Cancels one of two equal calls, whose ids differ only in their type. A later call shows how long the other one may take.
-async fn cancel_one_of_two(peer: &mut Peer, planned: &Planned) -> Result<(), StepError> {
+async fn cancel_one_of_two(peer: &mut Peer, planned: &Planned, before_cancel: Duration) -> Result<(), StepError> {
     let number = peer.take_id();
     let call = |id: Value| Outgoing { id: Some(id), ..planned.outgoing() };
     let kept = peer.send(call(json!(number))).await?;
     let cancelled = peer.send(call(json!(number.to_string()))).await?;
-    match peer.response(&cancelled, SLOW).await {
+    match peer.response(&cancelled, before_cancel).await {
         Err(error) if error.kind == "timed-out" => peer.cancel(&cancelled).await,
         Err(error) => return Err(error),
         Ok(_) => return Ok(()),

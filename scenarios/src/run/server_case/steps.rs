@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     evidence::{Outcome, StepError},
     model::{HttpStep, Pages, Raw, Request, ServerStep, Transport},
-    peer::{Outgoing, Peer, TITLE_CASE, failure, rpc_error},
+    peer::{LOST_AFTER, Outgoing, Peer, TITLE_CASE, failure, rpc_error},
     run::ToolPolicy,
     uri_template,
 };
@@ -68,9 +68,12 @@ pub(super) async fn take(peer: &mut Peer, step: &ServerStep, values: &[Value], p
 }
 
 async fn request(peer: &mut Peer, step: &Request, values: &[Value]) -> Result<Value, Failure> {
-    let needs_http = !step.headers.is_empty() || step.title_case;
+    let needs_http = !step.headers.is_empty() || step.title_case || step.lost_after.is_some();
     if needs_http && peer.transport() != Transport::StreamableHttp {
         return Err(Failure::Nothing("the transport is not Streamable HTTP".to_owned()));
+    }
+    if peer.names_unknown_session(&step.headers) {
+        return Err(Failure::Nothing("no further session is open".to_owned()));
     }
     if let Some(path) = &step.each {
         return each(peer, step, path, values).await;
@@ -219,6 +222,9 @@ fn outgoing(step: &Request, values: &[Value], item: Option<&Value>) -> Result<Ou
     let mut headers = step.headers.clone();
     if step.title_case {
         headers.insert(TITLE_CASE.to_owned(), "yes".to_owned());
+    }
+    if let Some(HumanDuration(after)) = step.lost_after {
+        headers.insert(LOST_AFTER.to_owned(), after.as_millis().to_string());
     }
     Ok(Outgoing { method: step.method.clone(), params, id: step.id.clone(), bare: step.bare, headers })
 }

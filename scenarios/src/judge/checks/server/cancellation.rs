@@ -11,6 +11,8 @@ use crate::judge::{
     },
 };
 
+/// A message that was on its way may arrive this much later, in microseconds.
+const ON_ITS_WAY_US: u64 = 100_000;
 /// Two streams have no common order, so over HTTP a message may arrive this much later, in microseconds.
 const OTHER_STREAM_US: u64 = 1_000_000;
 
@@ -55,6 +57,7 @@ fn no_response(transcript: &Transcript<'_>) -> CheckOutcome {
         // A receiver may ignore the cancellation of an unknown request (2025-11-25, basic/utilities/cancellation).
         return CheckOutcome::not_applicable("the server has no sessions, so it cannot know the cancelled request");
     }
+    let tolerance_us = if transcript.is_http() { OTHER_STREAM_US } else { ON_ITS_WAY_US };
     let mut findings = Findings::default();
     for session in transcript.sessions() {
         for cancel in cancellations(session.client_messages()) {
@@ -68,9 +71,7 @@ fn no_response(transcript: &Transcript<'_>) -> CheckOutcome {
             // The response to a later request proves that the server read the cancellation.
             let Some(read) = first_response_after(session, &cancel) else { continue };
             findings.saw(cancel.seq());
-            let is_late = |one: &Message<'_>| {
-                one.seq() > read.seq() && (!transcript.is_http() || one.at_us() > read.at_us() + OTHER_STREAM_US)
-            };
+            let is_late = |one: &Message<'_>| one.seq() > read.seq() && one.at_us() > read.at_us() + tolerance_us;
             if let Some(progress) = later_progress(session, &request, is_late) {
                 let message = format!("progress for {} goes on after its cancellation", brief(&request.json["id"]));
                 findings.fail(message, [request.seq(), cancel.seq(), progress.seq()]);

@@ -75,6 +75,8 @@ const ANSWER_US: u64 = 1_900_000;
 const SLOW_ANSWER_US: u64 = 15_000_000;
 /// How many times as long as the slowest response for the same tool or prompt another one may take.
 const MAX_DELAY: u64 = 50;
+/// When so many streams that resume one end without the response, there is none.
+const MANY_RESUMPTIONS: usize = 15;
 /// The methods that execute code of the server's author.
 const SLOW_METHODS: [&str; 4] = ["tools/call", "resources/read", "prompts/get", "completion/complete"];
 
@@ -95,7 +97,8 @@ fn answered(transcript: &Transcript<'_>) -> CheckOutcome {
 /// Decides whether a missing response is a violation.
 struct Waiting<'t, 'a> {
     transcript: &'t Transcript<'a>,
-    cancelled: HashSet<IdKey<'a>>,
+    /// The frames of the first cancellations.
+    cancelled: HashMap<IdKey<'a>, u64>,
     /// The first frame after which the server may be unable to respond.
     malformed: u64,
     /// When the workbench closed the connection.
@@ -109,7 +112,10 @@ struct Waiting<'t, 'a> {
 impl<'t, 'a> Waiting<'t, 'a> {
     fn new(transcript: &'t Transcript<'a>) -> Self {
         let frames = &transcript.evidence.frames;
-        let cancels = transcript.client_messages().filter_map(|message| message.cancels());
+        let mut cancelled = HashMap::new();
+        for cancel in transcript.client_messages() {
+            cancel.cancels().map(|id| cancelled.entry(IdKey::new(id)).or_insert(cancel.seq()));
+        }
         let by_us = |frame: &&Frame| {
             frame.from_client()
                 && matches!(frame.body, Body::Event(ConnectionEvent::ClosedByPeer | ConnectionEvent::Sigterm))
@@ -119,7 +125,7 @@ impl<'t, 'a> Waiting<'t, 'a> {
         let killed = transcript.evidence.process.as_ref().is_some_and(|process| process.signal == Some(9));
         Self {
             transcript,
-            cancelled: cancels.map(IdKey::new).collect(),
+            cancelled,
             malformed: transcript.malformed_from(),
             closed_by_us: frames.iter().find(by_us).map(|frame| (frame.seq, frame.at_us)),
             // The workbench ends a server that does not exit with SIGKILL.
@@ -132,10 +138,14 @@ impl<'t, 'a> Waiting<'t, 'a> {
     fn judge(&self, request: &Message<'a>) -> Option<&'static str> {
         // The receiver of a cancellation should not respond (2025-11-25, basic/utilities/cancellation); the response to a
         // subscription is its end (2026-07-28, basic/patterns/subscriptions).
-        let cancelled = request.id_key().is_some_and(|id| self.cancelled.contains(&id));
+        let cancelled = request.id_key().and_then(|id| self.cancelled.get(&id));
         let is_subscription = request.method().is_some_and(|method| method == "subscriptions/listen");
-        if cancelled || is_subscription || request.seq() >= self.malformed {
+        if is_subscription || request.seq() >= self.malformed {
             return None;
+        }
+        if let Some(cancelled) = cancelled {
+            let exchange = self.transcript.connection_of(request.frame).filter(|_| self.transcript.is_http());
+            return exchange.and_then(|exchange| self.judge_end(exchange, *cancelled));
         }
         if self.closed_by_us.is_some_and(|(seq, _)| seq < request.seq()) {
             return None;
@@ -157,6 +167,10 @@ impl<'t, 'a> Waiting<'t, 'a> {
     fn judge_exchange(&self, request: &Message<'a>) -> Option<&'static str> {
         let connection = self.transcript.connection_of(request.frame)?;
         let replies = || connection.frames.iter().filter(|frame| !frame.from_client() && frame.seq > request.seq());
+        // The workbench lost the connection on purpose; another check judges what follows.
+        if connection.frames.iter().any(|frame| frame.body == Body::Event(ConnectionEvent::ClosedByPeer)) {
+            return None;
+        }
         // An HTTP error is an answer too; other checks judge the status.
         if replies().any(|frame| status(frame).is_some_and(is_client_error)) {
             return None;
@@ -174,17 +188,27 @@ impl<'t, 'a> Waiting<'t, 'a> {
         self.waited_long(request).then_some("no response")
     }
 
+    /// Whether the stream of a request ended before the request was cancelled in this frame, so that a response was no longer
+    /// possible.
+    fn judge_end(&self, first: &ConnectionFrames<'a>, cancelled: u64) -> Option<&'static str> {
+        let is_stream = first.frames.iter().any(|frame| media_type(frame).as_deref() == Some("text/event-stream"));
+        let is_closed = |connection: &ConnectionFrames<'_>| {
+            let mut frames = connection.frames.iter();
+            frames.any(|one| one.body == Body::Event(ConnectionEvent::ClosedByServer) && one.seq < cancelled)
+        };
+        if !is_stream || !is_closed(first) {
+            return None;
+        }
+        if first.frames.iter().all(|frame| event_id(frame).is_none()) {
+            return Some("the stream ended without a response");
+        }
+        let ended = resumptions(self.transcript, first).into_iter().filter(|one| is_closed(one)).count();
+        (ended >= MANY_RESUMPTIONS).then_some("the stream ended without a response, and so did those that resumed it,")
+    }
+
     /// The rest of a stream with event ids can be requested with another GET (2025-11-25, basic/transports, 6).
     fn judge_resumption(&self, first: &ConnectionFrames<'a>, request: &Message<'a>) -> Option<&'static str> {
-        let mut ids: HashSet<&str> = first.frames.iter().filter_map(|frame| event_id(frame)).collect();
-        let mut last = first;
-        for connection in self.transcript.connections() {
-            let resumes = connection.request().and_then(|get| header(get, "last-event-id"));
-            if resumes.is_some_and(|id| ids.contains(id)) {
-                ids.extend(connection.frames.iter().filter_map(|frame| event_id(frame)));
-                last = connection;
-            }
-        }
+        let last = resumptions(self.transcript, first).pop().unwrap_or(first);
         if last.frames.iter().filter_map(|frame| status(frame)).any(is_client_error) {
             return Some("the stream ended without a response, and the server does not resume it");
         }
@@ -211,6 +235,23 @@ impl<'t, 'a> Waiting<'t, 'a> {
     }
 }
 
+/// The connections that resume a stream.
+pub(super) fn resumptions<'t, 'a>(
+    transcript: &'t Transcript<'a>,
+    first: &ConnectionFrames<'a>,
+) -> Vec<&'t ConnectionFrames<'a>> {
+    let mut ids: HashSet<&str> = first.frames.iter().filter_map(|frame| event_id(frame)).collect();
+    let mut found = Vec::new();
+    for connection in transcript.connections() {
+        let resumes = connection.request().and_then(|get| header(get, "last-event-id"));
+        if resumes.is_some_and(|id| ids.contains(id)) {
+            ids.extend(connection.frames.iter().filter_map(|frame| event_id(frame)));
+            found.push(connection);
+        }
+    }
+    found
+}
+
 /// The method of a request, and the name of the tool or prompt that it is about. Resources are not among them, since reading
 /// one may take different times.
 fn target_of<'a>(request: &Message<'a>) -> Option<(&'a str, &'a str)> {
@@ -230,7 +271,7 @@ fn latencies<'a>(transcript: &Transcript<'a>) -> HashMap<(&'a str, &'a str), u64
     latencies
 }
 
-fn is_client_error(status: u16) -> bool {
+pub(super) fn is_client_error(status: u16) -> bool {
     (400..500).contains(&status)
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::UNKNOWN_CAPABILITIES;
+use super::{UNKNOWN_CAPABILITIES, jsonrpc::is_resumed};
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
-        transcript::{IdKey, Message, RequestResponse, Transcript},
+        transcript::{IdKey, Message, RequestResponse, Session, Transcript},
     },
     log_level::{LEVELS, severity},
 };
@@ -77,11 +77,18 @@ fn declared(transcript: &Transcript<'_>) -> CheckOutcome {
 
 fn minimum(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
+    for session in transcript.sessions() {
+        minimum_of(transcript, session, &mut findings);
+    }
+    findings.or_not_applicable("messages", "the server sent no log message after a level was set")
+}
+
+fn minimum_of(transcript: &Transcript<'_>, session: &Session<'_>, findings: &mut Findings) {
     let mut pending: HashMap<IdKey<'_>, usize> = HashMap::new();
     // The level that is in force. While another one is being set, either may be.
     let mut least: Option<usize> = None;
     let mut settled = 0;
-    for message in transcript.messages() {
+    for message in session.messages() {
         if message.is("logging/setLevel") && message.by_client() {
             let level = message.param("level").and_then(severity);
             if let (Some(id), Some(level)) = (message.id_key(), level) {
@@ -97,13 +104,14 @@ fn minimum(transcript: &Transcript<'_>) -> CheckOutcome {
         } else if message.is("notifications/message")
             && !message.by_client()
             && transcript.is_sent_after(&message, settled)
+            // A resumed stream has messages again that were sent earlier.
+            && !is_resumed(transcript, message.frame)
         {
             let (Some(least), Some(level)) = (least, message.param("level").and_then(severity)) else { continue };
             let fault = || format!("a message has the level {}, although {} was set", LEVELS[level], LEVELS[least]);
             findings.check(message.seq(), if level < least { Err(fault()) } else { Ok(()) });
         }
     }
-    findings.or_not_applicable("messages", "the server sent no log message after a level was set")
 }
 
 /// A call, the rank of the level that was set before it, and the ranks of the messages until the next message of the client.
@@ -121,9 +129,14 @@ fn logged_calls<'a>(transcript: &Transcript<'a>) -> Vec<LoggedCall<'a>> {
     for request in transcript.requests_of("logging/setLevel").filter(is_set) {
         set.extend(request.param("level").and_then(severity).map(|level| (request.request.seq(), level)));
     }
+    transcript.sessions().iter().flat_map(|session| logged_calls_of(session, &set)).collect()
+}
+
+/// `set` has the ranks of the levels that were set, by frame.
+fn logged_calls_of<'a>(session: &Session<'a>, set: &HashMap<u64, usize>) -> Vec<LoggedCall<'a>> {
     let mut calls: Vec<LoggedCall<'_>> = Vec::new();
     let (mut level, mut is_open) = (None, false);
-    for message in transcript.messages() {
+    for message in session.messages() {
         if message.by_client() {
             level = set.get(&message.seq()).copied().or(level);
             is_open = message.is("tools/call") && level.is_some();

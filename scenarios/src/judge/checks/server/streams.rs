@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::jsonrpc::is_resumed;
+use super::jsonrpc::{is_client_error, is_resumed, resumptions};
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
         transcript::{
             Body, ConnectionEvent, ConnectionFrames, Frame, IdKey, Message, RequestResponse, Transcript,
-            http::{REVISION_HEADER, SESSION_HEADER, event_id, header, media_type, method},
+            http::{REVISION_HEADER, SESSION_HEADER, event_id, header, media_type, method, status},
         },
     },
     model::Transport,
@@ -112,6 +112,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Always,
         expected: "a stream that the client opened with GET has no progress of a running request",
         rule: Rule::Case(unrelated_messages),
+    },
+    Check {
+        id: "call-outlives-its-connection",
+        requirement: "transports/lost-connection",
+        scope: Scope::Named,
+        expected: "a call whose connection is lost has its response on the stream that resumes it",
+        rule: Rule::Case(outlives),
     },
     Check {
         id: "sessions-are-separate",
@@ -261,8 +268,11 @@ fn response_stream(transcript: &Transcript<'_>) -> CheckOutcome {
             posts.entry(id).or_default().insert(request.frame.connection);
         }
     }
+    let responses = || transcript.server_messages().filter(Message::is_response);
+    let answered: HashSet<_> = responses().map(|one| (one.frame.connection, one.id_key())).collect();
+    let mut seen = HashSet::new();
     let mut findings = Findings::default();
-    for response in transcript.server_messages().filter(Message::is_response) {
+    for response in responses() {
         // An error without an id refers to no request.
         let id = response.id_key().filter(|_| !response.id().is_none_or(serde_json::Value::is_null));
         let Some(connections) = id.and_then(|id| posts.get(&id)) else { continue };
@@ -272,7 +282,11 @@ fn response_stream(transcript: &Transcript<'_>) -> CheckOutcome {
         if request.is_none_or(|request| method(request) != Some("POST")) {
             continue;
         }
-        let misplaced = !connections.contains(&response.frame.connection);
+        let number = response.frame.connection;
+        let is_second = !seen.insert((number, response.id_key()));
+        // Sessions may use the same ids.
+        let of_another = || connections.iter().any(|other| !answered.contains(&(*other, response.id_key())));
+        let misplaced = !connections.contains(&number) || (is_second && of_another());
         let message = || format!("the response {} arrives on another exchange", brief(response.json));
         findings.check(response.seq(), if misplaced { Err(message()) } else { Ok(()) });
     }
@@ -458,6 +472,40 @@ fn priming_event(transcript: &Transcript<'_>) -> CheckOutcome {
     findings.or_not_applicable("streams", "no event of a stream has an id")
 }
 
+/// Only a server that delivers messages again, or that knows the ids of its events, shows whether it went on with a call.
+fn outlives(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut resumed = transcript.connections().iter().filter(|one| {
+        let request = one.request();
+        request.is_some_and(|request| header(request, "last-event-id").is_some())
+    });
+    let is_refused =
+        |one: &ConnectionFrames<'_>| one.frames.iter().filter_map(|frame| status(frame)).any(is_client_error);
+    let resumes = resumed.any(|one| is_refused(one) || messages(one).next().is_some());
+    let mut findings = Findings::default();
+    for (call, stream) in request_streams(transcript).filter(|_| resumes) {
+        let lost = stream.frames.iter().find(|frame| frame.body == Body::Event(ConnectionEvent::ClosedByPeer));
+        let Some(lost) = lost else { continue };
+        let is_equal = |one: &&RequestResponse<'_>| {
+            one.request.seq() < call.request.seq()
+                && ["name", "arguments"].into_iter().all(|key| one.param(key) == call.param(key))
+        };
+        let earlier = transcript.requests_of("tools/call").filter(is_equal);
+        let took = earlier.filter_map(|one| one.response?.at_us().checked_sub(one.request.at_us())).max();
+        let Some(took) = took else { continue };
+        let is_open = |one: &&ConnectionFrames<'_>| one.frames.iter().any(|frame| is_event(frame));
+        let rest: Vec<_> = resumptions(transcript, stream).into_iter().filter(is_open).collect();
+        let Some(last) = rest.last().and_then(|one| one.frames.first()) else { continue };
+        let until = transcript.evidence.elapsed_us;
+        let text = || format!("no response {} ms after the connection was lost", (until - lost.at_us) / 1000);
+        if call.response.is_some() {
+            findings.saw(last.seq);
+        } else if until.saturating_sub(lost.at_us) > 2 * took + STREAM_END_US {
+            findings.fail(text(), [call.request.seq(), lost.seq, last.seq]);
+        }
+    }
+    findings.or_not_applicable("calls", "no call lost its connection on a server that delivers messages again")
+}
+
 fn separate_sessions(transcript: &Transcript<'_>) -> CheckOutcome {
     let is_other =
         |stream: &&ConnectionFrames<'_>| session_of(stream).is_some_and(|session| session.starts_with("[session "));
@@ -465,9 +513,17 @@ fn separate_sessions(transcript: &Transcript<'_>) -> CheckOutcome {
     for stream in get_streams(transcript).filter(is_other) {
         let Some(first) = stream.frames.iter().find(|frame| is_event(frame)) else { continue };
         findings.saw(first.seq);
+        let of_session = |one: &&RequestResponse<'_>| header(one.request.frame, SESSION_HEADER) == session_of(stream);
+        let own = || transcript.requests().iter().filter(of_session);
+        let ids: HashSet<_> = own().filter_map(|one| one.request.id_key()).collect();
+        let tokens: HashSet<_> = own().filter_map(|one| Some(progress_token(one)?.to_string())).collect();
         for message in messages(stream) {
-            let belongs_to_a_request = message.is_response() || message.is("notifications/progress");
-            if belongs_to_a_request {
+            let is_own_response = message.id_key().is_some_and(|id| ids.contains(&id));
+            let token = message.param("progressToken").map(ToString::to_string);
+            let is_own_progress = token.is_some_and(|token| tokens.contains(&token));
+            let belongs_elsewhere = (message.is_response() && !is_own_response)
+                || (message.is("notifications/progress") && !is_own_progress);
+            if belongs_elsewhere {
                 findings.fail(format!("the stream gets {}", brief(message.json)), [message.seq()]);
             }
         }

@@ -19,10 +19,13 @@ pub(super) async fn together(peer: &mut Peer, step: &Together, values: &[Value])
     let mut outgoing = Vec::new();
     for request in &step.requests {
         let params = request.params.as_ref().map(|params| fill::fill(params, &root));
-        // A server without the value gets the other requests.
+        // A server without the value or the session gets the other requests.
         let Ok(params) = params.transpose() else { continue };
-        let (method, id) = (request.method.clone(), request.id.clone());
-        outgoing.push(Outgoing { method, params, id, ..Outgoing::default() });
+        if peer.names_unknown_session(&request.headers) {
+            continue;
+        }
+        let (method, id, headers) = (request.method.clone(), request.id.clone(), request.headers.clone());
+        outgoing.push(Outgoing { method, params, id, headers, ..Outgoing::default() });
     }
     let mut sent = Vec::new();
     for request in outgoing {

@@ -395,7 +395,11 @@ fn progresses() -> Vec<Row> {
 fn others() -> Vec<Row> {
     let cancel = |id: Value| note("notifications/cancelled", json!({ "requestId": id }));
     let cancelled = || running(stdio(), json!(1)).ask(cancel(json!(50))).result("ping", json!({}), json!({}));
-    let late = cancelled().says(done());
+    let answered_after = |us: u64| {
+        let mut talk = cancelled().says(done());
+        talk.0.frames.last_mut().expect("a frame").at_us += us;
+        talk
+    };
     let slow = |id: Value| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "slow" } });
     let answer = |id: Value| json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [] } });
     let three_calls = || {
@@ -405,7 +409,7 @@ fn others() -> Vec<Row> {
     let changed = note("notifications/tools/list_changed", json!({}));
     let keyed = |key: &str| stdio().result("ping", json!({}), json!({ "_meta": { key: 1 } }));
     vec![
-        ("no-response-after-cancellation", late, cancelled()),
+        ("no-response-after-cancellation", answered_after(150_000), answered_after(50_000)),
         ("cancels-no-other-request", three_calls(), three_calls().says(answer(json!(7)))),
         (
             "survives-cancellation",

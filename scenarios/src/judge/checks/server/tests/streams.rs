@@ -69,6 +69,21 @@ fn resumed(message: Value) -> Talk {
     says(talk.bodiless("GET", &RESUMED), Some("a-2"), message)
 }
 
+/// Two equal calls. The connection of the second one is lost, and the stream that resumes it has this message.
+fn lost(message: Option<Value>) -> Talk {
+    let call = |id: u64| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "slow" } });
+    let talk = says(http().post(&SESSION, call(1)), Some("a-2"), reply(1));
+    let talk = says(talk.bodiless("GET", &RESUMED), Some("a-2"), reply(1));
+    let talk = bare(talk.post(&SESSION, call(2)), Some("b-1"), None);
+    let talk = talk.frame(Direction::ClientToServer, Body::Event(ConnectionEvent::ClosedByPeer), None);
+    let mut talk = bare(talk.bodiless("GET", &[SESSION[0], ("last-event-id", "b-1")]), None, None);
+    talk.0.elapsed_us = 20_000_000;
+    match message {
+        Some(message) => says(talk, Some("b-2"), message),
+        None => talk,
+    }
+}
+
 fn bare(talk: Talk, id: Option<&str>, retry: Option<&str>) -> Talk {
     let http =
         Http { event_id: id.map(str::to_owned), retry: retry.map(str::to_owned), ..status(200, "text/event-stream") };
@@ -126,6 +141,7 @@ pub(super) fn table() -> Vec<Row> {
         ("response-on-the-stream-of-its-request", misplaced(), says(post(1), None, reply(1))),
         ("message-on-one-stream", both(progress(), progress()), both(progress(), ping(9))),
         ("resumed-stream-has-its-own-messages", resumed(reply(2)), resumed(reply(1))),
+        ("call-outlives-its-connection", lost(None), lost(Some(reply(2)))),
         ("sessions-are-separate", says(get(&OTHER), None, progress()), says(get(&OTHER), None, ping(3))),
         (
             "stream-has-progress-of-its-request",
@@ -181,6 +197,16 @@ fn a_server_without_sessions_may_ignore_session_ids() {
     let mut talk = in_unknown_session(200);
     talk.0.steps = vec![outcome(None, json!({ "revisions": ["2025-11-25"] }))];
     assert!(matches!(outcome_of("http-unknown-session-is-rejected", &talk), CheckOutcome::NotApplicable(_)));
+}
+
+#[test]
+fn sessions_may_use_the_same_ids_but_each_has_its_response() {
+    let both = |talk: Talk| talk.post(&SESSION, ping(1)).post(&OTHER, ping(1));
+    let id = "response-on-the-stream-of-its-request";
+    let own = says(says(http().post(&SESSION, ping(1)), None, reply(1)).post(&OTHER, ping(1)), None, reply(1));
+    assert!(matches!(outcome_of(id, &own), CheckOutcome::Passed { .. }));
+    let foreign = says(says(both(http()), None, reply(1)), None, reply(1));
+    assert!(matches!(outcome_of(id, &foreign), CheckOutcome::Failed { .. }));
 }
 
 #[test]
