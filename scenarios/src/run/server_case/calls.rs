@@ -324,12 +324,14 @@ async fn call(
     Ok((response, peer.has_progress(&sent)))
 }
 
-/// Cancels one of two equal calls, whose ids differ only in their type. A later call shows how long the other one may take.
+/// Cancels one of two equal calls. A later call shows how long the other one may take. The ids differ only in their type, but
+/// not over HTTP, where the Python SDK mixes up their streams in a way that depends on time.
 async fn cancel_one_of_two(peer: &mut Peer, planned: &Planned, before_cancel: Duration) -> Result<(), StepError> {
     let number = peer.take_id();
     let call = |id: Value| Outgoing { id: Some(id), ..planned.outgoing() };
     let kept = peer.send(call(json!(number))).await?;
-    let cancelled = peer.send(call(json!(number.to_string()))).await?;
+    let prefix = if peer.transport() == Transport::StreamableHttp { "workbench-call-" } else { "" };
+    let cancelled = peer.send(call(json!(format!("{prefix}{number}")))).await?;
     match peer.response(&cancelled, before_cancel).await {
         Err(error) if error.kind == "timed-out" => peer.cancel(&cancelled).await,
         Err(error) => return Err(error),
