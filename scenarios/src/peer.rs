@@ -8,7 +8,7 @@ use std::{
     collections::BTreeSet,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -56,6 +56,12 @@ const SHORTEST: Duration = Duration::from_secs(2);
 const UNANSWERED: Duration = Duration::from_millis(200);
 /// Longest default timeout of a response.
 const LONGEST: Duration = Duration::from_secs(10);
+/// The default timeout of a response in units of the slowest response so far.
+const MARGIN: u32 = 20;
+/// The same for the duration of a call, for which other requests may have to wait.
+const CALL_MARGIN: u32 = 2;
+/// After so many timeouts in which nothing arrived, the server probably never sends anything again.
+const IN_VAIN: u32 = 4;
 
 /// A connection to a server, in one revision.
 #[derive(Debug)]
@@ -64,8 +70,10 @@ pub(crate) struct Peer {
     recorder: Arc<TranscriptRecorder>,
     revision: Revision,
     next_id: i64,
-    /// The longest time to a response so far, in microseconds.
+    /// The longest time to a response so far, in microseconds. Calls count less.
     slowest_us: AtomicU64,
+    /// How many waits for a response ended one after another without any message.
+    in_vain: AtomicU32,
     /// Factor of all timeouts.
     leniency: u32,
     /// Timeout of the first response of a process without a handshake, which includes its start.
@@ -156,6 +164,7 @@ impl Peer {
             revision,
             next_id: 1,
             slowest_us: AtomicU64::new(0),
+            in_vain: AtomicU32::new(0),
             leniency: 1,
             startup: Duration::ZERO,
             slow_calls: SlowCalls::default(),
@@ -184,7 +193,7 @@ impl Peer {
     /// The timeout of a response: scaled with the slowest one so far, or as given.
     pub(crate) fn response_timeout(&self, given: Option<Duration>) -> Duration {
         let slowest = Duration::from_micros(self.slowest_us.load(Ordering::Relaxed));
-        given.unwrap_or_else(|| (slowest * 20).clamp(SHORTEST, LONGEST)) * self.leniency
+        given.unwrap_or_else(|| (slowest * MARGIN).clamp(SHORTEST, LONGEST)) * self.leniency
     }
 
     /// The timeout of a case.
@@ -278,26 +287,48 @@ impl Peer {
     /// Sends a request and returns the complete response.
     pub(crate) async fn request(&mut self, request: Outgoing, within: Duration) -> Result<Value, StepError> {
         let sent = self.send(request).await?;
-        self.response(&sent, within).await
+        self.response_or_nameless(&sent, within, self.slow_calls.has_none()).await
     }
 
     /// Waits for the response to a request.
     pub(crate) async fn response(&self, sent: &Sent, within: Duration) -> Result<Value, StepError> {
+        self.response_or_nameless(sent, within, false).await
+    }
+
+    /// Waits for the response to a request. If it is the `only` one that is open, an error without an id is probably for it,
+    /// and there is little to wait for.
+    async fn response_or_nameless(&self, sent: &Sent, within: Duration, only: bool) -> Result<Value, StepError> {
         // What a server did not answer once is waited for briefly, so that such a server does not take minutes.
-        let mut unanswered = lock(&self.unanswered).contains(&sent.method);
+        let is_silent = self.in_vain.load(Ordering::Relaxed) >= IN_VAIN;
+        let mut unanswered = is_silent || lock(&self.unanswered).contains(&sent.method);
         let within = match () {
             () if unanswered => within.min(UNANSWERED * self.leniency),
             () if self.is_starting() => within.max(self.startup),
             () => within,
         };
-        let found = self.recorder.wait(within, |state| find_response(state, sent)).await;
+        let nameless = |state: &State| (only && has_nameless_error(state, sent)).then_some(None);
+        let first =
+            self.recorder.wait(within, |state| find_response(state, sent).map(Some).or_else(|| nameless(state)));
+        let first = first.await;
+        let is_nameless = matches!(first, Some(None));
+        let found = match first {
+            Some(None) => self.recorder.wait(UNANSWERED * self.leniency, |state| find_response(state, sent)).await,
+            found => found.flatten(),
+        };
         if let PeerTransport::Stdio(connection) = &self.transport {
             connection.observe().await;
         }
         if let Some(Ok(_)) = found {
-            self.slowest_us.fetch_max(self.now_us() - sent.at_us, Ordering::Relaxed);
+            let elapsed_us = self.now_us() - sent.at_us;
+            let part = if sent.method == "tools/call" { u64::from(MARGIN / CALL_MARGIN) } else { 1 };
+            self.slowest_us.fetch_max(elapsed_us / part, Ordering::Relaxed);
         }
-        self.slow_calls.note(sent, found.is_none());
+        if found.is_some() || self.recorder.received() > sent.since {
+            self.in_vain.store(0, Ordering::Relaxed);
+        } else if within >= SHORTEST || is_silent {
+            self.in_vain.fetch_add(1, Ordering::Relaxed);
+        }
+        self.slow_calls.note(sent, found.is_none() && !is_nameless);
         unanswered |= found.is_none() && within >= SHORTEST;
         if unanswered && found.is_none() && sent.method != "tools/call" {
             lock(&self.unanswered).insert(sent.method.clone());
@@ -476,6 +507,12 @@ fn find_response(state: &State, sent: &Sent) -> Option<Result<Value, StepError>>
         Some(response) => Some(Ok(response.clone())),
         None => dead_end(state, sent),
     }
+}
+
+/// Whether an error without an id arrived after the request.
+fn has_nameless_error(state: &State, sent: &Sent) -> bool {
+    let mut received = state.received.iter().skip(sent.since);
+    received.any(|message| message.get("error").is_some() && message.get("id").is_none_or(Value::is_null))
 }
 
 fn find_notification(state: &State, sent: &Sent, method: &str) -> Option<Result<Value, StepError>> {

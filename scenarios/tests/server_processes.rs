@@ -51,6 +51,7 @@ fn main() -> ExitCode {
         trial("an_answer_is_found_by_its_id_among_other_messages", an_answer_is_found_by_its_id_among_other_messages),
         trial("a_step_without_anything_to_take_it_with_is_skipped", a_step_without_anything_to_take_it_with_is_skipped),
         trial("a_silent_server_costs_its_own_time_and_no_more", a_silent_server_costs_its_own_time_and_no_more),
+        trial("an_error_without_an_id_ends_the_wait", an_error_without_an_id_ends_the_wait),
         trial("a_server_without_a_handshake_may_start_slowly", a_server_without_a_handshake_may_start_slowly),
         trial("a_banner_on_standard_output_is_recorded_and_judged", a_banner_on_standard_output_is_recorded_and_judged),
         trial(
@@ -196,6 +197,15 @@ async fn a_silent_server_costs_its_own_time_and_no_more() {
     let (evidence, _) = run(&silent, &scenario("limit: 300ms\nsteps:\n  - request: { method: ping }\n")).await;
     assert!(evidence.timed_out);
     assert!(matches!(&evidence.steps[1].outcome, Outcome::Error(error) if error.kind == "timed-out"));
+}
+
+async fn an_error_without_an_id_ends_the_wait() {
+    let nameless = GOOD.replace(r#""id":%s,"error""#, r#""id":null,"error""#);
+    let steps = "limit: 90s\nsteps:\n  - request: { method: a, within: 60s, expect: { either: true } }\n  - request: { method: ping }\n";
+    let (evidence, _) = run(&nameless, &scenario(steps)).await;
+    assert!(matches!(&evidence.steps[1].outcome, Outcome::Error(error) if error.kind == "timed-out"));
+    assert!(matches!(&evidence.steps[2].outcome, Outcome::Value(_)), "{:?}", evidence.steps);
+    assert!(evidence.elapsed_us < 30_000_000, "{} us", evidence.elapsed_us);
 }
 
 async fn a_server_without_a_handshake_may_start_slowly() {

@@ -69,6 +69,11 @@ struct OpenCall {
 }
 
 impl SlowCalls {
+    /// Whether no request is open, as far as the workbench knows.
+    pub(super) fn has_none(&self) -> bool {
+        self.open.is_empty() && lock(&self.late).is_empty()
+    }
+
     /// Notes that the server may send messages for so long that it should not send.
     pub(super) fn expect_late(&mut self, period: Duration) {
         self.late_until = self.late_until.max(Some(Instant::now() + period));
