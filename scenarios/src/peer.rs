@@ -8,7 +8,7 @@ use std::{
     collections::BTreeSet,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -60,8 +60,8 @@ const LONGEST: Duration = Duration::from_secs(10);
 const MARGIN: u32 = 20;
 /// The same for the duration of a call, for which other requests may have to wait.
 const CALL_MARGIN: u32 = 2;
-/// After so many timeouts in which nothing arrived, the server probably never sends anything again.
-const IN_VAIN: u32 = 4;
+/// After waits of so many microseconds in which nothing arrived, the server probably never sends anything again.
+const IN_VAIN_US: u64 = 20_000_000;
 
 /// A connection to a server, in one revision.
 #[derive(Debug)]
@@ -72,8 +72,8 @@ pub(crate) struct Peer {
     next_id: i64,
     /// The longest time to a response so far, in microseconds. Calls count less.
     slowest_us: AtomicU64,
-    /// How many waits for a response ended one after another without any message.
-    in_vain: AtomicU32,
+    /// How long the last waits for a response took in which nothing arrived, in microseconds.
+    in_vain_us: AtomicU64,
     /// Factor of all timeouts.
     leniency: u32,
     /// Timeout of the first response of a process without a handshake, which includes its start.
@@ -164,7 +164,7 @@ impl Peer {
             revision,
             next_id: 1,
             slowest_us: AtomicU64::new(0),
-            in_vain: AtomicU32::new(0),
+            in_vain_us: AtomicU64::new(0),
             leniency: 1,
             startup: Duration::ZERO,
             slow_calls: SlowCalls::default(),
@@ -299,13 +299,14 @@ impl Peer {
     /// and there is little to wait for.
     async fn response_or_nameless(&self, sent: &Sent, within: Duration, only: bool) -> Result<Value, StepError> {
         // What a server did not answer once is waited for briefly, so that such a server does not take minutes.
-        let is_silent = self.in_vain.load(Ordering::Relaxed) >= IN_VAIN;
+        let is_silent = self.in_vain_us.load(Ordering::Relaxed) >= IN_VAIN_US * u64::from(self.leniency);
         let mut unanswered = is_silent || lock(&self.unanswered).contains(&sent.method);
         let within = match () {
             () if unanswered => within.min(UNANSWERED * self.leniency),
             () if self.is_starting() => within.max(self.startup),
             () => within,
         };
+        let began_us = self.now_us();
         let nameless = |state: &State| (only && has_nameless_error(state, sent)).then_some(None);
         let first =
             self.recorder.wait(within, |state| find_response(state, sent).map(Some).or_else(|| nameless(state)));
@@ -324,9 +325,9 @@ impl Peer {
             self.slowest_us.fetch_max(elapsed_us / part, Ordering::Relaxed);
         }
         if found.is_some() || self.recorder.received() > sent.since {
-            self.in_vain.store(0, Ordering::Relaxed);
-        } else if within >= SHORTEST || is_silent {
-            self.in_vain.fetch_add(1, Ordering::Relaxed);
+            self.in_vain_us.store(0, Ordering::Relaxed);
+        } else {
+            self.in_vain_us.fetch_add(self.now_us() - began_us, Ordering::Relaxed);
         }
         self.slow_calls.note(sent, found.is_none() && !is_nameless);
         unanswered |= found.is_none() && within >= SHORTEST;
