@@ -42,7 +42,7 @@ pub use target::{PeerError, ServerCommand, ServerTarget, ServerUrl, SilentServer
 pub(crate) use transcript::{same_id, same_text};
 
 use http::HttpPeer;
-pub(crate) use http::{Headers, LOST_AFTER, TITLE_CASE};
+pub(crate) use http::{Headers, TITLE_CASE};
 pub(crate) use slow_calls::NO_RESPONSE;
 use slow_calls::{AFTER_UNSUBSCRIBE, SlowCalls};
 use sse::SsePeer;
@@ -109,6 +109,8 @@ pub(crate) struct Outgoing {
     pub(crate) bare: bool,
     /// HTTP headers that replace the usual ones; an empty value removes one.
     pub(crate) headers: Headers,
+    /// After what time the connection is lost, so that the stream is resumed (Streamable HTTP).
+    pub(crate) lost_after: Option<Duration>,
 }
 
 /// A request that was sent.
@@ -276,7 +278,7 @@ impl Peer {
         let at_us = self.now_us();
         let mut headers = self.headers(&message, request.bare);
         headers.extend(request.headers.into_iter().map(|(name, value)| (name.to_ascii_lowercase(), value)));
-        let exchange = self.post(&message, headers).await?;
+        let exchange = self.post(&message, headers, request.lost_after).await?;
         let progress_token = message.pointer("/params/_meta/progressToken").cloned();
         if request.method == "resources/unsubscribe" {
             self.slow_calls.expect_late(AFTER_UNSUBSCRIBE);
@@ -392,7 +394,7 @@ impl Peer {
     /// Sends a notification. Over HTTP it waits for the HTTP response, so that the server can take the next message.
     pub(crate) async fn notify(&mut self, notification: &Outgoing) -> Result<(), StepError> {
         let message = self.message(notification, None);
-        let exchange = self.post(&message, self.headers(&message, notification.bare)).await?;
+        let exchange = self.post(&message, self.headers(&message, notification.bare), None).await?;
         let Some(exchange) = exchange else { return Ok(()) };
         let over = self.recorder.wait(Duration::from_secs(2), |state| state.ended.get(&exchange).cloned()).await;
         match over.and_then(|ended| ended.error) {
@@ -407,7 +409,7 @@ impl Peer {
         let text = String::from_utf8_lossy(bytes);
         let exchange = match &self.transport {
             PeerTransport::Stdio(connection) => connection.send_pieces(bytes, pieces).await.map(|()| None),
-            PeerTransport::Http(connection) => Ok(Some(connection.post(bytes.to_vec(), self.raw_headers(&text)))),
+            PeerTransport::Http(connection) => Ok(Some(connection.post(bytes.to_vec(), self.raw_headers(&text), None))),
             PeerTransport::Sse(connection) => connection.post(&text).await.map(|()| None).or(Ok(None)),
         };
         let exchange = exchange.map_err(|error| failure("closed", error))?;
@@ -483,11 +485,16 @@ impl Peer {
         self.next_id - 1
     }
 
-    async fn post(&self, message: &Value, headers: Headers) -> Result<Option<u64>, StepError> {
+    async fn post(
+        &self,
+        message: &Value,
+        headers: Headers,
+        lost_after: Option<Duration>,
+    ) -> Result<Option<u64>, StepError> {
         let text = stdio::line(message);
         let posted = match &self.transport {
             PeerTransport::Stdio(connection) => connection.send(&text).await.map(|()| None),
-            PeerTransport::Http(connection) => Ok(Some(connection.post(text.into_bytes(), headers))),
+            PeerTransport::Http(connection) => Ok(Some(connection.post(text.into_bytes(), headers, lost_after))),
             PeerTransport::Sse(connection) => connection.post(&text).await.map(|()| None),
         };
         posted.map_err(|error| failure("closed", error))

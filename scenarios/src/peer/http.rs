@@ -45,8 +45,6 @@ pub(super) const SESSION: &str = "mcp-session-id";
 /// The header with the revision (2025-11-25, basic/transports, protocol version header).
 pub(super) const VERSION: &str = "mcp-protocol-version";
 
-/// A marker among the headers of a message: milliseconds after which its connection is lost.
-pub(crate) const LOST_AFTER: &str = ":lost-after";
 /// A marker among the headers of a message: their names are written as in `Mcp-Method`, not as in `mcp-method`.
 pub(crate) const TITLE_CASE: &str = ":title-case";
 
@@ -145,11 +143,12 @@ impl HttpPeer {
         Some(session.as_ref()?.as_bytes().iter().all(|byte| (0x21..=0x7e).contains(byte)))
     }
 
-    /// Posts a message and reads the response in the background. Returns the number of the exchange.
-    pub(super) fn post(&self, body: Vec<u8>, headers: Headers) -> u64 {
+    /// Posts a message and reads the response in the background. Returns the number of the exchange. The connection is lost
+    /// after `lost_after`.
+    pub(super) fn post(&self, body: Vec<u8>, headers: Headers, lost_after: Option<Duration>) -> u64 {
         let number = self.shared.next();
         let shared = Arc::clone(&self.shared);
-        let task = lock(&self.tasks).spawn(async move { shared.exchange(number, body, headers).await });
+        let task = lock(&self.tasks).spawn(async move { shared.exchange(number, body, headers, lost_after).await });
         lock(&self.exchanges).insert(number, task);
         number
     }
@@ -175,8 +174,7 @@ impl HttpPeer {
         };
         let http = envelope(&response);
         let limit = if is_stream(&http) {
-            // A stream without events would leave no response.
-            self.shared.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::Bodiless, Some(http.clone()));
+            self.shared.record_stream(number, &http);
             LISTEN
         } else {
             RAW_TIMEOUT
@@ -215,10 +213,9 @@ impl Shared {
         self.exchanges.fetch_add(1, Ordering::Relaxed)
     }
 
-    async fn exchange(self: Arc<Self>, number: u64, body: Vec<u8>, mut headers: Headers) {
+    async fn exchange(self: Arc<Self>, number: u64, body: Vec<u8>, headers: Headers, lost_after: Option<Duration>) {
         let text = String::from_utf8_lossy(&body).into_owned();
         let session = headers.get(SESSION).cloned();
-        let lost_after = headers.remove(LOST_AFTER).and_then(|text| text.parse().ok()).map(Duration::from_millis);
         let (request, sent) = self.request(&Method::POST, headers, Some(body));
         self.record_request(number, sent, Some(&text));
         let before = self.recorder.received();
@@ -304,6 +301,11 @@ impl Shared {
             Some(text) => self.recorder.sent(number, text, Some(http)),
             None => self.recorder.mark(number, Direction::ClientToServer, ConnectionEvent::Bodiless, Some(http)),
         }
+    }
+
+    /// Records the response that opens a stream of events. The frame shows it also if the stream stays empty.
+    fn record_stream(&self, number: u64, http: &Http) {
+        self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::Bodiless, Some(http.clone()));
     }
 
     fn keep_session(&self, response: &Response) {

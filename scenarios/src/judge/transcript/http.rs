@@ -15,6 +15,11 @@ impl<'a> ConnectionFrames<'a> {
         self.frames.iter().copied().find(|frame| frame.from_client() && method(frame).is_some())
     }
 
+    /// The id of the event after which the request resumes a stream (2025-11-25, basic/transports, resumability).
+    pub(in crate::judge) fn resumes_after(&self) -> Option<&'a str> {
+        header(self.request()?, "last-event-id")
+    }
+
     /// A header of the server's response.
     pub(super) fn response_header(&self, name: &str) -> Option<&'a str> {
         self.frames.iter().filter(|frame| !frame.from_client()).find_map(|frame| header(frame, name))

@@ -114,6 +114,11 @@ impl<'a> Message<'a> {
         self.param("name")?.as_str()
     }
 
+    /// Whether the name and the arguments are those of another call.
+    pub(in crate::judge) fn is_same_call(&self, other: &Self) -> bool {
+        ["name", "arguments"].into_iter().all(|key| self.param(key) == other.param(key))
+    }
+
     /// The id of the request that a `notifications/cancelled` cancels.
     pub(in crate::judge) fn cancels(&self) -> Option<&'a Value> {
         if !self.is("notifications/cancelled") {

@@ -3,7 +3,6 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use evidence::{ConnectionEvent, Direction};
 use reqwest::Method;
 use serde_json::Value;
 
@@ -49,9 +48,7 @@ impl Shared {
             let http = envelope(&response);
             let is_resumed = response.status().is_success() && is_stream(&http);
             if is_resumed {
-                // The frame shows the response also if the stream stays empty.
-                let shown = Some(http.clone());
-                self.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::Bodiless, shown);
+                self.record_stream(number, &http);
             }
             let next = self.read(number, response, http).await;
             if !is_resumed {

@@ -2,7 +2,6 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use evidence::{ConnectionEvent, Direction};
 use reqwest::{Method, header::HeaderValue};
 use serde_json::{Value, json};
 
@@ -22,8 +21,7 @@ impl HttpPeer {
             Err(_) => return Err("no response within the timeout".to_owned()),
         };
         let http = envelope(&response);
-        // The frame shows the response also if the stream stays empty.
-        shared.recorder.mark(number, Direction::ServerToClient, ConnectionEvent::Bodiless, Some(http.clone()));
+        shared.record_stream(number, &http);
         let value = json!({ "status": http.status, "content_type": http.headers.get("content-type") });
         lock(&self.listeners).spawn(async move { drop(shared.read(number, response, http).await) });
         Ok(value)

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     evidence::{Outcome, StepError},
     model::{HttpStep, Pages, Raw, Request, ServerStep, Transport},
-    peer::{LOST_AFTER, Outgoing, Peer, TITLE_CASE, failure, rpc_error},
+    peer::{Outgoing, Peer, TITLE_CASE, failure, rpc_error},
     run::ToolPolicy,
     uri_template,
 };
@@ -223,10 +223,8 @@ fn outgoing(step: &Request, values: &[Value], item: Option<&Value>) -> Result<Ou
     if step.title_case {
         headers.insert(TITLE_CASE.to_owned(), "yes".to_owned());
     }
-    if let Some(HumanDuration(after)) = step.lost_after {
-        headers.insert(LOST_AFTER.to_owned(), after.as_millis().to_string());
-    }
-    Ok(Outgoing { method: step.method.clone(), params, id: step.id.clone(), bare: step.bare, headers })
+    let lost_after = step.lost_after.map(|HumanDuration(after)| after);
+    Ok(Outgoing { method: step.method.clone(), params, id: step.id.clone(), bare: step.bare, headers, lost_after })
 }
 
 fn result_of(response: &Value) -> Result<Value, StepError> {

@@ -115,9 +115,8 @@ fn no_other(transcript: &Transcript<'_>) -> CheckOutcome {
         for window in calls.windows(3) {
             let [kept, victim, later] = window else { continue };
             let (None, Some(cancel)) = (cancel_of(session, kept), cancel_of(session, victim)) else { continue };
-            let is_equal =
-                |one: &Message<'_>| one.tool() == victim.tool() && one.param("arguments") == victim.param("arguments");
-            let Some(response) = session.answer(later).filter(|_| is_equal(kept) && is_equal(later)) else { continue };
+            let are_equal = victim.is_same_call(kept) && victim.is_same_call(later);
+            let Some(response) = session.answer(later).filter(|_| are_equal) else { continue };
             findings.saw(cancel.seq());
             if session.answer(kept).is_none() && later.seq() > cancel.seq() {
                 let (id, other) = (brief(&kept.json["id"]), brief(&victim.json["id"]));

@@ -243,8 +243,7 @@ pub(super) fn resumptions<'t, 'a>(
     let mut ids: HashSet<&str> = first.frames.iter().filter_map(|frame| event_id(frame)).collect();
     let mut found = Vec::new();
     for connection in transcript.connections() {
-        let resumes = connection.request().and_then(|get| header(get, "last-event-id"));
-        if resumes.is_some_and(|id| ids.contains(id)) {
+        if connection.resumes_after().is_some_and(|id| ids.contains(id)) {
             ids.extend(connection.frames.iter().filter_map(|frame| event_id(frame)));
             found.push(connection);
         }
@@ -311,11 +310,8 @@ fn is_one_session(transcript: &Transcript<'_>) -> bool {
 }
 
 pub(super) fn is_resumed(transcript: &Transcript<'_>, frame: &Frame) -> bool {
-    if !transcript.is_http() {
-        return false;
-    }
-    let request = transcript.connection_of(frame).and_then(|connection| connection.request());
-    request.is_some_and(|request| header(request, "last-event-id").is_some())
+    transcript.is_http()
+        && transcript.connection_of(frame).is_some_and(|connection| connection.resumes_after().is_some())
 }
 
 fn notification_ids(transcript: &Transcript<'_>) -> CheckOutcome {

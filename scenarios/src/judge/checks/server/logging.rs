@@ -156,9 +156,7 @@ fn logged_calls_of<'a>(session: &Session<'a>, set: &HashMap<u64, usize>) -> Vec<
 
 fn inclusive(transcript: &Transcript<'_>) -> CheckOutcome {
     let calls = logged_calls(transcript);
-    let is_same = |one: &LoggedCall<'_>, other: &LoggedCall<'_>| {
-        ["name", "arguments"].into_iter().all(|key| one.call.param(key) == other.call.param(key))
-    };
+    let is_same = |one: &LoggedCall<'_>, other: &LoggedCall<'_>| one.call.is_same_call(&other.call);
     let judged = calls.iter().filter(|call| !call.is_disturbed).filter(|call| {
         let lower =
             calls.iter().filter(|other| other.level < call.level && !other.is_disturbed && is_same(call, other));

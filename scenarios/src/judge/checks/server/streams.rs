@@ -8,7 +8,7 @@ use crate::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
         transcript::{
             Body, ConnectionEvent, ConnectionFrames, Frame, IdKey, Message, RequestResponse, Transcript,
-            http::{REVISION_HEADER, SESSION_HEADER, event_id, header, media_type, method, status},
+            http::{REVISION_HEADER, SESSION_HEADER, event_id, header, media_type, method},
         },
     },
     model::Transport,
@@ -196,7 +196,7 @@ fn event_ids(transcript: &Transcript<'_>) -> CheckOutcome {
     for connection in transcript.connections() {
         let session = session_of(connection);
         // A resumed stream repeats events with their ids, and the first exchange of a session does not name it.
-        let is_resumed = connection.request().is_some_and(|request| header(request, "last-event-id").is_some());
+        let is_resumed = connection.resumes_after().is_some();
         for frame in connection.frames.iter().filter(|frame| !frame.from_client() && !is_resumed) {
             let Some(id) = event_id(frame) else { continue };
             let repeated = !seen.insert((session, id));
@@ -232,10 +232,8 @@ fn stream_end(transcript: &Transcript<'_>) -> CheckOutcome {
 
 /// The streams that the client opened with GET and did not resume.
 fn get_streams<'t, 'a>(transcript: &'t Transcript<'a>) -> impl Iterator<Item = &'t ConnectionFrames<'a>> {
-    transcript.connections().iter().filter(|connection| {
-        let request = connection.request();
-        request.is_some_and(|request| method(request) == Some("GET") && header(request, "last-event-id").is_none())
-    })
+    let is_get = |connection: &&ConnectionFrames<'_>| connection.request().and_then(method) == Some("GET");
+    transcript.connections().iter().filter(is_get).filter(|connection| connection.resumes_after().is_none())
 }
 
 fn messages<'a>(connection: &ConnectionFrames<'a>) -> impl Iterator<Item = Message<'a>> {
@@ -342,9 +340,8 @@ fn resumption(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut streams: HashMap<String, HashSet<u64>> = HashMap::new();
     let mut findings = Findings::default();
     for connection in transcript.connections() {
-        let last = connection.request().and_then(|request| header(request, "last-event-id"));
         let number = connection_number(connection);
-        let Some(last) = last else {
+        let Some(last) = connection.resumes_after() else {
             for frame in connection.frames.iter().filter(|frame| !frame.from_client()) {
                 if let Some(id) = event_id(frame) {
                     stream_of_id.entry(id).or_insert(number);
@@ -418,7 +415,7 @@ fn retry_sent(transcript: &Transcript<'_>) -> CheckOutcome {
         .connections()
         .iter()
         .filter(|connection| connection.frames.iter().any(|frame| is_event(frame)))
-        .filter_map(|connection| header(connection.request()?, "last-event-id"))
+        .filter_map(ConnectionFrames::resumes_after)
         .collect();
     // The stream of a cancelled request ends without a response (2025-11-25, basic/utilities/cancellation).
     let cancelled: HashSet<_> = transcript.client_messages().filter_map(|one| one.cancels().map(IdKey::new)).collect();
@@ -474,33 +471,26 @@ fn priming_event(transcript: &Transcript<'_>) -> CheckOutcome {
 
 /// Only a server that delivers messages again, or that knows the ids of its events, shows whether it went on with a call.
 fn outlives(transcript: &Transcript<'_>) -> CheckOutcome {
-    let mut resumed = transcript.connections().iter().filter(|one| {
-        let request = one.request();
-        request.is_some_and(|request| header(request, "last-event-id").is_some())
-    });
-    let is_refused =
-        |one: &ConnectionFrames<'_>| one.frames.iter().filter_map(|frame| status(frame)).any(is_client_error);
-    let resumes = resumed.any(|one| is_refused(one) || messages(one).next().is_some());
+    let mut resumed = transcript.connections().iter().filter(|one| one.resumes_after().is_some());
+    let resumes = resumed.any(|one| one.status().is_some_and(is_client_error) || messages(one).next().is_some());
     let mut findings = Findings::default();
     for (call, stream) in request_streams(transcript).filter(|_| resumes) {
         let lost = stream.frames.iter().find(|frame| frame.body == Body::Event(ConnectionEvent::ClosedByPeer));
         let Some(lost) = lost else { continue };
-        let is_equal = |one: &&RequestResponse<'_>| {
-            one.request.seq() < call.request.seq()
-                && ["name", "arguments"].into_iter().all(|key| one.param(key) == call.param(key))
-        };
-        let earlier = transcript.requests_of("tools/call").filter(is_equal);
+        let is_equal = |one: &&RequestResponse<'_>| one.request.is_same_call(&call.request);
+        let earlier = transcript.requests_of("tools/call").take_while(|one| one.request.seq() < call.request.seq());
+        let earlier = earlier.filter(is_equal);
         let took = earlier.filter_map(|one| one.response?.at_us().checked_sub(one.request.at_us())).max();
         let Some(took) = took else { continue };
         let is_open = |one: &&ConnectionFrames<'_>| one.frames.iter().any(|frame| is_event(frame));
         let rest: Vec<_> = resumptions(transcript, stream).into_iter().filter(is_open).collect();
         let Some(last) = rest.last().and_then(|one| one.frames.first()) else { continue };
-        let until = transcript.evidence.elapsed_us;
-        let text = || format!("no response {} ms after the connection was lost", (until - lost.at_us) / 1000);
+        let waited_us = transcript.evidence.elapsed_us.saturating_sub(lost.at_us);
         if call.response.is_some() {
             findings.saw(last.seq);
-        } else if until.saturating_sub(lost.at_us) > 2 * took + STREAM_END_US {
-            findings.fail(text(), [call.request.seq(), lost.seq, last.seq]);
+        } else if waited_us > 2 * took + STREAM_END_US {
+            let text = format!("no response {} ms after the connection was lost", waited_us / 1000);
+            findings.fail(text, [call.request.seq(), lost.seq, last.seq]);
         }
     }
     findings.or_not_applicable("calls", "no call lost its connection on a server that delivers messages again")
