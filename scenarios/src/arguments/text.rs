@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 
 use super::pattern;
 
-/// A string without a format and a pattern.
-const PLAIN: &str = "test";
+/// A string without a format and a pattern. A result that contains it probably has it from the arguments.
+const PLAIN: &str = "workbench";
 /// Maximum length of a generated string.
 const MAX_LENGTH: u64 = 20_000;
 

@@ -6,7 +6,7 @@ use super::generate::{Generator, WITH_OPTIONAL, type_of};
 use crate::parameter_headers::ANNOTATION;
 
 /// Text beyond ASCII and beyond the Basic Multilingual Plane, with a line end and quotes.
-const UNUSUAL: &str = "grüße \u{1f600}\u{65e5}\u{672c}\n\"workbench\" \\ end";
+const UNUSUAL: &str = "grüße \u{1f600}\u{65e5}\u{672c}\n\"quoted\" \\ end";
 /// Size of a large string, in characters.
 const LARGE: usize = 100_000;
 

@@ -20,6 +20,9 @@ const PATIENCE_US: u64 = 8_000_000;
 /// A call with a later response is slow.
 const LATE_US: u64 = 1_000_000;
 
+/// A text with fewer bytes may be in a result by chance.
+const UNUSUAL_LENGTH: usize = 8;
+
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "structured-content-conforms",
@@ -62,6 +65,13 @@ pub(super) const CHECKS: &[Check] = &[
         scope: Scope::Named,
         expected: "a call with valid arguments that fails has a result with isError, and no internal error",
         rule: Rule::Case(failures),
+    },
+    Check {
+        id: "results-follow-the-arguments",
+        requirement: "workbench/results-of-the-call",
+        scope: Scope::Named,
+        expected: "a read-only tool whose result repeats an argument does not repeat it in the result of a call without it",
+        rule: Rule::Case(own_arguments),
     },
     Check {
         id: "calls-need-no-arguments",
@@ -290,6 +300,45 @@ fn unmarked_failure(result: &Value) -> Option<String> {
     let start = text.trim_start_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     let reports = text.len() <= MAX_LENGTH && BEGINNINGS.iter().any(|beginning| start.starts_with(beginning));
     (reports && !has_is_error(result)).then(|| brief(&content["text"]))
+}
+
+/// A tool that changes something may well return what an earlier call gave it.
+fn own_arguments(transcript: &Transcript<'_>) -> CheckOutcome {
+    let mut findings = Findings::default();
+    let mut repeating: HashMap<&str, (&str, &Value)> = HashMap::new();
+    for call in calls(transcript) {
+        let is_read_only = call.tool.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true));
+        let Some(result) = call.success().filter(|_| is_read_only) else { continue };
+        let arguments = call.request.param("arguments").unwrap_or(&Value::Null);
+        let Some((argument, first)) = repeating.get(call.name) else {
+            repeating.extend(repeated_text(arguments, result).map(|argument| (call.name, (argument, result))));
+            continue;
+        };
+        if contains(arguments, argument) {
+            continue;
+        }
+        let message = || {
+            let name = call.name;
+            format!("the result of `{name}` repeats {argument:?}, which is an argument of another call")
+        };
+        findings.check(call.request.last_frame(), if *first == result { Err(message()) } else { Ok(()) });
+    }
+    findings.or_not_applicable("results", "no read-only tool repeated an argument and was called without it")
+}
+
+/// The first argument that a result repeats, without short words.
+fn repeated_text<'a>(arguments: &'a Value, result: &Value) -> Option<&'a str> {
+    let texts = arguments.as_object()?.values().filter_map(Value::as_str);
+    texts.filter(|text| text.len() >= UNUSUAL_LENGTH).find(|text| contains(result, text))
+}
+
+fn contains(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(one) => one.contains(text),
+        Value::Array(items) => items.iter().any(|item| contains(item, text)),
+        Value::Object(members) => members.values().any(|member| contains(member, text)),
+        _ => false,
+    }
 }
 
 fn no_arguments(transcript: &Transcript<'_>) -> CheckOutcome {
