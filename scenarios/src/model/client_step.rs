@@ -38,7 +38,7 @@ pub enum ClientStep {
     /// Read the tool catalog again and compare. Value: `{ breaking: [..], compatible: [..], cosmetic: [..] }`,
     /// each with `{ tool, what }`.
     Refresh(Target),
-    /// Disconnect from one server, or all. Value: `{ ended, elapsed_ms }`.
+    /// Disconnect from one server, or all. Value: `{ ended }`, whose content no rule prescribes.
     Disconnect(Target),
     /// Disconnect, then connect to the same server again. Value: that of `connect`.
     Reconnect(Target),

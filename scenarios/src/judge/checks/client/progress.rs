@@ -96,18 +96,31 @@ fn progress_is_wanted(transcript: &Transcript<'_>) -> CheckOutcome {
     findings.or_not_applicable("notifications", "the client sent no progress")
 }
 
+/// The progress of one request. Over HTTP two notifications have no order until the first one is received.
 fn progress_increases(transcript: &Transcript<'_>) -> CheckOutcome {
+    let is_received = |earlier: &Message<'_>, later: &Message<'_>| {
+        let replies = transcript.connection_of(earlier.frame).into_iter().flat_map(|connection| &connection.frames);
+        earlier.frame.connection == later.frame.connection
+            || replies.into_iter().any(|frame| !frame.from_client() && frame.seq < later.seq())
+    };
     let mut findings = Findings::default();
     for session in transcript.sessions() {
-        let mut latest: HashMap<IdKey<'_>, (u64, f64)> = HashMap::new();
-        for message in session.client_messages().filter(|message| message.is("notifications/progress")) {
-            let Some(token) = message.param("progressToken").map(IdKey::new) else { continue };
-            let Some(progress) = message.param("progress").and_then(Value::as_f64) else { continue };
+        let mut latest: HashMap<IdKey<'_>, (Message<'_>, f64)> = HashMap::new();
+        for message in session.messages() {
+            if !message.by_client() {
+                // Another request has this token now.
+                message.json.pointer("/params/_meta/progressToken").map(|token| latest.remove(&IdKey::new(token)));
+                continue;
+            }
+            let token = message.param("progressToken").filter(|_| message.is("notifications/progress"));
+            let progress = message.param("progress").and_then(Value::as_f64);
+            let (Some(token), Some(progress)) = (token.map(IdKey::new), progress) else { continue };
             findings.saw(message.seq());
-            if let Some((seq, before)) = latest.insert(token, (message.seq(), progress))
+            if let Some((earlier, before)) = latest.insert(token, (message, progress))
                 && progress <= before
+                && is_received(&earlier, &message)
             {
-                findings.fail(format!("progress {progress} follows {before}"), [seq, message.seq()]);
+                findings.fail(format!("progress {progress} follows {before}"), [earlier.seq(), message.seq()]);
             }
         }
     }

@@ -256,6 +256,9 @@ fn urls_need_consent(transcript: &Transcript<'_>) -> CheckOutcome {
         let target = Url::parse(answer.param("url")?.as_str()?).ok()?;
         let frames = requested.get(target.path())?;
         let fetched = frames.get(frames.partition_point(|frame| frame.seq <= answer.frames[0]))?;
+        if transcript.is_to_endpoint(fetched) {
+            return None;
+        }
         Some(format!("the client requested `{}` in frame {}, without consent", target.path(), fetched.seq))
     })
 }

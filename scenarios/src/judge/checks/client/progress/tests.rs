@@ -64,14 +64,21 @@ fn progress_names_a_token_of_the_server() {
 #[test]
 fn progress_of_the_client_increases() {
     let id = "client-progress-increases";
+    let progress = |token: &str, progress: f64| {
+        let params = json!({ "progressToken": token, "progress": progress });
+        json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })
+    };
     let story = |values: &[(&str, f64)]| {
-        values.iter().fold(EvidenceBuilder::stdio(Revision::V2025_11_25).greet(), |story, (token, progress)| {
-            let params = json!({ "progressToken": token, "progress": progress });
-            story.client(json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params }))
-        })
+        let greeted = EvidenceBuilder::stdio(Revision::V2025_11_25).greet();
+        values.iter().fold(greeted, |story, (token, value)| story.client(progress(token, *value)))
     };
     passes(id, story(&[("a", 0.0), ("b", 0.0), ("a", 0.5), ("b", 7.0)]));
     fails(id, story(&[("a", 0.5), ("a", 0.5)]), "progress 0.5 follows 0.5");
     fails(id, story(&[("a", 2.0), ("b", 3.0), ("a", 1.0)]), "progress 1 follows 2");
     not_applicable(id, story(&[]));
+    let again = request("s", "sampling/createMessage", json!({"_meta": {"progressToken": "a"}}));
+    passes(id, story(&[("a", 2.0)]).server(again).client(progress("a", 1.0)));
+    let http = || EvidenceBuilder::http(Revision::V2025_11_25).greet().client(progress("a", 2.0));
+    passes(id, http().client(progress("a", 1.0)));
+    fails(id, http().status(202).client(progress("a", 1.0)), "progress 1 follows 2");
 }
