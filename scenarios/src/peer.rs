@@ -76,7 +76,7 @@ pub(crate) struct Peer {
     in_vain_us: AtomicU64,
     /// Factor of all timeouts.
     leniency: u32,
-    /// Timeout of the first response of a process without a handshake, which includes its start.
+    /// Shortest timeout of the first response after the handshake; without a handshake it includes the start of the process.
     startup: Duration,
     slow_calls: SlowCalls,
     /// The methods of requests that had no response in time.
@@ -339,9 +339,9 @@ impl Peer {
         found.unwrap_or_else(|| Err(timed_out("response", within)))
     }
 
-    /// Whether the server may not have read the first request yet.
+    /// Whether the server may not have read the first request after the handshake yet.
     fn is_starting(&self) -> bool {
-        self.recorder.received() == 0 && lock(&self.unanswered).is_empty()
+        self.slowest_us.load(Ordering::Relaxed) == 0 && lock(&self.unanswered).is_empty()
     }
 
     /// Waits for any response, even one without the id, as no other request is open.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::{evidence::StepError, model::Revision, parameter_headers::encode};
 
 use super::{
-    Outgoing, Peer, PeerTransport,
+    LONGEST, Outgoing, Peer, PeerTransport,
     http::{Headers, VERSION},
     rpc_error,
 };
@@ -19,6 +19,9 @@ const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// Timeout of a request of 2026-07-28 to a server that responded before.
 pub(super) const PROBE: Duration = Duration::from_secs(3);
+/// Shortest timeout of the first response after a handshake, in units of the duration of the handshake: a busy machine that
+/// delayed the one delays the other.
+const FIRST_RESPONSE: u32 = 4;
 
 impl Peer {
     /// Performs the handshake of the revision: `initialize` and `notifications/initialized`. Returns the result of
@@ -33,6 +36,7 @@ impl Peer {
         }
         let sent = self.send(initialize(self.revision.as_str())).await?;
         let response = self.only_response(&sent, within).await?;
+        self.startup = (Duration::from_micros(self.now_us() - sent.at_us) * FIRST_RESPONSE).min(LONGEST);
         if let Some(error) = rpc_error(&response) {
             let message = format!("`initialize` returned an error: {}", error.message);
             return Err(StepError { message, ..error });

@@ -40,6 +40,8 @@ const CONNECT: Duration = Duration::from_secs(5);
 const RAW_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time to read a stream that a raw exchange returns.
 const LISTEN: Duration = Duration::from_millis(300);
+/// Time for the ends of streams after their responses, before the session ends.
+const STREAM_END: Duration = Duration::from_millis(100);
 /// The header with the session id (2025-11-25, basic/transports, session management).
 pub(super) const SESSION: &str = "mcp-session-id";
 /// The header with the revision (2025-11-25, basic/transports, protocol version header).
@@ -188,7 +190,10 @@ impl HttpPeer {
 
     /// Terminates the sessions and all open exchanges.
     pub(super) async fn end(self) {
-        lock(&self.tasks).abort_all();
+        let mut tasks = std::mem::take(&mut *lock(&self.tasks));
+        let all_ended = async { while tasks.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(STREAM_END, all_ended).await;
+        tasks.abort_all();
         lock(&self.listeners).abort_all();
         self.close_others().await;
         if self.has_session() && !self.shared.ended.load(Ordering::Relaxed) {

@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Mutex,
+    sync::{Mutex, atomic::Ordering},
     time::Duration,
 };
 
@@ -15,8 +15,9 @@ use crate::evidence::StepError;
 
 /// A call that has progress but no response after this time is cancelled.
 const BRIEF: Duration = Duration::from_millis(400);
-/// How long to wait for progress of a cancelled call, which some tools send every two seconds.
-const AFTER_CANCEL_WITH_PROGRESS: Duration = Duration::from_millis(1_900);
+/// How long to wait for progress of a cancelled call since it was sent, besides the time of the slowest response. Some tools
+/// send progress every two seconds.
+const FIRST_PROGRESS: Duration = Duration::from_millis(2_100);
 /// How long to wait for an update of a resource after the end of its subscription.
 pub(super) const AFTER_UNSUBSCRIBE: Duration = Duration::from_millis(800);
 /// How long to wait for a response to a cancelled call.
@@ -234,7 +235,9 @@ impl Peer {
         self.slow_calls.interrupted.insert(tool.to_owned());
         self.cancel(sent).await;
         if sent.progress_token.is_some() {
-            self.slow_calls.expect_late(AFTER_CANCEL_WITH_PROGRESS);
+            let since = Duration::from_micros(self.now_us() - sent.at_us);
+            let slowest = Duration::from_micros(self.slowest_us.load(Ordering::Relaxed));
+            self.slow_calls.expect_late((FIRST_PROGRESS + slowest).saturating_sub(since));
         }
         // Its response proves that the server read the cancellation.
         let ping = Outgoing { method: "ping".to_owned(), ..Outgoing::default() };

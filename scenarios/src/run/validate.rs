@@ -1,7 +1,7 @@
 //! Validates a server: opens a session in each revision that it supports, runs all scenarios that apply, and repeats what
 //! failed by time.
 
-use std::{collections::BTreeMap, num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{cmp::Reverse, collections::BTreeMap, num::NonZeroUsize, sync::Arc, time::Duration};
 
 use evidence::{Body, Direction};
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream};
@@ -20,7 +20,7 @@ use crate::{
     evidence::{Evidence, Outcome, StepOutcome},
     model::{Revision, Scenario, ServerStep, SessionUse, Subject, Transport},
     peer::{Discovery, DiscoveryOptions, FailedHandshake, Peer, PeerError, ProbeResult, ServerTarget, discover},
-    plan::{case_id, revisions_of},
+    plan::{case_id, limit_of, revisions_of},
     select::CheckSelection,
 };
 
@@ -333,6 +333,8 @@ impl<'r> Run<'r> {
         for (peer, cases) in sessions.into_iter().zip(shared) {
             units.shared.push(self.share(peer, cases).boxed());
         }
+        // The one that takes the longest does not begin last.
+        own.sort_by_key(|case| Reverse(limit_of(&case.scenario)));
         units.own.extend(own.into_iter().map(|case| self.alone(case, 1).boxed()));
         units
     }

@@ -94,6 +94,12 @@ fn calls() -> Vec<Row> {
             result,
         )
     };
+    let echo = json!({ "name": "a", "inputSchema": {}, "annotations": { "readOnlyHint": true } });
+    let echoes = |second: &str| {
+        let first = called(stdio(), echo.clone(), json!({ "x": "workbench" }), json!({ "content": text("workbench") }));
+        let call = json!({ "name": "a", "arguments": { "x": "another text" } });
+        first.result("tools/call", call, json!({ "content": text(second) }))
+    };
     vec![
         (
             "structured-content-conforms",
@@ -116,6 +122,7 @@ fn calls() -> Vec<Row> {
             called(stdio(), typed.clone(), json!({}), json!({ "content": [], "isError": true })),
         ),
         ("invalid-arguments-code", refused(-32603), refused(-32602)),
+        ("results-follow-the-arguments", echoes("workbench"), echoes("another text")),
         (
             "invalid-arguments-are-tool-errors",
             refused(-32602),
@@ -428,6 +435,17 @@ fn others() -> Vec<Row> {
         ),
         ("metadata-key-names", keyed("-a/b"), keyed("com.example/b")),
     ]
+}
+
+#[test]
+fn the_call_that_is_kept_may_be_sent_after_the_one_that_is_cancelled() {
+    let slow = |id: i64| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "slow" } });
+    let answer = |id: i64| json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [] } });
+    let cancel = note("notifications/cancelled", json!({ "requestId": 6 }));
+    let lost = || stdio().ask(slow(6)).ask(slow(7)).ask(cancel.clone()).ask(slow(8)).says(answer(8));
+    let check = all().find(|check| check.id == "cancels-no-other-request").expect("a check");
+    assert!(matches!(run(check, &lost().0), CheckOutcome::Failed { .. }));
+    assert!(matches!(run(check, &lost().says(answer(7)).0), CheckOutcome::Passed { .. }));
 }
 
 #[test]
