@@ -162,7 +162,7 @@ pub(super) async fn call_tools(
 
 /// When to cancel a call of a tool whose call took so long, so that a response would be late.
 fn early(took: Duration) -> Duration {
-    SLOW.min(took) / 4
+    SLOW.min(took) / 8
 }
 
 fn nothing_called(not_called: &[Value]) -> String {

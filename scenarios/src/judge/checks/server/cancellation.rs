@@ -13,6 +13,8 @@ use crate::judge::{
 
 /// A message that was on its way may arrive this much later, in microseconds.
 const ON_ITS_WAY_US: u64 = 100_000;
+/// Of several notifications, only those that are sent at once may all be on their way, in microseconds.
+const SHORTLY_US: u64 = 20_000;
 /// Two streams have no common order, so over HTTP a message may arrive this much later, in microseconds.
 const OTHER_STREAM_US: u64 = 1_000_000;
 
@@ -72,7 +74,12 @@ fn no_response(transcript: &Transcript<'_>) -> CheckOutcome {
             let Some(read) = first_response_after(session, &cancel) else { continue };
             findings.saw(cancel.seq());
             let is_late = |one: &Message<'_>| one.seq() > read.seq() && one.at_us() > read.at_us() + tolerance_us;
-            if let Some(progress) = later_progress(session, &request, is_late) {
+            let progress = progress_after(session, &request, &read);
+            let goes_on = progress.iter().find(|one| is_late(one)).or_else(|| {
+                let again = progress.last().filter(|_| progress.len() > 1 && !transcript.is_http());
+                again.filter(|last| last.at_us() > read.at_us() + SHORTLY_US)
+            });
+            if let Some(progress) = goes_on {
                 let message = format!("progress for {} goes on after its cancellation", brief(&request.json["id"]));
                 findings.fail(message, [request.seq(), cancel.seq(), progress.seq()]);
             }
@@ -95,15 +102,11 @@ fn first_response_after<'a>(session: &Session<'a>, cancel: &Message<'a>) -> Opti
     later.find_map(|request| session.answer(&request))
 }
 
-/// Progress of a request that follows its cancellation.
-fn later_progress<'a>(
-    session: &Session<'a>,
-    request: &Message<'a>,
-    is_late: impl Fn(&Message<'_>) -> bool,
-) -> Option<Message<'a>> {
-    let token = request.param("_meta")?.get("progressToken")?;
-    let mut later = session.messages_after(request.seq()).filter(|message| message.is("notifications/progress"));
-    later.find(|one| one.param("progressToken") == Some(token) && is_late(one))
+/// The progress of a request that follows a message.
+fn progress_after<'a>(session: &Session<'a>, request: &Message<'a>, after: &Message<'a>) -> Vec<Message<'a>> {
+    let Some(token) = request.param("_meta").and_then(|meta| meta.get("progressToken")) else { return Vec::new() };
+    let later = session.messages_after(after.seq()).filter(|message| message.is("notifications/progress"));
+    later.filter(|one| one.param("progressToken") == Some(token)).collect()
 }
 
 /// A call that was sent before a cancellation waits longer than one that was sent after it, so the later response shows that

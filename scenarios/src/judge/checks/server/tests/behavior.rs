@@ -438,6 +438,25 @@ fn others() -> Vec<Row> {
 }
 
 #[test]
+fn repeated_progress_after_a_cancellation_was_not_on_its_way() {
+    let cancel = note("notifications/cancelled", json!({ "requestId": 50 }));
+    let cancelled = || running(stdio(), json!(1)).ask(cancel.clone()).result("ping", json!({}), json!({}));
+    let after = |talk: Talk, us: u64, value: f64| {
+        let mut talk = talk.says(progress(json!(1), value));
+        talk.0.frames.last_mut().expect("a frame").at_us += us;
+        talk
+    };
+    let check = all().find(|check| check.id == "no-response-after-cancellation").expect("a check");
+    let once = after(cancelled(), 60_000, 1.0);
+    let at_once = after(after(cancelled(), 1_000, 1.0), 2_000, 2.0);
+    for correct in [once, at_once] {
+        assert!(matches!(run(check, &correct.0), CheckOutcome::Passed { .. }));
+    }
+    let twice = after(after(cancelled(), 10_000, 1.0), 60_000, 2.0);
+    assert!(matches!(run(check, &twice.0), CheckOutcome::Failed { .. }));
+}
+
+#[test]
 fn the_call_that_is_kept_may_be_sent_after_the_one_that_is_cancelled() {
     let slow = |id: i64| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "slow" } });
     let answer = |id: i64| json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [] } });
