@@ -1,10 +1,10 @@
 //! Mock servers with one defect each, and the check of `validate` that must fail. A conforming server passes all checks.
 
 use std::{
-    io::{BufRead, BufReader},
-    net::TcpListener,
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
     path::Path,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 use reports::{
@@ -162,6 +162,63 @@ fn each_defect_is_detected_by_its_check() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A mock server and its URL.
+fn minimal_server(transport: &str) -> (Child, String) {
+    let mut server = Command::new(WORKBENCH)
+        .args(["mock", "serve", "minimal", "--transport", transport, "--listen", "127.0.0.1:0"])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the server starts");
+    let mut url = String::new();
+    BufReader::new(server.stdout.take().expect("an output")).read_line(&mut url).expect("the URL");
+    (server, url.trim().to_owned())
+}
+
+/// The address and the port of a URL.
+fn address(url: &str) -> String {
+    url.split('/').nth(2).expect("an address").to_owned()
+}
+
+/// Forwards connections to a server, but rejects a POST to its stream as if a parameter was missing.
+fn rejecting(listener: &TcpListener, server: &str) {
+    for client in listener.incoming().map_while(Result::ok) {
+        let mut upstream = TcpStream::connect(server).expect("the server accepts");
+        let (mut input, mut output) = (client.try_clone().expect("a socket"), client);
+        let mut first = [0; 9];
+        if input.read_exact(&mut first).is_ok() && first != *b"POST /sse" {
+            upstream.write_all(&first).expect("the server reads");
+            let mut back = upstream.try_clone().expect("a socket");
+            std::thread::spawn(move || std::io::copy(&mut back, &mut output));
+            std::thread::spawn(move || std::io::copy(&mut input, &mut upstream));
+            continue;
+        }
+        let body =
+            json!({ "jsonrpc": "2.0", "error": { "code": -32000, "message": "sessionId is missing" }, "id": null });
+        let body = body.to_string();
+        let head = "HTTP/1.1 400 Bad Request\r\ncontent-type: application/json\r\nconnection: close";
+        write!(output, "{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len()).expect("the client reads");
+        // The rest of the request, so that the connection is not reset before the response is read.
+        let _ = input.read(&mut [0; 4096]);
+    }
+}
+
+#[test]
+fn a_post_that_http_sse_rejects_with_an_error_is_no_failed_handshake() {
+    let (mut server, url) = minimal_server("sse");
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let front = format!("http://{}/sse", listener.local_addr().expect("an address"));
+    let behind = address(&url);
+    std::thread::spawn(move || rejecting(&listener, &behind));
+    let output = Command::new(WORKBENCH)
+        .args(["validate", "--quiet", "--only", "handshake-completes", "--format", "json", "--url", &front])
+        .output()
+        .expect("the workbench starts");
+    server.kill().and_then(|()| server.wait()).expect("the server ends");
+    let run: Run = serde_json::from_slice(&output.stdout).expect("a run");
+    let passed = run.cases.iter().filter(|case| case.verdict == Verdict::Passed);
+    assert!(passed.clone().count() > 0 && passed.clone().all(|case| case.transport == "sse"), "{:#?}", run.cases);
+}
+
 /// The verdict of the check on the addresses of the server at this URL.
 fn verdict_on_addresses(url: &str) -> Option<Verdict> {
     let output = Command::new(WORKBENCH)
@@ -177,17 +234,11 @@ fn verdict_on_addresses(url: &str) -> Option<Verdict> {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_server_that_listens_at_another_address_is_warned_about() {
-    let mut server = Command::new(WORKBENCH)
-        .args(["mock", "serve", "minimal", "--transport", "http", "--listen", "127.0.0.1:0"])
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("the server starts");
-    let mut url = String::new();
-    BufReader::new(server.stdout.take().expect("an output")).read_line(&mut url).expect("the URL");
-    let port = url.trim().split([':', '/']).nth(4).expect("a port").to_owned();
-    let alone = verdict_on_addresses(url.trim());
-    let other = TcpListener::bind(format!("127.0.0.2:{port}")).expect("a free port");
-    let with_other = verdict_on_addresses(url.trim());
+    let (mut server, url) = minimal_server("http");
+    let other_address = address(&url).replace("127.0.0.1", "127.0.0.2");
+    let alone = verdict_on_addresses(&url);
+    let other = TcpListener::bind(other_address).expect("a free port");
+    let with_other = verdict_on_addresses(&url);
     drop(other);
     server.kill().and_then(|()| server.wait()).expect("the server ends");
     assert_eq!((alone, with_other), (Some(Verdict::Passed), Some(Warned)));

@@ -119,15 +119,26 @@ pub(crate) async fn discover(target: &ServerTarget, options: &DiscoveryOptions) 
         return discover_over(target, transport, options).await;
     }
     let streamable = discover_over(target, Transport::StreamableHttp, options).await;
-    let Err(PeerError::Silent(_)) = &streamable else { return streamable };
-    // No response to a POST: it may be an HTTP+SSE stream (2025-11-25, basic/transports, backwards compatibility).
+    // It may be an HTTP+SSE stream (2025-11-25, basic/transports, backwards compatibility).
+    let is_silent = match &streamable {
+        Err(PeerError::Silent(_)) => true,
+        Ok(Discovery { failed: Some(failed), .. }) if is_no_endpoint(&failed.finished) => false,
+        _ => return streamable,
+    };
     match discover_over(target, Transport::HttpSse, options).await {
         Err(PeerError::Unreachable { .. }) => streamable,
+        other if !is_silent && !other.as_ref().is_ok_and(|found| found.failed.is_none()) => streamable,
         other => {
             tracing::debug!(url = %server.url, "the server uses HTTP+SSE");
             other
         }
     }
+}
+
+/// Whether a server rejected a POST as one does that has only HTTP+SSE at its URL.
+fn is_no_endpoint(finished: &FinishedPeer) -> bool {
+    let mut statuses = finished.frames.iter().filter_map(|frame| frame.http.as_ref()?.status);
+    statuses.next().is_some_and(|status| matches!(status, 400 | 404 | 405))
 }
 
 async fn discover_over(
