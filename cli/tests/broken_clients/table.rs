@@ -132,6 +132,11 @@ pub(crate) const ROWS: &[Row] = &[
         "http/invalid-parameter-headers@streamable-http@2026-07-28",
         "invalid-parameter-headers-rejected",
     ),
+    fails(
+        ListsInvalidTools,
+        "http/invalid-parameter-headers@streamable-http@2026-07-28",
+        "invalid-parameter-headers-rejected",
+    ),
     fails(PutsMessages, "http/answer-as-json@streamable-http@2025-11-25", "http-messages-are-posted"),
     fails(PutsMessages, "http/answer-as-json@streamable-http@2026-07-28", "http-messages-are-posted"),
     fails(FailsOnComments, "http/message-in-several-lines@streamable-http@2025-11-25", "answers-server-requests"),

@@ -49,6 +49,7 @@ pub(crate) enum Defect {
     /// No code: this client does not support HTTP+SSE.
     SpeaksNoSse,
     CallsInvalidTools,
+    ListsInvalidTools,
     PutsMessages,
     FailsOnComments,
     TakesLastDataLine,

@@ -33,9 +33,10 @@ impl Listing {
         self.tools.iter().find(|tool| tool["name"] == name)
     }
 
-    fn add(&mut self, tool: &Value) {
+    fn add(&mut self, tool: &Value, with_headers: bool) {
         let name = tool["name"].as_str().unwrap_or_default();
-        let reason = match defect_of(tool) {
+        let in_headers = || Some("its `x-mcp-header` is invalid").filter(|_| with_headers && !has_valid_headers(tool));
+        let reason = match defect_of(tool).or_else(in_headers) {
             None if self.names.insert(name.to_owned()) => return self.tools.push(tool.clone()),
             None => "the server has listed a tool of this name already",
             Some(reason) => reason,
@@ -64,7 +65,9 @@ pub(crate) async fn list(connection: &Connection) -> Result<Listing, Fault> {
         let Some(tools) = page["tools"].as_array() else {
             return Err(Fault::new("malformed-result", "the page holds no list of tools"));
         };
-        tools.iter().for_each(|tool| listing.add(tool));
+        // Rejected tools are excluded from the list (2026-07-28, Streamable HTTP, x-mcp-header).
+        let with_headers = connection.modern && connection.is_http() && !flaw.is(Defect::ListsInvalidTools);
+        tools.iter().for_each(|tool| listing.add(tool, with_headers));
         connection.learn(tools);
         connection.misuse(tools).await?;
         let rejects = flaw.is(Defect::BadToolDropsList) || flaw.has(Habit::RejectsInvalidLists);
@@ -117,4 +120,18 @@ fn defect_of(tool: &Value) -> Option<&'static str> {
         _ if !matches!(tool["outputSchema"], Value::Null | Value::Object(_)) => Some("its output schema is no object"),
         _ => None,
     }
+}
+
+/// Whether the annotated properties have simple types, and headers with different, valid names.
+fn has_valid_headers(tool: &Value) -> bool {
+    let mut names = HashSet::new();
+    let properties = tool["inputSchema"]["properties"].as_object().into_iter().flatten();
+    let mut annotated = properties.filter(|(_, property)| property.get("x-mcp-header").is_some());
+    annotated.all(|(_, property)| {
+        let name = property["x-mcp-header"].as_str().unwrap_or_default().to_ascii_lowercase();
+        let is_simple = matches!(property["type"].as_str(), Some("string" | "number" | "integer" | "boolean"));
+        let is_token =
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
+        is_simple && is_token && names.insert(name)
+    })
 }

@@ -8,6 +8,7 @@ use url::Url;
 
 use super::modern::carries;
 use crate::{
+    evidence::Outcome,
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope},
         transcript::{Message, Transcript, http::header},
@@ -30,7 +31,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "invalid-parameter-headers-rejected",
         requirement: "client/rejects-invalid-parameter-headers",
         scope: Scope::Always,
-        expected: "a tool with an invalid `x-mcp-header` is not called",
+        expected: "a tool with an invalid `x-mcp-header` is neither listed nor called",
         rule: Rule::Case(invalid_parameter_headers_rejected),
     },
     Check {
@@ -108,9 +109,14 @@ fn header_fault(parameter: &MirroredParameter, arguments: &Value, given: Option<
 
 fn invalid_parameter_headers_rejected(transcript: &Transcript<'_>) -> CheckOutcome {
     let mut findings = Findings::default();
+    let reported = reported_tools(transcript);
     for (_, seq, tool) in listed_tools(transcript) {
-        if tool.get("inputSchema").and_then(annotation_fault).is_some() {
-            findings.saw(seq);
+        let Some(fault) = tool.get("inputSchema").and_then(annotation_fault) else { continue };
+        findings.saw(seq);
+        // A client with several servers may add to the names.
+        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+        if reported.iter().any(|listed| listed.ends_with(name)) {
+            findings.fail(format!("the client lists `{name}`, but {fault}"), [seq]);
         }
     }
     for (call, tool, schema) in calls_with_schemas(transcript) {
@@ -119,6 +125,18 @@ fn invalid_parameter_headers_rejected(transcript: &Transcript<'_>) -> CheckOutco
         }
     }
     findings.or_not_applicable("tools", "no tool has an invalid annotation")
+}
+
+/// The names of the tools that the client lists, as it reports them. Only over HTTP must it leave out invalid ones.
+fn reported_tools<'a>(transcript: &Transcript<'a>) -> Vec<&'a str> {
+    if !transcript.is_http() || !transcript.evidence.revision.is_modern() {
+        return Vec::new();
+    }
+    let values = transcript.evidence.steps.iter().filter_map(|step| match &step.outcome {
+        Outcome::Value(value) => value.get("tools")?.as_array(),
+        _ => None,
+    });
+    values.flatten().filter_map(|tool| tool.get("name")?.as_str()).collect()
 }
 
 fn no_network_references(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use crate::{
+    evidence::Outcome,
     judge::checks::testing::{EvidenceBuilder, blocked, fails, modern, not_applicable, passes, result},
     model::Revision,
 };
@@ -37,11 +38,14 @@ fn headers_repeat_annotated_parameters() {
 }
 
 #[test]
-fn tools_with_invalid_annotations_are_not_called() {
+fn tools_with_invalid_annotations_are_neither_listed_nor_called() {
     let id = "invalid-parameter-headers-rejected";
     let invalid = json!({ "region": { "type": "string", "x-mcp-header": "My Region" } });
     passes(id, listed(&invalid));
     fails(id, called(&invalid, &json!({}), &[]), "`query` was called");
+    let reported = |name: &str| listed(&invalid).step(1, Outcome::Value(json!({ "tools": [{ "name": name }] })));
+    passes(id, reported("other"));
+    fails(id, reported("query"), "the client lists `query`");
     not_applicable(id, called(&json!({}), &json!({}), &[]));
 }
 
