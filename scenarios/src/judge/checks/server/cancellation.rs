@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::NO_RESPONSE;
+use super::{NO_RESPONSE, known};
 use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
     transcript::{
@@ -83,6 +83,19 @@ fn no_response(transcript: &Transcript<'_>) -> CheckOutcome {
                 let message = format!("progress for {} goes on after its cancellation", brief(&request.json["id"]));
                 findings.fail(message, [request.seq(), cancel.seq(), progress.seq()]);
             }
+            // Over HTTP the error ends the stream, which should have a response.
+            let ends = |response: &Message<'_>| !transcript.is_http() && ends_as_cancelled(session, &request, response);
+            if let Some(response) = response.filter(ends) {
+                let code = response.error().and_then(|error| error.get("code")?.as_i64()).unwrap_or_default();
+                match known::sdk_of_cancelled(&response) {
+                    Some(sdk) => findings.known(response.seq(), known::rejection(code, sdk)),
+                    None => findings.fail(
+                        format!("{} is rejected with {code} because of its cancellation", brief(&request.json["id"])),
+                        [request.seq(), cancel.seq(), response.seq()],
+                    ),
+                }
+                continue;
+            }
             if let Some(response) = response.filter(is_late) {
                 let late_ms = (response.at_us() - cancel.at_us()) / 1000;
                 let message = format!(
@@ -100,6 +113,13 @@ fn no_response(transcript: &Transcript<'_>) -> CheckOutcome {
 fn first_response_after<'a>(session: &Session<'a>, cancel: &Message<'a>) -> Option<Message<'a>> {
     let mut later = session.messages_after(cancel.seq()).filter(|one| one.by_client() && one.is_request());
     later.find_map(|request| session.answer(&request))
+}
+
+/// Whether a request is rejected that succeeds if it is not cancelled.
+fn ends_as_cancelled<'a>(session: &Session<'a>, request: &Message<'a>, response: &Message<'a>) -> bool {
+    let succeeds = |call: Message<'a>| session.answer(&call).is_some_and(|response| response.result().is_some());
+    let equal = |call: &Message<'a>| call.tool().is_some() && call.is_same_call(request);
+    response.error().is_some() && session.client_messages().filter(equal).any(succeeds)
 }
 
 /// The progress of a request that follows a message.

@@ -22,6 +22,12 @@ pub(super) fn sdk_of(request: &RequestResponse<'_>) -> Option<&'static str> {
     }
 }
 
+/// The SDK that sends this error to a request that was cancelled.
+pub(super) fn sdk_of_cancelled(response: &Message<'_>) -> Option<&'static str> {
+    let error = response.error()?;
+    (*error.get("code")? == 0 && error.get("message")? == "Request cancelled").then_some("the Python SDK")
+}
+
 /// Whether the message is the JSON of the issues that Zod found in a request.
 fn lists_issues(message: &str) -> bool {
     let Ok(Value::Array(issues)) = serde_json::from_str(message) else { return false };

@@ -457,6 +457,23 @@ fn repeated_progress_after_a_cancellation_was_not_on_its_way() {
 }
 
 #[test]
+fn an_error_because_of_a_cancellation_is_a_response() {
+    let slow = |id: i64| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "slow" } });
+    let answer = |id: i64| json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [] } });
+    let refused = |id: i64, code: i64, text: &str| json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": text } });
+    let cancel = note("notifications/cancelled", json!({ "requestId": 6 }));
+    let cancelled =
+        |response: Value| stdio().ask(slow(6)).ask(cancel.clone()).says(response).result("ping", json!({}), json!({}));
+    let check = all().find(|check| check.id == "no-response-after-cancellation").expect("a check");
+    let rejected = || cancelled(refused(6, -32800, "cancelled"));
+    assert!(matches!(run(check, &rejected().ask(slow(7)).says(answer(7)).0), CheckOutcome::Failed { .. }));
+    let fails_anyway = rejected().ask(slow(7)).says(refused(7, -32603, "no network"));
+    assert!(matches!(run(check, &fails_anyway.0), CheckOutcome::Passed { .. }));
+    let known = cancelled(refused(6, 0, "Request cancelled")).ask(slow(7)).says(answer(7));
+    assert!(matches!(run(check, &known.0), CheckOutcome::Passed { .. }));
+}
+
+#[test]
 fn the_call_that_is_kept_may_be_sent_after_the_one_that_is_cancelled() {
     let slow = |id: i64| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": "slow" } });
     let answer = |id: i64| json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [] } });
