@@ -7,7 +7,7 @@ use crate::judge::{
     check::{Check, CheckOutcome, Findings, Rule, Scope, brief},
     transcript::{
         IdKey, Message, Session, Transcript,
-        http::{SESSION_HEADER, header},
+        http::{SESSION_HEADER, header, media_type},
     },
 };
 
@@ -96,7 +96,9 @@ fn no_response(transcript: &Transcript<'_>) -> CheckOutcome {
                 }
                 continue;
             }
-            if let Some(response) = response.filter(is_late) {
+            // A POST that gets JSON and no stream must have some response.
+            let is_json = |response: &Message<'_>| media_type(response.frame).as_deref() == Some("application/json");
+            if let Some(response) = response.filter(|response| is_late(response) && !is_json(response)) {
                 let late_ms = (response.at_us() - cancel.at_us()) / 1000;
                 let message = format!(
                     "the response to {} arrives {late_ms} ms after its cancellation",

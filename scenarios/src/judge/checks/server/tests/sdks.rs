@@ -122,8 +122,8 @@ fn the_code_for_an_unexpected_response_is_free() {
 }
 
 #[test]
-fn a_server_without_sessions_cannot_cancel() {
-    let cancelled = |headers: &[(&str, &str)]| {
+fn a_response_after_a_cancellation_needs_a_session_and_a_stream() {
+    let cancelled = |headers: &[(&str, &str)], kind: &str| {
         let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 1 } });
         let talk =
             http().post(headers, json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call" })).post(headers, cancel);
@@ -132,11 +132,14 @@ fn a_server_without_sessions_cannot_cancel() {
         talk = talk.says(json!({ "jsonrpc": "2.0", "id": 1, "result": {} }));
         if let Some(last) = talk.0.frames.last_mut() {
             last.at_us += 2_000_000;
+            last.http = Some(status(200, kind));
         }
         talk
     };
-    let id = "no-response-after-cancellation";
-    assert!(matches!(outcome_of(id, &cancelled(&[])), CheckOutcome::NotApplicable(_)));
+    let (id, session) = ("no-response-after-cancellation", &[("mcp-session-id", "a")]);
+    assert!(matches!(outcome_of(id, &cancelled(&[], "text/event-stream")), CheckOutcome::NotApplicable(_)));
+    assert!(fails(id, &cancelled(session, "text/event-stream")));
+    assert!(!fails(id, &cancelled(session, "application/json")), "a POST without a stream must have a response");
 }
 
 #[test]
