@@ -13,6 +13,7 @@ use super::{
     checks,
     contradictions::contradiction,
     expectations::Expected,
+    transcript::Message,
 };
 use crate::{
     evidence::{Evidence, Outcome, Repetitions, StepOutcome},
@@ -101,7 +102,7 @@ fn judge_client(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
         return found;
     }
     let transcript = Transcript::new(evidence, &scenario.unknown);
-    if let Some(reason) = lacks_the_era(&transcript) {
+    if let Some(reason) = lacks_the_era(evidence) {
         found.push(stopped(Verdict::Skipped, "the scenario applies to the client", &reason, evidence));
         return found;
     }
@@ -136,13 +137,14 @@ fn judge_client(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
 
 /// Why a library cannot take part: the servers of the case have no handshake, and the client knows only handshakes. Its
 /// messages say nothing about the revision of the case then.
-fn lacks_the_era(transcript: &Transcript<'_>) -> Option<String> {
-    let evidence = transcript.evidence;
+fn lacks_the_era(evidence: &Evidence) -> Option<String> {
     if evidence.profile != Profile::Sdk || !evidence.revision.is_modern() {
         return None;
     }
-    let initialize = transcript.client_messages().find(|message| message.is("initialize"))?;
-    if transcript.client_messages().any(|message| message.is_modern()) {
+    // Also those that were rejected because they had no token.
+    let sent = || evidence.frames.iter().flat_map(Message::all_of).filter(Message::by_client);
+    let initialize = sent().find(|message| message.is("initialize"))?;
+    if sent().any(|message| message.is_modern()) {
         return None;
     }
     let revision = initialize.param("protocolVersion").and_then(Value::as_str).unwrap_or("no revision");

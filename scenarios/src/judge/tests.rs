@@ -186,6 +186,20 @@ fn a_call_that_was_rejected_for_its_token_is_an_error() {
     assert_eq!(verdict_of(&judged(true), "steps[1].call"), Verdict::Skipped);
 }
 
+#[test]
+fn a_rejected_handshake_shows_that_a_library_knows_only_handshakes() {
+    let is_left_out = |story: EvidenceBuilder| {
+        let mut evidence = story.build();
+        evidence.profile = Profile::Sdk;
+        evidence.frames.iter_mut().for_each(|frame| "oauth:rejected".clone_into(&mut frame.server));
+        let case = judge("a/b", &scenario("authorization: {}\nsteps: [{ list: {} }]"), &evidence);
+        case.checks.iter().any(|check| check.observed.contains("knows no revision without a handshake"))
+    };
+    let rejected = || EvidenceBuilder::http(MODERN).client(initialize(1, "2025-11-25"));
+    assert!(is_left_out(rejected()));
+    assert!(!is_left_out(rejected().client(modern(2, "server/discover", json!({})))));
+}
+
 /// A client that lists, calls with progress tokens, and cancels, without end.
 fn endless(count: u64) -> Evidence {
     let story = (1..=count).fold(EvidenceBuilder::stdio(LEGACY).greet(), |story, round| {
