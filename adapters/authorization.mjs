@@ -14,7 +14,6 @@ class CodeProvider {
   #registered = context.client_id && { client_id: context.client_id, client_secret: context.client_secret };
   #tokens;
   #verifier;
-  #state;
   #response;
 
   clientInformation = () => this.#registered;
@@ -23,7 +22,7 @@ class CodeProvider {
   saveTokens = (tokens) => void (this.#tokens = tokens);
   codeVerifier = () => this.#verifier;
   saveCodeVerifier = (verifier) => void (this.#verifier = verifier);
-  state = () => (this.#state = crypto.randomUUID());
+  state = () => crypto.randomUUID();
 
   /** The SDK asks for it if the authorization server rejects what is stored. */
   invalidateCredentials(scope) {
@@ -31,19 +30,22 @@ class CodeProvider {
     if (scope === 'all' || scope === 'client') this.#registered = undefined;
   }
 
+  /** The SDK may authorize for a call and for a stream at the same time, each with a verifier and a state of its own. */
   async redirectToAuthorization(url) {
+    const verifier = this.#verifier;
     const { headers } = await fetch(url, { redirect: 'manual' });
     const location = headers.get('location');
-    const response = location && new URL(location).searchParams;
-    if (response?.get('state') !== this.#state) throw new Error('the authorization response has another state');
-    this.#response = response;
+    const parameters = location && new URL(location).searchParams;
+    if (parameters?.get('state') !== url.searchParams.get('state')) throw new Error('the authorization response has another state');
+    this.#response = { parameters, verifier };
   }
 
   /** The parameters of the authorization response that was not used yet. */
   take() {
     const response = this.#response;
     this.#response = undefined;
-    return response;
+    this.#verifier = response?.verifier ?? this.#verifier;
+    return response?.parameters;
   }
 }
 

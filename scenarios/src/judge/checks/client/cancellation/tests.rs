@@ -46,6 +46,10 @@ fn an_answer_may_cross_the_cancellation() {
         let story = story.client(call(1, "x")).server(result(1, json!({})));
         fails(id, story.wait(300).client(cancel(1)), "had been answered");
     }
+    // Other checks report a client that reads no batches.
+    let batch = json!([result(1, json!({}))]);
+    let greeted = EvidenceBuilder::stdio(Revision::V2025_03_26).greet();
+    passes(id, greeted.client(call(1, "x")).server(batch).wait(300).client(cancel(1)));
 }
 
 #[test]
