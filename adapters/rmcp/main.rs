@@ -105,7 +105,7 @@ impl Runner {
     async fn step(&mut self, kind: &str, options: &Value) -> Result<Value, Failure> {
         match kind {
             _ if options["qualified"] == true => Err(Failure::new("skipped", "an SDK has no names for a model")),
-            "connect" if CONTEXT["transport"] == "sse" => Err(Failure::new("skipped", "rmcp has no HTTP+SSE")),
+            _ if CONTEXT["transport"] == "sse" => Err(Failure::new("skipped", "rmcp has no HTTP+SSE")),
             "connect" => self.connect(options).await,
             "list" => in_time(limit(options, "call_timeout"), self.tools(options)).await,
             "resources" | "resource-templates" | "prompts" => {

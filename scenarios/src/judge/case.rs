@@ -80,6 +80,20 @@ pub(crate) fn judge_with(
 fn judge_client(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
     let requirement = requirement_of(scenario, evidence);
     let mut found = Vec::new();
+    if took_no_part(evidence) {
+        if evidence.profile == Profile::Sdk && evidence.steps.is_empty() && offers_no_server(scenario) {
+            let reason = "only a report can show that no server was started";
+            found.push(stopped(Verdict::Skipped, "the scenario applies to the client", reason, evidence));
+            return found;
+        }
+        let reason = match evidence.timed_out {
+            true => "the client sent no message to a server, reported no outcome, and was stopped",
+            false => "the client exited, sent no message to a server, and reported no outcome",
+        };
+        // It violated nothing, but there is nothing to judge either.
+        found.push(stopped(Verdict::Blocked, "the client takes part", reason, evidence));
+        return found;
+    }
     if evidence.timed_out {
         // A client that waits for too long violates the requirement of the scenario, and no other.
         let verdict = evidence.profile.violation(requirement.level);
@@ -89,17 +103,6 @@ fn judge_client(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
         let observed = format!("a server was stopped; {} frames were omitted", evidence.omitted_frames);
         let verdict = evidence.profile.violation(requirement.level);
         found.push(stopped(verdict, "the client sends a limited number of messages", &observed, evidence));
-    }
-    if took_no_part(evidence) {
-        if evidence.profile == Profile::Sdk && evidence.steps.is_empty() && offers_no_server(scenario) {
-            let reason = "only a report can show that no server was started";
-            found.push(stopped(Verdict::Skipped, "the scenario applies to the client", reason, evidence));
-            return found;
-        }
-        let reason = "the client exited, sent no message to a server, and reported no outcome";
-        // It violated nothing, but there is nothing to judge either.
-        found.push(stopped(Verdict::Blocked, "the client takes part", reason, evidence));
-        return found;
     }
     let transcript = Transcript::new(evidence, &scenario.unknown);
     if let Some(reason) = lacks_the_era(evidence) {

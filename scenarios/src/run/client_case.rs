@@ -39,6 +39,8 @@ const MAX_FRAME_BYTES: u64 = 4 << 20;
 const MAX_FRAMES: usize = 10_000;
 /// Time limit until the first frame. A case in which no server can be contacted has no other.
 const START_LIMIT: Duration = Duration::from_secs(10);
+/// The same in units of the slowest start of the run so far.
+const SLOW_START: u32 = 5;
 /// Default time for processes to exit after the client.
 const SETTLE: Duration = Duration::from_millis(500);
 /// Time for the report of a `die` step after the step before it.
@@ -186,7 +188,10 @@ async fn record(case: &Case, setting: CaseSetting<'_>, evidence: &mut Evidence) 
     let client = ClientProcess::start(client, program, url, folder, settle, environment);
     let mut client = client.map_err(CaseError::Start)?;
     let mut report = ClientReport::new(&context.report);
-    let limits = Limits { start: time_factor.scale(START_LIMIT), case: time_factor.scale(case.limit()) };
+    let limits = Limits {
+        start: time_factor.scale(START_LIMIT).max(SLOW_START * starts.slowest()),
+        case: time_factor.scale(case.limit()),
+    };
     evidence.timed_out = watch(case, limits, starting, &mut client, &mut report, &mocks.records()).await;
     let (process, stderr) = client.finish().await;
     evidence.process = Some(process);
@@ -269,7 +274,7 @@ async fn watch(
             _ = ticks.tick(), if observes || dies || !has_begun => {
                 if !has_begun && records.iter().any(|record| has_content(record)) {
                     has_begun = true;
-                    starting.finish();
+                    starting.finish(began.elapsed());
                     deadline = Instant::now() + limits.case;
                 }
                 starting.waited(began.elapsed());
