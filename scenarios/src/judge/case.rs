@@ -104,11 +104,11 @@ fn judge_client(scenario: &Scenario, evidence: &Evidence) -> Vec<CheckResult> {
         let verdict = evidence.profile.violation(requirement.level);
         found.push(stopped(verdict, "the client sends a limited number of messages", &observed, evidence));
     }
-    let transcript = Transcript::new(evidence, &scenario.unknown);
     if let Some(reason) = lacks_the_era(evidence) {
         found.push(stopped(Verdict::Skipped, "the scenario applies to the client", &reason, evidence));
         return found;
     }
+    let transcript = Transcript::new(evidence, &scenario.unknown);
     let lacking = undeclared_capability(scenario, &transcript)
         .map(|capability| format!("the client did not declare the capability `{capability}`"))
         .or_else(|| lacking_authorization(scenario, &transcript).map(str::to_owned));

@@ -8,7 +8,6 @@ use url::Url;
 
 use super::modern::carries;
 use crate::{
-    evidence::Outcome,
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope},
         transcript::{Message, Transcript, http::header},
@@ -132,11 +131,8 @@ fn reported_tools<'a>(transcript: &Transcript<'a>) -> Vec<&'a str> {
     if !transcript.is_http() || !transcript.evidence.revision.is_modern() {
         return Vec::new();
     }
-    let values = transcript.evidence.steps.iter().filter_map(|step| match &step.outcome {
-        Outcome::Value(value) => value.get("tools")?.as_array(),
-        _ => None,
-    });
-    values.flatten().filter_map(|tool| tool.get("name")?.as_str()).collect()
+    let lists = transcript.step_values().filter_map(|value| value.get("tools")?.as_array());
+    lists.flatten().filter_map(|tool| tool.get("name")?.as_str()).collect()
 }
 
 fn no_network_references(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use evidence::{Body, ConnectionEvent, Frame};
 use serde_json::{Value, json};
 
-use super::{has_is_error, is_complete, known};
+use super::{has_is_error, is_complete, known, security::texts};
 use crate::{
     judge::{
         check::{Check, CheckOutcome, Findings, Rule, Scope, brief, brief_or_missing},
@@ -19,7 +19,6 @@ use crate::{
 const PATIENCE_US: u64 = 8_000_000;
 /// A call with a later response is slow.
 const LATE_US: u64 = 1_000_000;
-
 /// A text with fewer bytes may be in a result by chance.
 const UNUSUAL_LENGTH: usize = 8;
 
@@ -333,12 +332,7 @@ fn repeated_text<'a>(arguments: &'a Value, result: &Value) -> Option<&'a str> {
 }
 
 fn contains(value: &Value, text: &str) -> bool {
-    match value {
-        Value::String(one) => one.contains(text),
-        Value::Array(items) => items.iter().any(|item| contains(item, text)),
-        Value::Object(members) => members.values().any(|member| contains(member, text)),
-        _ => false,
-    }
+    texts(value).any(|one| one.contains(text))
 }
 
 fn no_arguments(transcript: &Transcript<'_>) -> CheckOutcome {

@@ -99,7 +99,7 @@ fn secret_in(value: &Value) -> Option<String> {
 }
 
 /// All strings in a value.
-fn texts(value: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
+pub(super) fn texts(value: &Value) -> Box<dyn Iterator<Item = &str> + '_> {
     match value {
         Value::String(text) => Box::new(std::iter::once(text.as_str())),
         Value::Array(items) => Box::new(items.iter().flat_map(texts)),

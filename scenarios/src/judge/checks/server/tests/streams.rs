@@ -188,10 +188,6 @@ pub(super) fn table() -> Vec<Row> {
     ]
 }
 
-fn outcome_of(id: &str, talk: &Talk) -> CheckOutcome {
-    run(all().find(|check| check.id == id).expect("a check"), &talk.0)
-}
-
 #[test]
 fn a_server_without_sessions_may_ignore_session_ids() {
     let mut talk = in_unknown_session(200);
