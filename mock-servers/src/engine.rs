@@ -422,7 +422,8 @@ impl Engine {
             self.on_closed(member);
         }
         self.listeners.remove(&dispatch);
-        if self.dispatches.suspended.get(&dispatch).is_some_and(Dispatch::ends_with_its_stream) {
+        let cancels = self.settings.http.cancel_on_disconnect;
+        if self.dispatches.suspended.get(&dispatch).is_some_and(|dispatch| dispatch.ends_with_its_stream(cancels)) {
             self.take(dispatch);
         }
     }

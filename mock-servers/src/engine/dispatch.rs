@@ -89,8 +89,9 @@ impl Dispatch {
         self.message.get("method").and_then(|_| self.message.get("id"))
     }
 
-    pub(crate) fn ends_with_its_stream(&self) -> bool {
-        self.state == State::Held || (self.era == Era::Modern && !self.survives)
+    /// Whether the end of the stream cancels the request; `always`: in the handshake revisions too.
+    pub(crate) fn ends_with_its_stream(&self, always: bool) -> bool {
+        self.state == State::Held || ((always || self.era == Era::Modern) && !self.survives)
     }
 
     pub(crate) fn context(&self) -> TemplateContext<'_> {

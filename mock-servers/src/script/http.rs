@@ -24,6 +24,10 @@ pub struct HttpScript {
     /// allowed. All clients of a revision share one state.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stateless: bool,
+    /// Whether a lost connection cancels its request in the handshake revisions too, although "disconnection SHOULD NOT be
+    /// interpreted as the client cancelling its request" (2025-11-25, basic/transports). In 2026-07-28 it always does.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub cancel_on_disconnect: bool,
     /// Whether event streams stay open after their response.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub keep_streams_open: bool,

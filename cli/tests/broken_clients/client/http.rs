@@ -81,6 +81,11 @@ impl Http {
         let Some(id) = id else {
             return self.post(&message, None).await;
         };
+        if !self.inbox.is_open(id) {
+            // An added request. Nobody needs its response, but the client must not finish before it is sent.
+            let _ = self.post(&message, Some(id)).await;
+            return Ok(());
+        }
         let http = Arc::clone(self);
         let exchange = tokio::spawn(async move {
             let ended = http.post(&message, Some(id)).await;

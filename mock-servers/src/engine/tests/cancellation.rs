@@ -62,9 +62,12 @@ fn a_cancellation_of_one_session_does_not_reach_another() {
 }
 
 #[test]
-fn closing_the_stream_cancels_in_the_modern_era_only() {
+fn closing_the_stream_cancels_in_the_modern_era_only_unless_the_script_says_so() {
+    let mut cancelling = on_call(json!({"fault": {"delay": "1s"}}));
+    cancelling["http"] = json!({"cancel_on_disconnect": true});
     for (mut bench, add_response) in [
         (Bench::legacy(on_call(json!({"fault": {"delay": "1s"}}))), true),
+        (Bench::legacy(cancelling), false),
         (Bench::modern(on_call(json!({"fault": {"delay": "1s"}}))), false),
         (Bench::modern(on_call(json!({"fault": {"late-reply": "1s"}}))), true),
     ] {
