@@ -1,9 +1,10 @@
 //! The driver of the built-in client: executes the steps of a case and reports their outcomes, as any client under the
 //! [`contract`](crate::contract).
 //!
-//! It maps steps to calls of the client library, and results to outcomes. The checks evaluate the outcomes together with
-//! the frames.
+//! It maps steps to calls of the client library, and results to outcomes. Cases with `client.agent` are executed by the
+//! complete agent ([`agent`]). The checks evaluate the outcomes together with the frames.
 
+mod agent;
 mod authorization;
 mod features;
 mod listener;
@@ -45,6 +46,9 @@ pub enum DriveError {
 pub async fn drive(context: &Context) -> Result<(), DriveError> {
     if context.format != 1 {
         return Err(DriveError::Format { found: context.format });
+    }
+    if let Some(setup) = &context.client.agent {
+        return agent::drive(context, setup).await;
     }
     let mut session = Session::open(context)?;
     if !context.steps.iter().any(|step| matches!(step, crate::model::ClientStep::Connect(_))) {

@@ -10,6 +10,7 @@ use mock_servers::{HumanDuration, Script};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+mod agent;
 mod authorization;
 mod axes;
 mod client_step;
@@ -23,10 +24,12 @@ mod target;
 mod tasks;
 mod user;
 
+pub use agent::{AgentRules, AgentSetup, ServerPolicy, UserApproval};
 pub use authorization::{Authorization, TokenGrant};
 pub use axes::{Revision, Subject, Transport};
 pub use client_step::{
-    Await, Call, ClientStep, Complete, Connect, Finish, GetPrompt, List, LogLevel, ResourceStep, SetRoots,
+    Await, Call, ClientStep, Command, Complete, Connect, Finish, GetPrompt, List, LogLevel, ResourceStep, Search,
+    SetRoots,
 };
 pub use expect::{
     EventKind, Expect, Expectations, FrameExpectation, HttpExpectation, ProcessExpectation, Sender, ValueExpectation,
@@ -262,6 +265,9 @@ pub struct ClientSetup {
     /// then returns the result of the task.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tasks: bool,
+    /// The agent around the client [default: none, so only the client is tested].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentSetup>,
     /// Grace period between closing a server's input and SIGTERM [default: that of the client].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub close_grace: Option<HumanDuration>,

@@ -34,7 +34,7 @@ const RULES: [(&str, &[&str]); 13] = [
     ("evidence", &[]),
     ("mock-servers", &["diagnostics", "evidence", "test-support"]),
     ("reports", &["evidence"]),
-    ("scenarios", &["client", "diagnostics", "evidence", "mock-servers", "reports", "test-support"]),
+    ("scenarios", &["agent", "client", "diagnostics", "evidence", "mock-servers", "reports", "test-support"]),
     ("serve", &["agent", "client", "diagnostics", "evidence", "mock-servers", "reports", "scenarios", "test-support"]),
     ("test-support", &["mock-servers"]),
     ("tidy", &[]),

@@ -5,9 +5,12 @@ use std::{
     time::Duration,
 };
 
-use client::{ClientEvent, ClientEventKind, EventSink};
+use client::{ClientEvent, ClientEventKind};
 use serde_json::{Value, json};
-use tokio::sync::{Notify, broadcast::error::RecvError};
+use tokio::sync::{
+    Notify,
+    broadcast::{Receiver, error::RecvError},
+};
 
 use super::report::Report;
 use crate::{
@@ -33,14 +36,18 @@ struct Shared {
 }
 
 impl Listener {
-    /// Subscribes to a sink.
-    pub(super) fn attach(sink: &EventSink, report: Report) -> Self {
+    /// Follows events; `client_event` selects those of the client.
+    pub(super) fn attach<E: Clone + Send + 'static>(
+        mut events: Receiver<E>,
+        report: Report,
+        client_event: fn(E) -> Option<ClientEvent>,
+    ) -> Self {
         let listener = Self::default();
-        let (mut events, shared) = (sink.subscribe(), Arc::clone(&listener.shared));
+        let shared = Arc::clone(&listener.shared);
         tokio::spawn(async move {
             loop {
                 match events.recv().await {
-                    Ok(event) => shared.take(event, &report),
+                    Ok(event) => client_event(event).into_iter().for_each(|event| shared.take(event, &report)),
                     Err(RecvError::Lagged(_)) => {}
                     Err(RecvError::Closed) => return,
                 }

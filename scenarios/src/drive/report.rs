@@ -8,7 +8,10 @@ use std::{
 };
 
 use super::DriveError;
-use crate::contract::ReportLine;
+use crate::{
+    contract::{ReportLine, now_us},
+    evidence::{Outcome, StepOutcome},
+};
 
 /// The report of this process. Clones write into the same file.
 #[derive(Debug, Clone)]
@@ -24,6 +27,18 @@ impl Report {
         let name = path.display().to_string();
         let file = file.map_err(|source| DriveError::Report { path: name.clone(), source })?;
         Ok(Self { path: name, file: Arc::new(Mutex::new(file)) })
+    }
+
+    /// Reports the outcome of a step, or of an action without a step, that ends now.
+    pub(super) fn outcome(
+        &self,
+        step: Option<usize>,
+        server: Option<&str>,
+        began_us: u64,
+        outcome: Outcome,
+    ) -> Result<(), DriveError> {
+        let server = server.map(str::to_owned);
+        self.write(&ReportLine::Step(StepOutcome { step, server, began_us, ended_us: now_us(), outcome }))
     }
 
     /// Appends one line with a single write.

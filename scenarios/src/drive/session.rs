@@ -23,8 +23,8 @@ use super::{
     user,
 };
 use crate::{
-    contract::{Context, ContractEndpoint, ReportLine, now_us},
-    evidence::{Outcome, StepOutcome},
+    contract::{Context, ContractEndpoint, now_us},
+    evidence::Outcome,
     model,
 };
 
@@ -62,7 +62,7 @@ impl<'a> Session<'a> {
         let name_limit = if context.client.name_limit == Some(128) { NameLimit::Chars128 } else { NameLimit::Chars64 };
         let user = user::link(&context.client);
         Ok(Self {
-            listener: Listener::attach(&sink, report.clone()),
+            listener: Listener::attach(sink.subscribe(), report.clone(), Some),
             catalog: ToolCatalog::new(name_limit),
             name_limit,
             connections: BTreeMap::new(),
@@ -76,23 +76,11 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// Reports the outcome of a step, or of an action without a step.
-    pub(super) fn report_outcome(
-        &self,
-        step: Option<usize>,
-        server: Option<&str>,
-        began_us: u64,
-        outcome: Outcome,
-    ) -> Result<(), DriveError> {
-        let server = server.map(str::to_owned);
-        self.report.write(&ReportLine::Step(StepOutcome { step, server, began_us, ended_us: now_us(), outcome }))
-    }
-
     /// Connects to all servers of a case without `connect` steps.
     pub(super) async fn connect_implicitly(&mut self) -> Result<(), DriveError> {
         let began = now_us();
         for (name, outcome) in self.attempt_all(None).await {
-            self.report_outcome(None, Some(&name), began, outcome)?;
+            self.report.outcome(None, Some(&name), began, outcome)?;
         }
         Ok(())
     }
@@ -130,7 +118,7 @@ impl<'a> Session<'a> {
         let Some(endpoint) = self.context.servers.get(name) else {
             return Err(step_error("invalid-config", format!("the context has no server `{name}`")));
         };
-        let config = self.config(name, endpoint, timeout);
+        let config = server_config(self.context, name, endpoint, timeout);
         let authorizer = authorization::authorizer(self.context, endpoint)
             .map_err(|error| step_error("invalid-config", error.to_string()))?;
         connect_with(config, ConnectOptions { authorizer, ..self.options.clone() })
@@ -147,33 +135,6 @@ impl<'a> Session<'a> {
                 Outcome::Value(value)
             }
         }
-    }
-
-    fn config(&self, name: &str, endpoint: &ContractEndpoint, timeout: Option<Duration>) -> ServerConfig {
-        let setup = &self.context.client;
-        let mut config = ServerConfig::new(name, endpoint.for_client(&self.context.client));
-        config.protocol = match setup.revision {
-            Some(model::RevisionChoice::Auto) => RevisionChoice::Auto,
-            // Both enumerations have the same revisions; a missing one would be negotiated.
-            Some(model::RevisionChoice::Pinned) | None => {
-                self.context.revision.as_str().parse().map_or(RevisionChoice::Auto, RevisionChoice::Pinned)
-            }
-        };
-        let timeouts = &mut config.timeouts;
-        timeouts.startup = timeout.or(setup.startup_timeout.map(|period| period.0)).unwrap_or(timeouts.startup);
-        if let Some(limit) = setup.call_timeout {
-            (timeouts.call, timeouts.request) = (limit.0, limit.0);
-        }
-        timeouts.call_ceiling = setup.call_ceiling.map_or(timeouts.call_ceiling, |period| period.0);
-        config.limits.pages = setup.max_pages.unwrap_or(config.limits.pages);
-        config.limits.message_bytes = setup.max_message.unwrap_or(config.limits.message_bytes);
-        config.limits.items = setup.max_items.unwrap_or(config.limits.items);
-        let ShutdownGracePeriods { stdin_close, sigterm } = config.shutdown;
-        config.shutdown = ShutdownGracePeriods {
-            stdin_close: setup.close_grace.map_or(stdin_close, |period| period.0),
-            sigterm: setup.term_grace.map_or(sigterm, |period| period.0),
-        };
-        config
     }
 
     /// Disconnects from one server, or from all at the same time.
@@ -210,7 +171,7 @@ impl<'a> Session<'a> {
         }
         let began = now_us();
         let outcome = self.disconnect(None).await;
-        self.report_outcome(None, None, began, outcome)
+        self.report.outcome(None, None, began, outcome)
     }
 
     /// The connection of a step: the named one, or the only one.
@@ -230,8 +191,41 @@ impl<'a> Session<'a> {
     }
 }
 
+/// The configuration of a server of a case.
+pub(super) fn server_config(
+    context: &Context,
+    name: &str,
+    endpoint: &ContractEndpoint,
+    timeout: Option<Duration>,
+) -> ServerConfig {
+    let setup = &context.client;
+    let mut config = ServerConfig::new(name, endpoint.for_client(&context.client));
+    config.protocol = match setup.revision {
+        Some(model::RevisionChoice::Auto) => RevisionChoice::Auto,
+        // Both enumerations have the same revisions; a missing one would be negotiated.
+        Some(model::RevisionChoice::Pinned) | None => {
+            context.revision.as_str().parse().map_or(RevisionChoice::Auto, RevisionChoice::Pinned)
+        }
+    };
+    let timeouts = &mut config.timeouts;
+    timeouts.startup = timeout.or(setup.startup_timeout.map(|period| period.0)).unwrap_or(timeouts.startup);
+    if let Some(limit) = setup.call_timeout {
+        (timeouts.call, timeouts.request) = (limit.0, limit.0);
+    }
+    timeouts.call_ceiling = setup.call_ceiling.map_or(timeouts.call_ceiling, |period| period.0);
+    config.limits.pages = setup.max_pages.unwrap_or(config.limits.pages);
+    config.limits.message_bytes = setup.max_message.unwrap_or(config.limits.message_bytes);
+    config.limits.items = setup.max_items.unwrap_or(config.limits.items);
+    let ShutdownGracePeriods { stdin_close, sigterm } = config.shutdown;
+    config.shutdown = ShutdownGracePeriods {
+        stdin_close: setup.close_grace.map_or(stdin_close, |period| period.0),
+        sigterm: setup.term_grace.map_or(sigterm, |period| period.0),
+    };
+    config
+}
+
 /// The value of a `connect` step.
-fn described(connection: &Connection) -> Value {
+pub(super) fn described(connection: &Connection) -> Value {
     let greeting = connection.greeting().unwrap_or_default();
     // 2026-07-28 moved the server's identity into `_meta` (server/discover, data types).
     let info = greeting.get("serverInfo").or_else(|| greeting.pointer("/_meta/io.modelcontextprotocol~1serverInfo"));

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     DriveError,
+    listener::Listener,
     outcome::{call_outcome, list_error, step_error},
     session::{OpenCall, Session},
     user,
@@ -40,7 +41,7 @@ impl Session<'_> {
             ClientStep::Start(step) => (step.server.clone(), self.start(step).await),
             ClientStep::Finish(step) => (None, self.finish(&step.call, false).await),
             ClientStep::Cancel(step) => (None, self.finish(&step.call, true).await),
-            ClientStep::Await(step) => (step.server.clone(), self.wait(step).await),
+            ClientStep::Await(step) => (step.server.clone(), await_event(&self.listener, step).await),
             ClientStep::Refresh(step) => (step.server.clone(), self.refresh(step.server.as_deref()).await),
             ClientStep::Disconnect(step) => (step.server.clone(), self.disconnect(step.server.as_deref()).await),
             ClientStep::Reconnect(step) => {
@@ -61,17 +62,21 @@ impl Session<'_> {
             | ClientStep::LogLevel(LogLevel { server, .. }) => {
                 (server.clone(), self.feature(step, server.as_deref()).await)
             }
+            // The file is invalid: these steps need an agent.
+            ClientStep::Search(_) | ClientStep::Command(_) | ClientStep::Mention(_) => {
+                (None, step_error("invalid-config", "the step needs `client.agent`"))
+            }
             ClientStep::Die(_) => {
                 self.report.write(&ReportLine::Die { pid: std::process::id() })?;
                 std::future::pending().await
             }
         };
-        self.report_outcome(Some(index), server.as_deref(), began, outcome)
+        self.report.outcome(Some(index), server.as_deref(), began, outcome)
     }
 
     fn nameless(&self, index: usize) -> Result<(), DriveError> {
         let outcome = step_error("invalid-config", "the step must name a server");
-        self.report_outcome(Some(index), None, now_us(), outcome)
+        self.report.outcome(Some(index), None, now_us(), outcome)
     }
 
     async fn list(&mut self, server: Option<&str>) -> Outcome {
@@ -173,14 +178,6 @@ impl Session<'_> {
         Outcome::Value(Value::Null)
     }
 
-    async fn wait(&self, step: &Await) -> Outcome {
-        let within = step.within.map_or(AWAIT, |HumanDuration(within)| within);
-        match self.listener.wait(step.event, step.server.as_deref(), within).await {
-            Some(detail) => Outcome::Value(detail),
-            None => step_error("timed-out", format!("the client did not report {:?} within {within:?}", step.event)),
-        }
-    }
-
     /// Reads the tools again and compares them with the last list, which may be from before a reconnect.
     async fn refresh(&mut self, server: Option<&str>) -> Outcome {
         let Some(name) = self.server_name(server) else {
@@ -213,5 +210,14 @@ impl Session<'_> {
             "compatible": changes(Severity::Compatible),
             "cosmetic": changes(Severity::Cosmetic),
         }))
+    }
+}
+
+/// Waits for an event.
+pub(super) async fn await_event(listener: &Listener, step: &Await) -> Outcome {
+    let within = step.within.map_or(AWAIT, |HumanDuration(within)| within);
+    match listener.wait(step.event, step.server.as_deref(), within).await {
+        Some(detail) => Outcome::Value(detail),
+        None => step_error("timed-out", format!("the client did not report {:?} within {within:?}", step.event)),
     }
 }

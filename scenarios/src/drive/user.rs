@@ -11,15 +11,8 @@ pub(super) fn link(client: &ClientSetup) -> Option<HostLink> {
         return None;
     }
     let setup = client.user.clone().unwrap_or_default();
-    let link = HostLink::new(HostSupport {
-        forms: setup.form.is_some(),
-        urls: setup.url.is_some(),
-        sampling: setup.sampling.is_some(),
-        roots: setup.roots.is_some(),
-        tasks: client.tasks,
-        ..HostSupport::NONE
-    });
-    link.set_roots(setup.roots.iter().flatten().map(root).collect());
+    let link = HostLink::new(support(client));
+    link.set_roots(roots(&setup));
     if setup.form != Some(FormAction::Absent) {
         let mut requests = link.subscribe();
         tokio::spawn(async move {
@@ -31,11 +24,29 @@ pub(super) fn link(client: &ClientSetup) -> Option<HostLink> {
     Some(link)
 }
 
+/// The features of the user that the client declares.
+pub(super) fn support(client: &ClientSetup) -> HostSupport {
+    let setup = client.user.clone().unwrap_or_default();
+    HostSupport {
+        forms: setup.form.is_some(),
+        urls: setup.url.is_some(),
+        sampling: setup.sampling.is_some(),
+        roots: setup.roots.is_some(),
+        tasks: client.tasks,
+        ..HostSupport::NONE
+    }
+}
+
+pub(super) fn roots(setup: &UserSetup) -> Vec<client::Root> {
+    setup.roots.iter().flatten().map(root).collect()
+}
+
 pub(super) fn root(root: &crate::model::Root) -> client::Root {
     client::Root { uri: root.uri.clone(), name: root.name.clone() }
 }
 
-fn respond(mut request: HostRequest, setup: &UserSetup) {
+/// Sends the response of the user.
+pub(super) fn respond(mut request: HostRequest, setup: &UserSetup) {
     let sent = match request.kind() {
         HostRequestKind::Form { .. } => match &setup.form {
             Some(FormAction::Accept(content)) => request.accept(content.clone()),

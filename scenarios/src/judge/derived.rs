@@ -137,7 +137,12 @@ impl<'t, 'a> Frames<'t, 'a> {
                 Shown::NotDone("the client sent no `notifications/roots/list_changed`".into())
             }
             ClientStep::Disconnect(step) => self.disconnect(step.server.as_deref()),
-            ClientStep::Roots(_) | ClientStep::Await(_) | ClientStep::Die(_) => Shown::Nothing,
+            ClientStep::Roots(_)
+            | ClientStep::Await(_)
+            | ClientStep::Search(_)
+            | ClientStep::Command(_)
+            | ClientStep::Mention(_)
+            | ClientStep::Die(_) => Shown::Nothing,
             ClientStep::Resources(_)
             | ClientStep::ResourceTemplates(_)
             | ClientStep::Prompts(_)

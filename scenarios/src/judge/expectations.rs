@@ -23,6 +23,10 @@ use crate::{
 /// Maximum number of frames that the result of a step names.
 const MAX_STEP_FRAMES: usize = 10;
 
+/// Expected errors of steps for which a client sends no request.
+const WITHOUT_A_REQUEST: [&str; 7] =
+    ["spawn-failed", "stale", "unknown-tool", "denied", "not-allowed", "invalid-arguments", "rejected-by-client"];
+
 /// The expectations of one case, and their results.
 pub(super) struct Expected<'a> {
     scenario: &'a Scenario,
@@ -204,8 +208,7 @@ impl<'a> Expected<'a> {
 
     /// Why a reported error is not the expected one: the client did not even attempt the step.
     fn unattempted(&self, index: usize, wanted: &str) -> Option<String> {
-        let mut is_local =
-            ["spawn-failed", "stale", "unknown-tool", "rejected-by-client"].iter().any(|kind| wanted.contains(kind));
+        let mut is_local = WITHOUT_A_REQUEST.iter().any(|kind| wanted.contains(kind));
         // On a busy machine a timeout can end before the request is sent.
         is_local |= wanted.contains("timed-out") && self.evidence.frames.iter().any(Frame::from_client);
         match self.shown.get(index)? {

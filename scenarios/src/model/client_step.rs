@@ -23,9 +23,10 @@ pub enum ClientStep {
     /// [{ server, kind, message }] }`.
     Connect(Connect),
     /// List the tools of one server, or of all. Value: `{ tools: [{ name, server, qualified, ... }],
-    /// rejected: [{ name, reason }] }`.
+    /// rejected: [{ name, reason }] }`. Of an agent: only the tools whose definitions the model gets.
     List(List),
-    /// Call a tool and wait for the result. Value: the result of the call.
+    /// Call a tool and wait for the result. Value: the result of the call, or of an agent the content that the model gets:
+    /// `{ content: [..], isError }`.
     Call(Call),
     /// Start a call and continue.
     Start(Call),
@@ -62,13 +63,19 @@ pub enum ClientStep {
     Complete(Complete),
     /// Set the minimum level of log messages. Value: null.
     LogLevel(LogLevel),
+    /// Search for tools, as the model of an agent does. Value: `{ tools: [{ name, server, qualified }] }`.
+    Search(Search),
+    /// Run a prompt as a command of the user, whose values the agent splits. Value: the result of the prompt.
+    Command(Command),
+    /// Mention a resource in a text of the user. Value: `{ content: [..] }`, as the model gets it.
+    Mention(ResourceStep),
     /// The client is killed with SIGKILL. No step may follow.
     Die(Target),
 }
 
 impl ClientStep {
     /// The keys of all steps.
-    pub const KINDS: [&str; 21] = [
+    pub const KINDS: [&str; 24] = [
         "connect",
         "list",
         "call",
@@ -89,6 +96,9 @@ impl ClientStep {
         "prompt",
         "complete",
         "log-level",
+        "search",
+        "command",
+        "mention",
         "die",
     ];
 
@@ -116,6 +126,9 @@ impl ClientStep {
             Self::Prompt(_) => "prompt",
             Self::Complete(_) => "complete",
             Self::LogLevel(_) => "log-level",
+            Self::Search(_) => "search",
+            Self::Command(_) => "command",
+            Self::Mention(_) => "mention",
             Self::Die(_) => "die",
         }
     }
@@ -130,7 +143,9 @@ impl ClientStep {
             Self::Finish(step) | Self::Cancel(step) => &step.expect,
             Self::Await(step) => &step.expect,
             Self::Roots(step) => &step.expect,
-            Self::Read(step) | Self::Subscribe(step) | Self::Unsubscribe(step) => &step.expect,
+            Self::Read(step) | Self::Subscribe(step) | Self::Unsubscribe(step) | Self::Mention(step) => &step.expect,
+            Self::Search(step) => &step.expect,
+            Self::Command(step) => &step.expect,
             Self::Prompt(step) => &step.expect,
             Self::Complete(step) => &step.expect,
             Self::LogLevel(step) => &step.expect,
@@ -150,7 +165,11 @@ impl ClientStep {
             Self::Finish(step) | Self::Cancel(step) => &mut step.expect,
             Self::Await(step) => &mut step.expect,
             Self::Roots(step) => &mut step.expect,
-            Self::Read(step) | Self::Subscribe(step) | Self::Unsubscribe(step) => &mut step.expect,
+            Self::Read(step) | Self::Subscribe(step) | Self::Unsubscribe(step) | Self::Mention(step) => {
+                &mut step.expect
+            }
+            Self::Search(step) => &mut step.expect,
+            Self::Command(step) => &mut step.expect,
             Self::Prompt(step) => &mut step.expect,
             Self::Complete(step) => &mut step.expect,
             Self::LogLevel(step) => &mut step.expect,
@@ -330,6 +349,37 @@ impl Complete {
 pub struct LogLevel {
     /// `debug` to `emergency`.
     pub level: String,
+    /// The server [default: the only one].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The expected outcome.
+    #[serde(default, skip_serializing_if = "Expect::is_default")]
+    pub expect: Expect,
+}
+
+/// Search for tools.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Search {
+    /// Words that describe the wanted tools.
+    pub query: String,
+    /// Maximum number of tools [default: that of the agent].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+    /// The expected outcome.
+    #[serde(default, skip_serializing_if = "Expect::is_default")]
+    pub expect: Expect,
+}
+
+/// Run a prompt as a command.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Command {
+    /// The name of the prompt.
+    pub prompt: String,
+    /// The values of its arguments as typed: separated by whitespace, in quotes if they contain whitespace [default: none].
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub values: String,
     /// The server [default: the only one].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,

@@ -1,5 +1,6 @@
 //! Executes the steps of a case in order and reports their outcomes.
 
+mod agent;
 mod calls;
 mod features;
 mod lists;
@@ -15,6 +16,7 @@ use serde_json::{Map, Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use self::agent::Agent;
 use super::{
     connection::{Connection, RequestTimeouts},
     defect::{Defect, Flaw},
@@ -46,6 +48,8 @@ struct Driver<'a> {
     catalogue: HashMap<String, (String, String)>,
     /// The results of reads by lower-case URI, for a client that confuses them.
     cached: HashMap<String, Value>,
+    /// The agent, in cases of agents.
+    agent: Option<Agent>,
 }
 
 /// Executes all steps. It does not return from a `die` step.
@@ -93,6 +97,7 @@ impl<'a> Driver<'a> {
             latest: HashMap::new(),
             catalogue: HashMap::new(),
             cached: HashMap::new(),
+            agent: Agent::new(context),
         }
     }
 }
@@ -115,8 +120,12 @@ impl Driver<'_> {
     async fn carry_out(&mut self, kind: &str, step: &Value, server: Option<&str>) -> Result<Value, Fault> {
         match kind {
             "connect" => self.connect(server, period(&step["timeout"])).await,
-            "list" => self.list(step["server"].as_str()).await,
+            "list" => self.list_for_model(step["server"].as_str()).await,
+            "call" if self.agent.is_some() => self.call_for_model(step, server).await,
             "call" => self.call(step).await,
+            "search" => self.search(step).await,
+            "command" => self.command(step, server).await,
+            "mention" => self.mention(step, server).await,
             "start" => self.start(step),
             "finish" => self.finish(step, false).await,
             "cancel" => self.finish(step, true).await,
@@ -168,7 +177,11 @@ impl Driver<'_> {
 
     /// Connects to all servers in parallel, so that one that hangs does not delay the others.
     async fn connect_all(&mut self, limit: Option<Duration>) -> Vec<(String, Result<Value, Fault>)> {
-        let names: Vec<String> = self.context["servers"].as_object().into_iter().flat_map(Map::keys).cloned().collect();
+        let mut names: Vec<String> =
+            self.context["servers"].as_object().into_iter().flat_map(Map::keys).cloned().collect();
+        if let Some(agent) = self.agent.as_ref().filter(|_| !self.flaw.is(Defect::StartsDeniedServers)) {
+            names.retain(|name| agent.may_start(name));
+        }
         let mut attempts = Vec::new();
         if self.flaw.is(Defect::ConnectsOneByOne) {
             for name in &names {
@@ -200,6 +213,9 @@ impl Driver<'_> {
     async fn attempt(&self, name: &str, limit: Option<Duration>) -> Result<Connection, Fault> {
         let mut setup = self.setup.clone();
         setup.startup = limit.unwrap_or(setup.startup);
+        if self.agent.as_ref().is_some_and(|agent| agent.declines(name)) && !self.flaw.is(Defect::AsksDeniedQuestions) {
+            setup.user = setup.user.declining();
+        }
         let endpoint = &self.context["servers"][name];
         let connection = Connection::open(name, endpoint, setup, self.report.clone(), self.flaw).await?;
         if self.flaw.is(Defect::AsksForToolsWithoutCapability) {

@@ -26,6 +26,13 @@ impl User {
         Self { described: Arc::new(Mutex::new(described)), tasks: has_user && client["tasks"] == true, flaw }
     }
 
+    /// The same user, whose client declines all forms.
+    pub(crate) fn declining(&self) -> Self {
+        let mut described = self.described();
+        described["form"] = "decline".into();
+        Self { described: Arc::new(Mutex::new(described)), ..self.clone() }
+    }
+
     fn described(&self) -> Value {
         self.described.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

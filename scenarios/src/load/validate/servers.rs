@@ -1,9 +1,14 @@
 //! Mock servers, and the configuration of the client.
 
-use diagnostics::nearest;
+use agent::permissions::{RuleErrors, Rules};
+use diagnostics::{document::TreeCursor, nearest};
 
-use super::{super::vocabulary::CAPABILITIES, Case, Findings, names::header_names};
-use crate::model::{Subject, UserSetup};
+use super::{
+    super::vocabulary::CAPABILITIES,
+    Case, Findings,
+    names::{header_names, known_server},
+};
+use crate::model::{AgentSetup, Subject, UserSetup};
 
 /// Maximum length of a server name in characters. Otherwise all names are valid, so that clients can be tested with them.
 const MAX_NAME: usize = 100;
@@ -90,5 +95,24 @@ fn client_setup(case: &Case<'_>, findings: &mut Findings<'_>) {
     }
     if let Some(limit) = client.name_limit.filter(|limit| ![64, 128].contains(limit)) {
         findings.value(spot.key("name_limit"), format!("unknown name limit {limit}"), "write 64 or 128");
+    }
+    if let Some(agent) = &client.agent {
+        agent_setup(case, agent, spot.key("agent"), findings);
+    }
+}
+
+fn agent_setup(case: &Case<'_>, agent: &AgentSetup, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+    for error in Rules::global(&agent.permissions.texts()).err().into_iter().flat_map(|RuleErrors(errors)| errors) {
+        let rule = spot.key("permissions").key(&error.list.to_string()).item(error.index);
+        findings.value(rule, "invalid rule", error.problem.to_string());
+    }
+    if agent.output_tokens == Some(0) {
+        findings.value(spot.key("output_tokens"), "limit is zero", "write at least 1");
+    }
+    let Some(policy) = &agent.policy else { return };
+    for (key, servers) in [("allow", policy.allow.as_deref().unwrap_or_default()), ("deny", &policy.deny)] {
+        for (index, server) in servers.iter().enumerate() {
+            known_server(case, server, spot.key("policy").key(key).item(index), findings);
+        }
     }
 }

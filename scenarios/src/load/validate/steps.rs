@@ -32,6 +32,11 @@ pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
     }
 }
 
+/// Steps that only an agent executes.
+const AGENT_ONLY: [&str; 3] = ["search", "command", "mention"];
+/// The steps of clients that an agent executes too.
+const OF_AGENTS_TOO: [&str; 3] = ["list", "call", "await"];
+
 fn client_steps(case: &Case<'_>, list: TreeCursor<'_>, findings: &mut Findings<'_>) {
     let mut calls = Calls::default();
     let mut died = None;
@@ -48,6 +53,7 @@ fn client_steps(case: &Case<'_>, list: TreeCursor<'_>, findings: &mut Findings<'
             died = died.or(Some(spot.key_location().line));
         }
         server(case, step, spot, findings);
+        agent_step(case, step, spot, findings);
         client_step(case, step, spot, findings);
         calls.add(step, spot, findings);
     }
@@ -71,11 +77,15 @@ fn server(case: &Case<'_>, step: &ClientStep, spot: TreeCursor<'_>, findings: &m
         ClientStep::Resources(step) | ClientStep::ResourceTemplates(step) | ClientStep::Prompts(step) => {
             (&step.server, true)
         }
-        ClientStep::Read(step) | ClientStep::Subscribe(step) | ClientStep::Unsubscribe(step) => (&step.server, true),
+        ClientStep::Read(step)
+        | ClientStep::Subscribe(step)
+        | ClientStep::Unsubscribe(step)
+        | ClientStep::Mention(step) => (&step.server, true),
+        ClientStep::Command(step) => (&step.server, true),
         ClientStep::Prompt(step) => (&step.server, true),
         ClientStep::Complete(step) => (&step.server, true),
         ClientStep::LogLevel(step) => (&step.server, true),
-        ClientStep::Finish(_) | ClientStep::Cancel(_) | ClientStep::Roots(_) => return,
+        ClientStep::Finish(_) | ClientStep::Cancel(_) | ClientStep::Roots(_) | ClientStep::Search(_) => return,
     };
     match server {
         Some(server) => known_server(case, server, spot.key("server"), findings),
@@ -85,6 +95,21 @@ fn server(case: &Case<'_>, step: &ClientStep, spot: TreeCursor<'_>, findings: &m
             findings.key(spot, message, format!("add `server:` with one of `{}`", names.join("`, `")));
         }
         None => {}
+    }
+}
+
+/// Checks that a step has the subject that can execute it: an agent, or a client.
+fn agent_step(case: &Case<'_>, step: &ClientStep, spot: TreeCursor<'_>, findings: &mut Findings<'_>) {
+    let kind = step.kind();
+    match case.scenario.client.agent {
+        None if AGENT_ONLY.contains(&kind) => {
+            findings.key(spot, format!("`{kind}` is a step of agents"), "add `agent: {}` to `client`");
+        }
+        Some(_) if !AGENT_ONLY.contains(&kind) && !OF_AGENTS_TOO.contains(&kind) => {
+            let all = AGENT_ONLY.into_iter().chain(OF_AGENTS_TOO).collect::<Vec<_>>().join("`, `");
+            findings.key(spot, format!("`{kind}` is not a step of agents"), format!("use one of `{all}`"));
+        }
+        _ => {}
     }
 }
 

@@ -1,0 +1,337 @@
+//! The agent as the subject: executes the steps of a case with `client.agent` through [`Host`], as the program does.
+
+use std::{
+    collections::VecDeque,
+    io,
+    path::Path,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use agent::{
+    config::{Configuration, settings::Settings},
+    filter::{ContentPart, ModelContent},
+    host::{Host, HostConfig, HostError, HostEvent, HostOptions, Toolset, Visibility},
+    output::OutputLimits,
+    permissions::{ApprovalChoice, ApprovalRequest, ApprovalResponse, Approver},
+    policy::{Platform, Policy, PolicyDirectory},
+    prompts::PromptError,
+    search::{SearchMode, tool},
+};
+use client::{
+    CallOptions, NameLimit, Naming,
+    manager::{ServerError, UseError},
+    qualified_name,
+};
+use futures::{FutureExt as _, future::BoxFuture};
+use mock_servers::HumanDuration;
+use serde_json::{Map, Value, json};
+
+use super::{
+    DriveError,
+    listener::Listener,
+    outcome::{call_error, connect_error, list_error, step_error},
+    report::Report,
+    session::{described, server_config},
+    steps::await_event,
+    user,
+};
+use crate::{
+    contract::{Context, ContractEndpoint, now_us},
+    error_text::in_full,
+    evidence::{Outcome, StepError},
+    model::{AgentSetup, Call, ClientStep, Command, FormAction, ResourceStep, Search, ServerPolicy, UserApproval},
+};
+
+/// Executes all steps of a case with an agent.
+pub(super) async fn drive(context: &Context, setup: &AgentSetup) -> Result<(), DriveError> {
+    let report = Report::open(&context.report)?;
+    let host = Host::new(options(context, setup));
+    let listener = Listener::attach(host.events(), report.clone(), |event| match event {
+        HostEvent::Server(event) => Some(event),
+        _ => None,
+    });
+    respond_as_the_user(&host, context);
+    let agent = Agent { context, host, listener, report };
+    agent.start(setup).await?;
+    for (index, step) in context.steps.iter().enumerate() {
+        let began = now_us();
+        let outcome = agent.execute(step).await;
+        agent.report.outcome(Some(index), None, began, outcome)?;
+    }
+    agent.host.close().await;
+    Ok(())
+}
+
+fn options(context: &Context, setup: &AgentSetup) -> HostOptions {
+    let client = &context.client;
+    let limit = if client.name_limit == Some(128) { NameLimit::Chars128 } else { NameLimit::Chars64 };
+    HostOptions {
+        naming: Naming { limit, ..Naming::default() },
+        limits: setup.output_tokens.map_or_else(OutputLimits::default, OutputLimits::with_truncate),
+        search: if setup.search { SearchMode::Always } else { SearchMode::Never },
+        approver: Arc::new(PreparedUser { choices: Mutex::new(setup.approvals.iter().copied().collect()) }),
+        support: user::support(client),
+        roots: client.user.iter().flat_map(user::roots).collect(),
+        ..HostOptions::default()
+    }
+}
+
+/// Responds to the requests of servers that the rules allow.
+fn respond_as_the_user(host: &Host, context: &Context) {
+    let (Some(mut requests), Some(setup)) = (host.requests(), context.client.user.clone()) else { return };
+    tokio::spawn(async move {
+        // Requests without a response stay open.
+        let mut unanswered = Vec::new();
+        while let Some(request) = requests.recv().await {
+            match setup.form {
+                Some(FormAction::Absent) => unanswered.push(request),
+                _ => user::respond(request, &setup),
+            }
+        }
+    });
+}
+
+/// A user who makes prepared choices, and then does not respond.
+struct PreparedUser {
+    choices: Mutex<VecDeque<UserApproval>>,
+}
+
+impl Approver for PreparedUser {
+    fn request(&self, _: ApprovalRequest) -> BoxFuture<'static, Option<ApprovalResponse>> {
+        let choice = self.choices.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+        let choice = choice.map(|choice| match choice {
+            UserApproval::Once => ApprovalChoice::Once,
+            UserApproval::Session => ApprovalChoice::Session,
+            UserApproval::Deny => ApprovalChoice::Deny,
+            UserApproval::DenySession => ApprovalChoice::DenySession,
+        });
+        std::future::ready(choice.map(ApprovalResponse::from)).boxed()
+    }
+}
+
+struct Agent<'a> {
+    context: &'a Context,
+    host: Host,
+    listener: Listener,
+    report: Report,
+}
+
+impl Agent<'_> {
+    /// Starts the servers that the policy allows.
+    async fn start(&self, setup: &AgentSetup) -> Result<(), DriveError> {
+        let began = now_us();
+        let config = match self.config(setup) {
+            Ok(config) => config,
+            Err(message) => return self.report.outcome(None, None, began, step_error("invalid-config", message)),
+        };
+        let names: Vec<String> = config.servers.iter().map(|server| server.managed.name().to_owned()).collect();
+        if let Err(error) = self.host.apply(config).await {
+            return self.report.outcome(None, None, began, step_error("invalid-config", error.to_string()));
+        }
+        self.host.ready().await;
+        for name in names {
+            let outcome = match self.host.connection(&name).await {
+                Ok(connection) => Outcome::Value(described(&connection)),
+                Err(error) => Outcome::Error(server_error(&error)),
+            };
+            self.report.outcome(None, Some(&name), began, outcome)?;
+        }
+        Ok(())
+    }
+
+    /// The servers and rules, from the same configuration as that of a user.
+    fn config(&self, setup: &AgentSetup) -> Result<HostConfig, String> {
+        let mut configuration = Configuration::default();
+        for (name, endpoint) in &self.context.servers {
+            configuration.put(name, &entry(endpoint), "the case").map_err(|error| in_full(&error))?;
+        }
+        let folder = self.context.report.parent().unwrap_or(Path::new("."));
+        let policy = setup.policy.as_ref().map_or(Ok(Policy::default()), |policy| policy_of(policy, folder));
+        let policy = Arc::new(policy.map_err(|error| format!("cannot write the policy: {error}"))?);
+        let rules = setup.permissions.texts();
+        let read = HostConfig::read(&configuration, policy, &|_| None, &Settings::default(), &rules);
+        let mut config = read.map_err(|errors| errors.to_string())?;
+        for server in &mut config.servers {
+            let name = server.managed.name().to_owned();
+            if let Some(endpoint) = self.context.servers.get(&name) {
+                server.managed.config = server_config(self.context, &name, endpoint, None);
+            }
+        }
+        Ok(config)
+    }
+
+    async fn execute(&self, step: &ClientStep) -> Outcome {
+        match step {
+            ClientStep::List(step) => self.list(step.server.as_deref()),
+            ClientStep::Call(step) => self.call(step).await,
+            ClientStep::Await(step) => await_event(&self.listener, step).await,
+            ClientStep::Search(step) => self.search(step).await,
+            ClientStep::Command(step) => self.command(step).await,
+            ClientStep::Mention(step) => self.mention(step).await,
+            other => step_error("invalid-config", format!("an agent does not execute `{}`", other.kind())),
+        }
+    }
+
+    /// The tools whose definitions the model gets.
+    fn list(&self, server: Option<&str>) -> Outcome {
+        let Toolset { tools, missing, .. } = self.host.tools();
+        let visible = tools.iter().filter(|tool| tool.visibility != Visibility::Deferred && tool.definition().is_ok());
+        let wanted = visible.filter(|tool| server.is_none_or(|server| server == tool.server()));
+        let tools: Vec<Value> = wanted.map(described_tool).collect();
+        let failed = missing.iter().map(|(server, error)| json!({ "server": server, "message": error.to_string() }));
+        Outcome::Value(json!({ "tools": tools, "rejected": [], "failed": failed.collect::<Vec<_>>() }))
+    }
+
+    async fn call(&self, step: &Call) -> Outcome {
+        let name = match self.server(step.server.as_deref()) {
+            _ if step.qualified => step.tool.clone(),
+            Some(server) => self.qualified(server, &step.tool),
+            None => return step_error("invalid-config", "the step must name a server"),
+        };
+        let options = CallOptions {
+            timeout: step.timeout.map(|HumanDuration(limit)| limit),
+            ceiling: step.ceiling.map(|HumanDuration(limit)| limit),
+            ..CallOptions::default()
+        };
+        let arguments = Value::Object(step.arguments.clone().unwrap_or_default());
+        match self.host.call(&name, arguments, options).await {
+            Ok(called) => Outcome::Value(result_for_model(&called.content)),
+            Err(error) => Outcome::Error(host_error(&error)),
+        }
+    }
+
+    /// Calls the search tool.
+    async fn search(&self, step: &Search) -> Outcome {
+        let mut arguments = Map::from_iter([("query".to_owned(), step.query.clone().into())]);
+        arguments.extend(step.limit.map(|limit| ("max_results".to_owned(), limit.into())));
+        let found = match self.host.call(tool::NAME, arguments.into(), CallOptions::default()).await {
+            Ok(called) => called,
+            Err(error) => return Outcome::Error(host_error(&error)),
+        };
+        let definitions = found.content.parts.iter().filter_map(|part| match part {
+            ContentPart::Json { value } => value.as_array(),
+            _ => None,
+        });
+        let all = self.host.tools();
+        let names = definitions.flatten().filter_map(|definition| definition.get("name")?.as_str());
+        let tools: Vec<Value> = names.filter_map(|name| all.get(name)).map(described_tool).collect();
+        Outcome::Value(json!({ "tools": tools }))
+    }
+
+    async fn command(&self, step: &Command) -> Outcome {
+        let Some(server) = self.server(step.server.as_deref()) else {
+            return step_error("invalid-config", "the step must name a server");
+        };
+        let line = format!("/{} {}", self.qualified(server, &step.prompt), step.values);
+        match self.host.expand(&line).await {
+            Ok(expansion) => {
+                let messages = expansion.messages.iter();
+                let messages =
+                    messages.map(|message| json!({ "role": message.role, "content": blocks(&message.content) }));
+                Outcome::Value(json!({ "messages": messages.collect::<Vec<_>>() }))
+            }
+            Err(error) => {
+                let agent::host::ExpandError::Prompt(prompt) = &error;
+                match prompt {
+                    PromptError::Command(_) => step_error("invalid-arguments", in_full(&error)),
+                    PromptError::Request(request) => step_error(request.kind(), in_full(&error)),
+                }
+            }
+        }
+    }
+
+    async fn mention(&self, step: &ResourceStep) -> Outcome {
+        let Some(server) = self.server(step.server.as_deref()) else {
+            return step_error("invalid-config", "the step must name a server");
+        };
+        let text = format!("Explain @{server}:<{}> to me.", step.uri);
+        let expansion = match self.host.expand(&text).await {
+            Ok(expansion) => expansion,
+            Err(error) => return step_error("other", in_full(&error)),
+        };
+        match expansion.mentions.as_slice() {
+            [mentioned] => match &mentioned.error {
+                Some(error) => step_error("rejected-by-peer", error.clone()),
+                None => Outcome::Value(json!({ "content": blocks(&mentioned.content) })),
+            },
+            all => step_error("other", format!("the text mentions {} resources", all.len())),
+        }
+    }
+
+    /// The named server, or the only one.
+    fn server<'s>(&'s self, name: Option<&'s str>) -> Option<&'s str> {
+        let only = || self.context.servers.keys().next().filter(|_| self.context.servers.len() == 1);
+        name.or_else(|| only().map(String::as_str))
+    }
+
+    fn qualified(&self, server: &str, name: &str) -> String {
+        qualified_name(server, name, self.host.naming())
+    }
+}
+
+/// The entry of a server in a configuration.
+fn entry(endpoint: &ContractEndpoint) -> Value {
+    match endpoint {
+        ContractEndpoint::Stdio { command } => {
+            json!({ "command": command.first(), "args": command.iter().skip(1).collect::<Vec<_>>() })
+        }
+        ContractEndpoint::Sse { url } => json!({ "type": "sse", "url": url }),
+        ContractEndpoint::StreamableHttp { url } => json!({ "type": "http", "url": url }),
+    }
+}
+
+/// Writes the file of the administrator below `folder`, and reads it as the program does.
+fn policy_of(policy: &ServerPolicy, folder: &Path) -> io::Result<Policy> {
+    let directory = PolicyDirectory::own(Platform::this());
+    let named = |names: &Vec<String>| names.iter().map(|name| json!({ "serverName": name })).collect::<Value>();
+    let mut settings = json!({ "deniedMcpServers": named(&policy.deny) });
+    if let Some(allowed) = &policy.allow {
+        settings["allowedMcpServers"] = named(allowed);
+    }
+    let file = directory.settings(folder);
+    file.parent().map_or(Ok(()), std::fs::create_dir_all)?;
+    std::fs::write(file, settings.to_string())?;
+    Ok(Policy::read(&directory, folder))
+}
+
+fn described_tool(tool: &agent::host::HostTool) -> Value {
+    json!({ "server": tool.server(), "name": tool.tool().name(), "qualified": tool.name })
+}
+
+fn result_for_model(content: &ModelContent) -> Value {
+    json!({ "content": blocks(content), "isError": content.is_error })
+}
+
+/// The content for the model as content blocks. A structured result is a text.
+fn blocks(content: &ModelContent) -> Value {
+    let block = |part: &ContentPart| match part {
+        ContentPart::Text { text } => json!({ "type": "text", "text": text }),
+        ContentPart::Json { value } => json!({ "type": "text", "text": value.to_string() }),
+        ContentPart::Image { mime, data } => json!({ "type": "image", "mimeType": mime, "data": data }),
+        ContentPart::Audio { mime, data } => json!({ "type": "audio", "mimeType": mime, "data": data }),
+    };
+    content.parts.iter().map(block).collect()
+}
+
+fn host_error(error: &HostError) -> StepError {
+    match error {
+        HostError::Use(used) => match &**used {
+            UseError::Call(error) => call_error(error),
+            UseError::List(error) => list_error(error),
+            UseError::Server(error) => server_error(error),
+            _ => plain(error.kind(), in_full(error)),
+        },
+        _ => plain(error.kind(), in_full(error)),
+    }
+}
+
+fn server_error(error: &ServerError) -> StepError {
+    match error {
+        ServerError::Start(error) => connect_error(error),
+        _ => plain(error.kind(), in_full(error)),
+    }
+}
+
+fn plain(kind: &str, message: String) -> StepError {
+    StepError { kind: kind.to_owned(), message, code: None, detail: None }
+}
