@@ -425,12 +425,13 @@ impl Peer {
         Ok(self.recorder.received_since(since))
     }
 
-    /// Closes the server's input and waits for its exit; over HTTP it terminates the session.
+    /// Closes the server's input and waits for its exit; over HTTP it terminates the session. A server that starts slowly may
+    /// take as long to exit.
     pub(crate) async fn close(&mut self, within: Duration) -> Outcome {
         let began = self.now_us();
         match &self.transport {
             PeerTransport::Stdio(connection) => {
-                let (exited, code) = connection.close_input(within).await;
+                let (exited, code) = connection.close_input(within.max(self.startup)).await;
                 let elapsed_ms = (self.now_us() - began) / 1000;
                 Outcome::Value(json!({ "exited": exited, "code": code, "elapsed_ms": elapsed_ms }))
             }

@@ -1,7 +1,7 @@
 //! The state of a run: header, journal, results and events.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs::File,
     io::{self, BufReader},
     path::Path,
@@ -303,7 +303,21 @@ fn depends_on_time(evidence: &Evidence, result: &CaseResult) -> bool {
     let failed = result.verdict.is_failure();
     let lost = |outcome: &Outcome| is_lost(outcome) || failed && is_silent(outcome);
     let counts = failed || result.verdict == Verdict::Warned;
-    counts && (evidence.timed_out || evidence.broken.is_some() || evidence.steps.iter().any(|step| lost(&step.outcome)))
+    let is_lost = evidence.steps.iter().any(|step| lost(&step.outcome)) || failed && has_lost_session(evidence);
+    counts && (evidence.timed_out || evidence.broken.is_some() || is_lost)
+}
+
+/// Whether the server no longer knew the session of a request, which another request may have ended (2025-11-25,
+/// basic/transports#session-management).
+fn has_lost_session(evidence: &Evidence) -> bool {
+    let mut in_session = HashSet::new();
+    evidence.frames.iter().any(|frame| {
+        let Some(http) = &frame.http else { return false };
+        if http.method.as_deref() == Some("POST") && http.headers.contains_key("mcp-session-id") {
+            in_session.insert(frame.connection);
+        }
+        http.status == Some(404) && in_session.contains(&frame.connection)
+    })
 }
 
 /// Whether a client may have violated a requirement only because the machine was busy: it was stopped, a timeout expired, or a
@@ -343,7 +357,7 @@ mod tests {
     };
 
     #[test]
-    fn a_failure_after_raw_text_without_a_reply_depends_on_time() {
+    fn a_failure_after_silence_or_a_lost_session_depends_on_time() {
         let result = |verdict: &str| -> CaseResult {
             let case = json!({ "id": "a", "scenario": "a", "transport": "stdio", "revision": "2025-11-25", "title": "a",
                 "verdict": verdict, "checks": [], "frames": [], "elapsed_ms": 0 });
@@ -357,5 +371,20 @@ mod tests {
         assert!(depends_on_time(&raw(json!([])), &result("failed")));
         assert!(!depends_on_time(&raw(json!([{}])), &result("failed")));
         assert!(!depends_on_time(&raw(json!([])), &result("warned")), "silence is a valid reaction to raw text");
+        let responded = |headers: serde_json::Value, status: u16| {
+            let frame = |direction: &str, http: serde_json::Value| {
+                serde_json::from_value(json!({ "seq": 0, "at_us": 0, "server": "server", "connection": 1,
+                    "direction": direction, "body": { "json": {} }, "http": http }))
+                .expect("a frame")
+            };
+            let sent = frame("client-to-server", json!({ "method": "POST", "headers": headers }));
+            let frames = vec![sent, frame("server-to-client", json!({ "status": status }))];
+            Evidence { frames, ..Evidence::without_records("a", Transport::StreamableHttp, Revision::V2025_11_25) }
+        };
+        let session = json!({ "mcp-session-id": "1" });
+        assert!(depends_on_time(&responded(session.clone(), 404), &result("failed")));
+        assert!(!depends_on_time(&responded(session.clone(), 404), &result("warned")));
+        assert!(!depends_on_time(&responded(session, 400), &result("failed")));
+        assert!(!depends_on_time(&responded(json!({}), 404), &result("failed")));
     }
 }

@@ -122,7 +122,9 @@ pub(super) async fn call_tools(
         let (began_us, received) = (peer.now_us(), peer.received());
         let (mut response, mut progress) = call(peer, step, &planned, before_cancel).await?;
         let elapsed = Duration::from_micros(peer.now_us() - began_us);
-        if step.cancel && elapsed > UNHURRIED && !peer.was_interrupted(&planned.name) {
+        // A fast call on a busy machine may have been cancelled just before its response.
+        let was_fast = !peer.was_interrupted(&planned.name) || progress && before_cancel == SLOW;
+        if step.cancel && elapsed > UNHURRIED && was_fast {
             (response, progress) = call(peer, step, &planned, early(elapsed)).await?;
         }
         if !step.cancel {

@@ -73,6 +73,9 @@ pub(super) const CHECKS: &[Check] = &[
 const ANSWER_US: u64 = 1_900_000;
 /// The same for methods that execute code of the server's author, which can be slow.
 const SLOW_ANSWER_US: u64 = 15_000_000;
+/// The same if another call took longer than this.
+const SLOW_SERVER_US: u64 = 20_000_000;
+const SLOW_CALL_US: u64 = 2_000_000;
 /// How many times as long as the slowest response for the same tool or prompt another one may take.
 const MAX_DELAY: u64 = 50;
 /// When so many streams that resume one end without the response, there is none.
@@ -107,14 +110,18 @@ struct Waiting<'t, 'a> {
     closed_by_server: Option<u64>,
     /// The longest latency of each tool, prompt or argument, in microseconds.
     latencies: HashMap<(&'a str, &'a str), u64>,
+    /// Whether a call took long, also one that was cancelled: the server waits for a network, for example.
+    has_slow_calls: bool,
 }
 
 impl<'t, 'a> Waiting<'t, 'a> {
     fn new(transcript: &'t Transcript<'a>) -> Self {
         let frames = &transcript.evidence.frames;
-        let mut cancelled = HashMap::new();
+        let (mut cancelled, mut cancelled_us) = (HashMap::new(), HashMap::new());
         for cancel in transcript.client_messages() {
-            cancel.cancels().map(|id| cancelled.entry(IdKey::new(id)).or_insert(cancel.seq()));
+            let Some(id) = cancel.cancels().map(IdKey::new) else { continue };
+            cancelled.entry(id).or_insert(cancel.seq());
+            cancelled_us.entry(id).or_insert(cancel.at_us());
         }
         let by_us = |frame: &&Frame| {
             frame.from_client()
@@ -122,6 +129,12 @@ impl<'t, 'a> Waiting<'t, 'a> {
         };
         let by_server =
             |frame: &&Frame| !transcript.is_http() && frame.body == Body::Event(ConnectionEvent::ClosedByServer);
+        let is_slow = |one: &RequestResponse<'_>| {
+            let ended = one.response.map(|response| response.at_us());
+            let given_up = || Some(*cancelled_us.get(&one.request.id_key()?)?);
+            let ended = ended.or_else(given_up).unwrap_or_default();
+            target_of(&one.request).is_some() && ended > one.request.at_us() + SLOW_CALL_US
+        };
         let killed = transcript.evidence.process.as_ref().is_some_and(|process| process.signal == Some(9));
         Self {
             transcript,
@@ -131,6 +144,7 @@ impl<'t, 'a> Waiting<'t, 'a> {
             // The workbench ends a server that does not exit with SIGKILL.
             closed_by_server: if killed { None } else { frames.iter().find(by_server).map(|frame| frame.seq) },
             latencies: latencies(transcript),
+            has_slow_calls: transcript.requests().iter().any(is_slow),
         }
     }
 
@@ -226,6 +240,9 @@ impl<'t, 'a> Waiting<'t, 'a> {
     fn time_of(&self, request: &Message<'a>) -> u64 {
         if !request.method().is_some_and(|method| SLOW_METHODS.contains(&method)) {
             return ANSWER_US;
+        }
+        if self.has_slow_calls {
+            return SLOW_SERVER_US;
         }
         match target_of(request).and_then(|target| self.latencies.get(&target)) {
             // On a busy machine other responses are late too.
