@@ -29,7 +29,7 @@ pub use authorization::{Authorization, TokenGrant};
 pub use axes::{Revision, Subject, Transport};
 pub use client_step::{
     Await, Call, ClientStep, Command, Complete, Connect, Finish, GetPrompt, List, LogLevel, ResourceStep, Search,
-    SetRoots,
+    SetRoots, StatusStep,
 };
 pub use expect::{
     EventKind, Expect, Expectations, FrameExpectation, HttpExpectation, ProcessExpectation, Sender, ValueExpectation,

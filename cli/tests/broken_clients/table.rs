@@ -466,6 +466,9 @@ pub(crate) const ROWS: &[Row] = &[
     fails(FindsOneServer, "search/two-servers@stdio@2025-11-25", "steps[0].search.values[0]"),
     fails(SplitsQuotedValues, "prompts/command-values@stdio@2025-11-25", "expect.frames[0]"),
     fails(SendsIncompleteCommands, "prompts/command-without-value@stdio@2025-11-25", "steps[0].command"),
+    fails(ReportsAllAsConnected, "status/failed@stdio@2025-11-25", "steps[0].status.values[0]"),
+    fails(ReportsAllAsConnected, "status/login-needed@streamable-http@2026-07-28", "steps[0].status.values[0]"),
+    fails(ReportsAllAsConnected, "status/not-allowed@stdio@2025-11-25", "steps[0].status.values[0]"),
     fails(IgnoresMentions, "resources/mention@stdio@2025-11-25", "steps[0].mention.values[0]"),
     // Timeouts.
     warns(NoTimeout, "timeouts/call-times-out@stdio@2025-11-25", "steps[0].call"),

@@ -10,7 +10,7 @@ use std::{
 use agent::{
     config::{Configuration, settings::Settings},
     filter::{ContentPart, ModelContent},
-    host::{Host, HostConfig, HostError, HostEvent, HostOptions, Toolset, Visibility},
+    host::{Exclusion, Host, HostConfig, HostError, HostEvent, HostOptions, Toolset, Visibility},
     output::OutputLimits,
     permissions::{ApprovalChoice, ApprovalRequest, ApprovalResponse, Approver},
     policy::{Platform, Policy, PolicyDirectory},
@@ -18,7 +18,7 @@ use agent::{
     search::{SearchMode, tool},
 };
 use client::{
-    CallOptions, NameLimit, Naming,
+    CallOptions, NameLimit, Naming, Status,
     manager::{ServerError, UseError},
     qualified_name,
 };
@@ -129,12 +129,11 @@ impl Agent<'_> {
             return self.report.outcome(None, None, began, step_error("invalid-config", error.to_string()));
         }
         self.host.ready().await;
+        // The step `status` has the state of the others.
         for name in names {
-            let outcome = match self.host.connection(&name).await {
-                Ok(connection) => Outcome::Value(described(&connection)),
-                Err(error) => Outcome::Error(server_error(&error)),
-            };
-            self.report.outcome(None, Some(&name), began, outcome)?;
+            if let Ok(connection) = self.host.connection(&name).await {
+                self.report.outcome(None, Some(&name), began, Outcome::Value(described(&connection)))?;
+            }
         }
         Ok(())
     }
@@ -168,6 +167,7 @@ impl Agent<'_> {
             ClientStep::Search(step) => self.search(step).await,
             ClientStep::Command(step) => self.command(step).await,
             ClientStep::Mention(step) => self.mention(step).await,
+            ClientStep::Status(_) => self.status(),
             other => step_error("invalid-config", format!("an agent does not execute `{}`", other.kind())),
         }
     }
@@ -256,6 +256,21 @@ impl Agent<'_> {
             },
             all => step_error("other", format!("the text mentions {} resources", all.len())),
         }
+    }
+
+    fn status(&self) -> Outcome {
+        let state = |status: &Status| match status {
+            Status::NeedsAuth | Status::NeedsClientRegistration => "needs-login",
+            other => other.as_str(),
+        };
+        let statuses = self.host.statuses();
+        let known = statuses.iter().map(|(server, status)| json!({ "server": server, "state": state(status) }));
+        let config = self.host.config();
+        let excluded = config.excluded.iter().map(|(server, why)| {
+            let state = if matches!(why, Exclusion::Policy(_)) { "not-allowed" } else { "failed" };
+            json!({ "server": server, "state": state })
+        });
+        Outcome::Value(json!({ "servers": known.chain(excluded).collect::<Vec<_>>() }))
     }
 
     /// The named server, or the only one.

@@ -63,7 +63,7 @@ impl Session<'_> {
                 (server.clone(), self.feature(step, server.as_deref()).await)
             }
             // The file is invalid: these steps need an agent.
-            ClientStep::Search(_) | ClientStep::Command(_) | ClientStep::Mention(_) => {
+            ClientStep::Search(_) | ClientStep::Command(_) | ClientStep::Mention(_) | ClientStep::Status(_) => {
                 (None, step_error("invalid-config", "the step needs `client.agent`"))
             }
             ClientStep::Die(_) => {

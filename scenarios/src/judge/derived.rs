@@ -142,6 +142,7 @@ impl<'t, 'a> Frames<'t, 'a> {
             | ClientStep::Search(_)
             | ClientStep::Command(_)
             | ClientStep::Mention(_)
+            | ClientStep::Status(_)
             | ClientStep::Die(_) => Shown::Nothing,
             ClientStep::Resources(_)
             | ClientStep::ResourceTemplates(_)

@@ -69,13 +69,16 @@ pub enum ClientStep {
     Command(Command),
     /// Mention a resource in a text of the user. Value: `{ content: [..] }`, as the model gets it.
     Mention(ResourceStep),
+    /// The state of each server of an agent. Value: `{ servers: [{ server, state }] }`, where the state is `connected`,
+    /// `connecting`, `disconnected`, `failed`, `needs-login`, `disabled` or `not-allowed`.
+    Status(StatusStep),
     /// The client is killed with SIGKILL. No step may follow.
     Die(Target),
 }
 
 impl ClientStep {
     /// The keys of all steps.
-    pub const KINDS: [&str; 24] = [
+    pub const KINDS: [&str; 25] = [
         "connect",
         "list",
         "call",
@@ -99,6 +102,7 @@ impl ClientStep {
         "search",
         "command",
         "mention",
+        "status",
         "die",
     ];
 
@@ -129,6 +133,7 @@ impl ClientStep {
             Self::Search(_) => "search",
             Self::Command(_) => "command",
             Self::Mention(_) => "mention",
+            Self::Status(_) => "status",
             Self::Die(_) => "die",
         }
     }
@@ -146,6 +151,7 @@ impl ClientStep {
             Self::Read(step) | Self::Subscribe(step) | Self::Unsubscribe(step) | Self::Mention(step) => &step.expect,
             Self::Search(step) => &step.expect,
             Self::Command(step) => &step.expect,
+            Self::Status(step) => &step.expect,
             Self::Prompt(step) => &step.expect,
             Self::Complete(step) => &step.expect,
             Self::LogLevel(step) => &step.expect,
@@ -170,6 +176,7 @@ impl ClientStep {
             }
             Self::Search(step) => &mut step.expect,
             Self::Command(step) => &mut step.expect,
+            Self::Status(step) => &mut step.expect,
             Self::Prompt(step) => &mut step.expect,
             Self::Complete(step) => &mut step.expect,
             Self::LogLevel(step) => &mut step.expect,
@@ -368,6 +375,15 @@ pub struct Search {
     pub limit: Option<usize>,
     /// The expected outcome.
     #[serde(default, skip_serializing_if = "Expect::is_default")]
+    pub expect: Expect,
+}
+
+/// The state of each server.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct StatusStep {
+    /// The expected outcome.
+    #[serde(skip_serializing_if = "Expect::is_default")]
     pub expect: Expect,
 }
 

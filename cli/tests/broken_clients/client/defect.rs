@@ -189,6 +189,7 @@ pub(crate) enum Defect {
     SplitsQuotedValues,
     SendsIncompleteCommands,
     IgnoresMentions,
+    ReportsAllAsConnected,
     // Timeouts.
     NoTimeout,
     NoCancel,

@@ -126,6 +126,7 @@ impl Driver<'_> {
             "search" => self.search(step).await,
             "command" => self.command(step, server).await,
             "mention" => self.mention(step, server).await,
+            "status" => Ok(self.status()),
             "start" => self.start(step),
             "finish" => self.finish(step, false).await,
             "cancel" => self.finish(step, true).await,
@@ -171,7 +172,10 @@ impl Driver<'_> {
     async fn connect_by_default(&mut self) {
         let began = now_us();
         for (name, outcome) in self.connect_all(None).await {
-            self.report.outcome(None, Some(&name), began, outcome);
+            match (&mut self.agent, &outcome) {
+                (Some(agent), Err(fault)) => agent.failed(name, fault),
+                _ => self.report.outcome(None, Some(&name), began, outcome),
+            }
         }
     }
 

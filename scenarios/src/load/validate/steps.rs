@@ -33,7 +33,7 @@ pub(super) fn check(case: &Case<'_>, findings: &mut Findings<'_>) {
 }
 
 /// Steps that only an agent executes.
-const AGENT_ONLY: [&str; 3] = ["search", "command", "mention"];
+const AGENT_ONLY: [&str; 4] = ["search", "command", "mention", "status"];
 /// The steps of clients that an agent executes too.
 const OF_AGENTS_TOO: [&str; 3] = ["list", "call", "await"];
 
@@ -85,7 +85,11 @@ fn server(case: &Case<'_>, step: &ClientStep, spot: TreeCursor<'_>, findings: &m
         ClientStep::Prompt(step) => (&step.server, true),
         ClientStep::Complete(step) => (&step.server, true),
         ClientStep::LogLevel(step) => (&step.server, true),
-        ClientStep::Finish(_) | ClientStep::Cancel(_) | ClientStep::Roots(_) | ClientStep::Search(_) => return,
+        ClientStep::Finish(_)
+        | ClientStep::Cancel(_)
+        | ClientStep::Roots(_)
+        | ClientStep::Status(_)
+        | ClientStep::Search(_) => return,
     };
     match server {
         Some(server) => known_server(case, server, spot.key("server"), findings),

@@ -1,8 +1,8 @@
 //! The steps of cases with `client.agent`: permissions, the limit of results, tool search, commands and mentions.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{BTreeMap, HashSet, VecDeque};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Driver, unclear};
 use crate::client::{defect::Defect, fault::Fault};
@@ -20,6 +20,8 @@ pub(super) struct Agent {
     remembered: Vec<(String, bool)>,
     /// Tools that the model searched for, as `server/tool`.
     found: HashSet<String>,
+    /// The states of servers without a connection.
+    failed: BTreeMap<String, &'static str>,
 }
 
 impl Agent {
@@ -37,6 +39,11 @@ impl Agent {
     /// Whether the questions of a server to the user are declined.
     pub(super) fn declines(&self, server: &str) -> bool {
         self.has_rule("deny", &format!("Elicit({server})"))
+    }
+
+    /// Notes that a server cannot be used.
+    pub(super) fn failed(&mut self, server: String, fault: &Fault) {
+        self.failed.insert(server, if fault.kind == "needs-auth" { "needs-login" } else { "failed" });
     }
 
     /// Whether the administrator allows a server.
@@ -219,6 +226,19 @@ impl Driver<'_> {
             }
         }
         values
+    }
+
+    /// The step `status`: the state of each server.
+    pub(super) fn status(&self) -> Value {
+        let state = |name: &String| match &self.agent {
+            _ if self.flaw.is(Defect::ReportsAllAsConnected) || self.connections.contains_key(name) => "connected",
+            Some(agent) if !agent.may_start(name) => "not-allowed",
+            Some(agent) => agent.failed.get(name).copied().unwrap_or("disconnected"),
+            None => "disconnected",
+        };
+        let names = self.context["servers"].as_object().into_iter().flat_map(Map::keys);
+        let servers: Vec<Value> = names.map(|name| json!({ "server": name, "state": state(name) })).collect();
+        json!({ "servers": servers })
     }
 
     /// The step `mention`: reads the resource.
